@@ -17,7 +17,7 @@ const module = "github.com/formsvc/formsvc"
 // it, and handler/formpage imports all of them.
 const rooms = "handler/formpage/internal/"
 
-var inOrder = strings.Fields(`color plain input pen static visit css formblock words filetype host policy theme
+var inOrder = strings.Fields(`input pen static visit formblock words filetype host policy theme
 	read walk upload fault field draw`)
 
 // before reports whether a package is one of the rooms before that with a name.
@@ -59,13 +59,12 @@ var allowed = map[string][]string{
 	"handler/export":   {},
 	"handler/formpage": {"", "internal/cache", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
-	rooms + "css":                       {"github.com/tdewolff/parse/v2"},
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
 	rooms + "filetype":                  {"internal/answers/kinds", "schema"},
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
-	rooms + "theme":                     {"schema"},
+	rooms + "theme":                     {"schema", "github.com/tdewolff/parse/v2"},
 	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
 	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},

@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/schema"
@@ -289,7 +288,7 @@ func (d *Dir) remove(id string) error {
 	return nil
 }
 
-func isFileID(id string) bool { return len(id) == 26 && plain.IsName(id) }
+func isFileID(id string) bool { return len(id) == 26 && policy.IsName(id) }
 
 // Open implements [FileStore].
 func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, error) {

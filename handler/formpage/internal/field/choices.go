@@ -13,10 +13,10 @@ import (
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/css"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -48,7 +48,7 @@ func (b *builder) choices(f *Field, block *schema.Block, p *schema.Properties) {
 			o.Label = cmp.Or(c.Alt, c.ID)
 		}
 		if p.ColorOption && c.Color != "" {
-			if color, ok := css.Color(c.Color); ok {
+			if color, ok := theme.Color(c.Color); ok {
 				o.Color = "c" + strconv.Itoa(b.index[block.ID]) + "-" + strconv.Itoa(i)
 				b.Theme.AddRule("."+o.Color, "background:"+color)
 			}

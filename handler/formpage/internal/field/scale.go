@@ -8,7 +8,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -37,7 +37,7 @@ func (b *builder) scale(f *Field) {
 	f.control, f.Set, f.Input = (*writer).scale, true, "radio"
 	chosen := b.value(f.Name)
 	for i := range n {
-		value := plain.Number(from + float64(i)*step)
+		value := words.Plain(from + float64(i)*step)
 		label := b.inWords(value)
 		f.Options = append(f.Options, Option{Name: f.Name, Value: value, Label: label, Chosen: chosen == value})
 	}

@@ -1,4 +1,4 @@
-// Package policy says which addresses a page may load and lead to.
+// Package policy says which addresses a page may load and lead to, and which names may stand in what it writes.
 package policy
 
 import (
@@ -13,7 +13,6 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -162,7 +161,7 @@ func (p *Policy) Video(link string) (frame, file string) {
 			return p.youtube(rest), ""
 		}
 	case host == "vimeo.com":
-		if plain.IsName(first) && strings.Trim(first, "0123456789") == "" {
+		if IsName(first) && strings.Trim(first, "0123456789") == "" {
 			return p.Frame("https://player.vimeo.com/video/" + first + "?dnt=1"), ""
 		}
 	case slices.Contains([]string{".mp4", ".webm", ".ogv", ".m4v", ".mov"}, strings.ToLower(path.Ext(u.Path))):
@@ -173,8 +172,24 @@ func (p *Policy) Video(link string) (frame, file string) {
 }
 
 func (p *Policy) youtube(id string) string {
-	if !plain.IsName(id) {
+	if !IsName(id) {
 		return ""
 	}
 	return p.Frame("https://www.youtube-nocookie.com/embed/" + id)
+}
+
+// IsName reports whether an id has only letters, digits, "-" and "_".
+func IsName(text string) bool {
+	return text != "" && len(text) <= 64 && Name(text) == text
+}
+
+// Name leaves of a text only letters, digits, "-" and "_", and signs that are named: it means nothing but
+// itself in a style sheet, in an address and in a file's name.
+func Name(text string, more ...rune) string {
+	return strings.Map(func(c rune) rune {
+		if c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '-' || c == '_' || slices.Contains(more, c) {
+			return c
+		}
+		return -1
+	}, text)
 }

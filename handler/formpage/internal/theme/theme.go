@@ -1,4 +1,4 @@
-// Package theme reads how a form looks.
+// Package theme reads how a form looks, and writes it anew as a style sheet.
 package theme
 
 import (
@@ -7,11 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/color"
-	"github.com/formsvc/formsvc/handler/formpage/internal/css"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -22,7 +20,6 @@ type Theme struct {
 	Custom   string   // the author's style sheet, written anew
 	Dark     bool     // the form follows the visitor's dark mode
 	Logo     *policy.Picture
-	Cover    *policy.Picture
 	HasCover bool
 	Backdrop bool
 	Classes  string
@@ -51,7 +48,7 @@ func (d *declarations) pixels(name string, n *float64, most float64) {
 }
 
 func (d *declarations) size(name, text string) {
-	if l, ok := css.Length(text); ok {
+	if l, ok := Length(text); ok {
 		d.set(name, l)
 	}
 }
@@ -59,7 +56,7 @@ func (d *declarations) size(name, text string) {
 // em scales text: 0, 1, 2 … are small, as usual, large and so on.
 func (d *declarations) em(name string, n *float64) {
 	if n != nil {
-		d.set(name, plain.Number(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
+		d.set(name, words.Plain(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
 	}
 }
 
@@ -83,33 +80,32 @@ func (t *Theme) Style(raw func(string)) {
 // Allow lets the page load the theme's images.
 func (t *Theme) Allow(p *policy.Policy) {
 	t.Logo = p.Picture(t.logo)
-	t.Cover = p.Picture(t.cover)
 	if pic := p.Picture(t.background); pic != nil {
 		t.Backdrop = true
-		t.AddRule(".fs-back", "background-image:url("+css.Quoted(string(pic.URL))+")")
+		t.AddRule(".fs-back", "background-image:url("+Quoted(string(pic.URL))+")")
 	}
-	if t.Cover != nil {
+	if pic := p.Picture(t.cover); pic != nil {
 		t.HasCover = true
-		t.AddRule(".fs-cover", "background-image:url("+css.Quoted(string(t.Cover.URL))+")")
+		t.AddRule(".fs-cover", "background-image:url("+Quoted(string(pic.URL))+")")
 	}
 }
 
 // New reads the theme and the settings that are about looks.
 func New(theme *schema.Theme, settings *schema.Settings) Theme {
-	t := Theme{logo: theme.Logo, Name: plain.Name(theme.Theme)}
+	t := Theme{logo: theme.Logo, Name: policy.Name(theme.Theme)}
 	t.colors(given(theme.Colors), settings.DarkMode)
 	t.shape(theme, settings)
 	t.place(theme)
 	cover, background := given(settings.Cover), given(theme.Background)
 	t.cover, t.background = cover.Image, background.Image
-	if color, ok := css.Color(cover.Color); ok {
+	if color, ok := Color(cover.Color); ok {
 		t.HasCover = true
 		t.AddRule(".fs-cover", "background-color:"+color)
 	}
 	if p := cover.Position; p != nil {
 		t.AddRule(".fs-cover", "background-position:"+percent(formblock.Or(p.X, 50))+" "+percent(formblock.Or(p.Y, 50)))
 	}
-	if height, ok := css.Length(theme.CoverHeight); ok {
+	if height, ok := Length(theme.CoverHeight); ok {
 		t.AddRule(".fs-cover", "height:min("+height+",60vh)")
 	}
 	switch background.Layout {
@@ -124,9 +120,9 @@ func New(theme *schema.Theme, settings *schema.Settings) Theme {
 		if math.Abs(n) > 3 {
 			n /= 100
 		}
-		t.AddRule(".fs-back", "filter:brightness("+plain.Number(math.Max(0, math.Min(n, 3)))+")")
+		t.AddRule(".fs-back", "filter:brightness("+words.Plain(math.Max(0, math.Min(n, 3)))+")")
 	}
-	t.Custom, t.rules = css.Sheet(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
+	t.Custom, t.rules = Sheet(theme.CustomCSS), slices.Clip(t.rules) // pages add to them
 	return t
 }
 
@@ -148,16 +144,16 @@ func (t *Theme) shape(theme *schema.Theme, settings *schema.Settings) {
 	in := given(theme.Inputs)
 	root.size("--in-width", in.Width)
 	root.size("--in-height", in.Height)
-	if background, ok := color.Parse(in.Background); ok {
+	if background, ok := Parse(in.Background); ok {
 		root.set("--in-bg", background.String())
-		root.set("--in-fg", color.Readable(color.Black, background, 4.5).String())
-		root.set("--in-hint", color.Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
-		root.set("--in-line", color.Readable(pickColor(in.Border, "#808080"), background, 3).String())
+		root.set("--in-fg", Readable(Black, background, 4.5).String())
+		root.set("--in-hint", Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
+		root.set("--in-line", Readable(pickColor(in.Border, "#808080"), background, 3).String())
 	} else {
-		if color, ok := css.Color(in.Placeholder); ok {
+		if color, ok := Color(in.Placeholder); ok {
 			root.set("--in-hint", color)
 		}
-		if color, ok := css.Color(in.Border); ok {
+		if color, ok := Color(in.Border); ok {
 			root.set("--in-line", color)
 		}
 	}
@@ -172,9 +168,9 @@ func (t *Theme) shape(theme *schema.Theme, settings *schema.Settings) {
 	if _, flex, ok := side(button.Alignment); ok {
 		root.set("--bt-align", flex)
 	}
-	if background, ok := color.Parse(button.Background); ok {
+	if background, ok := Parse(button.Background); ok {
 		root.set("--bt-bg", background.String())
-		root.set("--bt-fg", color.Legible(pickColor(button.Text), background).String())
+		root.set("--bt-fg", Legible(pickColor(button.Text), background).String())
 	}
 	root.pixels("--bt-size", button.FontSize, most)
 	root.pixels("--bt-radius", button.Radius, most)
@@ -229,13 +225,13 @@ func side(word string) (text, flex string, ok bool) {
 }
 
 // Pixels writes a length.
-func Pixels(pixels float64) string { return plain.Number(pixels) + "px" }
+func Pixels(pixels float64) string { return words.Plain(pixels) + "px" }
 
 func percent(n float64) string {
 	if n > 0 && n < 1 {
 		n *= 100 // a share
 	}
-	return plain.Number(math.Max(0, math.Min(n, 100))) + "%"
+	return words.Plain(math.Max(0, math.Min(n, 100))) + "%"
 }
 
 // colors writes the colours of the light and of the dark form. Pairs that cannot be
@@ -262,59 +258,55 @@ var (
 )
 
 // pickColor returns the first of the colours that can be read.
-func pickColor(texts ...string) color.RGB {
+func pickColor(texts ...string) RGB {
 	for _, text := range texts {
-		if c, ok := color.Parse(text); ok {
+		if c, ok := Parse(text); ok {
 			return c
 		}
 	}
-	return color.White
+	return White
 }
 
 // palette writes one set of colours as custom properties.
 func palette(p, preset *schema.Palette) string {
 	pick := pickColor
 	var out declarations
-	set := func(name string, c color.RGB) { out.set("--"+name, c.String()) }
-	back := pick(p.Background, preset.Background)
+	set := func(name string, c RGB) RGB {
+		out.set("--"+name, c.String())
+		return c
+	}
+	back := set("bg", pick(p.Background, preset.Background))
 	// A light background under a dark preset, or the other way round, needs text of
 	// its own.
-	text := color.Readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5)
-	card := pick(p.Card, p.Background, preset.Background)
-	primary := color.Readable(pick(p.Primary, preset.Primary), back, 4.5)
+	text := set("fg", Readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
+	card := set("card", pick(p.Card, p.Background, preset.Background))
+	set("card-fg", Readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
+	primary := set("primary", Readable(pick(p.Primary, preset.Primary), back, 4.5))
+	set("primary-fg", Legible(pick(p.PrimaryForeground, "#ffffff"), primary))
 	// What a theme does not name is between its text and its background, as in the preset.
-	shade := func(text string, fallback string, share float64) color.RGB {
+	shade := func(text string, fallback string, share float64) RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
 			return pick(text, fallback)
 		}
-		return pick(text, color.Blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
+		return pick(text, Blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
 	}
-	secondary := shade(p.Secondary, preset.Secondary, 0.07)
+	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
+	set("secondary-fg", Readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	// Stripes behind text: a colour that text cannot stand on gives way.
 	muted := shade(p.Muted, preset.Muted, 0.05)
-	if color.Contrast(text, muted) < 4.5 {
+	if Contrast(text, muted) < 4.5 {
 		muted = back
 	}
-	accent := pick(p.Accent, color.Blend(primary, back, 0.1).String())
-	danger := color.Readable(pick(p.Destructive, preset.Destructive), back, 4.5)
-	set("bg", back)
-	set("fg", text)
-	set("card", card)
-	set("card-fg", color.Readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
-	set("primary", primary)
-	set("primary-fg", color.Legible(pick(p.PrimaryForeground, "#ffffff"), primary))
-	set("secondary", secondary)
-	set("secondary-fg", color.Readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	set("muted", muted)
-	set("muted-fg", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
-	set("hint", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
-	set("accent", accent)
-	set("accent-fg", color.Readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
-	set("danger", danger)
-	set("danger-fg", color.Legible(pick(p.DestructiveForeground, "#ffffff"), danger))
+	set("muted-fg", Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
+	set("hint", Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
+	accent := set("accent", pick(p.Accent, Blend(primary, back, 0.1).String()))
+	set("accent-fg", Readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
+	danger := set("danger", Readable(pick(p.Destructive, preset.Destructive), back, 4.5))
+	set("danger-fg", Legible(pick(p.DestructiveForeground, "#ffffff"), danger))
 	set("line", shade(p.Border, preset.Border, 0.16))
-	set("edge", color.Readable(shade(p.Input, preset.Input, 0.5), card, 3))
-	set("ring", color.Readable(pick(p.Ring, primary.String()), back, 3))
+	set("edge", Readable(shade(p.Input, preset.Input, 0.5), card, 3))
+	set("ring", Readable(pick(p.Ring, primary.String()), back, 3))
 	return strings.Join(out, ";")
 }
 

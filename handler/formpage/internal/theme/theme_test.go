@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/color"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -15,24 +14,24 @@ func TestColoursCanBeRead(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 7))
 	anyColor := func() string {
-		return color.RGB{R: uint8(random.UintN(256)), G: uint8(random.UintN(256)), B: uint8(random.UintN(256))}.String()
+		return RGB{R: uint8(random.UintN(256)), G: uint8(random.UintN(256)), B: uint8(random.UintN(256))}.String()
 	}
 	for range 2000 {
 		p := schema.Palette{
 			Background: anyColor(), Foreground: anyColor(), Card: anyColor(), Primary: anyColor(), PrimaryForeground: anyColor(), Secondary: anyColor(),
 			Muted: anyColor(), MutedForeground: anyColor(), Accent: anyColor(), Destructive: anyColor(), Input: anyColor(), Ring: anyColor(),
 		}
-		written := map[string]color.RGB{}
+		written := map[string]RGB{}
 		for rule := range strings.SplitSeq(palette(&p, &lightPalette), ";") {
 			name, value, _ := strings.Cut(rule, ":")
-			written[strings.TrimPrefix(name, "--")], _ = color.Parse(value)
+			written[strings.TrimPrefix(name, "--")], _ = Parse(value)
 		}
 		for pair, least := range map[[2]string]float64{
 			{"fg", "bg"}: 4.5, {"card-fg", "card"}: 4.5, {"primary", "bg"}: 4.5, {"primary-fg", "primary"}: 4.5,
 			{"secondary-fg", "secondary"}: 4.5, {"muted-fg", "bg"}: 4.5, {"accent-fg", "accent"}: 4.5, {"danger", "bg"}: 4.5,
 			{"danger-fg", "danger"}: 4.5, {"edge", "card"}: 3, {"hint", "card"}: 4.5, {"fg", "muted"}: 4.5, {"ring", "bg"}: 3,
 		} {
-			if ratio := color.Contrast(written[pair[0]], written[pair[1]]); ratio < least {
+			if ratio := Contrast(written[pair[0]], written[pair[1]]); ratio < least {
 				t.Fatalf("%s on %s has the contrast %.2f, less than %.1f, for %+v", pair[0], pair[1], ratio, least, p)
 			}
 		}

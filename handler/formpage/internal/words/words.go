@@ -17,8 +17,6 @@ import (
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 	"golang.org/x/text/number"
-
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
 //go:embed texts/*.json
@@ -237,7 +235,7 @@ func (w *Words) value(v any) string {
 	case int:
 		return w.Number(strconv.Itoa(v))
 	case float64:
-		return w.Number(plain.Number(v))
+		return w.Number(Plain(v))
 	case json.Number:
 		return w.Number(string(v))
 	}
@@ -256,6 +254,11 @@ func (w *Words) Number(plain string) string {
 	}
 	_, fraction, _ := strings.Cut(plain, ".")
 	return w.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(len(fraction)), number.MinFractionDigits(len(fraction))))
+}
+
+// Plain writes a number without the traces of its binary fraction.
+func Plain(n float64) string {
+	return strconv.FormatFloat(math.Round(n*1e9)/1e9, 'f', -1, 64)
 }
 
 // Date writes a day as the language does, "" when it is not a day.

@@ -1,5 +1,4 @@
-// Package css writes an author's style sheet anew, from the allowed parts.
-package css
+package theme
 
 import (
 	"bytes"
@@ -14,8 +13,8 @@ import (
 	"github.com/tdewolff/parse/v2"
 	"github.com/tdewolff/parse/v2/css"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/color"
-	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
 // Sheet writes the author's style sheet anew from the allowed parts: properties,
@@ -152,7 +151,7 @@ func written(t css.Token, signs []string) (string, bool) {
 	case css.WhitespaceToken, css.CommentToken:
 		return " ", true
 	case css.IdentToken, css.HashToken:
-		return text, plain.IsName(strings.TrimPrefix(text, "#"))
+		return text, policy.IsName(strings.TrimPrefix(text, "#"))
 	case css.NumberToken, css.DimensionToken, css.PercentageToken:
 		return text, isNumeric(text)
 	}
@@ -236,7 +235,7 @@ func declared(property string, tokens []css.Token) (string, bool) {
 		text, ok := written(t, valueSigns)
 		switch t.TokenType {
 		case css.CustomPropertyNameToken:
-			ok = depth > 0 && plain.IsName(text)
+			ok = depth > 0 && policy.IsName(text)
 		case css.FunctionToken:
 			text = strings.ToLower(text)
 			ok = slices.Contains(allowedFunctions, strings.TrimSuffix(text, "("))
@@ -251,7 +250,7 @@ func declared(property string, tokens []css.Token) (string, bool) {
 			// A family's name is the only text that a value needs.
 			inner := strings.Trim(text, `"'`)
 			text = `"` + inner + `"`
-			ok = (property == "font-family" || property == "font") && plain.IsName(strings.ReplaceAll(inner, " ", ""))
+			ok = (property == "font-family" || property == "font") && policy.IsName(strings.ReplaceAll(inner, " ", ""))
 		}
 		if !ok {
 			return "", false
@@ -270,7 +269,7 @@ func declared(property string, tokens []css.Token) (string, bool) {
 
 // isNumeric reports whether a token is a number with a unit and nothing escaped.
 func isNumeric(text string) bool {
-	return len(text) <= 40 && plain.Name(text, '.', '%', '+') == text
+	return len(text) <= 40 && policy.Name(text, '.', '%', '+') == text
 }
 
 // Color reads a colour of a member that is a plain string and writes it anew.
@@ -278,7 +277,7 @@ func Color(text string) (string, bool) {
 	if strings.EqualFold(strings.TrimSpace(text), "transparent") {
 		return "transparent", true
 	}
-	c, ok := color.Parse(text)
+	c, ok := Parse(text)
 	return c.String(), ok
 }
 
@@ -299,7 +298,7 @@ func Length(text string) (string, bool) {
 	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 {
 		return "", false
 	}
-	return plain.Number(n) + unit, true
+	return words.Plain(n) + unit, true
 }
 
 // Quoted quotes an address for url(): only what cannot end the string stays as it is.

@@ -1,5 +1,6 @@
-// Package color reads colours and makes them readable, by WCAG 2.2.
-package color
+package theme
+
+// This file reads colours and makes them readable, by WCAG 2.2.
 
 import (
 	"fmt"

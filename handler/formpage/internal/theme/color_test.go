@@ -1,4 +1,4 @@
-package color
+package theme
 
 import "testing"
 
