@@ -17,22 +17,22 @@ type FormWrite struct {
 	WorkspaceID *string // 24 hex digits, as sent
 
 	Blocks *Blocks
-	// The sections as they were sent, but for times, which are in UTC and whole
-	// seconds.
-	Settings, Theme, Variables, HiddenFields json.RawMessage
+	// Sections are the others as they were sent, but for times, which are in UTC and whole
+	// seconds. Its own Blocks stay nil: their types may have to be filled in first.
+	Sections storage.Definition
 	// Gate is set exactly when Settings is.
 	Gate *storage.Gate
 }
 
 // FormCreate checks the body of createForm.
 func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes.formCreate)
+	return w.form(body, w.shapes["FormCreate"])
 }
 
 // FormUpdate checks the body of updateForm. One without a member is a
 // *[schema.Error].
 func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes.formUpdate)
+	return w.form(body, w.shapes["FormUpdate"])
 }
 
 func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
@@ -51,11 +51,14 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 		Type:        r.text("type"),
 		Status:      r.text("status"),
 		WorkspaceID: r.text("workspace_id"),
+		Sections: storage.Definition{
+			Settings:     r.section(definition.Member("settings")),
+			Theme:        r.section(definition.Member("theme")),
+			Variables:    r.section(definition.Member("variables")),
+			HiddenFields: r.section(definition.Member("hidden_fields")),
+			Format:       Format,
+		},
 	}
-	f.Settings = r.section(definition.Member("settings"))
-	f.Theme = r.section(definition.Member("theme"))
-	f.Variables = r.section(definition.Member("variables"))
-	f.HiddenFields = r.section(definition.Member("hidden_fields"))
 	if settings := definition.Member("settings"); settings.Exists() {
 		gate := gateOf(settings)
 		f.Gate = &gate

@@ -132,10 +132,10 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 		case "label", "description":
 			r.text(member)
 		case "properties":
-			checkURL(r.Check, member, "buttonLink", webOrContact)
-			checkURL(r.Check, member, "embedLink", webOnly)
-			checkURL(r.Check, member, "videoLink", webOnly)
-			checkURL(r.Check, member, "pdfLink", webOnly)
+			checkLink(r.Check, member, "buttonLink")
+			checkURL(r.Check, member, "embedLink")
+			checkURL(r.Check, member, "videoLink")
+			checkURL(r.Check, member, "pdfLink")
 			r.rule(member.Member("rule"))
 			r.day(member.Member("beforeDate"))
 			r.day(member.Member("afterDate"))

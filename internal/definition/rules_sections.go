@@ -12,14 +12,14 @@ import (
 
 // settings checks definition.settings.
 func (r *request) settings(settings jsontree.Node) {
-	checkURL(&r.Check, settings, "redirectUrl", webOrContact)
-	checkURL(&r.Check, settings.Member("cover").Member("image"), "url", webOnly)
+	checkLink(&r.Check, settings, "redirectUrl")
+	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")
 }
 
 // theme checks definition.theme.
 func (r *request) theme(theme jsontree.Node, l schema.Limits) {
-	checkURL(&r.Check, theme.Member("logo"), "url", webOnly)
-	checkURL(&r.Check, theme.Member("background").Member("image"), "url", webOnly)
+	checkURL(&r.Check, theme.Member("logo"), "url")
+	checkURL(&r.Check, theme.Member("background").Member("image"), "url")
 	if css := theme.Member("customCss"); css.Kind() == jsontree.String && len(css.Text()) > l.CustomCSS {
 		r.Add(css, schema.CodeTooLong, "must have at most "+faults.Count(l.CustomCSS, "byte"))
 	}
