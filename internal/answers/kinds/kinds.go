@@ -14,10 +14,10 @@ import (
 var rules = map[string]func(b *schema.Block, from Service) Rule{
 	schema.TypeShortText: newText,
 	schema.TypeLongText:  newText,
-	schema.TypeEmail:     always(emailRule{}),
-	schema.TypeWebsite:   always(websiteRule{}),
+	schema.TypeEmail:     always(emailRule),
+	schema.TypeWebsite:   always(websiteRule),
 	schema.TypePhone:     newPhone,
-	schema.TypeCountry:   always(countryRule{}),
+	schema.TypeCountry:   always(countryRule),
 	schema.TypeDate:      newDate,
 	schema.TypeTime:      newTime,
 
@@ -26,8 +26,8 @@ var rules = map[string]func(b *schema.Block, from Service) Rule{
 	schema.TypeOpinionScale: newScale,
 	schema.TypeNPS:          newNPS,
 
-	schema.TypeYesNo: always(yesNoRule{}),
-	schema.TypeLegal: newLegal,
+	schema.TypeYesNo: newBoolean,
+	schema.TypeLegal: newBoolean,
 
 	schema.TypeSingleChoice:   newChoice,
 	schema.TypeDropdown:       newChoice,
