@@ -2,6 +2,7 @@ package definition
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -98,8 +99,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	rules := newBlockRules(&c, w)
 	rules.stored = stored.ids()
 	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
-	rules.others(top[:i])
-	rules.others(top[i+1:])
+	rules.others(slices.Concat(top[:i], top[i+1:]))
 	rules.one(merged, len(top))
 	c.Walk(merged, w.shapes["BlockWrite"])
 	room(&c, merged, stored.list, merged)

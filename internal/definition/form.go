@@ -59,9 +59,8 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 			Format:       Format,
 		},
 	}
-	if settings := definition.Member("settings"); settings.Exists() {
-		gate := gateOf(settings)
-		f.Gate = &gate
+	if f.Sections.Settings != nil {
+		f.Gate = gateOf(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
 		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree
@@ -77,7 +76,7 @@ func (r *request) definition(definition jsontree.Node, w *Writes) {
 	blocks.top(definition.Member("blocks"))
 	r.settings(definition.Member("settings"))
 	r.theme(definition.Member("theme"), w.limits)
-	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, setNames(blocks.setHere))
+	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }
 
 // section returns the bytes of a section with its edits applied, nil when it is
@@ -91,8 +90,8 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 
 // gateOf takes the gate out of settings that passed their checks. A limit below one
 // means that there is none. By which rules answers are compared is for the caller.
-func gateOf(settings jsontree.Node) storage.Gate {
-	var g storage.Gate
+func gateOf(settings jsontree.Node) *storage.Gate {
+	g := new(storage.Gate)
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
 	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)

@@ -87,8 +87,5 @@ func (w *Writes) CheckSize(stored, change storage.Definition, path string) error
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}
-	return &schema.Error{Violations: []schema.Violation{{
-		Path: path, Code: schema.CodeTooLong,
-		Message: "the definition of the form would take more than " + faults.Count(w.limits.Definition, "byte"),
-	}}}
+	return faults.One(path, schema.CodeTooLong, "the definition of the form would take more than "+faults.Count(w.limits.Definition, "byte"))
 }

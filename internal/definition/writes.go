@@ -80,14 +80,13 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 // CheckBlockID checks the block id of a path: 1 to 200 characters. The
 // *[schema.Error] has the path "path:blockId".
 func (w *Writes) CheckBlockID(id string) error {
-	var found faults.List
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1:
-		found.Add("path:blockId", schema.CodeTooShort, "must have at least 1 character")
+		return faults.One("path:blockId", schema.CodeTooShort, "must have at least 1 character")
 	case n > 200:
-		found.Add("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
+		return faults.One("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
 	}
-	return found.Err()
+	return nil
 }
 
 // request is a body on its way through the checks.
@@ -100,7 +99,7 @@ type request struct {
 // read parses a body and reports what no part of it may contain.
 func read(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
-		return nil, &schema.Error{Violations: []schema.Violation{{Code: schema.CodeRequired, Message: "a JSON body is required"}}}
+		return nil, faults.One("", schema.CodeRequired, "a JSON body is required")
 	}
 	tree, err := jsontree.Parse(body, jsontree.BodyBounds)
 	if err != nil {

@@ -22,9 +22,9 @@ var rules = map[string]func(b *schema.Block, from Service) Rule{
 	schema.TypeTime:      newTime,
 
 	schema.TypeNumber:       newNumber,
-	schema.TypeRating:       newRating,
+	schema.TypeRating:       newScale,
 	schema.TypeOpinionScale: newScale,
-	schema.TypeNPS:          newNPS,
+	schema.TypeNPS:          newScale,
 
 	schema.TypeYesNo: newBoolean,
 	schema.TypeLegal: newBoolean,
@@ -65,8 +65,8 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 	schema.ComparePhone:   textual(phoneIdentity),
 	schema.CompareWebsite: textual(websiteIdentity),
 	schema.CompareNumber:  numberIdentity,
-	schema.CompareChoices: choicesIdentity,
-	schema.CompareRanking: rankingIdentity,
+	schema.CompareChoices: picked(false),
+	schema.CompareRanking: picked(true),
 	schema.CompareStored:  textual(unchanged),
 }
 
