@@ -1,4 +1,5 @@
-// Package walk divides the blocks on the path of a form into the pages that are shown.
+// Package walk divides the blocks on the path of a form into the pages that are shown, and finds
+// the faults of the answers of one page and the reasons why it is not the last page.
 package walk
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Step is what is shown at once: a page of the form.
+// Step is a page of the form: the blocks that are shown at once.
 type Step struct {
 	ID     string // of the block that the step is named by
 	Blocks []schema.Block
