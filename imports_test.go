@@ -97,7 +97,7 @@ var allowed = map[string][]string{
 		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
 	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
-	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "schema"},
+	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/faults", "internal/jsontree", "schema"},
 	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree"},
 	"internal/answers/path": {
 		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",

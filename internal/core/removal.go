@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -133,15 +133,7 @@ func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted ma
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
-	var broken []error
-	for _, f := range conditions.Faults() {
-		broken = append(broken, faults.One(conditionPath(f.Name), f.Code, f.Message))
-	}
-	return erased, faults.Join(broken...)
-}
-
-func conditionPath(name string) string {
-	return "/answers/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+	return erased, conditions.Err()
 }
 
 func checkConditions(wanted map[string]string) error {
@@ -150,7 +142,7 @@ func checkConditions(wanted map[string]string) error {
 	}
 	var broken []error
 	for name, value := range wanted {
-		path := conditionPath(name)
+		path := jsontree.Pointer("/answers", name)
 		switch {
 		case !utf8.ValidString(value):
 			broken = append(broken, faults.One(path, schema.CodeBadFormat, "must be text in UTF-8"))

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -24,7 +25,7 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	if block.Exists() {
 		newBlockRules(&r.Check, w).one(block, 1)
 	}
-	if err := r.check(w.shapes.blockCreate); err != nil {
+	if err := r.check(w.shapes["BlockCreate"]); err != nil {
 		return nil, err
 	}
 	return &Blocks{list: block, one: true, edits: r.Edits}, nil
@@ -38,7 +39,7 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 	}
 	list := r.root.Member("blocks")
 	newBlockRules(&r.Check, w).top(list)
-	if err := r.check(w.shapes.blocksReplace); err != nil {
+	if err := r.check(w.shapes["BlocksReplace"]); err != nil {
 		return nil, err
 	}
 	return &Blocks{list: list, edits: r.Edits}, nil
@@ -51,7 +52,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.check(w.shapes.blockUpdate); err != nil {
+	if err := r.check(w.shapes["BlockUpdate"]); err != nil {
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil
@@ -98,10 +99,9 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	rules := newBlockRules(&c, w)
 	rules.stored = stored.ids()
 	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
-	rules.others(top[:i])
-	rules.others(top[i+1:])
+	rules.others(slices.Concat(top[:i], top[i+1:]))
 	rules.one(merged, len(top))
-	c.Walk(merged, w.shapes.blockWrite)
+	c.Walk(merged, w.shapes["BlockWrite"])
 	room(&c, merged, stored.list, merged)
 	if err := c.Faults.Err(); err != nil {
 		return nil, nil, true, err

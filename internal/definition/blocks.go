@@ -89,7 +89,7 @@ func (b *Blocks) top() []jsontree.Node {
 	return itemsOf(b.list)
 }
 
-// itemsOf returns the items of an array.
+// itemsOf returns the items of an array or the members of an object.
 func itemsOf(list jsontree.Node) []jsontree.Node {
 	all := make([]jsontree.Node, 0, list.Len())
 	for _, item := range list.All() {
@@ -239,35 +239,22 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	if err != nil || fields.Len() == 0 {
 		return err
 	}
-	names := make(map[string]struct{}, fields.Len())
+	names := make(map[string]bool, fields.Len())
 	for _, name := range fields.All() {
-		names[name.Text()] = struct{}{}
+		names[name.Text()] = true
 	}
 	c := jsonshape.Check{Base: b.base}
 	b.each(func(block jsontree.Node) {
-		if id := block.Member("id"); id.Exists() {
-			if _, taken := names[id.Text()]; taken {
-				c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
-			}
+		if id := block.Member("id"); id.Exists() && names[id.Text()] {
+			c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
 		}
 	})
-	for _, variable := range b.variables() {
-		if _, taken := names[variable.Name()]; taken {
+	for _, variable := range setBy(b.top()...) {
+		if names[variable.Name()] {
 			c.Add(variable, schema.CodeDuplicate, "must differ from the names of the hidden fields")
 		}
 	}
 	return c.Faults.Err()
-}
-
-// variables returns the members of set in the rules of the top-level blocks.
-func (b *Blocks) variables() []jsontree.Node {
-	var list []jsontree.Node
-	for _, block := range b.top() {
-		for _, variable := range setBy(block).All() {
-			list = append(list, variable)
-		}
-	}
-	return list
 }
 
 // CheckHiddenFields checks that no hidden field has the name of a block of the form, at any level,
@@ -278,12 +265,12 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	if err != nil {
 		return err
 	}
-	taken := make(map[string]struct{})
+	taken := make(map[string]bool)
 	for id := range b.ids() {
-		taken[id] = struct{}{}
+		taken[id] = true
 	}
 	c := jsonshape.Check{Base: path}
-	hiddenFields(&c, fields, taken, setNames(b.variables()))
+	hiddenFields(&c, fields, taken, namesOf(setBy(b.top()...)))
 	return c.Faults.Err()
 }
 

@@ -17,22 +17,22 @@ type FormWrite struct {
 	WorkspaceID *string // 24 hex digits, as sent
 
 	Blocks *Blocks
-	// The sections as they were sent, but for times, which are in UTC and whole
-	// seconds.
-	Settings, Theme, Variables, HiddenFields json.RawMessage
+	// Sections are the others as they were sent, but for times, which are in UTC and whole
+	// seconds. Its own Blocks stay nil: their types may have to be filled in first.
+	Sections storage.Definition
 	// Gate is set exactly when Settings is.
 	Gate *storage.Gate
 }
 
 // FormCreate checks the body of createForm.
 func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes.formCreate)
+	return w.form(body, w.shapes["FormCreate"])
 }
 
 // FormUpdate checks the body of updateForm. One without a member is a
 // *[schema.Error].
 func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes.formUpdate)
+	return w.form(body, w.shapes["FormUpdate"])
 }
 
 func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
@@ -51,14 +51,16 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 		Type:        r.text("type"),
 		Status:      r.text("status"),
 		WorkspaceID: r.text("workspace_id"),
+		Sections: storage.Definition{
+			Settings:     r.section(definition.Member("settings")),
+			Theme:        r.section(definition.Member("theme")),
+			Variables:    r.section(definition.Member("variables")),
+			HiddenFields: r.section(definition.Member("hidden_fields")),
+			Format:       Format,
+		},
 	}
-	f.Settings = r.section(definition.Member("settings"))
-	f.Theme = r.section(definition.Member("theme"))
-	f.Variables = r.section(definition.Member("variables"))
-	f.HiddenFields = r.section(definition.Member("hidden_fields"))
-	if settings := definition.Member("settings"); settings.Exists() {
-		gate := gateOf(settings)
-		f.Gate = &gate
+	if f.Sections.Settings != nil {
+		f.Gate = gateOf(definition.Member("settings"))
 	}
 	if blocks := definition.Member("blocks"); blocks.Exists() {
 		f.Blocks = &Blocks{list: blocks, edits: r.Edits} // keeps the tree
@@ -74,7 +76,7 @@ func (r *request) definition(definition jsontree.Node, w *Writes) {
 	blocks.top(definition.Member("blocks"))
 	r.settings(definition.Member("settings"))
 	r.theme(definition.Member("theme"), w.limits)
-	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, setNames(blocks.setHere))
+	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }
 
 // section returns the bytes of a section with its edits applied, nil when it is
@@ -88,8 +90,8 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 
 // gateOf takes the gate out of settings that passed their checks. A limit below one
 // means that there is none. By which rules answers are compared is for the caller.
-func gateOf(settings jsontree.Node) storage.Gate {
-	var g storage.Gate
+func gateOf(settings jsontree.Node) *storage.Gate {
+	g := new(storage.Gate)
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
 	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)

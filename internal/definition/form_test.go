@@ -31,10 +31,10 @@ func TestFormCreate(t *testing.T) {
 			t.Errorf("got %+v", got)
 		}
 		for name, section := range map[string]struct{ got, want string }{
-			"hidden_fields": {string(got.HiddenFields), `["utm"]`},
-			"variables":     {string(got.Variables), `{"n":1.50}`},
-			"theme":         {string(got.Theme), `{"font" : "Inter"}`},
-			"settings":      {string(got.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
+			"hidden_fields": {string(got.Sections.HiddenFields), `["utm"]`},
+			"variables":     {string(got.Sections.Variables), `{"n":1.50}`},
+			"theme":         {string(got.Sections.Theme), `{"font" : "Inter"}`},
+			"settings":      {string(got.Sections.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
 			"blocks":        {string(got.Blocks.Raw()), `[ {"id":"a"} ]`},
 		} {
 			if section.got != section.want {
@@ -52,8 +52,8 @@ func TestFormCreate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Settings != nil || got.Theme != nil ||
-			got.Variables != nil || got.HiddenFields != nil || got.Gate != nil {
+		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Sections.Settings != nil || got.Sections.Theme != nil ||
+			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Gate != nil {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -131,10 +131,10 @@ func TestFormUpdate(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, section := range []struct{ got, want string }{
-			{string(got.Settings), `{"responseLimit":10,"borderRadius":10.0}`},
-			{string(got.Theme), `{"logo":{"width":10,"height":0}}`},
+			{string(got.Sections.Settings), `{"responseLimit":10,"borderRadius":10.0}`},
+			{string(got.Sections.Theme), `{"logo":{"width":10,"height":0}}`},
 			{string(got.Blocks.Raw()), `[{"id":"a","properties":{"maxChars":10,"min":1e1,"limit":3,"disabledDays":127,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991}}]}]`},
-			{string(got.Variables), `{"v":1.0}`},
+			{string(got.Sections.Variables), `{"v":1.0}`},
 		} {
 			if section.got != section.want {
 				t.Errorf("got %s, want %s", section.got, section.want)
@@ -215,10 +215,10 @@ func FuzzFormUpdate(f *testing.F) {
 		if first.Blocks != nil {
 			set("blocks", first.Blocks.WithTypesFrom(nil).Raw())
 		}
-		set("settings", first.Settings)
-		set("theme", first.Theme)
-		set("variables", first.Variables)
-		set("hidden_fields", first.HiddenFields)
+		set("settings", first.Sections.Settings)
+		set("theme", first.Sections.Theme)
+		set("variables", first.Sections.Variables)
+		set("hidden_fields", first.Sections.HiddenFields)
 		var rebuilt strings.Builder
 		rebuilt.WriteString(`{"definition":{`)
 		separator := ""
@@ -239,8 +239,8 @@ func FuzzFormUpdate(f *testing.F) {
 				t.Fatalf("blocks changed: %s, then %s", again["blocks"], second.Blocks.Raw())
 			}
 		}
-		if string(second.Settings) != string(first.Settings) || string(second.Theme) != string(first.Theme) ||
-			string(second.Variables) != string(first.Variables) || string(second.HiddenFields) != string(first.HiddenFields) {
+		if string(second.Sections.Settings) != string(first.Sections.Settings) || string(second.Sections.Theme) != string(first.Sections.Theme) ||
+			string(second.Sections.Variables) != string(first.Sections.Variables) || string(second.Sections.HiddenFields) != string(first.Sections.HiddenFields) {
 			t.Fatal("a section changed")
 		}
 	})

@@ -16,34 +16,30 @@ import (
 type blockRules struct {
 	*jsonshape.Check
 	limits schema.Limits
-	zone   *time.Location      // of calendar days
-	ids    map[string]struct{} // the ids of the form's blocks so far, at every level
+	zone   *time.Location  // of calendar days
+	ids    map[string]bool // the ids of the form's blocks so far, at every level
 	total  int
 	cells  int
 	before int                      // the cells that the written block had
 	stored map[string]jsontree.Node // give types to blocks without one
 
-	setElsewhere map[string]struct{} // names that rules of the other blocks set
-	setHere      []jsontree.Node     // the members of set in the rules that are checked
+	setElsewhere map[string]bool // names that rules of the other blocks set
+	setHere      []jsontree.Node // the members of set in the rules that are checked
 }
 
 func newBlockRules(c *jsonshape.Check, w *Writes) *blockRules {
-	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]struct{}), setElsewhere: make(map[string]struct{})}
+	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]bool)}
 }
 
 // others takes the top-level blocks into account that the form has besides those to be
 // checked.
 func (r *blockRules) others(blocks []jsontree.Node) {
-	for _, block := range blocks {
-		for _, variable := range setBy(block).All() {
-			r.setElsewhere[variable.Name()] = struct{}{}
-		}
-	}
+	r.setElsewhere = namesOf(setBy(blocks...))
 	eachBlock(blocks, func(block jsontree.Node) {
 		r.total++
 		r.cells += cells(block, r.kind(block))
 		if id := block.Member("id"); id.Exists() {
-			r.ids[id.Text()] = struct{}{}
+			r.ids[id.Text()] = true
 		}
 	})
 }
@@ -72,20 +68,20 @@ func (r *blockRules) one(block jsontree.Node, top int) {
 // among the answers, by name.
 func (r *blockRules) variables() {
 	for _, variable := range r.setHere {
-		if _, taken := r.ids[variable.Name()]; taken {
+		if r.ids[variable.Name()] {
 			r.Add(variable, schema.CodeDuplicate, "must differ from the ids of the blocks")
 		}
 	}
 }
 
-// setBy returns the member set of the rule of a top-level block: an object, or any other
-// value where the rule is faulty.
-func setBy(block jsontree.Node) jsontree.Node {
-	set := block.Member("properties").Member("rule").Member("set")
-	if set.Kind() != jsontree.Object {
-		return jsontree.Node{}
+// setBy returns the variables that the rules of top-level blocks set: members of objects.
+func setBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
+	for _, block := range blocks {
+		if set := block.Member("properties").Member("rule").Member("set"); set.Kind() == jsontree.Object {
+			variables = append(variables, itemsOf(set)...)
+		}
 	}
-	return set
+	return variables
 }
 
 // counts holds the number of blocks against the limits, when all are known.
@@ -121,9 +117,7 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 	}
 	r.countCells(block)
 	if level == 1 {
-		for _, variable := range setBy(block).All() {
-			r.setHere = append(r.setHere, variable)
-		}
+		r.setHere = append(r.setHere, setBy(block)...)
 	}
 	for _, member := range block.All() {
 		switch member.Name() {
@@ -132,10 +126,10 @@ func (r *blockRules) block(block jsontree.Node, level int) {
 		case "label", "description":
 			r.text(member)
 		case "properties":
-			checkURL(r.Check, member, "buttonLink", webOrContact)
-			checkURL(r.Check, member, "embedLink", webOnly)
-			checkURL(r.Check, member, "videoLink", webOnly)
-			checkURL(r.Check, member, "pdfLink", webOnly)
+			checkLink(r.Check, member, "buttonLink")
+			checkURL(r.Check, member, "embedLink")
+			checkURL(r.Check, member, "videoLink")
+			checkURL(r.Check, member, "pdfLink")
 			r.rule(member.Member("rule"))
 			r.day(member.Member("beforeDate"))
 			r.day(member.Member("afterDate"))
@@ -158,12 +152,12 @@ func (r *blockRules) id(id jsontree.Node) {
 	if text == "." || text == ".." {
 		r.Add(id, schema.CodeBadFormat, "must not be . or .., which no path can carry")
 	}
-	if _, taken := r.ids[text]; taken {
+	if r.ids[text] {
 		r.Add(id, schema.CodeDuplicate, "must be unique in the whole form")
-	} else if _, taken := r.setElsewhere[text]; taken {
+	} else if r.setElsewhere[text] {
 		r.Add(id, schema.CodeDuplicate, "must differ from the variables that rules set")
 	}
-	r.ids[text] = struct{}{}
+	r.ids[text] = true
 }
 
 func (r *blockRules) text(n jsontree.Node) {
@@ -202,16 +196,16 @@ func (r *blockRules) choices(list jsontree.Node) {
 	if list.Len() > r.limits.Choices {
 		r.Add(list, schema.CodeTooMany, "must have at most "+faults.Count(r.limits.Choices, "item"))
 	}
-	seen := make(map[string]struct{}, list.Len())
+	seen := make(map[string]bool, list.Len())
 	for _, choice := range list.All() {
 		r.text(choice.Member("label"))
 		id := choice.Member("id")
 		if id.Kind() != jsontree.String {
 			continue
 		}
-		if _, twice := seen[id.Text()]; twice {
+		if seen[id.Text()] {
 			r.Add(id, schema.CodeDuplicate, "must be unique in its list")
 		}
-		seen[id.Text()] = struct{}{}
+		seen[id.Text()] = true
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 // settings checks definition.settings.
 func (r *request) settings(settings jsontree.Node) {
-	checkURL(&r.Check, settings, "redirectUrl", webOrContact)
-	checkURL(&r.Check, settings.Member("cover").Member("image"), "url", webOnly)
+	checkLink(&r.Check, settings, "redirectUrl")
+	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")
 }
 
 // theme checks definition.theme.
 func (r *request) theme(theme jsontree.Node, l schema.Limits) {
-	checkURL(&r.Check, theme.Member("logo"), "url", webOnly)
-	checkURL(&r.Check, theme.Member("background").Member("image"), "url", webOnly)
+	checkURL(&r.Check, theme.Member("logo"), "url")
+	checkURL(&r.Check, theme.Member("background").Member("image"), "url")
 	if css := theme.Member("customCss"); css.Kind() == jsontree.String && len(css.Text()) > l.CustomCSS {
 		r.Add(css, schema.CodeTooLong, "must have at most "+faults.Count(l.CustomCSS, "byte"))
 	}
@@ -27,28 +27,28 @@ func (r *request) theme(theme jsontree.Node, l schema.Limits) {
 
 // hiddenFields checks that no name is there twice or, as the values are kept beside the
 // answers of the blocks, is the id of a block or a variable that a rule sets.
-func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids, variables map[string]struct{}) {
-	seen := make(map[string]struct{}, list.Len())
+func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids, variables map[string]bool) {
+	seen := make(map[string]bool, list.Len())
 	for _, name := range list.All() {
 		if name.Kind() != jsontree.String {
 			continue
 		}
-		text := name.Text()
-		if _, twice := seen[text]; twice {
+		switch text := name.Text(); {
+		case seen[text]:
 			c.Add(name, schema.CodeDuplicate, "must be unique")
-		} else if _, taken := ids[text]; taken {
+		case ids[text]:
 			c.Add(name, schema.CodeDuplicate, "must differ from the ids of the blocks")
-		} else if _, taken := variables[text]; taken {
+		case variables[text]:
 			c.Add(name, schema.CodeDuplicate, "must differ from the variables that rules set")
 		}
-		seen[text] = struct{}{}
+		seen[name.Text()] = true
 	}
 }
 
-func setNames(variables []jsontree.Node) map[string]struct{} {
-	names := make(map[string]struct{}, len(variables))
+func namesOf(variables []jsontree.Node) map[string]bool {
+	names := make(map[string]bool, len(variables))
 	for _, variable := range variables {
-		names[variable.Name()] = struct{}{}
+		names[variable.Name()] = true
 	}
 	return names
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-func TestIsAddress(t *testing.T) {
+func TestAddressesAndLinks(t *testing.T) {
 	t.Parallel()
 
-	for _, s := range []string{"", "http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
-		if !isAddress(s, webOnly) {
+	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
+		if !weburl.IsPlain(s) || !isLink(s) {
 			t.Errorf("%q is refused", s)
 		}
 	}
 	for _, s := range []string{"mailto:a@example.com", "tel:+4930123456", "MAILTO:a@example.com?subject=b"} {
-		if !isAddress(s, webOrContact) || isAddress(s, webOnly) {
+		if !isLink(s) || weburl.IsPlain(s) {
 			t.Errorf("%q is for links only", s)
 		}
 	}
@@ -33,7 +33,7 @@ func TestIsAddress(t *testing.T) {
 		"https://example.com/\r\nSet-Cookie:a", "mailto:", "tel:", "mailto://", "http://%zz/", "blob:https://example.com/a", "https://[::1",
 		"https://user@example.com/", "https://known.example:x@evil.example/", "https://@example.com/", "https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
 	} {
-		if isAddress(s, webOrContact) {
+		if isLink(s) {
 			t.Errorf("%q is accepted", s)
 		}
 		if weburl.IsPlain(s) {

@@ -18,18 +18,13 @@ const Format = 1
 // empty sections for missing ones. It is a *[schema.Error] when they are larger than
 // Limits.Definition.
 func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
-	d := f.sections()
+	d := f.Sections
 	if f.Blocks != nil {
 		d.Blocks = f.Blocks.WithTypesFrom(nil).Raw()
 	}
-	for _, section := range []struct {
-		value *json.RawMessage
-		empty string
-	}{
-		{&d.Blocks, `[]`}, {&d.Settings, `{}`}, {&d.Theme, `{}`}, {&d.Variables, `{}`}, {&d.HiddenFields, `[]`},
-	} {
-		if *section.value == nil {
-			*section.value = json.RawMessage(section.empty)
+	for i, section := range sections(&d) {
+		if *section == nil {
+			*section = json.RawMessage([...]string{`[]`, `{}`, `{}`, `{}`, `[]`}[i])
 		}
 	}
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
@@ -40,8 +35,8 @@ func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
 // without a type keeps its type, hidden fields and blocks must not share a name, and
 // the size of all sections together has a bound.
 func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
-	d := f.sections()
-	if f.Blocks != nil || f.HiddenFields != nil {
+	d := f.Sections
+	if f.Blocks != nil || d.HiddenFields != nil {
 		blocks, err := StoredBlocks(stored.Blocks)
 		if err != nil {
 			return d, err
@@ -52,8 +47,8 @@ func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (stora
 			}
 			d.Blocks = blocks.Raw()
 		}
-		if f.HiddenFields != nil {
-			err = blocks.CheckHiddenFields(f.HiddenFields, "/definition/hidden_fields")
+		if d.HiddenFields != nil {
+			err = blocks.CheckHiddenFields(d.HiddenFields, "/definition/hidden_fields")
 		} else {
 			err = blocks.CheckHiddenNames(stored.HiddenFields)
 		}
@@ -66,19 +61,13 @@ func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (stora
 
 // HasSections reports whether a section of the definition was given.
 func (f FormWrite) HasSections() bool {
-	return f.Blocks != nil || f.Settings != nil || f.Theme != nil || f.Variables != nil || f.HiddenFields != nil
+	d := &f.Sections
+	return f.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil
 }
 
-// sections are those that were given, but for the blocks, whose types may have to
-// be filled in first.
-func (f FormWrite) sections() storage.Definition {
-	return storage.Definition{
-		Settings:     f.Settings,
-		Theme:        f.Theme,
-		Variables:    f.Variables,
-		HiddenFields: f.HiddenFields,
-		Format:       Format,
-	}
+// sections are the sections of a definition: blocks, settings, theme, variables, hidden fields.
+func sections(d *storage.Definition) [5]*json.RawMessage {
+	return [...]*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
 }
 
 // CheckSize holds a definition after a change against Limits.Definition. Sections that
@@ -87,22 +76,16 @@ func (f FormWrite) sections() storage.Definition {
 // of the section as it was sent.
 func (w *Writes) CheckSize(stored, change storage.Definition, path string) error {
 	before, after := 0, 0
-	for _, section := range [][2]json.RawMessage{
-		{stored.Blocks, change.Blocks}, {stored.Settings, change.Settings}, {stored.Theme, change.Theme},
-		{stored.Variables, change.Variables}, {stored.HiddenFields, change.HiddenFields},
-	} {
-		before += len(section[0])
-		if section[1] != nil {
-			after += len(section[1])
-		} else {
-			after += len(section[0])
+	old := sections(&stored)
+	for i, section := range sections(&change) {
+		before += len(*old[i])
+		if *section == nil {
+			section = old[i]
 		}
+		after += len(*section)
 	}
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}
-	return &schema.Error{Violations: []schema.Violation{{
-		Path: path, Code: schema.CodeTooLong,
-		Message: "the definition of the form would take more than " + faults.Count(w.limits.Definition, "byte"),
-	}}}
+	return faults.One(path, schema.CodeTooLong, "the definition of the form would take more than "+faults.Count(w.limits.Definition, "byte"))
 }

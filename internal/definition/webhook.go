@@ -24,9 +24,9 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		return WebhookWrite{}, err
 	}
 	defer r.tree.Release()
-	s := w.shapes.webhookUpdate
+	s := w.shapes["WebhookUpdate"]
 	if create {
-		s = w.shapes.webhookCreate
+		s = w.shapes["WebhookCreate"]
 	}
 	r.Walk(r.root, s)
 	h := WebhookWrite{

@@ -25,7 +25,7 @@ import (
 type Writes struct {
 	limits schema.Limits
 	zone   *time.Location
-	shapes *shapes
+	shapes map[string]*jsonshape.Shape // of request bodies, by the name of the component
 }
 
 // NewWrites returns checks with limits whose zero fields mean their defaults; a
@@ -41,44 +41,26 @@ func NewWrites(l schema.Limits, zone *time.Location) (*Writes, error) {
 	return &Writes{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC), shapes: s}, nil
 }
 
-// shapes are the schemas of request bodies.
-type shapes struct {
-	workspace, formCreate, formUpdate        *jsonshape.Shape
-	blockCreate, blocksReplace, blockUpdate  *jsonshape.Shape
-	webhookCreate, webhookUpdate, blockWrite *jsonshape.Shape
-}
-
 // requestShapes compiles the schemas of the description once: they are the same
 // for every service of a process.
-var requestShapes = sync.OnceValues(func() (*shapes, error) { return compileShapes(jsonshape.Description()) })
-
-func compileShapes(d *jsonshape.Document, err error) (*shapes, error) {
+var requestShapes = sync.OnceValues(func() (map[string]*jsonshape.Shape, error) {
+	d, err := jsonshape.Description()
 	if err != nil {
 		return nil, fmt.Errorf("request schemas: %w", err)
 	}
-	s := new(shapes)
-	for name, target := range map[string]**jsonshape.Shape{
-		"WorkspaceWrite": &s.workspace,
-		"FormCreate":     &s.formCreate,
-		"FormUpdate":     &s.formUpdate,
-		"BlockCreate":    &s.blockCreate,
-		"BlocksReplace":  &s.blocksReplace,
-		"BlockUpdate":    &s.blockUpdate,
-		"BlockWrite":     &s.blockWrite,
-		"WebhookCreate":  &s.webhookCreate,
-		"WebhookUpdate":  &s.webhookUpdate,
+	shapes := make(map[string]*jsonshape.Shape)
+	for _, name := range []string{
+		"WorkspaceWrite", "FormCreate", "FormUpdate", "BlockCreate", "BlocksReplace", "BlockUpdate", "BlockWrite", "WebhookCreate", "WebhookUpdate",
 	} {
-		shape, err := d.Component(name)
-		if err != nil {
+		if shapes[name], err = d.Component(name); err != nil {
 			return nil, fmt.Errorf("request schemas: %w", err)
 		}
-		*target = shape
 	}
 	// A patch is checked as the block that it makes, with the place in the patch as
 	// the path of a fault. Before that only the kinds of its members count.
-	s.blockUpdate = s.blockUpdate.Outline(2)
-	return s, nil
-}
+	shapes["BlockUpdate"] = shapes["BlockUpdate"].Outline(2)
+	return shapes, nil
+})
 
 // Workspace checks a WorkspaceWrite (operations createWorkspace and
 // updateWorkspace) and returns the name without the white space around it.
@@ -88,7 +70,7 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 		return "", err
 	}
 	r.name()
-	if err := r.check(w.shapes.workspace); err != nil {
+	if err := r.check(w.shapes["WorkspaceWrite"]); err != nil {
 		return "", err
 	}
 	defer r.tree.Release()
@@ -98,14 +80,13 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 // CheckBlockID checks the block id of a path: 1 to 200 characters. The
 // *[schema.Error] has the path "path:blockId".
 func (w *Writes) CheckBlockID(id string) error {
-	var found faults.List
 	switch n := utf8.RuneCountInString(id); {
 	case n < 1:
-		found.Add("path:blockId", schema.CodeTooShort, "must have at least 1 character")
+		return faults.One("path:blockId", schema.CodeTooShort, "must have at least 1 character")
 	case n > 200:
-		found.Add("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
+		return faults.One("path:blockId", schema.CodeTooLong, "must have at most 200 characters")
 	}
-	return found.Err()
+	return nil
 }
 
 // request is a body on its way through the checks.
@@ -118,7 +99,7 @@ type request struct {
 // read parses a body and reports values that no part of it may contain.
 func read(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
-		return nil, &schema.Error{Violations: []schema.Violation{{Code: schema.CodeRequired, Message: "a JSON body is required"}}}
+		return nil, faults.One("", schema.CodeRequired, "a JSON body is required")
 	}
 	tree, err := jsontree.Parse(body, jsontree.BodyBounds)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // Document is an OpenAPI 3.1 document whose schemas are compiled by JSON pointer.
 // It is not safe for concurrent use; the shapes are.
 type Document struct {
-	root   jsontree.Node
-	shapes compiler
+	root jsontree.Node
+	made map[jsontree.Node]*Shape // those that were begun: schemas refer to themselves
 }
 
 // description is the description of the API. It is the same for every service of a
@@ -38,9 +38,7 @@ func documentOf(tree *jsontree.Tree, err error) (*Document, error) {
 	if tree.Root().Kind() != jsontree.Object {
 		return nil, errors.New("the description is not a JSON object")
 	}
-	d := &Document{root: tree.Root()}
-	d.shapes = compiler{document: d, made: make(map[jsontree.Node]*Shape)}
-	return d, nil
+	return &Document{root: tree.Root(), made: make(map[jsontree.Node]*Shape)}, nil
 }
 
 // Root returns the whole document.
@@ -57,7 +55,11 @@ func (d *Document) Component(name string) (*Shape, error) {
 
 // Compile compiles the schema at a JSON pointer.
 func (d *Document) Compile(pointer string) (*Shape, error) {
-	return d.shapes.at(pointer)
+	n, ok := d.Find(pointer)
+	if !ok {
+		return nil, fmt.Errorf("there is nothing at %s", pointer)
+	}
+	return d.compile(n)
 }
 
 // Find returns the value at a JSON pointer, which goes through objects only.

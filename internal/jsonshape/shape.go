@@ -64,22 +64,6 @@ func (s kindSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// compiler turns the schemas of a document into shapes. It remembers the schemas that
-// it has begun: schemas refer to themselves.
-type compiler struct {
-	document *Document
-	made     map[jsontree.Node]*Shape
-}
-
-// at compiles the schema at a JSON pointer of the document.
-func (c *compiler) at(pointer string) (*Shape, error) {
-	n, ok := c.document.Find(pointer)
-	if !ok {
-		return nil, fmt.Errorf("there is nothing at %s", pointer)
-	}
-	return c.compile(n)
-}
-
 // annotations are the keywords that check nothing.
 var annotations = []string{
 	"$comment", "$defs", "$id", "$schema", "default", "deprecated", "description", "example", "examples",
@@ -96,15 +80,15 @@ func isAnnotation(name string) bool {
 var ranges = []string{"int32", "int64", "float", "double"}
 
 // compile returns the shape of a schema.
-func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
-	if made, ok := c.made[schema]; ok {
+func (d *Document) compile(schema jsontree.Node) (*Shape, error) {
+	if made, ok := d.made[schema]; ok {
 		return made, nil
 	}
 	if ref := schema.Member("$ref"); ref.Exists() && isReferenceOnly(schema) {
-		return c.refer(ref)
+		return d.refer(ref)
 	}
 	s := &Shape{minLength: -1, maxLength: -1, minMembers: -1}
-	c.made[schema] = s
+	d.made[schema] = s
 	switch schema.Kind() {
 	case jsontree.Bool:
 		s.never = !schema.Bool()
@@ -114,7 +98,7 @@ func (c *compiler) compile(schema jsontree.Node) (*Shape, error) {
 		return nil, errors.New(schema.Pointer("") + " is not a schema")
 	}
 	for _, keyword := range schema.All() {
-		known, err := c.keyword(s, keyword)
+		known, err := d.keyword(s, keyword)
 		if err != nil {
 			return nil, err
 		}
@@ -135,17 +119,17 @@ func isReferenceOnly(schema jsontree.Node) bool {
 }
 
 // refer compiles the schema that a $ref names.
-func (c *compiler) refer(ref jsontree.Node) (*Shape, error) {
+func (d *Document) refer(ref jsontree.Node) (*Shape, error) {
 	pointer, ok := strings.CutPrefix(ref.Text(), "#")
 	if !ok {
 		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", ref.Text())
 	}
-	return c.at(pointer)
+	return d.Compile(pointer)
 }
 
 // keyword adds one keyword to a shape. It is false for a keyword that the walk does not
 // know, and for a value that the keyword may not have.
-func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
+func (d *Document) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
 	switch k.Name() {
 	case "type":
 		return s.setTypes(k), nil
@@ -173,17 +157,17 @@ func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
 		}
 		return k.Kind() == jsontree.Array, nil
 	case "properties":
-		return k.Kind() == jsontree.Object, c.members(s, k)
+		return k.Kind() == jsontree.Object, d.members(s, k)
 	case "additionalProperties":
 		if k.Kind() == jsontree.Bool {
 			s.closed = !k.Bool()
 			return true, nil
 		}
-		s.rest, err = c.compile(k)
+		s.rest, err = d.compile(k)
 	case "items":
-		s.items, err = c.compile(k)
+		s.items, err = d.compile(k)
 	case "anyOf":
-		return c.unite(s, k)
+		return d.unite(s, k)
 	default:
 		return isAnnotation(k.Name()), nil
 	}
@@ -192,10 +176,10 @@ func (c *compiler) keyword(s *Shape, k jsontree.Node) (known bool, err error) {
 
 // unite adds the branches of anyOf, when the kind of a value tells which
 // one it is for. It is false for others.
-func (c *compiler) unite(s *Shape, branches jsontree.Node) (known bool, err error) {
+func (d *Document) unite(s *Shape, branches jsontree.Node) (known bool, err error) {
 	var kinds kindSet
 	for _, branch := range branches.All() {
-		shape, err := c.compile(branch)
+		shape, err := d.compile(branch)
 		if err != nil {
 			return false, err
 		}
@@ -227,10 +211,10 @@ func (s *Shape) Outline(levels int) *Shape {
 	return &out
 }
 
-func (c *compiler) members(s *Shape, properties jsontree.Node) (err error) {
+func (d *Document) members(s *Shape, properties jsontree.Node) (err error) {
 	s.members = make(map[string]*Shape, properties.Len())
 	for _, member := range properties.All() {
-		if s.members[strings.Clone(member.Name())], err = c.compile(member); err != nil {
+		if s.members[strings.Clone(member.Name())], err = d.compile(member); err != nil {
 			return err
 		}
 	}

@@ -236,15 +236,20 @@ func extreme(from float64, beyond func(a, b float64) bool) operator {
 	}
 }
 
-// number is [number] within the budget.
+// number is a value as JavaScript's Number has it.
 func (e evaluation) number(v any) float64 {
 	switch v := v.(type) {
+	case nil:
+		return 0
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
 	case float64:
 		return v
-	case string, []any, map[string]any, Object:
-		return parseNumber(e.digits(v))
 	default:
-		return number(v)
+		return parseNumber(e.digits(v))
 	}
 }
 

@@ -90,25 +90,6 @@ func numberText(f float64) string {
 	}
 }
 
-// number is a value as JavaScript's Number has it.
-func number(v any) float64 {
-	switch v := v.(type) {
-	case nil:
-		return 0
-	case bool:
-		if v {
-			return 1
-		}
-		return 0
-	case float64:
-		return v
-	case string:
-		return parseNumber(v)
-	default:
-		return parseNumber(text(v))
-	}
-}
-
 // parseNumber reads a whole text as a number: a decimal one, or an integer with the
 // prefix 0x, 0o or 0b. Empty is 0, everything else NaN.
 func parseNumber(s string) float64 {

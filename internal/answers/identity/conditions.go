@@ -3,11 +3,13 @@ package identity
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -35,8 +37,8 @@ type condition struct {
 // "block/part" for a part of an address or contact.
 func New(f *compile.Form, values map[string]string) *Conditions {
 	all := &Conditions{}
-	for name, value := range values {
-		c := &condition{name: name, value: strings.TrimSpace(value)}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		c := &condition{name: name, value: strings.TrimSpace(values[name])}
 		if at := strings.LastIndexByte(name, '/'); at >= 0 {
 			c.block, c.part = name[:at], name[at+1:]
 		}
@@ -166,35 +168,27 @@ func (c *condition) identities(typ string) (all [][]byte) {
 	return all
 }
 
-// ConditionFault is why a condition could not be met.
-type ConditionFault struct{ Name, Code, Message string }
-
-// Faults returns the conditions that no response could meet: a name that neither the form
-// nor a seen response has, a name of an answer which cannot be compared, and a text that
-// is no telephone number.
-func (all *Conditions) Faults() (faults []ConditionFault) {
+// Err returns the conditions that no response could meet, in a *[schema.Error]: a name that
+// neither the form nor a seen response has, a name of an answer which cannot be compared, and a
+// text that is no telephone number.
+func (all *Conditions) Err() error {
+	var found faults.List
 	for _, c := range all.all {
-		f := ConditionFault{Name: c.name}
+		path := jsontree.Pointer(compile.AnswersPath, c.name)
 		_, isNumber := c.phone.Normal(c.value)
 		switch {
 		case c.compared && c.number && !c.met && !isNumber:
-			f.Code = schema.CodeBadFormat
-			f.Message = "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"
+			found.Add(path, schema.CodeBadFormat, "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567")
 		case c.compared:
-			continue
 		case isContact(c.other):
-			f.Code = schema.CodeNotAllowed
-			f.Message = "must name one part, such as " + c.name + "/email"
+			found.Add(path, schema.CodeNotAllowed, "must name one part, such as "+c.name+"/email")
 		case c.other != "":
-			f.Code = schema.CodeNotAllowed
-			f.Message = "names an answer of type " + c.other + ", and those are never compared"
+			found.Add(path, schema.CodeNotAllowed, "names an answer of type "+c.other+", and those are never compared")
 		default:
-			f.Code = schema.CodeUnknownField
-			f.Message = "names nothing that this form or any response to it has"
+			found.Add(path, schema.CodeUnknownField, "names nothing that this form or any response to it has")
 		}
-		faults = append(faults, f)
 	}
-	return faults
+	return found.Err()
 }
 
 func scalar(n jsontree.Node) string {

@@ -1,12 +1,24 @@
 package identity
 
 import (
-	"github.com/formsvc/formsvc/internal/answers/compile"
-
 	"encoding/json"
+	"errors"
 	"slices"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
+
+// faultsOf are the violations that conditions report.
+func faultsOf(c *Conditions) []schema.Violation {
+	var invalid *schema.Error
+	if !errors.As(c.Err(), &invalid) {
+		return nil
+	}
+	return invalid.Violations
+}
 
 func TestConditions(t *testing.T) {
 	t.Parallel()
@@ -80,9 +92,9 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 			}
 		}
 		var got string
-		for _, fault := range conditions.Faults() {
+		for _, fault := range faultsOf(conditions) {
 			got += fault.Code
-			if fault.Name != name || fault.Message == "" {
+			if fault.Path != jsontree.Pointer("/answers", name) || fault.Message == "" {
 				t.Errorf("%s: %+v", name, fault)
 			}
 		}
@@ -100,7 +112,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		conditions := New(form, map[string]string{test.name: test.value})
 		holds := slices.ContainsFunc(lists, conditions.Hold)
 		var got string
-		for _, fault := range conditions.Faults() {
+		for _, fault := range faultsOf(conditions) {
 			got += fault.Code
 		}
 		if got != test.want || holds != test.holds {
@@ -108,7 +120,7 @@ func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 		}
 	}
 	two := New(form, map[string]string{"mail": "a@example.com", "mial": "a@example.com"})
-	if faults := two.Faults(); len(faults) != 1 || faults[0].Name != "mial" {
+	if faults := faultsOf(two); len(faults) != 1 || faults[0].Path != "/answers/mial" {
 		t.Errorf("one of two names is unknown: %+v", faults)
 	}
 }

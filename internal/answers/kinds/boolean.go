@@ -5,43 +5,27 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// boolean reads true or false, or the same word in a string.
-func boolean(n jsontree.Node, r *Report) (truth, ok bool) {
-	switch {
-	case n.Kind() == jsontree.Bool:
-		return n.Bool(), true
-	case n.Kind() == jsontree.String && (n.Text() == "true" || n.Text() == "false"):
-		return n.Text() == "true", true
-	}
-	r.add(n, wrongType("boolean", "must be answered with yes or no"))
-	return false, false
+// booleanRule checks yes_no and legal: true or false, or the same word in a string.
+type booleanRule struct {
+	legal bool // a required answer must be true
+	stop  bool // a false refuses the response, required or not
 }
 
-// yesNoRule checks yes_no.
-type yesNoRule struct{}
-
-func (yesNoRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	if truth, ok := boolean(n, r); ok {
-		w.Bool(truth)
-	}
+func newBoolean(b *schema.Block, _ Service) Rule {
+	legal := b.Type == schema.TypeLegal
+	return booleanRule{legal: legal, stop: legal && b.Properties.LegalStopFurther}
 }
 
-func (yesNoRule) Sample() string { return "true" }
-
-// legalRule checks legal.
-type legalRule struct{ stop bool } // a false refuses the response
-
-func newLegal(b *schema.Block, _ Service) Rule { return legalRule{stop: b.Properties.LegalStopFurther} }
-
-func (t legalRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	truth, ok := boolean(n, r)
+func (t booleanRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	truth := n.Bool() || n.Text() == "true"
 	switch {
-	case !ok:
-	case !truth && (t.stop || r.Required):
+	case n.Kind() != jsontree.Bool && !truth && n.Text() != "false":
+		r.add(n, wrongType("boolean", "must be answered with yes or no"))
+	case !truth && (t.stop || t.legal && r.Required):
 		r.add(n, Fault{Code: schema.CodeRequired, Message: "must be accepted"})
 	default:
 		w.Bool(truth)
 	}
 }
 
-func (legalRule) Sample() string { return "true" }
+func (booleanRule) Sample() string { return "true" }

@@ -142,27 +142,26 @@ func (t choiceRule) contradiction() (member, why string) {
 	return "/choices", "there is nothing to choose"
 }
 
-func choicesIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, false) }
-
-func rankingIdentity(value jsontree.Node) ([]byte, bool) { return pickedIdentity(value, true) }
-
-func pickedIdentity(value jsontree.Node, ordered bool) ([]byte, bool) {
-	if value.Kind() != jsontree.Array {
-		one, ok := choiceIdentity(value)
-		return append([]byte("c"), one...), ok
-	}
-	var all [][]byte
-	for _, item := range value.All() {
-		one, ok := choiceIdentity(item)
-		if !ok {
-			return nil, false
+// picked is the identity of one choice, or of several, whose order counts or does not.
+func picked(ordered bool) func(jsontree.Node) ([]byte, bool) {
+	return func(value jsontree.Node) ([]byte, bool) {
+		if value.Kind() != jsontree.Array {
+			one, ok := choiceIdentity(value)
+			return append([]byte("c"), one...), ok
 		}
-		all = append(all, one)
+		var all [][]byte
+		for _, item := range value.All() {
+			one, ok := choiceIdentity(item)
+			if !ok {
+				return nil, false
+			}
+			all = append(all, one)
+		}
+		if !ordered {
+			slices.SortFunc(all, bytes.Compare)
+		}
+		return append([]byte("c"), bytes.Join(all, []byte{','})...), len(all) > 0
 	}
-	if !ordered {
-		slices.SortFunc(all, bytes.Compare)
-	}
-	return append([]byte("c"), bytes.Join(all, []byte{','})...), len(all) > 0
 }
 
 // choiceIdentity is the id of a choice as a JSON string, or other in an array.

@@ -20,7 +20,7 @@ type contactPart struct {
 var contactParts = []contactPart{
 	{name: "firstName", example: "Ada", rule: contactText},
 	{name: "lastName", example: "Example", rule: contactText},
-	{name: "email", example: "ada@example.com", rule: emailRule{}},
+	{name: "email", example: "ada@example.com", rule: emailRule},
 	{name: "phone", example: "+31201234567"}, // its rule depends on the block
 	{name: "company", example: "Example Ltd", rule: contactText},
 	{name: "address", example: "1 Example Street", rule: contactText},
@@ -28,7 +28,7 @@ var contactParts = []contactPart{
 	{name: "city", example: "Utrecht", rule: contactText},
 	{name: "state", example: "Utrecht", rule: contactText},
 	{name: "zip", example: "3511 AA", rule: contactText},
-	{name: "country", example: "NL", rule: countryRule{}},
+	{name: "country", example: "NL", rule: countryRule},
 }
 
 func newContact(b *schema.Block, from Service) Rule {

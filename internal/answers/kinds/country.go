@@ -5,29 +5,23 @@ import (
 
 	"golang.org/x/text/language"
 
-	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 )
 
 var maxCountry = maxText(schema.TypeCountry)
 
 // countryRule checks the code of a country.
-type countryRule struct{}
-
-func (countryRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmedTo(maxCountry, n, r)
-	if !ok {
-		return
-	}
+var countryRule = formatRule{sample: "NL", normal: func(text string, _ *Report) (string, Fault) {
 	code, ok := CountryCode(text)
-	if !ok {
-		r.add(n, BadFormat("country", "must be the code of a country, such as NL"))
-		return
+	switch {
+	case faults.LongerThan(text, maxCountry):
+		return "", tooLong(maxCountry)
+	case !ok:
+		return "", BadFormat("country", "must be the code of a country, such as NL")
 	}
-	w.String(code)
-}
-
-func (countryRule) Sample() string { return `"NL"` }
+	return code, Fault{}
+}}
 
 // CountryCode returns the ISO 3166-1 alpha-2 code of a country that there is by
 // CLDR's data: the 249 of ISO and Kosovo (XK). It takes a code of two or three

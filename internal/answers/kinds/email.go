@@ -5,7 +5,6 @@ import (
 	"unicode"
 
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -16,30 +15,20 @@ var maxEmail = maxText(schema.TypeEmail) // characters
 const maxLocal = 64 // bytes before the @
 
 // emailRule checks one email address.
-type emailRule struct{}
-
-func (emailRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
-	if !ok {
-		return
-	}
-	if text = bareEmail(text); faults.LongerThan(text, maxEmail) {
-		r.add(n, tooLong(maxEmail))
-		return
+var emailRule = formatRule{sample: "ada@example.com", normal: func(text string, r *Report) (string, Fault) {
+	text = bareEmail(text)
+	if faults.LongerThan(text, maxEmail) {
+		return "", tooLong(maxEmail)
 	}
 	if !mayMap(text, r) {
-		r.add(n, tooSlow())
-		return
+		return "", tooSlow()
 	}
 	address, ok := normalEmail(text)
 	if !ok {
-		r.add(n, BadFormat("email", "must be one email address, such as ada@example.com"))
-		return
+		return "", BadFormat("email", "must be one email address, such as ada@example.com")
 	}
-	w.String(address)
-}
-
-func (emailRule) Sample() string { return `"ada@example.com"` }
+	return address, Fault{}
+}}
 
 // bareEmail returns the address of what mail programs and pages give when one is copied:
 // Ann <ann@example.com>, mailto:ann@example.com. A name that is itself an address, and

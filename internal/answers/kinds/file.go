@@ -151,12 +151,12 @@ func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report)
 
 // filesRule checks file_upload.
 type filesRule struct {
-	file fileRule
+	fileRule
 	most int
 }
 
 func newFiles(b *schema.Block, from Service) Rule {
-	rule := filesRule{file: newFileRule(b.Properties, from), most: 1}
+	rule := filesRule{fileRule: newFileRule(b.Properties, from), most: 1}
 	if b.Properties.MultipleFiles {
 		rule.most = maxFiles
 	}
@@ -167,24 +167,20 @@ func (t filesRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	w.Array()
 	switch {
 	case n.Kind() != jsontree.Array:
-		t.file.Check(w, n, r)
+		t.fileRule.Check(w, n, r)
 	case n.Len() > t.most:
 		r.add(n, tooManyFiles(t.most))
 	default:
 		for _, file := range n.All() {
-			t.file.Check(w, file, r)
+			t.fileRule.Check(w, file, r)
 		}
 	}
 	w.EndArray()
 }
 
-func (t filesRule) Sample() string { return t.file.Sample() }
-
-// signatureRule checks signature: one file, which is a picture.
-type signatureRule struct{ fileRule }
-
+// newSignature is for signature: one file, which is a picture.
 func newSignature(b *schema.Block, from Service) Rule {
-	rule := signatureRule{newFileRule(b.Properties, from)}
+	rule := newFileRule(b.Properties, from)
 	rule.picture = true
 	return rule
 }
@@ -212,23 +208,14 @@ func (t fileRule) Sample() string {
 	return Encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }
 
-func (t signatureRule) contradiction() (member, why string) {
-	if t.matchesAny() {
+func (t fileRule) contradiction() (member, why string) {
+	switch {
+	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
 		return "", ""
-	}
-	return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
-}
-
-func (t filesRule) contradiction() (member, why string) {
-	if t.file.matchesAny() {
-		return "", ""
+	case t.picture:
+		return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
 	}
 	return "/properties/allowedFiles", "no file is of the allowed types"
-}
-
-// matchesAny reports whether there is a file of one of the allowed types.
-func (t fileRule) matchesAny() bool {
-	return len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches)
 }
 
 // matches reports whether there is a file of an allowed type: a picture may have any

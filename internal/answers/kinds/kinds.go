@@ -15,20 +15,20 @@ import (
 var rules = map[string]func(b *schema.Block, from Service) Rule{
 	schema.TypeShortText: newText,
 	schema.TypeLongText:  newText,
-	schema.TypeEmail:     always(emailRule{}),
-	schema.TypeWebsite:   always(websiteRule{}),
+	schema.TypeEmail:     always(emailRule),
+	schema.TypeWebsite:   always(websiteRule),
 	schema.TypePhone:     newPhone,
-	schema.TypeCountry:   always(countryRule{}),
+	schema.TypeCountry:   always(countryRule),
 	schema.TypeDate:      newDate,
 	schema.TypeTime:      newTime,
 
 	schema.TypeNumber:       newNumber,
-	schema.TypeRating:       newRating,
+	schema.TypeRating:       newScale,
 	schema.TypeOpinionScale: newScale,
-	schema.TypeNPS:          newNPS,
+	schema.TypeNPS:          newScale,
 
-	schema.TypeYesNo: always(yesNoRule{}),
-	schema.TypeLegal: newLegal,
+	schema.TypeYesNo: newBoolean,
+	schema.TypeLegal: newBoolean,
 
 	schema.TypeSingleChoice:   newChoice,
 	schema.TypeDropdown:       newChoice,
@@ -66,8 +66,8 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 	schema.ComparePhone:   textual(phoneIdentity),
 	schema.CompareWebsite: textual(websiteIdentity),
 	schema.CompareNumber:  numberIdentity,
-	schema.CompareChoices: choicesIdentity,
-	schema.CompareRanking: rankingIdentity,
+	schema.CompareChoices: picked(false),
+	schema.CompareRanking: picked(true),
 	schema.CompareStored:  textual(unchanged),
 }
 

@@ -35,26 +35,18 @@ func newNumber(b *schema.Block, _ Service) Rule {
 	return rule
 }
 
-// scaleOf is the scale of blocks of a type whose properties say nothing else.
-func scaleOf(typ string, whole bool) numberRule {
-	k, _ := schema.KindOf(typ)
-	return numberRule{least: k.Scale.From, most: k.Scale.To, whole: whole}
-}
-
-func newRating(b *schema.Block, _ Service) Rule {
-	rule := scaleOf(b.Type, true)
-	if to := b.Properties.To; to != nil && *to >= 1 {
-		rule.most = math.Floor(*to)
-	}
-	return rule
-}
-
-func newNPS(b *schema.Block, _ Service) Rule { return scaleOf(b.Type, true) }
-
+// newScale is for rating, opinion_scale and nps: the table has what the properties do not say.
 func newScale(b *schema.Block, _ Service) Rule {
 	p := b.Properties
 	k, _ := schema.KindOf(b.Type)
-	rule := numberRule{least: k.Scale.From, most: k.Scale.To, step: k.Scale.Step}
+	rule := numberRule{least: k.Scale.From, most: k.Scale.To, whole: k.Shape == schema.ShapeInteger}
+	if b.Type == schema.TypeRating && p.To != nil && *p.To >= 1 {
+		rule.most = math.Floor(*p.To)
+	}
+	if rule.whole {
+		return rule // each number is a step, and only a rating has a property of its own
+	}
+	rule.step = k.Scale.Step
 	if p.From != nil {
 		rule.least = *p.From
 	}

@@ -29,8 +29,12 @@ func newPhoneRule(defaultCountry string) PhoneRule {
 }
 
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmedTo(maxPhone, n, r)
+	text, ok := trimmed(n, r)
 	if !ok {
+		return
+	}
+	if faults.LongerThan(text, maxPhone) {
+		r.add(n, tooLong(maxPhone))
 		return
 	}
 	number, ok := t.Normal(text)

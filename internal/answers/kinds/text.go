@@ -193,15 +193,27 @@ func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
 	return visible.Trim(unembedded(n.Text())), true
 }
 
-// trimmedTo is trimmed for a text of at most limit characters. A longer text is reported.
-func trimmedTo(limit int, n jsontree.Node, r *Report) (text string, ok bool) {
-	text, ok = trimmed(n, r)
-	if ok && faults.LongerThan(text, limit) {
-		r.add(n, tooLong(limit))
-		return "", false
-	}
-	return text, ok
+// formatRule checks a text that has a format of its own: normal returns the text as it is
+// stored, or what is wrong with it.
+type formatRule struct {
+	normal func(text string, r *Report) (string, Fault)
+	sample string
 }
+
+func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
+	text, ok := trimmed(n, r)
+	if !ok {
+		return
+	}
+	normal, wrong := t.normal(text, r)
+	if wrong.Found() {
+		r.add(n, wrong)
+		return
+	}
+	w.String(normal)
+}
+
+func (t formatRule) Sample() string { return Quoted(t.sample) }
 
 func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/publicaddr"
 	"github.com/formsvc/formsvc/internal/weburl"
 	"github.com/formsvc/formsvc/schema"
@@ -14,29 +13,22 @@ import (
 var maxWebsite = maxText(schema.TypeWebsite)
 
 // websiteRule checks the address of a page.
-type websiteRule struct{}
-
-func (websiteRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmedTo(maxWebsite, n, r)
-	if !ok {
-		return
+var websiteRule = formatRule{sample: "https://example.com/", normal: func(text string, r *Report) (string, Fault) {
+	if faults.LongerThan(text, maxWebsite) {
+		return "", tooLong(maxWebsite)
 	}
 	if !mayMap(text, r) {
-		r.add(n, tooSlow())
-		return
+		return "", tooSlow()
 	}
 	address, ok := normalWebsite(text)
 	switch {
 	case !ok:
-		r.add(n, notURL())
+		return "", notURL()
 	case faults.LongerThan(address, maxWebsite): // it got a scheme
-		r.add(n, tooLong(maxWebsite))
-	default:
-		w.String(address)
+		return "", tooLong(maxWebsite)
 	}
-}
-
-func (websiteRule) Sample() string { return `"https://example.com/"` }
+	return address, Fault{}
+}}
 
 // normalWebsite returns text as an absolute URL with a scheme in lower case and a host
 // that can be a website of the public internet. Credentials are refused: they make a
