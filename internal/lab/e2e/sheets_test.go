@@ -60,7 +60,7 @@ func sheet(random *rand.Rand, properties []string) string {
 
 // No sheet of an author gets over the host's header and footer, or over the bar of a preview.
 func TestSheetsStayInTheForm(t *testing.T) {
-	source, err := os.ReadFile("../../../handler/formpage/internal/css/properties.txt")
+	source, err := os.ReadFile("../../../handler/formpage/internal/theme/properties.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
