@@ -32,7 +32,7 @@ func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 
 func firstMigration(t testing.TB) string {
 	t.Helper()
-	up, err := fs.ReadFile(tables.ThisBuild.Files, fmt.Sprintf("migrations/%04d_tables.up.sql", 1))
+	up, err := fs.ReadFile(tables.ThisBuild.Files, fmt.Sprintf("%04d_tables.up.sql", 1))
 	if err != nil {
 		t.Fatal(err)
 	}
