@@ -38,7 +38,7 @@ func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Wa
 	return p, warnings, nil
 }
 
-// page is what a page needs of a form that was read.
+// page returns the parts of a form that a page needs.
 func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, error) {
 	if err != nil {
 		return PublicForm{}, err
@@ -52,10 +52,9 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 	}, nil
 }
 
-// Submit checks a response and stores it, in one atomic step with the funnel
-// count, the response limit, the duplicate check, and one queued delivery for
-// each enabled webhook of the form. The form must be published and settings.closed
-// off.
+// Submit checks a response and stores it. The funnel count, the response limit, the
+// duplicate check and one queued delivery for each enabled webhook of the form belong
+// to the same atomic step. The form must be published and settings.closed off.
 //
 // Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
@@ -63,12 +62,12 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
 // response may or may not be stored: repeat the call with the same IdempotencyKey.
 //
-// With SubmittedAt, the host imports a response from before: it is checked against the
-// form as it is now, takes its place in lists, in the metrics of its time, against the
-// response limit and among the duplicates, and queues no event unless Deliver says so.
-// Whether the form is closed by settings.closeAt is judged at that time. In all else an
-// import is a response like any other: a draft is [ErrNotFound], and settings.closed or a
-// limit that is reached is [ErrClosed]. So import first, and close the form afterwards.
+// With SubmittedAt, the host imports an old response. It is checked against the form as
+// it is now and counts in lists, in the metrics of its time, against the response limit
+// and among the duplicates. It queues no event unless Deliver is set. Whether the form is
+// closed by settings.closeAt is judged at that time. In all else an import is a response
+// like any other: a draft is [ErrNotFound], and settings.closed or a limit that is
+// reached is [ErrClosed]. So import first, and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	stored, err := s.intake.Submit(ctx, &intake.Response{
 		FormID: r.FormID, Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
@@ -89,11 +88,11 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // variables. [Service.Submit] walks the same path, so an answer to a block that is
 // not on it is dropped.
 //
-// The answers are the respondent's and the host's. An answer to a block that only the
-// host can answer (a payment, a file, a signature, or a block with properties.hide)
-// counts as the host's, so the path is that of a Submit with it in HostAnswers. A host
-// that passes on what a respondent sent leaves out such answers. A form that is a draft or
-// closed has paths too.
+// The answers are the respondent's and the host's. An answer to a block that only the host
+// can answer counts as the host's: a payment, a file, a signature, or a block with
+// properties.hide. The path is that of a Submit with the same answer in HostAnswers. A
+// host that passes on a respondent's answers leaves out such answers. A form that is a
+// draft or closed has paths too.
 //
 // Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
 // would take too long. What is wrong with an answer is not an error here, see
@@ -102,11 +101,11 @@ func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.R
 	return s.intake.Path(ctx, formID, answers, hidden)
 }
 
-// IssuedKey is a new key. Secret is the whole key; it is shown here once and
-// cannot be had again. Printed or logged, an IssuedKey shows the key's prefix only, and
-// its JSON is without the Secret: a host that sends a key to its owner sends that member
-// by its name. Inside an unexported field of another struct, and for the verbs %p and %w
-// (go vet reports those), package fmt asks no method: nothing hides the Secret there.
+// IssuedKey is a new key. Secret is the whole key; it is shown here once and cannot be
+// had again. Printed or logged, an IssuedKey shows the key's prefix only, and its JSON
+// is without the Secret. A host that sends a key to its owner sends the member Secret
+// itself. Inside an unexported field of another struct, and for the verbs %p and %w (go
+// vet reports those), package fmt asks no method: nothing hides the Secret there.
 type IssuedKey struct {
 	Key    Key
 	Secret string `json:"-"`
@@ -154,16 +153,16 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 	return s.core.Storage.RevokeKey(ctx, userID, keyID, s.core.Now())
 }
 
-// Maintain does one bounded piece of what must happen now and then: it enters the
-// answers of responses from before settings.duplicateField was set, sums up counts for
-// the metrics, removes keys that ended 90 days ago and bodies of events that nothing
-// refers to, and tidies up after deletions and purges that another process began. It
-// takes about a second at most and may run in every process at once.
+// Maintain does one bounded piece of the maintenance. It enters the answers of
+// responses from before settings.duplicateField was set, and sums up counts for the
+// metrics. It removes keys that ended 90 days ago and bodies of events that nothing
+// refers to. It also finishes deletions and purges that another process began. It takes
+// about a second at most and may run in every process at once.
 //
 // A running [webhooks.Dispatcher] does all of this about once a minute. A deployment
-// without one calls Maintain as often. Nothing is lost when it does not, but lists
-// of figures become slow and what was deleted goes on taking room. The trash is the
-// host's: see [Service.PurgeTrash].
+// without one calls Maintain as often. Nothing is lost without maintenance, but figures
+// become slow to read, and deleted data goes on taking room. The trash is the host's:
+// see [Service.PurgeTrash].
 //
 // An error is about one kind of work, and the others were done all the same.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
@@ -221,8 +220,8 @@ func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, err
 // and returns how many: those to one form, which may be in the trash. Idempotency keys,
 // pending deliveries and the bodies of events go with them.
 //
-// Its answer to settings.duplicateField is free again. Unlike a response that is deleted or
-// erased, one that is purged for its age keeps its place against settings.responseLimit.
+// Its answer to settings.duplicateField is free again. A response that is purged for its
+// age still counts against settings.responseLimit; a deleted or erased response does not.
 // The metrics stay. Nothing is purged unless the host calls it; the zero time and the zero
 // ID are errors.
 //
@@ -240,10 +239,10 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 }
 
 // DeleteUser removes everything of a user for good: API keys with the name and e-mail
-// address that they carry, memberships, and the workspaces that the user owns with all
-// their forms, responses, webhooks and metrics, those in the trash included. Nothing of
-// anybody else is touched, nor are forms that the user made in workspaces of others. To
-// keep a workspace, hand it over first: see [Service.TransferWorkspace].
+// address in them, memberships, and the workspaces that the user owns. With a workspace
+// go all its forms, also those in the trash, and their responses, webhooks and metrics.
+// Nothing of anybody else is touched, nor are forms that the user made in workspaces of
+// others. To keep a workspace, hand it over first: see [Service.TransferWorkspace].
 //
 // Once its first transaction has committed, nobody sees any of it; its rows are removed
 // in pieces. When the call returns without an error, no row is left. For that it waits
@@ -256,11 +255,11 @@ func (s *Service) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) 
 // those are kept.
 func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core.DeleteUser(ctx, user) }
 
-// EraseRespondent removes for good the responses to a form in which every one of the
-// given answers stands, and returns how many: with their idempotency keys, their pending
-// deliveries, the bodies of their events and the digests of their answers. Their places
-// against settings.responseLimit and their answers to settings.duplicateField are free
-// again; the metrics stay.
+// EraseRespondent removes for good the responses to a form that have every one of the
+// given answers, and returns how many. It also removes their idempotency keys, pending
+// deliveries, bodies of events and digests of answers. Their places against
+// settings.responseLimit and their answers to settings.duplicateField are free again;
+// the metrics stay.
 //
 // Answers are named by block id, by the name of a hidden field, or as "block/part" for a
 // part of an address or contact ("contact/email"). They are compared by meaning, as
@@ -285,10 +284,10 @@ func (s *Service) EraseRespondent(ctx context.Context, formID ID, wanted map[str
 	return s.core.EraseRespondent(ctx, formID, wanted)
 }
 
-// CreateWorkspace makes a workspace for an owner. The name is trimmed and must
-// have 1 to 120 characters, none of them a control character or one that turns the
-// direction of text, else the error is a [*schema.Error]. It returns [ErrLimitReached]
-// when the owner has as many workspaces as are allowed (Limits.Workspaces).
+// CreateWorkspace makes a workspace for an owner. The name is trimmed and must have 1
+// to 120 characters. A name with control characters or characters that turn the
+// direction of text is a [*schema.Error]. It returns [ErrLimitReached] when the owner
+// has as many workspaces as are allowed (Limits.Workspaces).
 func (s *Service) CreateWorkspace(ctx context.Context, owner ID, name string) (Workspace, error) {
 	return s.AsHost().CreateWorkspace(ctx, WorkspaceCreate{Name: name, Owner: owner})
 }
@@ -341,17 +340,17 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 	return s.core.SetLifetimeCounters(ctx, formID, c)
 }
 
-// Warnings returns what makes a definition unanswerable, and what in it has no effect:
-// bounds that leave nothing, a required question without choices, jumps that lead
-// nowhere, logic that cannot be read. A write refuses none of that. Sections that are
-// nil are empty. Days are those of [WithTimeZone].
+// Warnings returns the parts of a definition that make it unanswerable or have no
+// effect: bounds that leave nothing, a required question without choices, jumps that
+// lead nowhere, unreadable logic. A write refuses none of that. Sections that are nil
+// are empty. Days are those of [WithTimeZone].
 //
 // Whether a question can be answered follows from its own bounds. Whether a block is ever
 // reached, and whether any response is accepted, follows from the order of the blocks and
-// their jumps: a condition that reads something counts as one that may hold or not. So no
-// warning is wrong, and a form whose conditions exclude each other has none for that.
+// their jumps. A condition that reads data counts as both true and false. So no warning
+// is wrong, and a form whose conditions exclude each other has none for that.
 //
-// An error means that a section is not what the API accepts.
+// An error means that the API would refuse a section.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }
 
 // Redeliver sends the event of an earlier delivery again, from its first attempt

@@ -19,9 +19,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Client does in Go what the API does over HTTP, with the same rules and the same calls
-// of the storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is
-// safe for concurrent use.
+// Client has the calls of the API in Go, with the same rules and the same calls of the
+// storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
+// concurrent use.
 //
 // Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
 // was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
@@ -37,8 +37,8 @@ type Client struct {
 	who storage.Actor
 }
 
-// As returns a client for what a user may see and change: the workspaces that the user
-// owns or is a member of, and what is in them. The zero ID sees nothing.
+// As returns a client for the workspaces that the user owns or is a member of, and for
+// everything in these workspaces. The zero ID sees nothing.
 func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 
 // AsHost returns a client that sees and may change everything.
@@ -85,7 +85,7 @@ func list[T any](ctx context.Context, limit, size int, read func(page storage.Pa
 	}
 }
 
-// precondition is what a write of the core takes.
+// precondition turns conditions into the precondition of a write of the core.
 func precondition(conditions []Condition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
@@ -242,7 +242,7 @@ func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage,
 }
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
-// without a type keeps the one that it has.
+// without a type keeps its type.
 func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
 	return ownBlocks(core.Write(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
 		return c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
@@ -464,13 +464,13 @@ const (
 // NDJSON has one response a line, exactly as the API lists it.
 //
 // CSV is as RFC 4180 has it, in UTF-8, with a header and one line a response. Every text
-// is quoted; numbers, dates and ids are not. Its columns
-// are submission_id and submitted_at; one for each block that answers, named by its id, in
-// the order of the form; the hidden fields and variables; blocks that only responses
-// have, because they are gone from the form; completion_time and metadata. A value with
-// parts has a column for each, named id/part: the rows of a matrix by their ids, the
-// parts of an address or contact, a file's name and url, a payment's amount, currency,
-// status, gateway and reference. An unanswered block is an empty cell.
+// is quoted; numbers, dates and ids are not. Its columns are submission_id and
+// submitted_at; a column for each block that answers, named by its id, in the order of the
+// form; the hidden fields and variables; blocks that are gone from the form but stand in
+// responses; completion_time and metadata. A value with parts has a column for each, named
+// id/part: the rows of a matrix by their ids, the parts of an address or contact, a file's
+// name and url, a payment's amount, currency, status, gateway and reference. An unanswered
+// block is an empty cell.
 //
 // A respondent's own text in a column by choice is in id/other. A choice whose id is
 // "other" or begins with "choice:" has the column id/choice:other or the like. A file in
@@ -485,10 +485,10 @@ const (
 // date and phone blocks are never changed.
 //
 // Programs that split at commas, semicolons and tabs alike, as LibreOffice does unless
-// told otherwise, read the same cells. One that splits at semicolons or tabs but not at
-// commas, as Excel does where the comma is the decimal sign, sees no cell's quotes at its
-// start: it needs a file with that Separator, and neither columns nor apostrophes are
-// right for it without.
+// told otherwise, read the same cells. A program that splits at semicolons or tabs but
+// not at commas, as Excel does where the comma is the decimal sign, sees no quotes at the
+// start of a cell. Such a program needs a file with that Separator: without it, columns
+// and apostrophes are wrong.
 type Export struct {
 	Format ExportFormat // CSV (the default) or NDJSON
 	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
@@ -504,8 +504,8 @@ type Export struct {
 	Spread bool
 	Labels bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
 	BOM    bool // begin with a byte order mark, by which some programs know UTF-8
-	// KeepFormulas leaves out the apostrophe in front of what a program could take for a
-	// formula.
+	// KeepFormulas leaves out the apostrophe in front of text that a program could take
+	// for a formula.
 	KeepFormulas bool
 }
 
@@ -515,8 +515,8 @@ type Export struct {
 // responses twice, because the first pass finds its columns; nothing is written before that.
 //
 // A response that comes in meanwhile may or may not be written. Without an error the
-// stream is whole. A [*schema.Error] says what is wrong with e, or that a CSV would have
-// more than 16,384 columns.
+// stream is whole. A [*schema.Error] lists the faults of e, or says that a CSV would
+// have more than 16,384 columns.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {
@@ -535,7 +535,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 }
 
 // WebhookCreate is a webhook to make. Printed, logged or as JSON it shows "…" for a signing
-// secret; see [IssuedKey] for what that does not cover.
+// secret; the comment of [IssuedKey] says how a secret may still be shown.
 type WebhookCreate struct {
 	Form     ID     // required
 	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
@@ -565,10 +565,11 @@ func (n WebhookCreate) Format(f fmt.State, verb rune) {
 // MarshalJSON writes n without its secret.
 func (n WebhookCreate) MarshalJSON() ([]byte, error) { return json.Marshal(n.shown()) }
 
-// WebhookUpdate says what to change of a webhook. What is nil stays; at least one member
-// must be set. Printed, logged or as JSON it shows no signing secret, as [WebhookCreate].
+// WebhookUpdate says what to change of a webhook. A member that is nil leaves its value
+// unchanged; at least one member must be set. Printed, logged or as JSON it shows no
+// signing secret, as [WebhookCreate].
 type WebhookUpdate struct {
-	URL     *string // as of WebhookCreate; what is pending goes to the new one
+	URL     *string // as of WebhookCreate; pending deliveries go to the new URL
 	Enabled *bool   // false ends the pending deliveries
 	// SigningSecret replaces the secret; a pointer to "" removes it.
 	SigningSecret *string

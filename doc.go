@@ -81,14 +81,14 @@
 // # What the service never does
 //
 // [New] starts no goroutine and opens no connection. The service registers nothing global,
-// reads no environment, writes no log unless it is given a logger, and never closes what the
-// host gave it; [Service.Close], on the way out, stops what was started lazily.
+// reads no environment, writes no log unless it is given a logger, and never closes a part
+// that the host gave it. [Service.Close] stops the parts that were started lazily.
 //
 // # Mounting
 //
-// The service finds its paths however it is mounted: on the standard mux with or without
-// [http.StripPrefix], in a chi router by Mount, Route or Handle, or at the root of a server.
-// A base path other than /v1 is [WithBasePath]; a prefix in front of it, or an absolute
+// The service finds its paths wherever it is mounted: on the standard mux with or without
+// [http.StripPrefix], in a chi router by Mount, Route or Handle, or at a server's root. A
+// base path other than /v1 is [WithBasePath]; a prefix in front of it, or an absolute
 // address for links, is [WithBaseURL]. Links and Location headers never repeat the request's
 // Host header.
 //

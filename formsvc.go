@@ -152,10 +152,10 @@ func (s *Service) Using(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close stops what the service started lazily and writes the last uses of keys
-// that are still pending. It never closes what the host gave. It may be called
-// more than once. A running Dispatcher is stopped by its own context, and the host
-// stops its server first: requests after Close are not limited any more.
+// Close stops the parts that the service started lazily and writes the pending last
+// uses of keys. It never closes a part that the host gave. It may be called more than
+// once. A running Dispatcher is stopped by its own context, and the host stops its
+// server first: requests after Close are not limited any more.
 func (s *Service) Close(ctx context.Context) error {
 	if s.borrowed {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Credential takes the key out of a request: X-API-Key when it is present, else Authorization when its scheme is Bearer. It
-// returns "" when there is none, or when a header that should be there once is
-// there twice. A key in the URL is never looked at.
+// Credential takes the key out of a request: X-API-Key when it is present, else Authorization when
+// its scheme is Bearer. It returns "" when there is none, or when a header that should be there
+// once is there twice. A key in the URL is never looked at.
 func Credential(r *http.Request) string {
 	if keys, ok := r.Header["X-Api-Key"]; ok {
 		if len(keys) != 1 {
@@ -61,17 +61,17 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolve asks whose key it is, in one step with what the operation reads when that is
-// possible. The limit is then asked before the key's id is known for certain. A key that
-// was not seen here before takes two steps.
+// resolve finds the owner of the key, where possible in one statement with the record
+// that the operation reads. The limit is then asked before the key's id is known for
+// certain. A key that was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
 	together, ok := c.h.config.Resolver.(readingResolver)
 	if ok && (c.op.readsForm || c.op.readsPage) {
 		if id, user := together.Remembered(key); id != "" {
 			if read := c.readWithKey(together, user); read != nil {
 				if early = c.take(id); early.allowed() {
-					// A value that the storage cannot compare with is for the operation to
-					// report, after the other checks.
+					// The operation reports a value that the storage cannot compare, after
+					// the other checks.
 					if err := read(key); !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
 						return early, c.resolveError(err)
 					}
@@ -83,8 +83,8 @@ func (c *call) resolve(key string) (early token, err error) {
 	return early, c.resolveError(err)
 }
 
-// readWithKey returns what resolves a key and reads what the operation wants, or nil when
-// the request is not in order: what is wrong with it is reported after the other checks.
+// readWithKey returns a function that resolves a key and reads the record of the
+// operation. It returns nil when the request has a fault: the other checks come first.
 // user is whose key it was.
 func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {

@@ -59,7 +59,7 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// The bounds of what is read of a body that nobody wants. The largest body that is
+// The bounds of reading a body that no operation wants. The largest body that is
 // allowed is always within them, so that a refused key gets 401 whatever it sends.
 const (
 	// drainBeyond is how many bytes are read beyond Limits.Body. Clients that exceed
@@ -69,11 +69,11 @@ const (
 	drainFor = 5 * time.Second
 )
 
-// drainBody reads what is left of the request's body before an answer is written.
-// A client or proxy that writes the whole request before it reads would see a reset
+// drainBody reads the rest of the request's body before an answer is written. Some
+// clients and proxies write the whole request before they read. They would see a reset
 // connection instead of the answer, because a server that closes a connection with
-// unread bytes resets it. net/http drains some of a body by itself, but not on a
-// connection that is to be closed.
+// unread bytes resets the connection. net/http drains some of a body by itself, but not
+// on a connection that is to be closed.
 //
 // Beyond the bounds the connection is closed all the same. A client that waits for
 // 100 Continue has sent nothing, and reading would invite it to.

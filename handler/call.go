@@ -116,15 +116,14 @@ func (c *call) borrow() []byte {
 	return (*c.buffer)[:0]
 }
 
-// send sends what was written into the call's buffer as a JSON response, with a line
-// break.
+// send sends the content of the call's buffer as a JSON response, with a line break.
 func (c *call) send(status int, b []byte) {
 	b = append(b, '\n')
 	*c.buffer = b // it may have grown
 	c.write(status, b)
 }
 
-// body lends a writer to fill and sends what it holds as a JSON response.
+// body lends a writer to fill and sends its content as a JSON response.
 func (c *call) body(status int, fill func(w *jsontree.Writer)) error {
 	w := jsontree.NewWriter(c.borrow())
 	fill(w)

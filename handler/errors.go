@@ -72,7 +72,7 @@ func invalid(violations ...schema.Violation) *apiError {
 	return &e
 }
 
-// translate turns any error into the one that the caller sees. The causes of the
+// translate turns any error into the error that the caller sees. The causes of the
 // service's own faults are logged here and reach nobody else.
 func (c *call) translate(err error) *apiError {
 	var own *apiError

@@ -19,9 +19,8 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// ifMatch reads the If-Match header. Tags that are weak or foreign match nothing,
-// and neither does a header that is not a list of tags: such conditions fail with
-// 412.
+// ifMatch reads the If-Match header. Weak tags, foreign tags and a header that is no
+// list of tags match nothing: such conditions fail with 412.
 func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {

@@ -25,8 +25,8 @@ var exportTypes = map[export.Format]string{
 	export.NDJSON: "application/x-ndjson",
 }
 
-// errHTTPVersion is for a protocol in which an answer without a length that was cut looks
-// like one that has ended.
+// errHTTPVersion is for HTTP/1.0, in which an answer without a length looks complete when
+// it was cut.
 var errHTTPVersion = &apiError{
 	status: http.StatusHTTPVersionNotSupported, code: "HTTP_VERSION_NOT_SUPPORTED",
 	message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
@@ -49,7 +49,7 @@ func (h *Handler) Exports() http.Handler {
 	})
 }
 
-// export serves one export. The order of the checks is that of the operations.
+// export serves one export. The checks have the same order as those of the operations.
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
@@ -86,7 +86,7 @@ func (c *call) export() error {
 		return nil
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
-		c.w.Header()["Retry-After"] = []string{"10"} // when the other one ends, nobody knows
+		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
 		return errRateLimited.with("The API key has an export under way; one at a time is allowed.")
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
@@ -157,9 +157,9 @@ func (q *query) oneOf(name, first, second string) bool {
 	return false
 }
 
-// budget counts the pages of an export against the key's limit, and leaves half of it for
-// the key's other calls: while those are gone, it takes one page whenever the key has its
-// full limit again.
+// budget counts the pages of an export against the key's limit, and leaves half of the
+// limit for the key's other calls. While only that half is left, it takes one page
+// whenever the key has its full limit again.
 type budget struct {
 	c    *call
 	wait time.Duration // before the next page
@@ -201,8 +201,8 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stillAllowed resolves the key again: one that is revoked, has expired or has lost the
-// scope reads no further page.
+// stillAllowed resolves the key again: a key that is revoked, has expired or has lost
+// the scope reads no further page.
 func (c *call) stillAllowed(ctx context.Context) error {
 	p, err := c.h.config.Resolver.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {

@@ -77,7 +77,7 @@ func (c *call) writeForm(status int, f *storage.Form) error {
 	return c.body(status, func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
-// formView is what the JSON of a form depends on beside the form.
+// formView has the values that the JSON of a form needs beside the form.
 type formView struct {
 	base string    // what links begin with
 	now  time.Time // decides is_closed

@@ -36,8 +36,8 @@ func (c *call) take(keyID string) token {
 	return token{keyID: keyID, result: result, counted: true}
 }
 
-// spend writes what the limiter said into the response's headers and refuses the
-// call when the limit is exceeded.
+// spend writes the limiter's figures into the response's headers and refuses the call
+// when the limit is exceeded.
 func (c *call) spend(t token) error {
 	if !t.counted {
 		return nil
@@ -62,7 +62,7 @@ type limiterHealth struct {
 }
 
 // recovery is how long a limiter must go without a failure before it counts as
-// recovered. Without it, one that fails now and then would log two lines each time.
+// recovered. Without it, a store that fails now and then would log two lines each time.
 const recovery = 5 * time.Second
 
 func (l *limiterHealth) failed(ctx context.Context, logger *slog.Logger, err error) {

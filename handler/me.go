@@ -23,7 +23,7 @@ func getMe(c *call) error {
 	})
 }
 
-// effective is what a set of scopes amounts to: the known ones, sorted, once each.
+// effective returns the known scopes of a set, sorted, once each.
 func effective(scopes []storage.Scope) []storage.Scope {
 	var known []storage.Scope
 	for _, s := range scopes {

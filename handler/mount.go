@@ -8,9 +8,9 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// mount finds the path of an operation in a request, however the host mounted
-// the handler: on the standard mux with or without StripPrefix, below any prefix,
-// or in a chi router by Mount, Route or Handle.
+// mount finds the path of an operation in a request, however the host mounted the
+// handler. The handler may be on the standard mux with or without StripPrefix, below
+// any prefix, or in a chi router by Mount, Route or Handle.
 type mount struct {
 	// base is the base URL's path with the base path, and basePath the latter alone.
 	// They are tried in this order.
@@ -44,8 +44,8 @@ func urlPath(base string) string {
 func (m mount) path(r *http.Request, base string) string {
 	full := r.URL.EscapedPath()
 	if rctx := chi.RouteContext(r.Context()); rctx != nil && rctx.RoutePath != "" {
-		// A chi router keeps what is left of the path in its context: escaped if the
-		// URL has an escaped form, else plain. It is the longer of the two when a
+		// A chi router keeps the rest of the path in its context: escaped if the URL
+		// has an escaped form, else plain. It is the longer of the two when a
 		// StripPrefix stands between the router and us.
 		left := rctx.RoutePath
 		if r.URL.RawPath == "" {

@@ -25,7 +25,7 @@ func TestThePathBelowTheBasePath(t *testing.T) {
 		{"https://example.com/api", "/v1", "/api/v1/me", "/me"},
 		{"https://example.com", "/v1", "/v1/me", "/me"},
 		{"", "/forms", "/forms/forms/5f", "/forms/5f"},
-		{"", "/forms", "/forms/5f", "/forms/5f"}, // stripped: a form, not the prefix
+		{"", "/forms", "/forms/5f", "/forms/5f"}, // stripped: /forms is the list of forms, not the prefix
 		{"", "/api/forms", "/api/forms/me", "/me"},
 		{"", "", "/me", "/me"},
 		{"", "/v1", "/v1/me/", ""},

@@ -63,8 +63,8 @@ func writePage[T any](c *call, list cursor.List, records []T, more bool,
 	})
 }
 
-// appendPageEnd appends what a list response says beside its items. more is false for a
-// page without items.
+// appendPageEnd appends the members of a list response beside its items. more is false
+// for a page without items.
 func appendPageEnd(b []byte, list cursor.List, more bool, last storage.Position) []byte {
 	if !more {
 		return append(b, `{"has_more":false,"next_cursor":null}`...)

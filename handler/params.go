@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// query reads query parameters and collects what is wrong with them. Unknown
-// parameters are ignored; of a repeated one the first counts.
+// query reads query parameters and collects their faults. Unknown parameters are
+// ignored; of a repeated one the first counts.
 type query struct {
 	values     url.Values
 	violations []schema.Violation
@@ -45,8 +45,8 @@ func (q *query) reject(name, code, message string) {
 	q.violations = append(q.violations, schema.Violation{Path: "query:" + name, Code: code, Message: message})
 }
 
-// fault adds what is wrong with a parameter according to a rule that is not about
-// HTTP. nil adds nothing.
+// fault adds the fault of a parameter by a rule that is not about HTTP. nil adds
+// nothing.
 func (q *query) fault(err error) {
 	var broken *schema.Error
 	if errors.As(err, &broken) {

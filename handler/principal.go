@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Principal is who an API key belongs to, and what the key may do.
+// Principal is the user of an API key, with the scopes of the key.
 type Principal struct {
 	// KeyID names the key in the rate limiter and in logs. It is not the key
 	// itself and must not be empty. Callers with one KeyID share a budget: a host
@@ -22,7 +22,7 @@ type Principal struct {
 	// Name and Email are shown by GET /me.
 	Name  string
 	Email string
-	// Scopes are what the key may do. Unknown ones are ignored.
+	// Scopes are the scopes of the key. Unknown ones are ignored.
 	Scopes []storage.Scope
 }
 
@@ -62,5 +62,5 @@ type readingResolver interface {
 	Remembered(key string) (keyID string, user storage.ID)
 }
 
-// ErrInvalidKey is what a [KeyResolver] returns for a key that it does not accept.
+// ErrInvalidKey is the error of a [KeyResolver] for a key that it does not accept.
 var ErrInvalidKey = errors.New("formsvc: invalid API key")

@@ -119,9 +119,9 @@ type TrashParams struct {
 	IfRevision []int64
 }
 
-// FormStore keeps forms. Access to a form is access to its workspace. A form
-// in the trash is ErrNotFound for every method of [Storage] but RestoreForm,
-// SetLifetimeCounters, Sweep, Forms with FormsParams.Trashed, and those of
+// FormStore keeps forms. Access to a form is access to its workspace. A form in the
+// trash is ErrNotFound for every method of [Storage] but RestoreForm,
+// SetLifetimeCounters, Sweep, Forms with FormsParams.Trashed, and the methods of
 // [RemovalStore].
 type FormStore interface {
 	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST

@@ -54,7 +54,7 @@ type WebhookChange struct {
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
-	OldSecret []byte // the one before, while it is kept; nil: none
+	OldSecret []byte // the secret before this one, while it is kept; nil: none
 }
 
 // SecretReplacement says what a webhook's secret, or its old secret, is to become, and

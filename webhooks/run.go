@@ -142,7 +142,7 @@ func (r *run) end() {
 	}
 }
 
-// send makes a request. What came out goes to the scheduler before an Observer sees it.
+// send makes a request. The scheduler gets a result before an Observer sees the result.
 // The goroutine goes on with a request that begins then: a new one has to grow its stack,
 // which takes a tenth of the processor time of a delivery.
 func (r *run) send(req *scheduler.Request) {

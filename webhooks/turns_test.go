@@ -47,8 +47,8 @@ func deadOrPrompt(r *http.Request) (*http.Response, error) {
 	return reply(200), nil
 }
 
-// A destination that answers leaves the line of those that have not, or that were
-// slow before: it does not wait behind them any more.
+// A destination that answers no longer waits behind destinations that have not answered
+// or were slow.
 func TestADestinationThatAnswersChangesLines(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -63,8 +63,8 @@ func (m *metrics) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// statusWriter remembers the status. Unwrap lets http.ResponseController reach what
-// the writer below can do.
+// statusWriter remembers the status. Unwrap lets http.ResponseController reach the
+// methods of the writer below.
 type statusWriter struct {
 	http.ResponseWriter
 	status int

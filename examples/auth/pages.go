@@ -87,7 +87,7 @@ func (h *host) logout(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/login", http.StatusSeeOther)
 }
 
-// keysPage is what the page of API keys shows.
+// keysPage has the data of the page of API keys.
 type keysPage struct {
 	Account account
 	Keys    []keyView

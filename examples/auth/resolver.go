@@ -57,7 +57,7 @@ func (r *resolver) ResolveKey(ctx context.Context, credential string) (formsvc.P
 		UserID: a.user().ID,
 		Name:   a.Name,
 		Email:  a.Email,
-		Scopes: formsvc.Scopes(), // a signed-in user may do what the product can
+		Scopes: formsvc.Scopes(), // a signed-in user has all scopes of the product
 	}, nil
 }
 

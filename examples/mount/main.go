@@ -50,8 +50,8 @@ func run(ctx context.Context, server *http.Server, logger *slog.Logger) error {
 	case err = <-served:
 	}
 
-	// First nothing new comes in, then what is being delivered ends, then the rest.
-	// What is left in the queue is delivered by the next process.
+	// First the server takes no more requests, then deliveries under way end, then the
+	// service closes. What is left in the queue is delivered by the next process.
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	err = errors.Join(err, server.Shutdown(grace))
@@ -59,7 +59,7 @@ func run(ctx context.Context, server *http.Server, logger *slog.Logger) error {
 	return errors.Join(err, <-dispatched, service.Close(grace))
 }
 
-// routes are those of the product, with the service next to them.
+// routes are the product's routes, with the service next to them.
 func routes(service http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/api/v1/", service)

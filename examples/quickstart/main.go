@@ -156,9 +156,9 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		Address: func(r *http.Request) string { return netip.MustParseAddrPort(r.RemoteAddr).Addr().String() },
 		Logger:  logger,
 		Brand:   formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
-		// A host keeps its secret, and all of its processes have the same one. With one
-		// that is new at each start, pages that were opened before have to be sent twice,
-		// and links of previews end.
+		// A host keeps its secret, and all of its processes have the same one. With a
+		// secret that is new at each start, a page that was opened before has to be sent
+		// twice, and links of previews end.
 		Secret: []byte(rand.Text()),
 	})
 	if err != nil {
@@ -183,10 +183,10 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	return h, nil
 }
 
-// ownHosts refuses what is asked of this program under a name that is not its own. Its
-// pages show a key to whoever opens them: a stranger's page in the same browser, whose
-// name leads here all of a sudden (DNS rebinding), would read it. A host behind a domain
-// lists that.
+// ownHosts refuses requests with a host name that is not this program's. Its pages show
+// a key to whoever opens them: a stranger's page in the same browser, whose name leads
+// here all of a sudden (DNS rebinding), would read it. A host behind a domain lists
+// that.
 func ownHosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := (&url.URL{Host: r.Host}).Hostname() // without a port

@@ -42,8 +42,9 @@ func render(w http.ResponseWriter, logger *slog.Logger, status int, name string,
 	_, _ = page.WriteTo(w) // the reader may be gone; there is nobody to tell
 }
 
-// home says what can be tried and shows what arrives. A real host asks who is there
-// before it shows a key and responses; this one listens on the loopback interface.
+// home shows the things to try and the responses that arrive. A real host asks who is
+// there before it shows a key and responses; this one listens on the loopback
+// interface.
 func (h *host) home(w http.ResponseWriter, r *http.Request) {
 	activity, err := h.activity(r)
 	if err != nil {

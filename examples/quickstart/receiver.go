@@ -83,7 +83,7 @@ func (rc *receiver) remember(d delivery) {
 	}
 }
 
-// list returns what is remembered, newest first.
+// list returns the remembered deliveries, newest first.
 func (rc *receiver) list() []delivery {
 	rc.mu.Lock()
 	defer rc.mu.Unlock()

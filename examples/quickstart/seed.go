@@ -53,8 +53,8 @@ const (
 	signingSecret = "quickstart-signing-secret"
 )
 
-// prepare seeds a store that is empty, and finds the data of an earlier run in one
-// that is not.
+// prepare seeds an empty store, and finds the data of an earlier run in any other
+// store.
 func prepare(ctx context.Context, store storage.Storage, live *formsvc.Service, receiver string) (demo, error) {
 	for _, err := range live.As(mara.ID).Workspaces(ctx, formsvc.Query{Limit: 1}) {
 		if err != nil {
@@ -222,8 +222,8 @@ func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, f
 	return client.PublishForm(ctx, form.ID)
 }
 
-// seededForms finds the forms of the quickstart by their names, so that those of an
-// earlier run are found too.
+// seededForms finds the forms of the quickstart by their names, so it also finds forms
+// of an earlier run.
 func seededForms(ctx context.Context, client formsvc.Client, workspace formsvc.ID) ([]shownForm, error) {
 	byName := map[string]formsvc.Form{}
 	for form, err := range client.Forms(ctx, formsvc.FormQuery{Workspace: workspace}) {

@@ -21,8 +21,8 @@ type redisLimiter struct {
 	limit redis_rate.Limit
 }
 
-// redisTimeout is how long one request may wait for Redis. It is answered within a
-// millisecond on a network of one's own; what takes so much longer has failed.
+// redisTimeout is how long one request may wait for Redis. On a local network Redis
+// answers within a millisecond; a call that takes this long has failed.
 const redisTimeout = 50 * time.Millisecond
 
 func newRedisLimiter(client *redis.Client, tokens int, per time.Duration) limiter.Store {

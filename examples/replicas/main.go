@@ -37,7 +37,7 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// config is what the flags say.
+// config has the values of the flags.
 type config struct {
 	addr, database, schema, redis string
 	rate                          int

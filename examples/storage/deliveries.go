@@ -198,7 +198,7 @@ func (t *tx) serve(out []storage.ClaimedDelivery, c candidate, room *room, lease
 	return out, nil
 }
 
-// lease leases a delivery and fills in what is still missing of it.
+// lease leases a delivery and fills in its missing members.
 func (t *tx) lease(d *storage.ClaimedDelivery, until time.Time) error {
 	if err := t.one(`UPDATE tokens SET last = last + 1 RETURNING last`, nil, &d.Lease.Token); err != nil {
 		return err

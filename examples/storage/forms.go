@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// live is the condition for a form outside the trash, visible for one that the actor
-// sees besides. The workspace of a live form always exists.
+// live is the condition for a form outside the trash; visible also asks whether the
+// actor sees the form. The workspace of a live form always exists.
 const (
 	live    = `f.trashed = 0`
 	visible = live + ` AND (?1 OR f.workspace IN (` + accessible + `))`

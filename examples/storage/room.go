@@ -2,7 +2,7 @@ package main
 
 import "github.com/formsvc/formsvc/storage"
 
-// room is what a claim may still take.
+// room is how many deliveries a claim may still take.
 type room struct {
 	p             storage.ClaimParams
 	quick, others poolRoom

@@ -50,9 +50,9 @@ func Open(ctx context.Context, file string, opts ...Option) (*Store, error) {
 	for _, opt := range opts {
 		opt(s)
 	}
-	// WAL lets readers go on while somebody writes. The writer waits for those of
-	// other handles; it takes the lock when it begins, because a transaction that
-	// has read cannot wait for it any more.
+	// WAL lets readers go on while somebody writes. The writer waits for the writers of
+	// other handles. It takes the lock when it begins, because a transaction that has
+	// read cannot wait for the lock any more.
 	open := func(more string) (*sql.DB, error) {
 		return sql.Open("sqlite", "file:"+(&url.URL{Path: file}).EscapedPath()+
 			"?_pragma=busy_timeout(30000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=foreign_keys(1)"+more)

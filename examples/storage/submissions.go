@@ -170,8 +170,8 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 		if err := tx.formIsVisible(who, form); err != nil {
 			return err
 		}
-		// How large the records are is read first, and then those that fit: one that is
-		// left out is never in memory.
+		// The sizes of the records are read first, and then the records that fit: a
+		// record that is left out is never in memory.
 		time, id := start(q.Page)
 		const from = ` FROM submissions WHERE form = ?1 AND submitted BETWEEN ?2 AND ?3 AND (submitted, id) < (?4, ?5)
 			ORDER BY submitted DESC, id DESC LIMIT ?6`

@@ -21,7 +21,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 		clock = 0 // no minute is old
 	}
 	err = s.write(ctx, func(tx *tx) error {
-		// The order matters: what a form refers to goes last.
+		// The order matters: rows that a form refers to go last.
 		for _, step := range []struct {
 			count *int
 			query string
@@ -37,7 +37,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
-			// Those of purged forms, and those that are old.
+			// Rows of purged forms, and old rows.
 			{nil, `DELETE FROM funnel_minutes WHERE rowid IN (SELECT m.rowid FROM funnel_minutes m
 				WHERE m.form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)
 				OR m.at < min(?2, (SELECT max(x.at) FROM funnel_minutes x WHERE x.form = m.form)) - ?3 LIMIT ?1)`, clock, false},

@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// accessible are the workspaces that an actor sees; its parameters are those of whom.
+// accessible selects the workspaces that an actor sees; whom returns its parameters.
 const accessible = `
 	SELECT id FROM workspaces WHERE ?1 OR owner = ?2
 	UNION ALL SELECT workspace FROM members WHERE user = ?2`

@@ -98,7 +98,7 @@ func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 		}
 	}
 
-	// One of them uses its calls up, and the other has its own.
+	// One user uses up all calls, and the other user still has calls left.
 	var last int
 	for range budget {
 		last = send("acme", "a", http.MethodGet, "/me", "").Code

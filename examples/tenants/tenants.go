@@ -17,8 +17,8 @@ type session struct{ Tenant, Sub string }
 // sessions are the product's, by token.
 type sessions map[string]session
 
-// name is the user's among those of all tenants. No tenant has a slash in its name, so no
-// two users have one name.
+// name names the user among the users of all tenants. No tenant has a slash in its name,
+// so no two users have one name.
 func (s session) name() string { return s.Tenant + "/" + s.Sub }
 
 // principal is the user as formsvc knows it. Both ids have the tenant in them: the limiter
@@ -30,7 +30,8 @@ func (s session) principal() formsvc.Principal {
 	}
 }
 
-// resolver knows the sessions of one tenant, or with an empty tenant those of all.
+// resolver knows the sessions of one tenant, or with an empty tenant the sessions of
+// all tenants.
 type resolver struct {
 	tenant   string
 	sessions sessions
@@ -82,12 +83,12 @@ func oneEach(ctx context.Context, names []string, known sessions, open opener, l
 	return h, nil
 }
 
-// allInOne keeps all tenants in one schema behind one service: what a user may see is decided
-// by the user's id, which has the tenant in it.
+// allInOne keeps all tenants in one schema behind one service. The user's id, which has the
+// tenant in it, decides which data the user sees.
 //
-// Any number of tenants costs what one does. The product must not make a user a member of
-// another tenant's workspace, and what [formsvc.Service.AsHost] lists is everybody's. A
-// tenant is removed by a call of DeleteUser for each of its users.
+// Any number of tenants costs as much as one tenant. The product must not make a user a
+// member of another tenant's workspace, and what [formsvc.Service.AsHost] lists is
+// everybody's. A tenant is removed by a call of DeleteUser for each of its users.
 func allInOne(ctx context.Context, _ []string, known sessions, open opener, limit limiter.Store) (*host, error) {
 	store, err := open(ctx, "tenants")
 	if err != nil {

@@ -20,7 +20,7 @@ type detail struct{ path, code, message string }
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
-// checkAlways holds an answer against what is promised of every answer.
+// checkAlways holds an answer against the promises for every answer.
 func (r *response) checkAlways() {
 	id := r.header.Get("X-Request-Id")
 	if !requestIDPattern.MatchString(id) {
@@ -198,7 +198,7 @@ func (r *response) checkDetails(e errorBody) {
 	}
 }
 
-// errorBody reads the error; what is missing or of another type stays empty.
+// errorBody reads the error; a member that is missing or of another type stays empty.
 func (r *response) errorBody() errorBody {
 	o, _ := decode(r.body).(object)
 	var e errorBody

@@ -30,7 +30,7 @@ type testCase struct {
 	run      func(*session)
 }
 
-// Case is what may be told of c.
+// Case returns the public description of c.
 func (c testCase) Case() Case { return Case{c.name, c.sentence, place(c.name), slices.Clone(c.needs)} }
 
 // is reports whether name names the case or its group.

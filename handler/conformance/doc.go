@@ -1,6 +1,6 @@
-// Package conformance proves a mounted formsvc service over real HTTP: that what
-// answers under a base URL keeps the promises of the API, wherever and however a
-// host has mounted it, whichever storage and key resolver it has.
+// Package conformance tests a mounted formsvc service over real HTTP: the server under
+// a base URL has to keep the promises of the API. It does not matter how a host has
+// mounted the service, or which storage and key resolver it has.
 //
 // A host writes one test:
 //
@@ -33,8 +33,8 @@
 //
 // The suite makes the service send to nobody but itself. A webhook that is enabled leads
 // to a receiver of the suite, by [Target].ReceiverURL; a case that needs one is skipped
-// where that is nil. All other webhooks are made disabled, and nothing enables them; they
-// lead to a receiver as well, and where there is none to the literal address
+// where that is nil. All other webhooks are made disabled, and nothing enables them. They
+// lead to a receiver as well. Without a receiver they lead to the literal address
 // 93.184.215.14, which belongs to others and is never called. The case
 // webhooks/url-accepted shows with such literals that a public address is accepted: its
 // webhooks are disabled too, and deleted in the case. The case webhooks/url-unresolved
@@ -43,11 +43,10 @@
 //
 // # What is checked of every answer
 //
-// Whatever a case is about, each answer that the suite sees must carry a request
-// id, must be declared by the API description with its status, headers and
-// schema, must have the error
-// shape when it is an error, must forbid storing it when a key was used, and must
-// not contain a key or a signing secret.
+// In every case, each answer must carry a request id, and the API description must
+// declare it with its status, headers and schema. An error must have the shape of
+// errors. An answer to a request with a key must forbid storing. No answer may contain
+// a key or a signing secret.
 //
 // # Faults
 //

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/internal/described"
 )
 
-// caseTimeout bounds one case. It is far more than any case needs, also one that
-// has to wait for the window of a rate limit.
+// caseTimeout bounds one case. It is far more than any case needs, also a case that
+// waits for the window of a rate limit.
 const caseTimeout = 5 * time.Minute
 
 // Option chooses cases.
@@ -92,8 +92,8 @@ type runner struct {
 	responses *described.Responses
 	choices   []choice
 	close     func()
-	// destination is the url of webhooks whose url is not what a case is about: a receiver
-	// of the suite, else publicURL.
+	// destination is the url of webhooks in cases that test something else: a receiver of
+	// the suite, else publicURL.
 	destination string
 }
 
@@ -150,9 +150,9 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	return result
 }
 
-// Run makes one target and runs the cases against it, each as a subtest of t with the
-// name of the case; they are parallel unless all have to be one user's. A case that is skipped is a skipped subtest
-// that tells why.
+// Run makes one target and runs the cases against it, each as a subtest of t with the name of the
+// case. The subtests are parallel unless all cases have to run as one user. A case that is skipped
+// is a skipped subtest that tells why.
 func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Helper()
 	r, err := newRunner(newTarget(t), opts)
@@ -178,8 +178,8 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	}
 }
 
-// Check runs the cases one after the other and reports all results. The error is
-// about the target or the options, never about what a case found.
+// Check runs the cases one after the other and reports all results. The error is about
+// the target or the options, never about a finding of a case.
 func Check(ctx context.Context, target Target, opts ...Option) (Report, error) {
 	r, err := newRunner(target, opts)
 	if err != nil {

@@ -61,7 +61,7 @@ func (s *session) outcome() (Outcome, []string) {
 	return Passed, nil
 }
 
-// maxFaults bounds what one case tells: after that many it repeats itself.
+// maxFaults bounds how many faults a case reports: later faults are repetitions.
 const maxFaults = 20
 
 // errorf notes a fault of the service and goes on.
@@ -80,7 +80,8 @@ func (s *session) fatalf(format string, args ...any) {
 	panic(stopped{})
 }
 
-// breaks notes that the suite cannot go on, for no fault of the service's answers.
+// breaks notes that the suite cannot go on, and that the service's answers are not the
+// reason.
 func (s *session) breaks(format string, args ...any) {
 	s.mu.Lock()
 	s.broken = true
@@ -169,8 +170,8 @@ func scopes() []string {
 	return slices.Compact(needed)
 }
 
-// caller makes a new user with a key of all scopes. With a target that has nothing
-// but a key it is the user of that key, each time.
+// caller makes a new user with a key of all scopes. With a target that has nothing but
+// a key, user returns the user of the key each time.
 func (s *session) caller() *caller {
 	if s.target.CreateKey == nil {
 		return s.holder()

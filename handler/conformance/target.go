@@ -90,17 +90,17 @@ type Target struct {
 	// "Service-Signature". Empty: "Service".
 	HeaderPrefix string
 
-	// AllowedNetworks are those that the service may send webhooks to although they
-	// are not public.
+	// AllowedNetworks are the networks that the service may send webhooks to although
+	// they are not public.
 	AllowedNetworks []netip.Prefix
 
 	// Limits are the limits that the service was configured with.
 	Limits Limits
 
-	// RateLimit is how many requests a key has before it is told 429. 0: the
-	// service has no rate limit, or one that the suite shall not look at. The
-	// cases use up to a few hundred requests a key; a lower limit fits only a run
-	// of the group "ratelimit".
+	// RateLimit is how many requests a key has before it is told 429. 0: the service
+	// has no rate limit, or the suite shall not look at the rate limit. The cases use
+	// up to a few hundred requests a key; a lower limit fits only a run of the group
+	// "ratelimit".
 	RateLimit int
 
 	// RawPaths says that the service sees methods and paths as they were sent. A
@@ -211,8 +211,8 @@ func (t *Target) has(f Feature) bool {
 	return false
 }
 
-// prepare checks the target and fills in what has a default. The function that it
-// returns closes what it made.
+// prepare checks the target and fills in the defaults. The function that it returns
+// closes the parts that prepare made.
 func (t Target) prepare() (Target, func(), error) {
 	if t.URL == "" && t.Handler == nil || t.CreateKey == nil && t.Key == "" {
 		return t, nil, errors.New("conformance: a Target needs URL or Handler, and CreateKey or Key")

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// contents is what the template walks through.
+// contents has the data that the template walks through.
 type contents struct {
 	*document
 	Title, HomeURL, Server, Path string
 	Groups                       []group
 	Headers                      []entry           // of responses
-	Messages                     map[string]string // of error codes: one that each comes with
+	Messages                     map[string]string // of error codes: an example message of each
 	key                          string
 }
 
@@ -71,8 +71,8 @@ func newContents(d *document, path string, o Options) *contents {
 	return c
 }
 
-// operations returns the operations of paths with what their path says of them and what
-// they refer to. Those of a tag are events.
+// operations returns the operations of paths with the members of their path and their
+// references resolved. Those of a tag are events.
 func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {
@@ -98,7 +98,8 @@ func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	return all
 }
 
-// Scope is what a key needs for the operation. Empty: any key will do, or none is needed.
+// Scope is the scope that a key needs for the operation. Empty: any key will do, or none
+// is needed.
 func (op operation) Scope() string {
 	if len(op.Security) == 0 {
 		return ""
@@ -127,7 +128,7 @@ func (e example) JSON() string {
 	return out.String()
 }
 
-// functions are what the template calls beside methods.
+// functions are the functions that the template calls beside methods.
 func (c *contents) functions() template.FuncMap {
 	return template.FuncMap{
 		"prose": prose, "inline": inline, "last": lastPart, "type": typeOf, "rules": rules, "words": words,
@@ -141,7 +142,7 @@ func (c *contents) functions() template.FuncMap {
 	}
 }
 
-// members are those of a schema. Without an owner no link leads to them.
+// members returns the members of a schema. Without an owner no link leads to them.
 func (c *contents) members(owner string, n node) []entry {
 	var all []entry
 	for _, p := range n.Properties {
@@ -150,7 +151,7 @@ func (c *contents) members(owner string, n node) []entry {
 	return all
 }
 
-// parameters are those of an operation: of the path first, headers last.
+// parameters returns the parameters of an operation: of the path first, headers last.
 func (c *contents) parameters(op operation) []entry {
 	var all []entry
 	for _, in := range []string{"path", "query", "header"} {

@@ -27,8 +27,8 @@ var (
 	}).Parse(sampleText))
 )
 
-// hostPlaceholder stands for the host where the service does not know its own
-// address. The page's script puts in the one that the page came from.
+// hostPlaceholder stands for the host where the service does not know its own address.
+// The page's script puts in the address that the page came from.
 const hostPlaceholder = "https://api.example.com"
 
 // samples are requests that can be copied: the parameters that are required, and the

@@ -17,7 +17,8 @@ const (
 	piece    = 64 << 10
 )
 
-// File is what a response carries: wiring of package handler, without promise before v1.
+// File is the content of a response: wiring of package handler, without promise before
+// v1.
 type File struct {
 	Name, ContentType string
 	// Status sends the status and the headers, once.
@@ -79,8 +80,8 @@ func (b *body) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// within bounds the time of what is written next; 0 is no bound. A middleware of the
-// host's that hides the connection keeps the server's own time-out.
+// within bounds the time of the next write; 0 is no bound. A middleware of the host's
+// that hides the connection keeps the server's own time-out.
 func (b *body) within(d time.Duration) {
 	var deadline time.Time
 	if d > 0 {

@@ -13,23 +13,23 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
-// Given is what a respondent sent, as [formsvc.Response] takes it.
+// Given has the answers of a respondent, as [formsvc.Response] takes them.
 type Given struct {
 	// Answers are by block id, in the shapes that Submit takes. Unanswered blocks are
 	// absent.
 	Answers map[string]json.RawMessage
 	// Hidden are the hidden fields by name, declared or not: Submit drops the others.
 	Hidden map[string]string
-	// Unplaced is what was typed for blocks that the form does not have any more, hides,
-	// or that take something else now, in the order of their names. It is in no answer.
+	// Unplaced are the values typed for blocks that the form has no longer, hides, or
+	// has with another type of answer, in the order of their names. It is in no answer.
 	Unplaced []Unplaced
 }
 
 // Unplaced is something typed that has no place in the form.
 type Unplaced struct{ Block, Text string }
 
-// Answers reads what a form of [Handler] posts: the values of its inputs by name. A
-// host with a page of its own that names its inputs in the same way uses it too:
+// Answers reads the values that a form of [Handler] posts, by the names of its inputs.
+// A host with a page of its own that names its inputs in the same way uses it too:
 //
 //	a.{block}           text, number, true or false, date, time, country
 //	a.{block}           choices: "id:" and the choice's id, or "other", any number of times
@@ -45,9 +45,9 @@ type Unplaced struct{ Block, Text string }
 //	lang                the language and region that numbers are written in, as a tag:
 //	                    "1,500" is 1.5 in "de" and "es-ES", 1500 in "en", "es-MX" and "de-CH"
 //
-// Row, choice and part are escaped as in a query, and their dots are %2E. Text that is
-// not what a block takes is passed on as it is, so that Submit says what is wrong with it.
-// Answers of file_upload, signature and payment are the host's and never made here.
+// Row, choice and part are escaped as in a query, and their dots are %2E. Text that a
+// block does not take is passed on as it is, so that Submit names the fault. Answers of
+// file_upload, signature and payment are the host's and never made here.
 func Answers(form formsvc.PublicForm, values url.Values) Given {
 	comma := words.WritesComma(language.Make(values.Get(input.Language)))
 	read, _ := read.Answers(form.Blocks, values, read.Manner{Comma: comma, Zone: time.UTC})

@@ -100,7 +100,7 @@ func withoutSecrets(blocks []schema.Block) []schema.Block {
 		if formblock.Properties(&b).Hide {
 			continue
 		}
-		if b.Type == schema.TypeEnding { // what it says is for those who reach it
+		if b.Type == schema.TypeEnding { // only respondents who reach the ending may see its text
 			b = schema.Block{ID: b.ID, Type: b.Type}
 		}
 		if b.Children != nil {
@@ -120,8 +120,8 @@ func withoutRule(b schema.Block) schema.Block {
 	return b
 }
 
-// readJSON reads what a front end sends, as strictly as the API does, and answers when it
-// cannot be taken.
+// readJSON reads the body of a front end as strictly as the API does, and answers the
+// request when the body is refused.
 func (c *call) readJSON() (in read.Sent, ok bool) {
 	if kind := c.r.Header.Get("Content-Type"); !strings.HasPrefix(kind, "application/json") {
 		c.refuse(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "unreadable.text")
@@ -182,7 +182,7 @@ func (c *call) submitJSON() {
 			c.values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
-	// A token is good once: what is wrong without it is said first.
+	// A token is good once, so all other faults are reported first.
 	if len(c.h.config.Verifiers) > 0 {
 		if faults := c.stepFaults(walk.OnPath(&c.form, c.path)); len(faults) > 0 {
 			c.refuseFaults(faults)
@@ -227,7 +227,7 @@ func (c *call) failJSON(err error) {
 	c.refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored")
 }
 
-// refuse answers with a code, a text of the catalogue, and what is wrong.
+// refuse answers with a code, a text of the catalogue, and the faults.
 func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
 		Code: code, Message: c.words.Get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(input.State),

@@ -17,7 +17,7 @@ import (
 // safe for concurrent use. [Turnstile], [HCaptcha] and [ReCAPTCHA] return those of three
 // services.
 type Verifier interface {
-	// Widget returns what the page shows.
+	// Widget returns the captcha that the page shows.
 	Widget() Widget
 	// Verify reports whether a token of the widget is good. An error means that the
 	// service could not be asked: the response is not stored then, and the page comes
@@ -31,13 +31,13 @@ type Widget struct {
 	Class   string // class of the element that the script fills
 	SiteKey string // its data-sitekey
 	Input   string // name of the input that the script adds, with the token
-	// Sources are what the policy must allow for the script, as sources of a
-	// Content-Security-Policy: scripts, frames, connections and styles.
+	// Sources are the sources of a Content-Security-Policy that the script needs:
+	// scripts, frames, connections and styles.
 	Sources []string
 }
 
-// CaptchaKeys are what a captcha service gives the owner of a site. They print without the
-// Secret, also in logs and as JSON.
+// CaptchaKeys are the keys that a captcha service gives the owner of a site. They print
+// without the Secret, also in logs and as JSON.
 type CaptchaKeys struct {
 	SiteKey string // public
 	Secret  string

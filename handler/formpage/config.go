@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Service is what the page needs of a *formsvc.Service.
+// Service has the methods of a *formsvc.Service that the page needs.
 type Service interface {
 	PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
 	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error)
@@ -36,15 +36,16 @@ type Config struct {
 
 	// Secret signs the links of previews, and what a page carries from one request to the
 	// next: the time when it was opened, its idempotency key, and stored files. All
-	// processes of a host need the same one, of at least 16 bytes. Without it previews are
-	// off, and each process makes a secret of its own, which is logged once when it
-	// matters: a page that another process made, or this one before it was started anew,
-	// comes back filled in and has to be sent again.
+	// processes of a host need the same one, of at least 16 bytes. Without a Secret
+	// previews are off, and each process makes a secret of its own, which is logged once
+	// when it matters. A page that another process made, or the same process before a
+	// restart, comes back filled in and has to be sent again.
 	Secret Secret
 	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
-	// them. A secret is changed without a page that comes back in three steps: list the new
-	// one here in all processes; make it the Secret, and list the old one here; remove that
-	// after eight days, when no page can be sent any more, or later for links of previews.
+	// them. Three steps change a secret so that no page comes back. List the new secret
+	// here in all processes. Make it the Secret, and list the old secret here. Remove the
+	// old secret after eight days, when its pages cannot be sent any more, or later for
+	// links of previews.
 	FormerSecrets Secrets
 
 	// Layout is the document around a form, executed with a [Document]. Default: a
@@ -53,8 +54,8 @@ type Config struct {
 
 	// Language chooses the language of a page, as a tag. Nil, and "": the page's lang
 	// parameter, else the visitor's Accept-Language, else English. Numbers are read and
-	// written as in the tag's region, "es-MX" not as "es-ES"; a tag without one has that of
-	// the visitor's first language, if it is the same language.
+	// written as in the tag's region, "es-MX" not as "es-ES". A tag without a region has
+	// the region of the visitor's first language, if the language is the same.
 	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Words adds languages and changes words: by language tag, then by key. The keys
 	// are in the files of the directory words. What is missing is English.
@@ -63,8 +64,8 @@ type Config struct {
 	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
 	Brand Link
 
-	// Location is the time zone whose days the bounds of a date are shown in, and the one
-	// of a date with a time when the browser does not send its own, which takes JavaScript.
+	// Location is the time zone for the bounds of a date. A date with a time is also in
+	// this zone when the browser does not send its own zone, for which it needs JavaScript.
 	// Default: what the service's method TimeZone returns, as a *formsvc.Service has one,
 	// else UTC.
 	Location *time.Location
@@ -78,10 +79,11 @@ type Config struct {
 	// are named may also send the form's page itself, to which browsers may add cookies.
 	// Default: none but the handler's own.
 	//
-	// What else Sec-Fetch-Site or Origin says to come from another origin is refused, of the
-	// same site too; so is "null", the origin of frames with the attribute sandbox but
-	// without allow-same-origin. The handler's own is the host of the request: behind a
-	// proxy that changes the Host header, list the one that visitors see.
+	// All other requests are refused that come from another origin by Sec-Fetch-Site or
+	// Origin, also from the same site. The origin "null" is refused too: it is that of
+	// frames with the attribute sandbox but without allow-same-origin. The handler's own is
+	// the host of the request: behind a proxy that changes the Host header, list the one
+	// that visitors see.
 	AllowedOrigins []string
 
 	// MinFillTime is how long a person takes at least between opening a page and
@@ -116,8 +118,8 @@ type Config struct {
 	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
 	MaxFileSize int64
 	// MaxVisitFiles is how many bytes of files a visit may send before its response is
-	// stored; those that the visitor takes back count as well, and each file counts 4 KiB
-	// more. 0: 32 MiB, or MaxFileSize where that is more. Negative: no bound. Each process
+	// stored. Files that the visitor takes back count as well, and each file counts 4 KiB
+	// more. 0: 32 MiB, or MaxFileSize if that is larger. Negative: no bound. Each process
 	// counts what it has taken: behind several, a visit may reach the bound at each. What
 	// all visits may send together is for Files to say, see [Dir.MaxUnsent].
 	MaxVisitFiles int64
@@ -130,8 +132,8 @@ type Config struct {
 	// Country returns the visitor's country for the response's metadata. Nil: none.
 	Country func(*http.Request) string
 
-	// MaxBody is how many bytes of text a page may send; default 1 MiB. What is larger
-	// comes back as the page, with what was read of it.
+	// MaxBody is how many bytes of text a page may send; default 1 MiB. A larger body
+	// is answered with the page, filled in with the part that was read.
 	MaxBody int64
 
 	// Logger gets what visitors are not told. Default: discards.
@@ -154,13 +156,13 @@ type Document struct {
 	Title     string
 	// Head belongs into the head, Body into the body, once each.
 	Head, Body template.HTML
-	// Nonce is the one that the Content-Security-Policy of the response allows for
+	// Nonce is the nonce that the Content-Security-Policy of the response allows for
 	// elements style and script. A layout's own files from the page's origin need none.
 	Nonce string
 	Form  formsvc.PublicForm // zero when there is no form at the address
 }
 
-// site is what the Config says of all pages.
+// site has the settings of the Config for all pages.
 func (config *Config) site() draw.Site {
 	s := draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
 	if config.Layout != nil {

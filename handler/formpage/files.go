@@ -40,7 +40,7 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	return values, complete, err
 }
 
-// records signs what the page carries of files, and opens it.
+// records signs the page's records of files, and opens them.
 func (c *call) records() upload.Records {
 	return upload.Records{Signer: c.h.signer, Purpose: c.filePurpose(), Form: c.form.ID.String(), Now: c.now}
 }

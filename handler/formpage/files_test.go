@@ -279,7 +279,8 @@ func (c *counted) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A file is taken for as long as its page, so it may be swept after that.
+// A response takes a file for as long as its page is valid, so the file may be swept
+// after that time.
 func TestFilesOfAnOldPageAreAskedForAgain(t *testing.T) {
 	t.Parallel()
 	s, _, _ := newFileSite(t)

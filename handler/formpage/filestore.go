@@ -28,20 +28,20 @@ import (
 // FileStore is a host's place for the files that respondents send. It must be safe for
 // concurrent use.
 type FileStore interface {
-	// Save stores what the upload's Body holds and returns the file with its ID, URL and
-	// Size. An error of reading Body means that the file is not wanted, because it is too
-	// large or the visitor left: Save then keeps nothing of it and returns that error,
-	// wrapped or not. Without room for the file the error is [ErrNoSpace].
+	// Save stores the content of the upload's Body and returns the file with its ID, URL
+	// and Size. An error of reading Body means that the file is not wanted, because it is
+	// too large or the visitor left: Save then keeps nothing of it and returns that
+	// error, wrapped or not. Without room for the file the error is [ErrNoSpace].
 	Save(ctx context.Context, u Upload) (schema.File, error)
 	// Open returns a stored file, or an error that is [fs.ErrNotExist].
 	Open(ctx context.Context, id string) (io.ReadCloser, schema.File, error)
 }
 
-// ErrNoSpace is what a [FileStore] returns that has no room for a file: the page says so.
+// ErrNoSpace is the error of a [FileStore] that has no room for a file: the page says so.
 var ErrNoSpace = errors.New("formpage: no room for more files")
 
-// Keeper is what a [FileStore] has as well that removes files which were saved and never sent
-// with a response.
+// Keeper has the methods that a [FileStore] needs to remove files which were saved and never
+// sent with a response.
 //
 // A page takes its files for a week. A file that is older and that no attempt keeps is in
 // no response and never will be.
@@ -51,8 +51,8 @@ type Keeper interface {
 	// may be kept by several attempts. With an error the response is not stored, and the
 	// page comes back.
 	Keep(ctx context.Context, attempt string, ids []string) error
-	// Release takes back what one call of Keep said, because the response of this attempt
-	// was refused. Other attempts may keep the files still.
+	// Release takes back one call of Keep, because the response of this attempt was
+	// refused. Other attempts may keep the files still.
 	Release(ctx context.Context, attempt string, ids []string) error
 }
 
@@ -63,14 +63,15 @@ type Upload struct {
 	// Name is the name of the file without a path, as the visitor has it: at most 200
 	// characters.
 	Name string
-	// MIMEType is what the first bytes look like, never what the visitor's browser says.
+	// MIMEType is the type of the first bytes, never the type that the visitor's browser
+	// names.
 	MIMEType string
 	Body     io.Reader
 }
 
 // FileHandler hands out the files of a store by the last part of the path, always as an
-// attachment: nothing that a respondent sent is ever shown in the host's origin. A host
-// mounts it where only those get who may see responses:
+// attachment. A respondent's file is never shown in the host's origin. A host mounts it
+// where only those get who may see responses:
 //
 //	mux.Handle("GET /files/", signedIn(formpage.FileHandler(files)))
 func FileHandler(files FileStore) http.Handler {
@@ -179,7 +180,7 @@ func (d *Dir) count() error {
 	if age := time.Since(d.counted); d.MaxUnsent < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
-	used := -d.used.Load() // what others add meanwhile stays
+	used := -d.used.Load() // files that others add meanwhile stay
 	unsent, err := d.unsent()
 	if err != nil {
 		return err
@@ -252,8 +253,8 @@ func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 }
 
 // Sweep removes the files that were saved before a time and never sent with a response,
-// and returns how many there were. A host calls it now and then, for what is older than
-// eight days: before that, a page may still be sent with them.
+// and returns how many there were. A host calls Sweep now and then, for files older
+// than eight days: until then, a page may still be sent with them.
 func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err error) {
 	unsent, err := d.unsent()
 	if err != nil {

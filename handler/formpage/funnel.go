@@ -27,9 +27,9 @@ var (
 	started = event{input.Started, Service.RecordStart}
 )
 
-// beacon takes what the script of a page sends.
+// beacon takes the requests of the script of a page.
 func (c *call) beacon(e event) {
-	values, _, _ := c.read(4096) // what is not read has no state
+	values, _, _ := c.read(4096) // an unreadable body has no state
 	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.form.Closed {
 		http.Error(c.w, "not a page of this form", http.StatusForbidden)
@@ -83,8 +83,8 @@ func nobody(r *http.Request) bool {
 	return slices.ContainsFunc(programs, func(word string) bool { return strings.Contains(agent, word) })
 }
 
-// programs are words by which crawlers and those that make previews of links name
-// themselves, such as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
+// programs are words in the names of crawlers and of programs that preview links, such
+// as Googlebot, Slackbot-LinkExpanding and facebookexternalhit.
 var programs = []string{
 	"bot", "crawl", "spider", "slurp", "facebookexternalhit", "whatsapp", "skypeuripreview", "linkpreview", "link preview",
 	"bingpreview", "embedly", "lighthouse", "pagespeed", "mediapartners-google", "google-inspectiontool",

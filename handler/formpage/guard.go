@@ -45,8 +45,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 
 // What an address is charged for, each with a budget of its own.
 const (
-	chargeStored = "" // what is stored, or asked of a captcha's service
-	// What the funnel counts is charged by the names of the events.
+	chargeStored = "" // requests that store, or that ask a captcha's service
+	// A view or a start is charged by the name of its event.
 )
 
 // allowed charges the visitor's address.
@@ -65,7 +65,7 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 	return result.Allowed
 }
 
-// address is that of the visitor, as the host says: "" without.
+// address is the visitor's address, as the host says, or "".
 func (h *Handler) address(r *http.Request) string {
 	if h.config.Address == nil {
 		return ""

@@ -41,8 +41,8 @@ type Handler struct {
 	logger  *slog.Logger
 	clock   func() time.Time
 
-	host host.Host // what the host gives, as far as pages show it
-	site draw.Site // and what it says of all pages
+	host host.Host // the parts of the host that pages show
+	site draw.Site // and the host's settings for all pages
 
 	sources cache.Cache[storage.ID, *source]
 	warned  cache.Cache[string, struct{}] // form ids with what Lacks says of them, which was logged
@@ -55,9 +55,9 @@ type Handler struct {
 	ownSecret sync.Once // logs that there is no shared secret
 }
 
-// source is what is remembered of a form: its looks, for which a style sheet is parsed, and
-// the definition that respondents saw last, see gone. It is compared with the form that the
-// service returns, so it is never out of date.
+// source is the remembered part of a form: its looks, for which a style sheet is parsed,
+// and the definition that respondents saw last, see gone. It is compared with the form that
+// the service returns, so it is never out of date.
 type source struct {
 	publicID   string
 	definition storage.Definition // shared with the service
@@ -142,12 +142,12 @@ func New(svc Service, config Config) (*Handler, error) {
 // first.
 func (h *Handler) Languages() []string { return h.words.Tags() }
 
-// Lacks says what a form asks for and the Config does not give: a verifier for a captcha,
-// a place for files, an answer to a payment that is required: respondents see such a form
-// without them. And a limiter, where files or captchas cost the host something. A host asks
-// when it starts, for each of its forms, or when one is published. The handler logs the same
-// when a form's page is first asked for, with the form's id, and a preview shows what
-// respondents are without.
+// Lacks returns the parts that a form asks for and the Config does not give: a verifier for
+// a captcha, a place for files, an answer to a required payment. Respondents see the form
+// without these parts. And a limiter, where files or captchas cost the host something. A
+// host asks when it starts, for each of its forms, or when one is published. The handler
+// logs the same when a form's page is first asked for, with the form's id, and a preview
+// shows what respondents are without.
 func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 	var list []string
 	for _, l := range h.host.Lacks(form.Blocks) {

@@ -122,7 +122,7 @@ func (o other) Path(ctx context.Context, form formsvc.ID, answers map[string]jso
 	return path, err
 }
 
-// A fault is worded by what the service says that is wrong.
+// The text of a fault follows the code and the parameters that the service returns.
 func TestFaultsAreWordedByTheirParameters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})

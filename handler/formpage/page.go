@@ -45,7 +45,7 @@ func (c *call) open() {
 	c.showStep(http.StatusOK, 0, nil)
 }
 
-// post takes a page that was sent. Whatever happens, what was typed is shown again or
+// post takes a page that was sent. Whatever happens, the typed text is shown again or
 // stored.
 func (c *call) post() {
 	h, r, form := c.h, c.r, c.form
@@ -165,9 +165,9 @@ func (c *call) submit() {
 	}
 }
 
-// gone answers a page that was sent to a form that is not public any more, a draft or in the
-// trash, with what was typed, as a closed form does. It reports whether it did: the page has
-// to be one that was made here for a visit. To everybody else there is no form.
+// gone answers a page that was sent to a form which is a draft or in the trash now. The
+// answer shows the typed text, as that of a closed form does. It reports whether it did: the
+// page has to be one that was made here for a visit. To everybody else there is no form.
 func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) bool {
 	c := h.newCall(w, r, formsvc.PublicForm{Closed: true})
 	values, _, err := c.read(h.config.MaxBody)
@@ -190,7 +190,7 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	return true
 }
 
-// refuseForeign shows what was typed, to be copied: a proxy that changes the Host header
+// refuseForeign shows the typed text, to be copied: a proxy that changes the Host header
 // makes all pages foreign. Nothing is stored, and the host is asked for no answers.
 func (c *call) refuseForeign() {
 	c.form.Closed = true // no file is taken

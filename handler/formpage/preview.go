@@ -61,7 +61,7 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
 }
 
-// previewLink is what the link of a preview says, signed.
+// previewLink is the signed content of the link of a preview.
 type previewLink struct {
 	Form  string `json:"f"`
 	Until int64  `json:"u"` // Unix milliseconds: the first one without a preview
@@ -104,8 +104,8 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.page()
 }
 
-// openPreview reads the form that a link leads to. Every link that is not good now is one
-// that leads to nothing.
+// openPreview reads the form that a link leads to. A link that is not good now leads to
+// nothing.
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	service := h.previewer()
 	var link previewLink
@@ -143,8 +143,8 @@ func (c *call) unverified(blocks []schema.Block) []string {
 	return notes
 }
 
-// lacks is what [Handler.Lacks] says, but for captchas, which have a note in the author's
-// language, and for what makes no difference to respondents.
+// lacks returns the parts that [Handler.Lacks] names. It leaves out captchas, which have
+// a note in the author's language, and parts that make no difference to respondents.
 func (c *call) lacks() []draw.Warning {
 	var list []draw.Warning
 	for _, l := range c.h.host.Lacks(c.form.Blocks) {

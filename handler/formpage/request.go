@@ -47,7 +47,8 @@ type preview struct {
 // previewDir is where previews are, below static.Dir.
 const previewDir = "preview/"
 
-// sheet is what a page brings, or the first one: as it was read, and what became of it.
+// sheet is the content of a page that was sent, or of the first page: as it was read,
+// and with the results of its checks.
 type sheet struct {
 	visit  visit.Visit
 	known  bool       // the page was made here, for this visit
@@ -58,7 +59,7 @@ type sheet struct {
 
 	given    read.Given                 // the answers of the page as the service takes them
 	hosts    map[string]json.RawMessage // what Config.HostAnswers returned
-	readings map[string]read.Reading    // how what was typed is read, by input
+	readings map[string]read.Reading    // how the typed text is read, by input
 
 	path  schema.Path // the blocks that are shown with them
 	steps []walk.Step // the pages that these make
@@ -82,7 +83,7 @@ func (c *call) bring(values url.Values) {
 	c.proofs = check.Proofs{Signer: c.h.signer, Visit: &c.visit, Values: values}
 }
 
-// query is what the address of the page brings.
+// query has the values of the page's address.
 func (c *call) query() url.Values {
 	values, _ := read.Pairs(c.r.URL.RawQuery, c.mostInputs())
 	return values
@@ -145,7 +146,7 @@ func (c *call) follow(path schema.Path) {
 	c.at = walk.StepAt(&c.form, c.steps, c.values.Get(input.At))
 }
 
-// hostAnswers are the files of the page, and what the host answered.
+// hostAnswers are the files of the page, and the answers of the host.
 func (c *call) hostAnswers() map[string]json.RawMessage {
 	all := c.fileAnswers()
 	maps.Copy(all, c.hosts)

@@ -24,7 +24,7 @@ import (
 // errLimited: the address has asked for too much.
 var errLimited = errors.New("the limit of the address is reached")
 
-// stepFaults are what is wrong with the answers to blocks of the path.
+// stepFaults are the faults of the answers to blocks of the path.
 func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.given.Answers)
 	maps.Copy(answers, c.hostAnswers())
@@ -137,7 +137,7 @@ func (c *call) store(r formsvc.Response) error {
 	return err
 }
 
-// response is what is submitted.
+// response is the response to submit.
 func (c *call) response() formsvc.Response {
 	r := formsvc.Response{
 		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,

@@ -67,8 +67,8 @@ func (c *call) closed() {
 	c.handBack(http.StatusGone, "closed.title", text, c.stored.Names(c.refused))
 }
 
-// handBack shows a message, and what was typed and the names of files, to be copied: they are
-// nowhere else.
+// handBack shows a message, the typed text and the names of files, to be copied: they are
+// stored nowhere.
 func (c *call) handBack(status int, title, text string, files []string) {
 	p := c.drawing()
 	p.Lost, p.LostFiles = c.typed(), files
@@ -168,7 +168,7 @@ func (c *call) leadTo(target string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-// drawing is what a page of this call is drawn of.
+// drawing has the data of a page of this call.
 func (c *call) drawing() *draw.Page {
 	looks := c.source().looks // fields add rules to a copy
 	p := &draw.Page{
@@ -182,7 +182,7 @@ func (c *call) drawing() *draw.Page {
 	return p
 }
 
-// showStep shows one page of the form with what was typed and what is wrong.
+// showStep shows one page of the form with the typed text and the faults.
 func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
 	p.Notice, p.Lost = c.notice, c.lost

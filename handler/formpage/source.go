@@ -25,10 +25,11 @@ func (c *call) source() *source {
 	return s
 }
 
-// faults words what is wrong with answers.
+// faults words the faults of answers.
 func (c *call) faults() fault.Writer { return fault.Writer{Words: c.words, Host: &c.h.host} }
 
-// warnLacks logs what a form lacks, each thing once as long as it is remembered.
+// warnLacks logs the parts that a form lacks, each part once as long as it is
+// remembered.
 func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.Lacks(form.Blocks) {
 		key := form.ID.String() + l.Text

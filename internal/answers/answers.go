@@ -1,14 +1,14 @@
-// Package answers is what the service does with the answers to a form.
+// Package answers checks the answers to a form and finds the path through it.
 //
 // A definition is compiled once ([Compile]) and holds many responses. Data flows one way, and
 // each package below imports only packages that stand before it here:
 //
-//   - kinds: what one answer must be, one file for each kind of answer
+//   - kinds: the rules for one answer, one file for each kind of answer
 //   - compile: a definition made ready, its blocks and its rules
 //   - identity: when two answers mean the same, for duplicates and conditions
 //   - check: one answer held against its block, and written as it is stored
 //   - path: the way through the form, which says whose answers count
-//   - warnings: what makes a form unanswerable, or has no effect
+//   - warnings: the parts of a form that make it unanswerable, or have no effect
 //
 // This package is what callers use of them.
 package answers
@@ -26,9 +26,9 @@ import (
 
 // What goes in and comes out.
 type (
-	// Source is what a form is compiled from.
+	// Source has the stored sections that a form is compiled from.
 	Source = compile.Source
-	// Input is what a respondent sent and what the host adds to it.
+	// Input has the answers of a respondent and of the host.
 	Input = check.Input
 	// Answers is a checked response in the one shape that is stored, listed, exported
 	// and delivered.
@@ -42,7 +42,7 @@ const IdentityRules = identity.Rules
 // and fit to be kept for as long as the definition's revision lasts.
 type Form struct{ form *compile.Form }
 
-// Compile makes a form ready. An error means that a section is not what is stored.
+// Compile makes a form ready. An error means that a section is not in its stored form.
 func Compile(from Source) (Form, error) {
 	f, err := compile.New(from)
 	return Form{f}, err
@@ -91,6 +91,6 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 // block that is to be unique. nil: the block has no answer that is compared.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 
-// Warnings returns what makes a form unanswerable, and what has no effect. It is an error
-// when a section is not what is stored.
+// Warnings returns the parts of a form that make it unanswerable or have no effect. It is
+// an error when a section is not in its stored form.
 func Warnings(from Source) (schema.Warnings, error) { return warnings.Of(from) }

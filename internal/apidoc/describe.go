@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// documentPrefix is what the paths of the embedded description begin with.
+// documentPrefix is the beginning of the paths of the embedded description.
 const documentPrefix = "/v1"
 
 // Describe returns the API description for one service, as it is served at

@@ -1,5 +1,5 @@
-// Package cache keeps what can be had again at a cost. There is one kind of cache for
-// everything: a map that is bounded in bytes.
+// Package cache keeps values that can be made again at a cost. There is one kind of
+// cache for everything: a map that is bounded in bytes.
 package cache
 
 import "sync"
@@ -37,8 +37,8 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 	return e.value, ok
 }
 
-// Put keeps a value of size bytes, and returns what the key had before, if anything. What
-// is larger than the whole cache is not kept.
+// Put keeps a value of size bytes, and returns the key's value before, if any. What is
+// larger than the whole cache is not kept.
 func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	size += entryBytes
 	c.mu.Lock()

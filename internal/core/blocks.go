@@ -119,8 +119,8 @@ func (c *Core) DeleteBlock(ctx context.Context, who storage.Actor, t Target, id 
 	return updated.Revision, err
 }
 
-// changeStoredBlocks replaces the blocks of a form by what compute makes of them. The
-// pointer is that of what was sent, for a form that becomes too large.
+// changeStoredBlocks replaces the blocks of a form by the result of compute. The
+// pointer names the part of the request, for a form that becomes too large.
 func (c *Core) changeStoredBlocks(ctx context.Context, who storage.Actor, t Target, condition Precondition, pointer string,
 	compute func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error),
 ) (storage.Form, error) {

@@ -12,8 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Body is what a request of the API would carry, for a caller in Go. What Go can say and JSON
-// cannot is a fault, which [Write] returns.
+// Body is the body that a request of the API would have, for a caller in Go. What Go can say
+// and JSON cannot is a fault, which [Write] returns.
 type Body struct {
 	w      jsontree.Writer
 	faults []error
@@ -90,7 +90,7 @@ func (b *Body) Definition(d storage.Definition) *Body {
 	return b
 }
 
-// Fault adds a fault of what the caller gave.
+// Fault adds a fault of the caller's values.
 func (b *Body) Fault(path, code, message string) {
 	b.faults = append(b.faults, faults.One(path, code, message))
 }

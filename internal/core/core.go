@@ -7,7 +7,7 @@
 // contract are called by the doors themselves.
 //
 // An id that the caller could not read is passed on as the zero id, which names nothing:
-// what is wrong with the body is reported first.
+// the faults of the body are reported first.
 package core
 
 import (
@@ -60,8 +60,8 @@ func (c *Core) On(s storage.Storage) *Core {
 	return &copied
 }
 
-// Now is the time of a record that is made now: UTC and whole seconds, so that what a
-// caller reads is what since and until compare with.
+// Now is the time of a record that is made now: UTC and whole seconds, so that since
+// and until compare with the time that a caller reads.
 func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
 // URLChecker says whether requests may be sent to a URL. It returns a
@@ -96,7 +96,7 @@ func (e *RejectedURLError) Violation() schema.Violation {
 type Precondition struct {
 	Set       bool    // there is a condition
 	Any       bool    // the form exists
-	Revisions []int64 // the form is at one of these
+	Revisions []int64 // the form is at one of these revisions
 }
 
 // Holds reports whether the condition is met by a form at this revision.

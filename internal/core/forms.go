@@ -88,9 +88,9 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 		change.IfRevision = condition.OnlyRevisions()
 		return c.Storage.UpdateForm(ctx, who, t.ID, change)
 	}
-	// What may be written depends on what is stored: a block without a type keeps the
-	// one it has, hidden fields and blocks must not share a name, and the whole form has
-	// a size.
+	// The checks of a write need the stored form: a block without a type keeps its type,
+	// hidden fields and blocks must not share a name, and the size of the whole form has
+	// a bound.
 	return c.updateFrom(ctx, who, t, condition, func(stored *storage.Form) (_ storage.FormChange, err error) {
 		if change.WorkspaceID != nil {
 			if err := c.mayMove(ctx, who, stored.WorkspaceID, *change.WorkspaceID); err != nil {
@@ -112,8 +112,8 @@ func comparing(g *storage.Gate) *storage.Gate {
 	return &with
 }
 
-// mayMove returns what the storage would return first when a form moves from one
-// workspace to another.
+// mayMove returns the error that the storage would return first when a form moves from
+// one workspace to another.
 func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.ID) error {
 	if _, err := c.Storage.Workspace(ctx, who, to); err != nil || from == to {
 		return err
@@ -125,7 +125,7 @@ func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.
 	return err
 }
 
-// Source is what a definition is compiled from.
+// Source has the sections that a definition is compiled from.
 func (c *Core) Source(d storage.Definition) answers.Source {
 	return answers.Source{
 		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
@@ -133,7 +133,8 @@ func (c *Core) Source(d storage.Definition) answers.Source {
 	}
 }
 
-// Warnings returns what makes a definition unanswerable, and what in it has no effect.
+// Warnings returns the parts of a definition that make it unanswerable or have no
+// effect.
 func (c *Core) Warnings(d storage.Definition) (schema.Warnings, error) {
 	return answers.Warnings(c.Source(d))
 }
@@ -143,8 +144,8 @@ func (c *Core) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, 
 	return c.Storage.TrashForm(ctx, who, id, storage.TrashParams{At: c.Now(), IfRevision: condition.OnlyRevisions()})
 }
 
-// MaxRaces bounds how often a write that others overtook, or a submit to a form that
-// changed meanwhile, is tried again. Each time it loses, another one has won.
+// MaxRaces bounds how often the service tries a call again because somebody else
+// changed the form meanwhile. Each time it loses, another one has won.
 const MaxRaces = 100
 
 // updateFrom makes a change that depends on the stored form: read, compute, write on the
@@ -159,7 +160,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 			return storage.Form{}, err
 		}
 		change, err := compute(stored)
-		switch { // what is not there or not allowed comes before the precondition, and that before the state
+		switch { // the order of errors: not found and not allowed, the precondition, the state
 		case errors.Is(err, storage.ErrNotFound), errors.Is(err, storage.ErrNotOwner):
 			return storage.Form{}, err
 		case !condition.Holds(stored.Revision):
@@ -172,7 +173,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err
 		}
-		t = Target{ID: t.ID} // what was read is stale
+		t = Target{ID: t.ID} // the form that was read is stale
 	}
 	return storage.Form{}, storage.ErrUnavailable
 }

@@ -15,7 +15,7 @@ const (
 	// and the longest wait of a response meanwhile was 53 ms.
 	enterRows  = 1000
 	enterBytes = 8 << 20
-	// enterPieces bounds what one call of Maintain enters.
+	// enterPieces bounds the pieces that one call of Maintain enters.
 	enterPieces = 10
 	// endedKeysKept is how long a key that was revoked or expired is still listed.
 	endedKeysKept = 90 * 24 * time.Hour
@@ -27,8 +27,8 @@ const (
 	maintainSweeps = 20
 )
 
-// Maintain does one bounded piece of what must happen now and then; package formsvc lists it. An
-// error is about one kind of work, and the others were done all the same.
+// Maintain does one bounded piece of the maintenance that package formsvc lists. An error is
+// about one kind of work, and the others were done all the same.
 func (c *Core) Maintain(ctx context.Context) error {
 	_, err := c.maintain(ctx, c.Now())
 	return err
@@ -59,7 +59,7 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 	return len(faults) == 0, errors.Join(faults...)
 }
 
-// Sweep is what a running dispatcher calls: it does all that there is to do.
+// Sweep does all the maintenance that is due, for a running dispatcher.
 func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 	for {
 		if more, err := c.maintain(ctx, now); err != nil || !more {

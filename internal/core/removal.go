@@ -81,7 +81,7 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	return err
 }
 
-// sweepRemoved removes the rows of what is gone already, and of the forms that went to the
+// sweepRemoved removes the rows of deleted records, and of the forms that went to the
 // trash before a time, if it is not zero. It returns how many forms these were.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {

@@ -110,7 +110,7 @@ func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (
 		return false, err
 	}
 	has, err := c.Secrets.Open(w.ID, stored[0].Secret)
-	return err == nil && has == secret, nil // one that cannot be opened is replaced
+	return err == nil && has == secret, nil // a secret that cannot be opened is replaced
 }
 
 // webhookWrite reads a body and checks the text of its URL, together with all else that

@@ -28,14 +28,14 @@ const (
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// List identifies what a cursor pages through.
+// List identifies the list that a cursor pages through.
 type List struct {
 	Name    string     // which list, with the id of its parent if it has one
 	Owner   storage.ID // the user that it is shown to, not the key: keys rotate
 	Filters string     // the filters in one normal form
 }
 
-// Encode returns the cursor for what comes after p in l.
+// Encode returns the cursor for the records after p in l.
 func Encode(l List, p storage.Position) string {
 	var raw [size]byte
 	raw[0] = version

@@ -270,8 +270,8 @@ func (b *Blocks) variables() []jsontree.Node {
 	return list
 }
 
-// CheckHiddenFields checks that no hidden field has the name of a block of the
-// form, at any level, or of a variable that a rule sets. Faults are those of the hidden fields, which stand at path in
+// CheckHiddenFields checks that no hidden field has the name of a block of the form, at any level,
+// or of a variable that a rule sets. The faults are about the hidden fields, which stand at path in
 // the body.
 func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	fields, err := parseHidden(hidden)

@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// blockRules checks what no schema keyword says about the blocks of one form. It
-// looks at what is well-typed and leaves the rest to the walk, so that the faults
-// of both are reported together.
+// blockRules checks what no schema keyword says about the blocks of one form. It looks
+// at well-typed values and leaves the rest to the walk, so that the faults of both are
+// reported together.
 type blockRules struct {
 	*jsonshape.Check
 	limits schema.Limits

@@ -36,9 +36,9 @@ func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
 }
 
 // ChangeDefinition returns the sections that a FormUpdate changes in a stored
-// definition; the others are nil. What may be written depends on what is stored: a
-// block without a type keeps the one it has, hidden fields and blocks must not share
-// a name, and all sections together have a size.
+// definition; the others are nil. The checks of a write need the stored form: a block
+// without a type keeps its type, hidden fields and blocks must not share a name, and
+// the size of all sections together has a bound.
 func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (storage.Definition, error) {
 	d := f.sections()
 	if f.Blocks != nil || f.HiddenFields != nil {

@@ -73,8 +73,8 @@ func (w *words) check(n jsontree.Node) error {
 	return nil
 }
 
-// answer holds the value of an answer against the shape of its type. A type that
-// answers of blocks do not have says nothing of its value.
+// answer holds the value of an answer against the shape of its type. A type that no
+// answer of a block has says nothing about the value.
 func (w *words) answer(n jsontree.Node) error {
 	kind, value := n.Member("field").Member("type").Text(), n.Member("value")
 	shapes, ok := w.answers[kind]

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// LongerThan reports whether s has more than limit characters. Bytes are at least
-// as many, so most strings need no counting.
+// LongerThan reports whether s has more than limit characters. A string has at least as
+// many bytes as characters, so most strings need no counting.
 func LongerThan(s string, limit int) bool {
 	return len(s) > limit && utf8.RuneCountInString(s) > limit
 }

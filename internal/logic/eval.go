@@ -22,8 +22,8 @@ func (b *Budget) SpendText(bytes int) { b.left -= 1 + bytes/bytesPerStep }
 // Left returns the steps that are left; below 0 the budget is exceeded.
 func (b *Budget) Left() int { return b.left }
 
-// Exceeded reports that the budget is used up. The results of what ran meanwhile mean
-// nothing.
+// Exceeded reports that the budget is used up. Results computed after the budget ran
+// out mean nothing.
 func (b *Budget) Exceeded() bool { return b.left < 0 }
 
 const bytesPerStep = 16
@@ -477,7 +477,8 @@ func (e evaluation) withoutValue(keys []any, data any) []any {
 	return missing
 }
 
-// missingSome is missing, but nothing when at least need of the keys have a value.
+// missingSome returns the keys without a value, or nothing when at least need of the
+// keys have a value.
 func (e evaluation) missingSome(n *node, data any) any {
 	need, options := e.arg(n, 0, data), e.arg(n, 1, data)
 	keys, ok := options.([]any)

@@ -108,8 +108,8 @@ func TestABacklogDoesNotWaitForThePoll(t *testing.T) {
 	}
 }
 
-// The same is true of a burst that is handed over as far as there is room, whether a claim
-// finds room for the rest or passes its webhooks over.
+// A burst that is handed over as far as there is room keeps the promise too, whether a
+// claim finds room for the rest or passes the webhooks over.
 func TestABurstThatIsHandedOverInPartDoesNotWaitForThePoll(t *testing.T) {
 	t.Parallel()
 	for _, took := range []time.Duration{5 * time.Millisecond, 20 * time.Millisecond, 40 * time.Millisecond} {

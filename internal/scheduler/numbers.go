@@ -43,9 +43,9 @@ type Numbers struct {
 // doubtful bounds the requests to webhooks that are new or failed last.
 func (n Numbers) doubtful() int { return max(1, n.Second/2) }
 
-// Default returns the numbers for so many requests in the quick pool, in the second
-// pool and to one webhook, and for requests that take so long at most. Those were
-// measured with 64, 1,024, 4 and 15 s.
+// Default returns the numbers for a given size of the quick pool and of the second
+// pool, a number of requests to one webhook, and a longest time of a request. Those
+// were measured with 64, 1,024, 4 and 15 s.
 func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 	return Numbers{
 		Quick: quick, Second: second, PerWebhook: perWebhook,

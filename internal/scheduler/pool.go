@@ -21,7 +21,7 @@ type pool struct {
 	hosts      map[string]load
 }
 
-// load is what a pool has of one host name.
+// load counts the requests of a pool to one host name.
 type load struct{ waiting, used int }
 
 // newQuickPool makes the pool of those that are quick. With a quarter of the places four

@@ -36,7 +36,7 @@ type Request struct {
 
 	webhook *webhook
 	claimed bool      // not handed over
-	leased  time.Time // before the claim: the lease is no older
+	leased  time.Time // a time before the claim, so the lease began no earlier
 	arrived time.Time
 
 	// Once it began:

@@ -29,9 +29,9 @@ func Misleads(s string) bool {
 	})
 }
 
-// invisible follows Default_Ignorable_Code_Point of Unicode, which Go has no table
-// of: it is derived from these (UAX #44). Control characters and the blank Braille
-// pattern show nothing either.
+// invisible follows Default_Ignorable_Code_Point of Unicode. Go has no table of this
+// property, so it is derived from the tables below (UAX #44). Control characters and
+// the blank Braille pattern show nothing either.
 func invisible(c rune) bool {
 	switch {
 	case c > ' ' && c < 0x7f:

@@ -83,8 +83,8 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 }
 
 // finish settles one delivery, or reports false when the result came too late: the
-// delivery is gone, was settled, or was claimed again. It notes the result when that says
-// how the destination fares.
+// delivery is gone, was settled, or was claimed again. It notes the result when the
+// result shows whether the destination works.
 func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {

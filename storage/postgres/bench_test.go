@@ -111,7 +111,7 @@ func BenchmarkSubmit(b *testing.B) {
 	})
 }
 
-// needFsync skips where a commit is not made durable: it would cost nothing.
+// needFsync skips the benchmark where fsync is off: a commit would cost nothing.
 func needFsync(b *testing.B, pool *pgxpool.Pool) {
 	b.Helper()
 	var fsync string

@@ -10,11 +10,10 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formCache remembers forms, and the keys they were read with, as they were, with the
-// version of their row. Every read still asks the server, which says whether the key is
-// valid, whether its user may see the form and which versions they have now; only their
-// bytes are not sent again, or not copied again. Nothing has to be told of a change,
-// whoever makes it.
+// formCache remembers forms, the keys that read them, and the version of each row.
+// Every read still asks the server, which says whether the key is valid, whether its
+// user may see the form and which versions they have now; only their bytes are not sent
+// again, or not copied again. Nothing has to be told of a change, whoever makes it.
 type formCache struct {
 	forms cache.Cache[storage.ID, cachedForm]
 	keys  cache.Cache[[32]byte, cachedKey] // by their hash

@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// What a process remembers of a form never outlives a change of the form, of who may
-// see it or of the key, whoever made the change.
+// A process forgets a cached form when the form, the access to the form or the key
+// changes, whoever made the change.
 func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []pgx.QueryExecMode{pgx.QueryExecModeCacheStatement, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol} {

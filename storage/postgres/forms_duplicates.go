@@ -38,8 +38,8 @@ const otherRules = `other AS (
 // noSubmissions is the condition that there is nothing to enter for the form f.
 const noSubmissions = `(SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id LIMIT 1) IS NULL`
 
-// anotherField is a part of the WITH list of updateForm, which has the form's lock: it
-// begins entering for a new field and ends it for an old one.
+// anotherField is a part of the WITH list of updateForm, which has the form's lock. It
+// begins to enter the answers to a new field and stops entering those to the old field.
 const anotherField = `begun AS (
 	INSERT INTO formsvc.unique_progress (form_id)
 	SELECT c.id FROM changed c, verdict v WHERE v.another_field AND c.unique_block <> '' AND NOT c.duplicates_covered
@@ -49,9 +49,9 @@ const anotherField = `begun AS (
 	WHERE p.form_id = c.id AND v.another_field AND (c.unique_block = '' OR c.duplicates_covered)
 )`
 
-// newerRules begins entering anew for some forms whose rules are older than $1. It
-// changes a form only under the form's lock, so that no response by the older rules is on
-// its way; a form whose lock is held is for the next call.
+// newerRules takes some forms whose rules are older than $1 and begins to enter their
+// answers anew. It changes a form only under the form's lock, so that no response by the
+// older rules is on its way; a form whose lock is held is for the next call.
 const newerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (

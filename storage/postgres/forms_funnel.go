@@ -9,8 +9,8 @@ import (
 )
 
 // longLog is the log length above which a read folds a piece of the log after it.
-// Summing so many rows takes about 1 ms. Sweeps keep the log shorter than that
-// unless a form gets more in the time between two of them.
+// Summing so many rows takes about 1 ms. Sweeps keep the log shorter than this number
+// unless a form gets more counts between two sweeps.
 const longLog = 2048
 
 const countFunnel = `

@@ -92,7 +92,7 @@ func newConfig(opts []Option) config {
 	return c
 }
 
-// check refuses what the server would make another name of: it cuts what is longer.
+// check refuses names that are too long: the server would cut them.
 func (c config) check() error {
 	if len(c.schema) > 63 || !utf8.ValidString(c.schema) || strings.ContainsRune(c.schema, 0) {
 		return fmt.Errorf("postgres: schema name %q must be valid text of at most 63 bytes", c.schema)
@@ -152,8 +152,8 @@ func (s *Store) On(tx DB) *Store {
 // [sql.Conn]. conn and its transaction must not be used inside do, which would wait for
 // itself, and the store not after it. The host commits or rolls back.
 //
-// It returns what do returns, or without calling it an error when conn is not one of
-// pgx's or has no transaction.
+// It returns the error of do. When conn is no connection of pgx or has no transaction,
+// it returns an error without calling do.
 func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -107,11 +107,11 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint,
 	EXISTS (SELECT FROM turned t WHERE t.quick), EXISTS (SELECT FROM turned t WHERE NOT t.quick)`
 
-// dueTurns locks webhooks of a pool that have a turn, in the order of their turns: as many as
-// the pool has room for and $7, as many as a host name has room for of those that were set
-// aside for it, and one more of each, which shows that others wait. Bounds are looked up in
-// objects, which is fast however many there are; as a join they would be read for each
-// webhook.
+// dueTurns locks webhooks of a pool that have a turn, in the order of their turns. It takes
+// as many as the pool has room for and $7. Of those set aside for a host name it takes as
+// many as the host name has room for. It takes one more of each kind, which shows that others
+// wait. Bounds are looked up in objects, which is fast however many there are; as a join they
+// would be read for each webhook.
 const dueTurns = `
 WITH RECURSIVE lanes (name) AS (
 	SELECT ''
@@ -253,9 +253,9 @@ func (t *turn) next(left int, passed bool) string {
 	return "" // it stays
 }
 
-// deal divides the room of a pool and of its host names among those who have a turn: one
-// delivery each in the order of the turns, and then one more each in any order, for as long
-// as there is room. It returns what is left.
+// deal divides the room of a pool and of its host names among the webhooks that have a
+// turn. Each webhook gets one delivery, in the order of the turns. Then each gets one more,
+// in any order, for as long as there is room. It returns the room that is left.
 func deal(turns []turn, room int, names map[string]int) int {
 	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
 		round = slices.DeleteFunc(round, func(t *turn) bool {

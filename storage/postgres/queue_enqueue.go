@@ -45,8 +45,8 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 
 // redeliver has no row when there is no such webhook. It locks the delivery that is
 // pending, or if there is none the event, so that nobody removes that before the new
-// delivery counts. It does not lock both: somebody who removes the event may have locked
-// it before the delivery was there, and then ends the delivery.
+// delivery counts. The statement does not lock both: a call that removes the event may
+// have locked it before the delivery was there, and then ends the delivery.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea

@@ -8,8 +8,8 @@ import (
 )
 
 // expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
-// makes an id for each, in case it gets a summary. Where nothing is old a call took 1 to
-// 10 ms on a busy machine, so that more would save little.
+// makes an id for each webhook, in case the webhook gets a summary. Where nothing is old a
+// call took 1 to 10 ms on a busy machine, so that more would save little.
 const expiredLooked = 200
 
 // An expired delivery is a row d of deliveries that waits for the turn of its webhook, that

@@ -246,8 +246,8 @@ SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT coun
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes)`
 })
 
-// removeMost is a part of a WITH list: it removes rows of the purged forms from a table, and
-// is named like that.
+// removeMost is a part of a WITH list that removes rows of the purged forms from a table.
+// The part has the name of the table.
 func removeMost(table string) string {
 	return `most_` + table + ` AS MATERIALIZED (
 	SELECT t.rel, t.place FROM purged p

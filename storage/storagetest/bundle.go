@@ -271,7 +271,7 @@ func together(n int, f func(i int) error) []error {
 	return errs
 }
 
-// everyRecord is more than a case has.
+// everyRecord is a page size that is larger than the number of records of any case.
 const everyRecord = 1 << 20
 
 func ptr[V any](v V) *V { return &v }

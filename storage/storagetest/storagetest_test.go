@@ -116,8 +116,8 @@ func TestNoCasePassesWithoutImplementation(t *testing.T) {
 			}
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			// hollow looks at no context, but a case that waits for it to give
-			// out work does.
+			// hollow looks at no context. A case that waits for deliveries from hollow
+			// looks at its context.
 			if failed, _ := record(ctx, c, &hollow{stop: cancel}); !failed {
 				t.Error("the case passes on a store that keeps nothing and never fails")
 			}

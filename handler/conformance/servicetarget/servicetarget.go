@@ -42,9 +42,9 @@ func New(svc *formsvc.Service, url string) conformance.Target {
 	}
 }
 
-// ExpiredKeys is an ExpiredKey for the target of another service: the issuer is a
-// service on the same storage and with the same key prefix whose clock is behind
-// by the given time, so that a key which it makes for half of that has expired for
+// ExpiredKeys is an ExpiredKey for the target of another service. The issuer is a
+// service on the same storage and with the same key prefix, whose clock is behind by
+// the given time. It makes keys for half of that time, so they have expired for
 // everybody else.
 func ExpiredKeys(issuer *formsvc.Service, behind time.Duration) func(ctx context.Context, user string, scopes []string) (string, error) {
 	a := &adapter{svc: issuer, keys: make(map[string]formsvc.ID)}
@@ -54,8 +54,8 @@ func ExpiredKeys(issuer *formsvc.Service, behind time.Duration) func(ctx context
 	}
 }
 
-// adapter turns strings into what the service takes. It remembers the ids of the
-// keys that it has made: the service names a key by its id, the suite by itself.
+// adapter turns strings into the types that the service takes. It remembers the ids of
+// the keys that it has made: the service names a key by its id, the suite by itself.
 type adapter struct {
 	svc *formsvc.Service
 

@@ -14,12 +14,12 @@ import (
 // hiddenPath is where hidden fields stand in the path of a Violation.
 const hiddenPath = "/hidden"
 
-// Input is what a respondent sent and what the host adds to it.
+// Input has the answers of a respondent and of the host.
 type Input struct {
 	// Answers are the respondent's, by block id.
 	Answers map[string]json.RawMessage
-	// HostAnswers are those of payment, file_upload and signature blocks, and of any
-	// block that properties.hide hides. They come from the host alone: a respondent
+	// HostAnswers are the answers to payment, file_upload and signature blocks, and to
+	// any block that properties.hide hides. They come from the host alone: a respondent
 	// who could say them would forge them.
 	HostAnswers map[string]json.RawMessage
 	// Hidden are the values of hidden fields, by name. Names that the form does not
@@ -97,7 +97,7 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *kinds.Report, 
 	}
 }
 
-// given checks and writes what was sent to a block. It is false when that means
+// given checks and writes the answer to a block. It is false when that means
 // unanswered, or is wrong.
 func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique bool) bool {
 	if b.Rule == nil {

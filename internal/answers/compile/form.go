@@ -69,7 +69,7 @@ type Item struct {
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source is what a form is compiled from.
+// Source has the stored sections that a form is compiled from.
 type Source struct {
 	// The sections of a stored definition. nil is an empty one.
 	Blocks, Settings, Variables, HiddenFields json.RawMessage
@@ -80,9 +80,9 @@ type Source struct {
 	TimeZone *time.Location
 }
 
-// New makes a form ready for checking. The children of a group count like
-// top-level blocks. A block of an unknown type takes no answer. An error means that
-// a section is not what is stored.
+// New makes a form ready for checking. The children of a group count like top-level
+// blocks. A block of an unknown type takes no answer. An error means that a section is
+// not in its stored form.
 //
 // A form takes about ten times the bytes of its sections, rules included. The bounds of a
 // definition, 100,000 values in its blocks and 4 MiB in all, keep it below 24 MB.
@@ -95,7 +95,7 @@ func New(from Source) (*Form, error) {
 	return d.Form, nil
 }
 
-// Definition is what a form is compiled from, decoded.
+// Definition has the decoded sections that a form is compiled from.
 type Definition struct {
 	Form     *Form          // without rules until addRules has run
 	Blocks   []schema.Block // each has properties
@@ -146,7 +146,7 @@ func Read(from Source) (d Definition, err error) {
 	return d, nil
 }
 
-// AddRules compiles the rules of the top-level blocks, and tells the watch what it comes upon.
+// AddRules compiles the rules of the top-level blocks, and tells the watch its findings.
 func (d *Definition) AddRules(to Watch) {
 	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
 		return
@@ -174,7 +174,7 @@ func (d *Definition) AddRules(to Watch) {
 	}
 }
 
-// newRuleCompiler makes what the rules of the form look into by name.
+// newRuleCompiler makes the tables that the rules of the form look into by name.
 func (f *Form) newRuleCompiler(to Watch) *ruleCompiler {
 	f.Index = make(map[string]int, len(f.Blocks))
 	for i := range f.Blocks {
@@ -235,8 +235,8 @@ func complete(list []schema.Block) {
 
 var noProperties schema.Properties // is only read
 
-// addBlocks adds blocks and what is inside of groups; hide is that of a group around
-// them. Of blocks with the same id, which no write makes, the first counts.
+// addBlocks adds blocks and the children of groups; hide says whether a group around
+// them is hidden. Of blocks with the same id, which no write makes, the first counts.
 func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[string]bool, hide bool) {
 	for i := range list {
 		b := &list[i]

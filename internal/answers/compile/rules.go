@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Branch is what properties.rule of a top-level block says, compiled. What the rule
-// leaves out, or what cannot be read, is nil or empty.
+// Branch is what properties.rule of a top-level block says, compiled. A part is nil or
+// empty when the rule leaves the part out or the part cannot be read.
 type Branch struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
@@ -47,14 +47,14 @@ const RuleSteps = 100_000
 // ruleCompiler compiles the rules of a form.
 type ruleCompiler struct {
 	steps     map[string]int // top-level blocks, by id
-	variables map[string]int // those that a rule may set
+	variables map[string]int // the variables that a rule may set
 	at        int            // the step whose rule is read
 	to        Watch
 }
 
-// Watch is told what the compiler comes upon in the rule of a step: for warnings.
+// Watch is told the compiler's findings in the rule of a step: for warnings.
 type Watch struct {
-	// Ignored is called for what has no effect.
+	// Ignored is called for a part that has no effect.
 	Ignored func(step int, n jsontree.Node, code, message string)
 	// Compiled is called for the logic l that was made of n. after: the logic runs when the
 	// answer of its own block is taken.
@@ -180,8 +180,8 @@ func (c *ruleCompiler) ignore(n jsontree.Node, code, message string) {
 	}
 }
 
-// VariableValue is what a variable may hold: a finite number, or a text that is not
-// longer than that of a hidden field.
+// VariableValue is the value of a variable: a finite number, or a text that is not
+// longer than the text of a hidden field may be.
 func VariableValue(v any) (any, bool) {
 	switch v := v.(type) {
 	case float64:

@@ -12,9 +12,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Conditions say which stored responses to a form are meant: those that have an answer
-// of the same meaning for each of them. They learn from the responses that they see, and
-// are not safe for concurrent use.
+// Conditions select stored responses to a form: responses that have an answer of the
+// same meaning for each condition. They learn from the responses that they see, and are
+// not safe for concurrent use.
 type Conditions struct{ all []*condition }
 
 // condition is one wanted answer.
@@ -124,7 +124,7 @@ func partType(part string) string {
 	return schema.TypeShortText
 }
 
-// means reports whether a stored value is what the condition says.
+// means reports whether a stored value meets the condition.
 func (c *condition) means(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
@@ -139,8 +139,8 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
 }
 
-// identities are those that a value of a type has which the condition means: of choices
-// the one with this id, or with this text of other.
+// identities are the identities of a value of a type that the condition means: the
+// choice with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
 	given := []string{kinds.Quoted(c.value)}
 	switch k, _ := schema.KindOf(typ); k.Comparison {
@@ -169,9 +169,9 @@ func (c *condition) identities(typ string) (all [][]byte) {
 // ConditionFault is why a condition could not be met.
 type ConditionFault struct{ Name, Code, Message string }
 
-// Faults returns the conditions that no response could meet, whatever was answered: those
-// whose name neither the form nor a response that was seen has, those that name an answer
-// which cannot be compared, and texts that are no telephone number.
+// Faults returns the conditions that no response could meet: a name that neither the form
+// nor a seen response has, a name of an answer which cannot be compared, and a text that
+// is no telephone number.
 func (all *Conditions) Faults() (faults []ConditionFault) {
 	for _, c := range all.all {
 		f := ConditionFault{Name: c.name}

@@ -16,7 +16,8 @@ import (
 // another identity: identities of two versions cannot be compared.
 const Rules = 1
 
-// digest is what the storage compares instead of a value; nil when the value is never compared.
+// digest is the digest that the storage compares instead of a value; nil when the value is
+// never compared.
 func digest(typ string, value jsontree.Node) []byte {
 	identity, ok := kinds.Identity(typ, value)
 	if !ok {

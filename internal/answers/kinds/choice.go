@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// choices are what a block offers, in definition order, ready to be written.
+// choices are the choices of a block, in definition order, ready to be written.
 type choices struct {
 	ids    []string
 	values [][]byte // {"id":…,"label":…}
@@ -101,8 +101,7 @@ func (c *choices) byOther(text string, r *Report) (p pick, wrong Fault) {
 	return pick{at: len(c.ids), other: text}, wrong
 }
 
-// choiceRule checks what has one choice as its answer: single_choice, dropdown and
-// picture_choice.
+// choiceRule checks answers of one choice: single_choice, dropdown and picture_choice.
 type choiceRule struct{ *choices }
 
 func newChoice(b *schema.Block, _ Service) Rule {

@@ -61,7 +61,8 @@ func bareEmail(text string) string {
 	return bareLink(inner)
 }
 
-// bareLink returns what a mailto link leads to, without the subject and its like.
+// bareLink returns the address of a mailto link, without its parameters such as the
+// subject.
 func bareLink(text string) string {
 	text = visible.Trim(text)
 	if len(text) > 7 && strings.EqualFold(text[:7], "mailto:") {
@@ -70,9 +71,9 @@ func bareLink(text string) string {
 	return text
 }
 
-// normalEmail returns a bare address (no name, no quotes, no comment): the local part
-// as it was typed, for only its own server knows what it means, and the domain as
-// [normalDomain] writes it.
+// normalEmail returns a bare address (no name, no quotes, no comment). The local part
+// stays as it was typed, because only its own server knows the meaning. [normalDomain]
+// writes the domain.
 func normalEmail(text string) (string, bool) {
 	at := strings.LastIndexByte(text, '@')
 	if at < 0 {

@@ -6,9 +6,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Fault is what is wrong with an answer: a code, a sentence for the respondent, and
-// the parameters of [schema.CodeParams], from which a page makes the sentence in its
-// own language.
+// Fault is a fault of an answer: a code, a sentence for the respondent, and the
+// parameters of [schema.CodeParams], from which a page makes the sentence in its own
+// language.
 type Fault struct {
 	Code, Message string
 	Params        map[string]any
@@ -38,11 +38,11 @@ func notURL() Fault {
 	return BadFormat("url", "must be the address of a website, such as https://example.com")
 }
 
-// mostAllowed is the longest list of what is allowed that a fault carries.
+// mostAllowed is the longest list of allowed values that a fault carries.
 const mostAllowed = schema.MaxViolations
 
-// NotAllowed has a list of what is allowed unless that would be long, or is nothing
-// that a list could say.
+// NotAllowed has a list of the allowed values, unless the list would be long or no list
+// can name them.
 func NotAllowed(reason, message string, allowed ...string) Fault {
 	f := Fault{schema.CodeNotAllowed, message, map[string]any{"reason": reason}}
 	if len(allowed) > 0 && len(allowed) <= mostAllowed {
@@ -56,7 +56,7 @@ func tooLong(limit int) Fault {
 	return Fault{schema.CodeTooLong, "must have at most " + Counted(limit, "character"), map[string]any{"limit": limit, "unit": "characters"}}
 }
 
-// Report collects what is wrong with one answer.
+// Report collects the faults of one answer.
 type Report struct {
 	Faults faults.List
 	Limit  int  // bytes of all answers
@@ -105,20 +105,20 @@ func (r *Report) Put(path, field string, f Fault) {
 // full reports that there is no use in looking further at a long list.
 func (r *Report) full() bool { return r.faults >= schema.MaxViolations }
 
-// Exceeds reports that what was written is more than a response may take, so that
-// nothing more must be. What copies labels asks after each of them: a matrix would
-// turn kilobytes into megabytes otherwise.
+// Exceeds reports that the written answers are larger than a response may be, so that
+// no more are written. What copies labels asks after each of them: a matrix would turn
+// kilobytes into megabytes otherwise.
 func (r *Report) Exceeds(w *jsontree.Writer) bool {
 	exceeds := w.Len()+len("}]") > r.Limit
 	r.Beyond = r.Beyond || exceeds
 	return exceeds
 }
 
-// maxSlow bounds what is brought into NFC or goes through IDNA in one response: bytes
-// beyond ASCII in texts that are not in NFC, and of addresses that are not plain ASCII.
-// Both cost up to 70 ns a byte, 15 times what decoding JSON does; this many cost 5 ms.
-// It is enough for 80,000 characters of decomposed Vietnamese, which few systems send
-// at all, and for 3,000 addresses.
+// maxSlow bounds the text that one response brings into NFC or through IDNA: bytes
+// beyond ASCII in texts that are not in NFC, and in addresses. Both cost up to 70 ns a
+// byte, 15 times what decoding JSON does; this many cost 5 ms. It is enough for 80,000
+// characters of decomposed Vietnamese, which few systems send at all, and for 3,000
+// addresses.
 const maxSlow = 64 << 10
 
 // tooSlow is for an answer that is beyond maxSlow, with those before it.

@@ -1,6 +1,7 @@
-// Package kinds has the kinds of answers, one file for each: what its [Rule] accepts and
-// stores, a sample, why no answer is ever accepted, and which answers are the same. Package
-// schema says in words what each type of blocks accepts and stores, and has the table of types.
+// Package kinds has the kinds of answers, one file for each. A file says what its [Rule]
+// accepts and stores, makes a sample, finds rules that accept no answer, and says which answers
+// are the same. Package schema says in words what each type of blocks accepts and stores, and
+// has the table of types.
 //
 // A new type of answers is a file here and a row in rules.
 package kinds

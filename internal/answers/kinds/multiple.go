@@ -60,8 +60,8 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 	return count
 }
 
-// multipleRule checks what has a set of choices as its answer: multiple_choice,
-// and picture_choice with multiSelection.
+// multipleRule checks answers of several choices: multiple_choice, and picture_choice
+// with multiSelection.
 type multipleRule struct {
 	*choices
 	least, most int

@@ -104,7 +104,7 @@ func (t numberRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 }
 
 // isBelow reports whether a number is less than least. A float64 that differs from the
-// bound says so; of one that equals it, the digits do.
+// bound decides; where it equals the bound, the digits decide.
 func (t numberRule) isBelow(literal string, value float64) bool {
 	return value < t.least || value == t.least && compareDecimals(literal, formatFloat(t.least)) < 0
 }
@@ -134,7 +134,7 @@ func decimalPlaces(num float64) int {
 func (t numberRule) Sample() string {
 	switch {
 	case !math.IsInf(t.least, -1) && t.most >= t.least:
-		// The middle of a scale, the least of what has no end.
+		// The middle of a scale, or the least number where there is no upper bound.
 		num := t.least
 		if t.step > 0 {
 			num = t.stepAt(math.Floor((t.most - t.least) / t.step / 2))

@@ -44,10 +44,9 @@ func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 }
 
-// Normal returns a valid number in E.164. The library takes whatever looks like a
-// number out of a text; here the whole text must be one, so that nothing that somebody
-// typed is lost: neither an extension, which E.164 has no place for, nor a second
-// number.
+// Normal returns a valid number in E.164. The library takes the part that looks like a
+// number out of a text. Here the whole text must be a number, so that nothing typed is
+// lost: neither an extension, for which E.164 has no place, nor a second number.
 func (t PhoneRule) Normal(text string) (string, bool) {
 	number, ok := t.number(phoneDigits(text))
 	if !ok {
@@ -71,8 +70,8 @@ type Phone struct {
 	Text   string // as people write it, with the country's code
 	// National: which number it is depends on the country that it was read for.
 	National bool
-	// Other is what the digits are when a plus was left out, written as Text is; "" when
-	// that is no number, or the same one.
+	// Other is the number that the digits make with a plus in front, written as Text is;
+	// "" when they make no number, or the same number.
 	Other string
 }
 
@@ -99,8 +98,8 @@ func ReadPhone(text, country string) (Phone, bool) {
 	return p, true
 }
 
-// PhoneCountry returns the code of a country in two letters and what its phone numbers
-// begin with after the plus; "" and 0 for one that has none.
+// PhoneCountry returns the two-letter code of a country and the digits that its phone
+// numbers begin with after the plus; "" and 0 for a country without phone numbers.
 func PhoneCountry(country string) (code string, calling int) {
 	code, _ = CountryCode(country)
 	if calling = phonenumbers.GetCountryCodeForRegion(code); calling == 0 {

@@ -20,7 +20,7 @@ type Rule interface {
 	Sample() string
 }
 
-// Service is what a rule takes from the service.
+// Service has the values that a rule takes from the service.
 type Service struct {
 	FileSize int64          // the most bytes of a file
 	TimeZone *time.Location // of the days of date bounds
@@ -44,8 +44,8 @@ func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
 	}
 }
 
-// Bounds are those of a body, but for member names: an answer may name the
-// rows of a matrix, and their ids have no bound of their own.
+// Bounds are the bounds of a body, but for member names: an answer may name the rows of
+// a matrix, and their ids have no bound of their own.
 var Bounds = jsontree.Bounds{Values: jsontree.MaxValues}
 
 // Blank reports whether raw means unanswered.

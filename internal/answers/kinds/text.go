@@ -59,8 +59,8 @@ func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 }
 
 // normal returns text in NFC, with line feeds for line ends, without white space at its
-// ends and without the embeddings that programs put around what is copied. Nothing else
-// is removed: joiners, isolates and other invisible characters have their use inside a
+// ends and without the embeddings that programs put around copied text. Nothing else is
+// removed: joiners, isolates and other invisible characters have their use inside a
 // text. Control characters and bidirectional overrides, which make a text read as
 // another one, are refused.
 func (t textRule) normal(text string, r *Report) (string, Fault) {
@@ -125,8 +125,8 @@ var (
 )
 
 // unembedded drops bidirectional embeddings (U+202A to U+202C) when each that begins ends
-// as well: phones, messengers and word processors put them around what is copied. A text
-// in which they are not balanced stays as it is.
+// as well: phones, messengers and word processors put them around copied text. A text in
+// which they are not balanced stays as it is.
 func unembedded(text string) string {
 	open, there := 0, false
 	for _, c := range text {
@@ -182,10 +182,9 @@ func ASCIIDigits(text string) string {
 	}, text)
 }
 
-// trimmed returns the text of an answer that has a format of its own without white
-// space and invisible characters around it, which come with what is copied from
-// other programs, and without balanced embeddings. A value that is not a string is
-// reported.
+// trimmed returns the text of an answer that has a format of its own. It drops balanced
+// embeddings, and the white space and invisible characters around the text, which come
+// with text copied from other programs. A value that is not a string is reported.
 func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
 	if n.Kind() != jsontree.String {
 		r.add(n, notText())
@@ -222,8 +221,8 @@ func textual(common func(string) string) func(jsontree.Node) ([]byte, bool) {
 func unchanged(text string) string { return text }
 
 // folded makes texts equal that differ in case, in the width and form of their
-// characters, or in white space: a compatibility caseless match (Unicode, D146), which
-// folds twice because what is composed in between may have a case again.
+// characters, or in white space. It is a compatibility caseless match (Unicode, D146),
+// which folds twice because a character composed in between may have a case again.
 func folded(text string) string {
 	if isPlainASCII(text) {
 		text = strings.ToLower(text)
@@ -234,7 +233,7 @@ func folded(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// BadHidden is what is wrong with the value of a hidden field.
+// BadHidden returns the fault of the value of a hidden field.
 func BadHidden(text string) Fault {
 	switch {
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):

@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ruleData is what the rules of a form read: {"answers", "hidden", "variables"}. Values are
-// made when a rule asks for them, at the cost of the rules' budget.
+// ruleData is the data that the rules of a form read: {"answers", "hidden", "variables"}.
+// Values are made when a rule asks for them, at the cost of the rules' budget.
 type ruleData struct {
 	walk   *walk
 	budget logic.Budget
@@ -22,7 +22,8 @@ type ruleData struct {
 	// taken are the answers that were taken so far, by index in Form.Blocks: where each
 	// begins and ends in the list of answers. 0, 0: none.
 	taken [][2]int
-	// made are those that a rule asked for, as rules see them; nil before one does.
+	// made are the answers that a rule asked for, as rules see them; nil before a rule
+	// asks.
 	made []any
 	// changed are the values that rules have set.
 	changed map[string]any
@@ -93,7 +94,7 @@ func (d hiddenData) Members() map[string]any {
 	return d.members(d, len(d.walk.form.Hidden), func(i int) string { return d.walk.form.Hidden[i].Name })
 }
 
-// members returns those of count names that object has, while the budget lasts.
+// members returns which of count names the object has, while the budget lasts.
 func (d *ruleData) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
 	for i := 0; i < count && !d.budget.Exceeded(); i++ {
@@ -159,9 +160,9 @@ func (d *ruleData) set(list []compile.Assignment) {
 	}
 }
 
-// seen is what rules see of a stored answer: of a choice its id, or the respondent's own
-// text in an object; of a matrix such a value for each row; of a date with a time that
-// time in UTC; else the answer as it is stored.
+// seen returns a stored answer as rules see it. A choice is its id, or the respondent's
+// own text in an object; a matrix has such a value for each row; a date with a time is
+// in UTC. Other answers are as they are stored.
 func seen(s schema.AnswerShape, stored []byte, budget *logic.Budget) any {
 	// A parse takes about as long for 8 bytes as an operation does.
 	if budget.Spend(1 + len(stored)/8); budget.Exceeded() {
@@ -210,7 +211,7 @@ func plain(stored []byte) (any, bool) {
 	}
 }
 
-// chosen is the id of what was chosen, or an array of such.
+// chosen is the id of a choice, or an array of ids.
 func chosen(n jsontree.Node) any {
 	if n.Kind() == jsontree.Array {
 		list := make([]any, 0, n.Len())

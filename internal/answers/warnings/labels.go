@@ -56,8 +56,8 @@ func (w *warner) whyUnreached(at int) string {
 	return cmp.Or(why, "each path ends before it or jumps over it")
 }
 
-// ruleMembers are what a rule consists of, and otherShapes members of rules as they are
-// written elsewhere.
+// ruleMembers are the members of a rule, and otherShapes the members of rules as other
+// programs write them.
 var (
 	ruleMembers = []string{"show", "require", "set", "next"}
 	otherShapes = []string{

@@ -1,4 +1,5 @@
-// Package warnings finds what makes a form unanswerable, and what has no effect.
+// Package warnings finds the parts of a form that make it unanswerable or have no
+// effect.
 package warnings
 
 import (
@@ -13,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Of returns what makes a form unanswerable, and what has no effect. It is an error
-// when a section is not what is stored.
+// Of returns the parts of a form that make it unanswerable or have no effect. It is an
+// error when a section is not in its stored form.
 //
 // Whether a block can be answered follows from its own bounds. Which blocks are reached
 // follows from the order of the steps, where logic that reads nothing has its value and any
@@ -65,13 +66,13 @@ func (w *warner) add(path, code, message string) {
 	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: message})
 }
 
-// ignored notes what has no effect in the rule of a step.
+// ignored notes a part without effect in the rule of a step.
 func (w *warner) ignored(step int, n jsontree.Node, code, message string) {
 	path := n.Pointer(rulePath(step))
 	w.notes[step] = append(w.notes[step], func() { w.add(path, code, message) })
 }
 
-// compiled notes what the logic l reads, which was made of n.
+// compiled notes the data that the logic l reads, which was made of n.
 func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
 	w.notes[step] = append(w.notes[step], func() { w.reads(path, l, step, after) })
@@ -80,8 +81,8 @@ func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool)
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
 
-// block looks at one block. at is its index at the top level, or that of the group around
-// it.
+// block looks at one block. at is its index at the top level, or the index of the group
+// around it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.index[b.ID]]
 	if member, why := kinds.Contradiction(c.Rule); why != "" {
@@ -109,7 +110,7 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	}
 }
 
-// inGroup is about what has a meaning at the top level only.
+// inGroup warns of properties that have a meaning at the top level only.
 func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
 		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
@@ -131,7 +132,7 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 	w.rule(b, at, hidden)
 }
 
-// rule is about what a rule says that has no effect.
+// rule warns of parts of a rule that have no effect.
 func (w *warner) rule(b *schema.Block, at int, hidden bool) {
 	for _, warn := range w.notes[at] {
 		warn()
@@ -293,7 +294,7 @@ func (w *warner) readsAnswer(path, name string, at int, after bool) {
 }
 
 // nameOrPrefix reports whether a path begins with a name, as a var finds it: the whole
-// path, or what stands before its first dot. An empty path is that of all.
+// path, or what stands before its first dot. An empty path stands for all data.
 func nameOrPrefix(path string, known func(name string) bool) bool {
 	if path == "" || known(path) {
 		return true

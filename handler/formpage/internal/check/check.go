@@ -1,5 +1,5 @@
-// Package check finds what is wrong with the answers of one page of a form, and what keeps it
-// from being the last.
+// Package check finds the faults of the answers of one page of a form, and the reasons why it
+// is not the last page.
 package check
 
 import (
@@ -64,7 +64,7 @@ func First(steps []walk.Step, faults []schema.Violation, otherwise int) int {
 }
 
 // Unseen reports whether a page has blocks to answer that the page that was sent had not, as
-// its input Seen says. A page that was not made here says nothing of what it showed.
+// its input Seen says. A page that was not made here does not say which blocks it showed.
 func Unseen(on []schema.Block, seen []string) bool {
 	if seen == nil {
 		return false

@@ -25,7 +25,7 @@ type Proofs struct {
 const maxProofs = 100
 
 // Solved reports whether the visit has a proof for a captcha. The proofs of a page are opened
-// once, however many captchas there are, and what is no proof is dropped.
+// once, however many captchas there are, and texts that are no proofs are dropped.
 func (p *Proofs) Solved(block string) bool {
 	if p.proven == nil {
 		p.proven = map[string]bool{}

@@ -16,8 +16,8 @@ var White, Black = RGB{255, 255, 255}, RGB{}
 
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// Parse reads # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and a few
-// names. Transparency is dropped: what a text stands on must be known.
+// Parse reads # and 3, 4, 6 or 8 digits, rgb() with plain numbers, and a few names.
+// Transparency is dropped: the ground of a text must be known.
 func Parse(text string) (RGB, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "#"); ok {
@@ -83,7 +83,7 @@ func Blend(a, b RGB, share float64) RGB {
 }
 
 // Readable moves a colour towards black or white, whichever is nearer to the goal, until
-// its contrast with what it stands on is enough. A colour that is good stays as it is.
+// its contrast with its ground is enough. A colour that is good stays as it is.
 func Readable(c, on RGB, ratio float64) RGB {
 	if Contrast(c, on) >= ratio {
 		return c

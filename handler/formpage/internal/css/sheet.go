@@ -1,4 +1,4 @@
-// Package css writes what an author says of a form's looks anew, from what is allowed.
+// Package css writes an author's style sheet anew, from the allowed parts.
 package css
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/plain"
 )
 
-// Sheet writes the author's style sheet anew from what is allowed: properties,
+// Sheet writes the author's style sheet anew from the allowed parts: properties,
 // functions and selectors by list, no address of any kind, no at-rule but @media. Every
 // selector is put below the form's element. What is not on the lists is left out, so
 // nothing that a browser may learn to do later gets through.
@@ -78,7 +78,7 @@ func (w *writer) run() {
 	}
 }
 
-// close ends what the sheet left open.
+// close ends the blocks and brackets that the sheet left open.
 func (w *writer) close() {
 	if w.rules == 1 {
 		w.flush()
@@ -132,7 +132,7 @@ func (w *writer) selector() {
 	}
 }
 
-// selectorPseudos are what may stand behind a colon.
+// selectorPseudos are the names that may stand behind a colon.
 var selectorPseudos = []string{
 	":", "root", "hover", "focus", "focus-visible", "focus-within", "active", "checked", "disabled", "first-child", "last-child",
 	"only-child", "first-of-type", "last-of-type", "placeholder", "empty",

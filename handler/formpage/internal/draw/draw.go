@@ -18,10 +18,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxProblems is what a page draws of a summary of faults, in bytes.
+// maxProblems bounds the summary of faults that a page draws, in bytes.
 const maxProblems = 1 << 18
 
-// Step sends the page with the questions of a step, with what was typed and what is wrong.
+// Step sends the page with the questions of a step, with the typed text and the faults.
 func (p *Page) Step(w http.ResponseWriter, status int) error {
 	v, s := p.newView("form"), p.Steps[p.At]
 	p.Single = walk.OneAtATime(p.Form)
@@ -55,7 +55,7 @@ func (p *Page) Step(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// problems draws the summary of what is wrong.
+// problems draws the summary of the faults.
 func (v *view) problems(list []field.Problem) {
 	if len(list) == 0 {
 		return

@@ -14,7 +14,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Page is what a page is drawn of.
+// Page has the data that a page is drawn from.
 type Page struct {
 	field.Source
 	Form *formsvc.PublicForm
@@ -37,7 +37,7 @@ type Page struct {
 	State string // the visit, signed
 }
 
-// Site is what the host's Config says of all pages.
+// Site has the settings of the host's Config for all pages.
 type Site struct {
 	Layout         func(io.Writer, Document) error // nil: the plain one
 	Brand          struct{ Text, URL string }
@@ -56,7 +56,7 @@ type Document struct {
 
 // Preview is the bar of a page that is a preview.
 type Preview struct {
-	Text     string   // key of what the bar says beside that this is a preview
+	Text     string   // key of the text that the bar shows beside "preview"
 	Notes    []string // what respondents see in another way
 	Warnings []Warning
 }

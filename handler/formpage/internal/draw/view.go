@@ -24,7 +24,7 @@ var templateFiles embed.FS
 // that hold markup do no harm.
 var templates = template.Must(template.New("").ParseFS(templateFiles, "templates/*.html"))
 
-// view is what the templates draw.
+// view has the data that the templates draw.
 type view struct {
 	*Page
 	// What the templates read of the page: reflection finds promoted fields slowly.
@@ -57,7 +57,7 @@ type view struct {
 	Reactive                 bool // the form has rules: other blocks may be called for while typing
 	Native                   bool // the script leaves sending to the browser
 	Inputs, Problems, Fields template.HTML
-	Cut                      string // what is missing of the fields
+	Cut                      string // the missing parts of the fields
 	Next                     string
 
 	inserts pen.Inserts
@@ -78,7 +78,7 @@ func (p *Page) newView(kind string) *view {
 	return v
 }
 
-// lost draws what was typed and has no place.
+// lost draws the typed text that has no place.
 func (v *view) lost() template.HTML {
 	if len(v.Page.Lost) == 0 {
 		return ""
@@ -90,8 +90,8 @@ func (v *view) lost() template.HTML {
 	return v.inserts.Add(p.End())
 }
 
-// send runs the templates, puts the layout around what they write and sends the page. All
-// of it is drawn before something is sent: a fault in the middle of a template must not
+// send runs the templates, puts the layout around their output and sends the page. All of
+// it is drawn before something is sent: a fault in the middle of a template must not
 // leave half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
@@ -143,7 +143,7 @@ func (v *view) document(body []pen.Piece) Document {
 	}
 }
 
-// title is what the browser shows as the page's name.
+// title is the name of the page that the browser shows.
 func (v *view) title() string {
 	switch {
 	case v.Kind == "message" && v.Form.Name != "":
@@ -166,8 +166,8 @@ func (v *view) begin(w http.ResponseWriter, status int) {
 	w.WriteHeader(status)
 }
 
-// head writes what the page has in its head. What is opened has the style within, so that it
-// is painted without another request, which takes seconds where the network is slow. What
+// head writes the content of the page's head. What is opened has the style within, so that
+// it is painted without another request, which takes seconds where the network is slow. What
 // answers a POST leads to the file: the script does not look there, and without it the
 // browser keeps it.
 func (v *view) head(out *pen.Pen) {

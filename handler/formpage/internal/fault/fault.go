@@ -1,4 +1,4 @@
-// Package fault words what is wrong with answers, for those who gave them.
+// Package fault words the faults of answers for respondents.
 package fault
 
 import (
@@ -37,8 +37,8 @@ var formatWords = map[string]string{
 	"date": "date", "date-time": "date", "time": "time",
 }
 
-// kind says which of the catalogue's texts fits a fault, and its parameters, which
-// are those of the violation.
+// kind returns the catalogue's text that fits a fault, with the parameters of the
+// violation.
 func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	if b != nil && b.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
 		return v.Code, "ranking", nil

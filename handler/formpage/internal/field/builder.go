@@ -36,7 +36,7 @@ type Source struct {
 	Focus    bool                    // the first field may have the focus
 }
 
-// Drawn is what fields became, and what the page as a whole needs to know of them.
+// Drawn has the drawn fields, and the facts about them that the whole page needs.
 type Drawn struct {
 	HTML      []pen.Piece
 	Problems  []Problem
@@ -46,7 +46,7 @@ type Drawn struct {
 	Multipart bool
 	Native    bool   // the script leaves sending to the browser: a foreign script runs in the page
 	Cut       int    // blocks that are missing, or not whole, for want of room
-	CutAt     string // label of the first of these
+	CutAt     string // label of the first such block
 }
 
 // Shows reports whether a block is on the page.
@@ -68,8 +68,8 @@ type builder struct {
 	focus    bool              // the next field may have the focus
 }
 
-// maxHTML is what a page draws of its form, in bytes. With what stands around it, a page has at
-// most 4 MiB and what was typed.
+// maxHTML bounds the HTML that a page draws of its form, in bytes. With what stands around it,
+// a page has at most 4 MiB and what was typed.
 const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
@@ -146,7 +146,7 @@ func (b *builder) posted(name string) []string {
 	return b.Values[name]
 }
 
-// value returns what was typed into an input.
+// value returns the text that was typed into an input.
 func (b *builder) value(name string) string {
 	if posted := b.posted(name); len(posted) > 0 {
 		return posted[0]

@@ -3,7 +3,8 @@ package field
 import "github.com/formsvc/formsvc/schema"
 
 // drawCaptcha shows the challenge of a block, or nothing when it is solved or the host
-// has no verifier for it. A page never pretends: what is not verified is not shown.
+// has no verifier for it. A page never pretends: a captcha that nothing verifies is not
+// shown.
 func (b *builder) drawCaptcha(f *Field, block *schema.Block) {
 	f.write = nil
 	w := b.Host.Widget(block)

@@ -77,7 +77,8 @@ func (b *builder) drawDate(f *Field, block *schema.Block, p *schema.Properties) 
 }
 
 // Of the days that a block names, so many are drawn as buttons, and so many as a list to
-// choose from. More are explained, and of so many nothing is said.
+// choose from. A longer list is explained below the question, and a very long list is
+// not explained at all.
 const (
 	mostDayButtons = 10
 	mostNamedDays  = 10_000

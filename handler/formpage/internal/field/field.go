@@ -29,7 +29,7 @@ type Field struct {
 	control func(*writer, *Field) // writes the inputs of a question; nil: it has none
 
 	Type  string // of the block
-	Kind  string // of what is not answered: a class of the page's style
+	Kind  string // for an unanswered field: a class of the page's style
 	Set   bool   // it has several controls: drawn as a fieldset
 	ID    string // of the element, the start of the ids of its parts
 	Block string // the block's id
@@ -39,7 +39,7 @@ type Field struct {
 	Required           bool
 	Fault              string
 	Focus              bool   // it has the focus when the page is shown
-	Help               string // a sentence on what is expected
+	Help               string // a sentence that says which answer is expected
 	Image              *policy.Picture
 	ImageAlign         string
 	P                  *schema.Properties

@@ -102,8 +102,8 @@ func (b *builder) field(f *Field, block *schema.Block) {
 	}
 }
 
-// fault words what is wrong with a field and adds it to the summary. Faults of a part
-// stand beside that.
+// fault words the fault of a field and adds it to the summary. Faults of a part stand
+// beside that.
 func (b *builder) fault(f *Field, block *schema.Block) {
 	for _, v := range b.Drawn.Faults[block.ID] {
 		sub := fault.Part(v.Path)

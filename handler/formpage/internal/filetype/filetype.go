@@ -1,4 +1,5 @@
-// Package filetype tells by its first bytes and its name what a file is, and whether a block takes it.
+// Package filetype finds the type of a file by its first bytes and its name, and whether a block
+// takes the file.
 package filetype
 
 import (
@@ -14,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Name keeps the last part of a name, without what is not shown.
+// Name keeps the last part of a name, without invisible characters.
 func Name(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
 		name = name[i+1:]
@@ -35,9 +36,9 @@ func Name(name string) string {
 }
 
 // Sniff returns the media type of a file by its first bytes and the end of its name. The
-// name decides as far as the bytes can be what it says: many formats begin as others do, or
-// in a way that the sniffer does not know. Where they cannot, it is the type of the bytes,
-// see Fits.
+// name decides if the bytes can be of the type that it names: many formats begin like
+// another format, or with bytes that the sniffer does not know. Where they cannot, it is
+// the type of the bytes, see Fits.
 func Sniff(head []byte, name string) string {
 	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
 	if err != nil {
@@ -64,7 +65,7 @@ const (
 	programType = "application/x-executable"
 )
 
-// isProgram reports whether bytes are those of a program of Windows, Linux or macOS.
+// isProgram reports whether a file begins as a program of Windows, Linux or macOS.
 func isProgram(head []byte) bool {
 	for _, begin := range []string{"MZ", "\x7fELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
 		if bytes.HasPrefix(head, []byte(begin)) {

@@ -1,4 +1,5 @@
-// Package host has what a host gives to its pages, and says what forms lack without it.
+// Package host has the parts that a host gives to its pages, and finds the parts that a
+// form lacks.
 package host
 
 import (
@@ -9,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Host is what a host gives, as far as pages show it.
+// Host has the parts of the host that pages show.
 type Host struct {
 	Files    bool           // there is a place for files
 	Payments bool           // the host may answer payments
@@ -66,13 +67,13 @@ func (h *Host) FileSize(p *schema.Properties) int64 {
 	return h.MaxFile
 }
 
-// Lack is what a form asks for and the host does not give.
+// Lack is a part that a form asks for and the host does not give.
 type Lack struct {
 	Text  string
 	Quiet bool // the preview says it in the author's words, or not at all
 }
 
-// Lacks says what a form with these blocks lacks.
+// Lacks returns the parts that a form with these blocks lacks.
 func (h *Host) Lacks(blocks []schema.Block) []Lack {
 	var list []Lack
 	for b, hidden := range formblock.Walk(blocks) {

@@ -32,7 +32,7 @@ const (
 const (
 	State    = "state"     // signed: form, time of opening, idempotency key
 	At       = "at"        // which page of the form was sent
-	Go       = "go"        // what is to be done: see the Go constants
+	Go       = "go"        // the action of a button: see the Go constants
 	Language = "lang"      // the language and region that numbers are written in
 	Shown    = "shown"     // an input and how its text is read, which the page said
 	Seen     = "seen"      // blocks that were on the page
@@ -61,7 +61,7 @@ const (
 	PickedOther = "other"
 )
 
-// answerPrefixes are those of inputs that belong to a block.
+// answerPrefixes are the prefixes of inputs that belong to a block.
 var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, Time, Zone, Whose, File}
 
 // Sub names an input for one row, choice or part of a block.
@@ -69,7 +69,7 @@ func Sub(prefix, sub, id string) string {
 	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
 }
 
-// IsAnswer reports whether the name of an input is that of a block's input.
+// IsAnswer reports whether an input of this name belongs to a block.
 func IsAnswer(name string) bool {
 	return slices.ContainsFunc(answerPrefixes, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

@@ -45,16 +45,16 @@ func Release(list []Piece) {
 	}
 }
 
-// New returns a pen that keeps what it writes.
+// New returns a pen that keeps its output.
 func New(room int) *Pen { return &Pen{Room: room} }
 
-// NewLarge is New for what takes most of a page.
+// NewLarge is New for an output that takes most of a page.
 func NewLarge(room int) *Pen { return &Pen{Room: room, buf: newPiece()} }
 
 // outs are pens that send a page, which mostly is one write.
 var outs = sync.Pool{New: func() any { return &Pen{buf: make([]byte, 0, 2*pieceSize)} }}
 
-// To returns a pen that sends what it writes to out. It ends with Close.
+// To returns a pen that sends its output to out. It ends with Close.
 func To(out io.Writer) *Pen {
 	p, _ := outs.Get().(*Pen)
 	p.out = out
@@ -109,7 +109,7 @@ func (p *Pen) Pieces(list []Piece) {
 // quotes.
 var entities = [256]string{0: "\uFFFD", '"': "&#34;", '\'': "&#39;", '&': "&amp;", '<': "&lt;", '>': "&gt;"}
 
-// Typed writes what a visitor typed. There is always room for it.
+// Typed writes the text that a visitor typed. There is always room for it.
 func (p *Pen) Typed(s string) {
 	if p.out == nil && len(s) > pieceSize {
 		p.flush()
@@ -156,7 +156,7 @@ func (p *Pen) More() bool {
 	return !p.Full
 }
 
-// Each gives what is in a list as long as there is room for one thing more.
+// Each yields the items of a list as long as there is room for another item.
 func Each[T any](p *Pen, list []T) iter.Seq2[int, *T] {
 	return func(yield func(int, *T) bool) {
 		for i := range list {
@@ -199,13 +199,13 @@ func (p *Pen) Sentence(text, place, value string) {
 	p.Put("%i%s%i", before, value, after)
 }
 
-// End returns what was written.
+// End returns the output.
 func (p *Pen) End() []Piece {
 	p.flush()
 	return p.kept
 }
 
-// Write takes what a template writes, which is each value at once.
+// Write takes the output of a template, which comes one value at a time.
 func (p *Pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
@@ -229,7 +229,7 @@ func (i *Inserts) Add(pieces []Piece) template.HTML {
 	return template.HTML(mark) //nolint:gosec // letters and digits
 }
 
-// Execute returns what a template writes, with the inserts in their places.
+// Execute returns the output of a template, with the inserts in their places.
 func (i Inserts) Execute(t *template.Template, name string, data any) ([]Piece, error) {
 	p := Pen{inserts: i}
 	err := t.ExecuteTemplate(&p, name, data)

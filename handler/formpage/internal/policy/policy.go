@@ -1,4 +1,4 @@
-// Package policy says what a page may load and lead to.
+// Package policy says which addresses a page may load and lead to.
 package policy
 
 import (
@@ -17,8 +17,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Policy collects what a page may load: its own files, and exactly the hosts of the
-// author's media, of embeds and of the host's verifier.
+// Policy collects the sources that a page may load: its own files, and exactly the
+// hosts of the author's media, of embeds and of the host's verifier.
 type Policy struct{ images, frames, media, scripts, connects, styles []string }
 
 // Header is the Content-Security-Policy of a page with a nonce, which the ancestors may show in a frame.
@@ -63,9 +63,9 @@ func (p *Policy) Widget(script string, sources []string) {
 	p.styles = append(p.styles, sources...)
 }
 
-// Origin returns the origin of an absolute http or https URL as a source of a
-// policy, "" for everything else, and for a URL with a user name, which makes a foreign
-// host look like a known one.
+// Origin returns the origin of an absolute http or https URL as a source of a policy,
+// and "" for everything else. A URL with a user name also gives "", because the name
+// can make a foreign host look like a known one.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {

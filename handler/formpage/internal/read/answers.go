@@ -1,5 +1,5 @@
-// Package read reads what a page or a front end sends: the inputs of a body, and the answers,
-// hidden fields and readings in them.
+// Package read reads the requests of a page or a front end: the inputs of a body, and the
+// answers, hidden fields and readings in them.
 package read
 
 import (
@@ -19,11 +19,11 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Given is what a respondent sent, as Submit takes it.
+// Given has the answers of a respondent, as Submit takes them.
 type Given struct {
 	Answers  map[string]json.RawMessage // by block id
 	Hidden   map[string]string          // hidden fields by name, declared or not
-	Unplaced []Unplaced                 // what no block of the form read, in the order of names
+	Unplaced []Unplaced                 // the values that no block of the form read, in the order of names
 }
 
 // Unplaced is something typed that has no place in the form.
@@ -37,7 +37,7 @@ type Manner struct {
 }
 
 // Answers makes answers of the values of inputs, and says how those are read that the page
-// tells of. The names of the inputs are those of package input.
+// tells of. Package input has the names of the inputs.
 func Answers(blocks []schema.Block, values url.Values, m Manner) (Given, map[string]Reading) {
 	r := newReader(values, m)
 	for name := range values {
@@ -82,7 +82,7 @@ func newReader(values url.Values, m Manner) *reader {
 func (r *reader) blocks(blocks []schema.Block) {
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
-			continue // what was typed before it was hidden has no place now
+			continue // a value that was typed before its block was hidden has no place now
 		}
 		if value := r.answer(b); value != nil {
 			raw, err := marshal(value)
@@ -317,7 +317,7 @@ func (r *reader) datePart(name string, isDay bool) string {
 	return text
 }
 
-// unplaced collects what no block of the form read.
+// unplaced collects the values that no block of the form read.
 func (r *reader) unplaced() {
 	var names []string
 	for name := range r.values {

@@ -20,8 +20,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// SpareInputs is how many values more than the form asks for are read: of a page that was
-// made from another revision of the form, and of a link with parameters of others.
+// SpareInputs is how many values are read beyond those that the form asks for: a page may
+// be made from another revision of the form, and a link may have parameters of other
+// programs.
 const SpareInputs = 1000
 
 // MostInputs is how many values a page of a form, or a link to it, can bring: of its blocks,
@@ -47,8 +48,8 @@ func MostInputs(blocks []schema.Block, hiddenFields json.RawMessage) int {
 	return most
 }
 
-// Pairs reads what is written as in a query: so many values at most, those of the names that
-// come first. An escape that is broken drops its value.
+// Pairs reads text that is written as a query. It reads a bounded number of values, those of
+// the first names. An escape that is broken drops its value.
 func Pairs(raw string, most int) (values url.Values, complete bool) {
 	values = url.Values{}
 	for n := 0; raw != ""; {
@@ -147,7 +148,7 @@ var ErrTooLarge = errors.New("too large")
 type Bounded struct {
 	Reader io.Reader
 	Left   int64
-	Free   bool // what is read now does not count: it has a bound of its own
+	Free   bool // the rest of the body does not count: it has a bound of its own
 }
 
 func (b *Bounded) Read(p []byte) (int, error) {
@@ -164,8 +165,8 @@ func (b *Bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// partCost is what a part of a page counts beside its name and text: a browser writes that
-// much of it, and reading it takes ten times as much memory.
+// partCost is the size that a part of a page counts beside its name and text. A browser
+// writes as many bytes for the part, and reading it takes ten times as much memory.
 const partCost = 100
 
 // readParts reads a page with files. The inputs come before the files, so a file is
@@ -209,24 +210,24 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 			body.Free = true
 			more := take(block, part.FileName(), part, values)
 			body.Free = false
-			if !more { // the rest of the body may have no end; the page says what was refused
+			if !more { // the rest of the body may have no end; the page names the refused part
 				return values, true, nil
 			}
 		}
 	}
 }
 
-// drain reads what is left of a body within bounds, so that a client that writes
-// everything before it reads sees the answer and not a reset.
+// drain reads the rest of a body within bounds, so that a client that writes everything
+// before it reads sees the answer and not a reset.
 func drain(body io.Reader) { _, _ = io.CopyN(io.Discard, body, 8<<20) }
 
-// Sent is what a front end sends.
+// Sent is the body that a front end sends.
 type Sent struct {
 	State   string                     `json:"state"`
 	Answers map[string]json.RawMessage `json:"answers"` // as Service.Submit takes them
 	Hidden  map[string]string          `json:"hidden"`
 	UTM     map[string]string          `json:"utm"`
-	Captcha string                     `json:"captcha"` // what a refusal returned, and the widget's token
+	Captcha string                     `json:"captcha"` // the value that a refusal returned, and the widget's token
 	Took    float64                    `json:"took"`    // seconds since the first input
 }
 

@@ -24,7 +24,8 @@ var (
 	spacedNumber  = regexp.MustCompile(`\d\p{Zs}+(\d{1,2}|\d{4,})(\D|$)`)
 )
 
-// plainSigns leaves the signs of ASCII, and apostrophes for what is only ever between groups.
+// plainSigns leaves the signs of ASCII, and apostrophes for signs that only ever stand
+// between groups.
 var (
 	plainSigns = strings.NewReplacer("’", "'", "٬", "'", "＇", "'", "٫", ".", "．", ".", "，", ",",
 		"−", "-", "－", "-", "‐", "-", "‑", "-", "–", "-", "＋", "+")
@@ -35,8 +36,8 @@ var (
 // digits.
 const maxNumber = 256
 
-// dropSpaces drops spaces and what is not seen, such as the marks of direction that programs
-// write before a minus. Overrides show digits in another order.
+// dropSpaces drops spaces and invisible characters, such as the marks of direction that
+// programs write before a minus. Overrides show digits in another order.
 func dropSpaces(c rune) rune {
 	if c != '\u202d' && c != '\u202e' && unicode.In(c, unicode.Zs, unicode.Cf) {
 		return -1
@@ -60,7 +61,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 	spaced := spacedNumber.MatchString(text)
 	text = plainSigns.Replace(strings.Map(dropSpaces, text))
 	if strings.Trim(text, "0123456789+-.,'") != "" {
-		return "", "", false // most of what is none, without the patterns below
+		return "", "", false // finds most texts that are no number, without the patterns below
 	}
 	if strings.Contains(text, "'") && !quotedGroups.MatchString(text) {
 		return "", "", false // feet and inches

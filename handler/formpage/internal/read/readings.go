@@ -20,7 +20,7 @@ type Reading struct {
 	Ask   bool // nothing goes on before the page has told it
 }
 
-// Shown is what the page carries to say that it told the reading of an input.
+// Shown is the value by which a page says that it has shown the reading of an input.
 func (r Reading) Shown(name string) string { return name + "=" + r.Text }
 
 // teller collects the readings of a page by input.
@@ -93,7 +93,7 @@ var providers = []string{
 // neighbours are other providers, one letter from one of those.
 var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
-// email tells that an address is at a domain that is one slip from that of a provider.
+// email reports an address whose domain is one slip from the domain of a provider.
 func (t *teller) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))

@@ -39,7 +39,7 @@ func (t *Theme) AddRule(selector string, d ...string) {
 	}
 }
 
-// declarations are those of one rule.
+// declarations are the declarations of one rule.
 type declarations []string
 
 func (d *declarations) set(name, value string) { *d = append(*d, name+":"+value) }
@@ -63,7 +63,7 @@ func (d *declarations) em(name string, n *float64) {
 	}
 }
 
-// given is what a pointer leads to, the zero value where it leads to nothing.
+// given returns the value of a pointer, the zero value when the pointer is nil.
 func given[T any](p *T) (v T) {
 	if p != nil {
 		v = *p

@@ -33,8 +33,9 @@ type Records struct {
 	Now     time.Time
 }
 
-// record is a file as the page carries it: signed, for one form and block, and as long
-// as a page can be sent. Whoever removes files that nobody sent knows by that which ones.
+// record is a file as the page carries it: signed, for one form and block, and as long as
+// a page can be sent. A store that removes unsent files may remove a file after that
+// time.
 type record struct {
 	Form   string      `json:"o"`
 	Block  string      `json:"b"`
@@ -52,10 +53,10 @@ type File struct {
 	schema.File
 }
 
-// Files are those of a page, by block.
+// Files are the files of a page, by block.
 type Files map[string][]File
 
-// Open reads the records of the files that the page carries. It forgets those that the
+// Open reads the records of the files that the page carries. It forgets files that the
 // visitor took back, and reports whether there were any. Files that are older than a page may
 // be, or that another process signed with a secret of its own, are refused: the visitor is
 // asked for them again.
@@ -137,7 +138,7 @@ func (f Files) Unplaced(takes func(block string) *schema.Block) (list []read.Unp
 	return list
 }
 
-// Names are the names of the files, and of those that were refused.
+// Names are the names of the files, refused files included.
 func (f Files) Names(refused []schema.Violation) (list []string) {
 	for _, files := range f {
 		for _, file := range files {

@@ -35,7 +35,7 @@ type Taker struct {
 	Allowed  func() bool                   // whether the visitor may store something
 	MaxFile  func(*schema.Properties) int64
 	MaxVisit int64                            // bytes of a visit's files, negative: no bound
-	Used     func(visit string) *atomic.Int64 // how many of these a visit has sent
+	Used     func(visit string) *atomic.Int64 // how many files a visit has sent
 	Save     func(block, name, kind string, content *Metered) (file schema.File, refused string)
 
 	Refused []schema.Violation // files that were not taken
@@ -57,7 +57,7 @@ func (t *Taker) Take(block, name string, body io.Reader, values url.Values) (mor
 	return t.over < maxSpared
 }
 
-// take is Take, and returns the code of what is wrong with a file that it refuses.
+// take is Take, and returns the code of the fault for a file that it refuses.
 func (t *Taker) take(block, name string, body io.Reader, values url.Values) (refused string) {
 	b := t.Block(block)
 	if b == nil {
@@ -100,7 +100,8 @@ func (t *Taker) take(block, name string, body io.Reader, values url.Values) (ref
 	return ""
 }
 
-// FileCost is what a file counts beside its bytes: its record, and the rest of a block.
+// FileCost is the size that a file counts beside its bytes: its record, and the rest of
+// a block.
 const FileCost = 4096
 
 // Metered is a file that takes space while it is read: several at once do not take more

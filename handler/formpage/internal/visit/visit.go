@@ -16,7 +16,7 @@ import (
 // is never taken for another.
 type Signer struct {
 	Secret []byte
-	Former [][]byte // tokens that were made with these are good as well
+	Former [][]byte // tokens made with these secrets are good as well
 }
 
 func mac(secret []byte, purpose, payload string) []byte {
@@ -29,7 +29,7 @@ func mac(secret []byte, purpose, payload string) []byte {
 func (s Signer) Sign(purpose string, v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "" // what is signed here is made of strings and numbers
+		return "" // the signed values are made of strings and numbers
 	}
 	payload := base64.RawURLEncoding.EncodeToString(raw)
 	return payload + "." + base64.RawURLEncoding.EncodeToString(mac(s.Secret, purpose, payload))

@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Step is what is shown at once: a page of the form.
+// Step is a page of the form: the blocks that are shown at once.
 type Step struct {
 	ID     string // of the block that the step is named by
 	Blocks []schema.Block

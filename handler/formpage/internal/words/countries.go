@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
-// countryOptions names all countries in a language, in its order, or those that have
-// phone numbers, with their codes.
+// countryOptions names all countries in a language, in its order, or the countries that
+// have phone numbers, with their codes.
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
@@ -39,7 +39,7 @@ func countryOptions(tag language.Tag, calling bool) string {
 	return b.String()
 }
 
-// countryCodes are the two-letter codes of all countries, those that the service takes.
+// countryCodes are the two-letter codes of all countries that the service takes.
 func countryCodes() []string {
 	var list []string
 	for a := 'A'; a <= 'Z'; a++ {

@@ -43,7 +43,8 @@ type Catalogue struct {
 	matcher language.Matcher
 }
 
-// NewCatalogue reads the languages of this package and what a host adds to them.
+// NewCatalogue reads the languages of this package and the texts that a host adds to
+// them.
 func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	list, err := files.ReadDir("texts")
 	if err != nil {
@@ -86,9 +87,9 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	for _, tag := range append([]string{"en"}, others...) {
 		t := language.Make(tag)
 		parsed = append(parsed, t)
-		// One kind of digits on a page: those of dates, of phone numbers and of the script.
+		// A page has one kind of digits: dates, phone numbers and the script use the same.
 		numbers, _ := t.SetTypeForKey("nu", "latn") // the key and the type exist
-		own := maps.Clone(texts["en"])              // for what a host's language lacks
+		own := maps.Clone(texts["en"])              // for texts that a host's language lacks
 		maps.Copy(own, texts[tag])
 		c.list = append(c.list, &Words{
 			Tag: tag, Locale: t, Direction: direction(t), Texts: own, Comma: WritesComma(t),
@@ -120,8 +121,8 @@ func (c Catalogue) Tags() []string {
 	return tags
 }
 
-// Choose returns the words of a page: those of the language that is wished for, "" for none,
-// else of the languages of an Accept-Language.
+// Choose returns the words of a page in the wished language ("" for none), else in a
+// language of an Accept-Language.
 func (c Catalogue) Choose(wish, accept string) *Words {
 	tags := wishes(accept)
 	if wish != "" {
