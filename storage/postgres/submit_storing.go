@@ -274,8 +274,8 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 }
 
 // args are the arguments for a form and its responses.
-func (how storing) args(form storage.ID, rows []responseRow) []any {
-	args := append(make([]any, 0, 1+len(checkedColumns)+3), form[:])
+func (how storing) args(form []byte, rows []responseRow) []any {
+	args := append(make([]any, 0, 1+len(checkedColumns)+3), form)
 	for _, c := range how.columns() {
 		if how.one {
 			args = append(args, c.one(&rows[0]))

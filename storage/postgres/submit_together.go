@@ -138,7 +138,7 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	if how.checked {
 		lock = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form))
 	}
-	args := how.args(form, rows)
+	args := how.args(form[:], rows)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
