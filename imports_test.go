@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 const rooms = "handler/formpage/internal/"
 
 var inOrder = strings.Fields(`color plain input pen static visit css formblock words filetype host policy theme
-	walk read upload check fault field draw`)
+	read walk upload fault field draw`)
 
 // before reports whether a package is one of the rooms before that with a name.
 func before(name, path string) bool {
@@ -66,10 +66,10 @@ var allowed = map[string][]string{
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
 	rooms + "theme":                     {"schema"},
+	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
 	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},
 	rooms + "upload":                    {"schema"},
-	rooms + "check":                     {"schema"},
 	rooms + "fault":                     {"schema"},
 	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},

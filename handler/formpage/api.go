@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -81,12 +80,12 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 // formJSON serves {public id}/form.json.
 func (c *call) formJSON() {
-	form := c.form
+	form := c.Form
 	// The service alone goes by these, and who sends a response is told where it leads.
 	form.Settings.ResponseLimit, form.Settings.DuplicateField, form.Settings.RedirectURL = nil, "", ""
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
-		Language: c.words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
+		Language: c.Words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
 		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
 	}
 	writeJSON(c.w, http.StatusOK, public)
@@ -140,7 +139,7 @@ func (c *call) readJSON() (in read.Sent, ok bool) {
 		return in, false
 	}
 	c.given = read.Given{Answers: in.Answers, Hidden: in.Hidden}
-	if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), in.State, c.now); !ok {
+	if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
 		c.refuse(http.StatusForbidden, "STATE", "send_again")
 	}
 	return in, ok
@@ -155,8 +154,8 @@ func (c *call) pathJSON() {
 		c.failJSON(err)
 		return
 	}
-	out := jsonPath{Blocks: []jsonStep{}, Ending: c.path.Ending, Faults: c.jsonFaults(c.path.Faults)}
-	for _, b := range c.path.Blocks {
+	out := jsonPath{Blocks: []jsonStep{}, Ending: c.Path.Ending, Faults: c.jsonFaults(c.Path.Faults)}
+	for _, b := range c.Path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
 	writeJSON(c.w, http.StatusOK, out)
@@ -179,32 +178,32 @@ func (c *call) submitJSON() {
 	proofs := strings.Fields(in.Captcha)
 	if n := len(proofs); n > 0 {
 		for _, v := range c.h.config.Verifiers {
-			c.values.Set(v.Widget().Input, proofs[n-1])
+			c.Values.Set(v.Widget().Input, proofs[n-1])
 		}
 	}
 	// A token is good once, so all other faults are reported first.
 	if len(c.h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(walk.OnPath(&c.form, c.path)); len(faults) > 0 {
+		if faults := c.stepFaults(walk.OnPath(c.Form, c.Path)); len(faults) > 0 {
 			c.refuseFaults(faults)
 			return
 		}
 	}
-	c.values[input.Proof] = proofs
+	c.Values[input.Proof] = proofs
 	for name, text := range in.UTM {
-		c.values.Set(input.UTM+name, text)
+		c.Values.Set(input.UTM+name, text)
 	}
-	c.values.Set(input.Took, strconv.FormatFloat(in.Took, 'g', -1, 64))
+	c.Values.Set(input.Took, strconv.FormatFloat(in.Took, 'g', -1, 64))
 	err := c.send()
 	faults := c.faultsOf(err)
 	switch {
 	case err == nil:
 		writeJSON(c.w, http.StatusCreated, jsonDone{
-			Ending: c.path.Ending, Block: withoutRule(c.ending(c.path.Ending)), RedirectURL: string(policy.Link(c.form.Settings.RedirectURL, "mailto", "tel")),
+			Ending: c.Path.Ending, Block: withoutRule(c.ending(c.Path.Ending)), RedirectURL: string(policy.Link(c.Form.Settings.RedirectURL, "mailto", "tel")),
 		})
 	case isClosed(err):
-		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.form.ClosedMessage), c.words.Get("closed.text"))})
+		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, check.CodeSpent, "fault."+check.CodeSpent, faults...)
+		c.refuse(http.StatusConflict, visit.CodeSpent, "fault."+visit.CodeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:
@@ -212,25 +211,25 @@ func (c *call) submitJSON() {
 	}
 }
 
-// proof says which captchas of this visit are solved, "" when none is.
-func (c *call) proof() string { return strings.Join(c.values[input.Proof], " ") }
-
 // failJSON says that something was not done.
-func (c *call) failJSON(err error) {
+func (c *call) failJSON(err error) { c.refuse(c.notTaken("a response", err)) }
+
+// notTaken says of a page or response that was not taken why that is, by a code and a text of the
+// catalogue, and sets when to try again. It logs what is not the visitor's doing.
+func (c *call) notTaken(what string, err error) (status int, code, word string) {
 	if errors.Is(err, errLimited) {
 		c.w.Header().Set("Retry-After", "60")
-		c.refuse(http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests")
-		return
+		return http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests"
 	}
-	c.h.logger.ErrorContext(c.r.Context(), "a response was not taken", "form", c.form.ID, "error", err)
+	c.h.config.Logger.ErrorContext(c.r.Context(), what+" was not taken", "form", c.Form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
-	c.refuse(http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored")
+	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
 
 // refuse answers with a code, a text of the catalogue, and the faults.
 func (c *call) refuse(status int, code, word string, faults ...schema.Violation) {
 	writeJSON(c.w, status, jsonError{
-		Code: code, Message: c.words.Get(word), Faults: c.jsonFaults(faults), Captcha: c.proof(), State: c.values.Get(input.State),
+		Code: code, Message: c.Words.Get(word), Faults: c.jsonFaults(faults), Captcha: strings.Join(c.Values[input.Proof], " "), State: c.Values.Get(input.State),
 	})
 }
 
@@ -241,11 +240,11 @@ func (c *call) refuseFaults(faults []schema.Violation) {
 
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
-	list := []jsonFault{}
+	list, texts := []jsonFault{}, fault.Writer{Words: c.Words, Host: c.Host}
 	for _, v := range faults {
 		b := c.block(v.Field)
 		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.faults().Text(v, b, part)})
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: texts.Text(v, b, part)})
 	}
 	return list
 }
@@ -254,11 +253,11 @@ func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
 func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, status int, title, text string) {
 	c := h.newCall(w, r, formsvc.PublicForm{})
 	if !inJSON {
-		c.showMessage(status, c.words.Get(title), c.words.Get(text))
+		c.showMessage(status, c.Words.Get(title), c.Words.Get(text))
 		return
 	}
 	code := map[int]string{http.StatusNotFound: "NOT_FOUND", http.StatusMethodNotAllowed: "METHOD_NOT_ALLOWED", http.StatusForbidden: "FOREIGN_ORIGIN"}[status]
-	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.words.Get(title)})
+	writeJSON(w, status, jsonError{Code: cmp.Or(code, "UNAVAILABLE"), Message: c.Words.Get(title)})
 }
 
 // unread answers that there is no form, or that it could not be read.
@@ -267,7 +266,7 @@ func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, er
 		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	}
-	h.logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+	h.config.Logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 	w.Header().Set("Retry-After", "1")
 	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
 }

@@ -9,7 +9,7 @@ import (
 
 // Uncached returns a handler that does the same and remembers no form.
 func (h *Handler) Uncached() *Handler {
-	return &Handler{service: h.service, config: h.config, signer: h.signer, words: h.words, logger: h.logger, clock: h.clock, host: h.host, site: h.site}
+	return &Handler{service: h.service, config: h.config, signer: h.signer, words: h.words, host: h.host, site: h.site}
 }
 
 // Read returns what is kept of the body of a request.

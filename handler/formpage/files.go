@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -17,7 +19,7 @@ import (
 // for its files.
 func (c *call) takesFiles(id string) *schema.Block {
 	b := c.block(id)
-	if c.files() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
+	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
 		return nil
 	}
 	return b
@@ -28,11 +30,11 @@ func (c *call) takesFiles(id string) *schema.Block {
 // false then.
 func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	bounds := read.Bounds{Bytes: most, Inputs: c.mostInputs()}
-	if c.files() == nil {
+	if c.fileStore() == nil {
 		return read.Values(c.r, bounds, nil)
 	}
 	taker := upload.Taker{
-		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.form.Closed && c.allowed() },
+		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.Form.Closed && c.allowed() },
 		MaxFile: c.h.host.FileSize, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
 	}
 	values, complete, err = read.Values(c.r, bounds, taker.Take)
@@ -42,65 +44,59 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 
 // records signs the page's records of files, and opens them.
 func (c *call) records() upload.Records {
-	return upload.Records{Signer: c.h.signer, Purpose: c.filePurpose(), Form: c.form.ID.String(), Now: c.now}
+	purpose := visit.PurposeFile
+	if c.Preview != nil { // the form itself must not take the record for a stored file's
+		purpose = visit.PurposePreviewFile
+	}
+	return upload.Records{Signer: c.h.signer, Purpose: purpose, Form: c.Form.ID.String(), Now: c.now}
 }
 
 // openFiles reads the records of the files that the page carries, and reports whether the
 // visitor took some back.
 func (c *call) openFiles() (takenBack bool) {
 	records := c.records()
-	stored, lost, takenBack := records.Open(c.values)
-	c.stored, c.refused = stored, append(c.refused, lost...)
+	stored, lost, takenBack := records.Open(c.Values)
+	c.Files, c.refused = stored, append(c.refused, lost...)
 	return takenBack
 }
 
-// saveFile gives a file to the host's place.
+// saveFile gives a file to the host's place. Why it was not stored is logged, and the code for the
+// page returned.
 func (c *call) saveFile(block, name, kind string, content *upload.Metered) (file schema.File, refused string) {
-	file, err := c.files().Save(c.r.Context(), Upload{Form: c.form, Block: block, Name: name, MIMEType: kind, Body: content})
-	if err != nil {
-		return file, c.notSaved(err, content.Broke())
-	}
-	return file, ""
-}
-
-// notSaved logs why a file was not stored, and returns the code for the page.
-func (c *call) notSaved(err error, broke bool) string {
-	level, code := slog.LevelError, upload.CodeLost
+	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
+	level, refused := slog.LevelError, upload.CodeLost
 	switch {
+	case err == nil:
+		return file, ""
 	case errors.Is(err, read.ErrTooLarge):
-		return upload.CodeSize
+		return file, upload.CodeSize
 	case errors.Is(err, upload.ErrVisitFull):
-		return upload.CodeTotal
+		return file, upload.CodeTotal
 	case errors.Is(err, ErrNoSpace):
-		level, code = slog.LevelWarn, upload.CodeSpace
-	case broke || c.r.Context().Err() != nil: // the visitor left
+		level, refused = slog.LevelWarn, upload.CodeSpace
+	case content.Broke() || c.r.Context().Err() != nil: // the visitor left
 		level = slog.LevelInfo
 	}
-	c.h.logger.Log(c.r.Context(), level, "a file was not stored", "form", c.form.ID, "error", err)
-	return code
+	c.h.config.Logger.Log(c.r.Context(), level, "a file was not stored", "form", c.Form.ID, "error", err)
+	return file, refused
 }
 
-// keepFiles says to the host's place which files are about to be sent.
-func (c *call) keepFiles(attempt string, files []string) error {
-	keeper, ok := c.files().(Keeper)
+// keepFiles says to the host's place which files are about to be sent. The function release takes
+// that back, where the response is not stored.
+func (c *call) keepFiles(files []string) (release func(), err error) {
+	keeper, ok := c.fileStore().(Keeper)
 	if !ok || len(files) == 0 {
-		return nil
+		return func() {}, nil
 	}
+	attempt := rand.Text()
 	if err := keeper.Keep(c.r.Context(), attempt, files); err != nil {
-		return errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
+		return nil, errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
 	}
-	return nil
-}
-
-// releaseFiles takes back what keepFiles said: the response is not stored.
-func (c *call) releaseFiles(attempt string, files []string) {
-	keeper, ok := c.files().(Keeper)
-	if !ok || len(files) == 0 {
-		return
-	}
-	if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
-		c.h.logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.form.ID, "error", err)
-	}
+	return func() {
+		if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
+			c.h.config.Logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.Form.ID, "error", err)
+		}
+	}, nil
 }
 
 // visitFiles counts the files of a visit that are in no response.

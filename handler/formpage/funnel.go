@@ -30,8 +30,8 @@ var (
 // beacon takes the requests of the script of a page.
 func (c *call) beacon(e event) {
 	values, _, _ := c.read(4096) // an unreadable body has no state
-	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.form.ID.String(), values.Get(input.State), c.now)
-	if !ok || c.form.Closed {
+	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
+	if !ok || c.Form.Closed {
 		http.Error(c.w, "not a page of this form", http.StatusForbidden)
 		return
 	}
@@ -49,8 +49,8 @@ func (c *call) count(e event) {
 	if _, counted := c.h.counted.Put(e.input+c.visit.Key, struct{}{}, len(c.visit.Key)); counted || !c.h.allowed(c.r, e.input+":") {
 		return
 	}
-	if err := e.record(c.h.service, c.r.Context(), c.form.ID); err != nil {
-		c.h.logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.form.ID, "error", err)
+	if err := e.record(c.h.service, c.r.Context(), c.Form.ID); err != nil {
+		c.h.config.Logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.Form.ID, "error", err)
 	}
 }
 
@@ -58,14 +58,14 @@ func (c *call) count(e event) {
 // is not known to be one of ours counts when it comes back. A preview is never counted: its
 // pages say that they were, so that the script sends nothing either.
 func (c *call) countSent() {
-	if c.form.Closed || !c.known && c.preview == nil {
+	if c.Form.Closed || !c.known && c.Preview == nil {
 		return
 	}
 	for _, e := range []event{viewed, started} {
-		if c.preview == nil && c.values.Get(e.input) == "" {
+		if c.Preview == nil && c.Values.Get(e.input) == "" {
 			c.count(e)
 		}
-		c.values.Set(e.input, "1")
+		c.Values.Set(e.input, "1")
 	}
 }
 

@@ -18,7 +18,7 @@ func (h *Handler) foreign(r *http.Request, open bool) bool {
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || crossOrigin.Check(r) == nil {
 		return false
 	}
-	h.logger.WarnContext(r.Context(), "a POST of another origin was refused", "origin", origin, "host", r.Host)
+	h.config.Logger.WarnContext(r.Context(), "a POST of another origin was refused", "origin", origin, "host", r.Host)
 	return true
 }
 
@@ -43,13 +43,8 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 	return true
 }
 
-// What an address is charged for, each with a budget of its own.
-const (
-	chargeStored = "" // requests that store, or that ask a captcha's service
-	// A view or a start is charged by the name of its event.
-)
-
-// allowed charges the visitor's address.
+// allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
+// that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
 	address := h.address(r)
 	if address == "" || h.limiter == nil {
@@ -58,7 +53,7 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)
 	if err != nil {
 		if r.Context().Err() == nil {
-			h.logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", err)
+			h.config.Logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", err)
 		}
 		return true
 	}

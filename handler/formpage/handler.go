@@ -38,8 +38,6 @@ type Handler struct {
 	config  Config
 	signer  visit.Signer
 	words   words.Catalogue
-	logger  *slog.Logger
-	clock   func() time.Time
 
 	host host.Host // the parts of the host that pages show
 	site draw.Site // and the host's settings for all pages
@@ -109,7 +107,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		config.Location = s.TimeZone()
 	}
 	config.Location = cmp.Or(config.Location, time.UTC)
-	h := &Handler{service: svc, words: catalogue, logger: config.Logger, clock: config.Clock}
+	h := &Handler{service: svc, words: catalogue}
 	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
 		h.host.ServiceFile = s.Limits().FileSize
 	}
@@ -173,7 +171,7 @@ func (h *Handler) warnSecret() {
 		return
 	}
 	h.ownSecret.Do(func() {
-		h.logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
+		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
 	})
 }
 

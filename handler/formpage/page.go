@@ -6,12 +6,12 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,7 +23,7 @@ func (c *call) page() {
 		c.refuseForeign()
 	case c.r.Method == http.MethodPost:
 		c.post()
-	case c.form.Closed:
+	case c.Form.Closed:
 		c.closed()
 	default:
 		c.open()
@@ -32,9 +32,9 @@ func (c *call) page() {
 
 // open shows the first page.
 func (c *call) open() {
-	c.visit = visit.New(c.form.ID.String(), c.now)
-	c.bring(read.Prefilled(c.form.Blocks, c.query(), c.words))
-	if c.preview != nil {
+	c.visit = visit.New(c.Form.ID.String(), c.now)
+	c.bring(read.Prefilled(c.Form.Blocks, c.query(), c.Words))
+	if c.Preview != nil {
 		c.countSent()
 	}
 	c.readAnswers()
@@ -48,11 +48,11 @@ func (c *call) open() {
 // post takes a page that was sent. Whatever happens, the typed text is shown again or
 // stored.
 func (c *call) post() {
-	h, r, form := c.h, c.r, c.form
+	h, r, form := c.h, c.r, c.Form
 	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
-		h.logger.InfoContext(r.Context(), "a page was not read", "error", err)
-		c.showMessage(http.StatusBadRequest, c.words.Get("broken.title"), c.words.Get("unreadable.text"))
+		h.config.Logger.InfoContext(r.Context(), "a page was not read", "error", err)
+		c.showMessage(http.StatusBadRequest, c.Words.Get("broken.title"), c.Words.Get("unreadable.text"))
 		return
 	}
 	c.bring(values)
@@ -64,7 +64,7 @@ func (c *call) post() {
 	}
 	takenBack := c.openFiles()
 	c.readAnswers()
-	c.given.Unplaced = append(c.given.Unplaced, c.stored.Unplaced(c.takesFiles)...)
+	c.given.Unplaced = append(c.given.Unplaced, c.Files.Unplaced(c.takesFiles)...)
 	if err := c.findPath(); err != nil {
 		c.failed(err)
 		return
@@ -73,10 +73,10 @@ func (c *call) post() {
 
 	switch action := values.Get(input.Go); {
 	case !complete:
-		c.notice = c.words.Get("too_large")
-		c.showStep(http.StatusRequestEntityTooLarge, c.at, nil)
+		c.Notice = c.Words.Get("too_large")
+		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
 	case c.limited: // its files were not stored
-		c.tooMany(c.refused)
+		c.failed(errLimited, c.refused...)
 	case len(c.refused) > 0:
 		status := http.StatusUnprocessableEntity
 		if slices.ContainsFunc(c.refused, func(v schema.Violation) bool { return v.Code == upload.CodeSize || v.Code == upload.CodeTotal }) {
@@ -84,9 +84,9 @@ func (c *call) post() {
 		}
 		c.showFirst(status, c.refused)
 	case action == input.GoBack:
-		c.showStep(http.StatusOK, max(0, c.at-1), nil)
+		c.showStep(http.StatusOK, max(0, c.At-1), nil)
 	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
-		c.showStep(http.StatusOK, c.at, nil)
+		c.showStep(http.StatusOK, c.At, nil)
 	default:
 		c.forward()
 	}
@@ -94,14 +94,14 @@ func (c *call) post() {
 
 // goOnIn chooses the language of the page that was sent, where the host chooses none.
 func (c *call) goOnIn(tag string) {
-	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, c.form) == "") {
-		c.words = c.h.words.ByTag(tag, c.words)
+	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, *c.Form) == "") {
+		c.Words = c.h.words.ByTag(tag, c.Words)
 	}
 }
 
 // forward goes on to the next page, or submits after the last one.
 func (c *call) forward() {
-	on := c.steps[c.at].Blocks
+	on := c.Steps[c.At].Blocks
 	faults := c.stepFaults(on)
 	unsolved, err := c.captcha(on)
 	if err != nil {
@@ -109,35 +109,35 @@ func (c *call) forward() {
 		return
 	}
 	if faults = append(faults, unsolved...); len(faults) > 0 {
-		c.showStep(http.StatusUnprocessableEntity, c.at, faults)
+		c.showStep(http.StatusUnprocessableEntity, c.At, faults)
 		return
 	}
 	// again shows the page with a sentence above it.
 	again := func(status int, word string) {
-		c.notice = c.words.Get(word)
-		c.showStep(status, c.at, nil)
+		c.Notice = c.Words.Get(word)
+		c.showStep(status, c.At, nil)
 	}
-	switch last := c.at+1 == len(c.steps); {
-	case check.Unseen(on, c.values[input.Seen]): // the answers of this page called for blocks that were not on it
+	switch last := c.At+1 == len(c.Steps); {
+	case walk.Unseen(on, c.Values[input.Seen]): // the answers of this page called for blocks that were not on it
 		again(http.StatusOK, "more_questions")
-	case check.Asks(on, c.readings, c.values[input.Shown]):
+	case walk.Asks(on, c.Readings, c.Values[input.Shown]):
 		again(http.StatusUnprocessableEntity, "read.check")
-	case !last && c.form.Closed: // nobody fills in the rest in vain
+	case !last && c.Form.Closed: // nobody fills in the rest in vain
 		c.closed()
 	case !last:
-		c.showStep(http.StatusOK, c.at+1, nil)
+		c.showStep(http.StatusOK, c.At+1, nil)
 	case !c.known:
 		again(http.StatusUnprocessableEntity, "send_again")
-	case c.preview != nil: // what holds programs up would only be in the author's way
+	case c.Preview != nil: // what holds programs up would only be in the author's way
 		c.submit()
-	case c.values.Get(input.Trap) != "":
-		c.values.Del(input.Trap)
+	case c.Values.Get(input.Trap) != "":
+		c.Values.Del(input.Trap)
 		again(http.StatusUnprocessableEntity, "send_again")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
 		again(http.StatusUnprocessableEntity, "too_fast")
-	case len(c.given.Unplaced) > 0 && c.values.Get(input.Lost) == "":
-		c.lost = c.given.Unplaced
-		c.values.Set(input.Lost, "1")
+	case len(c.given.Unplaced) > 0 && c.Values.Get(input.Lost) == "":
+		c.Lost = c.given.Unplaced
+		c.Values.Set(input.Lost, "1")
 		again(http.StatusConflict, "lost")
 	default:
 		c.submit()
@@ -152,7 +152,7 @@ func (c *call) submit() {
 	case err == nil:
 		c.finished()
 	case isClosed(err):
-		c.form.Closed = true
+		c.Form.Closed = true
 		c.closed()
 	case len(faults) == 0:
 		c.failed(err)
@@ -177,13 +177,13 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 	}
 	id, _ := storage.ParseID(v.Form) // was signed here
 	c.bring(values)
-	c.form.ID = id
+	c.Form.ID = id
 	c.goOnIn(values.Get(input.Language))
 	// The labels are the ones that respondents saw here last. What the form holds by now is not
 	// public; where they are not remembered, blocks have their ids.
 	if s, ok := h.sources.Get(id); ok && s.publicID == publicID {
-		c.form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
-		c.blocks = formblock.Index{Blocks: c.form.Blocks}
+		c.Form.Blocks, _ = schema.DecodeBlocks(s.definition.Blocks) // they were read before
+		c.Index = formblock.Index{Blocks: c.Form.Blocks}
 	}
 	c.openFiles()
 	c.closed()
@@ -193,9 +193,9 @@ func (h *Handler) gone(w http.ResponseWriter, r *http.Request, publicID string) 
 // refuseForeign shows the typed text, to be copied: a proxy that changes the Host header
 // makes all pages foreign. Nothing is stored, and the host is asked for no answers.
 func (c *call) refuseForeign() {
-	c.form.Closed = true // no file is taken
+	c.Form.Closed = true // no file is taken
 	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
-		c.values = values
+		c.Values = values
 	}
-	c.handBack(http.StatusForbidden, "broken.title", c.words.Get("foreign.text"), nil)
+	c.handBack(http.StatusForbidden, "broken.title", c.Words.Get("foreign.text"), nil)
 }

@@ -53,7 +53,7 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	if h.previewer() == nil {
 		return "", ErrNoPreview
 	}
-	if !until.After(h.clock()) {
+	if !until.After(h.config.Clock()) {
 		return "", fmt.Errorf("formpage: a preview until %s has ended already", until.Format(time.RFC3339))
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
@@ -94,10 +94,10 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 		return
 	}
 	c := h.newCall(w, r, form)
-	c.preview = &preview{token, draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: append(labelled(form.Blocks, warnings), c.lacks()...)}}
-	c.form.Closed = false // the author sees the form, and the note
+	c.link, c.Preview = token, &draw.Preview{Text: "preview.text", Notes: c.previewNotes(), Warnings: c.previewWarnings(warnings)}
+	c.Form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
-		c.preview.Text = "preview.sent"
+		c.Preview.Text = "preview.sent"
 		c.showEnding(c.ending(r.URL.Query().Get(input.Ending)), "")
 		return
 	}
@@ -109,7 +109,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
 	service := h.previewer()
 	var link previewLink
-	if service == nil || !h.signer.Open(visit.PurposePreview, token, &link) || h.clock().UnixMilli() >= link.Until {
+	if service == nil || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, err := storage.ParseID(link.Form)
@@ -122,51 +122,40 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 // previewNotes say where respondents see something else than the preview.
 func (c *call) previewNotes() []string {
 	var notes []string
-	if c.form.Closed {
-		notes = append(notes, c.words.Get("preview.closed"))
+	if c.Form.Closed {
+		notes = append(notes, c.Words.Get("preview.closed"))
 	}
-	if u := policy.Link(c.form.Settings.RedirectURL); u != "" {
-		notes = append(notes, c.words.Get("preview.redirect", "url", string(u)))
+	if u := policy.Link(c.Form.Settings.RedirectURL); u != "" {
+		notes = append(notes, c.Words.Get("preview.redirect", "url", string(u)))
 	}
-	return append(notes, c.unverified(c.form.Blocks)...)
-}
-
-// unverified names the captchas that nothing checks.
-func (c *call) unverified(blocks []schema.Block) []string {
-	var notes []string
-	for b, hidden := range formblock.Walk(blocks) {
+	for b, hidden := range formblock.Walk(c.Form.Blocks) { // the captchas that nothing checks
 		kind := formblock.Properties(b).CaptchaType
 		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
-			notes = append(notes, c.words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
+			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
 	}
 	return notes
 }
 
-// lacks returns the parts that [Handler.Lacks] names. It leaves out captchas, which have
-// a note in the author's language, and parts that make no difference to respondents.
-func (c *call) lacks() []draw.Warning {
-	var list []draw.Warning
-	for _, l := range c.h.host.Lacks(c.form.Blocks) {
-		if !l.Quiet {
-			list = append(list, draw.Warning{Message: l.Text})
-		}
-	}
-	return list
-}
-
-// labelled puts the label of its block before a warning's path.
-func labelled(blocks []schema.Block, warnings schema.Warnings) []draw.Warning {
+// previewWarnings are the warnings of the form, each with the label of its block, and the parts that
+// [Handler.Lacks] names. It leaves out captchas, which have a note in the author's language, and
+// parts that make no difference to respondents.
+func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 	var list []draw.Warning
 	for _, w := range warnings {
 		shown := draw.Warning{Path: w.Path, Message: w.Message}
 		if rest, ok := strings.CutPrefix(w.Path, "/blocks/"); ok {
 			index, _, _ := strings.Cut(rest, "/")
-			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(blocks) {
-				shown.Label = blocks[i].Label
+			if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(c.Form.Blocks) {
+				shown.Label = c.Form.Blocks[i].Label
 			}
 		}
 		list = append(list, shown)
+	}
+	for _, l := range c.h.host.Lacks(c.Form.Blocks) {
+		if !l.Quiet {
+			list = append(list, draw.Warning{Message: l.Text})
+		}
 	}
 	return list
 }

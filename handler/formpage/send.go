@@ -12,14 +12,17 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
+
+// codeKnown is the page's own code for an answer that must be new and is not.
+const codeKnown = "KNOWN"
 
 // errLimited: the address has asked for too much.
 var errLimited = errors.New("the limit of the address is reached")
@@ -28,7 +31,7 @@ var errLimited = errors.New("the limit of the address is reached")
 func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 	answers := maps.Clone(c.given.Answers)
 	maps.Copy(answers, c.hostAnswers())
-	return check.Faults(blocks, c.path, answers)
+	return walk.Faults(blocks, c.Path, answers)
 }
 
 // captcha checks the captchas among blocks. One that was solved stays solved for the
@@ -36,15 +39,12 @@ func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
 		v := c.h.verifier(b)
-		if v == nil || hidden {
-			continue
-		}
-		if c.proofs.Checked(b.ID) {
+		if v == nil || hidden || c.proofs.Checked(b.ID) {
 			continue
 		}
 		ok, name := false, v.Widget().Input
-		if token := c.values.Get(name); token != "" && len(token) <= 8192 {
-			c.values[name] = c.values[name][1:] // the next one is of the next captcha
+		if token := c.Values.Get(name); token != "" && len(token) <= 8192 {
+			c.Values[name] = c.Values[name][1:] // the next one is of the next captcha
 			if !c.allowed() {
 				return nil, errLimited
 			}
@@ -53,8 +53,8 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 			}
 		}
 		if !ok {
-			c.values.Del(name) // however many captchas there are, one wrong token is asked about
-			faults = append(faults, schema.Violation{Field: b.ID, Code: check.CodeCaptcha})
+			c.Values.Del(name) // however many captchas there are, one wrong token is asked about
+			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
 		c.proofs.Prove(b.ID)
@@ -65,9 +65,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 // send stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
 func (c *call) send() error {
-	blocks := walk.OnPath(&c.form, c.path)
+	blocks := walk.OnPath(c.Form, c.Path)
 	faults, err := c.captcha(blocks)
-	if c.preview != nil {
+	if c.Preview != nil {
 		faults = append(c.stepFaults(blocks), faults...)
 	}
 	switch {
@@ -75,27 +75,28 @@ func (c *call) send() error {
 		return err
 	case len(faults) > 0:
 		return &schema.Error{Violations: faults}
-	case c.preview != nil:
+	case c.Preview != nil:
 		return nil
 	case !c.allowed():
 		return errLimited
 	}
-	attempt, kept := rand.Text(), []string(nil)
+	var kept []string
 	for _, id := range walk.IDs(blocks) {
-		for _, file := range c.stored.Of(c.block(id)) {
+		for _, file := range c.Files.Of(c.block(id)) {
 			kept = append(kept, file.ID)
 		}
 	}
-	if err := c.keepFiles(attempt, kept); err != nil {
+	release, err := c.keepFiles(kept)
+	if err != nil {
 		return err
 	}
-	visit := c.visit.Key // that of the files, though store goes on in another one
+	key := c.visit.Key // that of the files, though store goes on in another visit
 	err = c.store(c.response())
 	switch {
 	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
-		c.releaseFiles(attempt, kept)
+		release()
 	case err == nil && len(kept) > 0: // the response has them
-		c.h.filesSent(visit)
+		c.h.filesSent(key)
 	}
 	return err
 }
@@ -109,7 +110,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	case errors.Is(err, formsvc.ErrKeyUsed):
 		return c.proofs.Spent()
 	case errors.Is(err, storage.ErrDuplicate):
-		return []schema.Violation{{Field: c.form.Settings.DuplicateField, Code: check.CodeKnown}}
+		return []schema.Violation{{Field: c.Form.Settings.DuplicateField, Code: codeKnown}}
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ func (c *call) store(r formsvc.Response) error {
 		return err
 	}
 	c.visit.Key = rand.Text()
-	c.values.Set(input.State, c.token())
+	c.Values.Set(input.State, c.token())
 	if !c.proofs.Renew() {
 		return err
 	}
@@ -140,7 +141,7 @@ func (c *call) store(r formsvc.Response) error {
 // response is the response to submit.
 func (c *call) response() formsvc.Response {
 	r := formsvc.Response{
-		FormID: c.form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
+		FormID: c.Form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
 		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(),
 		Metadata: formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
 	}
@@ -151,14 +152,14 @@ func (c *call) response() formsvc.Response {
 		r.Metadata.Country = read.Cleaned(c.h.config.Country(c.r))
 	}
 	r.CompletionTime = max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
-	if took, err := strconv.ParseFloat(c.values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
+	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
 		r.CompletionTime = took
 	}
-	if utm := c.form.Settings.UTM; utm != nil { // the form says which ones it records
+	if utm := c.Form.Settings.UTM; utm != nil { // the form says which ones it records
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
-			if text := read.Cleaned(c.values.Get(input.UTM + name)); wanted && text != "" {
+			if text := read.Cleaned(c.Values.Get(input.UTM + name)); wanted && text != "" {
 				r.Metadata.UTM[name] = text
 			}
 		}

@@ -2,49 +2,35 @@ package formpage
 
 import (
 	"cmp"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/check"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
-	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // showFirst shows the first page with one of the faults, or the one that was sent.
 func (c *call) showFirst(status int, faults []schema.Violation) {
-	c.showStep(status, check.First(c.steps, faults, c.at), faults)
+	c.showStep(status, walk.First(c.Steps, faults, c.At), faults)
 }
 
-// tooMany shows the page again when the address has sent too much.
-func (c *call) tooMany(faults []schema.Violation) {
-	c.notice = c.words.Get("too_many_requests")
-	c.w.Header().Set("Retry-After", "60")
-	c.showFirst(http.StatusTooManyRequests, faults)
-}
-
-// failed shows the page again when the service did not answer. Trying again is safe: the
-// idempotency key stays.
-func (c *call) failed(err error) {
-	if errors.Is(err, errLimited) {
-		c.tooMany(nil)
-		return
-	}
-	c.h.logger.ErrorContext(c.r.Context(), "a page was not taken", "form", c.form.ID, "error", err)
-	c.notice = c.words.Get("not_stored")
-	c.w.Header().Set("Retry-After", "1")
-	if len(c.steps) == 0 { // the rules could not be run: all that can be answered is shown
+// failed shows the page again when the address has sent too much, which may have been files, or
+// the service did not answer. Trying again is safe: the idempotency key stays.
+func (c *call) failed(err error, faults ...schema.Violation) {
+	status, _, word := c.notTaken("a page", err)
+	c.Notice = c.Words.Get(word)
+	if len(c.Steps) == 0 { // the rules could not be run: all that can be answered is shown
 		var path schema.Path
-		for _, b := range c.form.Blocks {
+		for _, b := range c.Form.Blocks {
 			if !formblock.Properties(&b).Hide {
 				path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID, Required: b.Required})
 			}
@@ -52,19 +38,19 @@ func (c *call) failed(err error) {
 		c.follow(path)
 	}
 	if c.visit.Key == "" {
-		c.visit = visit.New(c.form.ID.String(), c.now)
+		c.visit = visit.New(c.Form.ID.String(), c.now)
 	}
-	c.showStep(http.StatusServiceUnavailable, c.at, nil)
+	c.showFirst(status, faults)
 }
 
 // closed says that a form takes no more responses, in the author's words where there
 // are some.
 func (c *call) closed() {
-	text := c.form.ClosedMessage
+	text := c.Form.ClosedMessage
 	if strings.TrimSpace(text) == "" {
-		text = c.words.Get("closed.text")
+		text = c.Words.Get("closed.text")
 	}
-	c.handBack(http.StatusGone, "closed.title", text, c.stored.Names(c.refused))
+	c.handBack(http.StatusGone, "closed.title", text, c.Files.Names(c.refused))
 }
 
 // handBack shows a message, the typed text and the names of files, to be copied: they are
@@ -72,13 +58,13 @@ func (c *call) closed() {
 func (c *call) handBack(status int, title, text string, files []string) {
 	p := c.drawing()
 	p.Lost, p.LostFiles = c.typed(), files
-	c.sent(p.Message(c.w, status, c.words.Get(title), text))
+	c.sent(p.Message(c.w, status, c.Words.Get(title), text))
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
 func (c *call) typed() []read.Unplaced {
 	var list []read.Unplaced
-	for _, u := range read.Typed(c.values) {
+	for _, u := range read.Typed(c.Values) {
 		if b := c.block(u.Block); b != nil {
 			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || k.Scale.Step > 0 || b.Type == schema.TypeCountry {
 				continue // was chosen
@@ -93,7 +79,7 @@ func (c *call) typed() []read.Unplaced {
 // done shows the ending that a response reached, and leads on from it. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
 func (c *call) done() {
-	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
+	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
 		c.showEnding(c.ending(sent.Key), c.redirect())
 		return
 	}
@@ -103,15 +89,15 @@ func (c *call) done() {
 // ending is the ending with an id, or one in the page's words.
 func (c *call) ending(id string) schema.Block {
 	ending := schema.Block{Type: schema.TypeEnding}
-	for _, b := range c.form.Blocks {
+	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
 			ending = b
 		}
 	}
 	if ending.Label == "" {
-		ending.Label = c.words.Get("done.title")
+		ending.Label = c.Words.Get("done.title")
 		if ending.Description == "" {
-			ending.Description = c.words.Get("done.text")
+			ending.Description = c.Words.Get("done.text")
 		}
 	}
 	return ending
@@ -127,17 +113,17 @@ func (c *call) finished() {
 		c.leadTo(string(target))
 		return
 	}
-	page, query := c.form.PublicID, url.Values{input.Language: {c.words.Tag}}
-	if c.preview != nil {
-		page = static.Dir + "/" + previewDir + c.preview.token
-		query.Set(input.Ending, c.path.Ending)
+	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
+	if c.Preview != nil {
+		page = static.Dir + "/" + previewDir + c.link
+		query.Set(input.Ending, c.Path.Ending)
 	} else {
-		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.form.ID.String(), Opened: c.now.UnixMilli(), Key: c.path.Ending}))
+		query.Set(input.Sent, c.h.signer.Sign(visit.PurposeDone, visit.Visit{Form: c.Form.ID.String(), Opened: c.now.UnixMilli(), Key: c.Path.Ending}))
 	}
-	if c.values.Has(input.Embed) {
+	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")
 	}
-	c.leadTo(c.up() + page + "/done?" + query.Encode())
+	c.leadTo(c.Up + page + "/done?" + query.Encode())
 }
 
 // redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No
@@ -147,10 +133,10 @@ func (c *call) finished() {
 // follow a POST to form-action of the page, and where the form's target redirects to is not
 // known here.
 func (c *call) redirect() template.URL {
-	if c.preview != nil {
+	if c.Preview != nil {
 		return ""
 	}
-	return policy.Link(c.form.Settings.RedirectURL)
+	return policy.Link(c.Form.Settings.RedirectURL)
 }
 
 // leadTo sends the visitor on to another page.
@@ -168,27 +154,18 @@ func (c *call) leadTo(target string) {
 	c.w.WriteHeader(http.StatusSeeOther)
 }
 
-// drawing has the data of a page of this call.
+// drawing has the data of a page of this call, with its looks.
 func (c *call) drawing() *draw.Page {
 	looks := c.source().looks // fields add rules to a copy
-	p := &draw.Page{
-		Source: field.Source{Words: c.words, Host: &c.h.host, Theme: &looks},
-		Form:   &c.form, Site: &c.h.site,
-		Up: c.up(), Posted: c.r.Method == http.MethodPost, Embedded: c.embedded(),
-	}
-	if c.preview != nil {
-		p.Preview = &c.preview.Preview
-	}
-	return p
+	c.Theme = &looks
+	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
+	return &c.Page
 }
 
 // showStep shows one page of the form with the typed text and the faults.
 func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
-	p.Notice, p.Lost = c.notice, c.lost
-	p.Steps, p.At, p.Path, p.Index = c.steps, at, c.path, &c.blocks
-	p.Values, p.Readings, p.Files, p.Faults = c.values, c.readings, c.stored, faults
-	p.Solved, p.Visit, p.State = c.proofs.Solved, c.visit.Key, c.token()
+	p.At, p.Faults, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.token()
 	c.sent(p.Step(c.w, status))
 }
 
@@ -204,7 +181,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL) {
 // sent answers for a page that could not be drawn, of which nothing was sent.
 func (c *call) sent(err error) {
 	if err != nil {
-		c.h.logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.form.ID, "error", err)
+		c.h.config.Logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.Form.ID, "error", err)
 		http500(c.w)
 	}
 }

@@ -33,7 +33,7 @@ type Page struct {
 	Steps []walk.Step // the pages of the form
 	At    int         // which of them this page is
 	Path  schema.Path
-	Index *formblock.Index
+	Index formblock.Index
 	State string // the visit, signed
 }
 

@@ -64,18 +64,17 @@ func Typed(values url.Values) []Unplaced {
 
 // reader reads inputs and remembers which inputs had a place.
 type reader struct {
-	values url.Values
-	used   map[string]bool
-	zone   *time.Location
-	given  Given
-	teller
+	Manner
+	values   url.Values
+	used     map[string]bool
+	given    Given
+	readings map[string]Reading // by input
 }
 
 func newReader(values url.Values, m Manner) *reader {
 	return &reader{
-		values: values, used: map[string]bool{}, zone: m.Zone,
-		given:  Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
-		teller: teller{words: m.Words, comma: m.Comma, readings: map[string]Reading{}},
+		Manner: m, values: values, used: map[string]bool{}, readings: map[string]Reading{},
+		given: Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
 	}
 }
 
@@ -141,7 +140,7 @@ func (r *reader) answer(b *schema.Block) any {
 		if formblock.IsButtonScale(b) && isNumber(text) {
 			return json.RawMessage(text) // the value of a button, written by this package
 		}
-		number, other, ok := parseNumber(text, r.comma)
+		number, other, ok := parseNumber(text, r.Comma)
 		if !ok {
 			return text
 		}
@@ -297,7 +296,7 @@ func (r *reader) date(b *schema.Block) any {
 	}
 	if zone == "" {
 		zone = "Z"
-		if at, err := time.ParseInLocation(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock, r.zone); err == nil {
+		if at, err := time.ParseInLocation(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock, r.Zone); err == nil {
 			zone = at.Format("Z07:00")
 		}
 	}

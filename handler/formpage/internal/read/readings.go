@@ -7,7 +7,6 @@ import (
 	"unicode"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -23,24 +22,17 @@ type Reading struct {
 // Shown is the value by which a page says that it has shown the reading of an input.
 func (r Reading) Shown(name string) string { return name + "=" + r.Text }
 
-// teller collects the readings of a page by input.
-type teller struct {
-	words    *words.Words // of the page; nil: nobody asks for readings
-	comma    bool         // numbers are typed with a decimal comma
-	readings map[string]Reading
-}
-
 // tell keeps the reading of an input: how it is read, and what else it may mean, if
 // anything. Both are written from left to right.
-func (t *teller) tell(block, name string, ask bool, key, value, other string) {
-	if t.words != nil {
-		text := t.words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
-		t.readings[name] = Reading{block, text, ask}
+func (r *reader) tell(block, name string, ask bool, key, value, other string) {
+	if r.Words != nil {
+		text := r.Words.Get(key, "value", "\u2066"+value+"\u2069", "other", "\u2066"+other+"\u2069")
+		r.readings[name] = Reading{block, text, ask}
 	}
 }
 
 // number tells how a number was read that may be meant otherwise.
-func (t *teller) number(block, name, number, other string) {
+func (r *reader) number(block, name, number, other string) {
 	if other == "" {
 		return
 	}
@@ -48,7 +40,7 @@ func (t *teller) number(block, name, number, other string) {
 		if strings.Contains(literal, ".") {
 			literal = strings.TrimRight(strings.TrimRight(literal, "0"), ".")
 		}
-		if t.comma {
+		if r.Comma {
 			literal = otherSigns.Replace(literal)
 		}
 		return literal
@@ -57,12 +49,12 @@ func (t *teller) number(block, name, number, other string) {
 	if other == number {
 		key = "read.as"
 	}
-	t.tell(block, name, true, key, written(number), written(other))
+	r.tell(block, name, true, key, written(number), written(other))
 }
 
 // phone returns the number that was typed into an input, of the country that stands beside
 // it. What is no number there is refused by the service, which may know another country.
-func (t *teller) phone(b *schema.Block, name, text, country string) string {
+func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	own, _ := kinds.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := kinds.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
@@ -73,11 +65,11 @@ func (t *teller) phone(b *schema.Block, name, text, country string) string {
 	}
 	switch {
 	case read.Other != "":
-		t.tell(b.ID, name, true, "read.not", read.Text, read.Other)
-	case t.words != nil:
+		r.tell(b.ID, name, true, "read.not", read.Text, read.Other)
+	case r.Words != nil:
 		// The form's country is not the visitor's, who may not have looked at it.
-		stranger := read.National && country == own && t.words.Region != "" && t.words.Region != country
-		t.tell(b.ID, name, stranger, "read.as", read.Text, "")
+		stranger := read.National && country == own && r.Words.Region != "" && r.Words.Region != country
+		r.tell(b.ID, name, stranger, "read.as", read.Text, "")
 	}
 	return read.Number
 }
@@ -94,14 +86,14 @@ var providers = []string{
 var neighbours = []string{"mail.com", "email.com", "ymail.com", "bol.com.br"}
 
 // email reports an address whose domain is one slip from the domain of a provider.
-func (t *teller) email(block, name, text string) {
+func (r *reader) email(block, name, text string) {
 	at := strings.LastIndexAny(text, "@＠")
 	domain := strings.ToLower(strings.Trim(text[max(0, at):], "@＠> \t\r\n"))
 	if at < 0 || slices.Contains(providers, domain) || slices.Contains(neighbours, domain) {
 		return
 	}
 	if i := slices.IndexFunc(providers, func(p string) bool { return isSlip(domain, p) && !isAbroad(domain, p) }); i >= 0 {
-		t.tell(block, name, true, "read.mean", providers[i], "")
+		r.tell(block, name, true, "read.mean", providers[i], "")
 	}
 }
 

@@ -1,4 +1,5 @@
-// Package walk divides the blocks on the path of a form into the pages that are shown.
+// Package walk divides the blocks on the path of a form into the pages that are shown, and finds
+// the faults of the answers of one page and the reasons why it is not the last page.
 package walk
 
 import (

@@ -1,6 +1,4 @@
-// Package check finds the faults of the answers of one page of a form, and the reasons why it
-// is not the last page.
-package check
+package walk
 
 import (
 	"encoding/json"
@@ -9,22 +7,14 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
-)
-
-// The page's own codes.
-const (
-	CodeKnown   = "KNOWN"        // an answer that must be new and is not
-	CodeCaptcha = "CAPTCHA"      // it is not solved
-	CodeSpent   = "CAPTCHA_USED" // it was solved for a response that is stored
 )
 
 // Faults are what is wrong with the answers to blocks: of the faults of the path those of these
 // blocks, and what is missing.
 func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) []schema.Violation {
 	var faults []schema.Violation
-	on := walk.IDs(blocks)
+	on := IDs(blocks)
 	for _, v := range path.Faults {
 		if slices.Contains(on, v.Field) {
 			faults = append(faults, v)
@@ -53,9 +43,9 @@ func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema
 
 // First returns the index of the first page with one of the faults, or where none has one the
 // given one.
-func First(steps []walk.Step, faults []schema.Violation, otherwise int) int {
-	at := slices.IndexFunc(steps, func(s walk.Step) bool {
-		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return walk.Contains(s.Blocks, v.Field) })
+func First(steps []Step, faults []schema.Violation, otherwise int) int {
+	at := slices.IndexFunc(steps, func(s Step) bool {
+		return slices.ContainsFunc(faults, func(v schema.Violation) bool { return Contains(s.Blocks, v.Field) })
 	})
 	if at < 0 {
 		return otherwise
@@ -73,7 +63,7 @@ func Unseen(on []schema.Block, seen []string) bool {
 	for _, id := range seen {
 		known[id] = true
 	}
-	return slices.ContainsFunc(walk.IDs(on), func(id string) bool { return !known[id] })
+	return slices.ContainsFunc(IDs(on), func(id string) bool { return !known[id] })
 }
 
 // Asks reports whether a page has something that can be read in two ways and whose reading
@@ -81,7 +71,7 @@ func Unseen(on []schema.Block, seen []string) bool {
 // once with the reading.
 func Asks(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
 	for name, r := range readings {
-		if r.Ask && walk.Contains(on, r.Block) && !slices.Contains(shown, r.Shown(name)) {
+		if r.Ask && Contains(on, r.Block) && !slices.Contains(shown, r.Shown(name)) {
 			return true
 		}
 	}

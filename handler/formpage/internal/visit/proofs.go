@@ -1,4 +1,4 @@
-package check
+package visit
 
 import (
 	"maps"
@@ -6,15 +6,20 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
-	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/schema"
+)
+
+// The page's own codes for captchas.
+const (
+	CodeCaptcha = "CAPTCHA"      // it is not solved
+	CodeSpent   = "CAPTCHA_USED" // it was solved for a response that is stored
 )
 
 // Proofs say which captchas a visit has solved. A captcha that was solved stays solved
 // for the visit, because its token is good for one question to the captcha's service only.
 type Proofs struct {
-	Signer visit.Signer
-	Visit  *visit.Visit
+	Signer Signer
+	Visit  *Visit
 	Values url.Values // of the page, which carries the proofs
 
 	asked  map[string]bool // the captchas that were checked, and whether this request solved them
@@ -32,7 +37,7 @@ func (p *Proofs) Solved(block string) bool {
 		proofs := p.Values[input.Proof]
 		p.Values[input.Proof] = slices.DeleteFunc(proofs[:min(len(proofs), maxProofs)], func(token string) bool {
 			var proof string
-			good := p.Signer.Open(visit.PurposeProof, token, &proof)
+			good := p.Signer.Open(PurposeProof, token, &proof)
 			p.proven[proof] = good
 			return !good
 		})
@@ -54,7 +59,7 @@ func (p *Proofs) Prove(block string) {
 	proof := p.Visit.Key + "/" + block
 	p.note(block, true)
 	p.proven[proof] = true
-	p.Values.Add(input.Proof, p.Signer.Sign(visit.PurposeProof, proof))
+	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
 }
 
 func (p *Proofs) note(block string, now bool) {
