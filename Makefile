@@ -17,7 +17,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
+.PHONY: help quick test test-library test-computing test-nested test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -40,8 +40,24 @@ quick:
 test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
-	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./...
-	$(WITH_POSTGRES) -- sh -ec 'for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done'
+	$(WITH_POSTGRES) -- $(MAKE) --no-print-directory -j2 test-library test-nested
+
+# Packages that compute: they start no goroutine, and the race detector would cost five times
+# their time. Tests of several callers at once run with it.
+COMPUTING := internal/answers internal/definition internal/scheduler
+
+test-library: test-computing
+	$(GO) test $(RACE) -timeout 20m $$($(GO) list ./... | grep -vxF $(COMPUTING:%=-e github.com/formsvc/formsvc/%))
+
+# What a page costs is measured without the race detector, which allocates for itself.
+test-computing:
+	$(GO) test $(COMPUTING:%=./%)
+	$(GO) test $(RACE) -run Concurrent ./internal/answers ./internal/definition
+	$(GO) test -run 'Cost' ./handler/formpage
+
+# These wait for browsers and processes, so they run beside the library's.
+test-nested:
+	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done
 
 # What apt-get installs of the programs that some tests run the service with.
 CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server

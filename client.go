@@ -19,33 +19,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Client has the calls of the API in Go, with the same rules and the same calls of the
-// storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
-// concurrent use.
-//
-// Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
-// was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
-// in the trash or is not accessible to the user; [ErrNotOwner]; a [*RevisionError].
-//
-// A list is an iterator that reads page by page while the loop goes on, and holds nothing
-// of the storage in between. A loop may end early; another one over the same iterator
-// begins anew. The first error, also that of a context which has ended, comes with a zero
-// record and is the last pair. Records that come or go meanwhile make a list neither repeat
-// nor skip one that is there throughout.
-type Client struct {
-	s   *Service
-	who storage.Actor
-}
-
-// As returns a client for the workspaces that the user owns or is a member of, and for
-// everything in these workspaces. The zero ID sees nothing.
-func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
-
-// AsHost returns a client that sees and may change everything.
-func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
-
-func (c Client) core() *core.Core { return c.s.core }
-
 // clientPage is how many records a list reads at a time, for a loop that may end early.
 const clientPage = 100
 
@@ -279,15 +252,6 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 		return nil, fmt.Errorf("formsvc: submission %s: %w", s.ID, err)
 	}
 	return answers, nil
-}
-
-// FormContent is the definition of a form as Go values.
-type FormContent struct {
-	Blocks       []schema.Block
-	Settings     schema.Settings
-	Theme        schema.Theme
-	Variables    map[string]any // float64 or string
-	HiddenFields []string
 }
 
 // DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have

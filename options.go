@@ -159,9 +159,9 @@ func WithBaseURL(base string) Option {
 	}
 }
 
-// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base
-// URL of a request. What it returns must not be taken unchecked from the request.
-// The description then names no server.
+// WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base URL
+// of a request. A URL of f must not be taken unchecked from the request. The
+// description then names no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
 	return func(o *options) error {
 		if f == nil {

@@ -269,6 +269,15 @@ type StoredBlocks struct {
 // Decode returns the blocks as Go values.
 func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
 
+// FormContent is the definition of a form as Go values.
+type FormContent struct {
+	Blocks       []schema.Block
+	Settings     schema.Settings
+	Theme        schema.Theme
+	Variables    map[string]any // float64 or string
+	HiddenFields []string
+}
+
 // Answer is one answer of a stored response as a Go value. Package schema has the kinds
 // of values, for a type switch.
 //
@@ -378,9 +387,9 @@ type NumberSummary struct {
 	Count          int64
 	Min, Max, Mean float64
 	StdDev         float64 // of the numbers as the whole population
-	// Median is exact when Exact is set: for up to 1,000 different numbers. Of more, it
-	// is within 1 % for magnitudes of 1e-9 to 1e15, and so are the bins that numbers
-	// are counted in.
+	// Median is exact when Exact is set: for up to 1,000 different numbers. For more
+	// numbers, it is within 1 % for magnitudes of 1e-9 to 1e15, and so are the bins
+	// that numbers are counted in.
 	Median float64
 	Exact  bool
 	// Histogram has one bin for each number where there are at most 20, else 20 of equal

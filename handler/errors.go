@@ -161,8 +161,8 @@ func (c *call) log(level slog.Level, message string, err error) {
 		slog.Any("error", err))
 }
 
-// recovered answers a panic with INTERNAL_ERROR, or, when the response has begun,
-// ends the connection so that nobody takes the rest for whole.
+// recovered answers a panic with INTERNAL_ERROR. When the response has begun, it ends
+// the connection, so that the cut response does not look whole.
 func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)

@@ -9,9 +9,9 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
-// token is the limiter's answer to one call of a key. A limiter that failed gives
-// one without a result, which is allowed: the limit protects the service and must
-// not take it down.
+// token is the limiter's answer to one call of a key. A limiter that failed gives a
+// token without a result, and the call is allowed: the limit protects the service and
+// must not take the service down.
 type token struct {
 	keyID   string
 	result  ratelimit.Result

@@ -60,9 +60,9 @@ func (m mount) path(r *http.Request, base string) string {
 	}
 	for _, prefix := range [...]string{base, m.basePath} {
 		below, ok := strings.CutPrefix(full, prefix)
-		// The host may have taken the prefix away already. Then what looks like the
-		// prefix is part of the path below it: with the base path /forms, the path
-		// /forms/5f2b… may be a form.
+		// The host may have taken the prefix away already. Then a part that looks like
+		// the prefix belongs to the path below the prefix: with the base path /forms,
+		// the path /forms/5f2b… may be a form.
 		if ok && strings.HasPrefix(below, "/") && m.resources[firstSegment(below)] {
 			return below
 		}

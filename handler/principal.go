@@ -15,14 +15,14 @@ type Principal struct {
 	// whose tenants have users of their own puts the tenant into it, see
 	// examples/tenants.
 	KeyID string
-	// UserID is the owner. It must not be zero. A host whose own ids are something
-	// else derives it with formsvc.UserIDFrom, from an id that is unique among all
-	// users of the storage.
+	// UserID is the owner. It must not be zero. A host with ids of another form derives
+	// the UserID with formsvc.UserIDFrom, from an id that is unique among all users of
+	// the storage.
 	UserID storage.ID
 	// Name and Email are shown by GET /me.
 	Name  string
 	Email string
-	// Scopes are the scopes of the key. Unknown ones are ignored.
+	// Scopes are the scopes of the key. Unknown scopes are ignored.
 	Scopes []storage.Scope
 }
 
@@ -51,8 +51,9 @@ type readingResolver interface {
 	// FormForKey returns what ResolveKey would, and the form, or nil when the
 	// principal lacks the scope or may not see it.
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
-	// SubmissionsForKey returns what ResolveKey would, and lends a page as the storage
-	// does. found is false when the principal lacks the scope or may not see the form.
+	// SubmissionsForKey returns the results of ResolveKey, and lends a page as the
+	// storage does. found is false when the principal lacks the scope or may not see
+	// the form.
 	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
 		each func(*storage.Submission) error) (p Principal, found, more bool, err error)
 	// Remembered returns the KeyID and the UserID that the key had when it was last

@@ -243,7 +243,7 @@ func ExampleLimits() {
 	// 50 500
 }
 
-// What an editor needs for the panel of a block.
+// An editor reads these values for the panel of a block.
 func ExampleKindOf() {
 	kind, _ := schema.KindOf(schema.TypeRating)
 	fmt.Println(kind.Type, "goes from", kind.Scale.From, "to", kind.Scale.To)

@@ -101,7 +101,7 @@ type Answerer uint8
 const (
 	Nobody     Answerer = iota // content, containers, and controls, whose answers are never stored
 	Respondent                 // who fills in the form
-	Host                       // the program that runs the service: nobody could believe respondents
+	Host                       // the program that runs the service: a respondent could forge the answer
 )
 
 // AnswerShape is the shape of a stored answer, by the name of its schema among the components

@@ -28,8 +28,9 @@ type Settings struct {
 	Cover             *Cover     `json:"cover,omitzero"`
 }
 
-// UTMFlags says which campaign parameters the page that shows a form should hand
-// over with a response. Nothing here goes by it: what is handed over is stored.
+// UTMFlags says which campaign parameters the page that shows a form should hand over
+// with a response. The service does not check it: all parameters that are handed over
+// are stored.
 type UTMFlags struct {
 	Campaign bool `json:"campaign,omitzero"`
 	Content  bool `json:"content,omitzero"`

@@ -125,10 +125,10 @@ type Result struct {
 	// it was claimed and the attempt failed: then it is due at once, as attempt 1 with
 	// RetryIn 0 and else as the next.
 	RetryIn time.Duration
-	// Standing becomes the webhook's. PauseFor pauses it; 0 ends an earlier pause,
-	// and so does a Standing without failures. All are ignored when Delivery is nil,
-	// and when the lease is from before the webhook got its URL: how the old
-	// destination fared says nothing about the new one.
+	// Standing becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
+	// earlier pause, and so does a Standing without failures. All are ignored when
+	// Delivery is nil, and when the lease is from before the webhook got its URL: how
+	// the old destination fared says nothing about the new one.
 	Standing    Standing
 	PauseFor    time.Duration
 	PauseReason PauseReason // empty: PauseFailures
@@ -253,12 +253,12 @@ type DeliveryStore interface {
 
 	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a
 	// delivery that was queued MaxAge ago or earlier when its webhook has failed for
-	// that long, and failed less than FailureGap ago. So a dispatcher that does not
-	// run ends nothing. Neither what is under a lease nor what waits for an attempt
-	// of its own ends. The oldest one that ends leaves a summary in the webhook's
-	// history with the Error DeliveryExpired, unless the webhook got one less than
-	// ExpiredQuiet ago. These summaries do not push out others: ExpiredKept of them
-	// are kept beside HistoryKept.
+	// that long, and failed less than FailureGap ago. So a dispatcher that does not run
+	// ends nothing. A delivery under a lease does not end, and neither does a delivery
+	// that waits for an attempt of its own. The oldest one that ends leaves a summary
+	// in the webhook's history with the Error DeliveryExpired, unless the webhook got
+	// one less than ExpiredQuiet ago. These summaries do not push out others:
+	// ExpiredKept of them are kept beside HistoryKept.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
 	// PausedWebhooks lists the webhooks that are paused, newest first by

@@ -9,11 +9,10 @@ type Position struct {
 	ID   ID
 }
 
-// Page asks for at most Limit records that come after After in newest-first
-// order; a nil After asks for the newest. Limit is at least 1; a store returns
-// no record for less. A position names a place, not a record: it stays valid
-// when records before or after it come and go, and need not be that of a record
-// that still exists.
+// Page asks for at most Limit records that come after After in newest-first order; a
+// nil After asks for the newest. Limit is at least 1; a store returns no record for
+// less. A position names a place, not a record. It stays valid when records before or
+// after it come and go, also when its own record is gone.
 type Page struct {
 	After *Position
 	Limit int

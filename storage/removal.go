@@ -17,7 +17,7 @@ type RemovalStore interface {
 	// user is no error. The zero time is ErrInvalidValue.
 	DeleteUser(ctx context.Context, user ID, at time.Time) error
 
-	// PurgeForm purges one form as Sweep does those that are long in the trash. It
+	// PurgeForm purges one form, as Sweep purges forms that are long in the trash. It
 	// returns ErrNotFound when the form is not in the trash.
 	PurgeForm(ctx context.Context, id ID) error
 
@@ -27,8 +27,8 @@ type RemovalStore interface {
 	EraseSubmissions(ctx context.Context, form ID, ids []ID) (int, error)
 
 	// PurgeSubmissions removes old submissions, of forms in the trash too, as
-	// DeleteSubmission does, but each keeps its place against the response limit, that of
-	// today and every later one. It does one bounded piece, and the caller repeats it while
+	// DeleteSubmission does. Each of them still counts against the response limit of today
+	// and every later limit. It does one bounded piece, and the caller repeats it while
 	// More holds.
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
 }
@@ -40,7 +40,7 @@ type PurgeSubmissionsParams struct {
 	Max    int       // of submissions. Below 1: nothing is done
 }
 
-// PurgedSubmissions reports what one call removed.
+// PurgedSubmissions counts the records that one call removed.
 type PurgedSubmissions struct {
 	Submissions int
 	More        bool // another call with the same parameters may have work to do

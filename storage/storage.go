@@ -19,12 +19,12 @@ type Storage interface {
 	DeliveryStore
 	KeyStore
 
-	// Sweep does one bounded piece of what must happen now and then: it removes what
-	// has served its time, tidies up after deletions and purges, those that another
-	// process began too, and sums up funnel counts. It removes or rewrites about
-	// p.Max rows and reports what it removed. It may run in every process at once.
-	// The caller repeats it while Swept.More holds. After an error the next call
-	// goes on with other work, so that one fault does not hold up the rest.
+	// Sweep does one bounded piece of the maintenance. It removes records that have
+	// served their time, tidies up after deletions and purges, also those of other
+	// processes, and sums up funnel counts. It removes or rewrites about p.Max rows and
+	// reports the removed records. It may run in every process at once. The caller
+	// repeats it while Swept.More holds. After an error the next call goes on with
+	// other work, so that one fault does not hold up the rest.
 	Sweep(ctx context.Context, p SweepParams) (Swept, error)
 
 	embedUnimplemented()
@@ -40,8 +40,8 @@ type SweepParams struct {
 	TrashBefore time.Time
 	// KeysBefore removes keys that were revoked or expired before it. Zero: none.
 	KeysBefore time.Time
-	// Removals leaves all other work undone: forms are purged, and the rows of what is
-	// gone are removed. When More does not hold after such a call, none of those is
+	// Removals leaves all other work undone: forms are purged, and the rows of removed
+	// records are removed. When More does not hold after such a call, none of those is
 	// left, whatever other sweeps do at the same time, nor is one added by a response
 	// that was on its way. For that a call may wait for both.
 	Removals bool
@@ -50,7 +50,7 @@ type SweepParams struct {
 	Max int
 }
 
-// Swept reports what one [Storage.Sweep] did.
+// Swept reports the work of one [Storage.Sweep].
 type Swept struct {
 	Forms   int // purged; each is counted once, by the call that made it disappear
 	Keys    int

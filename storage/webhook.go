@@ -40,9 +40,9 @@ type NewWebhook struct {
 	Max int
 }
 
-// WebhookChange says what to change; nil members stay. A pointer to an empty
-// Secret removes it. A secret that replaces a different one leaves that known until
-// OldSecretKept after At. At becomes UpdatedAt.
+// WebhookChange says what to change; nil members stay. A pointer to an empty Secret
+// removes it. A secret that replaces a different secret leaves the old secret known
+// until OldSecretKept after At. At becomes UpdatedAt.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool
@@ -57,8 +57,8 @@ type StoredSecret struct {
 	OldSecret []byte // the secret before this one, while it is kept; nil: none
 }
 
-// SecretReplacement says what a webhook's secret, or its old secret, is to become, and
-// what it must be until then. Both are not empty.
+// SecretReplacement has the new value of a webhook's secret, or of its old secret, and
+// the value that it must have until then. Both are not empty.
 type SecretReplacement struct {
 	WebhookID ID
 	From, To  []byte
@@ -83,8 +83,8 @@ type Delivery struct {
 }
 
 // WebhookStore keeps webhooks and the history of their deliveries. A webhook is
-// accessible to whom its form is; those of forms in the trash are ErrNotFound
-// and in no list.
+// accessible to the users of its form. The webhooks of forms in the trash are
+// ErrNotFound and in no list.
 type WebhookStore interface {
 	// CreateWebhook adds n.Webhook. It MUST return ErrNotFound when the form is not
 	// accessible, ErrLimitReached when the form has n.Max webhooks or more, also
@@ -98,20 +98,20 @@ type WebhookStore interface {
 	// (CreatedAt, ID).
 	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
 
-	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it
-	// ends its pending deliveries. Enabling a disabled one ends its pause, and so does a
-	// new URL, which also makes the Standing that of a new webhook. A change that names
-	// URL or Enabled makes one pending delivery that is not under a lease due now, to be
-	// claimed even though the webhook is paused.
+	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it ends
+	// its pending deliveries. Enabling a disabled webhook ends its pause, and so does a
+	// new URL, which also resets the Standing to that of a new webhook. A change that
+	// names URL or Enabled makes one pending delivery that is not under a lease due now,
+	// to be claimed even though the webhook is paused.
 	UpdateWebhook(ctx context.Context, who Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.
 	DeleteWebhook(ctx context.Context, who Actor, id ID) error
 
-	// Secrets lists the webhooks that have a secret, ascending by ID from the one after
-	// the given ID, at most max, those of forms in the trash included, each with the
-	// secret before it for OldSecretKept. It is for the
-	// host: whoever keeps the key of the secrets may need to seal them anew.
+	// Secrets lists at most max webhooks that have a secret, ascending by ID, beginning
+	// after the given ID. Webhooks of forms in the trash are included. Each comes with
+	// its old secret for OldSecretKept. It is for the host: whoever keeps the key of
+	// the secrets may need to seal them anew.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 
 	// ReplaceSecrets puts each replacement's To in the place of its From, where From is

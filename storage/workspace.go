@@ -36,12 +36,13 @@ type WorkspaceStore interface {
 	// Workspace returns one workspace, or ErrNotFound.
 	Workspace(ctx context.Context, who Actor, id ID) (Workspace, error)
 
-	// Workspaces lists what is accessible, newest first by (CreatedAt, ID).
+	// Workspaces lists the accessible workspaces, newest first by (CreatedAt, ID).
 	Workspaces(ctx context.Context, who Actor, page Page) ([]Workspace, error)
 
 	// UpdateWorkspace changes one workspace and returns it as it is then. It MUST
-	// return ErrNotFound when it is not accessible, and ErrNotOwner when it is but
-	// the actor is neither its owner nor the host.
+	// return ErrNotFound when the workspace is not accessible. It MUST return
+	// ErrNotOwner when the workspace is accessible but the actor is neither its owner
+	// nor the host.
 	UpdateWorkspace(ctx context.Context, who Actor, id ID, c WorkspaceChange) (Workspace, error)
 
 	// DeleteWorkspace removes the workspace with its name and its member list, and

@@ -56,8 +56,8 @@ type ClientConfig struct {
 	Timeout time.Duration
 }
 
-// NewClient returns an HTTP client for URLs that strangers chose, the one that
-// webhooks are delivered with. Hosts may use it for calls of their own.
+// NewClient returns an HTTP client for URLs that strangers chose. Webhooks are
+// delivered with the same client. Hosts may use it for calls of their own.
 //
 // Each request's URL must satisfy [Guard.CheckURL], its length aside; the error
 // is a *[URLError] otherwise. Names are resolved for each new connection under
@@ -131,8 +131,8 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 	t := &transport{guard: guard, timeout: timeout, tls: config, began: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
 	// Proxy is nil: the environment's is not asked. HTTP/2 is off, as with any DialTLSContext
-	// that does not ask for it: net/http answers and logs each frame that a receiver sends,
-	// and dials as often as it says.
+	// that does not ask for it. Over HTTP/2, net/http answers and logs each frame that a
+	// receiver sends, and dials as often as the receiver says.
 	t.http = &http.Transport{
 		DialContext:            t.dial,
 		DialTLSContext:         t.dialTLS,
@@ -301,8 +301,8 @@ func (g *Guard) parseDialled(name string) (host, error) {
 	return g.parseName(name)
 }
 
-// control is called with the address of a socket before it connects. It is the
-// check that counts: it sees what the system dials, not what was asked for.
+// control is called with the address of a socket before it connects. This check counts:
+// it sees the address that the system dials, not the name that was asked for.
 func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("webhooks: network %s is not permitted", network)

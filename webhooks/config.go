@@ -25,17 +25,18 @@ const (
 	DefaultMaxAge          = 3 * 24 * time.Hour
 )
 
-// Config is what a host may change about deliveries. The zero value is ready for
-// use, and a zero field means its default.
+// Config has the settings of deliveries that a host may change. The zero value is ready
+// for use, and a zero field means its default.
 type Config struct {
 	// Timeout is all the time that one attempt has, from resolving the name to
 	// the end of the answer. Zero: 15 s. At most an hour.
 	Timeout time.Duration
 	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
 	Retry RetryPolicy
-	// MaxAge is how old a delivery gets while its webhook fails: it ends, with one
-	// summary for all that end together, when it was queued or redelivered MaxAge ago
-	// and every request since then has failed. Zero: three days. At least an hour.
+	// MaxAge is how old a delivery gets while its webhook fails. It ends when it was
+	// queued or redelivered MaxAge ago and every request since then has failed.
+	// Deliveries that end together have one summary. Zero: three days. At least an
+	// hour.
 	MaxAge time.Duration
 	// InFlight bounds the requests of this process at one time to webhooks that are
 	// known to answer quickly. Zero: 64; at most 65,536. One host name has at most a quarter of them
@@ -88,8 +89,8 @@ type Config struct {
 	// StandardWebhooks adds the headers of the Standard Webhooks specification,
 	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of
 	// webhooks with a signing secret; the first two are on all. Receivers then refuse
-	// what is replayed. Their libraries take a secret "whsec_" + base64; of any other
-	// secret the key is its bytes.
+	// replayed deliveries. Their libraries take a secret "whsec_" + base64; of any
+	// other secret the key is its bytes.
 	StandardWebhooks bool
 	// Observer sees attempts, the queue and pauses, for metrics. Nil: nobody does, and
 	// nothing is measured.

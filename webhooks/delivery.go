@@ -199,7 +199,7 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 	return nil
 }
 
-// judge says what a status means.
+// judge returns the outcome that a status means.
 func judge(status int) (success bool, class string) {
 	switch {
 	case status >= 200 && status <= 299:
@@ -210,8 +210,8 @@ func judge(status int) (success bool, class string) {
 	return false, ClassStatus
 }
 
-// classOf says what an error means. A name that did not resolve in time is not
-// told apart from one that did not resolve.
+// classOf says what an error means. A name that did not resolve in time counts like a
+// name that did not resolve.
 func classOf(err error) string {
 	var refused *URLError
 	if errors.As(err, &refused) {
@@ -224,8 +224,8 @@ func classOf(err error) string {
 	return ClassNetwork
 }
 
-// maxCause bounds what one attempt writes to the log as its cause: net/http
-// quotes a malformed answer, and a certificate can have hundreds of names.
+// maxCause bounds the cause that one attempt writes to the log: net/http quotes a
+// malformed answer, and a certificate can have hundreds of names.
 const maxCause = 512
 
 // causeOf is the text of err for the log, without the URL, whose query may hold

@@ -43,7 +43,8 @@ var ErrRunning = errors.New("webhooks: dispatcher is already running")
 type Params struct {
 	// Store holds the deliveries. Required. The dispatcher never closes it.
 	Store storage.DeliveryStore
-	// Config is what the host may change. Its zero value is ready for use.
+	// Config has the settings that the host may change. Its zero value is ready for
+	// use.
 	Config Config
 	// Secrets opens signing secrets. Nil: they are stored as they are.
 	Secrets *secrets.Sealer
@@ -53,11 +54,11 @@ type Params struct {
 	// Now is the clock of the times that receivers and owners see. Nil: [time.Now].
 	// What is due is judged by the store's clock; time-outs use neither.
 	Now func() time.Time
-	// Sweep removes what has served its time, as [storage.Storage.Sweep] does, at
-	// the time that Now returns. While a dispatcher runs it is called about once a
-	// minute, beside the deliveries and one call at a time; ctx ends when the
-	// dispatcher stops, and a call that does not return then delays the end of Run.
-	// Errors and panics are logged and have no other effect. Nil: nothing is swept.
+	// Sweep does a piece of the maintenance, as [storage.Storage.Sweep] does, at the
+	// time that Now returns. While a dispatcher runs it is called about once a minute,
+	// beside the deliveries and one call at a time; ctx ends when the dispatcher stops,
+	// and a call that does not return then delays the end of Run. Errors and panics are
+	// logged and have no other effect. Nil: nothing is swept.
 	Sweep func(ctx context.Context, now time.Time) error
 }
 
@@ -83,7 +84,7 @@ type Dispatcher struct {
 	sealed cache.Cache[storage.ID, bool] // whether a webhook's secret could not be opened
 
 	running atomic.Bool
-	current atomic.Pointer[run] // nil: none takes what is handed over
+	current atomic.Pointer[run] // nil: no run takes deliveries that are handed over
 }
 
 // New is wiring for package formsvc, without promise before v1. It starts nothing and
@@ -144,8 +145,8 @@ func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored 
 // it is created.
 func (d *Dispatcher) Guard() *Guard { return d.guard }
 
-// Wake makes a running dispatcher look for due deliveries soon rather than at its next
-// poll, 100 to 250 ms after the last look: at once when the last look ended 10 ms ago or
+// Wake makes a running dispatcher look for due deliveries soon rather than at its next poll,
+// 100 to 250 ms after the last look. It looks at once when the last look ended 10 ms ago or
 // earlier and there is room for more deliveries. It does not wait for that. Run begins with a
 // look, so a call before Run is not lost.
 func (d *Dispatcher) Wake() {
@@ -154,17 +155,16 @@ func (d *Dispatcher) Wake() {
 	}
 }
 
-// Run delivers until ctx ends, then drains and returns nil: it claims nothing
-// more, lets requests under way end for up to 10 s, gives the rest back to the
-// queue and writes all results. That takes at most 15 s, and one more when an
-// [Observer] or a transport does not return. A call of the store or of Params.Sweep
-// that does not return when its context ends delays Run for as long as it takes.
-// Faults of the store are logged and tried again after a growing pause; they never
-// end a run.
+// Run delivers until ctx ends, then drains and returns nil. To drain, it claims nothing
+// more, lets requests under way end for up to 10 s, gives the rest back to the queue
+// and writes all results. That takes at most 15 s, and one more when an [Observer] or a
+// transport does not return. A call of the store or of Params.Sweep that does not
+// return when its context ends delays Run for as long as it takes. Faults of the store
+// are logged and tried again after a growing pause; they never end a run.
 //
-// Deliveries are claimed up to a second before they are sent. For so long one may
-// still go out after its webhook was disabled or deleted, or go to the URL and be
-// signed with the secret from before a change.
+// Deliveries are claimed up to a second before they are sent. For so long a delivery
+// may still go out after its webhook was disabled or deleted, or go to the old URL with
+// the old secret after a change.
 //
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on

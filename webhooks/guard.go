@@ -25,9 +25,9 @@ const (
 	resolveTimeout = 5 * time.Second
 )
 
-// Resolver looks up the addresses of a name. *[net.Resolver] is one. It is asked
-// for network "ip" and, when the name has a dot, for the absolute name with one
-// more at its end, so that the search list of the machine plays no part.
+// Resolver looks up the addresses of a name. *[net.Resolver] is one. It is asked for
+// network "ip". When the name has a dot, it is asked for the absolute name with another
+// dot at its end, so that the search list of the machine plays no part.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
@@ -125,8 +125,8 @@ type target struct {
 type host struct {
 	addr netip.Addr // a literal; not valid: name counts
 	name string     // mapped to ASCII, lower case, no dot at the end
-	// special: the form of the name is not that of a public one; all its addresses
-	// must be in allowed networks.
+	// special: the name has no form of public names; all its addresses must be in
+	// allowed networks.
 	special bool
 }
 
@@ -149,8 +149,8 @@ func (g *Guard) parse(raw string) (target, error) {
 	if err != nil {
 		return target{}, refuse(reasonSyntax)
 	}
-	// An escaped host is decoded in u; what others make of it is unknown. An empty
-	// fragment leaves no trace there.
+	// An escaped host is decoded in u; other programs may read it in another way. An
+	// empty fragment leaves no trace there.
 	_, rest, _ := strings.Cut(raw, "://")
 	if u.Host != "" && strings.Contains(rest[:authorityLen(rest)], "%") {
 		return target{}, refuse(reasonHost)
@@ -242,8 +242,8 @@ func (g *Guard) parseIPv6(literal string) (host, error) {
 	return host{addr: addr}, nil
 }
 
-// mapping turns a name into what is looked up: full-width digits become digits,
-// upper case becomes lower case, other scripts become xn-- labels. Without it
+// mapping turns a name into the name to look up: full-width digits become digits, upper
+// case becomes lower case, other scripts become xn-- labels. Without it
 // http://１２７.０.０.１/ passes every comparison and reaches loopback.
 //
 // It is not strict about ASCII: isLabel is, and lets underscores through, which
@@ -303,9 +303,9 @@ func contains(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-// resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses
-// h when any address is not permitted, also one that would not be used: such a
-// name should not be trusted.
+// resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses h when
+// any address is not permitted, also an address that would not be used: such a name
+// should not be trusted.
 func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if h.addr.IsValid() {
 		return []netip.Addr{h.addr}, nil

@@ -223,7 +223,7 @@ func checkAttempt(t *testing.T, a storage.Delivery, text string, status int, cla
 
 // Not parallel: memory is counted for the whole process.
 func TestHostileReceivers(t *testing.T) {
-	// net/http writes what an idle connection says to the standard logger.
+	// net/http writes bytes that come on an idle connection to the standard logger.
 	previous := log.Writer()
 	log.SetOutput(io.Discard)
 	defer log.SetOutput(previous)
@@ -292,7 +292,7 @@ func TestMemoryStaysFlatUnderHostileReceivers(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	round() // what is made once
+	round() // the first round also makes the parts that are made once
 	first := round()
 	for range 4 {
 		round()

@@ -15,10 +15,10 @@ const observeEvery = 15 * time.Second
 // pauses that are to be reported.
 const observersAtOnce = 2000
 
-// Observer sees what a dispatcher does, to feed a host's metrics. Its methods are
-// called from many goroutines at once and should return quickly: one that blocks
+// Observer sees the work of a dispatcher, to feed a host's metrics. Its methods are
+// called from many goroutines at once and should return quickly. A call that blocks
 // holds up neither deliveries nor the end of Run, but when two thousand calls wait,
-// further ones are left out. A panic in one is logged and has no other effect.
+// further calls are left out. A panic in one is logged and has no other effect.
 //
 // ctx has the values of Run's context and does not end with it. Embed [NoObserver],
 // so that a method which is added later breaks nothing.

@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// What the documentation has for receivers in other languages tells a signature from a forged
-// one. A program that this machine does not have is left out.
+// The documentation's functions for receivers in other languages tell a signature from a
+// forged signature. A program that this machine does not have is left out.
 func TestDocumentedReceiversVerify(t *testing.T) {
 	t.Parallel()
 	source, err := os.ReadFile("doc.go")

@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds what a receiver may ask for with Retry-After.
+// maxRetryAfter bounds the wait that a receiver may ask for with Retry-After.
 const maxRetryAfter = 24 * time.Hour
 
-// RetryPolicy says when a failed delivery is tried again. The zero value is the
-// default: seven delays of 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, that is
-// eight attempts, each delay moved by up to 20 % either way.
+// RetryPolicy says when a failed delivery is tried again. The zero value is the default
+// of eight attempts with seven delays: 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h.
+// Each delay is moved by up to 20 % either way.
 type RetryPolicy struct {
 	// Delays are the waits before attempt 2, 3 and so on; when they are used up
 	// the delivery ends. Nil: the default delays. Empty but not nil: one attempt.
@@ -61,9 +61,9 @@ func (p RetryPolicy) validate() error {
 	return nil
 }
 
-// next returns the wait after the failure of attempt n (1 is the first), and
-// false when there is no further attempt. The wait is never shorter than
-// asked, which is what the receiver asked for.
+// next returns the wait after the failure of attempt n (1 is the first), and false when
+// there is no further attempt. The wait is never shorter than asked, the wait that the
+// receiver asked for.
 func (p RetryPolicy) next(n int, asked time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false

@@ -14,9 +14,10 @@ import (
 )
 
 // run is one Run of a dispatcher: the shell of a scheduler. A goroutine that has
-// something to report takes a step: the scheduler decides, and the step begins what it
-// says. Hand-overs collect in an inbox, and one step takes in all of them. Claims, writes
-// and requests happen in goroutines of their own, which report their results.
+// something to report takes a step: the scheduler decides, and the step begins the work
+// that it names. Hand-overs collect in an inbox, and one step takes in all of them.
+// Claims, writes and requests happen in goroutines of their own, which report their
+// results.
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
@@ -33,7 +34,7 @@ type run struct {
 	over      bool // no more steps
 	notices   chan storage.PausedWebhook
 
-	handed inbox // what no step has taken in yet
+	handed inbox // the events that no step has taken in yet
 
 	done      chan struct{}  // closed when nothing is left after a stop
 	calls     sync.WaitGroup // of the store
@@ -65,8 +66,8 @@ func (r *run) beside(ctx context.Context) {
 	}
 }
 
-// step gives the scheduler what happened and begins what it says. It waits for nobody
-// but another step.
+// step gives the scheduler the events and begins the work that it names. It waits for
+// nobody but another step.
 func (r *run) step(events ...scheduler.Event) {
 	for _, req := range r.decide(events...) {
 		go r.send(req)
@@ -107,7 +108,7 @@ func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 	return do.Send
 }
 
-// drain gives back what waits, lets end what is under way and has the results
+// drain gives back waiting deliveries, lets requests under way end and has the results
 // written.
 func (r *run) drain() {
 	grace := time.AfterFunc(r.d.grace, func() { r.stopPosts(errStopped) })

@@ -24,11 +24,10 @@ func Sign(secret string, body []byte) string {
 	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), digest(secret, body)))
 }
 
-// Verify returns nil when signature, the value of the Service-Signature header,
-// is the one that [Sign] makes, and [ErrSignature] otherwise. The hexadecimal
-// digits may be of either case. The time it takes does not depend on where
-// signatures differ. An empty secret verifies nothing: it would accept what
-// anybody can sign.
+// Verify returns nil when signature, the value of the Service-Signature header, is the
+// signature that [Sign] makes, and [ErrSignature] otherwise. The hexadecimal digits may
+// be of either case. The time it takes does not depend on where signatures differ. An
+// empty secret verifies nothing: it would accept what anybody can sign.
 //
 // Receivers must pass the body as it came, before any decoding.
 func Verify(secret string, body []byte, signature string) error {

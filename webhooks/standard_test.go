@@ -99,7 +99,8 @@ func TestDeniedNetworksWin(t *testing.T) {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
-	// It counts where the socket connects, whatever was resolved.
+	// The guard checks the address that the socket connects to, whatever the name
+	// resolved to.
 	s := server(t, func(http.ResponseWriter, *http.Request) { t.Error("a request came through") })
 	c := NewClient(ClientConfig{AllowedNetworks: loopback, DeniedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
 	if resp, err := c.Get(s.URL); err == nil {

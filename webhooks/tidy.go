@@ -17,9 +17,9 @@ const (
 	expireAtOnce = 1000
 )
 
-// tidyNowAndThen calls Params.Sweep and ends what is too old, until ctx ends. It has a
-// goroutine of its own, so that it delays no delivery. aside runs what an Observer may
-// hold up.
+// tidyNowAndThen calls Params.Sweep and ends deliveries that are too old, until ctx
+// ends. It has a goroutine of its own, so that it delays no delivery. aside runs what
+// an Observer may hold up.
 func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 	timer := time.NewTimer(d.spread(tidyAtLeast, tidyAtMost))
 	defer timer.Stop()

@@ -5,9 +5,9 @@
 //
 //	go run ./examples/auth -database-url postgres://localhost/product
 //
-// Read host.go first: it puts everything together. accounts.go is what the product
-// had before, resolver.go is the bridge to formsvc, pages.go are the pages and
-// metrics.go is the product's own middleware.
+// Read host.go first: it puts everything together. accounts.go is the product without
+// formsvc. resolver.go is the bridge to formsvc. pages.go has the pages, and metrics.go
+// the product's own middleware.
 //
 // # Cross-site requests
 //

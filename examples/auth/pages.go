@@ -26,7 +26,7 @@ func (h *host) render(w http.ResponseWriter, status int, name string, data any) 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'")
-	w.Header().Set("Cache-Control", "no-store") // a new key stands on it, once
+	w.Header().Set("Cache-Control", "no-store") // the page shows a new key once
 	w.WriteHeader(status)
 	_, _ = w.Write(page.Bytes()) // the reader may be gone; there is nobody to tell
 }

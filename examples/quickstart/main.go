@@ -185,8 +185,8 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 
 // ownHosts refuses requests with a host name that is not this program's. Its pages show
 // a key to whoever opens them: a stranger's page in the same browser, whose name leads
-// here all of a sudden (DNS rebinding), would read it. A host behind a domain lists
-// that.
+// here all of a sudden (DNS rebinding), would read it. A host behind a domain lists the
+// domain.
 func ownHosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := (&url.URL{Host: r.Host}).Hostname() // without a port

@@ -72,7 +72,7 @@ func newContents(d *document, path string, o Options) *contents {
 }
 
 // operations returns the operations of paths with the members of their path and their
-// references resolved. Those of a tag are events.
+// references resolved. Operations that are given a tag are events.
 func (d *document) operations(paths ordered[pathItem], tag string) []operation {
 	var all []operation
 	for _, path := range paths {

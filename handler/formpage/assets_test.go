@@ -75,8 +75,8 @@ func gunzip(t *testing.T, packed string) string {
 	return string(raw)
 }
 
-// A page that is opened is painted with what it brings itself; what answers a POST leads to
-// the file, which browsers keep.
+// A page that is opened has its style sheet in itself; the answer to a POST links to the
+// file, which browsers keep.
 func TestAPageBringsItsStyle(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret})

@@ -258,7 +258,7 @@ func (c *costs) visits(form formsvc.PublicForm) map[string]sent {
 func TestWhatAPageCosts(t *testing.T) {
 	c := newCosts(t)
 	forms := costly()
-	if raceDetector {
+	if raceDetector || testing.Short() {
 		forms = map[string]string{"every": every} // the others take long
 	}
 	for _, name := range slices.Sorted(maps.Keys(forms)) {

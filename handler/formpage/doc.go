@@ -8,8 +8,8 @@
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
 // page before travels in the page, signed: see [Config.Secret]. All processes of a host have
 // the same secret. The handler sets no cookie. A post from a page of another origin is refused
-// all the same, see [Config.AllowedOrigins]: it would come with the cookies of the host, by
-// which [Config.HostAnswers] may know its visitor. Of a form the handler remembers the
+// all the same, see [Config.AllowedOrigins]. Such a post would come with the host's cookies,
+// by which [Config.HostAnswers] may know its visitor. Of a form the handler remembers the
 // definition that respondents saw last and the style made of its theme, within 8 MiB for all
 // forms.
 //
@@ -27,9 +27,9 @@
 // UTC. Not filled in are legal, matrix, ranking, address, contact_info, payment and files, and
 // a hidden field of more than 10,000 characters.
 //
-// An ending, and the redirectUrl, are for those who sent a response: the address of an ending
-// has a signed token, which is good for a week and for whoever has it. Without the token
-// …/done says thanks in the page's own words and leads nowhere.
+// An ending, and the redirectUrl, are for respondents who sent a response. The address of an
+// ending has a signed token, which is good for a week, for anybody who has the token. Without
+// the token …/done says thanks in the page's own words and leads nowhere.
 //
 // A view is counted when the page's script runs in a tab that can be seen, a start at the
 // first input, each once a visit. Without JavaScript both are counted with the first page that
@@ -46,29 +46,29 @@
 // # What people type
 //
 // Numbers are read as they are written in the visitor's language and region, in the digits of
-// any script. A select beside a phone number, also that of an address or contact, says whose
-// number it is: the block's defaultCountry, else the visitor's region; a number with a + is
-// what it says.
+// any script. A select beside a phone number, also in an address or contact, has the country
+// of the number: the block's defaultCountry, else the visitor's region. A number with a +
+// names its country itself.
 //
-// As soon as a field is left, the script shows below the field what will be stored of a phone
-// number, and how a value is read that can be read in two ways: one sign before three digits
-// (1,500), a phone number that is another number with a +, a national number of the form's
-// country when the visitor's is another, an address at a domain that is one slip from that of
-// a large provider. Without a script the page comes back once with that text. Nothing is
-// changed or refused by it, and the JSON routes take values as Submit does.
+// As soon as a field is left, the script shows below the field the phone number that will be
+// stored. It also shows the reading of a value that can be read in two ways: one sign before
+// three digits (1,500), a phone number that is another number with a +, a national number of
+// the form's country when the visitor's is another, an address at a domain that is one slip
+// from a large provider's. Without a script the page comes back once with that text. Nothing
+// is changed or refused by it, and the JSON routes take values as Submit does.
 //
-// A page that is sent to a form which was closed meanwhile, made a draft or put into the trash
-// is answered with 410 and what was typed, to be copied. Its token has to be signed here: to
-// everybody else, and in JSON, a draft is 404, as is an address without a form.
+// A form may be closed, made a draft or put into the trash while a respondent fills it in. The
+// page is then answered with 410 and the typed text, to be copied. Its token has to be signed
+// here: to everybody else, and in JSON, a draft is 404, as is an address without a form.
 //
 // # Bounds
 //
-// A page draws at most 4 MiB of its form, beside what was typed, and says what is missing:
-// only a form that has more text than that, or was stored before there was a limit of cells
+// A page draws at most 4 MiB of its form, beside the typed text, and names the missing parts.
+// Only a form with more text, or a form stored before there was a limit of cells
 // ([schema.Limits]), has no room. A ranking of more than 40 choices asks for a number a choice.
-// A page that is sent brings at most [Config.MaxBody] of text, and as many values as the form
-// has inputs and 1,000 more: beyond that the page comes back, filled in as far as it was read.
-// JSON is read as the API reads it: within its bounds, without duplicate or unknown members.
+// A page that is sent may have [Config.MaxBody] of text, and 1,000 values more than the form
+// has inputs. A larger page comes back, filled in as far as it was read. JSON is read as the
+// API reads it: within its bounds, without duplicate or unknown members.
 //
 // # Settings
 //
@@ -143,15 +143,15 @@
 // # Files
 //
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say that
-// the page takes none. A file's type is the type that the end of its name claims, if its first
-// bytes can be of that type, else the type of its bytes; a file that is not what it is called is
-// refused where the type is a common one. Nothing looks further into a file: a host that needs
-// that, such as a scan for viruses, does it in [FileStore].Save.
+// the page takes none. A file has the type that the end of its name claims, if its first bytes
+// can be of that type, else the type of its bytes. A file whose bytes contradict its name is
+// refused where the type is common. Nothing looks further into a file: a host that needs that,
+// such as a scan for viruses, does it in [FileStore].Save.
 //
 // A file is stored while it arrives, before the form is sent, so the server's ReadTimeout has to
-// be long enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. What a visit stores before
-// its response is bounded by [Config.MaxVisitFiles], and what all visits do by [Dir.MaxUnsent],
-// or by what the host's own FileStore returns as [ErrNoSpace]. A file that is never sent with a
+// be long enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. [Config.MaxVisitFiles]
+// bounds the files that a visit stores before its response. [Dir.MaxUnsent] bounds the files of
+// all visits; a FileStore of the host returns [ErrNoSpace]. A file that is never sent with a
 // response may be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it.
 // See [FileHandler] for handing files out.
 //

@@ -18,7 +18,7 @@ const (
 	hostile  = `"><script>x</script>' on='x' &amp; &lt; {{x}} --> <!-- é`
 )
 
-// kept are members that say which HTML there is, or that are checked by tests of their own.
+// kept are members that choose the HTML of a page, or that have tests of their own.
 var kept = []string{"type", "dateFormat", "url", "buttonLink", "videoLink", "pdfLink", "embedLink", "image"}
 
 // withText puts a text into every member of a definition that is one.

@@ -278,7 +278,8 @@ func (d *Dir) Sweep(ctx context.Context, before time.Time) (removed int, err err
 	return removed, nil
 }
 
-// remove removes a file: its content last, by which Sweep finds it.
+// remove removes a file. Its content goes last, because Sweep finds the file by its
+// content.
 func (d *Dir) remove(id string) error {
 	for _, end := range []string{recordEnd, ""} {
 		if err := d.root.Remove(id + end); err != nil && !errors.Is(err, fs.ErrNotExist) {

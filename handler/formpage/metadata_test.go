@@ -11,8 +11,8 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// What a link, a browser or the host says about a respondent is cleaned: the service
-// refuses control characters there, and nobody could correct them.
+// Texts about a respondent that a link, a browser or the host sends are cleaned: the
+// service refuses control characters there, and nobody could correct them.
 func TestWhatNobodyTypedIsCleaned(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1, Country: func(*http.Request) string { return "D\x00E\n" }})

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// What was typed is read by the language and region of the page that it was typed into.
+// A typed number is read by the language and region of the page.
 func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 	t.Parallel()
 	var host string
@@ -59,8 +59,8 @@ func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 	}
 }
 
-// A value is asked about once, and another one again. What the page told counts for that
-// reading of that input alone.
+// The page asks about a value once, and asks again about another value. What the page
+// told counts for that reading of that input alone.
 func TestAValueIsAskedAboutOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})

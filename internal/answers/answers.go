@@ -87,8 +87,8 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.New(f.form, values)
 }
 
-// StoredUnique returns what [Answers.Unique] is for a stored list of answers and the
-// block that is to be unique. nil: the block has no answer that is compared.
+// StoredUnique returns the [Answers.Unique] of a stored list of answers, for the block
+// that is to be unique. nil: the block has no answer that is compared.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 
 // Warnings returns the parts of a form that make it unanswerable or have no effect. It is

@@ -283,7 +283,7 @@ func TestWarningsSayWhy(t *testing.T) {
 		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NO_EFFECT: " + label, "/blocks/2 UNREACHABLE: " + label},
 		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this never holds", "/blocks/2 UNREACHABLE: each path ends before it or jumps over it"},
 		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
-		// These may hold, or never for another reason.
+		// These conditions may hold, or never hold for another reason.
 		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                         nil, // the label of a choice without one
 		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`): nil,
 		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                              nil,

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxPageBytes bounds the answers, metadata and hidden fields of a page. A page that
-// reaches it ends there and says that there is more.
+// reaches this size ends there and says that there is more.
 const MaxPageBytes = 16 << 20
 
 // CheckRange returns the fault of a range of time that ends before it begins. Zero times

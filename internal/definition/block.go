@@ -74,11 +74,11 @@ func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
 
 // Apply changes the top-level block with that id by an RFC 7396 merge patch: null
 // removes a member, objects are merged, everything else is replaced. The order of
-// members and the literals of what the patch does not name stay. The whole result
-// is checked as any block; paths of the *[schema.Error] begin with /block. Types
-// that are missing are filled in as by [Blocks.WithTypesFrom], so a type of null
-// leaves the stored one. The id cannot change. It returns the block and all blocks
-// of the form; ok is false when there is no such block.
+// members stays, and so do the literals of members that the patch does not name. The
+// whole result is checked as any block; paths of the *[schema.Error] begin with /block.
+// Types that are missing are filled in as by [Blocks.WithTypesFrom], so a type of null
+// leaves the stored one. The id cannot change. It returns the block and all blocks of
+// the form; ok is false when there is no such block.
 func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks, all json.RawMessage, ok bool, err error) {
 	top := stored.top()
 	i := stored.index(id)
@@ -114,8 +114,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	return block, list(items), true, nil
 }
 
-// room refuses blocks that grew, write by write, beyond what one body could
-// carry.
+// room refuses blocks that grew, write by write, beyond the size of one body.
 func room(c *jsonshape.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {

@@ -170,8 +170,8 @@ func (b *Blocks) ids() map[string]jsontree.Node {
 	return ids
 }
 
-// WithTypesFrom returns b with a type for every block that has none: that of the
-// block with the same id in stored, at whatever level, else one that follows from
+// WithTypesFrom returns b with a type for every block that has none: the type of the
+// block with the same id in stored, at whatever level, else a type that follows from
 // its members. A nil stored has no blocks.
 func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	if b.typed {
@@ -233,7 +233,7 @@ func (b *Blocks) Without(id string) (json.RawMessage, bool) {
 }
 
 // CheckHiddenNames checks that no block, at any level, and no variable that a rule sets
-// has the name of a hidden field of the form. Faults are those of the blocks.
+// has the name of a hidden field of the form. The faults are about the blocks.
 func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	fields, err := parseHidden(hidden)
 	if err != nil || fields.Len() == 0 {

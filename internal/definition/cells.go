@@ -14,8 +14,8 @@ import (
 // before, see schema.Limits.
 const countryCells = 40
 
-// cells returns how many options a page draws for a block of a type, those of blocks inside
-// it not counted.
+// cells returns how many options a page draws for a block of a type, without those of
+// blocks inside it.
 func cells(block jsontree.Node, typ string) int {
 	p := block.Member("properties")
 	number := func(name string, fallback float64) float64 {
@@ -101,7 +101,8 @@ func (r *blockRules) formCells(own int, at jsontree.Node) {
 	}
 }
 
-// checkCells counts again what was counted without the types that stored blocks give.
+// checkCells counts options again that were counted before the types of stored blocks
+// were known.
 func (w *Writes) checkCells(b, stored *Blocks) error {
 	r := newBlockRules(&jsonshape.Check{Base: b.base}, w)
 	r.stored = stored.ids()

@@ -10,9 +10,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// blockRules checks what no schema keyword says about the blocks of one form. It looks
-// at well-typed values and leaves the rest to the walk, so that the faults of both are
-// reported together.
+// blockRules checks the rules for the blocks of one form that no schema keyword can
+// say. It looks at well-typed values and leaves the rest to the walk, so that the
+// faults of both are reported together.
 type blockRules struct {
 	*jsonshape.Check
 	limits schema.Limits
@@ -78,8 +78,8 @@ func (r *blockRules) variables() {
 	}
 }
 
-// setBy is what the rule of a top-level block sets: an object, or anything else where the
-// rule is not one.
+// setBy returns the member set of the rule of a top-level block: an object, or any other
+// value where the rule is faulty.
 func setBy(block jsontree.Node) jsontree.Node {
 	set := block.Member("properties").Member("rule").Member("set")
 	if set.Kind() != jsontree.Object {

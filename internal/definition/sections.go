@@ -8,15 +8,15 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Format is the version of the encoding of stored definitions. It rises when a
-// release stores a section in another way; readers then know which way a stored
-// one is in. Rules are not part of it: only writes are validated, so that a rule
-// that becomes stricter breaks no read.
+// Format is the version of the encoding of stored definitions. It rises when a release
+// stores a section in another way; readers then know the way of a stored section. Rules
+// are not part of it: only writes are validated, so that a rule that becomes stricter
+// breaks no read.
 const Format = 1
 
-// NewDefinition returns the definition of a new form: the sections of a FormCreate,
-// and empty ones for those that were not given. It is a *[schema.Error] when they
-// are larger than Limits.Definition.
+// NewDefinition returns the definition of a new form: the sections of a FormCreate, and
+// empty sections for missing ones. It is a *[schema.Error] when they are larger than
+// Limits.Definition.
 func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
 	d := f.sections()
 	if f.Blocks != nil {
@@ -81,10 +81,10 @@ func (f FormWrite) sections() storage.Definition {
 	}
 }
 
-// CheckSize holds a definition after a change against Limits.Definition. Sections
-// that are nil in the change stay. A definition that was too large before, under
-// another limit, may be changed as long as it does not grow. The *[schema.Error]
-// has the path of what was sent.
+// CheckSize holds a definition after a change against Limits.Definition. Sections that
+// are nil in the change stay. A definition that was too large before, under another
+// limit, may be changed as long as it does not grow. The *[schema.Error] has the path
+// of the section as it was sent.
 func (w *Writes) CheckSize(stored, change storage.Definition, path string) error {
 	before, after := 0, 0
 	for _, section := range [][2]json.RawMessage{

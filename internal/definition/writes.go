@@ -19,9 +19,9 @@ import (
 
 // Writes checks request bodies. It has no state: safe for concurrent use.
 //
-// Every method returns a *[jsontree.SyntaxError] for a body that is not acceptable
-// JSON (400) and a *[schema.Error] for one that breaks rules (422). A body of white
-// space only counts as missing, which is a *schema.Error.
+// Every method returns a *[jsontree.SyntaxError] for a body that is not acceptable JSON
+// (400) and a *[schema.Error] for a body that breaks rules (422). A body of white space
+// only counts as missing, which is a *schema.Error.
 type Writes struct {
 	limits schema.Limits
 	zone   *time.Location
@@ -29,7 +29,7 @@ type Writes struct {
 }
 
 // NewWrites returns checks with limits whose zero fields mean their defaults; a
-// negative one is an error. The zone is that of calendar days; nil is UTC.
+// negative one is an error. The zone is the zone of calendar days; nil is UTC.
 func NewWrites(l schema.Limits, zone *time.Location) (*Writes, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ type request struct {
 	root jsontree.Node
 }
 
-// read parses a body and reports what no part of it may contain.
+// read parses a body and reports values that no part of it may contain.
 func read(body []byte) (*request, error) {
 	if len(bytes.Trim(body, " \t\r\n")) == 0 {
 		return nil, &schema.Error{Violations: []schema.Violation{{Code: schema.CodeRequired, Message: "a JSON body is required"}}}

@@ -15,8 +15,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Responses holds what the API description ([schema.OpenAPI]) promises of every answer
-// and compares answers with it. It is safe for concurrent use.
+// Responses holds the promises of the API description ([schema.OpenAPI]) for every
+// answer and compares answers with them. It is safe for concurrent use.
 type Responses struct {
 	operations []describedOperation
 	unrouted   describedResponse // to a request that no operation serves
@@ -29,12 +29,12 @@ type describedOperation struct {
 	responses map[string]describedResponse
 }
 
-// describedResponse is what the description says of one status. A nil body means
-// that the answer has none.
+// describedResponse is the description of one status. A nil body means that the answer
+// has none.
 type describedResponse struct {
-	headers []string // those that must be present
+	headers []string // the headers that must be present
 	failure bool     // the body is an Error
-	codes   []string // those of the errors; nil: any
+	codes   []string // the codes of the errors; nil: any
 	body    *Schema
 	words   *words
 }

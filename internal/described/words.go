@@ -12,8 +12,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// words is what the description says of bodies in words. Schemas could say it with
-// if and then, which generators of clients and validating proxies do not read.
+// words has the rules for bodies that the description says in words. Schemas could say
+// it with if and then, which generators of clients and validating proxies do not read.
 type words struct {
 	codes   map[string]int // x-error-codes: the status of each code
 	answers map[string]answerShapes
@@ -50,8 +50,8 @@ func readWords(d *jsonshape.Document, c *Compiler) (*words, error) {
 	return w, errors.Join(errs...)
 }
 
-// check looks through a body for what the words are about. A body fits its schema
-// by now, so members are of their types.
+// check looks through a body for values that the words are about. A body fits its
+// schema by now, so members are of their types.
 func (w *words) check(n jsontree.Node) error {
 	if n.Kind() == jsontree.Object {
 		switch {

@@ -15,7 +15,7 @@ import (
 )
 
 // MaxColumns is how many columns a table has at most: as many as spreadsheet programs
-// open. It also bounds what the first pass remembers.
+// open. It also bounds the memory of the first pass.
 const MaxColumns = 16_384
 
 // place names a column: a field, and a part of its value, "" for the whole.
@@ -28,7 +28,7 @@ type column struct {
 	label string // in a header of labels
 }
 
-// The columns that every table has: before those of the fields, and after them.
+// The columns that every table has, before and after the columns of the fields.
 var (
 	leading  = []string{"submission_id", "submitted_at"}
 	trailing = []string{
@@ -48,7 +48,7 @@ type columns struct {
 	cells []cell        // of the row that is made
 }
 
-// field is what makes a group of columns: a block, hidden field or variable.
+// field is a block, hidden field or variable, which makes a group of columns.
 type field struct {
 	id, label string
 	parts     []column

@@ -63,8 +63,8 @@ func (w *csvWriter) writeCell(c cell) {
 const Prefix = "'"
 
 // Defuse puts [Prefix] before a text that begins with =, +, -, @, a tab or a carriage
-// return, and before one that begins with such a character after prefixes, so that
-// [Restore] always gets the text back.
+// return, also when prefixes stand before that character, so that [Restore] always gets
+// the text back.
 func Defuse(text string) string {
 	if dangerous(text) {
 		return Prefix + text

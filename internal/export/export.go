@@ -21,7 +21,7 @@ const (
 	NDJSON Format = "ndjson"
 )
 
-// Options are what a caller may choose. Package formsvc documents them.
+// Options are the choices of a caller. Package formsvc documents them.
 type Options struct {
 	Format       Format
 	Since, Until time.Time
@@ -123,7 +123,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err != nil {
 		return err
 	}
-	// The first pass finds the columns of what the definition no longer has.
+	// The first pass finds the columns of blocks that the definition no longer has.
 	if err := each(ctx, out, o, read, columns.find); err != nil {
 		return err
 	}

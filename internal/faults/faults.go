@@ -1,5 +1,5 @@
-// Package faults collects what is wrong with a body, sorted and bounded, and words
-// the messages that several checks share.
+// Package faults collects the faults of a body, sorted and bounded, and words the
+// messages that several checks share.
 package faults
 
 import (
@@ -60,9 +60,9 @@ func One(path, code, message string, params ...any) error {
 }
 
 // Join makes one *[schema.Error] of several, sorted and cut as any: for checks of one
-// request that are made in different places. nil is skipped; nil is returned when
-// nothing else is given. Any other error is not a list of faults and wins: the first
-// of them is returned as it is.
+// request that are made in different places. It skips nil, and returns nil when all
+// errors are nil. Any other error is not a list of faults and wins: the first of them
+// is returned as it is.
 func Join(errs ...error) error {
 	var all []schema.Violation
 	for _, err := range errs {
@@ -95,6 +95,6 @@ func firstOf(list []schema.Violation) []schema.Violation {
 	list = slices.CompactFunc(list, func(a, b schema.Violation) bool {
 		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
 	})
-	// A copy again: what is cut off would be kept in memory otherwise.
+	// A copy again: otherwise the rest of the text would be kept in memory.
 	return slices.Clone(list[:min(len(list), schema.MaxViolations)])
 }

@@ -11,8 +11,8 @@ import (
 // eventResponseCompleted is the one event type.
 const eventResponseCompleted = "form.response.completed"
 
-// eventBody makes the bytes that webhooks are sent. They are fixed here and are
-// the same on every attempt. A zero submission id, that of a test event, is left out.
+// eventBody makes the bytes that webhooks are sent. They are fixed here and are the
+// same on every attempt. The zero submission id of a test event is left out.
 func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte {
 	w := jsontree.NewWriter(make([]byte, 0, 256+len(a.ByField)+len(s.Hidden)+len(a.Variables)+len(s.Metadata)))
 	w.Object()

@@ -1,5 +1,5 @@
-// Package intake takes a response from its arrival to the storage: the form as it is known, the
-// check of the answers, the way through the form, the record, and the event that webhooks are sent.
+// Package intake takes a response from its arrival to the storage: the cached form, the check of
+// the answers, the path through the form, the record, and the event for webhooks.
 package intake
 
 import (
@@ -16,8 +16,8 @@ import (
 var (
 	// ErrClosed: the form takes no more responses.
 	ErrClosed = errors.New("intake: the form is closed")
-	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
-	// OneContent.
+	// ErrKeyUsed: another response is stored with the same idempotency key, and the new
+	// response asks for OneContent.
 	ErrKeyUsed = errors.New("intake: another response has this idempotency key")
 )
 
@@ -41,7 +41,8 @@ func (i Intake) On(c *core.Core) Intake {
 	return i
 }
 
-// Response is what a respondent submits. Package formsvc documents its fields.
+// Response is the response that a respondent submits. Package formsvc documents its
+// fields.
 type Response struct {
 	FormID         storage.ID
 	Answers        map[string]json.RawMessage

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Published returns a published form by its public id: as it was read, and what is known of it.
+// Published returns a published form by its public id: as it was read, and as it is compiled.
 func (i Intake) Published(ctx context.Context, publicID string) (storage.Form, *Known, error) {
 	if !objectid.IsPublicID(publicID) {
 		return storage.Form{}, nil, storage.ErrNotFound // some stores refuse to compare with any text
@@ -71,10 +71,10 @@ type Known struct {
 	committed bool
 }
 
-// knownBytes is what a known form takes at least. The cache counts it and the
+// knownBytes is the least memory that a known form takes. The cache counts it and the
 // definition; what is decoded and compiled takes about twelve times the definition: a
-// full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms
-// of 3,000 choices (91 of them).
+// full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms of
+// 3,000 choices (91 of them).
 const knownBytes = 8 << 10
 
 // formForSubmit returns a form from the cache, or reads it; fresh reports which. A
@@ -91,7 +91,7 @@ func (i Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known, 
 	return form, true, err
 }
 
-// readForm reads a form and knows what it says.
+// readForm reads a form and compiles it.
 func (i Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), id)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Metadata is what is known about where a response came from. Package formsvc documents it.
+// Metadata says where a response came from, as far as that is known. Package formsvc
+// documents it.
 type Metadata struct {
 	Country, Device, UserAgent string
 	UTM                        map[string]string

@@ -27,8 +27,9 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 		}
 		n, refused := i.newSubmission(form, r)
 		if refused == nil {
-			// A dispatcher that runs here sends what is stored here. In the host's
-			// transaction nothing is stored before the host commits.
+			// A dispatcher of this process sends the deliveries that this process
+			// stores. In the host's transaction nothing is stored before the host
+			// commits.
 			made := func() {}
 			if !i.borrowed && !n.Event.ID.IsZero() {
 				n.HandOver, made = i.handOver()
@@ -49,7 +50,8 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 		} else if fresh {
 			return i.replay(ctx, form, r, refused)
 		}
-		// The cached form may be stale: what it refuses, the current one may accept.
+		// The cached form may be stale: the current form may accept a response that the
+		// cached form refuses.
 		form, err = i.readForm(ctx, r.FormID)
 		fresh = true
 	}
@@ -87,7 +89,7 @@ func decoded(raw json.RawMessage) (v any) {
 	return v
 }
 
-// input is what is checked of a response.
+// input returns the parts of a response that are checked.
 func input(r *Response) answers.Input {
 	return answers.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden}
 }

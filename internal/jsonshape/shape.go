@@ -13,10 +13,10 @@ import (
 // Shape is a compiled schema in the form that a walk over a tree needs. It is
 // immutable and safe for concurrent use.
 //
-// The walk visits what is there and names each fault with a code of its own. The
-// jsonschema library visits every property that a schema has for every object (a block has
-// sixty), so a form with 50 blocks costs it five times what decoding the form costs; its
-// errors name missing and unknown members in a sentence only; and hostile numbers take it
+// The walk visits only the members of the body and names each fault with a code of its
+// own. The jsonschema library visits every property of a schema for every object (a block
+// has sixty), so a form with 50 blocks costs it five times as much as decoding the form.
+// Its errors name missing and unknown members in a sentence only. Hostile numbers take it
 // seconds or panic it. Of JSON Schema the walk knows the keywords that the description's
 // request bodies have, and [Document.Compile] refuses a schema with any other.
 type Shape struct {
@@ -64,7 +64,7 @@ func (s kindSet) String() string {
 	return strings.Join(names, " or ")
 }
 
-// compiler turns the schemas of a document into shapes. It remembers those that
+// compiler turns the schemas of a document into shapes. It remembers the schemas that
 // it has begun: schemas refer to themselves.
 type compiler struct {
 	document *Document
@@ -134,7 +134,7 @@ func isReferenceOnly(schema jsontree.Node) bool {
 	return true
 }
 
-// refer compiles what a $ref names.
+// refer compiles the schema that a $ref names.
 func (c *compiler) refer(ref jsontree.Node) (*Shape, error) {
 	pointer, ok := strings.CutPrefix(ref.Text(), "#")
 	if !ok {

@@ -46,7 +46,7 @@ func (c *Check) Skip(list jsontree.Node) {
 	c.skip[list] = struct{}{}
 }
 
-// Replace plans to write another time for a value than the one that [Check.Walk] finds
+// Replace plans to write another time for a value than the time that [Check.Walk] finds
 // there.
 func (c *Check) Replace(n jsontree.Node, t time.Time) {
 	if c.replaced == nil {

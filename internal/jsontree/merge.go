@@ -1,8 +1,8 @@
 package jsontree
 
-// Merge applies an RFC 7396 merge patch to a value, on the bytes of both: what the
-// patch does not name is copied as it is written, in its order; new members follow
-// in the order of the patch.
+// Merge applies an RFC 7396 merge patch to a value, on the bytes of both. Members that
+// the patch does not name are copied as they are written, in their order. New members
+// follow in the order of the patch.
 func Merge(target, patch Node) []byte {
 	var m merge
 	m.value(target, patch)

@@ -24,8 +24,8 @@ const (
 	MaxName   = 1000 // bytes of a member name
 )
 
-// Bounds are what a text may consist of. Zero: no bound. Depth and the size of
-// numbers are bounded always.
+// Bounds bound the parts of a text. Zero: no bound. Depth and the size of numbers are
+// bounded always.
 type Bounds struct {
 	Values int // values in all
 	Name   int // bytes of a member name
@@ -363,7 +363,7 @@ func (p *parser) isNamed(at uint32, name token) bool {
 
 // token is a string that was read.
 type token struct {
-	from, to uint32 // in the text, or in what was unescaped
+	from, to uint32 // in the text, or in the unescaped names
 	escaped  bool
 	nul      bool
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// MaxPointer is the number of bytes above which a pointer is replaced by that of a
-// value further out. Names of a thousand bytes, 64 levels deep, would make one
-// fault cost more than the body that has it.
+// MaxPointer is the number of bytes above which a pointer is replaced by the pointer of
+// a value further out. Names of a thousand bytes, 64 levels deep, would make one fault
+// cost more than the body that has it.
 const MaxPointer = 4000
 
 // Pointer returns the JSON Pointer of the value, after base, which is the pointer
@@ -50,7 +50,7 @@ func (n Node) pointer(base, name string, hasName bool) string {
 	return b.String()
 }
 
-// step is about what one value adds to a pointer.
+// step is about the number of bytes that one value adds to a pointer.
 func (t *Tree) step(at uint32) int {
 	if t.nodes[at].flags&isMember == 0 {
 		return len("/100000")

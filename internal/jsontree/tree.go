@@ -112,8 +112,8 @@ func (n Node) Float() float64 {
 	return math.Float64frombits(n.node().value)
 }
 
-// Text returns a string without its escapes, the literal of a number, and "" for
-// any other value. It shares memory with the text of the tree: clone what is kept
+// Text returns a string without its escapes, the literal of a number, and "" for any
+// other value. It shares memory with the text of the tree: clone a value that is kept
 // longer.
 func (n Node) Text() string {
 	if n.tree == nil {

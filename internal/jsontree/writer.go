@@ -30,7 +30,7 @@ type Writer struct {
 // NewWriter returns a Writer that appends to b.
 func NewWriter(b []byte) *Writer { return &Writer{b: b} }
 
-// Bytes returns what was given to [NewWriter] and what was written since.
+// Bytes returns the bytes given to [NewWriter] and all bytes written since.
 func (w *Writer) Bytes() []byte { return w.b }
 
 // Len returns the number of bytes in the Writer.

@@ -43,7 +43,7 @@ func (k *Keyring) On(store storage.KeyStore) *Keyring {
 // Close waits until the last uses that are pending are written.
 func (k *Keyring) Close(ctx context.Context) error { return k.uses.close(ctx) }
 
-// Create makes a key with the id that newID gives, and returns what is kept of the key and the
+// Create makes a key with the id that newID gives, and returns the record of the key and the
 // key itself. It returns a [*schema.Error] that lists every fault of the request, and
 // [storage.ErrLimitReached] when the user holds as many keys as are allowed.
 func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID func(time.Time) storage.ID) (storage.Key, string, error) {
@@ -134,9 +134,9 @@ func (k *Keyring) principal(key string, stored storage.Key, user storage.User, n
 }
 
 // keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
-// storage says. Keys are known by a hash with a seed of this process, which serves here
-// because this only counts a call and reads a cursor: for two keys with the same hash,
-// calls of one would at worst count against the limit of the other.
+// storage says. Keys are known by a hash with a seed of this process. The hash is good
+// enough, because it only counts a call and reads a cursor: for two keys with the same
+// hash, calls of one key would at worst count against the limit of the other key.
 type keyIDs struct {
 	seed maphash.Seed
 	ids  cache.Cache[uint64, keyID]

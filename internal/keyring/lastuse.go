@@ -25,7 +25,7 @@ type lastUses struct {
 
 	mu      sync.Mutex
 	pending map[storage.ID]time.Time
-	written cache.Cache[storage.ID, time.Time] // what the storage was told last
+	written cache.Cache[storage.ID, time.Time] // the time that the storage was told last
 	writing chan struct{}                      // closed when the goroutine ends; nil when none runs
 	closed  bool
 }
@@ -55,7 +55,7 @@ func (u *lastUses) note(k storage.Key, now time.Time) {
 	}
 }
 
-// write writes what is pending until nothing is.
+// write writes pending uses until none is left.
 func (u *lastUses) write(done chan struct{}) {
 	defer close(done)
 	for {
@@ -81,7 +81,7 @@ func (u *lastUses) write(done chan struct{}) {
 	}
 }
 
-// close waits until what is pending is written. Later uses are not recorded.
+// close waits until the pending uses are written. Later uses are not recorded.
 func (u *lastUses) close(ctx context.Context) error {
 	u.mu.Lock()
 	u.closed = true

@@ -158,7 +158,7 @@ func (c *compiler) quantifier(o node, given jsontree.Node, outer bool) (node, er
 	return o, nil
 }
 
-// variable notes what a var reads, and makes a constant path ready.
+// variable notes the path that a var reads, and makes a constant path ready.
 func (c *compiler) variable(o node, outer bool) node {
 	if len(o.args) == 0 || !o.args[0].isLiteral() {
 		c.logic.any = c.logic.any || outer

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Budget is what evaluations may cost together. It must not be copied while in use.
+// Budget is the number of steps that several evaluations may take together. It must not
+// be copied while in use.
 type Budget struct{ left int }
 
 // NewBudget returns a budget of so many steps.
@@ -313,7 +314,7 @@ func (e evaluation) substr(n *node, data any) any {
 	return s[from : from+runeOffset(s[from:], int(length))]
 }
 
-// integer is a number without its fraction; what is not a number is 0.
+// integer is a number without its fraction, and 0 for any other value.
 func integer(f float64) float64 {
 	if math.IsNaN(f) {
 		return 0

@@ -167,8 +167,8 @@ func parseDecimal(s string) float64 {
 	return f // an infinity where the number is too large
 }
 
-// numberEnd returns where the decimal number, or Infinity, ends that s begins with; 0:
-// it begins with none.
+// numberEnd returns the end of the decimal number, or Infinity, at the start of s; 0: s
+// begins with no number.
 func numberEnd(s string) int {
 	i := 0
 	if i < len(s) && (s[i] == '+' || s[i] == '-') {
@@ -234,8 +234,8 @@ func (e evaluation) equal(a, b any) bool {
 	return e.number(a) == e.number(b)
 }
 
-// same is ===: values of the same type. Arrays and objects are the same when what they
-// contain is.
+// same is ===: values of the same type. Arrays and objects are the same when their
+// contents are.
 func (e evaluation) same(a, b any) bool {
 	e.Spend(1)
 	switch a := a.(type) {
@@ -311,7 +311,7 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 	bText, bIsText := b.(string)
 	if aIsText && bIsText {
 		e.spendText(len(aText) + len(bText))
-		return strings.Compare(aText, bText), true // the order of UTF-8 is that of code points
+		return strings.Compare(aText, bText), true // UTF-8 has the order of code points
 	}
 	x, y := e.number(a), e.number(b)
 	switch {

@@ -59,7 +59,7 @@ func PublicID() string {
 	return string(out[:])
 }
 
-// IsPublicID reports whether s could be one that [PublicID] returned.
+// IsPublicID reports whether [PublicID] could have returned s.
 func IsPublicID(s string) bool {
 	return len(s) == 12 && strings.Trim(s, base62) == ""
 }

@@ -17,7 +17,7 @@ import (
 // globally reachable (AS112, AMT, anycast services) are listed all the same: no
 // receiver of webhooks lives there.
 
-// special4 is what is not public in IPv4.
+// special4 lists the networks of IPv4 that are not public.
 var special4 = prefixes(
 	"0.0.0.0/8",        // this network, RFC 791
 	"10.0.0.0/8",       // private use, RFC 1918
@@ -40,13 +40,12 @@ var special4 = prefixes(
 	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
-// global6 is all of IPv6 that is unicast with global scope today (RFC 4291).
-// Everything outside is not public: loopback, mapped and compatible IPv4, NAT64,
-// discard, segment routing, unique local, link and site local, multicast, and
-// what is not assigned.
+// global6 is all of IPv6 that is unicast with global scope today (RFC 4291). Everything
+// outside is not public: loopback, mapped and compatible IPv4, NAT64, discard, segment
+// routing, unique local, link and site local, multicast, and unassigned addresses.
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// special6 is what is not public inside global6.
+// special6 lists the networks inside global6 that are not public.
 var special6 = prefixes(
 	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
 	"2001:db8::/32",     // documentation, RFC 3849

@@ -19,9 +19,9 @@ const (
 	backoffFirst   = 100 * time.Millisecond
 	backoffLongest = 5 * time.Second
 
-	// knownFor is how long a webhook stays known that has nothing to do, so that what is
-	// new is handed over without a claim. Whenever a claim is due, all that are known are
-	// looked at, also when it turns out that there is no room.
+	// knownFor is how long an idle webhook stays known, so that new deliveries are handed
+	// over without a claim. Whenever a claim is due, all that are known are looked at,
+	// also when it turns out that there is no room.
 	knownFor = time.Minute
 )
 
@@ -33,7 +33,7 @@ type claims struct {
 	began   time.Time
 	after   time.Time // none before
 	look    time.Time // none before, either, without room in the quick pool
-	poll    time.Time // the next one though nobody called
+	poll    time.Time // the time of the next claim if nobody calls before
 	faults  int       // in a row
 	sharing int       // webhooks that share what may wait
 }
@@ -132,7 +132,7 @@ func (s *Scheduler) claimed(e Claimed) {
 	}
 }
 
-// backoff is the wait after so many faults of the store in a row.
+// backoff is the wait after a number of faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
 	wait := min(backoffFirst<<min(faults-1, 10), backoffLongest)
 	return s.spread(wait/2, wait)
@@ -140,7 +140,8 @@ func (s *Scheduler) backoff(faults int) time.Duration {
 
 // Reserve returns the webhooks of a form for which a delivery may be handed over as
 // soon as it is stored, without a claim: quick ones that have room. They leave half of
-// what may wait to claims: others may have waited for longer. A [Handed] must follow.
+// the waiting room to claims: other deliveries may have waited for longer. A [Handed]
+// must follow.
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID
 	for _, w := range s.forms[form] {
@@ -153,7 +154,7 @@ func (s *Scheduler) Reserve(form ID) []ID {
 	return reserved
 }
 
-// handed takes in what was stored under a lease.
+// handed takes in deliveries that were stored under a lease.
 func (s *Scheduler) handed(e Handed) {
 	for _, id := range e.Reserved {
 		w := s.webhooks[id]

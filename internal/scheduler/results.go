@@ -44,10 +44,10 @@ func (s *Scheduler) record(r *Request, attempt *storage.Delivery, retryIn time.D
 	r.Delivery.Body = nil // is not held until then
 }
 
-// write has results written when they have waited for others for long enough, or when many
-// of the quick pool came. Those of the second pool leave it room enough, and what is held
-// has been tried before. After faults there are fewer in a call, so that one which the store
-// refuses is found.
+// write has results written when they have waited for others for long enough, or when the
+// quick pool brought many results. Those of the second pool leave it room enough, and what
+// is held has been tried before. After faults there are fewer in a call, so that one which
+// the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
 	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.Unrecorded/4 && !s.stopped {

@@ -152,8 +152,8 @@ func TestAProcessThatJustStartedKnowsHowLongAWebhookFailed(t *testing.T) {
 	}
 }
 
-// A write that failed stops claims until nothing is left to write, and no longer: what
-// is under way ends meanwhile.
+// A write that failed stops claims until nothing is left to write, and no longer.
+// Requests under way end meanwhile.
 func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)

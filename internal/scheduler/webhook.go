@@ -55,8 +55,8 @@ const (
 	pauseAtMost        = time.Hour
 )
 
-// pauseFor is how long a webhook is left alone after so many failures in a row in so
-// much time, and why. The receiver may have asked for a pause.
+// pauseFor returns how long a webhook is left alone after a number of failures in a row
+// in a given time, and the reason. The receiver may have asked for a pause.
 func pauseFor(failures int, failing, asked time.Duration) (time.Duration, storage.PauseReason) {
 	if failures >= pauseAfterFailures && failing >= pauseAfter {
 		if own := min(max(failing/3, pauseAtLeast), pauseAtMost); own >= asked {

@@ -19,7 +19,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
-// readingStore counts what is read of definitions, and the statements that a request
+// readingStore counts the reads of definitions, and the statements that a request
 // makes.
 type readingStore struct {
 	storage.Storage

@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -155,6 +156,56 @@ func TestClientHasEveryMemberOfAForm(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What the Client takes it stores: each text of a form comes back as it was given.
+func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
+	t.Parallel()
+	s, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := s.AsHost().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Owner: formsvc.ID{1}, Name: "W"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	create, update := formsvc.FormCreate{Workspace: w.ID}, formsvc.FormUpdate{}
+	want := map[string]string{"Type": "MULTI", "Status": "published"}
+	set := func(of reflect.Value, value string) {
+		for i := range of.NumField() {
+			given := value
+			if one, ok := want[of.Type().Field(i).Name]; ok && one != "created" {
+				given = one
+			}
+			switch f := of.Field(i); f.Interface().(type) {
+			case string:
+				f.SetString(given)
+			case *string:
+				f.Set(reflect.ValueOf(&given))
+			default:
+				continue
+			}
+			want[of.Type().Field(i).Name] = given
+		}
+	}
+	check := func(what string, got formsvc.Form, err error, of reflect.Type) {
+		t.Helper()
+		if err != nil {
+			t.Fatalf("%s = %v", what, err)
+		}
+		for i := range of.NumField() {
+			name := of.Field(i).Name
+			if kept, ok := want[name]; ok && reflect.ValueOf(got).FieldByName(name).Interface() != kept {
+				t.Errorf("%s lost %s", what, name)
+			}
+		}
+	}
+	set(reflect.ValueOf(&create).Elem(), "created")
+	got, err := s.AsHost().CreateForm(t.Context(), create)
+	check("CreateForm", got, err, reflect.TypeFor[formsvc.FormCreate]())
+	set(reflect.ValueOf(&update).Elem(), "updated")
+	got, err = s.AsHost().UpdateForm(t.Context(), got.ID, update)
+	check("UpdateForm", got, err, reflect.TypeFor[formsvc.FormUpdate]())
 }
 
 // A host names the scopes of a key by the root's constants.

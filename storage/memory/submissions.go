@@ -91,7 +91,7 @@ func (s *Store) store(f *form, n storage.NewSubmission) *submission {
 }
 
 // enqueue queues the event of a response for each enabled webhook of the form. It
-// leases what is granted and has nothing before it.
+// leases deliveries that are granted and have none waiting before them.
 func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []storage.ID, lease time.Duration, clock time.Time) (leased []storage.ClaimedDelivery, others bool) {
 	if e.ID.IsZero() || len(f.webhooks) == 0 {
 		return nil, false

@@ -67,8 +67,8 @@ func (r *recorder) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 	return r.DB.SendBatch(ctx, b)
 }
 
-// everyStatement runs the whole suite, and what only chance or a host would start,
-// and returns the statements that were run, written for the default schema.
+// everyStatement runs the whole suite, and the calls that only chance or a host would
+// start. It returns the statements that were run, written for the default schema.
 func everyStatement(t *testing.T) map[string][][]any {
 	seen := &recorded{statements: map[string][][]any{}}
 	schemas := newSchemas(t)
@@ -96,7 +96,7 @@ func everyStatement(t *testing.T) map[string][][]any {
 // filled returns a schema with many records.
 func filled(t testing.TB, pool *pgxpool.Pool, size pgseed.Size) string {
 	t.Helper()
-	return filledFrom(t, pool, firstMigration(t), size)
+	return filledFrom(t, pool, migrations(t, "up"), size)
 }
 
 func filledFrom(t testing.TB, pool *pgxpool.Pool, up string, size pgseed.Size) string {
@@ -199,7 +199,7 @@ func TestNoStatementScansATable(t *testing.T) {
 	t.Run("partitions", func(t *testing.T) { // each about as large as a table above
 		size.Webhooks, size.Deliveries, size.Attempts = 4*size.Webhooks, 4*size.Deliveries, 4*size.Attempts
 		size.Others, size.Minutes = 4*size.Others, 4*size.Minutes
-		noneScansATable(t, pool, filledFrom(t, pool, partitioned(t, firstMigration(t)), size), statements)
+		noneScansATable(t, pool, filledFrom(t, pool, partitioned(t, migrations(t, "up")), size), statements)
 	})
 }
 

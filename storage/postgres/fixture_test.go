@@ -2,8 +2,8 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +12,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
-	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
 // testStore returns a store on a migrated schema of the test's own, and its pool.
@@ -27,16 +26,30 @@ func testStore(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
 // createTables does what Migrate does, in one round trip and without its state.
 func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 	t.Helper()
-	createTablesFrom(t, pool, schema, firstMigration(t))
+	createTablesFrom(t, pool, schema, migrations(t, "up"))
 }
 
-func firstMigration(t testing.TB) string {
+// migrations returns all of a direction, up or down, as one text in the order in which
+// they run.
+func migrations(t testing.TB, direction string) string {
 	t.Helper()
-	up, err := fs.ReadFile(tables.ThisBuild.Files, fmt.Sprintf("%04d_tables.up.sql", 1))
-	if err != nil {
-		t.Fatal(err)
+	names, err := fs.Glob(Migrations(), "*."+direction+".sql")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("the migrations %s are %q (%v)", direction, names, err)
 	}
-	return string(up)
+	if direction == "down" {
+		slices.Reverse(names)
+	}
+	var text strings.Builder
+	for _, name := range names {
+		one, err := fs.ReadFile(Migrations(), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text.Write(one)
+		text.WriteString(";\n")
+	}
+	return text.String()
 }
 
 func createTablesFrom(t testing.TB, pool *pgxpool.Pool, schema, up string) {
@@ -53,7 +66,7 @@ func createTablesFrom(t testing.TB, pool *pgxpool.Pool, schema, up string) {
 type schemas struct {
 	owner *testing.T // of all of them
 	pool  *pgxpool.Pool
-	up    string // the migration
+	up    string // the migrations
 
 	mu   sync.Mutex
 	free []string
@@ -62,7 +75,7 @@ type schemas struct {
 
 func newSchemas(t *testing.T) *schemas {
 	t.Helper()
-	return schemasFrom(t, firstMigration(t))
+	return schemasFrom(t, migrations(t, "up"))
 }
 
 func schemasFrom(t *testing.T, up string) *schemas {

@@ -219,8 +219,8 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 17), f) }
 
 // notUntidied is the condition that a form or a webhook is not of a deleted workspace,
-// for one that a list would have by the form's own row. It is for the lists of the host:
-// the users of a workspace are gone with it. The deleted workspaces are read once for a
+// for rows that a list finds by the form's own row. It is for the lists of the host: the
+// users of a workspace are gone with it. The deleted workspaces are read once for a
 // statement, and are few: sweeps tidy up after them. COALESCE keeps the planner from
 // guessing how many forms that leaves: where one workspace has nearly all, it guesses
 // none.

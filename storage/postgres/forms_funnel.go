@@ -216,8 +216,8 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 	case moved > 0:
 		s.turns.funnel.Store(&last)
 	}
-	// At the end of the forms it begins anew, which is only worth while for what it
-	// has not seen.
+	// At the end of the forms the next call begins anew, which is worth while only if
+	// this call did not begin at the first form.
 	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
 }
 

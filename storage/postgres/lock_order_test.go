@@ -92,9 +92,9 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 	}
 }
 
-// A response is deleted while its event is redelivered twice: the first redelivery ends when
-// the deletion has looked for pending deliveries, and the second one finds what the first
-// one added. Neither it nor the deletion waits for what the other one has.
+// A response is deleted while its event is redelivered twice. The first redelivery ends when
+// the deletion has looked for pending deliveries. The second redelivery finds the delivery
+// that the first one added. Neither it nor the deletion waits for what the other one has.
 func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t, pgtest.MaxConns(6))

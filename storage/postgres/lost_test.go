@@ -183,7 +183,7 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 	}
 	s := New(pool)
 
-	// A load of changes, until the server is gone for each of its callers.
+	// Several callers make changes until the server is gone for each caller.
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	var acknowledged []storage.ID

@@ -141,11 +141,7 @@ func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 						t.Fatal(err)
 					}
 				} else {
-					down, err := fs.ReadFile(Migrations(), "0001_tables.down.sql")
-					if err != nil {
-						t.Fatal(err)
-					}
-					exec("SET LOCAL search_path = " + schema + "; " + string(down))
+					exec("SET LOCAL search_path = " + schema + "; " + migrations(t, "down"))
 				}
 				// A second version, so that there is something to go on to.
 				if err := migrateTo(t.Context(), nextBuild(2, ""), pool, WithSchema(schema)); err != nil {
@@ -256,8 +252,8 @@ func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
 	}
 }
 
-// Another user of golang-migrate in the same database, with that library's
-// default table, in every relation of the two versions.
+// Another program uses golang-migrate in the same database, with that library's default
+// table. Its version may be lower, equal or higher.
 func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 	t.Parallel()
 	for name, versions := range map[string]int{"at the same version": 1, "ahead": 3} {
@@ -464,14 +460,7 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 	pool, schema := migrating(t)
 	db := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() { db.Close() })
-	up, err := fs.ReadFile(Migrations(), "0001_tables.up.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
-	down, err := fs.ReadFile(Migrations(), "0001_tables.down.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	up, down := migrations(t, "up"), migrations(t, "down")
 	run := func(text string) {
 		t.Helper()
 		// As the documentation of Migrations says. Before and after it the tool is in its
@@ -497,7 +486,7 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 		}
 	}
 	s := New(pool, WithSchema(schema))
-	run(string(up))
+	run(up)
 	if err := s.CheckVersion(t.Context()); err != nil {
 		t.Errorf("CheckVersion = %v", err)
 	}
@@ -505,10 +494,10 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 		t.Errorf("Migrate = %v", err)
 	}
 	for range 2 {
-		run(string(down))
+		run(down)
 	}
 	var left int
-	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1`, schema).Scan(&left)
+	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1`, schema).Scan(&left)
 	if err != nil || left != 0 {
 		t.Errorf("%d relations are left (%v)", left, err)
 	}

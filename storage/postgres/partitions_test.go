@@ -51,7 +51,7 @@ func partitioned(t testing.TB, up string) string {
 
 func TestStorageInPartitions(t *testing.T) {
 	t.Parallel()
-	schemas := schemasFrom(t, partitioned(t, firstMigration(t)))
+	schemas := schemasFrom(t, partitioned(t, migrations(t, "up")))
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
 	storagetest.Run(t, func(t *testing.T) storage.Storage { return New(pool, WithSchema(schemas.lend(t))) },
 		storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
@@ -66,7 +66,7 @@ func inPartitions(t *testing.T) (*Store, *pgxpool.Pool) {
 	t.Helper()
 	const forms, each = 16, 40
 	pool, schema := pgtest.Pool(t), pgtest.Schema(t)
-	createTablesFrom(t, pool, schema, partitioned(t, firstMigration(t)))
+	createTablesFrom(t, pool, schema, partitioned(t, migrations(t, "up")))
 	if err := pgseed.Fill(t.Context(), pool, schema, pgseed.Size{
 		Forms: forms, AnswerBytes: 100, Webhooks: forms, Deliveries: forms * each, Attempts: forms * each * 4, Minutes: forms * each,
 	}); err != nil {

@@ -164,9 +164,9 @@ SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`)
 
-// nextTurns gives webhooks their next turns. One that has nothing more to send now has its
-// turn when something waits again that is known of: at the end of a lease, or of the pause, or
-// at once when somebody held what waits.
+// nextTurns gives webhooks their next turns. A webhook that has nothing more to send now has
+// its next turn when a known delivery waits again: at the end of a lease or of the pause, or
+// at once when another transaction held the waiting delivery.
 const nextTurns = `
 UPDATE formsvc.destinations x SET
 	crowded = t.turn = 'aside' OR t.turn = 'last' AND x.crowded,

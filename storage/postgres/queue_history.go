@@ -26,8 +26,8 @@ const history = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// cutMost bounds the attempts of one webhook that a call cuts, which are about HistoryKept:
-// more than that were left because somebody held them. Each takes about 10 µs.
+// cutMost bounds the attempts of one webhook that a call cuts. About HistoryKept are usual;
+// more attempts are left only when another transaction held them. Each takes about 10 µs.
 const cutMost = 5 * storage.HistoryKept
 
 // cutHistories deletes the attempts of some webhooks that are not shown, with the events

@@ -14,8 +14,8 @@ import (
 )
 
 // Somebody holds a row that results of one webhook change, or that has to do with them.
-// Those results are passed over at most, all others are recorded meanwhile, and none is
-// lost. A mutant waits.
+// A call may pass over those results. All other results are recorded meanwhile, and no
+// result is lost. A mutant waits.
 func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 	t.Parallel()
 	ofWebhook := "x.webhook_id = $1"

@@ -8,8 +8,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// lockWorkspacesOfUser locks the workspaces that a user owns, owned when they were
-// deleted, or is a member of.
+// lockWorkspacesOfUser locks the workspaces that a user owns or is a member of, and the
+// deleted workspaces that the user owned.
 const lockWorkspacesOfUser = `
 SELECT 1 FROM formsvc.workspaces w
 WHERE w.owner_id = $1::bytea OR w.id = ANY (ARRAY(SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $1::bytea))

@@ -10,7 +10,7 @@ import (
 )
 
 // A response that a host's transaction has stored and not committed yet holds up no
-// deletion of another one.
+// deletion of another response.
 func TestDeletingASubmissionWaitsForNoResponse(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)

@@ -8,12 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Submit implements [storage.SubmissionStore]. On a pool, the responses to a form
-// that come while others of it are being stored are stored together, in one
-// transaction; one that comes alone is stored at once, in one round trip. When ctx
-// ends the call returns at once; if the response may be stored by then, the error
-// wraps [storage.ErrOutcomeUnknown]. Beyond the contract it returns ErrConflict when
-// the form has a submission with the same id, or there is an event with the same id.
+// Submit implements [storage.SubmissionStore]. On a pool, responses that come while
+// others to the same form are being stored are stored together, in one transaction. A
+// response that comes alone is stored at once, in one round trip. When ctx ends the
+// call returns at once; if the response may be stored by then, the error wraps
+// [storage.ErrOutcomeUnknown]. Beyond the contract it returns ErrConflict when the form
+// has a submission with the same id, or there is an event with the same id.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// groups writes what concurrent callers bring, all at once: an item that comes
-// while a write of its key is under way waits for it, and then everything that
-// waits is written together. There is no timer, so an item that comes alone is
-// written at once. Items of different keys are never written together, and never
-// wait for each other.
+// groups writes the items of concurrent callers together. An item that comes while a
+// write of its key is under way waits for the end of that write; then all waiting items
+// are written at once. There is no timer, so an item that comes alone is written at
+// once. Items of different keys are never written together, and never wait for each
+// other.
 //
 // A write runs in a goroutine and under a context of its own, so that no caller
 // who leaves takes the others along. Both end with the write: when nobody writes,
@@ -21,7 +21,7 @@ type groups[K comparable, T, R any] struct {
 	// these items can leave, and others can join. take returns nothing when all have
 	// left. ctx ends when nobody waits for the write any longer.
 	write func(ctx context.Context, key K, take func() []T) []R
-	// items and bytes bound what one write takes; a single item is taken whatever its
+	// items and bytes bound the items of one write; a single item is taken whatever its
 	// size.
 	items, bytes int
 

@@ -71,7 +71,7 @@ func (how storing) columns() []responseColumn {
 	return responseColumns
 }
 
-// storingTexts are the statements, by what they have to do.
+// storingTexts are the statements, by the work that they do.
 var storingTexts = func() map[storing]string {
 	all := map[storing]string{}
 	for i := range 8 {
@@ -183,10 +183,10 @@ func (how storing) counts() string {
 	return "SELECT $1::bytea, g.submitted_at, 0, 0, count(*) FROM given g GROUP BY g.submitted_at"
 }
 
-// deliveries is the end of the statement. All deliveries are left to be claimed, or
-// those that the last three arguments grant are leased, when their webhook has no turn
-// now and no pause. Then what is stored comes first, what is leased next, and what is known
-// of the webhooks last.
+// deliveries is the end of the statement. All deliveries are left to be claimed, or those
+// that the last three arguments grant are leased, when their webhook has no turn now and no
+// pause. Then the stored responses come first, the leased deliveries next, and the state of
+// the webhooks last.
 func (how storing) deliveries() string {
 	if !how.leased {
 		return `, queued AS (
@@ -249,8 +249,8 @@ type responseRow struct {
 
 // rowsOf returns the responses of a group without those that repeat an id, an
 // idempotency key or a unique answer of the group: the statement would not see the
-// first one. places are theirs in the group, by id; checked says whether any needs a
-// checked statement.
+// first response. places has their places in the group, by id. checked says whether any
+// response needs a checked statement.
 func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, checked bool) {
 	rows, places = make([]responseRow, 0, len(group)), make(map[storage.ID]int, len(group))
 	values := map[int64]bool{}

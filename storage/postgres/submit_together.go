@@ -23,8 +23,8 @@ type submits struct {
 }
 
 // countedForms remembers that the submissions of a form, at a revision, are counted: only
-// the responses of such a form are stored by the statement that counts them. A response
-// that the other statement did not store tells so.
+// the responses of such a form are stored by the statement that counts them. When the
+// other statement does not store a response, its caller knows that the form is counted.
 type countedForms struct {
 	mu        sync.Mutex
 	revisions map[storage.ID]int64
@@ -159,8 +159,8 @@ func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands
 	return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 }
 
-// scanLeased reads the ids of the stored responses, the leased deliveries, and what is
-// known of their webhooks.
+// scanLeased reads the ids of the stored responses, the leased deliveries, and the
+// state of their webhooks.
 func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSubmission, out []submitted, hands *hands) error {
 	events := make(map[storage.ID]int, len(taken))
 	for i := range taken {
@@ -193,8 +193,8 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 	})
 }
 
-// hands are the deliveries of a group that its callers send without a claim: what
-// they grant, and what was leased for each response.
+// hands are the deliveries of a group that its callers send without a claim: the
+// granted room, and the leased deliveries of each response.
 type hands struct {
 	webhooks, events [][]byte
 	leases           []int64

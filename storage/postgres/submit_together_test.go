@@ -516,8 +516,8 @@ func atRevision(n storage.NewSubmission, revision int64) storage.NewSubmission {
 	return n
 }
 
-// Of responses in one group that have the same key, answer or id, one is stored, and
-// they keep none of the others from being stored together.
+// When responses in one group have the same key, answer or id, one of them is stored,
+// and all other responses of the group are still stored together.
 func TestARepetitionWithinAGroup(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {

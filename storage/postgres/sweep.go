@@ -25,7 +25,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
-// removals is how many of them, the first ones, remove the rows of what was deleted.
+// removals is how many of sweepSteps, the first ones, remove the rows of deleted records.
 const removals = 4
 
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
@@ -59,16 +59,16 @@ func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sw
 			return storage.Swept{}, err
 		}
 		if more || swept != (storage.Swept{}) {
-			swept.More = true // of this kind or of those that were not looked at
+			swept.More = true // of this kind or of the kinds that were not looked at
 			return swept, nil
 		}
 	}
 	return storage.Swept{}, nil
 }
 
-// removalsLeft reports whether a row is left of what is gone: that of a purged form,
-// which goes last of all that is the form's, or that of a deleted workspace which no
-// form in the trash needs.
+// removalsLeft reports whether a removed record still has a row. It looks for the row
+// of a purged form, which goes after all other rows of the form, and for the row of a
+// deleted workspace that no form in the trash needs.
 const removalsLeft = `
 SELECT (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL LIMIT 1) IS NOT NULL
 	OR (SELECT o.id FROM formsvc.workspaces o WHERE o.purged LIMIT 1) IS NOT NULL

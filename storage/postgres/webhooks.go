@@ -81,7 +81,8 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
 }
 
-// pendingOfWebhook is a part of a WITH list: what is pending for a webhook, locked.
+// pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,
+// locked.
 const pendingOfWebhook = `hook AS (
 	SELECT w.id, w.form_id
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
@@ -93,10 +94,10 @@ const pendingOfWebhook = `hook AS (
 	FOR UPDATE OF d
 )`
 
-// endDeliveries ends what is pending for a webhook. It runs after the form's lock, and after
-// lockDeliveries: so it sees the attempts that were being recorded. The
-// destination is locked although only updateWebhook, in the same transaction, may write
-// it: by then events are locked, which come after destinations.
+// endDeliveries ends the pending deliveries of a webhook. It runs after the form's lock, and
+// after lockDeliveries: so it sees the attempts that were being recorded. The destination is
+// locked although only updateWebhook, in the same transaction, may write it: by then events
+// are locked, which come after destinations.
 const endDeliveries = `
 WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -194,9 +195,9 @@ const lockDeliveries = `
 WITH ` + pendingOfWebhook + `
 SELECT count(*) FROM pending`
 
-// deleteWebhook follows lockDeliveries: a result that was being recorded is there
-// by now, and no other one can come. The destination goes before the attempts, as in all
-// statements. The events of both, of what is pending and of the attempts, are locked at
+// deleteWebhook follows lockDeliveries: a result that was being recorded is there by
+// now, and no other one can come. The destination goes before the attempts, as in all
+// statements. The events of the pending deliveries and of the attempts are locked at
 // once.
 const deleteWebhook = `
 WITH gone AS (

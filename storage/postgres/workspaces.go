@@ -15,8 +15,8 @@ func workspaceTargets(w *storage.Workspace) []any {
 	return []any{&w.ID, &w.PublicID, &w.OwnerID, &w.Name, &w.CreatedAt, &w.UpdatedAt}
 }
 
-// lockWorkspaceRow makes changes of one workspace's owner and members one by one:
-// the next statement of the batch sees what the one before has done.
+// lockWorkspaceRow makes changes of one workspace's owner and members wait for each
+// other: the next statement of the batch sees the changes of the statement before.
 const lockWorkspaceRow = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR NO KEY UPDATE`
 
 const createWorkspace = `
@@ -54,7 +54,7 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(who))
 }
 
-// workspaceIsThere tells an empty list of a workspace from one that is not there.
+// workspaceIsThere tells an empty workspace from a missing workspace.
 const workspaceIsThere = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 

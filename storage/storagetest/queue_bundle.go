@@ -162,8 +162,8 @@ func (b *bundle) fenced(r storage.Result, why string) {
 	}
 }
 
-// attempts returns the history. When an attempt comes next is the store's to say,
-// so it is left out.
+// attempts returns the history. The store decides the time of the next attempt, so that
+// time is left out.
 func (b *bundle) attempts(webhook storage.ID) []storage.Delivery {
 	b.Helper()
 	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), webhook, 1000)

@@ -11,9 +11,9 @@
 //
 // Every case gets a store of its own and runs in parallel with the others. Every case
 // fails, too, when a definition that the store returned is written to: see [ReadOnly]. A
-// case that a store cannot pass is left out by name and with a reason
-// ([Skip]); [Cases] lists the names, which are stable, with the sentence of the
-// contract that each one proves.
+// case that a store cannot pass is left out by name and with a reason ([Skip]). [Cases]
+// lists the names, which are stable, each with the sentence of the contract that the
+// case proves.
 //
 // The suite uses nothing but the methods of [storage.Storage]. Its times are
 // fixed and in the past or future of the real clock; deliveries run on the store's

@@ -12,7 +12,7 @@ import (
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// What a rule reads of each type of answer.
+// A rule reads this value for each type of answer.
 func TestWhatRulesSeeOfAnswers(t *testing.T) {
 	t.Parallel()
 	const choices = `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]`

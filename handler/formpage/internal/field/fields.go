@@ -103,7 +103,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 }
 
 // fault words the fault of a field and adds it to the summary. Faults of a part stand
-// beside that.
+// beside the part.
 func (b *builder) fault(f *Field, block *schema.Block) {
 	for _, v := range b.Drawn.Faults[block.ID] {
 		sub := fault.Part(v.Path)

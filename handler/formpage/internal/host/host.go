@@ -15,13 +15,13 @@ type Host struct {
 	Files    bool           // there is a place for files
 	Payments bool           // the host may answer payments
 	Limited  bool           // the requests of an address are limited
-	Location *time.Location // whose days the bounds of dates are shown in
+	Location *time.Location // the zone of the days by which bounds of dates are shown
 
 	MaxFile     int64 // bytes of one file
 	ServiceFile int64 // how large a file the service takes, 0: it does not say
 	MaxVisit    int64 // bytes of all files of a visit
 
-	// Captcha returns what checks the captchas of a type, nil for nothing.
+	// Captcha returns the verifier for the captchas of a type, nil when there is none.
 	Captcha func(kind string) *Widget
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Faults are what is wrong with the answers to blocks: of the faults of the path those of these
-// blocks, and what is missing.
+// Faults returns the faults of the answers to blocks: those faults of the path that are about
+// these blocks, and missing answers.
 func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) []schema.Violation {
 	var faults []schema.Violation
 	on := IDs(blocks)
@@ -66,9 +66,9 @@ func Unseen(on []schema.Block, seen []string) bool {
 	return slices.ContainsFunc(IDs(on), func(id string) bool { return !known[id] })
 }
 
-// Asks reports whether a page has something that can be read in two ways and whose reading
-// the page has not told yet, as its input Shown says. Without a script the page comes back
-// once with the reading.
+// Asks reports whether a page has a value that can be read in two ways, and has not shown
+// the reading yet by its input Shown. Without a script the page comes back once with the
+// reading.
 func Asks(on []schema.Block, readings map[string]read.Reading, shown []string) bool {
 	for name, r := range readings {
 		if r.Ask && Contains(on, r.Block) && !slices.Contains(shown, r.Shown(name)) {

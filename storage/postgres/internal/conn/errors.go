@@ -13,7 +13,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// verdict is what is known after a failed statement.
+// verdict says whether a failed statement changed anything, and whether it may work
+// later.
 type verdict int
 
 const (

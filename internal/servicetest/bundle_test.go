@@ -1,9 +1,3 @@
-// Package servicetest makes a whole service for a test: with a user, a key, a workspace, forms,
-// webhooks and a clock that the test moves. Its own tests are those of the whole service. No
-// package of the library imports it.
-//
-// Every answer that a test gets through [Serve], [Get] or a [Bundle] is held against the
-// description.
 package servicetest
 
 import (
