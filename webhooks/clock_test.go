@@ -6,6 +6,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/storage"
 )
 
 // A step of the process's clock by an hour, in either direction, neither stops
@@ -78,13 +80,13 @@ func TestTheSchedulersTimesAreMonotonic(t *testing.T) {
 		r.Header = http.Header{"Retry-After": {"60"}}
 		return r, nil
 	}))
-	paused := make(chan Pause, 1)
+	paused := make(chan storage.PausedWebhook, 1)
 	b.d.config.Observer = &watcher{paused: paused}
 	b.event(b.webhook(hook, nil), "x")
 	stop := b.run()
 	p := <-paused
 	stop()
-	for name, at := range map[string]time.Time{"Since": p.Since, "Until": p.Until} {
+	for name, at := range map[string]time.Time{"FailingSince": p.FailingSince, "PausedUntil": p.PausedUntil} {
 		if !strings.Contains(at.String(), " m=") {
 			t.Errorf("%s is %s, which has no monotonic reading", name, at)
 		}

@@ -100,33 +100,21 @@ type Config struct {
 // Validate reports every field that is out of range, joined into one error.
 func (c Config) Validate() error {
 	var errs []error
-	refuse := func(format string, args ...any) {
-		errs = append(errs, fmt.Errorf("webhooks: "+format, args...))
+	refuse := func(when bool, format string, args ...any) {
+		if when {
+			errs = append(errs, fmt.Errorf("webhooks: "+format, args...))
+		}
 	}
-	if c.Timeout < 0 || c.Timeout > time.Hour {
-		refuse("Timeout is %s, want 0 to 1h", c.Timeout)
-	}
-	if c.InFlight < 0 || c.InFlight > 1<<16 {
-		refuse("InFlight is %d, want 0 to 65,536", c.InFlight)
-	}
-	if c.InFlightSlow < 0 || c.InFlightSlow > 1<<16 {
-		refuse("InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
-	}
-	if c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour {
-		refuse("MaxAge is %s, want 0 or at least 1h", c.MaxAge)
-	}
-	if c.InFlightWebhook < 0 {
-		refuse("InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
-	}
-	if c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix) {
-		refuse("HeaderPrefix %q cannot begin the name of a header", c.HeaderPrefix)
-	}
-	if c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook") {
-		refuse("HeaderPrefix %q gives two signatures one name with StandardWebhooks", c.HeaderPrefix)
-	}
-	if !isFieldValue(c.UserAgent) {
-		refuse("UserAgent %q cannot be the value of a header", c.UserAgent)
-	}
+	refuse(c.Timeout < 0 || c.Timeout > time.Hour, "Timeout is %s, want 0 to 1h", c.Timeout)
+	refuse(c.InFlight < 0 || c.InFlight > 1<<16, "InFlight is %d, want 0 to 65,536", c.InFlight)
+	refuse(c.InFlightSlow < 0 || c.InFlightSlow > 1<<16, "InFlightSlow is %d, want 0 to 65,536", c.InFlightSlow)
+	refuse(c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour, "MaxAge is %s, want 0 or at least 1h", c.MaxAge)
+	refuse(c.InFlightWebhook < 0, "InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
+	refuse(c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix),
+		"HeaderPrefix %q cannot begin the name of a header", c.HeaderPrefix)
+	refuse(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
+		"HeaderPrefix %q gives two signatures one name with StandardWebhooks", c.HeaderPrefix)
+	refuse(!isFieldValue(c.UserAgent), "UserAgent %q cannot be the value of a header", c.UserAgent)
 	errs = append(errs, c.Retry.validate(),
 		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)

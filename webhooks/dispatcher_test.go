@@ -366,12 +366,12 @@ const pauseAfterThis = 30*time.Second - time.Millisecond
 // watcher is an Observer of pauses.
 type watcher struct {
 	NoObserver
-	paused  chan Pause
+	paused  chan storage.PausedWebhook
 	resumed chan storage.ID
 }
 
-func (w *watcher) WebhookPaused(_ context.Context, p Pause)             { w.paused <- p }
-func (w *watcher) WebhookResumed(_ context.Context, webhook storage.ID) { w.resumed <- webhook }
+func (w *watcher) WebhookPaused(_ context.Context, p storage.PausedWebhook) { w.paused <- p }
+func (w *watcher) WebhookResumed(_ context.Context, webhook storage.ID)     { w.resumed <- webhook }
 
 // A test event, a redelivery and a change of the webhook are tried at once though it is
 // paused, and a success ends the pause.
@@ -380,7 +380,7 @@ func TestAPausedWebhookIsTriedWhenItsOwnerAsksForIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var healthy atomic.Bool
 		var sent atomic.Int32
-		seen := &watcher{paused: make(chan Pause, 100), resumed: make(chan storage.ID, 100)}
+		seen := &watcher{paused: make(chan storage.PausedWebhook, 100), resumed: make(chan storage.ID, 100)}
 		b := newBench(t, Config{Observer: seen}, roundTrip(func(*http.Request) (*http.Response, error) {
 			sent.Add(1)
 			if healthy.Load() {
@@ -394,12 +394,12 @@ func TestAPausedWebhookIsTriedWhenItsOwnerAsksForIt(t *testing.T) {
 		}
 		b.run()
 		time.Sleep(10 * time.Minute)
-		p := Pause{}
+		p := storage.PausedWebhook{}
 		for len(seen.paused) > 0 {
 			p = <-seen.paused
 		}
-		if p.WebhookID != id || p.FormID != b.forms[id] || p.Reason != storage.PauseFailures || p.Failures < 10 ||
-			time.Since(p.Since) < 9*time.Minute || !p.Until.After(time.Now()) {
+		if p.WebhookID != id || p.URL != hook || p.FormID != b.forms[id] || p.Reason != storage.PauseFailures || p.Failures < 10 ||
+			time.Since(p.FailingSince) < 9*time.Minute || !p.PausedUntil.After(time.Now()) {
 			t.Errorf("the Observer saw %+v", p)
 		}
 		history := b.attempts(id)

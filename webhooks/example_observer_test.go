@@ -87,8 +87,8 @@ type mails struct {
 }
 
 // WebhookPaused implements [webhooks.Observer]. It comes again with each probe that fails.
-func (m mails) WebhookPaused(_ context.Context, p webhooks.Pause) {
-	m.send(fmt.Sprintf("webhook %s waits until %s (%s)", p.WebhookID, p.Until.Format(time.TimeOnly), p.Reason))
+func (m mails) WebhookPaused(_ context.Context, p storage.PausedWebhook) {
+	m.send(fmt.Sprintf("webhook %s waits until %s (%s)", p.WebhookID, p.PausedUntil.Format(time.TimeOnly), p.Reason))
 }
 
 // WebhookResumed implements [webhooks.Observer].
@@ -104,7 +104,9 @@ func ExampleObserver_pauses() {
 	// What a dispatcher calls:
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	ctx, webhook := context.Background(), storage.ID{1}
-	alarm.WebhookPaused(ctx, webhooks.Pause{WebhookID: webhook, Reason: storage.PauseFailures, Failures: 10, Since: noon.Add(-time.Hour), Until: noon.Add(time.Minute)})
+	alarm.WebhookPaused(ctx, storage.PausedWebhook{
+		WebhookID: webhook, Failures: 10, FailingSince: noon.Add(-time.Hour), PausedUntil: noon.Add(time.Minute), Reason: storage.PauseFailures,
+	})
 	alarm.WebhookResumed(ctx, webhook)
 	// Output:
 	// webhook 010000000000000000000000 waits until 12:01:00 (failures)

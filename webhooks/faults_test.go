@@ -233,10 +233,10 @@ func TestAPanicKillsNothing(t *testing.T) {
 
 type panicky struct{}
 
-func (panicky) AttemptFinished(context.Context, storage.Delivery) { panic("observer") }
-func (panicky) QueueObserved(context.Context, storage.QueueStats) { panic("observer") }
-func (panicky) WebhookPaused(context.Context, Pause)              { panic("observer") }
-func (panicky) WebhookResumed(context.Context, storage.ID)        { panic("observer") }
+func (panicky) AttemptFinished(context.Context, storage.Delivery)    { panic("observer") }
+func (panicky) QueueObserved(context.Context, storage.QueueStats)    { panic("observer") }
+func (panicky) WebhookPaused(context.Context, storage.PausedWebhook) { panic("observer") }
+func (panicky) WebhookResumed(context.Context, storage.ID)           { panic("observer") }
 
 func TestAFencedResultIsLogged(t *testing.T) {
 	t.Parallel()

@@ -119,9 +119,9 @@ type blocking struct {
 	end   chan struct{}
 }
 
-func (o *blocking) AttemptFinished(_ context.Context, _ storage.Delivery) { o.calls.Add(1); <-o.end }
-func (o *blocking) QueueObserved(_ context.Context, _ storage.QueueStats) { o.calls.Add(1); <-o.end }
-func (o *blocking) WebhookPaused(_ context.Context, _ Pause)              { o.calls.Add(1); <-o.end }
+func (o *blocking) AttemptFinished(_ context.Context, _ storage.Delivery)    { o.calls.Add(1); <-o.end }
+func (o *blocking) QueueObserved(_ context.Context, _ storage.QueueStats)    { o.calls.Add(1); <-o.end }
+func (o *blocking) WebhookPaused(_ context.Context, _ storage.PausedWebhook) { o.calls.Add(1); <-o.end }
 
 func TestAnObserverThatBlocksHoldsUpNothing(t *testing.T) {
 	t.Parallel()

@@ -31,21 +31,11 @@ type Observer interface {
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
 	// WebhookPaused is called when a webhook is paused, and again after each probe
-	// that failed. Test events and redeliveries are sent all the same.
-	WebhookPaused(ctx context.Context, p Pause)
+	// that failed: its deliveries wait, because its destination fails or asked for it. Test
+	// events and redeliveries are sent all the same.
+	WebhookPaused(ctx context.Context, p storage.PausedWebhook)
 	// WebhookResumed is called when a request to a paused webhook succeeded.
 	WebhookResumed(ctx context.Context, webhook storage.ID)
-}
-
-// Pause says that the deliveries of a webhook wait, because its destination fails or
-// asked for it.
-type Pause struct {
-	WebhookID storage.ID
-	FormID    storage.ID
-	Reason    storage.PauseReason
-	Failures  int       // in a row
-	Since     time.Time // the first of them
-	Until     time.Time // when a delivery is tried again
 }
 
 // NoObserver is an [Observer] that does nothing.
@@ -60,7 +50,7 @@ func (NoObserver) AttemptFinished(context.Context, storage.Delivery) {}
 func (NoObserver) QueueObserved(context.Context, storage.QueueStats) {}
 
 // WebhookPaused implements [Observer].
-func (NoObserver) WebhookPaused(context.Context, Pause) {}
+func (NoObserver) WebhookPaused(context.Context, storage.PausedWebhook) {}
 
 // WebhookResumed implements [Observer].
 func (NoObserver) WebhookResumed(context.Context, storage.ID) {}
@@ -83,15 +73,13 @@ func (r *run) passOnNotices() {
 	ctx := context.WithoutCancel(r.base)
 	for p := range r.notices {
 		if p.Reason == "" {
-			r.d.log.Info("webhook resumed", "webhook", p.Webhook.String())
-			r.d.observe(func(o Observer) { o.WebhookResumed(ctx, p.Webhook) })
+			r.d.log.Info("webhook resumed", "webhook", p.WebhookID.String())
+			r.d.observe(func(o Observer) { o.WebhookResumed(ctx, p.WebhookID) })
 			continue
 		}
-		r.d.log.Warn("webhook paused", "webhook", p.Webhook.String(), "reason", string(p.Reason),
-			"failures", p.Failures, "since", p.Since, "until", p.Until)
-		r.d.observe(func(o Observer) {
-			o.WebhookPaused(ctx, Pause{p.Webhook, p.Form, p.Reason, p.Failures, p.Since, p.Until})
-		})
+		r.d.log.Warn("webhook paused", "webhook", p.WebhookID.String(), "reason", string(p.Reason),
+			"failures", p.Failures, "since", p.FailingSince, "until", p.PausedUntil)
+		r.d.observe(func(o Observer) { o.WebhookPaused(ctx, p) })
 	}
 }
 

@@ -32,7 +32,7 @@ type run struct {
 	scheduler *scheduler.Scheduler
 	timer     *time.Timer
 	over      bool // no more steps
-	notices   chan scheduler.Pause
+	notices   chan storage.PausedWebhook
 
 	handed inbox // the events that no step has taken in yet
 
@@ -50,7 +50,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	r := &run{
 		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
 		numbers: n, scheduler: scheduler.New(n, d.spread),
-		notices: make(chan scheduler.Pause, observersAtOnce),
+		notices: make(chan storage.PausedWebhook, observersAtOnce),
 		done:    make(chan struct{}),
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })

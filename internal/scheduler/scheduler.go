@@ -86,19 +86,10 @@ type (
 // Actions are what is to be done.
 type Actions struct {
 	Send   []*Request
-	Claim  *storage.ClaimParams // nil: none. A Claimed must follow
-	Write  []storage.Result     // empty: nothing. A Wrote must follow
-	Pauses []Pause              // that began, were made longer or ended
-	Next   time.Time            // the latest time for the next step. Zero: none
-}
-
-// Pause is what is known about a pause of a webhook.
-type Pause struct {
-	Webhook, Form ID
-	Reason        storage.PauseReason // empty: the pause is over
-	Failures      int                 // in a row
-	Since         time.Time           // the first of them
-	Until         time.Time           // when the next probe goes out
+	Claim  *storage.ClaimParams    // nil: none. A Claimed must follow
+	Write  []storage.Result        // empty: nothing. A Wrote must follow
+	Pauses []storage.PausedWebhook // that began, were made longer or, without a Reason, ended
+	Next   time.Time               // the latest time for the next step. Zero: none
 }
 
 // New returns a scheduler. spread returns a duration between least and most.

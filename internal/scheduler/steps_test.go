@@ -20,7 +20,7 @@ type steps struct {
 	claims  []*storage.ClaimParams
 	written []storage.Result
 	writes  int // calls that have not ended
-	pauses  []Pause
+	pauses  []storage.PausedWebhook
 	next    time.Time
 }
 

@@ -12,7 +12,7 @@ import (
 // earlier URL keeps the old one.
 type webhook struct {
 	id, form   ID
-	host       string
+	url, host  string
 	generation int64 // of its URLs
 
 	standing storage.Standing // the store's, with the results that are not recorded yet
@@ -75,7 +75,7 @@ func (s *Scheduler) known(del storage.ClaimedDelivery, leased time.Time) *webhoo
 	w := s.webhooks[id]
 	if w == nil || w.generation != del.Generation {
 		old := w
-		w = &webhook{id: id, form: del.FormID, host: del.Host, generation: del.Generation, pool: &s.second}
+		w = &webhook{id: id, form: del.FormID, url: del.URL, host: del.Host, generation: del.Generation, pool: &s.second}
 		if old != nil {
 			w.granted = old.granted
 			s.giveBackAll(old, 0)
@@ -128,7 +128,10 @@ func (s *Scheduler) learn(w *webhook, began time.Time, e Ended) {
 		w.took = max(1, w.took+(e.Took-w.took)/4)
 	}
 	if w.pause != was && s.webhooks[w.id] == w {
-		s.out.Pauses = append(s.out.Pauses, Pause{w.id, w.form, w.pause.reason, is.Failures, w.failing, w.pause.until})
+		s.out.Pauses = append(s.out.Pauses, storage.PausedWebhook{
+			WebhookID: w.id, FormID: w.form, URL: w.url, Failures: is.Failures,
+			FailingSince: w.failing, PausedUntil: w.pause.until, Reason: w.pause.reason,
+		})
 	}
 	s.stand(w, is)
 }

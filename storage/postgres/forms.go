@@ -38,34 +38,32 @@ func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
 	if f.Gate.ResponseLimit <= 0 {
 		return nil
 	}
-	err := s.db.QueryRow(ctx, fullByID, func(rows pgx.Rows) error {
-		return rows.Scan(conn.ScanBool(&f.Full))
-	}, f.ID[:], f.Gate.ResponseLimit)
+	err := s.db.QueryRow(ctx, fullByID, conn.Into(&f.Full), f.ID[:], f.Gate.ResponseLimit)
 	return conn.NoRow(err, nil) // the limit is gone in the meantime
 }
 
 // appendHead appends what takes formHead. A row of nulls is the zero Form.
 func appendHead(to []any, f *storage.Form) []any {
 	return append(to,
-		conn.ScanID(&f.ID), conn.ScanText(&f.PublicID), conn.ScanID(&f.WorkspaceID), conn.ScanText(&f.Name), conn.ScanText(&f.Type), conn.ScanText(&f.Status),
-		conn.ScanInt(&f.Revision), conn.ScanBool(&f.Gate.Closed), conn.ScanTime(&f.Gate.CloseAt), conn.ScanInt(&f.Gate.ResponseLimit),
-		conn.ScanText(&f.Gate.Unique.Block), conn.ScanSize(&f.Gate.Unique.Rules), conn.ScanBool(&f.DuplicatesCovered), conn.ScanBool(&f.Full),
-		conn.ScanTime(&f.CreatedAt), conn.ScanTime(&f.UpdatedAt), conn.ScanTime(&f.TrashedAt))
+		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
+		&f.Revision, &f.Gate.Closed, &f.Gate.CloseAt, &f.Gate.ResponseLimit,
+		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered, &f.Full,
+		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
 // appendForm appends what takes formColumns. The definition is borrowed until
 // ownDefinition.
 func appendForm(to []any, f *storage.Form) []any {
 	d := &f.Definition
-	return append(appendHead(to, f), conn.ScanSize(&d.Format),
-		conn.ScanBorrowed(&d.Blocks), conn.ScanBorrowed(&d.Settings), conn.ScanBorrowed(&d.Theme), conn.ScanBorrowed(&d.Variables), conn.ScanBorrowed(&d.HiddenFields))
+	return append(appendHead(to, f), &d.Format,
+		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
 // scanForm reads what is asked for beside a form, and the form: the version of its row
 // and formColumnsFast. Where these are null there is no form.
 func (s *Store) scanForm(rows pgx.Rows, beside []any, f *storage.Form) error {
 	var version rowVersion
-	if err := rows.Scan(appendForm(append(beside, &version), f)...); err != nil {
+	if err := conn.Scan(rows, appendForm(append(beside, &version), f)...); err != nil {
 		*f = storage.Form{} // its definition is borrowed
 		return err
 	}
@@ -103,7 +101,7 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	d := f.Definition
 	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 		f.Gate.Closed, conn.TimeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
-		int64(d.Format), conn.JSONArg(d.Blocks), conn.JSONArg(d.Settings), conn.JSONArg(d.Theme), conn.JSONArg(d.Variables), conn.JSONArg(d.HiddenFields),
+		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		f.Gate.Unique.Block, int64(f.Gate.Unique.Rules)).Into(&made))
 	if err == nil && !made {
 		return storage.ErrConflict
@@ -205,11 +203,11 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 	}
 	var found []storage.Form
 	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
-		found, err = conn.Collect(ctx, &s.db, text, scanHead, args...)
+		found, err = conn.Collect(ctx, &s.db, text, headTargets, args...)
 		if err != nil || len(found) > 0 || !one || who.Host() {
 			return err
 		}
-		err = s.db.QueryRow(ctx, workspaceIsThere, func(pgx.Rows) error { return nil }, q.WorkspaceID[:], userArg(who))
+		err = s.db.QueryRow(ctx, workspaceIsThere, conn.Into(nil), q.WorkspaceID[:], userArg(who))
 		return conn.NoRow(err, storage.ErrNotFound)
 	})
 	if err != nil {
@@ -218,10 +216,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 	return found, nil
 }
 
-func scanHead(rows pgx.Rows) (f storage.Form, err error) {
-	err = rows.Scan(appendHead(make([]any, 0, 17), &f)...)
-	return f, err
-}
+func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 17), f) }
 
 // notUntidied is the condition that a form or a webhook is not of a deleted workspace,
 // for rows that a list finds by the form's own row. It is for the lists of the host: the
@@ -372,7 +367,7 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 	}
 	var current int64
 	err = s.db.Change(ctx, append(batch, conn.Run(updateForm, updateFormArgs(who, id, c)...).Row(func(rows pgx.Rows) error {
-		err := rows.Scan(appendForm([]any{conn.ScanSize(&code), conn.ScanInt(&current)}, &f)...)
+		err := conn.Scan(rows, appendForm([]any{&code, &current}, &f)...)
 		ownDefinition(&f.Definition)
 		return err
 	}))...)
@@ -408,7 +403,7 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 	return []any{
 		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, conn.TimeArg(gate.CloseAt), limit, format,
-		conn.JSONArg(d.Blocks), conn.JSONArg(d.Settings), conn.JSONArg(d.Theme), conn.JSONArg(d.Variables), conn.JSONArg(d.HiddenFields),
+		d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		unique, rules,
 	}
 }

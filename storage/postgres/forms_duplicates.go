@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -116,21 +114,18 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 			return err
 		}
 		out = storage.NotEntered{}
-		more, last, at := false, storage.ID{}, &out.Place
+		more, at := false, &out.Place
+		var sub storage.SubmissionAnswers
 		var values conn.Arena
-		_, err := conn.Collect(ctx, &s.db, notEntered, func(rows pgx.Rows) (none struct{}, err error) {
-			var sub storage.SubmissionAnswers
-			err = rows.Scan(conn.ScanID(&at.Form), conn.ScanInt(&at.Round), conn.ScanID(&at.From), conn.ScanText(&at.Field.Block), conn.ScanSize(&at.Field.Rules),
-				conn.ScanBool(&more), conn.ScanID(&sub.ID), conn.ScanBorrowed(&sub.Answers))
-			last = sub.ID
+		row := []any{&at.Form, &at.Round, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
+		err := s.db.Each(ctx, notEntered, row, func() {
 			if sub.Answers != nil {
 				values.Own(&sub.Answers)
 				out.Submissions = append(out.Submissions, sub)
 			}
-			return none, err
 		}, int64(p.Rules), int64(p.Max), most)
 		if more {
-			at.To = last
+			at.To = sub.ID // of the last row
 		}
 		return err
 	})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -63,24 +61,18 @@ WHERE f.id = $1::bytea AND ` + formAccess
 func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	p := partition(w.From.UTC(), w.To.UTC())
 	var out storage.Funnel
+	var lifetime storage.Counters
 	var waiting int64
-	err := s.db.Read(ctx, func(ctx context.Context) error {
-		out = storage.Funnel{}
-		err := s.db.QueryRow(ctx, readFunnel, func(rows pgx.Rows) error {
-			var lifetime storage.Counters
-			var set bool
-			err := rows.Scan(&out.Views, &out.Starts, &out.Submissions, &waiting,
-				&set, conn.ScanInt(&lifetime.Views), conn.ScanInt(&lifetime.Starts), conn.ScanInt(&lifetime.Submissions))
-			if set {
-				out.Lifetime = &lifetime
-			}
-			return err
-		}, form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
-			conn.TimeArg(p.days.from), conn.TimeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
-		return conn.NoRow(err, storage.ErrNotFound)
-	})
+	var set bool
+	err := s.db.ReadRow(ctx, readFunnel, conn.Into(&out.Views, &out.Starts, &out.Submissions, &waiting,
+		&set, &lifetime.Views, &lifetime.Starts, &lifetime.Submissions),
+		form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
+		conn.TimeArg(p.days.from), conn.TimeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
 	if err != nil {
 		return storage.Funnel{}, err
+	}
+	if set {
+		out.Lifetime = &lifetime
 	}
 	if waiting > longLog && !s.db.InTx { // a fault would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
@@ -197,7 +189,7 @@ WITH picked AS MATERIALIZED (
 
 func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, text, func(rows pgx.Rows) error { return rows.Scan(&moved, conn.ScanID(&last)) },
+		return s.db.QueryRow(ctx, text, conn.Into(&moved, &last),
 			form, s.lockKey(lockFunnels, storage.ID{}), most)
 	})
 	return moved, last, err
@@ -248,5 +240,5 @@ SELECT 1 FROM form`
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
-	return s.db.Change(ctx, conn.Run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).Row(func(pgx.Rows) error { return nil }))
+	return s.db.Change(ctx, conn.Run(setLifetime, form[:], c.Views, c.Starts, c.Submissions).Into(nil))
 }

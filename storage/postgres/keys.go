@@ -23,13 +23,8 @@ const userColumns = `k.user_name, k.user_email`
 // appendKey appends what takes keyColumns.
 func appendKey(to []any, k *storage.Key) []any {
 	return append(to,
-		conn.ScanID(&k.ID), conn.ScanID(&k.UserID), conn.ScanText(&k.Name), conn.ScanText(&k.Prefix), (*scopesColumn)(&k.Scopes),
-		conn.ScanTime(&k.CreatedAt), conn.ScanTime(&k.ExpiresAt), conn.ScanTime(&k.RevokedAt), conn.ScanTime(&k.LastUsedAt))
-}
-
-func scanKey(rows pgx.Rows) (k storage.Key, err error) {
-	err = rows.Scan(appendKey(nil, &k)...)
-	return k, err
+		&k.ID, &k.UserID, &k.Name, &k.Prefix, (*scopesColumn)(&k.Scopes),
+		&k.CreatedAt, &k.ExpiresAt, &k.RevokedAt, &k.LastUsedAt)
 }
 
 // The user's other keys get what is known of the user now.
@@ -74,10 +69,7 @@ WHERE k.hash = $1::bytea`
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
 	var k storage.Key
 	var u storage.User
-	err := s.db.Read(ctx, func(ctx context.Context) error {
-		err := s.db.QueryRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
-		return conn.NoRow(err, storage.ErrNotFound)
-	})
+	err := s.db.ReadRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
 	if err != nil {
 		return storage.Key{}, storage.User{}, err
 	}
@@ -85,7 +77,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 }
 
 func scanKeyAndUser(rows pgx.Rows, k *storage.Key, u *storage.User) error {
-	err := rows.Scan(append(appendKey(make([]any, 0, 11), k), conn.ScanText(&u.Name), conn.ScanText(&u.Email))...)
+	err := conn.Scan(rows, append(appendKey(make([]any, 0, 11), k), &u.Name, &u.Email)...)
 	u.ID = k.UserID
 	return err
 }
@@ -158,9 +150,7 @@ func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams
 	}
 	var ofKey, ofForm rowVersion
 	var updatedAt time.Time
-	err = s.db.QueryRow(ctx, versionsForKey, func(rows pgx.Rows) error {
-		return rows.Scan(&ofKey, &ofForm, conn.ScanTime(&updatedAt))
-	}, p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
+	err = s.db.QueryRow(ctx, versionsForKey, conn.Into(&ofKey, &ofForm, &updatedAt), p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
 	if err != nil || ofKey != key.version || !form.is(ofForm, updatedAt) {
 		return false, conn.NoRow(err, nil)
 	}
@@ -174,7 +164,7 @@ func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams,
 	var ofKey rowVersion
 	*out = storage.FormForKey{}
 	err := s.db.QueryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		beside := append(appendKey(make([]any, 0, 40), &out.Key), conn.ScanText(&out.User.Name), conn.ScanText(&out.User.Email), &ofKey)
+		beside := append(appendKey(make([]any, 0, 40), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
 		return s.scanForm(rows, beside, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID
@@ -198,7 +188,7 @@ ORDER BY k.created_at DESC, k.id DESC`
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	return conn.ReadAll(ctx, &s.db, scanKey, keysOfUser, user[:])
+	return conn.ReadAll(ctx, &s.db, func(k *storage.Key) []any { return appendKey(nil, k) }, keysOfUser, user[:])
 }
 
 const revokeKey = `

@@ -32,10 +32,10 @@ const pageLimit = "(SELECT $3::bigint)"
 // pageArgs are the arguments $1 to $3.
 func pageArgs(p storage.Page) []any {
 	if p.After == nil {
-		return []any{conn.TimeArg(time.Time{}), lastID, conn.LimitArg(p)}
+		return []any{conn.TimeArg(time.Time{}), lastID, int64(max(p.Limit, 0))}
 	}
 	id := p.After.ID
-	return []any{conn.TimeArg(p.After.Time), id[:], conn.LimitArg(p)}
+	return []any{conn.TimeArg(p.After.Time), id[:], int64(max(p.Limit, 0))}
 }
 
 // lastID comes after every id.

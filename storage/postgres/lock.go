@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"encoding/binary"
 	"hash/fnv"
 
@@ -68,27 +69,23 @@ SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE
 // lockValuesOf takes the locks, if there are any, that keep responses with the same
 // idempotency key or unique answer apart. storing takes them too, but does not wait.
 func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
-	key, answer := s.lockOfKey(n.Submission.FormID, n.IdempotencyKey), s.lockOfAnswer(n.Submission.FormID, n.UniqueAnswer)
+	key, answer := s.valueLocks(&n)
 	if key == 0 && answer == 0 {
 		return nil
 	}
 	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
 }
 
-// lockOfKey is the lock of an idempotency key of a form; 0: there is none.
-func (s *Store) lockOfKey(form storage.ID, key string) int64 {
-	if key == "" {
-		return 0
+// valueLocks are the locks of a response's idempotency key and unique answer; 0: there is
+// none.
+func (s *Store) valueLocks(n *storage.NewSubmission) (key, answer int64) {
+	if n.IdempotencyKey != "" {
+		key = s.lockOfValue(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))
 	}
-	return s.lockOfValue(form, 'k', []byte(key))
-}
-
-// lockOfAnswer is the lock of a unique answer of a form; 0: there is none.
-func (s *Store) lockOfAnswer(form storage.ID, answer []byte) int64 {
-	if answer == nil {
-		return 0
+	if n.UniqueAnswer != nil {
+		answer = s.lockOfValue(n.Submission.FormID, 'a', n.UniqueAnswer)
 	}
-	return s.lockOfValue(form, 'a', answer)
+	return key, answer
 }
 
 func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
@@ -96,9 +93,5 @@ func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
 	_, _ = h.Write(form[:]) // never fails
 	_, _ = h.Write([]byte{kind})
 	_, _ = h.Write(value)
-	lock := int64(h.Sum64()) ^ s.lockSalt(lockValues) // the bits count, not the number
-	if lock == 0 {
-		return 1
-	}
-	return lock
+	return cmp.Or(int64(h.Sum64())^s.lockSalt(lockValues), 1) // the bits count, not the number
 }

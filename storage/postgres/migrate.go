@@ -24,7 +24,7 @@ import (
 //
 // because the tool writes a table of its own in the same transaction. A file that failed
 // has then changed nothing and can be run again.
-func Migrations() fs.FS { return tables.ThisBuild.Migrations() }
+func Migrations() fs.FS { return tables.ThisBuild.Files }
 
 // Migrate makes the schema and brings its tables to the version that this program
 // needs. With nothing to do it changes nothing, and it may run in any number of

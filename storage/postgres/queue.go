@@ -82,12 +82,9 @@ DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM l
 // A deleted event takes its deliveries with it, so only a fault or a statement by hand
 // leaves such a delivery. It would be claimed again and again.
 func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
-	var n int64
-	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
-		n, err = s.db.Exec(ctx, endWithoutEvent, conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
-			conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
-		return err
-	})
+	n, err := s.db.ChangeRows(ctx, endWithoutEvent,
+		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
+		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	if n > 0 {
 		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
 	}
@@ -104,10 +101,10 @@ const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
 // knownTargets are the targets that knownColumns are scanned into.
 func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
-		conn.ScanID(&d.Lease.WebhookID), conn.ScanID(&d.FormID), conn.ScanText(&d.URL), conn.ScanText(&d.Host),
-		conn.ScanSecret(&d.Secret), conn.ScanSecret(&d.OldSecret),
-		conn.ScanBool(&d.Standing.Succeeded), conn.ScanSize(&d.Standing.SlowFor), conn.ScanSize(&d.Standing.Failures),
-		conn.ScanMicros(&d.FailingFor), conn.ScanMicros(&d.PausedFor), conn.ScanText((*string)(&d.PauseReason)), conn.ScanInt(&d.Generation),
+		&d.Lease.WebhookID, &d.FormID, &d.URL, &d.Host,
+		&d.Secret, &d.OldSecret,
+		&d.Standing.Succeeded, &d.Standing.SlowFor, &d.Standing.Failures,
+		&d.FailingFor, &d.PausedFor, (*string)(&d.PauseReason), &d.Generation,
 	}
 }
 

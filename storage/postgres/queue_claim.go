@@ -7,8 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -192,9 +190,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	var waiting, called bool
 	var deliveries, attempts int64
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, dueNow, func(rows pgx.Rows) error {
-			return rows.Scan(conn.ScanBool(&waiting), conn.ScanBool(&called), &deliveries, &attempts)
-		})
+		return s.db.QueryRow(ctx, dueNow, conn.Into(&waiting, &called, &deliveries, &attempts))
 	})
 	if err != nil {
 		return nil, false, err
@@ -208,9 +204,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		leased, more = nil, false
 		var woken [2]bool // of each pool
 		if called {
-			err = tx.db.QueryRow(ctx, wake, func(rows pgx.Rows) error {
-				return rows.Scan(conn.ScanBool(&more), conn.ScanBool(&woken[0]), conn.ScanBool(&woken[1]))
-			}, int64(wakeAtOnce))
+			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken[0], &woken[1]), int64(wakeAtOnce))
 		}
 		for i, pool := range []storage.Pool{p.Quick, p.Others} {
 			if err == nil && pool.Room > 0 && (waiting || woken[i]) {
@@ -240,6 +234,7 @@ type turn struct {
 	storage.ClaimedDelivery      // but for its event and lease
 	crowded                 bool // it was set aside
 	room                    int  // for so many deliveries by its own bound
+	ofName                  int  // for so many of its host name
 	part                    int  // of that, by the room of its pool and its host name
 	found, leased           int
 }
@@ -279,12 +274,12 @@ func deal(turns []turn, room int, names map[string]int) int {
 // many more than there is room for.
 func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, others int64) (turns []turn, left int, err error) {
 	room, names := min(pool.Room, leaseMost), map[string]int{}
-	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(rows pgx.Rows) (t turn, err error) {
-		var ofName int
-		err = rows.Scan(append(knownTargets(&t.ClaimedDelivery), conn.ScanBool(&t.crowded), conn.ScanSize(&t.room), conn.ScanSize(&ofName))...)
-		names[t.Host] = ofName
-		return t, err
+	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
+		return append(knownTargets(&t.ClaimedDelivery), &t.crowded, &t.room, &t.ofName)
 	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
+	for i := range turns {
+		names[turns[i].Host] = turns[i].ofName
+	}
 	return turns, deal(turns, room, names), err
 }
 
@@ -301,22 +296,18 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 	}
 	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
 	ids := conn.Column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
-	_, err = conn.Collect(ctx, &s.db, lease.now(s), func(rows pgx.Rows) (none struct{}, err error) {
-		var number, token int64
-		var event storage.ID
-		var n int
-		if err = rows.Scan(conn.ScanInt(&number), conn.ScanID(&event), conn.ScanInt(&token), conn.ScanSize(&n)); err != nil {
-			return none, err
-		}
+	var number, token int64
+	var event storage.ID
+	var n int
+	err = s.db.Each(ctx, lease.now(s), []any{&number, &event, &token, &n}, func() {
 		t := &turns[number-1]
 		if token == 0 {
 			t.found = n
-			return none, nil
+			return
 		}
 		d := t.ClaimedDelivery
 		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
 		leased, t.leased = append(leased, d), t.leased+1
-		return none, nil
 	}, ids,
 		conn.Column(turns, func(t *turn) int64 { return t.Generation }),
 		conn.Column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
@@ -346,13 +337,9 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery
 	}
 	events := make(map[storage.ID]event, len(leased))
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		_, err := conn.Collect(ctx, &s.db, bodiesOf.now(s), func(rows pgx.Rows) (none struct{}, err error) {
-			var e event
-			err = rows.Scan(conn.ScanID(&e.ID), conn.ScanID(&e.submission), &e.Type, &e.Body)
-			events[e.ID] = e
-			return none, err
-		}, conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
-		return err
+		var e event
+		return s.db.Each(ctx, bodiesOf.now(s), []any{&e.ID, &e.submission, &e.Type, &e.Body}, func() { events[e.ID] = e },
+			conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	})
 	whole = make([]storage.ClaimedDelivery, 0, len(leased))
 	for _, d := range leased {

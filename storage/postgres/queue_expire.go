@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -121,20 +119,17 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	var done storage.Expired
 	err := s.db.Write(ctx, func(ctx context.Context) error {
 		done = storage.Expired{}
-		_, err := conn.Collect(ctx, &s.db, expire, func(rows pgx.Rows) (none struct{}, err error) {
-			a := storage.Delivery{Error: storage.DeliveryExpired}
-			var ended *int
-			err = rows.Scan(conn.ScanID(&a.WebhookID), conn.ScanID(&a.ID), conn.ScanID(&a.EventID), conn.ScanText(&a.EventType), conn.ScanID(&a.SubmissionID),
-				conn.ScanSize(&a.Attempt), conn.ScanTime(&a.CreatedAt), &ended)
+		a := storage.Delivery{Error: storage.DeliveryExpired}
+		var ended *int
+		row := []any{&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.CreatedAt, &ended}
+		return s.db.Each(ctx, expire, row, func() {
 			if ended != nil {
 				done.Deliveries, done.Next = *ended, a.WebhookID
 			} else {
 				done.Summaries = append(done.Summaries, a)
 			}
-			return none, err
 		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
 			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), ids, p.At.UTC(), int64(storage.ExpiredKept))
-		return err
 	})
 	return done, err
 }
@@ -153,9 +148,8 @@ LIMIT $3::bigint`
 
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
-	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (p storage.PausedWebhook, err error) {
-		err = rows.Scan(conn.ScanID(&p.WebhookID), conn.ScanID(&p.FormID), &p.URL, &p.Failures, conn.ScanTime(&p.FailingSince), conn.ScanTime(&p.PausedUntil), &p.Reason)
-		return p, err
+	return conn.ReadAll(ctx, &s.db, func(p *storage.PausedWebhook) []any {
+		return []any{&p.WebhookID, &p.FormID, &p.URL, &p.Failures, &p.FailingSince, &p.PausedUntil, &p.Reason}
 	}, pausedWebhooks, append(pageArgs(page), userArg(who))...)
 }
 
@@ -176,8 +170,7 @@ FROM (
 
 // QueueStats implements [storage.DeliveryStore]. It reads every pending delivery.
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
-	return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (st storage.QueueStats, err error) {
-		err = rows.Scan(&st.Due, &st.Waiting, conn.ScanTime(&st.OldestDue))
-		return st, err
+	return conn.ReadOne(ctx, &s.db, func(st *storage.QueueStats) []any {
+		return []any{&st.Due, &st.Waiting, &st.OldestDue}
 	}, queueStats)
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -174,14 +172,11 @@ func (r *settling) sent() bool           { return r.Delivery != nil }
 func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
 	all := conn.Column(step, func(r *storage.Result) settling { return settling{Result: *r} })
 	to := map[string][]settling{}
-	_, err := conn.Collect(ctx, &s.db, lockResults.now(s), func(rows pgx.Rows) (none struct{}, err error) {
-		var number, urgency int
-		var what string
-		if err = rows.Scan(conn.ScanSize(&number), conn.ScanSize(&urgency), conn.ScanText(&what)); err == nil {
-			all[number-1].urgency = urgency
-			to[what] = append(to[what], all[number-1])
-		}
-		return none, err
+	var number, urgency int
+	var what string
+	err := s.db.Each(ctx, lockResults.now(s), []any{&number, &urgency, &what}, func() {
+		all[number-1].urgency = urgency
+		to[what] = append(to[what], all[number-1])
 	}, conn.Column(all, func(r *settling) int64 { return r.Lease.Token }), conn.Column(all, (*settling).webhook), conn.Column(all, (*settling).event), conn.Column(all, (*settling).sent),
 		conn.Column(all, func(r *settling) bool { return r.Standing.Succeeded }),
 		conn.Column(all, func(r *settling) int { return r.Standing.SlowFor }),

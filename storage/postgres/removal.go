@@ -4,8 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -52,7 +50,7 @@ RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Row(func(pgx.Rows) error { return nil }))
+	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
 // removal are the statements that remove submissions of a form to which somebody has
@@ -119,8 +117,9 @@ SELECT count(*) FROM gone`}
 
 // removeSubmissions removes submissions of a form, which keep their places or do not. Like
 // a response it takes the form's lock shared.
-func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids [][]byte, places bool) (gone int, err error) {
-	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, ids), conn.Run(by.remove, form[:], user, ids, places).Into(&gone))
+func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
+	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
+		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
 	if err != nil {
 		return 0, err
 	}
@@ -132,7 +131,7 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	if len(ids) == 0 {
 		return 0, ctx.Err()
 	}
-	return s.removeSubmissions(ctx, removalByHost, form, nil, conn.IDsArg(ids), false)
+	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
 // oldSubmissions are those of the first form that has any.
@@ -162,11 +161,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		return storage.PurgedSubmissions{}, err
 	}
 	var form storage.ID
-	old, err := conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) ([]byte, error) {
-		var id storage.ID
-		err := rows.Scan(conn.ScanID(&form), conn.ScanID(&id))
-		return id[:], err
-	}, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC(), int64(p.Max))
+	old, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{&form, id} }, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC(), int64(p.Max))
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -127,7 +125,7 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 	}
 	var busy storage.ID
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		err := s.db.QueryRow(ctx, busyForm, func(rows pgx.Rows) error { return rows.Scan(conn.ScanID(&busy)) }, int64(1))
+		err := s.db.QueryRow(ctx, busyForm, conn.Into(&busy), int64(1))
 		return conn.NoRow(err, nil)
 	})
 	if err != nil || busy.IsZero() {

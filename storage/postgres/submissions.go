@@ -12,20 +12,13 @@ import (
 // submissionColumns are what scanSubmission reads. The caller knows the form.
 const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden`
 
-// scanSubmission reads a row of submissionColumns into a record of its own. The
-// three JSON values are passed on as they are stored.
-func scanSubmission(rows pgx.Rows, form storage.ID) (storage.Submission, error) {
-	sub := storage.Submission{FormID: form}
-	err := rows.Scan(submissionTargets(&sub)...)
+// scanSubmission reads the columns beside a submission, and a row of submissionColumns into a
+// record of its own. The three JSON values are passed on as they are stored.
+func scanSubmission(rows pgx.Rows, sub *storage.Submission, beside ...any) error {
+	err := conn.Scan(rows, append(beside, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
+		&sub.Answers, &sub.Metadata, &sub.Hidden)...)
 	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden)
-	return sub, err
-}
-
-func submissionTargets(sub *storage.Submission) []any {
-	return []any{
-		conn.ScanID(&sub.ID), conn.ScanInt(&sub.FormRevision), conn.ScanTime(&sub.SubmittedAt), conn.ScanFloat(&sub.CompletionTime),
-		conn.ScanBorrowed(&sub.Answers), conn.ScanBorrowed(&sub.Metadata), conn.ScanBorrowed(&sub.Hidden),
-	}
+	return err
 }
 
 const submissionByKey = `
@@ -52,14 +45,19 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 }
 
 func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
-	return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (storage.Submission, error) { return scanSubmission(rows, form) }, text, args...)
+	sub := storage.Submission{FormID: form}
+	err := s.db.ReadRow(ctx, text, func(rows pgx.Rows) error { return scanSubmission(rows, &sub) }, args...)
+	if err != nil {
+		return storage.Submission{}, err
+	}
+	return sub, nil
 }
 
 // DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
 // form's lock shared, so that it is either counted for a new limit or not there any
 // more.
 func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(who), [][]byte{id[:]}, false)
+	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(who), []storage.ID{id}, false)
 	if err == nil && gone == 0 {
 		return storage.ErrNotFound
 	}

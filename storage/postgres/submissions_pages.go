@@ -137,7 +137,7 @@ func (s *Store) pageAs(ctx context.Context, p *pageRead, who storage.Actor) erro
 		return err
 	}
 	if p.lent == 0 && !p.cut {
-		err := s.db.QueryRow(ctx, formIsThere, func(pgx.Rows) error { return nil }, p.form[:], userArg(who))
+		err := s.db.QueryRow(ctx, formIsThere, conn.Into(nil), p.form[:], userArg(who))
 		return conn.NoRow(err, storage.ErrNotFound)
 	}
 	return s.restOfPage(ctx, p, who)
@@ -155,7 +155,7 @@ func (s *Store) restOfPage(ctx context.Context, p *pageRead, who storage.Actor) 
 		return err
 	}
 	p.cut, p.more = false, !first // unless there are rows, which know better
-	p.targets = append(p.targets, conn.ScanBool(&p.more))
+	p.targets = append(p.targets, &p.more)
 	return p.lendRows(rows)
 }
 
@@ -178,14 +178,13 @@ type pageRead struct {
 }
 
 func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) *pageRead {
-	p := &pageRead{form: form, q: q, limit: conn.LimitArg(q.Page), most: math.MaxInt64, each: each}
+	p := &pageRead{form: form, q: q, limit: int64(max(q.Page.Limit, 0)), most: math.MaxInt64, each: each}
 	if q.MaxBytes > 0 {
 		p.most = int64(q.MaxBytes)
 	}
 	sub := &p.sub
 	p.targets = append(make([]any, 0, 8),
-		conn.ScanID(&sub.ID), conn.ScanTime(&sub.SubmittedAt), conn.ScanFloat(&sub.CompletionTime), conn.ScanBorrowed(&sub.Metadata), conn.ScanBorrowed(&sub.Answers),
-		conn.ScanInt(&sub.FormRevision), conn.ScanBorrowed(&sub.Hidden))
+		&sub.ID, &sub.SubmittedAt, &sub.CompletionTime, &sub.Metadata, &sub.Answers, &sub.FormRevision, &sub.Hidden)
 	p.page = &fullPage
 	if q.Brief {
 		p.page = &briefPage
@@ -216,7 +215,7 @@ func (p *pageRead) lendRows(rows pgx.Rows) error {
 			continue
 		}
 		p.sub = storage.Submission{FormID: p.form}
-		if err := rows.Scan(p.targets[:len(rows.FieldDescriptions())]...); err != nil {
+		if err := conn.Scan(rows, p.targets[:len(rows.FieldDescriptions())]...); err != nil {
 			return err
 		}
 		if p.cut = p.sub.Answers == nil; p.cut {

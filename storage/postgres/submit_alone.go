@@ -163,19 +163,14 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
 	store := conn.Run(submit,
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
-		conn.JSONArg(sub.Answers), conn.JSONArg(sub.Metadata), conn.JSONArg(sub.Hidden),
+		sub.Answers, sub.Metadata, sub.Hidden,
 		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
 		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
 
 	var got submitResult
 	err := s.db.Send(ctx, append(batch, store.Row(func(rows pgx.Rows) error {
-		e := &got.earlier
-		err := rows.Scan(conn.ScanSize(&got.code), conn.ScanInt(&got.revision), conn.ScanBool(&got.counted), conn.ScanBool(&got.stored),
-			conn.ScanID(&e.ID), conn.ScanInt(&e.FormRevision), conn.ScanTime(&e.SubmittedAt), conn.ScanFloat(&e.CompletionTime),
-			conn.ScanBorrowed(&e.Answers), conn.ScanBorrowed(&e.Metadata), conn.ScanBorrowed(&e.Hidden))
-		conn.Own(&e.Answers, &e.Metadata, &e.Hidden)
-		return err
+		return scanSubmission(rows, &got.earlier, &got.code, &got.revision, &got.counted, &got.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {
 		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)

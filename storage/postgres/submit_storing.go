@@ -29,17 +29,40 @@ type storing struct {
 // only.
 var (
 	responseColumns = []responseColumn{
-		{"id", "bytea"}, {"revision", "bigint"}, {"submitted_at", "timestamptz"}, {"completion_time", "float8"},
-		{"answers", "json"}, {"metadata", "json"}, {"hidden", "json"}, {"json_bytes", "integer"},
-		{"idempotency_key", "text"}, {"key_lock", "bigint"},
-		{"event_id", "bytea"}, {"event_type", "text"}, {"event_body", "bytea"},
+		column("id", "bytea", func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
+		column("revision", "bigint", func(r *responseRow) int64 { return r.n.FormRevision }),
+		column("submitted_at", "timestamptz", func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
+		column("completion_time", "float8", func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
+		column("answers", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
+		column("metadata", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
+		column("hidden", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
+		column("json_bytes", "integer", func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
+		column("idempotency_key", "text", func(r *responseRow) string { return r.n.IdempotencyKey }),
+		column("key_lock", "bigint", func(r *responseRow) int64 { return r.keyLock }),
+		column("event_id", "bytea", func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
+		column("event_type", "text", func(r *responseRow) string { return r.n.Event.Type }),
+		column("event_body", "bytea", func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
 	}
 	checkedColumns = append(responseColumns[:len(responseColumns):len(responseColumns)],
-		responseColumn{"unique_answer", "bytea"}, responseColumn{"answer_lock", "bigint"},
-		responseColumn{"unique_block", "text"}, responseColumn{"unique_rules", "bigint"})
+		column("unique_answer", "bytea", func(r *responseRow) []byte { return r.n.UniqueAnswer }),
+		column("answer_lock", "bigint", func(r *responseRow) int64 { return r.answerLock }),
+		column("unique_block", "text", func(r *responseRow) string { return r.n.UniqueField.Block }),
+		column("unique_rules", "bigint", func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }))
 )
 
-type responseColumn struct{ name, sqlType string }
+type responseColumn struct {
+	name, sqlType string
+	one           func(*responseRow) any  // the value of a response
+	all           func([]responseRow) any // an array with the value of each
+}
+
+func column[T any](name, sqlType string, value func(*responseRow) T) responseColumn {
+	return responseColumn{
+		name, sqlType,
+		func(r *responseRow) any { return value(r) },
+		func(rows []responseRow) any { return conn.Column(rows, value) },
+	}
+}
 
 func (how storing) columns() []responseColumn {
 	if how.checked {
@@ -228,12 +251,13 @@ type responseRow struct {
 // idempotency key or a unique answer of the group: the statement would not see the
 // first response. places has their places in the group, by id. checked says whether any
 // response needs a checked statement.
-func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, checked bool) {
+func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int, checked bool) {
 	rows, places = make([]responseRow, 0, len(group)), make(map[storage.ID]int, len(group))
 	values := map[int64]bool{}
 	for i := range group {
 		n := &group[i]
-		r := responseRow{n, s.lockOfKey(form, n.IdempotencyKey), s.lockOfAnswer(form, n.UniqueAnswer)}
+		r := responseRow{n: n}
+		r.keyLock, r.answerLock = s.valueLocks(n)
 		if _, again := places[n.Submission.ID]; again || values[r.keyLock] || values[r.answerLock] {
 			continue
 		}
@@ -249,44 +273,15 @@ func (s *Store) rowsOf(form storage.ID, group []storage.NewSubmission) (rows []r
 	return rows, places, checked
 }
 
-// args are the arguments for responseColumns.
-func (how storing) args(rows []responseRow) []any {
-	if how.one {
-		return how.argsOfOne(rows[0])
-	}
-	n := len(rows)
-	ids, events, bodies, answers := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
-	list, metadata, hidden := make([]json.RawMessage, n), make([]json.RawMessage, n), make([]json.RawMessage, n)
-	revisions, keyLocks, answerLocks := make([]int64, n), make([]int64, n), make([]int64, n)
-	submitted := make([]time.Time, n)
-	keys, types := make([]string, n), make([]string, n)
-	took, sizes := make([]float64, n), make([]int, n)
-	fields, rules := make([]string, n), make([]int64, n)
-	for i, r := range rows {
-		sub, event := &r.n.Submission, &r.n.Event
-		ids[i], revisions[i], submitted[i], took[i] = sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime
-		list[i], metadata[i], hidden[i], sizes[i] = sub.Answers, sub.Metadata, sub.Hidden, jsonBytes(sub)
-		keys[i], keyLocks[i] = r.n.IdempotencyKey, r.keyLock
-		events[i], types[i], bodies[i] = conn.IDArg(event.ID), event.Type, conn.ListArg(event.Body)
-		answers[i], answerLocks[i] = r.n.UniqueAnswer, r.answerLock
-		fields[i], rules[i] = r.n.UniqueField.Block, int64(r.n.UniqueField.Rules)
-	}
-	args := []any{ids, revisions, submitted, took, list, metadata, hidden, sizes, keys, keyLocks, events, types, bodies}
-	if how.checked {
-		args = append(args, answers, answerLocks, fields, rules)
-	}
-	return args
-}
-
-func (how storing) argsOfOne(r responseRow) []any {
-	sub, event := &r.n.Submission, &r.n.Event
-	args := []any{
-		sub.ID[:], r.n.FormRevision, sub.SubmittedAt.UTC(), sub.CompletionTime,
-		conn.JSONArg(sub.Answers), conn.JSONArg(sub.Metadata), conn.JSONArg(sub.Hidden), jsonBytes(sub), r.n.IdempotencyKey, r.keyLock,
-		conn.IDArg(event.ID), event.Type, conn.ListArg(event.Body),
-	}
-	if how.checked {
-		args = append(args, r.n.UniqueAnswer, r.answerLock, r.n.UniqueField.Block, int64(r.n.UniqueField.Rules))
+// args are the arguments for a form and its responses.
+func (how storing) args(form []byte, rows []responseRow) []any {
+	args := append(make([]any, 0, 1+len(checkedColumns)+3), form)
+	for _, c := range how.columns() {
+		if how.one {
+			args = append(args, c.one(&rows[0]))
+		} else {
+			args = append(args, c.all(rows))
+		}
 	}
 	return args
 }

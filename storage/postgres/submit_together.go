@@ -129,7 +129,7 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 }
 
 func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
-	rows, places, checked := s.rowsOf(form, taken)
+	rows, places, checked := s.rowsOf(taken)
 	hands, committed := reserve(form, taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	how := storing{one: len(rows) == 1, checked: checked || counted, leased: len(hands.webhooks) > 0}
@@ -138,7 +138,7 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	if how.checked {
 		lock = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form))
 	}
-	args := append([]any{form[:]}, how.args(rows)...)
+	args := how.args(form[:], rows)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
@@ -155,17 +155,8 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 
 // scanStored reads the ids of the stored responses.
 func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
-	defer rows.Close()
 	var id storage.ID
-	targets := []any{conn.ScanID(&id), conn.ScanBool(&hands.others)}
-	for rows.Next() {
-		if err := rows.Scan(targets...); err != nil {
-			return err
-		}
-		out[places[id]].stored = true
-	}
-	rows.Close()
-	return rows.Err()
+	return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 }
 
 // scanLeased reads the ids of the stored responses, the leased deliveries, and the
@@ -176,14 +167,12 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 		events[taken[i].Event.ID] = i
 	}
 	var leased []storage.ClaimedDelivery
-	_, err := conn.CollectRows(rows, func(rows pgx.Rows) (none struct{}, err error) {
-		var id storage.ID
-		var others bool
-		var d storage.ClaimedDelivery
-		targets := []any{conn.ScanID(&id), conn.ScanBool(&others), conn.ScanID(&d.Lease.EventID), conn.ScanInt(&d.Lease.Token), conn.ScanSize(&d.Attempt)}
-		err = rows.Scan(append(targets, knownTargets(&d)...)...)
+	var id storage.ID
+	var others bool
+	var d storage.ClaimedDelivery
+	targets := []any{&id, &others, &d.Lease.EventID, &d.Lease.Token, &d.Attempt}
+	return conn.EachRow(rows, append(targets, knownTargets(&d)...), func() {
 		switch {
-		case err != nil:
 		case !id.IsZero():
 			out[places[id]].stored = true
 			hands.others = hands.others || others
@@ -201,9 +190,7 @@ func scanLeased(rows pgx.Rows, places map[storage.ID]int, taken []storage.NewSub
 				hands.leased[of] = append(hands.leased[of], d)
 			}
 		}
-		return none, err
 	})
-	return err
 }
 
 // hands are the deliveries of a group that its callers send without a claim: the

@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -27,13 +25,8 @@ var sweepSteps = [...]sweepStep{
 	(*Store).foldCounts,
 }
 
-// removals are the steps that remove the rows of deleted records.
-var removals = [...]sweepStep{
-	(*Store).tidyWorkspaces,
-	(*Store).markPurged,
-	(*Store).purgeOfDeleted,
-	(*Store).removePurged,
-}
+// removals is how many of sweepSteps, the first ones, remove the rows of deleted records.
+const removals = 4
 
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
 // work that has some, and is one transaction. Inside a transaction of the host's
@@ -47,15 +40,12 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	}
 	if p.Removals {
 		// The turns belong to all sweeps, and this call has to take every step itself.
-		swept, err := s.firstStep(ctx, p, removals[:], func(i int) int { return i })
+		swept, err := s.firstStep(ctx, p, sweepSteps[:removals], func(i int) int { return i })
 		if err != nil || swept.More {
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
-		return conn.ReadOne(ctx, &s.db, func(rows pgx.Rows) (left storage.Swept, err error) {
-			err = rows.Scan(&left.More)
-			return left, err
-		}, removalsLeft)
+		return conn.ReadOne(ctx, &s.db, func(left *storage.Swept) []any { return []any{&left.More} }, removalsLeft)
 	}
 	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
 }

@@ -23,7 +23,7 @@ import (
 // a statement and serves programs from the given version on.
 func nextBuild(oldest int, statement string) tables.Build {
 	files := fstest.MapFS{}
-	names, err := fs.Glob(tables.ThisBuild.Files, "migrations/*.sql")
+	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
 	if err != nil {
 		panic(err) // the pattern is a valid one
 	}
@@ -35,7 +35,7 @@ func nextBuild(oldest int, statement string) tables.Build {
 		files[name] = &fstest.MapFile{Data: text}
 	}
 	next := tables.Build{Version: tables.ThisBuild.Version + 1, Files: files}
-	files[fmt.Sprintf("migrations/%04d_next.up.sql", next.Version)] = &fstest.MapFile{
+	files[fmt.Sprintf("%04d_next.up.sql", next.Version)] = &fstest.MapFile{
 		Data: fmt.Appendf(nil, "%s; UPDATE formsvc_version SET version = %d, oldest_program = %d;", statement, next.Version, oldest),
 	}
 	return next

@@ -2,9 +2,6 @@ package postgres
 
 import (
 	"context"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -12,10 +9,8 @@ import (
 
 const webhookColumns = `w.id, w.form_id, w.url, w.enabled, COALESCE(w.secret <> '', false), w.created_at, w.updated_at`
 
-func scanWebhook(rows pgx.Rows) (storage.Webhook, error) {
-	var w storage.Webhook
-	err := rows.Scan(conn.ScanID(&w.ID), conn.ScanID(&w.FormID), &w.URL, &w.Enabled, &w.HasSecret, conn.ScanTime(&w.CreatedAt), conn.ScanTime(&w.UpdatedAt))
-	return w, err
+func webhookTargets(w *storage.Webhook) []any {
+	return []any{&w.ID, &w.FormID, &w.URL, &w.Enabled, &w.HasSecret, &w.CreatedAt, &w.UpdatedAt}
 }
 
 // lockFormOfWebhook takes the exclusive lock of a webhook's form, with the salt
@@ -61,7 +56,7 @@ WHERE w.id = $1::bytea AND ` + formAccess
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	return conn.ReadOne(ctx, &s.db, scanWebhook, webhookByID, id[:], userArg(who))
+	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(who))
 }
 
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
@@ -83,7 +78,7 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	if !who.Host() {
 		text, args = webhooksOfUser(), append(args, userArg(who))
 	}
-	return conn.ReadAll(ctx, &s.db, scanWebhook, text, args...)
+	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
 }
 
 // pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,
@@ -189,10 +184,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	}
 	var w storage.Webhook
 	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
-	err := s.db.Change(ctx, append(batch, update.Row(func(rows pgx.Rows) (err error) {
-		w, err = scanWebhook(rows)
-		return err
-	}))...)
+	err := s.db.Change(ctx, append(batch, update.Into(webhookTargets(&w)...))...)
 	if err != nil {
 		return storage.Webhook{}, err
 	}
@@ -231,7 +223,7 @@ SELECT 1 FROM gone`
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
 	return s.db.Change(ctx, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.Run(lockDeliveries, id[:], userArg(who)),
-		conn.Run(deleteWebhook, id[:], userArg(who)).Row(func(pgx.Rows) error { return nil }))
+		conn.Run(deleteWebhook, id[:], userArg(who)).Into(nil))
 }
 
 // attemptsOf has one row of nulls when the webhook is there and has no attempt.
@@ -247,26 +239,19 @@ LIMIT $4::bigint`
 
 // Deliveries implements [storage.WebhookStore].
 func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
-	var found []storage.Delivery
-	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
-		found, err = conn.Collect(ctx, &s.db, attemptsOf, func(rows pgx.Rows) (storage.Delivery, error) {
-			a := storage.Delivery{WebhookID: webhook}
-			var took int64
-			err := rows.Scan(conn.ScanID(&a.ID), conn.ScanID(&a.EventID), conn.ScanText(&a.EventType), conn.ScanID(&a.SubmissionID),
-				conn.ScanSize(&a.Attempt), conn.ScanSize(&a.Status), conn.ScanBool(&a.Success), conn.ScanText(&a.Error),
-				conn.ScanInt(&took), conn.ScanTime(&a.CreatedAt), conn.ScanTime(&a.NextAttemptAt))
-			a.Duration = time.Duration(took) * time.Microsecond
-			return a, err
-		}, webhook[:], userArg(who), int64(storage.HistoryKept), int64(max(limit, 1)))
-		if err == nil && len(found) == 0 {
-			return storage.ErrNotFound
+	found, err := conn.ReadAll(ctx, &s.db, func(a *storage.Delivery) []any {
+		a.WebhookID = webhook
+		return []any{
+			&a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status, &a.Success, &a.Error,
+			&a.Duration, &a.CreatedAt, &a.NextAttemptAt,
 		}
-		return err
-	})
-	if err != nil {
+	}, attemptsOf, webhook[:], userArg(who), int64(storage.HistoryKept), int64(max(limit, 1)))
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if found[0].Attempt == 0 || limit < 1 { // the row of nulls
+	case len(found) == 0:
+		return nil, storage.ErrNotFound
+	case found[0].Attempt == 0 || limit < 1: // the row of nulls
 		return nil, nil
 	}
 	return found, nil
@@ -280,9 +265,8 @@ ORDER BY w.id LIMIT $2`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	return conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (stored storage.StoredSecret, err error) {
-		err = rows.Scan(conn.ScanID(&stored.WebhookID), &stored.Secret, &stored.OldSecret)
-		return stored, err
+	return conn.ReadAll(ctx, &s.db, func(stored *storage.StoredSecret) []any {
+		return []any{&stored.WebhookID, &stored.Secret, &stored.OldSecret}
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 

@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -14,14 +12,7 @@ import (
 const workspaceColumns = `w.id, w.public_id, w.owner_id, w.name, w.created_at, w.updated_at`
 
 func workspaceTargets(w *storage.Workspace) []any {
-	return []any{
-		conn.ScanID(&w.ID), conn.ScanText(&w.PublicID), conn.ScanID(&w.OwnerID), conn.ScanText(&w.Name), conn.ScanTime(&w.CreatedAt), conn.ScanTime(&w.UpdatedAt),
-	}
-}
-
-func scanWorkspace(rows pgx.Rows) (w storage.Workspace, err error) {
-	err = rows.Scan(workspaceTargets(&w)...)
-	return w, err
+	return []any{&w.ID, &w.PublicID, &w.OwnerID, &w.Name, &w.CreatedAt, &w.UpdatedAt}
 }
 
 // lockWorkspaceRow makes changes of one workspace's owner and members wait for each
@@ -60,7 +51,7 @@ WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 // Workspace implements [storage.WorkspaceStore].
 func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	return conn.ReadOne(ctx, &s.db, scanWorkspace, workspaceByID, id[:], userArg(who))
+	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(who))
 }
 
 // workspaceIsThere tells an empty workspace from a missing workspace.
@@ -88,7 +79,7 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 	if !who.Host() {
 		text, args = workspacesOfUser, append(args, userArg(who))
 	}
-	return conn.ReadAll(ctx, &s.db, scanWorkspace, text, args...)
+	return conn.ReadAll(ctx, &s.db, workspaceTargets, text, args...)
 }
 
 // The statement reads the workspace as its lock found it.
@@ -121,7 +112,7 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 	var allowed bool
 	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
 		conn.Run(updateWorkspace, id[:], userArg(who), c.Name, conn.IDArgOf(c.Owner), c.At.UTC()).
-			Into(append([]any{conn.ScanBool(&allowed)}, workspaceTargets(&w)...)...))
+			Into(append([]any{&allowed}, workspaceTargets(&w)...)...))
 	switch {
 	case err != nil:
 		return storage.Workspace{}, err
@@ -199,10 +190,7 @@ ORDER BY a.user_id`
 
 // Members implements [storage.WorkspaceStore].
 func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
-	found, err := conn.ReadAll(ctx, &s.db, func(rows pgx.Rows) (id storage.ID, err error) {
-		err = rows.Scan(conn.ScanID(&id))
-		return id, err
-	}, members, workspace[:])
+	found, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, members, workspace[:])
 	switch {
 	case err != nil:
 		return nil, err

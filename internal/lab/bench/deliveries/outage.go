@@ -374,7 +374,7 @@ func (c *company) AttemptFinished(_ context.Context, a storage.Delivery) {
 func (*company) QueueObserved(context.Context, storage.QueueStats) {}
 
 // WebhookPaused implements [webhooks.Observer].
-func (*company) WebhookPaused(context.Context, webhooks.Pause) {}
+func (*company) WebhookPaused(context.Context, storage.PausedWebhook) {}
 
 // WebhookResumed implements [webhooks.Observer].
 func (*company) WebhookResumed(context.Context, storage.ID) {}

@@ -51,10 +51,8 @@ func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
 }
 
-// Into scans the first row of the statement.
-func (q Statement) Into(targets ...any) Statement {
-	return q.Row(func(rows pgx.Rows) error { return rows.Scan(targets...) })
-}
+// Into scans the first row of the statement, as the function [Into] does.
+func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
 
 // Change sends a batch, as Write does. Without a row that a statement asks for it returns
 // ErrNotFound.

@@ -29,40 +29,31 @@ func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) er
 // FirstRow hands the first row to scan. It reads to the end of the rows, because only there
 // the server says that the statement is committed.
 func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
-	defer rows.Close()
-	if !rows.Next() {
-		rows.Close()
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return pgx.ErrNoRows
-	}
-	if err := scan(rows); err != nil {
-		return err
-	}
-	rows.Close()
-	return rows.Err()
+	_, err := pgx.CollectOneRow(rows, func(pgx.CollectableRow) (none struct{}, err error) { return none, scan(rows) })
+	return err
 }
 
-// ReadOne reads what scan makes of the row of a statement. Without a row it returns ErrNotFound.
-func ReadOne[T any](ctx context.Context, c *Conn, scan func(pgx.Rows) (T, error), text string, args ...any) (found T, err error) {
-	err = c.Read(ctx, func(ctx context.Context) error {
-		err := c.QueryRow(ctx, text, func(rows pgx.Rows) (err error) {
-			found, err = scan(rows)
-			return err
-		}, args...)
-		return NoRow(err, storage.ErrNotFound)
+// ReadRow is QueryRow for a statement that changes nothing. Without a row it returns
+// ErrNotFound.
+func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
+	return c.Read(ctx, func(ctx context.Context) error {
+		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
 	})
-	if err != nil {
-		found = *new(T)
-	}
-	return found, err
 }
 
-// ReadAll reads what scan makes of each row of a statement.
-func ReadAll[T any](ctx context.Context, c *Conn, scan func(pgx.Rows) (T, error), text string, args ...any) (found []T, err error) {
+// ReadOne is ReadRow for a record whose fields targets returns, in the order of the columns.
+func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (T, error) {
+	var found T
+	if err := c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
+		return *new(T), err
+	}
+	return found, nil
+}
+
+// ReadAll is ReadOne for all rows of a statement.
+func ReadAll[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found []T, err error) {
 	err = c.Read(ctx, func(ctx context.Context) (err error) {
-		found, err = Collect(ctx, c, text, scan, args...)
+		found, err = Collect(ctx, c, text, targets, args...)
 		return err
 	})
 	return found, err
@@ -88,32 +79,34 @@ func (c *Conn) ChangeRow(ctx context.Context, text string, args ...any) error {
 	return err
 }
 
-// Collect runs one statement and returns what scan makes of each row.
-func Collect[T any](ctx context.Context, c *Conn, text string, scan func(pgx.Rows) (T, error), args ...any) ([]T, error) {
+// Collect runs one statement and returns its rows.
+func Collect[T any](ctx context.Context, c *Conn, text string, targets func(*T) []any, args ...any) ([]T, error) {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
 		return nil, err
 	}
-	return CollectRows(rows, scan)
+	return pgx.AppendRows([]T(nil), rows, func(row pgx.CollectableRow) (v T, err error) {
+		err = Scan(row, targets(&v)...)
+		return v, err
+	})
 }
 
-// CollectRows returns what scan makes of each row.
-func CollectRows[T any](rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
-	return AppendRows(nil, rows, scan)
-}
-
-// AppendRows is CollectRows for a caller who knows about how many rows there are.
-func AppendRows[T any](out []T, rows pgx.Rows, scan func(pgx.Rows) (T, error)) ([]T, error) {
-	defer rows.Close()
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
+// Each runs one statement, and calls do when it has scanned a row into the targets.
+func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), args ...any) error {
+	rows, err := c.Query(ctx, text, args)
+	if err != nil {
+		return err
 	}
-	rows.Close()
-	return out, rows.Err()
+	return EachRow(rows, targets, do)
+}
+
+// EachRow is Each for a statement that runs.
+func EachRow(rows pgx.Rows, targets []any, do func()) error {
+	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
+		do()
+		return nil
+	})
+	return err
 }
 
 // Exec runs one statement and returns how many rows it changed.

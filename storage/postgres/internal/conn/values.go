@@ -8,7 +8,9 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/jackc/pgx/v5/pgtype/zeronull"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -54,20 +56,80 @@ func (c *borrowedColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-// secretColumn scans a bytea; an empty one is nil.
-type secretColumn []byte
+// bytesColumn scans a bytea; an empty one is nil.
+type bytesColumn []byte
 
 // ScanBytes implements [pgtype.BytesScanner].
-func (c *secretColumn) ScanBytes(b []byte) error {
+func (c *bytesColumn) ScanBytes(b []byte) error {
 	*c = append([]byte(nil), b...)
 	return nil
 }
 
-// The Scan functions return what a column is scanned into: null becomes the zero value.
+// The columns below scan null as the zero value.
+type (
+	sizeColumn int
+	boolColumn bool
+	// microsColumn scans a number of microseconds.
+	microsColumn time.Duration
+)
 
-func ScanID(id *storage.ID) any             { return (*idColumn)(id) }
-func ScanTime(t *time.Time) any             { return (*timeColumn)(t) }
-func ScanBorrowed(raw *json.RawMessage) any { return (*borrowedColumn)(raw) }
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *sizeColumn) ScanInt64(v pgtype.Int8) error {
+	*c = sizeColumn(v.Int64)
+	return nil
+}
+
+// ScanBool implements [pgtype.BoolScanner].
+func (c *boolColumn) ScanBool(v pgtype.Bool) error {
+	*c = boolColumn(v.Bool)
+	return nil
+}
+
+// ScanInt64 implements [pgtype.Int64Scanner].
+func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
+	*c = microsColumn(time.Duration(v.Int64) * time.Microsecond)
+	return nil
+}
+
+// Targets returns what pgx scans columns into, in place of pointers to values. Null becomes
+// the zero value, a time is in UTC, a duration is a number of microseconds, and a
+// json.RawMessage is borrowed. Any other target stays as it is.
+func Targets(into ...any) []any {
+	for i, v := range into {
+		switch v := v.(type) {
+		case *storage.ID:
+			into[i] = (*idColumn)(v)
+		case *time.Time:
+			into[i] = (*timeColumn)(v)
+		case *time.Duration:
+			into[i] = (*microsColumn)(v)
+		case *json.RawMessage:
+			into[i] = (*borrowedColumn)(v)
+		case *[]byte:
+			into[i] = (*bytesColumn)(v)
+		case *string:
+			into[i] = (*zeronull.Text)(v)
+		case *int64:
+			into[i] = (*zeronull.Int8)(v)
+		case *int:
+			into[i] = (*sizeColumn)(v)
+		case *float64:
+			into[i] = (*zeronull.Float8)(v)
+		case *bool:
+			into[i] = (*boolColumn)(v)
+		}
+	}
+	return into
+}
+
+// Scan scans a row, as [Targets] says.
+func Scan(row pgx.CollectableRow, into ...any) error { return row.Scan(Targets(into...)...) }
+
+// Into returns a function that scans a row, as [Targets] says. A nil target passes its
+// column over.
+func Into(into ...any) func(pgx.Rows) error {
+	return func(row pgx.Rows) error { return Scan(row, into...) }
+}
 
 // Own replaces borrowed values by copies that are cut from one allocation. Nil
 // stays nil, and no append to a copy grows into the next copy.
@@ -134,65 +196,6 @@ func IDArgOf(id *storage.ID) []byte {
 	}
 	return append([]byte(nil), id[:]...)
 }
-
-// JSONArg is the argument for a JSON value that may be nil, which is null. Every mode of
-// pgx takes a json.RawMessage for JSON, but not every mode a plain []byte.
-func JSONArg(raw json.RawMessage) any {
-	if raw == nil {
-		return nil
-	}
-	return raw
-}
-
-// LimitArg is the argument of LIMIT.
-func LimitArg(p storage.Page) int64 { return int64(max(p.Limit, 0)) }
-
-// The columns below scan null as the zero value.
-type (
-	textColumn string
-	intColumn  int64
-	sizeColumn int
-	boolColumn bool
-	// microsColumn scans a number of microseconds.
-	microsColumn time.Duration
-)
-
-// ScanText implements [pgtype.TextScanner].
-func (c *textColumn) ScanText(v pgtype.Text) error {
-	*c = textColumn(v.String)
-	return nil
-}
-
-// ScanInt64 implements [pgtype.Int64Scanner].
-func (c *intColumn) ScanInt64(v pgtype.Int8) error {
-	*c = intColumn(v.Int64)
-	return nil
-}
-
-// ScanInt64 implements [pgtype.Int64Scanner].
-func (c *sizeColumn) ScanInt64(v pgtype.Int8) error {
-	*c = sizeColumn(v.Int64)
-	return nil
-}
-
-// ScanBool implements [pgtype.BoolScanner].
-func (c *boolColumn) ScanBool(v pgtype.Bool) error {
-	*c = boolColumn(v.Bool)
-	return nil
-}
-
-// ScanInt64 implements [pgtype.Int64Scanner].
-func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
-	*c = microsColumn(time.Duration(v.Int64) * time.Microsecond)
-	return nil
-}
-
-func ScanMicros(v *time.Duration) any { return (*microsColumn)(v) }
-
-func ScanText(v *string) any { return (*textColumn)(v) }
-func ScanInt(v *int64) any   { return (*intColumn)(v) }
-func ScanSize(v *int) any    { return (*sizeColumn)(v) }
-func ScanBool(v *bool) any   { return (*boolColumn)(v) }
 
 // CheckArgs finds the text and the times that the contract does not allow. The server
 // would find most of them too, but its error ends a host's transaction, and pgx's simple
@@ -268,15 +271,3 @@ func ListArg[T any](list []T) []T {
 	}
 	return list
 }
-
-// floatColumn scans null as zero.
-type floatColumn float64
-
-// ScanFloat64 implements [pgtype.Float64Scanner].
-func (c *floatColumn) ScanFloat64(v pgtype.Float8) error {
-	*c = floatColumn(v.Float64)
-	return nil
-}
-
-func ScanSecret(v *[]byte) any { return (*secretColumn)(v) }
-func ScanFloat(v *float64) any { return (*floatColumn)(v) }

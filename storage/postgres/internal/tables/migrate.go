@@ -23,28 +23,21 @@ import (
 //go:embed migrations/*.sql
 var embedded embed.FS
 
+var migrations, _ = fs.Sub(embedded, "migrations") // the name is a valid one
+
 // Build is what one build of the library knows of its tables: the version that it works
 // with, and how to get there.
 type Build struct {
 	Version int   // of the last migration
-	Files   fs.FS // migrations/*.sql
+	Files   fs.FS // NNNN_name.up.sql and NNNN_name.down.sql
 }
 
 // ThisBuild is the build's own. Tests make others.
-var ThisBuild = Build{Version: 1, Files: embedded}
+var ThisBuild = Build{Version: 1, Files: migrations}
 
 // MigrationsTable is where golang-migrate keeps its state. It is in our schema
 // and has a name of our own, so that it meets no other user of that library.
 const MigrationsTable = "formsvc_migrations"
-
-// Migrations returns the files, without the folder.
-func (b Build) Migrations() fs.FS {
-	files, err := fs.Sub(b.Files, "migrations")
-	if err != nil {
-		panic(err) // the name is a valid one
-	}
-	return files
-}
 
 // Migrate brings the schema of c to the version of the build. It opens two connections of
 // its own, as pool does, and returns the state that it found or made. When a migration
@@ -164,7 +157,7 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	}
 	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.of.Schema}.Sanitize()
 	_, err = c.Exec(ctx, create)
-	if conn.SQLState(err) == "23505" { // somebody else made it in the same moment
+	if conn.SQLState(err) == conn.UniqueViolation { // somebody else made it in the same moment
 		_, err = c.Exec(ctx, create)
 	}
 	return err
@@ -199,7 +192,7 @@ func (m *migration) up(ctx context.Context, from int) (err error) {
 	if err != nil {
 		return err
 	}
-	source, err := iofs.New(m.build.Files, "migrations")
+	source, err := iofs.New(m.build.Files, ".")
 	if err != nil {
 		return errors.Join(err, driver.Close())
 	}

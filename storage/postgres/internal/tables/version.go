@@ -71,7 +71,7 @@ func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, reada
 		return nil, false, err
 	}
 	readable = true
-	missing, err = conn.CollectRows(rows, func(rows pgx.Rows) (string, error) {
+	missing, err = pgx.AppendRows([]string(nil), rows, func(rows pgx.CollectableRow) (string, error) {
 		var right string
 		var ofVersion bool
 		err := rows.Scan(&right, &ofVersion)
