@@ -73,7 +73,7 @@ func keysOf(t *testing.T, path string, source any) map[string]bool {
 			case on == "slog" && len(n.Args) == 2: // slog.String and its like
 				pairs(n.Args)
 			case !loggingCall.MatchString(selector.Sel.Name) || on == "http" || on == "t":
-			case on == "log" || on == "logger" || on == "h":
+			case on == "log" || strings.EqualFold(on, "logger") || on == "h":
 				for i, a := range n.Args {
 					if _, isText := literal(a); isText { // the message
 						rest := n.Args[i+1:]
