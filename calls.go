@@ -167,7 +167,7 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 // An error is about one kind of work, and the others were done all the same.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
 
-// ErrSecret: a signing secret cannot be opened with the ciphers of WithSecretCipher.
+// ErrSecret means that a signing secret cannot be opened with the ciphers of WithSecretCipher.
 var ErrSecret = secrets.ErrSecret
 
 // ResealSecrets seals with the current cipher of [WithSecretCipher] every signing

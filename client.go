@@ -73,7 +73,7 @@ func precondition(conditions []Condition) (p core.Precondition) {
 //	Reason string
 type RejectedURLError = core.RejectedURLError
 
-// ErrBlockExists: the form already has a block with this id.
+// ErrBlockExists means that the form already has a block with this id.
 var ErrBlockExists = core.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.

@@ -57,7 +57,7 @@ func run(ctx context.Context, addr, database string, together bool) error {
 	if err != nil {
 		return err
 	}
-	defer limit.Close(context.WithoutCancel(ctx)) //nolint:errcheck // memory has nothing to lose
+	defer limit.Close(context.WithoutCancel(ctx)) // memory has nothing to lose
 	// The product has its own way to know who sends a token. Here Ann works at both.
 	signedIn := sessions{"acme-1": {"acme", "1"}, "globex-1": {"globex", "1"}}
 	names := []string{"acme", "globex"}

@@ -163,10 +163,10 @@ type Document struct {
 }
 
 // site has the settings of the Config for all pages.
-func (config *Config) site() draw.Site {
-	s := draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
-	if config.Layout != nil {
-		s.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
+func (c *Config) site() draw.Site {
+	s := draw.Site{Brand: c.Brand, FrameAncestors: c.FrameAncestors}
+	if c.Layout != nil {
+		s.Layout = func(out io.Writer, d draw.Document) error { return c.Layout.Execute(out, Document(d)) }
 	}
 	return s
 }

@@ -14,7 +14,7 @@ type Fault struct {
 	Params        map[string]any
 }
 
-// The zero fault stands for none.
+// Found reports whether there is a fault: the zero Fault stands for none.
 func (f Fault) Found() bool { return f.Code != "" }
 
 // FaultRequired is for an answer, or a part of it, that must be there.
@@ -31,7 +31,7 @@ func BadFormat(expected, message string) Fault {
 	return Fault{schema.CodeBadFormat, message, map[string]any{"format": expected}}
 }
 
-// Bad formats that several rules report.
+// NotPlainText is for text that has control characters.
 func NotPlainText() Fault { return BadFormat("text", "must not contain control characters") }
 func notOneLine() Fault   { return BadFormat("line", "must be one line of text") }
 func notURL() Fault {
@@ -98,6 +98,7 @@ func (r *Report) AddWhole(f Fault) {
 	r.Put(r.path, r.field, f)
 }
 
+// Put notes a fault at a path of the request, in the answer to a field.
 func (r *Report) Put(path, field string, f Fault) {
 	r.Faults.Put(schema.Violation{Path: path, Field: field, Code: f.Code, Message: f.Message, Params: f.Params})
 }

@@ -4,8 +4,9 @@ import (
 	"math/big"
 	"testing"
 
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
 // A number keeps its value when it is normalised, to the last digit when it has

@@ -28,6 +28,7 @@ func newPhoneRule(defaultCountry string) PhoneRule {
 	return PhoneRule{country}
 }
 
+// Check writes a number in E.164.
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	text, ok := trimmed(n, r)
 	if !ok {
@@ -147,6 +148,7 @@ func phoneDigits(text string) string {
 	return b.String()
 }
 
+// Sample is a number that every rule accepts.
 func (t PhoneRule) Sample() string { return `"+31201234567"` }
 
 func (t PhoneRule) idle(b *schema.Block, warn func(name, why string)) {

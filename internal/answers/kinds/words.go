@@ -72,6 +72,7 @@ func bytesText(n int64) string {
 	return grouped(float64(n)) + " bytes"
 }
 
+// Quoted writes text as a JSON string.
 func Quoted(s string) string { return string(jsontree.AppendString(nil, s)) }
 
 // Encoded is a value in JSON.

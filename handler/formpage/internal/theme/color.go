@@ -13,7 +13,10 @@ import (
 type RGB struct{ R, G, B uint8 }
 
 // The ends that [Readable] moves a colour towards.
-var White, Black = RGB{255, 255, 255}, RGB{}
+var (
+	White = RGB{255, 255, 255}
+	Black = RGB{}
+)
 
 func (c RGB) String() string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
