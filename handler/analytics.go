@@ -19,7 +19,7 @@ func getMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.body(200, func(w *jsontree.Writer) {
+	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("period").String(string(m.Period))
 		w.Name("estimated").Bool(m.Estimated)

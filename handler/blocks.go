@@ -1,28 +1,27 @@
 package handler
 
 import (
-	"encoding/json"
 	"net/url"
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // listBlocks serves both collections of the API description: questions and blocks
 // are the complete ordered top-level collection.
 func listBlocks(c *call) error {
-	f, err := c.h.core.Form(c.ctx(), c.actor(), c.target())
+	return c.blockList(c.h.core.Form(c.ctx(), c.actor(), c.target()))
+}
+
+func (c *call) blockList(f *storage.Form, err error) error {
 	if err != nil {
 		return err
 	}
 	c.setETag(f.Revision)
-	return c.blockList(f.Definition.Blocks)
-}
-
-func (c *call) blockList(blocks json.RawMessage) error {
-	return c.body(200, func(w *jsontree.Writer) {
+	return c.body(func(w *jsontree.Writer) {
 		w.Object()
-		w.Name("items").Raw(blocks)
+		w.Name("items").Raw(f.Definition.Blocks)
 		w.EndObject()
 	})
 }
@@ -32,16 +31,15 @@ func getBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	block, err := c.h.core.Block(c.ctx(), c.actor(), c.target(), id)
+	return c.block(c.h.core.Block(c.ctx(), c.actor(), c.target(), id))
+}
+
+func (c *call) block(block core.Block, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.block(200, block)
-}
-
-func (c *call) block(status int, block core.Block) error {
 	c.setETag(block.Revision)
-	return c.body(status, func(w *jsontree.Writer) { w.Raw(block.JSON) })
+	return c.body(func(w *jsontree.Writer) { w.Raw(block.JSON) })
 }
 
 func createBlock(c *call, body []byte) error {
@@ -49,17 +47,13 @@ func createBlock(c *call, body []byte) error {
 	if err != nil {
 		return err
 	}
-	c.setLocation(c.h.base(c.r) + "/forms/" + c.namedID("formId").String() + "/blocks/" + url.PathEscape(block.ID))
-	return c.block(201, block)
+	c.made("/forms/" + c.namedID("formId").String() + "/blocks/" + url.PathEscape(block.ID))
+	return c.block(block, nil)
 }
 
 func replaceBlocks(c *call, body []byte) error {
 	f, err := c.h.core.ReplaceBlocks(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	if err != nil {
-		return err
-	}
-	c.setETag(f.Revision)
-	return c.blockList(f.Definition.Blocks)
+	return c.blockList(&f, err)
 }
 
 func updateBlock(c *call) error {
@@ -75,11 +69,7 @@ func updateBlock(c *call) error {
 	if err != nil {
 		return err
 	}
-	block, err := c.h.core.UpdateBlock(c.ctx(), c.actor(), c.target(), id, body, c.ifMatch())
-	if err != nil {
-		return err
-	}
-	return c.block(200, block)
+	return c.block(c.h.core.UpdateBlock(c.ctx(), c.actor(), c.target(), id, body, c.ifMatch()))
 }
 
 func deleteBlock(c *call) error {
@@ -92,6 +82,5 @@ func deleteBlock(c *call) error {
 		return err
 	}
 	c.setETag(revision)
-	c.noContent()
-	return nil
+	return c.deleted(nil)
 }

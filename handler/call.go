@@ -32,6 +32,8 @@ type call struct {
 
 	buffer *[]byte // see borrow
 
+	created bool // what was asked for is new: the status is 201
+
 	bodyBegun bool // reading the request's body has begun
 	bodyDone  bool // nothing more of it is to be read
 
@@ -117,17 +119,21 @@ func (c *call) borrow() []byte {
 }
 
 // send sends the content of the call's buffer as a JSON response, with a line break.
-func (c *call) send(status int, b []byte) {
+func (c *call) send(b []byte) {
 	b = append(b, '\n')
 	*c.buffer = b // it may have grown
+	status := http.StatusOK
+	if c.created {
+		status = http.StatusCreated
+	}
 	c.write(status, b)
 }
 
 // body lends a writer to fill and sends its content as a JSON response.
-func (c *call) body(status int, fill func(w *jsontree.Writer)) error {
+func (c *call) body(fill func(w *jsontree.Writer)) error {
 	w := jsontree.NewWriter(c.borrow())
 	fill(w)
-	c.send(status, w.Bytes())
+	c.send(w.Bytes())
 	return nil
 }
 
@@ -151,8 +157,16 @@ func (c *call) begin(status int) {
 	c.w.WriteHeader(status)
 }
 
-func (c *call) noContent() { c.begin(http.StatusNoContent) }
+// deleted ends a call that leaves nothing to show.
+func (c *call) deleted(err error) error {
+	if err == nil {
+		c.begin(http.StatusNoContent)
+	}
+	return err
+}
 
-func (c *call) setLocation(location string) {
-	c.w.Header()["Location"] = []string{location}
+// made says that a record is new, and where it is: at a path below the base.
+func (c *call) made(path string) {
+	c.created = true
+	c.w.Header()["Location"] = []string{c.h.base(c.r) + path}
 }

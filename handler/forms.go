@@ -43,38 +43,30 @@ func createForm(c *call, body []byte) error {
 	if err != nil {
 		return err
 	}
-	c.setLocation(c.h.base(c.r) + "/forms/" + f.ID.String())
-	return c.writeForm(201, &f)
+	c.made("/forms/" + f.ID.String())
+	return c.showForm(&f, nil)
 }
 
 func getForm(c *call) error {
-	f, err := c.h.core.Form(c.ctx(), c.actor(), c.target())
-	if err != nil {
-		return err
-	}
-	return c.writeForm(200, f)
+	return c.showForm(c.h.core.Form(c.ctx(), c.actor(), c.target()))
 }
 
 func updateForm(c *call, body []byte) error {
 	f, err := c.h.core.UpdateForm(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	if err != nil {
-		return err
-	}
-	return c.writeForm(200, &f)
+	return c.showForm(&f, err)
 }
 
 func deleteForm(c *call) error {
-	if err := c.h.core.TrashForm(c.ctx(), c.actor(), c.namedID("formId"), c.ifMatch()); err != nil {
-		return err
-	}
-	c.noContent()
-	return nil
+	return c.deleted(c.h.core.TrashForm(c.ctx(), c.actor(), c.namedID("formId"), c.ifMatch()))
 }
 
-func (c *call) writeForm(status int, f *storage.Form) error {
+func (c *call) showForm(f *storage.Form, err error) error {
+	if err != nil {
+		return err
+	}
 	c.setETag(f.Revision)
 	view := c.formView()
-	return c.body(status, func(w *jsontree.Writer) { view.writeForm(w, f) })
+	return c.body(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
 // formView has the values that the JSON of a form needs beside the form.

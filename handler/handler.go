@@ -133,7 +133,7 @@ func (h *Handler) serveUnrouted(c *call, path string) {
 func (c *call) allow(methods string) {
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
-		c.noContent()
+		c.begin(http.StatusNoContent)
 	} else {
 		c.fail(errMethodNotAllowed)
 	}

@@ -9,7 +9,7 @@ import (
 
 func getMe(c *call) error {
 	p := c.principal
-	return c.body(200, func(w *jsontree.Writer) {
+	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("id").Hex(p.UserID[:])
 		w.Name("name").String(p.Name)

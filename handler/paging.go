@@ -47,7 +47,7 @@ func cutPage[T any](page storage.Page, records []T) (_ []T, more bool) {
 func writePage[T any](c *call, list cursor.List, records []T, more bool,
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
-	return c.body(200, func(w *jsontree.Writer) {
+	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("items").Array()
 		for i := range records {

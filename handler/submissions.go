@@ -70,7 +70,7 @@ func listSubmissions(c *call) error {
 	p.body = append(p.body, `],"page":`...)
 	p.body = appendPageEnd(p.body, p.list, p.more && p.items > 0, p.last)
 	p.body = append(p.body, '}')
-	c.send(200, p.body)
+	c.send(p.body)
 	return nil
 }
 
@@ -79,14 +79,10 @@ func getSubmission(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.send(200, export.AppendItem(c.borrow(), &s))
+	c.send(export.AppendItem(c.borrow(), &s))
 	return nil
 }
 
 func deleteSubmission(c *call) error {
-	if err := c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")); err != nil {
-		return err
-	}
-	c.noContent()
-	return nil
+	return c.deleted(c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")))
 }

@@ -59,7 +59,7 @@ func listWebhooks(c *call) error {
 
 // items writes a list response that has no pages.
 func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
-	return c.body(200, func(w *jsontree.Writer) {
+	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("items").Array()
 		for i := range n {
@@ -75,36 +75,27 @@ func createWebhook(c *call, body []byte) error {
 	if err != nil {
 		return err
 	}
-	c.setLocation(c.h.base(c.r) + "/webhooks/" + hook.ID.String())
-	return c.webhook(201, &hook)
+	c.made("/webhooks/" + hook.ID.String())
+	return c.webhook(hook, nil)
 }
 
 func getWebhook(c *call) error {
-	w, err := c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId"))
-	if err != nil {
-		return err
-	}
-	return c.webhook(200, &w)
+	return c.webhook(c.h.core.Storage.Webhook(c.ctx(), c.actor(), c.namedID("webhookId")))
 }
 
 func updateWebhook(c *call, body []byte) error {
-	updated, err := c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.namedID("webhookId"), body)
-	if err != nil {
-		return err
-	}
-	return c.webhook(200, &updated)
+	return c.webhook(c.h.core.UpdateWebhook(c.ctx(), c.actor(), c.namedID("webhookId"), body))
 }
 
 func deleteWebhook(c *call) error {
-	if err := c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")); err != nil {
-		return err
-	}
-	c.noContent()
-	return nil
+	return c.deleted(c.h.core.Storage.DeleteWebhook(c.ctx(), c.actor(), c.namedID("webhookId")))
 }
 
-func (c *call) webhook(status int, webhook *storage.Webhook) error {
-	return c.body(status, func(w *jsontree.Writer) { writeWebhook(w, webhook) })
+func (c *call) webhook(webhook storage.Webhook, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.body(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
 }
 
 // writeWebhook says whether there is a secret, and never more of it.

@@ -32,36 +32,27 @@ func createWorkspace(c *call, body []byte) error {
 	if err != nil {
 		return err
 	}
-	c.setLocation(c.h.base(c.r) + "/workspaces/" + w.ID.String())
-	return c.workspace(201, w)
+	c.made("/workspaces/" + w.ID.String())
+	return c.workspace(w, nil)
 }
 
 func getWorkspace(c *call) error {
-	w, err := c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId"))
-	if err != nil {
-		return err
-	}
-	return c.workspace(200, w)
+	return c.workspace(c.h.core.Storage.Workspace(c.ctx(), c.actor(), c.namedID("workspaceId")))
 }
 
 func updateWorkspace(c *call, body []byte) error {
-	w, err := c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId"), body)
-	if err != nil {
-		return err
-	}
-	return c.workspace(200, w)
+	return c.workspace(c.h.core.UpdateWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId"), body))
 }
 
 func deleteWorkspace(c *call) error {
-	if err := c.h.core.DeleteWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId")); err != nil {
-		return err
-	}
-	c.noContent()
-	return nil
+	return c.deleted(c.h.core.DeleteWorkspace(c.ctx(), c.actor(), c.namedID("workspaceId")))
 }
 
-func (c *call) workspace(status int, workspace storage.Workspace) error {
-	return c.body(status, func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
+func (c *call) workspace(workspace storage.Workspace, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.body(func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
 }
 
 func writeWorkspace(w *jsontree.Writer, workspace *storage.Workspace) {
