@@ -26,7 +26,7 @@ type Service struct {
 	handlerOn  func(*core.Core, handler.KeyResolver) *handler.Handler
 	dispatcher *webhooks.Dispatcher
 	limiter    *ratelimit.Limiter
-	keys       *keyring.Keyring
+	keys       keyResolver
 	ownKeys    bool // keys are resolved by keys, not by the host
 	borrowed   bool // made by Using: the host commits or rolls back, and wakes the dispatcher
 }
@@ -57,7 +57,7 @@ func New(opts ...Option) (*Service, error) {
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
-	s.keys = keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)
+	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
 	s.core, err = core.New(core.Core{
 		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
 		Limits: o.limits, Clock: o.clock, NewID: o.ids.New, TimeZone: o.timeZone,
@@ -167,7 +167,7 @@ func (s *Service) Using(st storage.Storage) *Service {
 		panic("formsvc: Using: nil storage")
 	}
 	copied := *s
-	copied.keys = s.keys.On(st)
+	copied.keys = keyResolver{s.keys.On(st)}
 	copied.borrowed = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
@@ -192,6 +192,17 @@ func (s *Service) Close(ctx context.Context) error {
 		err = errors.Join(err, s.limiter.Close(ctx))
 	}
 	return err
+}
+
+// keyResolver makes a [KeyResolver] of the keyring. Package handler reads with it as well.
+type keyResolver struct{ *keyring.Keyring }
+
+func (k keyResolver) ResolveKey(ctx context.Context, key string) (Principal, error) {
+	owner, err := k.Resolve(ctx, key)
+	if errors.Is(err, keyring.ErrInvalid) {
+		err = ErrInvalidKey
+	}
+	return Principal(owner), err
 }
 
 // destinations lets the handler ask the webhook guard about URLs.

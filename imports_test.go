@@ -53,7 +53,7 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring",
 	},
 	"handler/docs":     {},
 	"handler/export":   {},
@@ -114,7 +114,7 @@ var allowed = map[string][]string{
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "schema", "storage"},
 
 	"internal/export":  {"internal/jsontree", "schema", "storage"},
-	"internal/keyring": {"handler", "internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/keyring": {"internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
 	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
@@ -202,6 +202,7 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/storage/memory", "github.com/jackc/pgx/v5/pgxpool"},
 		{module + "/storage/postgres", module + "/schema"},
 		{module + "/handler", module + "/webhooks"},
+		{module + "/internal/keyring", module + "/handler"},
 		{module + "/handler", module},
 		{module + "/handler/formpage", module + "/handler"},
 		{module + "/handler/formpage/internal/read", module + "/handler/formpage/internal/draw"},

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -89,9 +90,9 @@ func (c *call) resolve(key string) (early token, err error) {
 func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
 	if c.op.readsForm {
 		form := c.namedID("formId")
-		return func(key string) (err error) {
-			c.principal, c.form, err = together.FormForKey(c.ctx(), key, form, c.op.scope)
-			c.formKnown = err == nil
+		return func(key string) error {
+			owner, found, err := together.FormForKey(c.ctx(), key, form, c.op.scope)
+			c.principal, c.form, c.formKnown = Principal(owner), found, err == nil
 			return err
 		}
 	}
@@ -99,8 +100,9 @@ func (c *call) readWithKey(together readingResolver, user storage.ID) func(key s
 	if err != nil {
 		return nil
 	}
-	return func(key string) (err error) {
-		c.principal, page.found, page.more, err = together.SubmissionsForKey(c.ctx(), key, page.form, page.query, c.op.scope, page.add)
+	return func(key string) error {
+		owner, found, more, err := together.SubmissionsForKey(c.ctx(), key, page.form, page.query, c.op.scope, page.add)
+		c.principal, page.found, page.more = Principal(owner), found, more
 		if err == nil && c.principal.UserID == user { // else its cursor was not this user's
 			c.page = page
 		}
@@ -112,7 +114,7 @@ func (c *call) resolveError(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, ErrInvalidKey):
+	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
 		return errInvalidAPIKey
 	case errors.Is(err, context.Canceled):
 		return err

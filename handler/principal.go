@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -44,22 +45,13 @@ type KeyResolver interface {
 }
 
 // readingResolver is a [KeyResolver] that can read a form, or a page of submissions, in
-// the same step, as the one for built-in keys does. [storage.ErrUnimplemented] means:
-// two steps.
+// the same step, as the one for built-in keys does: see [keyring.Keyring], which has these
+// methods. [storage.ErrUnimplemented] means: two steps. The rate limiter is asked, and a
+// cursor is read, by what is Remembered, before the key is resolved.
 type readingResolver interface {
-	KeyResolver
-	// FormForKey returns what ResolveKey would, and the form, or nil when the
-	// principal lacks the scope or may not see it.
-	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Principal, *storage.Form, error)
-	// SubmissionsForKey returns the results of ResolveKey, and lends a page as the
-	// storage does. found is false when the principal lacks the scope or may not see
-	// the form.
+	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
 	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
-		each func(*storage.Submission) error) (p Principal, found, more bool, err error)
-	// Remembered returns the KeyID and the UserID that the key had when it was last
-	// resolved here; the KeyID is "" when it was not. They prove nothing about the key.
-	// The rate limiter is asked by them, and a cursor is read by them, before the key is
-	// resolved.
+		each func(*storage.Submission) error) (o keyring.Owner, found, more bool, err error)
 	Remembered(key string) (keyID string, user storage.ID)
 }
 

@@ -1,5 +1,4 @@
-// Package keyring makes API keys and resolves them. A keyring is the default KeyResolver of a
-// service.
+// Package keyring makes API keys and says whose they are.
 package keyring
 
 import (
@@ -13,10 +12,20 @@ import (
 	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 )
+
+// ErrInvalid is the error for a key that is unknown, malformed, expired or revoked.
+var ErrInvalid = errors.New("keyring: invalid key")
+
+// Owner is whose a key is, and what the key may do.
+type Owner struct {
+	KeyID       string
+	UserID      storage.ID
+	Name, Email string
+	Scopes      []storage.Scope
+}
 
 // Keyring makes keys and resolves them. It is safe for concurrent use.
 type Keyring struct {
@@ -64,41 +73,37 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 	return made, key, err
 }
 
-// ResolveKey implements [handler.KeyResolver].
-func (k *Keyring) ResolveKey(ctx context.Context, key string) (handler.Principal, error) {
+// Resolve returns the owner of a key, or [ErrInvalid].
+func (k *Keyring) Resolve(ctx context.Context, key string) (Owner, error) {
 	if !wellFormed(k.start, key) {
-		return handler.Principal{}, handler.ErrInvalidKey
+		return Owner{}, ErrInvalid
 	}
 	stored, user, err := k.store.KeyByHash(ctx, hashOf(key))
-	return k.principal(key, stored, user, k.clock(), err)
+	return k.owner(key, stored, user, k.clock(), err)
 }
 
-// FormForKey is ResolveKey with the form of the request in the same step. The form
-// is read only for a key that has the scope. A key that was resolved before is well
+// FormForKey is Resolve with a form in the same step, nil when the owner may not see it. The
+// form is read only for a key that has the scope. A key that was resolved before is well
 // formed, so that is not checked again.
-func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (handler.Principal, *storage.Form, error) {
+func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (Owner, *storage.Form, error) {
 	now := k.clock()
 	got, err := k.store.FormForKey(ctx, storage.FormForKeyParams{Hash: hashOf(key), Form: form, Scope: scope, At: now})
-	principal, err := k.principal(key, got.Key, got.User, now, err)
-	if err != nil {
-		return handler.Principal{}, nil, err
-	}
-	return principal, got.Form, nil
+	owner, err := k.owner(key, got.Key, got.User, now, err)
+	return owner, got.Form, err
 }
 
-// SubmissionsForKey is ResolveKey with a page of submissions in the same step. None is
-// lent for a key without the scope.
+// SubmissionsForKey is Resolve with a page of submissions in the same step, lent as the storage
+// does. None is lent, and found is false, for a key without the scope and an owner who may not
+// see the form.
 func (k *Keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
 	each func(*storage.Submission) error,
-) (p handler.Principal, found, more bool, err error) {
+) (o Owner, found, more bool, err error) {
 	now := k.clock()
 	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
 		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: now,
 	}, each)
-	if p, err = k.principal(key, got.Key, got.User, now, err); err != nil {
-		return handler.Principal{}, false, false, err
-	}
-	return p, got.Found, got.More, nil
+	o, err = k.owner(key, got.Key, got.User, now, err)
+	return o, got.Found, got.More, err
 }
 
 func hashOf(key string) [sha256.Size]byte {
@@ -106,25 +111,26 @@ func hashOf(key string) [sha256.Size]byte {
 	return sha256.Sum256(append(b[:0], key...))
 }
 
-// Remembered is part of what package handler asks of a KeyResolver that can read as well.
+// Remembered returns the KeyID and the UserID that the key had when it was last resolved here;
+// the KeyID is "" when it was not. They prove nothing about the key.
 func (k *Keyring) Remembered(key string) (keyID string, user storage.ID) {
 	known := k.ids.get(key)
 	return known.id, known.user
 }
 
-// principal checks a key that was read at now.
-func (k *Keyring) principal(key string, stored storage.Key, user storage.User, now time.Time, err error) (handler.Principal, error) {
+// owner checks a key that was read at now.
+func (k *Keyring) owner(key string, stored storage.Key, user storage.User, now time.Time, err error) (Owner, error) {
 	if errors.Is(err, storage.ErrNotFound) {
-		return handler.Principal{}, handler.ErrInvalidKey
+		return Owner{}, ErrInvalid
 	}
 	if err != nil {
-		return handler.Principal{}, err
+		return Owner{}, err
 	}
 	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
-		return handler.Principal{}, handler.ErrInvalidKey
+		return Owner{}, ErrInvalid
 	}
 	k.uses.note(stored, now)
-	return handler.Principal{
+	return Owner{
 		KeyID:  k.ids.put(key, stored),
 		UserID: user.ID,
 		Name:   user.Name,
