@@ -114,7 +114,7 @@ var allowed = map[string][]string{
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "schema", "storage"},
 
 	"internal/export":  {"internal/jsontree", "schema", "storage"},
-	"internal/keyring": {"internal/cache", "internal/faults", "internal/visible", "schema", "storage"},
+	"internal/keyring": {"internal/cache", "internal/faults", "internal/objectid", "internal/visible", "schema", "storage"},
 	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},

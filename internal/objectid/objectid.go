@@ -39,27 +39,32 @@ func (s *Source) New(at time.Time) storage.ID {
 	return id
 }
 
-const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+// Base62 has the digits of numbers in base 62: all ASCII digits and letters.
+const Base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// PublicID returns 12 random base62 characters.
-func PublicID() string {
-	var out [12]byte
-	var pool [32]byte
-	for n := 0; n < len(out); {
-		rand.Read(pool[:])
+// Random returns n random digits of [Base62].
+func Random(n int) string {
+	out := make([]byte, 0, n)
+	var pool [64]byte
+	for len(out) < n {
+		rand.Read(pool[:]) // never fails, says its documentation
 		for _, b := range pool {
 			// 248 is the largest multiple of 62 in a byte: the rest would favour the
 			// first characters.
-			if b < 248 && n < len(out) {
-				out[n] = base62[b%62]
-				n++
+			if b < 248 && len(out) < n {
+				out = append(out, Base62[b%62])
 			}
 		}
 	}
-	return string(out[:])
+	return string(out)
 }
+
+const publicDigits = 12
+
+// PublicID returns a new id for addresses that respondents see.
+func PublicID() string { return Random(publicDigits) }
 
 // IsPublicID reports whether [PublicID] could have returned s.
 func IsPublicID(s string) bool {
-	return len(s) == 12 && strings.Trim(s, base62) == ""
+	return len(s) == publicDigits && strings.Trim(s, Base62) == ""
 }

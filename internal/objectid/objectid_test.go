@@ -50,7 +50,7 @@ func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
 			used[c]++
 		}
 	}
-	if len(used) != len(base62) {
-		t.Fatalf("%d different characters in 24,000, want %d", len(used), len(base62))
+	if len(used) != len(Base62) {
+		t.Fatalf("%d different characters in 24,000, want %d", len(used), len(Base62))
 	}
 }
