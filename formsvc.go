@@ -11,6 +11,7 @@ import (
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
+	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
@@ -60,7 +61,7 @@ func New(opts ...Option) (*Service, error) {
 	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
 	s.core, err = core.New(core.Core{
 		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
-		Limits: o.limits, Clock: o.clock, NewID: o.ids.New, TimeZone: o.timeZone,
+		Limits: o.limits, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)

@@ -1,6 +1,7 @@
 package formsvc
 
 import (
+	"cmp"
 	"crypto/cipher"
 	"errors"
 	"fmt"
@@ -32,14 +33,13 @@ type options struct {
 	baseURLFunc func(*http.Request) string
 	keyPrefix   string
 	limiter     *ratelimit.Limiter
-	unlimited   bool
+	limiterSet  bool // limiter is what the host wants; nil: no limit
 	webhooks    webhooks.Config
 	secrets     *secrets.Sealer
 	limits      Limits
 	timeZone    *time.Location
 	logger      *slog.Logger
 	clock       func() time.Time
-	ids         *objectid.Source
 }
 
 func defaults() options {
@@ -49,7 +49,6 @@ func defaults() options {
 		logger:    slog.New(slog.DiscardHandler),
 		timeZone:  time.UTC,
 		clock:     time.Now,
-		ids:       objectid.NewSource(),
 	}
 }
 
@@ -62,12 +61,27 @@ func (o *options) validate() error {
 	if o.baseURL != "" && o.baseURLFunc != nil {
 		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
 	}
-	if o.limiter == nil && !o.unlimited {
-		limiter, err := ratelimit.New(ratelimit.DefaultTokens, ratelimit.DefaultPer)
-		if err != nil {
-			return fmt.Errorf("formsvc: %w", err)
+	if o.limiterSet {
+		return nil
+	}
+	return WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o)
+}
+
+// option sets a value, unless there is a fault in it.
+func option(name string, fault error, set func(*options)) Option {
+	return func(o *options) error {
+		if fault != nil {
+			return fmt.Errorf("formsvc: %s: %w", name, fault)
 		}
-		o.limiter = limiter
+		set(o)
+		return nil
+	}
+}
+
+// missing is the fault of a value that must not be nil.
+func missing(isNil bool) error {
+	if isNil {
+		return errors.New("nil")
 	}
 	return nil
 }
@@ -75,26 +89,14 @@ func (o *options) validate() error {
 // WithStorage sets where everything is kept. Required. The service never closes
 // it.
 func WithStorage(s storage.Storage) Option {
-	return func(o *options) error {
-		if s == nil {
-			return errors.New("formsvc: WithStorage: nil")
-		}
-		o.storage = s
-		return nil
-	}
+	return option("WithStorage", missing(s == nil), func(o *options) { o.storage = s })
 }
 
 // WithKeyResolver lets the host decide whose key a request carries. It replaces the
 // default, the keys that [Service.CreateKey] makes: they are not accepted any more,
 // unless the resolver passes what it does not know on to [Service.ResolveKey].
 func WithKeyResolver(r KeyResolver) Option {
-	return func(o *options) error {
-		if r == nil {
-			return errors.New("formsvc: WithKeyResolver: nil")
-		}
-		o.resolver = r
-		return nil
-	}
+	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.resolver = r })
 }
 
 // What a host with keys of its own brings, and what it uses.
@@ -124,25 +126,13 @@ func Credential(r *http.Request) string { return handler.Credential(r) }
 // key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
 // not come from the URL.
 func WithCredential(f func(*http.Request) string) Option {
-	return func(o *options) error {
-		if f == nil {
-			return errors.New("formsvc: WithCredential: nil")
-		}
-		o.credential = f
-		return nil
-	}
+	return option("WithCredential", missing(f == nil), func(o *options) { o.credential = f })
 }
 
 // WithBasePath sets the path under which the API lives. Default "/v1". "" and "/"
 // mean none.
 func WithBasePath(path string) Option {
-	return func(o *options) error {
-		if err := apidoc.CheckBasePath(path); err != nil {
-			return fmt.Errorf("formsvc: WithBasePath: %w", err)
-		}
-		o.basePath = strings.TrimSuffix(path, "/")
-		return nil
-	}
+	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.basePath = strings.TrimSuffix(path, "/") })
 }
 
 // WithBaseURL sets what links and Location headers begin with, without the base
@@ -150,46 +140,26 @@ func WithBasePath(path string) Option {
 // "/api" when the host mounts the service deeper. Default "": links are paths
 // that begin with the base path. It is never taken from the request.
 func WithBaseURL(base string) Option {
-	return func(o *options) error {
-		if err := apidoc.CheckBaseURL(base); err != nil {
-			return fmt.Errorf("formsvc: WithBaseURL: %w", err)
-		}
-		o.baseURL = strings.TrimSuffix(base, "/")
-		return nil
-	}
+	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.baseURL = strings.TrimSuffix(base, "/") })
 }
 
 // WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base URL
 // of a request. A URL of f must not be taken unchecked from the request. The
 // description then names no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
-	return func(o *options) error {
-		if f == nil {
-			return errors.New("formsvc: WithBaseURLFunc: nil")
-		}
-		o.baseURLFunc = f
-		return nil
-	}
+	return option("WithBaseURLFunc", missing(f == nil), func(o *options) { o.baseURLFunc = f })
 }
 
 // WithKeyPrefix sets what built-in API keys begin with: <prefix>_live_….
 // Default "fs". It is 1 to 20 letters and digits. Keys with another prefix are
 // not accepted any more.
 func WithKeyPrefix(prefix string) Option {
-	return func(o *options) error {
-		ok := len(prefix) >= 1 && len(prefix) <= 20
-		for _, c := range prefix {
-			ok = ok && ('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9')
-		}
-		if !ok {
-			return fmt.Errorf("formsvc: WithKeyPrefix: %q is not 1 to 20 letters and digits", prefix)
-		}
-		o.keyPrefix = prefix
-		return nil
+	var fault error
+	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
+		fault = fmt.Errorf("%q is not 1 to 20 letters and digits", prefix)
 	}
+	return option("WithKeyPrefix", fault, func(o *options) { o.keyPrefix = prefix })
 }
-
-var errTwoLimiters = errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
 
 // WithRateLimit lets each key make tokens calls per interval, counted in this
 // process. Default [ratelimit.DefaultTokens] in [ratelimit.DefaultPer], a minute.
@@ -218,32 +188,20 @@ func WithLimiter(store limiter.Store) Option {
 
 // WithoutRateLimit limits nothing, for a host that does so itself.
 func WithoutRateLimit() Option {
-	return func(o *options) error {
-		if o.limiter != nil || o.unlimited {
-			return errTwoLimiters
-		}
-		o.unlimited = true
-		return nil
-	}
+	return func(o *options) error { return o.setLimiter(nil) }
 }
 
 func (o *options) setLimiter(l *ratelimit.Limiter) error {
-	if o.limiter != nil || o.unlimited {
-		return errTwoLimiters
+	if o.limiterSet {
+		return errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
 	}
-	o.limiter = l
+	o.limiter, o.limiterSet = l, true
 	return nil
 }
 
 // WithWebhookConfig sets how deliveries are made. Zero fields have their defaults.
 func WithWebhookConfig(c webhooks.Config) Option {
-	return func(o *options) error {
-		if err := c.Validate(); err != nil {
-			return fmt.Errorf("formsvc: WithWebhookConfig: %w", err)
-		}
-		o.webhooks = c
-		return nil
-	}
+	return option("WithWebhookConfig", c.Validate(), func(o *options) { o.webhooks = c })
 }
 
 // WithSecretCipher encrypts the signing secrets of webhooks in the storage, bound
@@ -252,28 +210,13 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // [Service.ResealSecrets] seals the others with it.
 // Default: stored as they are.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
-	return func(o *options) error {
-		if current == nil {
-			return errors.New("formsvc: WithSecretCipher: nil")
-		}
-		sealer, err := secrets.New(current, previous...)
-		if err != nil {
-			return fmt.Errorf("formsvc: WithSecretCipher: %w", err)
-		}
-		o.secrets = sealer
-		return nil
-	}
+	sealer, err := secrets.New(current, previous...)
+	return option("WithSecretCipher", cmp.Or(missing(current == nil), err), func(o *options) { o.secrets = sealer })
 }
 
 // WithLimits changes sizes. Zero fields keep their defaults.
 func WithLimits(l Limits) Option {
-	return func(o *options) error {
-		if err := l.Validate(); err != nil {
-			return fmt.Errorf("formsvc: WithLimits: %w", err)
-		}
-		o.limits = l
-		return nil
-	}
+	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
 }
 
 // WithTimeZone sets the zone whose calendar days the bounds of a date mean (beforeDate,
@@ -288,34 +231,16 @@ func WithLimits(l Limits) Option {
 // A zone of the time zone database has to be found when the program starts: a host that
 // runs where there is none imports time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
-	return func(o *options) error {
-		if zone == nil {
-			return errors.New("formsvc: WithTimeZone: nil")
-		}
-		o.timeZone = zone
-		return nil
-	}
+	return option("WithTimeZone", missing(zone == nil), func(o *options) { o.timeZone = zone })
 }
 
 // WithLogger sets where the service logs. Default: nowhere.
 func WithLogger(l *slog.Logger) Option {
-	return func(o *options) error {
-		if l == nil {
-			return errors.New("formsvc: WithLogger: nil")
-		}
-		o.logger = l
-		return nil
-	}
+	return option("WithLogger", missing(l == nil), func(o *options) { o.logger = l })
 }
 
 // WithClock sets the clock by which records are dated, forms close, keys expire
 // and deliveries are due. Default time.Now. It must be safe for concurrent use.
 func WithClock(now func() time.Time) Option {
-	return func(o *options) error {
-		if now == nil {
-			return errors.New("formsvc: WithClock: nil")
-		}
-		o.clock = now
-		return nil
-	}
+	return option("WithClock", missing(now == nil), func(o *options) { o.clock = now })
 }
