@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/formsvc/formsvc/internal/apidoc"
 )
 
 // mount finds the path of an operation in a request, however the host mounted the
@@ -55,7 +57,7 @@ func (m mount) path(r *http.Request, base string) string {
 			full = left
 		}
 	}
-	if !clean(full) {
+	if !apidoc.IsPlainPath(full) {
 		return ""
 	}
 	for _, prefix := range [...]string{base, m.basePath} {
@@ -73,18 +75,4 @@ func (m mount) path(r *http.Request, base string) string {
 func firstSegment(path string) string {
 	segment, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	return segment
-}
-
-// clean reports whether a path has no empty, "." or ".." segment and does not end
-// with a slash.
-func clean(path string) bool {
-	if !strings.HasPrefix(path, "/") {
-		return false
-	}
-	for segment := range strings.SplitSeq(path[1:], "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return false
-		}
-	}
-	return true
 }
