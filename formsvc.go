@@ -216,8 +216,7 @@ func (d destinations) CheckHost(ctx context.Context, raw string) error {
 }
 
 func rejection(err error) error {
-	var refused *webhooks.URLError
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*webhooks.URLError](err); ok {
 		return &core.RejectedURLError{Reason: refused.Reason}
 	}
 	return err

@@ -27,11 +27,7 @@ func (c *call) blockList(f *storage.Form, err error) error {
 }
 
 func getBlock(c *call) error {
-	id, err := c.param("blockId")
-	if err != nil {
-		return err
-	}
-	return c.block(c.h.core.Block(c.ctx(), c.actor(), c.target(), id))
+	return c.block(c.h.core.Block(c.ctx(), c.actor(), c.target(), c.param("blockId")))
 }
 
 func (c *call) block(block core.Block, err error) error {
@@ -44,11 +40,8 @@ func (c *call) block(block core.Block, err error) error {
 
 func createBlock(c *call, body []byte) error {
 	block, err := c.h.core.CreateBlock(c.ctx(), c.actor(), c.target(), body, c.ifMatch())
-	if err != nil {
-		return err
-	}
-	c.made("/forms/" + c.namedID("formId").String() + "/blocks/" + url.PathEscape(block.ID))
-	return c.block(block, nil)
+	c.made("/forms/"+c.namedID("formId").String()+"/blocks/", url.PathEscape(block.ID), err)
+	return c.block(block, err)
 }
 
 func replaceBlocks(c *call, body []byte) error {
@@ -57,10 +50,7 @@ func replaceBlocks(c *call, body []byte) error {
 }
 
 func updateBlock(c *call) error {
-	id, err := c.param("blockId")
-	if err != nil {
-		return err
-	}
+	id := c.param("blockId")
 	// A path is wrong before its body is looked at.
 	if err := c.h.core.CheckBlockID(id); err != nil {
 		return err
@@ -73,11 +63,7 @@ func updateBlock(c *call) error {
 }
 
 func deleteBlock(c *call) error {
-	id, err := c.param("blockId")
-	if err != nil {
-		return err
-	}
-	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.target(), id, c.ifMatch())
+	revision, err := c.h.core.DeleteBlock(c.ctx(), c.actor(), c.target(), c.param("blockId"), c.ifMatch())
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"net/http"
 	"os"
@@ -40,7 +41,7 @@ func (c *call) readBody() ([]byte, error) {
 	case n > limit:
 		return nil, errBodyTooLarge
 	case err == nil:
-	case isTooLarge(err):
+	case errors.As(err, new(*http.MaxBytesError)):
 		// The host's own http.MaxBytesReader was tighter.
 		return nil, errBodyTooLarge
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
@@ -89,10 +90,7 @@ func (c *call) drainBody() {
 	deadline := time.Now().Add(drainFor)
 	control := http.NewResponseController(c.w)
 	bounded := control.SetReadDeadline(deadline) == nil
-	left := c.h.core.Limits.Body + drainBeyond
-	if left < 0 { // the host's limit is almost the largest number
-		left = c.h.core.Limits.Body
-	}
+	left := min(c.h.core.Limits.Body, math.MaxInt64-drainBeyond) + drainBeyond
 	_, err := io.Copy(io.Discard, &untilDeadline{r: io.LimitReader(r.Body, left), deadline: deadline})
 	if err == nil {
 		// The end of the limit is not the end of the body.
@@ -118,11 +116,6 @@ func (u *untilDeadline) Read(b []byte) (int, error) {
 		return 0, os.ErrDeadlineExceeded
 	}
 	return u.r.Read(b)
-}
-
-func isTooLarge(err error) bool {
-	var tooLarge *http.MaxBytesError
-	return errors.As(err, &tooLarge)
 }
 
 // acceptableMedia reports whether the body is JSON as it stands: application/json

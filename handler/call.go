@@ -43,12 +43,15 @@ type call struct {
 // calls lends calls out, mostly for the memory that the route in them has.
 var calls = sync.Pool{New: func() any { return new(call) }}
 
+// noOperation stands for the operation until it is known.
+var noOperation operation
+
 var noStore = []string{"no-store"}
 
 // newCall begins a call; its caller defers [call.end].
 func newCall(h *Handler, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
-	c.h, c.w, c.r, c.id = h, w, r, requestID(r)
+	c.h, c.w, c.r, c.id, c.op = h, w, r, requestID(r), &noOperation
 	w.Header()["X-Request-Id"] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c
@@ -71,31 +74,17 @@ func (c *call) ctx() context.Context { return c.r.Context() }
 
 func (c *call) actor() storage.Actor { return storage.As(c.principal.UserID) }
 
-func (c *call) operation() string {
-	if c.op == nil {
-		return ""
-	}
-	return c.op.id
-}
-
 // param returns a path parameter as the caller meant it. Routing is done on the
-// escaped path.
-func (c *call) param(name string) (string, error) {
-	value, err := url.PathUnescape(c.route.URLParam(name))
-	if err != nil {
-		return "", errNotFound
-	}
-	return value, nil
+// escaped path, which net/http has checked.
+func (c *call) param(name string) string {
+	value, _ := url.PathUnescape(c.route.URLParam(name))
+	return value
 }
 
 // namedID returns a path parameter that is an id. A malformed one is the zero id, which
 // names nothing: the caller learns first what else is wrong.
 func (c *call) namedID(name string) storage.ID {
-	value, err := c.param(name)
-	if err != nil {
-		return storage.ID{}
-	}
-	id, _ := storage.ParseID(value) // zero with an error
+	id, _ := storage.ParseID(c.param(name)) // zero with an error
 	return id
 }
 
@@ -165,8 +154,11 @@ func (c *call) deleted(err error) error {
 	return err
 }
 
-// made says that a record is new, and where it is: at a path below the base.
-func (c *call) made(path string) {
-	c.created = true
-	c.w.Header()["Location"] = []string{c.h.base(c.r) + path}
+// made says, unless there is an error, that a record is new, and where it is: below the path
+// of its list.
+func (c *call) made(list, id string, err error) {
+	if err == nil {
+		c.created = true
+		c.w.Header()["Location"] = []string{c.h.base(c.r) + list + id}
+	}
 }

@@ -75,22 +75,18 @@ func invalid(violations ...schema.Violation) *apiError {
 // translate turns any error into the error that the caller sees. The causes of the
 // service's own faults are logged here and reach nobody else.
 func (c *call) translate(err error) *apiError {
-	var own *apiError
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*apiError](err); ok {
 		return own
 	}
-	var syntax *jsontree.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
-	var rejection *core.RejectedURLError
-	if errors.As(err, &rejection) {
+	if rejection, ok := errors.AsType[*core.RejectedURLError](err); ok {
 		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
 		e.details = []schema.Violation{rejection.Violation()}
 		return e
 	}
-	var broken *schema.Error
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		return invalid(broken.Violations...)
 	}
 	switch {
@@ -101,8 +97,7 @@ func (c *call) translate(err error) *apiError {
 	case errors.Is(err, storage.ErrNotOwner):
 		return errOwnerRequired
 	case errors.Is(err, storage.ErrRevisionMismatch):
-		var revision *storage.RevisionError
-		if errors.As(err, &revision) {
+		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {
 			c.setETag(revision.Current)
 		}
 		return errRevisionMismatch
@@ -154,10 +149,10 @@ func (c *call) fail(err error) {
 }
 
 func (c *call) log(level slog.Level, message string, err error) {
-	c.h.logger.LogAttrs(c.ctx(), level, message,
+	c.h.config.Logger.LogAttrs(c.ctx(), level, message,
 		slog.String("request_id", c.id),
 		slog.String("method", c.r.Method),
-		slog.String("operation", c.operation()),
+		slog.String("operation", c.op.id),
 		slog.Any("error", err))
 }
 
@@ -167,10 +162,10 @@ func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
-	c.h.logger.LogAttrs(c.ctx(), slog.LevelError, "panic",
+	c.h.config.Logger.LogAttrs(c.ctx(), slog.LevelError, "panic",
 		slog.String("request_id", c.id),
 		slog.String("method", c.r.Method),
-		slog.String("operation", c.operation()),
+		slog.String("operation", c.op.id),
 		slog.Any("panic", v),
 		slog.String("stack", string(stack)))
 	if c.wrote {

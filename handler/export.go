@@ -172,8 +172,10 @@ func (b *budget) page(ctx context.Context) error {
 		return nil
 	}
 	for {
-		if err := sleep(ctx, b.wait); err != nil {
-			return err
+		select {
+		case <-time.After(b.wait):
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 		t := b.c.take(b.c.principal.KeyID)
 		b.wait = 0
@@ -184,20 +186,6 @@ func (b *budget) page(ctx context.Context) error {
 			return nil
 		}
 		b.wait = t.result.Reset
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 

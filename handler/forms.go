@@ -16,20 +16,14 @@ func listForms(c *call) error {
 	if filtered {
 		list.Filters = workspace.String()
 	}
-	page, err := q.page(list)
-	if err != nil {
-		return err
+	read := func(page storage.Page) ([]storage.Form, error) {
+		if filtered && workspace.IsZero() {
+			return nil, errNotFound // to the storage it would mean: no filter
+		}
+		return c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: page})
 	}
-	if filtered && workspace.IsZero() {
-		return errNotFound // to the storage it would mean: no filter
-	}
-	found, err := c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: oneMore(page)})
-	if err != nil {
-		return err
-	}
-	found, more := cutPage(page, found)
 	view := c.formView()
-	return writePage(c, list, found, more,
+	return writePage(c, q, list, read,
 		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
 		func(w *jsontree.Writer, f *storage.Form) {
 			w.Object()
@@ -40,11 +34,8 @@ func listForms(c *call) error {
 
 func createForm(c *call, body []byte) error {
 	f, err := c.h.core.CreateForm(c.ctx(), c.actor(), body)
-	if err != nil {
-		return err
-	}
-	c.made("/forms/" + f.ID.String())
-	return c.showForm(&f, nil)
+	c.made("/forms/", f.ID.String(), err)
+	return c.showForm(&f, err)
 }
 
 func getForm(c *call) error {

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -21,7 +20,6 @@ import (
 type Handler struct {
 	config Config
 	core   *core.Core
-	logger *slog.Logger
 	mount  mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
@@ -53,7 +51,6 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 	h = &Handler{
 		config:          config,
 		core:            config.Core,
-		logger:          config.Logger,
 		fixedBase:       config.BaseURL + config.BasePath,
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
@@ -101,11 +98,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if path != "" {
 		pattern = h.routes.Find(&c.route, method, path)
 	}
-	c.op = h.operations[method+pattern]
-	if c.op == nil {
-		h.serveUnrouted(c, path)
+	op := h.operations[method+pattern]
+	if op == nil {
+		c.allow(h.allowed(path))
 		return
 	}
+	c.op = op
 	// For the host's metrics and traces, which see the request when this returns.
 	r.Pattern = c.op.pattern
 
@@ -120,17 +118,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveUnrouted answers OPTIONS, a wrong method and an unknown path.
-func (h *Handler) serveUnrouted(c *call, path string) {
-	if allow := h.allowed(path); allow != "" {
-		c.allow(allow)
-	} else {
-		c.fail(errNotFound)
-	}
-}
-
-// allow answers OPTIONS, or a method that is not among those.
+// allow answers OPTIONS, or a method that is not among those. Without any, nothing is there.
 func (c *call) allow(methods string) {
+	if methods == "" {
+		c.fail(errNotFound)
+		return
+	}
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
 		c.begin(http.StatusNoContent)

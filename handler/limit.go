@@ -28,11 +28,11 @@ func (c *call) take(keyID string) token {
 	result, err := c.h.config.Limiter.Take(c.ctx(), keyID)
 	if err != nil {
 		if c.ctx().Err() == nil { // else it is the request that ended, not the limiter that failed
-			c.h.limiterHealth.failed(c.ctx(), c.h.logger, err)
+			c.h.limiterHealth.failed(c.ctx(), c.h.config.Logger, err)
 		}
 		return token{keyID: keyID}
 	}
-	c.h.limiterHealth.answered(c.ctx(), c.h.logger)
+	c.h.limiterHealth.answered(c.ctx(), c.h.config.Logger)
 	return token{keyID: keyID, result: result, counted: true}
 }
 

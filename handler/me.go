@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
-	"github.com/formsvc/formsvc/storage"
 )
 
 func getMe(c *call) error {
@@ -15,22 +14,12 @@ func getMe(c *call) error {
 		w.Name("name").String(p.Name)
 		w.Name("email").String(p.Email)
 		w.Name("scopes").Array()
-		for _, s := range effective(p.Scopes) {
-			w.String(string(s))
+		for _, s := range slices.Compact(slices.Sorted(slices.Values(p.Scopes))) {
+			if s.Valid() {
+				w.String(string(s))
+			}
 		}
 		w.EndArray()
 		w.EndObject()
 	})
-}
-
-// effective returns the known scopes of a set, sorted, once each.
-func effective(scopes []storage.Scope) []storage.Scope {
-	var known []storage.Scope
-	for _, s := range scopes {
-		if s.Valid() {
-			known = append(known, s)
-		}
-	}
-	slices.Sort(known)
-	return slices.Compact(known)
 }

@@ -27,36 +27,32 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	return page, q.err()
 }
 
-// oneMore asks for one record more than the caller does. Whether it is there says
-// whether there are more; see cutPage.
-func oneMore(page storage.Page) storage.Page {
-	page.Limit++
-	return page
-}
-
-// cutPage takes the record off again that oneMore asked for.
-func cutPage[T any](page storage.Page, records []T) (_ []T, more bool) {
-	if len(records) > page.Limit {
-		return records[:page.Limit], true
-	}
-	return records, false
-}
-
-// writePage writes a list response: the records, and the cursor of the next page
+// writePage reads and writes a list response: the records, and the cursor of the next page
 // when there are more.
-func writePage[T any](c *call, list cursor.List, records []T, more bool,
+func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Page) ([]T, error),
 	position func(*T) storage.Position, writeItem func(*jsontree.Writer, *T),
 ) error {
+	page, err := q.page(list)
+	if err != nil {
+		return err
+	}
+	most := page.Limit
+	page.Limit++ // whether that record is there says whether there are more
+	records, err := read(page)
+	if err != nil {
+		return err
+	}
 	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("items").Array()
-		for i := range records {
+		for i := range records[:min(len(records), most)] {
 			writeItem(w, &records[i])
 		}
 		w.EndArray()
+		more := len(records) > most
 		var last storage.Position
 		if more {
-			last = position(&records[len(records)-1])
+			last = position(&records[most-1])
 		}
 		w.Name("page").Raw(appendPageEnd(nil, list, more, last))
 		w.EndObject()

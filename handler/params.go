@@ -34,11 +34,7 @@ func (c *call) query() *query {
 }
 
 func (q *query) get(name string) (string, bool) {
-	values, ok := q.values[name]
-	if !ok {
-		return "", false
-	}
-	return values[0], true
+	return q.values.Get(name), q.values.Has(name)
 }
 
 func (q *query) reject(name, code, message string) {
@@ -48,8 +44,7 @@ func (q *query) reject(name, code, message string) {
 // fault adds the fault of a parameter by a rule that is not about HTTP. nil adds
 // nothing.
 func (q *query) fault(err error) {
-	var broken *schema.Error
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*schema.Error](err); ok {
 		q.violations = append(q.violations, broken.Violations...)
 	}
 }

@@ -72,11 +72,8 @@ func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
 
 func createWebhook(c *call, body []byte) error {
 	hook, err := c.h.core.CreateWebhook(c.ctx(), c.actor(), body)
-	if err != nil {
-		return err
-	}
-	c.made("/webhooks/" + hook.ID.String())
-	return c.webhook(hook, nil)
+	c.made("/webhooks/", hook.ID.String(), err)
+	return c.webhook(hook, err)
 }
 
 func getWebhook(c *call) error {

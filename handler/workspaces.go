@@ -10,16 +10,10 @@ import (
 
 func listWorkspaces(c *call) error {
 	list := cursor.List{Name: "workspaces", Owner: c.principal.UserID}
-	page, err := c.query().page(list)
-	if err != nil {
-		return err
+	read := func(page storage.Page) ([]storage.Workspace, error) {
+		return c.h.core.Storage.Workspaces(c.ctx(), c.actor(), page)
 	}
-	found, err := c.h.core.Storage.Workspaces(c.ctx(), c.actor(), oneMore(page))
-	if err != nil {
-		return err
-	}
-	found, more := cutPage(page, found)
-	return writePage(c, list, found, more,
+	return writePage(c, c.query(), list, read,
 		func(w *storage.Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} },
 		writeWorkspace)
 }
@@ -27,13 +21,10 @@ func listWorkspaces(c *call) error {
 func createWorkspace(c *call, body []byte) error {
 	w, err := c.h.core.CreateWorkspace(c.ctx(), c.principal.UserID, body)
 	if errors.Is(err, storage.ErrLimitReached) {
-		return errWorkspaceLimit
+		err = errWorkspaceLimit
 	}
-	if err != nil {
-		return err
-	}
-	c.made("/workspaces/" + w.ID.String())
-	return c.workspace(w, nil)
+	c.made("/workspaces/", w.ID.String(), err)
+	return c.workspace(w, err)
 }
 
 func getWorkspace(c *call) error {
