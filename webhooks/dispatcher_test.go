@@ -39,9 +39,8 @@ func TestDeliveryIsWhatTheSpecificationSays(t *testing.T) {
 	const secret = "0123456789abcdef"
 	b.d.secrets = secretsWith(t, gcm(t, 2), gcm(t, 1))
 	signed := b.webhook(s.URL+"/a%2Fb?c=d", nil)
-	sealed, err := secretsWith(t, gcm(t, 1)).Seal(signed, secret)
-	must(t, err)
-	_, err = b.store.UpdateWebhook(t.Context(), storage.AsHost(), signed, storage.WebhookChange{Secret: &sealed, At: time.Now()})
+	sealed := secretsWith(t, gcm(t, 1)).Seal(signed, secret)
+	_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), signed, storage.WebhookChange{Secret: &sealed, At: time.Now()})
 	must(t, err)
 	unsigned := b.webhook(s.URL, nil)
 	body := "{\"id\":\"1\",  \"response\":{\"a\":\"<\u2028>\"}}\n"
@@ -89,8 +88,7 @@ func TestHeaderNamesAndAgentAreConfigurable(t *testing.T) {
 		got <- r.Header
 		return reply(200), nil
 	}))
-	sealed, err := b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
-	must(t, err)
+	sealed := b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
 	b.event(b.webhook(hook, sealed), "x")
 	b.run()
 	h := <-got
@@ -199,9 +197,8 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 		b.d.spread = polls(30 * time.Second) // four days of polls take long
 		b.d.secrets = secretsWith(t, gcm(t, 1))
 		id := b.webhook(hook, nil)
-		foreign, err := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")
-		must(t, err)
-		_, err = b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Secret: &foreign, At: time.Now()})
+		foreign := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")
+		_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Secret: &foreign, At: time.Now()})
 		must(t, err)
 		for range 10 {
 			b.event(id, "x")

@@ -38,11 +38,7 @@ func TestStandardWebhooksHeaders(t *testing.T) {
 			return reply(200), nil
 		}))
 		const first, second, third = "0123456789abcdef", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "fedcba9876543210"
-		sealed := func(id storage.ID, secret string) []byte {
-			s, err := b.d.secrets.Seal(id, secret)
-			must(t, err)
-			return s
-		}
+		sealed := b.d.secrets.Seal
 		id := b.webhook(hook, sealed(storage.ID{}, first))
 		change := func(secret string) {
 			s := sealed(id, secret)

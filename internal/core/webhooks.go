@@ -44,9 +44,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	}
 	n := storage.NewWebhook{Webhook: hook, Max: c.Limits.Webhooks}
 	if w.Secret != nil {
-		if n.Secret, err = c.Secrets.Seal(hook.ID, *w.Secret); err != nil {
-			return storage.Webhook{}, err
-		}
+		n.Secret = c.Secrets.Seal(hook.ID, *w.Secret)
 	}
 	err = c.Storage.CreateWebhook(ctx, who, n)
 	if errors.Is(err, storage.ErrLimitReached) {
@@ -81,12 +79,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 			return storage.Webhook{}, err
 		}
 		if !known {
-			var secret []byte
-			if *w.Secret != "" {
-				if secret, err = c.Secrets.Seal(id, *w.Secret); err != nil {
-					return storage.Webhook{}, err
-				}
-			}
+			secret := c.Secrets.Seal(id, *w.Secret)
 			change.Secret = &secret
 		}
 	}
@@ -121,8 +114,7 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 		return w, err
 	}
 	refused := c.URLs.CheckURL(*w.URL)
-	var rejected *RejectedURLError
-	if err != nil && errors.As(refused, &rejected) {
+	if err != nil && errors.As(refused, new(*RejectedURLError)) {
 		// Beside other faults it is one of them.
 		return w, faults.Join(err, refused)
 	}

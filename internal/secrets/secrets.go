@@ -53,18 +53,18 @@ func New(current cipher.AEAD, previous ...cipher.AEAD) (*Sealer, error) {
 
 // Seal returns what to store as the webhook's secret. The result is bound to the
 // webhook: copied to another one it does not open. No secret is nil.
-func (s *Sealer) Seal(webhook storage.ID, secret string) ([]byte, error) {
+func (s *Sealer) Seal(webhook storage.ID, secret string) []byte {
 	if secret == "" {
-		return nil, nil
+		return nil
 	}
 	if s == nil || s.current == nil {
-		return append([]byte{secretPlain}, secret...), nil
+		return append([]byte{secretPlain}, secret...)
 	}
 	sealed := make([]byte, 1+s.current.NonceSize(), 1+s.current.NonceSize()+len(secret)+s.current.Overhead())
 	sealed[0] = secretSealed
 	nonce := sealed[1:]
-	rand.Read(nonce)                                                      // never fails, says its documentation
-	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]), nil // #nosec G407 -- the nonce is random
+	rand.Read(nonce)                                                 // never fails, says its documentation
+	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]) // #nosec G407 -- the nonce is random
 }
 
 // Open returns the secret that was stored for the webhook, "" when there is
@@ -105,11 +105,11 @@ func (s *Sealer) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
 	var current Sealer // opens what is stored as it should be, and nothing else
 	if s != nil && s.current != nil {
 		if current.openable = s.openable[:1]; stored[0] == secretPlain {
-			return s.Seal(webhook, secret)
+			return s.Seal(webhook, secret), nil
 		}
 	}
 	if _, err := current.Open(webhook, stored); err == nil {
 		return nil, nil
 	}
-	return s.Seal(webhook, secret)
+	return s.Seal(webhook, secret), nil
 }
