@@ -77,20 +77,6 @@ type Known struct {
 // 3,000 choices (91 of them).
 const knownBytes = 8 << 10
 
-// formForSubmit returns a form from the cache, or reads it; fresh reports which. A
-// cached form may be out of date: the storage refuses a submission that was
-// checked against an old revision. A copy made by [Intake.On] always reads:
-// its transaction may see another form than the cache holds.
-func (i Intake) formForSubmit(ctx context.Context, id storage.ID) (form *Known, fresh bool, err error) {
-	if !i.borrowed {
-		if form, ok := i.forms.Get(id); ok && form.committed {
-			return form, false, nil
-		}
-	}
-	form, err = i.readForm(ctx, id)
-	return form, true, err
-}
-
 // readForm reads a form and compiles it.
 func (i Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), id)

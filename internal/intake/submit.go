@@ -20,10 +20,14 @@ import (
 
 // Submit checks a response and stores it, in one step with all that follows from it.
 func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
-	form, fresh, err := i.formForSubmit(ctx, r.FormID)
+	form, cached := i.forms.Get(r.FormID)
+	cached = cached && form.committed && !i.borrowed // a transaction may see another form
 	for range core.MaxRaces {
-		if err != nil {
-			return storage.Submission{}, err
+		if !cached {
+			var err error
+			if form, err = i.readForm(ctx, r.FormID); err != nil {
+				return storage.Submission{}, err
+			}
 		}
 		n, refused := i.newSubmission(form, r)
 		if refused == nil {
@@ -47,13 +51,12 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 				}
 				return stored, err
 			}
-		} else if fresh {
+		} else if !cached {
 			return i.replay(ctx, form, r, refused)
 		}
-		// The cached form may be stale: the current form may accept a response that the
-		// cached form refuses.
-		form, err = i.readForm(ctx, r.FormID)
-		fresh = true
+		// The form may be stale, and the current one may accept a response that the cached
+		// one refuses. The storage refuses what was checked against an old revision.
+		cached = false
 	}
 	return storage.Submission{}, storage.ErrUnavailable
 }
