@@ -61,7 +61,7 @@ func listSubmissions(c *call) error {
 		if p, err = c.submissionPage(c.principal.UserID); err != nil {
 			return err
 		}
-		if p.more, err = c.h.core.LendSubmissions(c.ctx(), c.actor(), p.form, p.query, p.add); err != nil {
+		if p.more, err = c.h.core.Storage.Submissions(c.ctx(), c.actor(), p.form, p.query, p.add); err != nil {
 			return err
 		}
 	} else if !p.found {

@@ -107,11 +107,10 @@ func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, 
 		return none, err
 	}
 	v, err := operation(b.w.Bytes())
-	var syntax *jsontree.SyntaxError
-	switch {
-	case errors.As(err, &syntax):
-		return none, faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
-	case err != nil:
+	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
+		err = faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
+	}
+	if err != nil {
 		return none, err
 	}
 	return v, nil

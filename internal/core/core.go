@@ -32,7 +32,7 @@ type Core struct {
 	URLs    URLChecker // of the destinations of webhooks
 	// Secrets prepares signing secrets for the storage. Nil: they are stored as they are.
 	Secrets  *secrets.Sealer
-	Limits   schema.Limits // New fills in the defaults
+	Limits   schema.Limits // valid; New fills in the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
 	TimeZone *time.Location // of calendar days. Nil: UTC
@@ -42,9 +42,6 @@ type Core struct {
 
 // New makes c ready for use.
 func New(c Core) (*Core, error) {
-	if err := c.Limits.Validate(); err != nil {
-		return nil, err
-	}
 	c.Limits = c.Limits.WithDefaults()
 	var err error
 	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {

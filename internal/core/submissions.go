@@ -22,17 +22,7 @@ func CheckRange(since, until time.Time) error {
 	return nil
 }
 
-// LendSubmissions lends one page of a form's submissions, bounded in bytes too; see
-// [storage.SubmissionStore].
-func (c *Core) LendSubmissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
-	if err := CheckRange(q.Since, q.Until); err != nil {
-		return false, err
-	}
-	q.MaxBytes = MaxPageBytes
-	return c.Storage.Submissions(ctx, who, form, q, each)
-}
-
-// Submissions returns such a page as records of the caller's own.
+// Submissions returns one page of a form's submissions, bounded in bytes too.
 func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
