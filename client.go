@@ -2,9 +2,9 @@ package formsvc
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -27,6 +27,7 @@ const clientPage = 100
 // ended context too, is yielded as the last pair; no record follows the end of a context.
 func list[T any](ctx context.Context, limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
+		var none T
 		page, left := storage.Page{Limit: size}, limit
 		for {
 			if limit > 0 {
@@ -34,13 +35,11 @@ func list[T any](ctx context.Context, limit, size int, read func(page storage.Pa
 			}
 			found, more, err := read(page)
 			if err != nil {
-				var none T
 				yield(none, err)
 				return
 			}
 			for i := range found {
 				if err := ctx.Err(); err != nil {
-					var none T
 					yield(none, err)
 					return
 				}
@@ -257,33 +256,22 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 // DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have
 // forms without their definitions: to decode one of those is an error.
 func DecodeForm(f Form) (content FormContent, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("formsvc: form %s: %w", f.ID, err)
-		}
-	}()
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
-		return FormContent{}, errors.New("it comes from a list, which has no definitions: read it with Client.Form")
+		return FormContent{}, fmt.Errorf("formsvc: form %s: it comes from a list, which has no definitions: read it with Client.Form", f.ID)
 	}
-	if content.Blocks, err = schema.DecodeBlocks(d.Blocks); err != nil {
-		return FormContent{}, err
-	}
-	if content.Settings, err = schema.DecodeSettings(d.Settings); err != nil {
-		return FormContent{}, err
-	}
-	if content.Theme, err = schema.DecodeTheme(d.Theme); err != nil {
-		return FormContent{}, err
-	}
+	var faults [5]error
+	content.Blocks, faults[0] = schema.DecodeBlocks(d.Blocks)
+	content.Settings, faults[1] = schema.DecodeSettings(d.Settings)
+	content.Theme, faults[2] = schema.DecodeTheme(d.Theme)
 	if len(d.Variables) > 0 {
-		if err = json.Unmarshal(d.Variables, &content.Variables); err != nil {
-			return FormContent{}, err
-		}
+		faults[3] = json.Unmarshal(d.Variables, &content.Variables)
 	}
 	if len(d.HiddenFields) > 0 {
-		if err = json.Unmarshal(d.HiddenFields, &content.HiddenFields); err != nil {
-			return FormContent{}, err
-		}
+		faults[4] = json.Unmarshal(d.HiddenFields, &content.HiddenFields)
+	}
+	if err := cmp.Or(faults[:]...); err != nil {
+		return FormContent{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	return content, nil
 }
@@ -488,9 +476,6 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 	}
 	f, err := c.core().Storage.Form(ctx, c.who, form)
 	if err != nil {
-		return err
-	}
-	if err := core.CheckRange(o.Since, o.Until); err != nil {
 		return err
 	}
 	return export.Write(ctx, w, f.Definition, o, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {

@@ -46,15 +46,7 @@ func (w *csvWriter) writeCell(c cell) {
 		return
 	}
 	_ = w.out.WriteByte('"')
-	for {
-		before, after, quote := strings.Cut(text, `"`)
-		_, _ = w.out.WriteString(before)
-		if !quote {
-			break
-		}
-		_, _ = w.out.WriteString(`""`)
-		text = after
-	}
+	_, _ = w.out.WriteString(strings.ReplaceAll(text, `"`, `""`))
 	_ = w.out.WriteByte('"')
 }
 

@@ -1,7 +1,7 @@
 package summary
 
 import (
-	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -89,10 +89,9 @@ type counted struct {
 // values are the different values, from the smallest on.
 func (n *Series) values() []counted {
 	list := make([]counted, 0, len(n.counts))
-	for x, count := range n.counts {
-		list = append(list, counted{max(n.Min, min(n.Max, x)), count})
+	for _, x := range slices.Sorted(maps.Keys(n.counts)) {
+		list = append(list, counted{max(n.Min, min(n.Max, x)), n.counts[x]})
 	}
-	slices.SortFunc(list, func(a, b counted) int { return cmp.Compare(a.value, b.value) })
 	return list
 }
 
