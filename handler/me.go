@@ -8,13 +8,15 @@ import (
 
 func getMe(c *call) error {
 	p := c.principal
+	scopes := slices.Clone(p.Scopes)
+	slices.Sort(scopes)
 	return c.body(func(w *jsontree.Writer) {
 		w.Object()
 		w.Name("id").Hex(p.UserID[:])
 		w.Name("name").String(p.Name)
 		w.Name("email").String(p.Email)
 		w.Name("scopes").Array()
-		for _, s := range slices.Compact(slices.Sorted(slices.Values(p.Scopes))) {
+		for _, s := range slices.Compact(scopes) {
 			if s.Valid() {
 				w.String(string(s))
 			}
