@@ -33,12 +33,26 @@ type Keyring struct {
 	store storage.KeyStore
 	clock func() time.Time
 	uses  *lastUses
-	ids   *keyIDs
+	// seen has the keys that were valid. Whether one still is, the storage says. Keys are
+	// known by a hash with a seed of this process. The hash is good enough, because it only
+	// counts a call and reads a cursor: for two keys with the same hash, calls of one key
+	// would at worst count against the limit of the other key.
+	seen *cache.Cache[uint64, seenKey]
+	seed maphash.Seed
+}
+
+// seenKey is the id of a key, as text, and whose it is.
+type seenKey struct {
+	id   string
+	user storage.ID
 }
 
 // New returns a keyring whose keys begin with <prefix>_live_.
 func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *Keyring {
-	return &Keyring{start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger), ids: newKeyIDs()}
+	return &Keyring{
+		start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger),
+		seen: new(cache.Cache[uint64, seenKey]), seed: maphash.MakeSeed(),
+	}
 }
 
 // On is the keyring on another store. Last uses are still written to the first
@@ -114,8 +128,8 @@ func hashOf(key string) [sha256.Size]byte {
 // Remembered returns the KeyID and the UserID that the key had when it was last resolved here;
 // the KeyID is "" when it was not. They prove nothing about the key.
 func (k *Keyring) Remembered(key string) (keyID string, user storage.ID) {
-	known := k.ids.get(key)
-	return known.id, known.user
+	seen, _ := k.seen.Get(maphash.String(k.seed, key))
+	return seen.id, seen.user
 }
 
 // owner checks a key that was read at now.
@@ -131,7 +145,7 @@ func (k *Keyring) owner(key string, stored storage.Key, user storage.User, now t
 	}
 	k.uses.note(stored, now)
 	return Owner{
-		KeyID:  k.ids.put(key, stored),
+		KeyID:  k.remember(key, stored),
 		UserID: user.ID,
 		Name:   user.Name,
 		Email:  user.Email,
@@ -139,36 +153,14 @@ func (k *Keyring) owner(key string, stored storage.Key, user storage.User, now t
 	}, nil
 }
 
-// keyIDs remembers the ids and users of keys that were valid. Whether one still is, the
-// storage says. Keys are known by a hash with a seed of this process. The hash is good
-// enough, because it only counts a call and reads a cursor: for two keys with the same
-// hash, calls of one key would at worst count against the limit of the other key.
-type keyIDs struct {
-	seed maphash.Seed
-	ids  cache.Cache[uint64, keyID]
-}
-
-// keyID is the id of a key, as text, and whose it is.
-type keyID struct {
-	id   string
-	user storage.ID
-}
-
-func newKeyIDs() *keyIDs { return &keyIDs{seed: maphash.MakeSeed()} }
-
-func (k *keyIDs) get(key string) keyID {
-	known, _ := k.ids.Get(maphash.String(k.seed, key))
-	return known
-}
-
-// put remembers a key and returns its id as text.
-func (k *keyIDs) put(key string, stored storage.Key) string {
+// remember remembers a key and returns its id as text.
+func (k *Keyring) remember(key string, stored storage.Key) string {
 	var text [2 * len(stored.ID)]byte
 	hex.Encode(text[:], stored.ID[:])
-	if known := k.get(key); known.id == string(text[:]) {
-		return known.id
+	if id, _ := k.Remembered(key); id == string(text[:]) {
+		return id
 	}
-	made := keyID{string(text[:]), stored.UserID}
-	k.ids.Put(maphash.String(k.seed, key), made, len(made.id))
-	return made.id
+	id := string(text[:])
+	k.seen.Put(maphash.String(k.seed, key), seenKey{id, stored.UserID}, len(id))
+	return id
 }
