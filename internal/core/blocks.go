@@ -92,10 +92,7 @@ func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id 
 			return nil, storage.ErrNotFound
 		}
 		block = patched.Raw()
-		if err := patched.CheckHiddenNames(hidden); err != nil {
-			return nil, err
-		}
-		return all, nil
+		return all, patched.CheckHiddenNames(hidden)
 	})
 	if err != nil {
 		return Block{}, err

@@ -34,29 +34,20 @@ func (c *Core) Maintain(ctx context.Context) error {
 	return err
 }
 
+// maintain does so, and reports whether there is more to do, unless there is an error.
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
 	more, err = c.enterAnswers(ctx)
-	var faults []error
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	if err != nil {
-		faults = append(faults, err)
-	}
 	for range maintainSweeps {
-		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
-		if ctx.Err() != nil {
+		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
+		err = errors.Join(err, fault) // the next call goes on with other work
+		switch {
+		case ctx.Err() != nil:
 			return false, ctx.Err()
-		}
-		if err != nil {
-			faults = append(faults, err)
-			continue // the next call goes on with other work
-		}
-		if !swept.More {
-			return more && len(faults) == 0, errors.Join(faults...)
+		case fault == nil && !swept.More:
+			return more, err
 		}
 	}
-	return len(faults) == 0, errors.Join(faults...)
+	return true, err
 }
 
 // Sweep does all the maintenance that is due, for a running dispatcher.
