@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/core"
@@ -349,9 +349,10 @@ func summaryOf(t *summary.Tally) Summary {
 				to.Numbers.Histogram = append(to.Numbers.Histogram, Bin(bin))
 			}
 		}
-		for _, day := range slices.Sorted(maps.Keys(b.Days)) {
-			to.Days = append(to.Days, DayCount{Day: day, Count: b.Days[day]})
+		for _, day := range b.Days.Counts() {
+			to.Days = append(to.Days, DayCount{Day: day.ID, Count: day.Count})
 		}
+		slices.SortFunc(to.Days, func(a, b DayCount) int { return strings.Compare(a.Day, b.Day) })
 		s.Blocks = append(s.Blocks, to)
 	}
 	return s

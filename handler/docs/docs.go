@@ -128,9 +128,9 @@ func (p *page) fetch(r *http.Request) ([]byte, error) {
 		return nil, err
 	}
 	ask.RequestURI, ask.Host = p.path, r.Host
-	var answer recorder
+	answer := recorder{header: make(http.Header), status: http.StatusOK}
 	p.api.ServeHTTP(&answer, ask)
-	if answer.status != http.StatusOK && answer.status != 0 {
+	if answer.status != http.StatusOK {
 		return nil, fmt.Errorf("status %d", answer.status)
 	}
 	return answer.body.Bytes(), nil
@@ -143,12 +143,7 @@ type recorder struct {
 	body   bytes.Buffer
 }
 
-func (r *recorder) Header() http.Header {
-	if r.header == nil {
-		r.header = make(http.Header)
-	}
-	return r.header
-}
+func (r *recorder) Header() http.Header { return r.header }
 
 func (r *recorder) WriteHeader(status int) { r.status = status }
 

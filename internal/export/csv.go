@@ -55,19 +55,11 @@ func (w *csvWriter) writeCell(c cell) {
 const Prefix = "'"
 
 // Defuse puts [Prefix] before a text that begins with =, +, -, @, a tab or a carriage
-// return, also when prefixes stand before that character, so that [Restore] always gets
-// the text back.
+// return, also when prefixes stand before that character: whoever removes one prefix from
+// every such cell has the text back.
 func Defuse(text string) string {
 	if dangerous(text) {
 		return Prefix + text
-	}
-	return text
-}
-
-// Restore undoes Defuse.
-func Restore(text string) string {
-	if strings.HasPrefix(text, Prefix) && dangerous(text) {
-		return text[len(Prefix):]
 	}
 	return text
 }

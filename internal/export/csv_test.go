@@ -10,19 +10,27 @@ import (
 	"pgregory.net/rapid"
 )
 
+// restore undoes Defuse.
+func restore(text string) string {
+	if strings.HasPrefix(text, Prefix) && dangerous(text) {
+		return text[len(Prefix):]
+	}
+	return text
+}
+
 func TestDefusedCells(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "a": "a", "'a": "'a", "'": "'", "''": "''", " =1": " =1", "1-1": "1-1", "a\t=": "a\t=",
 		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@a": "'@a", "\tx": "'\tx", "\rx": "'\rx", "'=1": "''=1", "''-": "'''-",
 	} {
-		if got := Defuse(text); got != want || Restore(got) != text {
-			t.Errorf("%q becomes %q and then %q, want %q", text, got, Restore(got), want)
+		if got := Defuse(text); got != want || restore(got) != text {
+			t.Errorf("%q becomes %q and then %q, want %q", text, got, restore(got), want)
 		}
 	}
 }
 
-// Whatever the cells are, they can be read back: by a reader of CSV, after Restore.
+// Whatever the cells are, they can be read back: by a reader of CSV, after restore.
 func TestEveryCellIsReadBack(t *testing.T) {
 	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\"', \nx")), 0, 5, -1))
@@ -46,7 +54,7 @@ func TestEveryCellIsReadBack(t *testing.T) {
 		}
 		for i, c := range line {
 			got := records[0][i]
-			if Restore(got) != c.text || got != "" && strings.IndexByte("=+-@\t", got[0]) >= 0 {
+			if restore(got) != c.text || got != "" && strings.IndexByte("=+-@\t", got[0]) >= 0 {
 				t.Fatalf("%q is read as %q", c.text, got)
 			}
 		}

@@ -37,7 +37,7 @@ type Block struct {
 	Rows                      []*Row // of a matrix
 	Numbers                   Series
 	NPS                       *Scores
-	Days                      map[string]int64
+	Days                      Votes // whose ids are the days
 
 	rowByID map[string]*Row
 	unknown int // distinct choices and days that the form does not have
@@ -203,7 +203,7 @@ func (b *Block) count(a *schema.Answer) {
 			}
 		}
 	case schema.Date:
-		b.countDay(v.Time.Format(time.DateOnly))
+		b.choose(&b.Days, v.Time.Format(time.DateOnly), "", 0)
 	case schema.Payment:
 		b.choose(&b.Choices, v.Status, "", 0)
 	case schema.Text:
@@ -222,17 +222,6 @@ func (b *Block) choose(t *Votes, id, label string, place int) {
 	c := t.define(id, label)
 	c.Count++
 	c.MeanPlace += float64(place)
-}
-
-func (b *Block) countDay(day string) {
-	if _, known := b.Days[day]; !known && !b.mayList() {
-		b.Unlisted++
-		return
-	}
-	if b.Days == nil {
-		b.Days = map[string]int64{}
-	}
-	b.Days[day]++
 }
 
 // mayList counts one more value that the form does not have, if there is room for it.
