@@ -129,32 +129,24 @@ func (q *query) exportOptions() (export.Options, error) {
 	return o, q.err()
 }
 
+var separators = map[string]rune{"comma": ',', "semicolon": ';', "tab": '\t'}
+
 func (q *query) separator() rune {
 	value, given := q.get("separator")
-	switch {
-	case !given, value == "comma":
-		return ','
-	case value == "semicolon":
-		return ';'
-	case value == "tab":
-		return '\t'
+	if given && separators[value] == 0 {
+		q.reject("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
 	}
-	q.reject("separator", schema.CodeNotAllowed, "must be comma, semicolon or tab")
-	return 0
+	return cmp.Or(separators[value], ',')
 }
 
 // oneOf reads a parameter that has one of two values, and reports whether it is the
 // second one. Absent, it is the first.
 func (q *query) oneOf(name, first, second string) bool {
 	value, given := q.get(name)
-	switch {
-	case !given, value == first:
-		return false
-	case value == second:
-		return true
+	if given && value != first && value != second {
+		q.reject(name, schema.CodeNotAllowed, "must be "+first+" or "+second)
 	}
-	q.reject(name, schema.CodeNotAllowed, "must be "+first+" or "+second)
-	return false
+	return value == second
 }
 
 // budget counts the pages of an export against the key's limit, and leaves half of the

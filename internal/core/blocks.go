@@ -49,10 +49,7 @@ func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, bod
 		}
 		return c.writes.Append(stored, added)
 	})
-	if err != nil {
-		return Block{}, err
-	}
-	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, nil
+	return Block{ID: added.ID(), JSON: added.Raw(), Revision: updated.Revision}, err
 }
 
 // ReplaceBlocks takes a BlocksReplace and returns the form with its new blocks.
@@ -94,10 +91,7 @@ func (c *Core) UpdateBlock(ctx context.Context, who storage.Actor, t Target, id 
 		block = patched.Raw()
 		return all, patched.CheckHiddenNames(hidden)
 	})
-	if err != nil {
-		return Block{}, err
-	}
-	return Block{ID: id, JSON: block, Revision: updated.Revision}, nil
+	return Block{ID: id, JSON: block, Revision: updated.Revision}, err
 }
 
 // DeleteBlock removes one top-level block with all inside it, and returns the form's new

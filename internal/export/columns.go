@@ -46,6 +46,7 @@ type columns struct {
 
 	index map[place]int // of the columns that are known: where each is, once all are
 	cells []cell        // of the row that is made
+	full  bool          // there would be more than MaxColumns
 }
 
 // field is a block, hidden field or variable, which makes a group of columns.
@@ -60,9 +61,7 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.addBlocks(blocks); err != nil {
-		return nil, err
-	}
+	c.addBlocks(blocks)
 	var hidden []string
 	if len(d.HiddenFields) > 0 {
 		if err := json.Unmarshal(d.HiddenFields, &hidden); err != nil {
@@ -76,29 +75,22 @@ func newColumns(d storage.Definition, o Options) (*columns, error) {
 		}
 	}
 	for _, name := range append(hidden, slices.Sorted(maps.Keys(variables))...) {
-		if err := c.add(c.field(name, name), part{}); err != nil {
-			return nil, err
-		}
+		c.add(c.field(name, name), part{})
 	}
-	return c, nil
+	return c, c.fault()
 }
 
 func (c *columns) count() int { return len(leading) + len(c.index) + len(trailing) }
 
 // addBlocks adds the columns of all blocks that answer.
-func (c *columns) addBlocks(blocks []schema.Block) error {
+func (c *columns) addBlocks(blocks []schema.Block) {
 	for i := range blocks {
 		b := &blocks[i]
 		for _, p := range partsOf(b, c.o) {
-			if err := c.add(c.field(b.ID, b.Label), p); err != nil {
-				return err
-			}
+			c.add(c.field(b.ID, b.Label), p)
 		}
-		if err := c.addBlocks(b.Children); err != nil {
-			return err
-		}
+		c.addBlocks(b.Children)
 	}
-	return nil
 }
 
 // field returns the field with an id, and makes it where there is none.
@@ -113,16 +105,24 @@ func (c *columns) field(id, label string) *field {
 	return f
 }
 
-// add adds a column to a field, unless it is there.
-func (c *columns) add(f *field, p part) error {
-	if _, known := c.index[place{f.id, p.name}]; known {
+// fault says whether there are too many columns.
+func (c *columns) fault() error {
+	if !c.full {
 		return nil
 	}
-	if c.count() == MaxColumns {
-		return &schema.Error{Violations: []schema.Violation{{
-			Path: "/format", Code: schema.CodeTooMany,
-			Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
-		}}}
+	return &schema.Error{Violations: []schema.Violation{{
+		Path: "/format", Code: schema.CodeTooMany,
+		Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
+	}}}
+}
+
+// add adds a column to a field, unless it is there or there is no room for it.
+func (c *columns) add(f *field, p part) {
+	if _, known := c.index[place{f.id, p.name}]; known {
+		return
+	}
+	if c.full = c.count() == MaxColumns; c.full {
+		return
 	}
 	p = part{strings.Clone(p.name), strings.Clone(p.label)}
 	col := column{place: place{f.id, p.name}, name: f.id, label: cmp.Or(f.label, f.id)}
@@ -132,7 +132,6 @@ func (c *columns) add(f *field, p part) error {
 		col.label += ": " + cmp.Or(p.label, p.name)
 	}
 	f.parts = append(f.parts, col)
-	return nil
 }
 
 // find adds the columns that a response needs.
@@ -144,16 +143,9 @@ func (c *columns) find(s *storage.Submission) error {
 	for i := range answers {
 		a := &answers[i]
 		f := c.field(a.ID, a.Label)
-		cellsOf(a, c.o, func(p part, _ string, _ bool) {
-			if err == nil {
-				err = c.add(f, p)
-			}
-		})
-		if err != nil {
-			return err
-		}
+		cellsOf(a, c.o, func(p part, _ string, _ bool) { c.add(f, p) })
 	}
-	return nil
+	return c.fault()
 }
 
 // header ends the search for columns and returns their names, each of which is there
