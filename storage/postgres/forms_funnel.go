@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -168,24 +169,19 @@ const foldRows = `, moved AS (
 SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
 // foldLog takes the log from one form on, and foldFormLog the rows of one form.
-const (
-	foldLog = `
+var (
+	foldLog     = fmt.Sprintf(foldPicked, "o.form_id > $1::bytea")
+	foldFormLog = fmt.Sprintf(foldPicked, "o.form_id = $1::bytea")
+)
+
+const foldPicked = `
 WITH picked AS MATERIALIZED (
 	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
-	WHERE o.form_id > $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	WHERE %s AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.form_id, o.at, o.id
 	LIMIT $3::bigint
 	FOR UPDATE
 )` + foldRows
-	foldFormLog = `
-WITH picked AS MATERIALIZED (
-	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
-	WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
-	ORDER BY o.at, o.id
-	LIMIT $3::bigint
-	FOR UPDATE
-)` + foldRows
-)
 
 func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {

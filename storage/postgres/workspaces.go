@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -58,7 +59,9 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 const workspaceIsThere = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
-var workspacesOfHost = built(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost)
+var workspacesOfHost = sync.OnceValue(func() string {
+	return textOf(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
+})
 
 // workspacesOfUser reads the page from the user's own index, and then each of its
 // workspaces by its id.
