@@ -107,15 +107,14 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // some are forgotten, and logged once more.
 func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, secrets.ErrSecret)
-	if was, _ := d.sealed.Get(a.WebhookID); was == is {
-		return is
+	was, _ := d.sealed.Get(a.WebhookID)
+	if was != is { // unless another delivery has logged it since
+		was, _ = d.sealed.Put(a.WebhookID, is, 0)
 	}
-	if was, _ := d.sealed.Put(a.WebhookID, is, 0); was == is {
-		return is // another delivery has logged it
-	}
-	if is {
+	switch {
+	case is && !was:
 		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
-	} else {
+	case was && !is:
 		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())
 	}
 	return is
