@@ -116,13 +116,10 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
 		conn.Run(updateWorkspace, id[:], userArg(who), c.Name, conn.IDArgOf(c.Owner), c.At.UTC()).
 			Into(append([]any{&allowed}, workspaceTargets(&w)...)...))
-	switch {
-	case err != nil:
-		return storage.Workspace{}, err
-	case !allowed:
+	if err == nil && !allowed {
 		return storage.Workspace{}, storage.ErrNotOwner
 	}
-	return w, nil
+	return w, err
 }
 
 // closeWorkspace is the whole of a deletion: its forms are in the trash from then on
