@@ -150,10 +150,7 @@ func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answ
 // since 1970.
 func wait(reset uint64, now time.Time) time.Duration {
 	d := time.Duration(reset - uint64(now.UnixNano())) // #nosec G115 -- the difference is small, of either sign
-	if d <= 0 {
-		return time.Second
-	}
-	return (d + time.Second - 1).Truncate(time.Second)
+	return max(time.Second, (d + time.Second - 1).Truncate(time.Second))
 }
 
 // Policy is the value of the RateLimit-Policy header
