@@ -129,10 +129,7 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 		}
 		return err
 	})
-	if err != nil {
-		return storage.NotEntered{}, err
-	}
-	return out, nil
+	return out, err
 }
 
 // enterAnswers makes the entries of the submissions in $2 with the digests in $3, for the

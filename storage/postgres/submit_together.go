@@ -122,19 +122,14 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	}
 	out := make([]submitted, len(taken))
 	err := s.db.Send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
-		if !how.leased {
-			return scanStored(rows, places, out, hands)
+		if how.leased {
+			return scanLeased(rows, places, taken, out, hands)
 		}
-		return scanLeased(rows, places, taken, out, hands)
+		var id storage.ID
+		return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 	}))
 	committed = err == nil
 	return out, err
-}
-
-// scanStored reads the ids of the stored responses.
-func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
-	var id storage.ID
-	return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 }
 
 // scanLeased reads the ids of the stored responses, the leased deliveries, and the
@@ -211,7 +206,7 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 
 // submit stores a response together with others of its form, or else alone.
 func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submitted, error) {
-	out, begun, err := all.together.do(ctx, n.Submission.FormID, n, sizeOf(n))
+	out, begun, err := all.together.do(ctx, n.Submission.FormID, n, jsonBytes(&n.Submission)+len(n.Event.Body))
 	if err == nil && !out.known() {
 		out, begun, err = all.alone.do(ctx, n.Submission.FormID, n, 0)
 	}
@@ -219,9 +214,4 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submit
 		err = fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
 	}
 	return out, err
-}
-
-// sizeOf is about how many bytes a response has.
-func sizeOf(n storage.NewSubmission) int {
-	return jsonBytes(&n.Submission) + len(n.Event.Body)
 }
