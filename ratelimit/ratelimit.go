@@ -30,11 +30,8 @@ var ErrClosed = errors.New("ratelimit: closed")
 // [New] or [Over].
 type Limiter struct {
 	policy string
-	own    bool          // the store is made and closed here
-	asked  chan struct{} // a place for each call of a host's store
-
-	tokens uint64
-	per    time.Duration
+	own    *memorystore.Config // of the store that is made and closed here; nil: it is a host's
+	asked  chan struct{}       // a place for each call of a host's store
 
 	mu     sync.Mutex
 	store  limiter.Store // nil until the first Take when own
@@ -50,9 +47,8 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	}
 	return &Limiter{
 		policy: fmt.Sprintf(`"key";q=%d;w=%d`, tokens, int64((per+time.Second-1)/time.Second)),
-		own:    true,
-		tokens: tokens,
-		per:    per,
+		// Below the interval, the store's sweep would hand out fresh limits.
+		own: &memorystore.Config{Tokens: tokens, Interval: per, SweepMinTTL: max(12*time.Hour, 2*per)},
 	}, nil
 }
 
@@ -84,7 +80,7 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 		return Result{}, err
 	}
 	var a answer
-	if l.own {
+	if l.own != nil {
 		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(ctx, keyPrefix+key)
 	} else {
 		a = l.ask(ctx, store, key)
@@ -154,10 +150,7 @@ func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answ
 // since 1970.
 func wait(reset uint64, now time.Time) time.Duration {
 	d := time.Duration(reset - uint64(now.UnixNano())) // #nosec G115 -- the difference is small, of either sign
-	if d <= 0 {
-		return time.Second
-	}
-	return (d + time.Second - 1).Truncate(time.Second)
+	return max(time.Second, (d + time.Second - 1).Truncate(time.Second))
 }
 
 // Policy is the value of the RateLimit-Policy header
@@ -191,12 +184,7 @@ func (l *Limiter) open() (limiter.Store, error) {
 		return nil, ErrClosed
 	}
 	if l.store == nil {
-		config := &memorystore.Config{Tokens: l.tokens, Interval: l.per}
-		if least := 2 * l.per; least > 12*time.Hour {
-			// Below the interval, the store's sweep would hand out fresh limits.
-			config.SweepMinTTL = least
-		}
-		made, err := memorystore.New(config)
+		made, err := memorystore.New(l.own)
 		if err != nil {
 			return nil, fmt.Errorf("ratelimit: %w", err)
 		}
@@ -214,7 +202,7 @@ func (l *Limiter) Close(ctx context.Context) error {
 		return nil
 	}
 	l.closed = true
-	if l.own && l.store != nil {
+	if l.own != nil && l.store != nil {
 		return l.store.Close(ctx)
 	}
 	return nil

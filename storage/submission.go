@@ -124,22 +124,17 @@ type SubmissionStore interface {
 func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
 	var block []byte
-	own := func(raw *json.RawMessage) {
-		if *raw == nil {
-			return
-		}
-		start := len(block)
-		block = append(block, *raw...)
-		*raw = block[start:len(block):len(block)]
-	}
 	more, err := s.Submissions(ctx, who, form, q, func(lent *Submission) error {
 		sub := *lent
 		if n := len(sub.Answers) + len(sub.Metadata) + len(sub.Hidden); n > cap(block)-len(block) {
 			block = make([]byte, 0, max(n, listBlock))
 		}
-		own(&sub.Answers)
-		own(&sub.Metadata)
-		own(&sub.Hidden)
+		for _, raw := range []*json.RawMessage{&sub.Answers, &sub.Metadata, &sub.Hidden} {
+			if start := len(block); *raw != nil {
+				block = append(block, *raw...)
+				*raw = block[start:len(block):len(block)]
+			}
+		}
 		page.Submissions = append(page.Submissions, sub)
 		return nil
 	})

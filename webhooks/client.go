@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -75,9 +76,7 @@ type ClientConfig struct {
 //
 // It is safe for concurrent use.
 func NewClient(c ClientConfig) *http.Client {
-	if c.Timeout == 0 {
-		c.Timeout = DefaultTimeout
-	}
+	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
 	return &http.Client{
 		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight, &tls.Config{})},

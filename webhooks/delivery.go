@@ -86,14 +86,18 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	a.Duration = time.Since(started)
 	var asked time.Duration
 	var cause string
-	if err != nil {
+	a.Status = status
+	switch {
+	case err != nil:
 		a.Error, cause = classOf(err), causeOf(err)
-	} else {
-		a.Status = status
-		a.Success, a.Error = judge(status)
-		if !a.Success {
-			asked, cause = retryAfter(header, d.now()), fmt.Sprintf("status %d", a.Status)
+	case status/100 == 2:
+		a.Success = true
+	default:
+		a.Error, cause = ClassStatus, fmt.Sprintf("status %d", status)
+		if status/100 == 3 {
+			a.Error = ClassRedirect
 		}
+		asked = retryAfter(header, d.now())
 	}
 	if !a.Success {
 		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
@@ -107,15 +111,14 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // some are forgotten, and logged once more.
 func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, secrets.ErrSecret)
-	if was, _ := d.sealed.Get(a.WebhookID); was == is {
-		return is
+	was, _ := d.sealed.Get(a.WebhookID)
+	if was != is { // unless another delivery has logged it since
+		was, _ = d.sealed.Put(a.WebhookID, is, 0)
 	}
-	if was, _ := d.sealed.Put(a.WebhookID, is, 0); was == is {
-		return is // another delivery has logged it
-	}
-	if is {
+	switch {
+	case is && !was:
 		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
-	} else {
+	case was && !is:
 		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())
 	}
 	return is
@@ -136,7 +139,8 @@ func (d *Dispatcher) ended(a *storage.Delivery, asked time.Duration) scheduler.E
 	return e
 }
 
-// post sends the event, reads the answer, and returns its status and headers.
+// post sends the event, reads the answer, and returns its status and headers. With an error
+// the status is 0.
 func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
@@ -197,17 +201,6 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 	}
 	header["Webhook-Signature"] = []string{signatures}
 	return nil
-}
-
-// judge returns the outcome that a status means.
-func judge(status int) (success bool, class string) {
-	switch {
-	case status >= 200 && status <= 299:
-		return true, ""
-	case status >= 300 && status <= 399:
-		return false, ClassRedirect
-	}
-	return false, ClassStatus
 }
 
 // classOf says what an error means. A name that did not resolve in time counts like a

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -99,9 +100,6 @@ func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored 
 	if err := p.Config.Validate(); err != nil {
 		return nil, nil, err
 	}
-	if p.Logger == nil {
-		p.Logger = slog.New(slog.DiscardHandler)
-	}
 	if p.Now == nil {
 		p.Now = time.Now
 	}
@@ -118,7 +116,7 @@ func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored 
 		store:     p.Store,
 		config:    c,
 		secrets:   p.Secrets,
-		log:       p.Logger,
+		log:       cmp.Or(p.Logger, slog.New(slog.DiscardHandler)),
 		now:       p.Now,
 		ids:       objectid.NewSource(),
 		guard:     guard,

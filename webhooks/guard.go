@@ -151,8 +151,11 @@ func (g *Guard) parse(raw string) (target, error) {
 	}
 	// An escaped host is decoded in u; other programs may read it in another way. An
 	// empty fragment leaves no trace there.
-	_, rest, _ := strings.Cut(raw, "://")
-	if u.Host != "" && strings.Contains(rest[:authorityLen(rest)], "%") {
+	_, authority, _ := strings.Cut(raw, "://")
+	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
+		authority = authority[:end]
+	}
+	if u.Host != "" && strings.Contains(authority, "%") {
 		return target{}, refuse(reasonHost)
 	}
 	if strings.Contains(raw, "#") {
@@ -163,16 +166,14 @@ func (g *Guard) parse(raw string) (target, error) {
 
 // judge applies to u every rule that its parts can decide.
 func (g *Guard) judge(u *url.URL) (target, error) {
-	if u.Scheme != "http" && u.Scheme != "https" {
+	switch {
+	case u.Scheme != "http" && u.Scheme != "https":
 		return target{}, refuse(reasonScheme)
-	}
-	if u.Opaque != "" || u.Host == "" {
+	case u.Opaque != "" || u.Host == "":
 		return target{}, refuse(reasonSyntax)
-	}
-	if u.User != nil {
+	case u.User != nil:
 		return target{}, refuse(reasonUserinfo)
-	}
-	if u.Fragment != "" {
+	case u.Fragment != "":
 		return target{}, refuse(reasonFragment)
 	}
 	name, port, err := splitAuthority(u)
@@ -203,14 +204,6 @@ func (g *Guard) judge(u *url.URL) (target, error) {
 // trim or translate these in different ways.
 func isForbidden(c rune) bool {
 	return c == '\\' || unicode.IsSpace(c) || unicode.IsControl(c)
-}
-
-// authorityLen is the length of the authority that rest begins with.
-func authorityLen(rest string) int {
-	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
-		return i
-	}
-	return len(rest)
 }
 
 // splitAuthority returns the host, in brackets when it came so, and the port,

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -42,9 +43,7 @@ func (p RetryPolicy) withDefaults() RetryPolicy {
 		p.Delays = slices.Clone(p.Delays)
 		return p
 	}
-	if p.Jitter == 0 {
-		p.Jitter = 0.2
-	}
+	p.Jitter = cmp.Or(p.Jitter, 0.2)
 	p.Delays = defaultDelays()
 	return p
 }

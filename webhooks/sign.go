@@ -31,13 +31,11 @@ func Sign(secret string, body []byte) string {
 //
 // Receivers must pass the body as it came, before any decoding.
 func Verify(secret string, body []byte, signature string) error {
-	if secret == "" || len(signature) != len(signaturePrefix)+2*sha256.Size {
+	digits, ok := strings.CutPrefix(signature, signaturePrefix)
+	if secret == "" || !ok || len(digits) != 2*sha256.Size {
 		return ErrSignature
 	}
-	if signature[:len(signaturePrefix)] != signaturePrefix {
-		return ErrSignature
-	}
-	given, err := hex.DecodeString(signature[len(signaturePrefix):])
+	given, err := hex.DecodeString(digits)
 	if err != nil || !hmac.Equal(given, digest(secret, body)) {
 		return ErrSignature
 	}

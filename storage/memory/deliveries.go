@@ -179,18 +179,14 @@ func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *d
 
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
-	if err := s.lock(ctx, page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.webhooks), page, func(w *webhook) storage.Position {
+	return readPage(ctx, s, maps.Values(s.webhooks), page, func(w *webhook) storage.Position {
 		return storage.Position{Time: utc(w.failingSince), ID: w.rec.ID}
 	}, func(w *webhook) storage.PausedWebhook {
 		return storage.PausedWebhook{
 			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.standing.Failures,
 			FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
 		}
-	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil }), nil
+	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil })
 }
 
 // QueueStats implements [storage.DeliveryStore].

@@ -50,8 +50,8 @@ func (f *form) copy() storage.Form {
 }
 
 // sections are the five values of a definition.
-func sections(d *storage.Definition) [5]*json.RawMessage {
-	return [...]*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
+func sections(d *storage.Definition) []*json.RawMessage {
+	return []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
 }
 
 // visible returns a form that the actor may see, or nil. The host sees all that are not
@@ -64,17 +64,9 @@ func (s *Store) visible(who storage.Actor, id storage.ID) *form {
 	return f
 }
 
-// lockForm begins a method about a form that the actor may see; see lock.
+// lockForm begins a method about a form that the actor may see; see lockOne.
 func (s *Store) lockForm(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*form, error) {
-	if err := s.lock(ctx, values...); err != nil {
-		return nil, err
-	}
-	f := s.visible(who, id)
-	if f == nil {
-		s.mu.Unlock()
-		return nil, storage.ErrNotFound
-	}
-	return f, nil
+	return lockOne(ctx, s, values, func() *form { return s.visible(who, id) })
 }
 
 // CreateForm implements [storage.FormStore].

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -83,11 +84,8 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.keys), storage.Page{Limit: len(s.keys)}, (*key).place, (*key).copy, func(k *key) bool { return k.rec.UserID == user }), nil
+	return readPage(ctx, s, maps.Values(s.keys), storage.Page{Limit: math.MaxInt}, (*key).place, (*key).copy,
+		func(k *key) bool { return k.rec.UserID == user })
 }
 
 // RevokeKey implements [storage.KeyStore].

@@ -91,50 +91,55 @@ func (s *Store) lock(ctx context.Context, values ...any) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if !valid(values...) {
+	if slices.ContainsFunc(values, func(v any) bool { return !valid(v) }) {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
 	return nil
 }
 
+// lockOne begins a method about one record: it is lock, and ErrNotFound when find returns
+// nil.
+func lockOne[T any](ctx context.Context, s *Store, values []any, find func() *T) (*T, error) {
+	if err := s.lock(ctx, values...); err != nil {
+		return nil, err
+	}
+	if found := find(); found != nil {
+		return found, nil
+	}
+	s.mu.Unlock()
+	return nil, storage.ErrNotFound
+}
+
 // mark is a time that says by being set that something happened.
 type mark time.Time
 
-// valid reports whether all values are text and times that the contract allows. It knows
-// the types that the methods pass to it.
-func valid(values ...any) bool {
-	for _, value := range values {
-		var ok bool
-		switch v := value.(type) {
-		case string:
-			ok = storage.ValidText(v)
-		case *string:
-			ok = v == nil || storage.ValidText(*v)
-		case json.RawMessage:
-			ok = bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
-		case []storage.Scope:
-			ok = !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
-		case time.Time:
-			ok = storage.ValidTime(v)
-		case []time.Time:
-			ok = !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
-		case mark:
-			ok = !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
-		case storage.Page:
-			ok = v.After == nil || storage.ValidTime(v.After.Time)
-		case *storage.Gate:
-			ok = v == nil || valid(v.CloseAt, v.Unique.Block)
-		case storage.Definition:
-			ok = valid(v.Blocks, v.Settings, v.Theme, v.Variables, v.HiddenFields)
-		default:
-			panic("memory: a value of a type that nobody checks")
-		}
-		if !ok {
-			return false
-		}
+// valid reports whether a value is text or a time that the contract allows, or has
+// nothing else. It knows the types that the methods pass to it.
+func valid(value any) bool {
+	switch v := value.(type) {
+	case string:
+		return storage.ValidText(v)
+	case *string:
+		return v == nil || storage.ValidText(*v)
+	case json.RawMessage:
+		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+	case []storage.Scope:
+		return !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
+	case time.Time:
+		return storage.ValidTime(v)
+	case []time.Time:
+		return !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
+	case mark:
+		return !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
+	case storage.Page:
+		return v.After == nil || storage.ValidTime(v.After.Time)
+	case *storage.Gate:
+		return v == nil || storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
+	case storage.Definition:
+		return !slices.ContainsFunc(sections(&v), func(section *json.RawMessage) bool { return !valid(*section) })
 	}
-	return true
+	panic("memory: a value of a type that nobody checks")
 }
 
 // utc returns t as the store keeps it: in UTC and without a reading of the

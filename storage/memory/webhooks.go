@@ -83,17 +83,14 @@ func (w *webhook) endPending() {
 	w.queue = queue{}
 }
 
-// lockWebhook begins a method about a webhook of a form that the actor may see; see lock.
+// lockWebhook begins a method about a webhook of a form that the actor may see; see lockOne.
 func (s *Store) lockWebhook(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*webhook, error) {
-	if err := s.lock(ctx, values...); err != nil {
-		return nil, err
-	}
-	w := s.webhooks[id]
-	if w == nil || s.visible(who, w.rec.FormID) == nil {
-		s.mu.Unlock()
-		return nil, storage.ErrNotFound
-	}
-	return w, nil
+	return lockOne(ctx, s, values, func() *webhook {
+		if w := s.webhooks[id]; w != nil && s.visible(who, w.rec.FormID) != nil {
+			return w
+		}
+		return nil
+	})
 }
 
 // CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
@@ -134,11 +131,8 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	if err := s.lock(ctx, page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy, func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil }), nil
+	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
+		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil })
 }
 
 // UpdateWebhook implements [storage.WebhookStore].

@@ -34,17 +34,14 @@ func owns(who storage.Actor, w *workspace) bool {
 	return who.Host() || who == storage.As(w.rec.OwnerID)
 }
 
-// lockWorkspace begins a method about a workspace that the actor sees; see lock.
+// lockWorkspace begins a method about a workspace that the actor sees; see lockOne.
 func (s *Store) lockWorkspace(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*workspace, error) {
-	if err := s.lock(ctx, values...); err != nil {
-		return nil, err
-	}
-	w := s.workspaces[id]
-	if !sees(who, w) {
-		s.mu.Unlock()
-		return nil, storage.ErrNotFound
-	}
-	return w, nil
+	return lockOne(ctx, s, values, func() *workspace {
+		if w := s.workspaces[id]; sees(who, w) {
+			return w
+		}
+		return nil
+	})
 }
 
 // CreateWorkspace implements [storage.WorkspaceStore].
@@ -83,11 +80,8 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 
 // Workspaces implements [storage.WorkspaceStore].
 func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
-	if err := s.lock(ctx, page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy, func(w *workspace) bool { return sees(who, w) }), nil
+	return readPage(ctx, s, maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy,
+		func(w *workspace) bool { return sees(who, w) })
 }
 
 // UpdateWorkspace implements [storage.WorkspaceStore].

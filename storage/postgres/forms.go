@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"sync"
+	"time"
 
 	"github.com/Masterminds/squirrel"
 	"github.com/jackc/pgx/v5"
@@ -145,11 +147,8 @@ func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storag
 	return f, err
 }
 
-// formLists are the lists of forms, first those that are not in the trash and then
-// those that are.
-var formLists = [...]listsOfForms{liveLists(), trashLists()}
-
-type listsOfForms struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace func() string }
+// listsOfForms are the lists of the forms in the trash, or of all others.
+type listsOfForms struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace string }
 
 // Where a form is, as its own row says.
 const (
@@ -157,49 +156,43 @@ const (
 	trashedForms = "f.trashed_at IS NOT NULL AND f.purged_at IS NULL"
 )
 
-func liveLists() listsOfForms {
-	l := userLists(shelf{"formsvc.forms", "f", formHead, liveForms})
+// usersWorkspace takes the id of the workspace out of the access check, so that without
+// access nothing is read.
+const usersWorkspace = `f.workspace_id = (
+			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`
+
+var formLists = sync.OnceValue(func() (lists struct{ live, trash listsOfForms }) {
+	live := shelf{"formsvc.forms", "f", formHead, liveForms}
 	all := shelf{"formsvc.forms", "f", formHead, liveForms + notUntidied("f")}
-	l.ofHost = built(all.ofHost)
-	l.ofWorkspace = built(func() squirrel.SelectBuilder { return all.of("f.workspace_id = $4::bytea") })
-	return l
-}
-
-func trashLists() listsOfForms {
-	l := userLists(shelf{"formsvc.forms", "f", formHead, trashedForms})
-	l.ofHost = built(func() squirrel.SelectBuilder { return hostTrash("f.id > ''", "true") })
-	l.ofWorkspace = built(func() squirrel.SelectBuilder { return hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea") })
-	return l
-}
-
-func userLists(forms shelf) (l listsOfForms) {
-	l.ofUser = built(forms.ofUser)
-	l.ofUsersWorkspace = built(func() squirrel.SelectBuilder {
-		// The workspace's id comes out of the access check, so that without access
-		// nothing is read.
-		return forms.of(`f.workspace_id = (
-			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`)
-	})
-	return l
-}
+	lists.live = listsOfForms{
+		textOf(live.ofUser()), textOf(live.of(usersWorkspace)),
+		textOf(all.ofHost()), textOf(all.of("f.workspace_id = $4::bytea")),
+	}
+	trash := shelf{"formsvc.forms", "f", formHead, trashedForms}
+	lists.trash = listsOfForms{
+		textOf(trash.ofUser()), textOf(trash.of(usersWorkspace)),
+		textOf(hostTrash("f.id > ''", "true")), textOf(hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
+	}
+	return lists
+})
 
 // Forms implements [storage.FormStore].
 func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	lists, args := &formLists[0], pageArgs(q.Page)
+	lists, args := formLists().live, pageArgs(q.Page)
 	if q.Trashed {
-		lists = &formLists[1]
+		lists = formLists().trash
 	}
 	one := !q.WorkspaceID.IsZero()
 	var text string
 	switch {
 	case who.Host() && one:
-		text, args = lists.ofWorkspace(), append(args, q.WorkspaceID[:])
+		text, args = lists.ofWorkspace, append(args, q.WorkspaceID[:])
 	case who.Host():
-		text = lists.ofHost()
+		text = lists.ofHost
 	case one:
-		text, args = lists.ofUsersWorkspace(), append(args, userArg(who), q.WorkspaceID[:])
+		text, args = lists.ofUsersWorkspace, append(args, userArg(who), q.WorkspaceID[:])
 	default:
-		text, args = lists.ofUser(), append(args, userArg(who))
+		text, args = lists.ofUser, append(args, userArg(who))
 	}
 	var found []storage.Form
 	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
@@ -210,10 +203,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 		err = s.db.QueryRow(ctx, workspaceIsThere, conn.Into(nil), q.WorkspaceID[:], userArg(who))
 		return conn.NoRow(err, storage.ErrNotFound)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 17), f) }
@@ -247,7 +237,7 @@ func hostTrash(forms, workspaces string) squirrel.SelectBuilder {
 		Where("o.deleted_at IS NOT NULL AND NOT o.tidied AND NOT o.purged").
 		Where(workspaces).ToSql()
 	if err != nil {
-		panic(err) // as in built
+		panic(err) // as in textOf
 	}
 	both := squirrel.Select(headColumns, "f.trashed_at").FromSelect(trash.of(forms), "f").Suffix("UNION ALL "+rest, args...)
 	return trash.order(squirrel.Select(formHead).FromSelect(both, "f"), pageLimit)
@@ -386,23 +376,21 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 
 func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []any {
 	var closed *bool
-	var limit, format, rules *int64
+	var closeAt *time.Time
+	var limit *int64
 	var unique *string
-	gate := storage.Gate{}
-	if c.Gate != nil {
-		gate = *c.Gate
-		closed, limit = &gate.Closed, &gate.ResponseLimit
-		version := int64(gate.Unique.Rules)
-		unique, rules = &gate.Unique.Block, &version
+	var rules, format *int
+	if g := c.Gate; g != nil {
+		closed, closeAt, limit = &g.Closed, conn.TimeArg(g.CloseAt), &g.ResponseLimit
+		unique, rules = &g.Unique.Block, &g.Unique.Rules
 	}
-	d := c.Definition
+	d := &c.Definition
 	if d.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil {
-		n := int64(d.Format)
-		format = &n
+		format = &d.Format
 	}
 	return []any{
 		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
-		closed, conn.TimeArg(gate.CloseAt), limit, format,
+		closed, closeAt, limit, format,
 		d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		unique, rules,
 	}

@@ -129,10 +129,7 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 		}
 		return err
 	})
-	if err != nil {
-		return storage.NotEntered{}, err
-	}
-	return out, nil
+	return out, err
 }
 
 // enterAnswers makes the entries of the submissions in $2 with the digests in $3, for the
@@ -174,10 +171,8 @@ WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	ids, digests := make([][]byte, len(entered)), make([][]byte, len(entered))
-	for i := range entered {
-		ids[i], digests[i] = entered[i].Submission[:], conn.ListArg(entered[i].Digest)
-	}
+	ids := conn.Column(entered, func(e *storage.EnteredAnswer) []byte { return e.Submission[:] })
+	digests := conn.Column(entered, func(e *storage.EnteredAnswer) []byte { return conn.ListArg(e.Digest) })
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -59,7 +60,7 @@ WHERE f.id = $1::bytea AND ` + formAccess
 
 // Funnel implements [storage.MetricsStore].
 func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	p := partition(w.From.UTC(), w.To.UTC())
+	p := partition(storage.Window{From: w.From.UTC(), To: w.To.UTC()})
 	var out storage.Funnel
 	var lifetime storage.Counters
 	var waiting int64
@@ -67,7 +68,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	err := s.db.ReadRow(ctx, readFunnel, conn.Into(&out.Views, &out.Starts, &out.Submissions, &waiting,
 		&set, &lifetime.Views, &lifetime.Starts, &lifetime.Submissions),
 		form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
-		conn.TimeArg(p.days.from), conn.TimeArg(p.days.to), p.head.from, p.head.to, p.tail.from, p.tail.to)
+		conn.TimeArg(p.days.From), conn.TimeArg(p.days.To), p.head.From, p.head.To, p.tail.From, p.tail.To)
 	if err != nil {
 		return storage.Funnel{}, err
 	}
@@ -83,40 +84,27 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	return out, nil
 }
 
-// window is from <= t < to.
-type window struct{ from, to time.Time }
-
 // parts of a window: whole days, whose bounds may be zero for none, and the
 // minutes before and after them.
-type parts struct{ days, head, tail window }
+type parts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour
 
-func partition(from, to time.Time) parts {
-	nothing := window{time.Unix(0, 0).UTC(), time.Unix(0, 0).UTC()}
-	p := parts{days: window{from, to}, head: nothing, tail: nothing}
-	if !from.IsZero() {
-		p.days.from = startOfDay(from.Add(day - 1))
+func partition(w storage.Window) parts {
+	nothing := storage.Window{From: time.Unix(0, 0).UTC(), To: time.Unix(0, 0).UTC()}
+	p := parts{days: w, head: nothing, tail: nothing}
+	if !w.From.IsZero() {
+		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight, UTC
+		p.head = storage.Window{From: w.From, To: p.days.From}
 	}
-	if !to.IsZero() {
-		p.days.to = startOfDay(to)
+	if !w.To.IsZero() {
+		p.days.To = w.To.Truncate(day)
+		p.tail = storage.Window{From: p.days.To, To: w.To}
 	}
-	if !from.IsZero() && !to.IsZero() && p.days.from.After(p.days.to) { // within one day
-		return parts{days: nothing, head: window{from, to}, tail: nothing}
-	}
-	if !from.IsZero() {
-		p.head = window{from, p.days.from}
-	}
-	if !to.IsZero() {
-		p.tail = window{p.days.to, to}
+	if !w.From.IsZero() && !w.To.IsZero() && p.days.From.After(p.days.To) { // within one day
+		return parts{days: nothing, head: w, tail: nothing}
 	}
 	return p
-}
-
-// startOfDay returns the UTC midnight before t, also before 1970.
-func startOfDay(t time.Time) time.Time {
-	y, m, d := t.UTC().Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
 }
 
 // foldRows moves rows of the log, as picked says, into the buckets of their forms.
@@ -168,24 +156,19 @@ const foldRows = `, moved AS (
 SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
 // foldLog takes the log from one form on, and foldFormLog the rows of one form.
-const (
-	foldLog = `
+var (
+	foldLog     = fmt.Sprintf(foldPicked, "o.form_id > $1::bytea")
+	foldFormLog = fmt.Sprintf(foldPicked, "o.form_id = $1::bytea")
+)
+
+const foldPicked = `
 WITH picked AS MATERIALIZED (
 	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
-	WHERE o.form_id > $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
+	WHERE %s AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.form_id, o.at, o.id
 	LIMIT $3::bigint
 	FOR UPDATE
 )` + foldRows
-	foldFormLog = `
-WITH picked AS MATERIALIZED (
-	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
-	WHERE o.form_id = $1::bytea AND (SELECT pg_try_advisory_xact_lock($2::bigint))
-	ORDER BY o.at, o.id
-	LIMIT $3::bigint
-	FOR UPDATE
-)` + foldRows
-)
 
 func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {

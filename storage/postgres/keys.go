@@ -220,11 +220,8 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 		return ctx.Err()
 	}
 	sorted := slices.SortedFunc(maps.Keys(used), func(a, b storage.ID) int { return bytes.Compare(a[:], b[:]) })
-	ids, times := make([][]byte, len(sorted)), make([]time.Time, len(sorted))
-	for i := range sorted {
-		ids[i], times[i] = sorted[i][:], used[sorted[i]].UTC()
-	}
-	_, err := s.db.ChangeRows(ctx, touchKeys, ids, times)
+	times := conn.Column(sorted, func(id *storage.ID) time.Time { return used[*id].UTC() })
+	_, err := s.db.ChangeRows(ctx, touchKeys, conn.IDsArg(sorted), times)
 	return err
 }
 

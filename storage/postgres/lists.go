@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"sync"
 	"time"
 
 	"github.com/Masterminds/squirrel"
@@ -88,13 +87,11 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
 }
 
-// built returns the text of a list, which has no arguments of squirrel's.
-func built(list func() squirrel.SelectBuilder) func() string {
-	return sync.OnceValue(func() string {
-		text, args, err := list().ToSql()
-		if err != nil || len(args) > 0 {
-			panic("postgres: a list that cannot be built") // it depends on nothing outside
-		}
-		return text
-	})
+// textOf returns the text of a list, which has no arguments of squirrel's.
+func textOf(list squirrel.SelectBuilder) string {
+	text, args, err := list.ToSql()
+	if err != nil || len(args) > 0 {
+		panic("postgres: a list that cannot be built") // it depends on nothing outside
+	}
+	return text
 }

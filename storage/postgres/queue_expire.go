@@ -111,10 +111,9 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.Expired{}, err
 	}
-	ids := make([][]byte, expiredLooked)
+	ids := make([]storage.ID, expiredLooked)
 	for i := range ids {
-		id := p.NewID()
-		ids[i] = id[:]
+		ids[i] = p.NewID()
 	}
 	var done storage.Expired
 	err := s.db.Write(ctx, func(ctx context.Context) error {
@@ -129,7 +128,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 				done.Summaries = append(done.Summaries, a)
 			}
 		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
-			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), ids, p.At.UTC(), int64(storage.ExpiredKept))
+			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC(), int64(storage.ExpiredKept))
 	})
 	return done, err
 }

@@ -171,7 +171,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	}
 	lured := int64(0)
 	for _, generic := range []bool{false, true} {
-		read, err := buffers(t.Context(), pool, s.db.SQL(formLists[0].ofUser()), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
+		read, err := buffers(t.Context(), pool, s.db.SQL(formLists().live.ofUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,17 +18,19 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	if err := ctx.Err(); err != nil {
 		return storage.Submission{}, false, err
 	}
-	if err := checkResponse(n); err != nil {
+	sub, e := &n.Submission, &n.Event
+	// A response that cannot be stored is refused before it is part of a group.
+	err := conn.CheckArgs([]any{n.UniqueField.Block, sub.Answers, sub.Metadata, sub.Hidden, n.IdempotencyKey, e.Type, sub.SubmittedAt})
+	if err != nil {
 		return storage.Submission{}, false, err
 	}
-	// A caller who leaves may write over n while it is being stored.
-	n = ownResponse(n)
+	// A caller who leaves may write over the bytes while they are being stored.
+	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	var out submitted
-	var err error
 	if s.submits == nil {
 		n.HandOver = nil // before the host's transaction is committed there is nothing to hand over
 		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
-			out, _, err = s.submitAlone(ctx, n)
+			out, err = s.submitAlone(ctx, n)
 			return err
 		})
 	} else {
@@ -42,20 +44,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	case out.replayed:
 		return out.submission, true, nil
 	}
-	n.Submission.FormRevision = n.FormRevision
-	n.Submission.SubmittedAt = conn.AsStored(n.Submission.SubmittedAt)
-	return n.Submission, false, nil
-}
-
-// ownResponse returns a response that shares no bytes with n.
-func ownResponse(n storage.NewSubmission) storage.NewSubmission {
-	conn.Own(&n.Submission.Answers, &n.Submission.Metadata, &n.Submission.Hidden, (*json.RawMessage)(&n.Event.Body), (*json.RawMessage)(&n.UniqueAnswer))
-	return n
-}
-
-// checkResponse refuses a response that cannot be stored, before it is part of a group.
-func checkResponse(n storage.NewSubmission) error {
-	return conn.CheckArgs([]any{
-		n.UniqueField.Block, n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
-	})
+	sub.FormRevision = n.FormRevision
+	sub.SubmittedAt = conn.AsStored(sub.SubmittedAt)
+	return *sub, false, nil
 }

@@ -99,22 +99,22 @@ FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 const submitTries = 8
 
 // submitAlone stores a response, or determines why it cannot be stored. It hands
-// nothing over. It also reports whether the form counts its submissions.
-func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (out submitted, counted bool, err error) {
+// nothing over.
+func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
 	for range submitTries {
-		got, err := s.submitOnce(ctx, n)
+		out, err := s.submitOnce(ctx, n)
 		if err != nil {
-			return submitted{}, false, err
+			return submitted{}, err
 		}
-		if got.done() {
-			if got.stored && n.HandOver != nil {
+		if out.known() {
+			if out.stored && n.HandOver != nil {
 				n.HandOver.Reserve(n.Submission.FormID)
 				n.HandOver.HandOver(nil, true)
 			}
-			return got.outcome(n), got.counted, nil
+			return out, nil
 		}
 	}
-	return submitted{}, false, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
+	return submitted{}, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
 }
 
 // submitted is what became of a response: it is stored, it repeats an earlier response, an
@@ -123,42 +123,12 @@ type submitted struct {
 	stored, replayed bool
 	submission       storage.Submission // when replayed
 	err              error
+	counted          bool // the form counts its submissions; known of a response that came alone
 }
 
-func (r submitted) known() bool { return r.stored || r.replayed || r.err != nil }
+func (r *submitted) known() bool { return r.stored || r.replayed || r.err != nil }
 
-// submitResult is the row of submit.
-type submitResult struct {
-	code     int
-	revision int64
-	counted  bool
-	stored   bool
-	earlier  storage.Submission
-}
-
-// done reports whether the row is final.
-func (r *submitResult) done() bool { return r.code != submitStored || r.stored }
-
-func (r *submitResult) outcome(n storage.NewSubmission) submitted {
-	switch r.code {
-	case submitReplayed:
-		r.earlier.FormID = n.Submission.FormID
-		return submitted{replayed: true, submission: r.earlier}
-	case submitRevision:
-		return submitted{err: &storage.RevisionError{Current: r.revision}}
-	case submitDraft:
-		return submitted{err: storage.ErrNotFound}
-	case submitFull:
-		return submitted{err: storage.ErrLimitReached}
-	case submitDuplicate:
-		return submitted{err: storage.ErrDuplicate}
-	case submitTaken:
-		return submitted{err: storage.ErrConflict}
-	}
-	return submitted{stored: true}
-}
-
-func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
+func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
 	sub := &n.Submission
 	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
 	store := conn.Run(submit,
@@ -168,12 +138,27 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (submit
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
 		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
 
-	var got submitResult
-	err := s.db.Send(ctx, append(batch, store.Row(func(rows pgx.Rows) error {
-		return scanSubmission(rows, &got.earlier, &got.code, &got.revision, &got.counted, &got.stored)
+	var code int
+	var revision int64
+	err = s.db.Send(ctx, append(batch, store.Row(func(rows pgx.Rows) error {
+		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {
-		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
+		return submitted{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}
-	return got, conn.NoRow(err, storage.ErrNotFound)
+	switch code {
+	case submitReplayed:
+		out.replayed, out.submission.FormID = true, sub.FormID
+	case submitRevision:
+		out.err = &storage.RevisionError{Current: revision}
+	case submitDraft:
+		out.err = storage.ErrNotFound
+	case submitFull:
+		out.err = storage.ErrLimitReached
+	case submitDuplicate:
+		out.err = storage.ErrDuplicate
+	case submitTaken:
+		out.err = storage.ErrConflict
+	}
+	return out, conn.NoRow(err, storage.ErrNotFound)
 }

@@ -86,19 +86,16 @@ func (how storing) text() string { return storingTexts[how] }
 // Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
 // responses of the form instead.
 func (how storing) build() string {
-	var b strings.Builder
-	b.WriteString("\nWITH form AS (\n\tSELECT f.revision")
+	uncounted := " AND NOT f.counted"
 	if how.checked {
-		b.WriteString(`, f.unique_block, f.unique_rules, f.response_limit, f.counted,
-		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`)
+		uncounted = ""
 	}
-	b.WriteString(`
+	return `
+WITH form AS (
+	SELECT f.revision` + how.ifChecked(`, f.unique_block, f.unique_rules, f.response_limit, f.counted,
+		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`) + `
 	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'`)
-	if !how.checked {
-		b.WriteString(" AND NOT f.counted")
-	}
-	b.WriteString(`
+	WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'` + uncounted + `
 ), hooks AS MATERIALIZED (
 	SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = $1::bytea AND w.enabled
 ), given AS MATERIALIZED (
@@ -106,42 +103,33 @@ func (how storing) build() string {
 	FROM form, (` + how.source() + `) g
 	WHERE g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key) IS NULL)`)
-	if how.checked {
-		b.WriteString(`
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.idempotency_key = g.idempotency_key) IS NULL)` + how.ifChecked(`
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
-				WHERE u.form_id = $1::bytea AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`)
-	}
-	b.WriteString(`
+				WHERE u.form_id = $1::bytea AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + `
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
 	SELECT $1::bytea, g.id, g.submitted_at, g.completion_time,
 		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
 		CASE WHEN g.refs > 0 THEN g.event_id END
-	FROM given g`)
-	if how.checked {
-		b.WriteString(`
+	FROM given g` + how.ifChecked(`
 ), entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT $1::bytea, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE `+isCounted+`)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
-	WHERE l.form_id = $1::bytea AND form.counted`)
-	}
-	b.WriteString(`
+	WHERE l.form_id = $1::bytea AND form.counted`) + `
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	` + how.counts() + `
 ), told AS (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
 	SELECT g.event_id, $1::bytea, g.id, g.event_type, g.event_body, g.refs FROM given g WHERE g.refs > 0` + how.ifChecked(" AND g.event_id IS NOT NULL") + `
-)` + how.deliveries())
-	return b.String()
+)` + how.deliveries()
 }
 
 func (how storing) ifChecked(text string) string {

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -19,33 +19,10 @@ type submits struct {
 	// connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	counted  countedForms
-}
-
-// countedForms remembers that the submissions of a form, at a revision, are counted: only
-// the responses of such a form are stored by the statement that counts them. When the
-// other statement does not store a response, its caller knows that the form is counted.
-type countedForms struct {
-	mu        sync.Mutex
-	revisions map[storage.ID]int64
-}
-
-// rememberMost bounds countedForms, which begins anew when it is full.
-const rememberMost = 10_000
-
-func (c *countedForms) remember(form storage.ID, revision int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.revisions == nil || len(c.revisions) >= rememberMost {
-		c.revisions = map[storage.ID]int64{}
-	}
-	c.revisions[form] = revision
-}
-
-func (c *countedForms) has(form storage.ID, revision int64) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return revision > 0 && c.revisions[form] == revision
+	// counted has the revisions at which the submissions of a form are counted: only the
+	// responses of such a form are stored by the statement that counts them. When the other
+	// statement does not store a response, its caller knows that the form is counted.
+	counted cache.Cache[storage.ID, int64]
 }
 
 const (
@@ -59,15 +36,16 @@ func (s *Store) newSubmits(pool conn.Pool) *submits {
 	all.together.items, all.together.bytes = submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			return on.submitTogether(ctx, form, taken, all.counted.has(form, taken[0].FormRevision))
+			counted, known := all.counted.Get(form)
+			return on.submitTogether(ctx, form, taken, known && counted == taken[0].FormRevision)
 		})
 	}
 	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
 		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			out, counted, err := on.submitAlone(ctx, taken[0])
-			if counted {
-				all.counted.remember(form, taken[0].FormRevision)
+			out, err := on.submitAlone(ctx, taken[0])
+			if out.counted {
+				all.counted.Put(form, taken[0].FormRevision, 0)
 			}
 			return []submitted{out}, err
 		})
@@ -144,19 +122,14 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 	}
 	out := make([]submitted, len(taken))
 	err := s.db.Send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
-		if !how.leased {
-			return scanStored(rows, places, out, hands)
+		if how.leased {
+			return scanLeased(rows, places, taken, out, hands)
 		}
-		return scanLeased(rows, places, taken, out, hands)
+		var id storage.ID
+		return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 	}))
 	committed = err == nil
 	return out, err
-}
-
-// scanStored reads the ids of the stored responses.
-func scanStored(rows pgx.Rows, places map[storage.ID]int, out []submitted, hands *hands) error {
-	var id storage.ID
-	return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
 }
 
 // scanLeased reads the ids of the stored responses, the leased deliveries, and the
@@ -233,7 +206,7 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 
 // submit stores a response together with others of its form, or else alone.
 func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submitted, error) {
-	out, begun, err := all.together.do(ctx, n.Submission.FormID, n, sizeOf(n))
+	out, begun, err := all.together.do(ctx, n.Submission.FormID, n, jsonBytes(&n.Submission)+len(n.Event.Body))
 	if err == nil && !out.known() {
 		out, begun, err = all.alone.do(ctx, n.Submission.FormID, n, 0)
 	}
@@ -241,9 +214,4 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submit
 		err = fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
 	}
 	return out, err
-}
-
-// sizeOf is about how many bytes a response has.
-func sizeOf(n storage.NewSubmission) int {
-	return jsonBytes(&n.Submission) + len(n.Event.Body)
 }

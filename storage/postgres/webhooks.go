@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"sync"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -68,8 +69,8 @@ var webhooks = shelf{"formsvc.webhooks", "w", webhookColumns, `
 var allWebhooks = shelf{webhooks.table, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
 
 var (
-	webhooksOfUser = built(webhooks.ofUser)
-	webhooksOfHost = built(allWebhooks.ofHost)
+	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser()) })
+	webhooksOfHost = sync.OnceValue(func() string { return textOf(allWebhooks.ofHost()) })
 )
 
 // Webhooks implements [storage.WebhookStore].
@@ -185,10 +186,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	var w storage.Webhook
 	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
 	err := s.db.Change(ctx, append(batch, update.Into(webhookTargets(&w)...))...)
-	if err != nil {
-		return storage.Webhook{}, err
-	}
-	return w, nil
+	return w, err
 }
 
 const lockDeliveries = `
@@ -295,11 +293,10 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	if len(replacements) == 0 {
 		return 0, ctx.Err()
 	}
-	ids, from, to := make([][]byte, len(replacements)), make([][]byte, len(replacements)), make([][]byte, len(replacements))
-	for i := range replacements {
-		ids[i], from[i], to[i] = replacements[i].WebhookID[:], replacements[i].From, replacements[i].To
-	}
 	var replaced int
-	err := s.db.Change(ctx, conn.Run(replaceSecrets, ids, from, to).Into(&replaced))
+	err := s.db.Change(ctx, conn.Run(replaceSecrets,
+		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.WebhookID[:] }),
+		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.From }),
+		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.To })).Into(&replaced))
 	return replaced, err
 }

@@ -3,6 +3,7 @@ package postgres
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -58,7 +59,9 @@ func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID)
 const workspaceIsThere = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
-var workspacesOfHost = built(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost)
+var workspacesOfHost = sync.OnceValue(func() string {
+	return textOf(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
+})
 
 // workspacesOfUser reads the page from the user's own index, and then each of its
 // workspaces by its id.
@@ -113,13 +116,10 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
 		conn.Run(updateWorkspace, id[:], userArg(who), c.Name, conn.IDArgOf(c.Owner), c.At.UTC()).
 			Into(append([]any{&allowed}, workspaceTargets(&w)...)...))
-	switch {
-	case err != nil:
-		return storage.Workspace{}, err
-	case !allowed:
+	if err == nil && !allowed {
 		return storage.Workspace{}, storage.ErrNotOwner
 	}
-	return w, nil
+	return w, err
 }
 
 // closeWorkspace is the whole of a deletion: its forms are in the trash from then on

@@ -31,9 +31,8 @@ func judge(err error) verdict {
 	if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
 		return passing // nothing was sent
 	}
-	var reported *pgconn.PgError
-	if errors.As(err, &reported) {
-		return judgeCode(reported.Code)
+	if code := SQLState(err); code != "" {
+		return judgeCode(code)
 	}
 	var network net.Error
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network) {
@@ -87,8 +86,7 @@ func Refused(err error) bool {
 // isResult reports whether err is the answer of a statement rather than the statement's
 // failure.
 func isResult(err error) bool {
-	var reported *pgconn.PgError
-	return errors.Is(err, pgx.ErrNoRows) || !errors.As(err, &reported) && judge(err) == refused
+	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && judge(err) == refused
 }
 
 // Translate turns an error of pgx into one of the contract; the cause stays
@@ -99,21 +97,18 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	}
 	v := judge(err)
 	unsure := v == lost && writes && !c.InTx
-	if ctxErr := ctx.Err(); ctxErr != nil && v != refused {
-		if unsure {
-			return fmt.Errorf("%w: %w: %w", ctxErr, storage.ErrOutcomeUnknown, err)
-		}
-		return fmt.Errorf("%w: %w", ctxErr, err)
+	if unsure {
+		err = fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
 	}
-	switch {
-	case unsure:
-		return fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
+	switch ctxErr := ctx.Err(); {
+	case ctxErr != nil && v != refused:
+		return fmt.Errorf("%w: %w", ctxErr, err)
+	case unsure, v == refused:
+		return err
 	case v == invalid:
 		return fmt.Errorf("%w: %w", storage.ErrInvalidValue, err)
-	case v == passing, v == notReady, v == lost:
-		return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 	}
-	return err
+	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
 // NoRow replaces [pgx.ErrNoRows].

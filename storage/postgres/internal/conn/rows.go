@@ -42,12 +42,9 @@ func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) err
 }
 
 // ReadOne is ReadRow for a record whose fields targets returns, in the order of the columns.
-func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (T, error) {
-	var found T
-	if err := c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
-		return *new(T), err
-	}
-	return found, nil
+func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
+	err = c.ReadRow(ctx, text, Into(targets(&found)...), args...)
+	return found, err
 }
 
 // ReadAll is ReadOne for all rows of a statement.
