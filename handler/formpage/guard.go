@@ -76,20 +76,18 @@ const (
 
 // answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
 // it did.
-func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
+func (h *Handler) answersMethod(w http.ResponseWriter, r *http.Request, methods string, inJSON bool) bool {
+	if r.Method != http.MethodOptions && slices.Contains(strings.Split(methods, ", "), r.Method) {
+		return false
+	}
+	w.Header().Set("Allow", methods)
 	switch {
 	case r.Method == http.MethodOptions:
-		w.Header().Set("Allow", methods)
 		w.WriteHeader(http.StatusNoContent)
-	case allows(methods, r.Method):
-		return false
+	case inJSON:
+		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 	default:
-		w.Header().Set("Allow", methods)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 	}
 	return true
-}
-
-func allows(methods, method string) bool {
-	return slices.Contains(strings.Split(methods, ", "), method)
 }

@@ -90,7 +90,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	case err != nil:
 		h.unread(w, r, false, err)
 		return
-	case answersMethod(w, r, methods):
+	case h.answersMethod(w, r, methods, false):
 		return
 	}
 	c := h.newCall(w, r, form)
