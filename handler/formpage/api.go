@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -240,11 +240,11 @@ func (c *call) refuseFaults(faults []schema.Violation) {
 
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
-	list, texts := []jsonFault{}, fault.Writer{Words: c.Words, Host: c.Host}
+	list := []jsonFault{}
 	for _, v := range faults {
 		b := c.block(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: texts.Text(v, b, part)})
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && field.FaultPart(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.FaultText(v, b, part)})
 	}
 	return list
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -73,7 +72,6 @@ func (v *view) problems(list []field.Problem) {
 // elsewhere are the faults of no field on the page.
 func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 	var list []field.Problem
-	texts := fault.Writer{Words: p.Words, Host: p.Host}
 	for _, id := range slices.Sorted(maps.Keys(drawn.Faults)) {
 		if drawn.Shows(id) {
 			continue
@@ -86,7 +84,7 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, field.Problem{Label: label, Text: texts.Text(drawn.Faults[id][0], block, false)})
+		list = append(list, field.Problem{Label: label, Text: p.FaultText(drawn.Faults[id][0], block, false)})
 	}
 	return list
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
@@ -57,7 +56,6 @@ type builder struct {
 	*Source
 	Drawn
 	pen     *writer
-	texts   fault.Writer
 	numbers map[string]int // of questions, when they are numbered
 	index   map[string]int // of all blocks, for ids of elements
 
@@ -74,7 +72,7 @@ const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
 	b := &builder{
-		Source: s, pen: &writer{pen.NewLarge(maxHTML), s.Words}, texts: fault.Writer{Words: s.Words, Host: s.Host},
+		Source: s, pen: &writer{pen.NewLarge(maxHTML), s.Words},
 		Drawn:   Drawn{Faults: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
 		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,

@@ -1,31 +1,23 @@
-// Package fault words the faults of answers for respondents.
-package fault
+package field
 
 import (
 	"encoding/json"
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
-	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Writer words faults in a language, of pages of a host.
-type Writer struct {
-	Words *words.Words
-	Host  *host.Host
-}
-
-// Text words a fault for the person who typed. The library's own sentence is
+// FaultText words a fault for the person who typed. The library's own sentence is
 // English, so it is only used for a code that the catalogue does not know. The block is nil
 // when the form has none; part says that the fault is one of a part of it.
-func (w Writer) Text(v schema.Violation, b *schema.Block, part bool) string {
-	code, kind, params := w.kind(v, b, part)
+func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) string {
+	code, kind, params := s.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
-		if _, known := w.Words.Texts[key]; known {
-			return w.Words.Get(key, params...)
+		if _, known := s.Words.Texts[key]; known {
+			return s.Words.Get(key, params...)
 		}
 	}
 	return v.Message
@@ -37,23 +29,23 @@ var formatWords = map[string]string{
 	"date": "date", "date-time": "date", "time": "time",
 }
 
-// kind returns the catalogue's text that fits a fault, with the parameters of the
+// faultKind returns the catalogue's text that fits a fault, with the parameters of the
 // violation.
-func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
+func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
 	if b != nil && b.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
 		return v.Code, "ranking", nil
 	}
 	switch v.Code {
 	case upload.CodeSize:
-		most := w.Host.MaxFile
+		most := s.Host.MaxFile
 		if b != nil {
-			most = w.Host.FileSize(formblock.Properties(b))
+			most = s.Host.FileSize(formblock.Properties(b))
 		}
 		return v.Code, "", []any{"size", words.Megabytes(most)}
 	case upload.CodeTotal:
-		return v.Code, "", []any{"size", words.Megabytes(w.Host.MaxVisit)}
+		return v.Code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
 	case schema.CodeRequired:
-		return v.Code, w.requiredKind(b, part), nil
+		return v.Code, s.requiredKind(b, part), nil
 	case schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
 		return v.Code, formatWords[format], nil
@@ -77,11 +69,11 @@ func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind
 			return v.Code, "min", []any{"min", v.Params["min"]}
 		}
 	case schema.CodeOutOfRange:
-		return w.rangeKind(v)
+		return s.rangeKind(v)
 	case schema.CodeNotAllowed:
 		switch v.Params["reason"] {
 		case "weekday", "date":
-			if days := w.allowedDays(v.Params["allowed"]); days != "" {
+			if days := s.allowedDays(v.Params["allowed"]); days != "" {
 				return v.Code, "of", []any{"days", days}
 			}
 			return v.Code, "date", nil
@@ -93,11 +85,11 @@ func (w Writer) kind(v schema.Violation, b *schema.Block, part bool) (code, kind
 }
 
 // requiredKind says what kind of answer is missing.
-func (w Writer) requiredKind(b *schema.Block, part bool) string {
+func (s *Source) requiredKind(b *schema.Block, part bool) string {
 	switch {
 	case b == nil:
 		return ""
-	case w.Host.CannotGive(&schema.Block{Type: b.Type, Required: true}):
+	case s.Host.CannotGive(&schema.Block{Type: b.Type, Required: true}):
 		return "unavailable"
 	case part:
 		return "part"
@@ -125,7 +117,7 @@ func (w Writer) requiredKind(b *schema.Block, part bool) string {
 			return "choice"
 		}
 	case schema.ShapeFiles, schema.ShapeFile:
-		if w.Host.Files {
+		if s.Host.Files {
 			return "file"
 		}
 	}
@@ -133,21 +125,21 @@ func (w Writer) requiredKind(b *schema.Block, part bool) string {
 }
 
 // allowedDays names the days that a fault says can be chosen, or the days of the week.
-func (w Writer) allowedDays(allowed any) string {
+func (s *Source) allowedDays(allowed any) string {
 	var names []string
 	switch days := allowed.(type) {
 	case []int:
-		return w.Words.Weekdays(days)
+		return s.Words.Weekdays(days)
 	case []string:
 		for _, day := range days {
-			names = append(names, w.Words.Date(day))
+			names = append(names, s.Words.Date(day))
 		}
 	}
-	return w.Words.List(names)
+	return s.Words.List(names)
 }
 
-// rangeKind is kind for bounds of numbers and of days.
-func (w Writer) rangeKind(v schema.Violation) (code, kind string, params []any) {
+// rangeKind is faultKind for bounds of numbers and of days.
+func (s *Source) rangeKind(v schema.Violation) (code, kind string, params []any) {
 	if v.Params["unit"] == "bytes" {
 		if most, ok := v.Params["max"].(json.Number); ok {
 			if n, err := most.Float64(); err == nil {
@@ -161,15 +153,15 @@ func (w Writer) rangeKind(v schema.Violation) (code, kind string, params []any) 
 	prefix := ""
 	for _, bound := range []*any{&low, &high} {
 		if day, ok := (*bound).(string); ok {
-			prefix, *bound = "date_", w.Words.Date(day)
+			prefix, *bound = "date_", s.Words.Date(day)
 		}
 	}
 	return v.Code, prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
-// Part is the last part of a JSON Pointer that goes into an answer, "" for the
+// FaultPart is the last part of a JSON Pointer that goes into an answer, "" for the
 // answer itself.
-func Part(pointer string) string {
+func FaultPart(pointer string) string {
 	parts := strings.Split(pointer, "/")
 	if len(parts) < 4 {
 		return ""
