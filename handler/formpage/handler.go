@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -51,15 +52,6 @@ type Handler struct {
 	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
-}
-
-// source is the remembered part of a form: its looks, for which a style sheet is parsed,
-// and the definition that respondents saw last, see gone. It is compared with the form that
-// the service returns, so it is never out of date.
-type source struct {
-	publicID   string
-	definition storage.Definition // shared with the service
-	looks      theme.Theme
 }
 
 // New returns the handler of the pages of svc, a *formsvc.Service. It reports every
@@ -154,6 +146,17 @@ func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 	return list
 }
 
+// warnLacks logs the parts that a form lacks, each part once as long as it is
+// remembered.
+func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
+	for _, l := range h.host.Lacks(form.Blocks) {
+		key := form.ID.String() + l.Text
+		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
+			h.config.Logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.Text)
+		}
+	}
+}
+
 // language chooses the words of a page: the host's choice, the address's, the
 // visitor's.
 func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words.Words {
@@ -193,4 +196,29 @@ func (h *Handler) verifier(b *schema.Block) Verifier {
 		return nil
 	}
 	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
+}
+
+// source is the remembered part of a form: its looks, for which a style sheet is parsed,
+// and the definition that respondents saw last, see gone. It is compared with the form that
+// the service returns, so it is never out of date.
+type source struct {
+	publicID   string
+	definition storage.Definition // shared with the service
+	looks      theme.Theme
+}
+
+// source returns the source of the form of this call.
+func (c *call) source() *source {
+	f := c.Form
+	s, ok := c.h.sources.Get(f.ID)
+	if ok && s.publicID == f.PublicID && cache.Same(&s.definition, &f.Definition) {
+		return s
+	}
+	c.h.warnLacks(c.r.Context(), f)
+	s = &source{publicID: f.PublicID, definition: f.Definition, looks: theme.New(&f.Theme, &f.Settings)}
+	if f.PublicID != "" && c.Preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
+		d := &s.definition
+		c.h.sources.Put(f.ID, s, cache.SizeOf(d)+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
+	}
+	return s
 }
