@@ -17,7 +17,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
-	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -188,14 +187,6 @@ func (h *Handler) below(path string) string {
 		return rest
 	}
 	return strings.TrimPrefix(path, "/")
-}
-
-// verifier returns what checks a captcha block, nil when the host gave none.
-func (h *Handler) verifier(b *schema.Block) Verifier {
-	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
-		return nil
-	}
-	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
 }
 
 // source is the remembered part of a form: its looks, for which a style sheet is parsed,

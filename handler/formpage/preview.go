@@ -130,7 +130,7 @@ func (c *call) previewNotes() []string {
 	}
 	for b, hidden := range formblock.Walk(c.Form.Blocks) { // the captchas that nothing checks
 		kind := formblock.Properties(b).CaptchaType
-		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
+		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.Host.Widget(b) == nil {
 			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
 	}

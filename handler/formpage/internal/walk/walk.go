@@ -31,7 +31,7 @@ func Steps(form *formsvc.PublicForm, path schema.Path) []Step {
 	var steps []Step
 	switch {
 	case form.Settings.SinglePage:
-		steps = []Step{{Blocks: slices.DeleteFunc(blocks, func(b schema.Block) bool { return b.Type == schema.TypePageBreak })}}
+		steps = []Step{{Blocks: slices.DeleteFunc(blocks, isPageBreak)}}
 	case OneAtATime(form):
 		steps = singleSteps(blocks)
 	default:
@@ -68,20 +68,23 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 // brokenSteps begins a page at every page break.
 func brokenSteps(blocks []schema.Block) []Step {
 	var steps []Step
-	current, from := Step{}, 0
-	for i := range len(blocks) + 1 {
-		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
-			continue
+	id := "" // of the break before
+	for {
+		end := slices.IndexFunc(blocks, isPageBreak)
+		if end < 0 {
+			end = len(blocks)
 		}
-		if current.Blocks = blocks[from:i:i]; from < i {
-			steps = append(steps, current)
+		if end > 0 {
+			steps = append(steps, Step{id, blocks[:end:end]})
 		}
-		if i < len(blocks) {
-			current, from = Step{ID: blocks[i].ID}, i+1
+		if end == len(blocks) {
+			return steps
 		}
+		id, blocks = blocks[end].ID, blocks[end+1:]
 	}
-	return steps
 }
+
+func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
 // singleSteps gives each question, welcome and statement a page. Other content is
 // shown above the question that follows it; what stands at the end joins the last page,
@@ -93,7 +96,7 @@ func singleSteps(blocks []schema.Block) []Step {
 	)
 	for _, b := range blocks {
 		switch {
-		case b.Type == schema.TypePageBreak:
+		case isPageBreak(b):
 		case b.Type == schema.TypeCaptcha && len(steps) > 0:
 			steps[len(steps)-1].Blocks = append(steps[len(steps)-1].Blocks, b)
 		case startsStep(&b):
