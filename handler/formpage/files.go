@@ -99,8 +99,7 @@ func (c *call) storeFile(block, name string, body io.Reader, values url.Values) 
 	if single {
 		values.Del(input.File + block)
 	}
-	records := c.records()
-	values.Add(input.File+block, records.Sign(block, file))
+	values.Add(input.File+block, c.records().Sign(block, file))
 	return ""
 }
 
@@ -134,8 +133,7 @@ func (c *call) records() upload.Records {
 // openFiles reads the records of the files that the page carries, and reports whether the
 // visitor took some back.
 func (c *call) openFiles() (takenBack bool) {
-	records := c.records()
-	stored, lost, takenBack := records.Open(c.Values)
+	stored, lost, takenBack := c.records().Open(c.Values)
 	c.Files, c.refused = stored, append(c.refused, lost...)
 	return takenBack
 }

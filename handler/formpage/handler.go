@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"path"
@@ -111,7 +112,10 @@ func New(svc Service, config Config) (*Handler, error) {
 	if len(config.Secret) == 0 {
 		h.signer.Secret = []byte(rand.Text())
 	}
-	h.config, h.site = config, config.site()
+	h.config, h.site = config, draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
+	if config.Layout != nil {
+		h.site.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
+	}
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,

@@ -141,12 +141,9 @@ func (s *Source) allowedDays(allowed any) string {
 // rangeKind is faultKind for bounds of numbers and of days.
 func (s *Source) rangeKind(v schema.Violation) (code, kind string, params []any) {
 	if v.Params["unit"] == "bytes" {
-		if most, ok := v.Params["max"].(json.Number); ok {
-			if n, err := most.Float64(); err == nil {
-				return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
-			}
-		}
-		return upload.CodeSize, "", nil
+		most, _ := v.Params["max"].(json.Number)
+		n, _ := most.Float64()
+		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
 	}
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]

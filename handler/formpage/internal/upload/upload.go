@@ -49,7 +49,7 @@ type record struct {
 }
 
 // Sign makes the record of a file that was stored for a block.
-func (r *Records) Sign(block string, file schema.File) string {
+func (r Records) Sign(block string, file schema.File) string {
 	return r.Signer.Sign(r.Purpose, record{r.Form, block, r.Now.UnixMilli(), file})
 }
 
@@ -66,7 +66,7 @@ type Files map[string][]File
 // visitor took back, and reports whether there were any. Files that are older than a page may
 // be, or that another process signed with a secret of its own, are refused: the visitor is
 // asked for them again.
-func (r *Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
+func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
 	files = Files{}
 	for name, tokens := range values {
 		block, ok := strings.CutPrefix(name, input.File)

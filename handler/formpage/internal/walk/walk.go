@@ -16,12 +16,9 @@ type Step struct {
 	Blocks []schema.Block
 }
 
-// formTypeSingle shows one question at a time.
-const formTypeSingle = "SINGLE"
-
 // OneAtATime reports whether each question has a page of its own.
 func OneAtATime(form *formsvc.PublicForm) bool {
-	return form.Type == formTypeSingle && !form.Settings.SinglePage
+	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
 // Steps divides the blocks on the path into pages: at page breaks, or one question
@@ -119,11 +116,7 @@ func singleSteps(blocks []schema.Block) []Step {
 // startsStep reports whether a block has a page of its own where one question is asked at
 // a time.
 func startsStep(b *schema.Block) bool {
-	switch b.Type {
-	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
-		return true
-	}
-	return b.TakesAnswer()
+	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
 // StepAt returns the index of the step with an id. When the path no longer leads there,
