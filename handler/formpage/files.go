@@ -24,7 +24,7 @@ import (
 // takesFiles returns a block that takes files, nil when there is none with the id or no place
 // for its files.
 func (c *call) takesFiles(id string) *schema.Block {
-	b := c.block(id)
+	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
 		return nil
 	}

@@ -46,7 +46,7 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 // allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
 // that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
-	address := h.address(r)
+	address := h.config.Address(r)
 	if address == "" || h.limiter == nil {
 		return true
 	}
@@ -58,14 +58,6 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 		return true
 	}
 	return result.Allowed
-}
-
-// address is the visitor's address, as the host says, or "".
-func (h *Handler) address(r *http.Request) string {
-	if h.config.Address == nil {
-		return ""
-	}
-	return h.config.Address(r)
 }
 
 // The methods of a form's page, and of what is only read.

@@ -95,6 +95,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
+	if config.Address == nil {
+		config.Address = func(*http.Request) string { return "" }
+	}
 	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && config.Location == nil {
 		config.Location = s.TimeZone()
 	}

@@ -73,9 +73,6 @@ func (c *call) mostInputs() int {
 	return read.MostInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
 
-// block returns a block of the form at any level, nil when there is none.
-func (c *call) block(id string) *schema.Block { return c.Index.Find(id) }
-
 // token is the visit, signed.
 func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }
 

@@ -49,7 +49,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
-			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
+			if ok, err = v.Verify(c.r.Context(), token, c.h.config.Address(c.r)); err != nil {
 				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}
@@ -83,7 +83,7 @@ func (c *call) send() error {
 	}
 	var kept []string
 	for _, id := range walk.IDs(blocks) {
-		for _, file := range c.Files.Of(c.block(id)) {
+		for _, file := range c.Files.Of(c.Index.Find(id)) {
 			kept = append(kept, file.ID)
 		}
 	}

@@ -62,7 +62,7 @@ type builder struct {
 	pictures map[*byte]*policy.Picture // by where their JSON stands
 	options  []Option                  // of the field that was drawn last: their memory is used again
 	parts    []Field
-	digits   map[string]string // numbers in the page's language, by the plain ones
+	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
 	focus    bool              // the next field may have the focus
 }
 

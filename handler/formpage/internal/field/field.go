@@ -61,12 +61,11 @@ type Field struct {
 	Min, Max     string
 	Step         string
 	MaxChars     int
-	Options      []Option
+	Options      []Option // the choices, or the columns of a matrix
 	Other        *Option
 	OtherName    string // of the input for its text
 	OtherText    string
 	Rows         []Row
-	Columns      []Option
 	Parts        []Field
 	Low, Mid, Hi string // labels of a scale
 	Icon         string // its drawing
