@@ -72,7 +72,7 @@ const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
 	b := &builder{
-		Source: s, pen: &writer{pen.NewLarge(maxHTML), s.Words},
+		Source: s, pen: &writer{pen.New(maxHTML), s.Words},
 		Drawn:   Drawn{Faults: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
 		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,
