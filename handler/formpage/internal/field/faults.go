@@ -32,56 +32,49 @@ var formatWords = map[string]string{
 // faultKind returns the catalogue's text that fits a fault, with the parameters of the
 // violation.
 func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
-	if b != nil && b.Type == schema.TypeRanking && v.Code != schema.CodeRequired {
-		return v.Code, "ranking", nil
-	}
-	switch v.Code {
-	case upload.CodeSize:
+	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
+	switch {
+	case b != nil && b.Type == schema.TypeRanking && code != schema.CodeRequired:
+		return code, "ranking", nil
+	case code == upload.CodeSize:
 		most := s.Host.MaxFile
 		if b != nil {
 			most = s.Host.FileSize(formblock.Properties(b))
 		}
-		return v.Code, "", []any{"size", words.Megabytes(most)}
-	case upload.CodeTotal:
-		return v.Code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
-	case schema.CodeRequired:
-		return v.Code, s.requiredKind(b, part), nil
-	case schema.CodeBadFormat:
+		return code, "", []any{"size", words.Megabytes(most)}
+	case code == upload.CodeTotal:
+		return code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
+	case code == schema.CodeRequired:
+		return code, s.requiredKind(b, part), nil
+	case code == schema.CodeBadFormat:
 		format, _ := v.Params["format"].(string)
-		return v.Code, formatWords[format], nil
-	case schema.CodeWrongType:
-		if v.Params["type"] == "number" || v.Params["type"] == "integer" {
-			return v.Code, "number", nil
+		return code, formatWords[format], nil
+	case code == schema.CodeWrongType && (v.Params["type"] == "number" || v.Params["type"] == "integer"):
+		return code, "number", nil
+	case code == schema.CodeTooLong && unit == "characters":
+		return code, "max", []any{"max", v.Params["limit"]}
+	case code == schema.CodeTooMany && unit == "choices":
+		return code, "max", []any{"max", v.Params["max"]}
+	case code == schema.CodeTooMany && unit == "files":
+		return upload.CodeCount, "", nil
+	case code == schema.CodeTooFew && unit == "choices":
+		return code, "min", []any{"min", v.Params["min"]}
+	case code == schema.CodeOutOfRange && unit == "bytes":
+		most, _ := v.Params["max"].(json.Number)
+		n, _ := most.Float64()
+		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
+	case code == schema.CodeOutOfRange:
+		kind, params = s.rangeKind(v)
+		return code, kind, params
+	case code == schema.CodeNotAllowed && (reason == "weekday" || reason == "date"):
+		if days := s.allowedDays(v.Params["allowed"]); days != "" {
+			return code, "of", []any{"days", days}
 		}
-	case schema.CodeTooLong:
-		if v.Params["unit"] == "characters" {
-			return v.Code, "max", []any{"max", v.Params["limit"]}
-		}
-	case schema.CodeTooMany:
-		switch v.Params["unit"] {
-		case "choices":
-			return v.Code, "max", []any{"max", v.Params["max"]}
-		case "files":
-			return upload.CodeCount, "", nil
-		}
-	case schema.CodeTooFew:
-		if v.Params["unit"] == "choices" {
-			return v.Code, "min", []any{"min", v.Params["min"]}
-		}
-	case schema.CodeOutOfRange:
-		return s.rangeKind(v)
-	case schema.CodeNotAllowed:
-		switch v.Params["reason"] {
-		case "weekday", "date":
-			if days := s.allowedDays(v.Params["allowed"]); days != "" {
-				return v.Code, "of", []any{"days", days}
-			}
-			return v.Code, "date", nil
-		case "file_type", "picture":
-			return upload.CodeType, "", nil
-		}
+		return code, "date", nil
+	case code == schema.CodeNotAllowed && (reason == "file_type" || reason == "picture"):
+		return upload.CodeType, "", nil
 	}
-	return v.Code, "", nil
+	return code, "", nil
 }
 
 // requiredKind says what kind of answer is missing.
@@ -94,32 +87,16 @@ func (s *Source) requiredKind(b *schema.Block, part bool) string {
 	case part:
 		return "part"
 	}
-	switch b.AnswerShape() {
-	case schema.ShapeMatrix, schema.ShapePayment:
+	days := len(formblock.Properties(b).SpecificDates)
+	switch shape := b.AnswerShape(); {
+	case shape == schema.ShapeMatrix, shape == schema.ShapePayment, b.Type == schema.TypeLegal:
 		return b.Type
-	case schema.ShapeChoice, schema.ShapeChoices:
+	case shape == schema.ShapeChoice, shape == schema.ShapeChoices, shape == schema.ShapeBoolean,
+		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxDrawn(b.Type),
+		b.Type == schema.TypeCountry, formblock.IsButtonScale(b):
 		return "choice"
-	case schema.ShapeBoolean:
-		if b.Type == schema.TypeLegal {
-			return b.Type
-		}
-		return "choice"
-	case schema.ShapeText:
-		if b.Type == schema.TypeCountry {
-			return "choice"
-		}
-	case schema.ShapeDate:
-		if n := len(formblock.Properties(b).SpecificDates); n > 0 && n <= formblock.MaxDrawn(b.Type) {
-			return "choice"
-		}
-	case schema.ShapeNumber, schema.ShapeInteger:
-		if formblock.IsButtonScale(b) {
-			return "choice"
-		}
-	case schema.ShapeFiles, schema.ShapeFile:
-		if s.Host.Files {
-			return "file"
-		}
+	case formblock.TakesFile(b): // where there is no place for files, nobody can give one
+		return "file"
 	}
 	return ""
 }
@@ -139,12 +116,7 @@ func (s *Source) allowedDays(allowed any) string {
 }
 
 // rangeKind is faultKind for bounds of numbers and of days.
-func (s *Source) rangeKind(v schema.Violation) (code, kind string, params []any) {
-	if v.Params["unit"] == "bytes" {
-		most, _ := v.Params["max"].(json.Number)
-		n, _ := most.Float64()
-		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
-	}
+func (s *Source) rangeKind(v schema.Violation) (kind string, params []any) {
 	low, hasLow := v.Params["min"]
 	high, hasHigh := v.Params["max"]
 	prefix := ""
@@ -153,7 +125,7 @@ func (s *Source) rangeKind(v schema.Violation) (code, kind string, params []any)
 			prefix, *bound = "date_", s.Words.Date(day)
 		}
 	}
-	return v.Code, prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
+	return prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
 }
 
 // FaultPart is the last part of a JSON Pointer that goes into an answer, "" for the
