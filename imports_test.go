@@ -18,7 +18,7 @@ const module = "github.com/formsvc/formsvc"
 const rooms = "handler/formpage/internal/"
 
 var inOrder = strings.Fields(`input pen static visit formblock words filetype host policy theme
-	read walk upload fault field draw`)
+	read walk upload field draw`)
 
 // before reports whether a package is one of the rooms before that with a name.
 func before(name, path string) bool {
@@ -69,7 +69,6 @@ var allowed = map[string][]string{
 	rooms + "walk":                      {"", "schema"},
 	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},
 	rooms + "upload":                    {"schema"},
-	rooms + "fault":                     {"schema"},
 	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
 	"handler/conformance":               {"schema", "internal/described"},

@@ -20,7 +20,7 @@ import (
 // others ask the table of kinds, so that a new type is not forgotten there.
 var listed = map[string]string{
 	"handler/formpage/internal/field/kinds.go draw":     "how a block of each type is drawn",
-	"handler/formpage/internal/field/fields.go fields":  "blocks that are no fields of a page",
+	"handler/formpage/internal/field/field.go fields":   "blocks that are no fields of a page",
 	"handler/formpage/internal/walk/walk.go startsStep": "content that has a page of its own",
 	"internal/answers/kinds/kinds.go rules":             "the rule for answers of each type: functions cannot stand in schema",
 	"internal/answers/kinds/number.go idle":             "what has no effect in the properties of each",

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -130,17 +130,15 @@ func (c *call) readJSON() (in read.Sent, ok bool) {
 	switch {
 	case errors.Is(err, read.ErrTooLarge):
 		c.refuse(http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "too_large")
-		return in, false
 	case err != nil:
 		c.refuse(http.StatusBadRequest, "MALFORMED_JSON", "unreadable.text")
-		return in, false
 	case len(wrong) > 0:
 		c.refuseFaults(wrong)
-		return in, false
-	}
-	c.given = read.Given{Answers: in.Answers, Hidden: in.Hidden}
-	if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
-		c.refuse(http.StatusForbidden, "STATE", "send_again")
+	default:
+		c.given = read.Given{Answers: in.Answers, Hidden: in.Hidden}
+		if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
+			c.refuse(http.StatusForbidden, "STATE", "send_again")
+		}
 	}
 	return in, ok
 }
@@ -240,11 +238,11 @@ func (c *call) refuseFaults(faults []schema.Violation) {
 
 // jsonFaults words faults in the language of the request, as the page does.
 func (c *call) jsonFaults(faults []schema.Violation) []jsonFault {
-	list, texts := []jsonFault{}, fault.Writer{Words: c.Words, Host: c.Host}
+	list := []jsonFault{}
 	for _, v := range faults {
-		b := c.block(v.Field)
-		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && fault.Part(v.Path) != ""
-		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: texts.Text(v, b, part)})
+		b := c.Index.Find(v.Field)
+		part := b != nil && (b.Type == schema.TypeAddress || b.Type == schema.TypeContactInfo) && field.FaultPart(v.Path) != ""
+		list = append(list, jsonFault{Field: v.Field, Path: v.Path, Code: v.Code, Message: c.FaultText(v, b, part)})
 	}
 	return list
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"html/template"
-	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -160,13 +158,4 @@ type Document struct {
 	// elements style and script. A layout's own files from the page's origin need none.
 	Nonce string
 	Form  formsvc.PublicForm // zero when there is no form at the address
-}
-
-// site has the settings of the Config for all pages.
-func (c *Config) site() draw.Site {
-	s := draw.Site{Brand: c.Brand, FrameAncestors: c.FrameAncestors}
-	if c.Layout != nil {
-		s.Layout = func(out io.Writer, d draw.Document) error { return c.Layout.Execute(out, Document(d)) }
-	}
-	return s
 }

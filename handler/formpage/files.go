@@ -1,14 +1,20 @@
 package formpage
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
+	"io"
 	"log/slog"
 	"net/url"
+	"slices"
 	"sync/atomic"
 
+	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
@@ -18,7 +24,7 @@ import (
 // takesFiles returns a block that takes files, nil when there is none with the id or no place
 // for its files.
 func (c *call) takesFiles(id string) *schema.Block {
-	b := c.block(id)
+	b := c.Index.Find(id)
 	if c.fileStore() == nil || b == nil || formblock.Properties(b).Hide || !formblock.TakesFile(b) {
 		return nil
 	}
@@ -33,13 +39,86 @@ func (c *call) read(most int64) (values url.Values, complete bool, err error) {
 	if c.fileStore() == nil {
 		return read.Values(c.r, bounds, nil)
 	}
-	taker := upload.Taker{
-		Records: c.records(), Block: c.takesFiles, Allowed: func() bool { return !c.Form.Closed && c.allowed() },
-		MaxFile: c.h.host.FileSize, MaxVisit: c.h.config.MaxVisitFiles, Used: c.h.visitFiles, Save: c.saveFile,
+	return read.Values(c.r, bounds, c.takeFile)
+}
+
+// maxUploads bounds how many files one request brings, for all blocks together.
+const maxUploads = 100
+
+// maxSpared is how much of refused files one request is read over, so that a browser sees
+// the answer.
+const maxSpared = 32 << 20
+
+// errVisitFull: a visit has sent as much as it may.
+var errVisitFull = errors.New("the files of the visit are too large together")
+
+// takeFile is a [read.TakeFile].
+func (c *call) takeFile(block, name string, body io.Reader, values url.Values) (more bool) {
+	name = filetype.Name(name)
+	if code := c.storeFile(block, name, body, values); code != "" {
+		c.refused = append(c.refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": name}})
+		n, _ := io.CopyN(io.Discard, body, maxSpared-c.spared)
+		c.spared += n
 	}
-	values, complete, err = read.Values(c.r, bounds, taker.Take)
-	c.refused = taker.Refused
-	return values, complete, err
+	return c.spared < maxSpared
+}
+
+// storeFile stores a file and puts its record among the values. It returns the code of the fault
+// for a file that it refuses.
+func (c *call) storeFile(block, name string, body io.Reader, values url.Values) (refused string) {
+	b := c.takesFiles(block)
+	if b == nil {
+		return upload.CodeLost
+	}
+	v, known := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
+	if !known || c.Form.Closed || !c.allowed() {
+		return upload.CodeLost
+	}
+	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
+	several := single && slices.Contains(c.brought, block) || !single && len(values[input.File+block]) >= formblock.MaxFiles
+	if c.brought = append(c.brought, block); several || len(c.brought) > maxUploads {
+		return upload.CodeCount
+	}
+	head := make([]byte, 512)
+	n, err := io.ReadFull(body, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return upload.CodeLost
+	}
+	kind := filetype.Sniff(head[:n], name)
+	if !filetype.Fits(b, name, kind) {
+		return upload.CodeType
+	}
+	whole := &read.Bounded{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: c.Host.FileSize(formblock.Properties(b))}
+	content := upload.Meter(whole, c.h.visitFiles(v.Key), c.h.config.MaxVisitFiles, errVisitFull)
+	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
+	if err != nil {
+		content.GiveBack()
+		return c.notStored(err, content.Broke())
+	}
+	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
+	if single {
+		values.Del(input.File + block)
+	}
+	values.Add(input.File+block, c.records().Sign(block, file))
+	return ""
+}
+
+// notStored returns the code of the fault for a file that the host's place did not store, and logs
+// what the visitor is not told.
+func (c *call) notStored(err error, brokeOff bool) (code string) {
+	level, code := slog.LevelError, upload.CodeLost
+	switch {
+	case errors.Is(err, read.ErrTooLarge):
+		return upload.CodeSize
+	case errors.Is(err, errVisitFull):
+		return upload.CodeTotal
+	case errors.Is(err, ErrNoSpace):
+		level, code = slog.LevelWarn, upload.CodeSpace
+	case brokeOff || c.r.Context().Err() != nil: // the visitor left
+		level = slog.LevelInfo
+	}
+	c.h.config.Logger.Log(c.r.Context(), level, "a file was not stored", "form", c.Form.ID, "error", err)
+	return code
 }
 
 // records signs the page's records of files, and opens them.
@@ -54,31 +133,9 @@ func (c *call) records() upload.Records {
 // openFiles reads the records of the files that the page carries, and reports whether the
 // visitor took some back.
 func (c *call) openFiles() (takenBack bool) {
-	records := c.records()
-	stored, lost, takenBack := records.Open(c.Values)
+	stored, lost, takenBack := c.records().Open(c.Values)
 	c.Files, c.refused = stored, append(c.refused, lost...)
 	return takenBack
-}
-
-// saveFile gives a file to the host's place. Why it was not stored is logged, and the code for the
-// page returned.
-func (c *call) saveFile(block, name, kind string, content *upload.Metered) (file schema.File, refused string) {
-	file, err := c.fileStore().Save(c.r.Context(), Upload{Form: *c.Form, Block: block, Name: name, MIMEType: kind, Body: content})
-	level, refused := slog.LevelError, upload.CodeLost
-	switch {
-	case err == nil:
-		return file, ""
-	case errors.Is(err, read.ErrTooLarge):
-		return file, upload.CodeSize
-	case errors.Is(err, upload.ErrVisitFull):
-		return file, upload.CodeTotal
-	case errors.Is(err, ErrNoSpace):
-		level, refused = slog.LevelWarn, upload.CodeSpace
-	case content.Broke() || c.r.Context().Err() != nil: // the visitor left
-		level = slog.LevelInfo
-	}
-	c.h.config.Logger.Log(c.r.Context(), level, "a file was not stored", "form", c.Form.ID, "error", err)
-	return file, refused
 }
 
 // keepFiles says to the host's place which files are about to be sent. The function release takes

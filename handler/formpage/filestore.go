@@ -297,10 +297,10 @@ func (d *Dir) Open(_ context.Context, id string) (io.ReadCloser, schema.File, er
 		return nil, file, fs.ErrNotExist
 	}
 	record, err := d.root.ReadFile(id + recordEnd)
-	if err != nil {
-		return nil, file, err
+	if err == nil {
+		err = json.Unmarshal(record, &file)
 	}
-	if err := json.Unmarshal(record, &file); err != nil {
+	if err != nil {
 		return nil, file, err
 	}
 	content, err := d.root.Open(id)

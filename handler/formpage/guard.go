@@ -46,7 +46,7 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 // allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
 // that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
-	address := h.address(r)
+	address := h.config.Address(r)
 	if address == "" || h.limiter == nil {
 		return true
 	}
@@ -60,14 +60,6 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 	return result.Allowed
 }
 
-// address is the visitor's address, as the host says, or "".
-func (h *Handler) address(r *http.Request) string {
-	if h.config.Address == nil {
-		return ""
-	}
-	return h.config.Address(r)
-}
-
 // The methods of a form's page, and of what is only read.
 const (
 	pageMethods = "GET, HEAD, POST, OPTIONS"
@@ -76,20 +68,18 @@ const (
 
 // answersMethod answers OPTIONS, and a method that is not among methods. It reports whether
 // it did.
-func answersMethod(w http.ResponseWriter, r *http.Request, methods string) bool {
+func (h *Handler) answersMethod(w http.ResponseWriter, r *http.Request, methods string, inJSON bool) bool {
+	if r.Method != http.MethodOptions && slices.Contains(strings.Split(methods, ", "), r.Method) {
+		return false
+	}
+	w.Header().Set("Allow", methods)
 	switch {
 	case r.Method == http.MethodOptions:
-		w.Header().Set("Allow", methods)
 		w.WriteHeader(http.StatusNoContent)
-	case allows(methods, r.Method):
-		return false
+	case inJSON:
+		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
 	default:
-		w.Header().Set("Allow", methods)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 	}
 	return true
-}
-
-func allows(methods, method string) bool {
-	return slices.Contains(strings.Split(methods, ", "), method)
 }

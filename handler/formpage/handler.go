@@ -2,9 +2,11 @@ package formpage
 
 import (
 	"cmp"
+	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"path"
@@ -16,7 +18,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
-	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -51,15 +52,6 @@ type Handler struct {
 	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
-}
-
-// source is the remembered part of a form: its looks, for which a style sheet is parsed,
-// and the definition that respondents saw last, see gone. It is compared with the form that
-// the service returns, so it is never out of date.
-type source struct {
-	publicID   string
-	definition storage.Definition // shared with the service
-	looks      theme.Theme
 }
 
 // New returns the handler of the pages of svc, a *formsvc.Service. It reports every
@@ -103,6 +95,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
+	if config.Address == nil {
+		config.Address = func(*http.Request) string { return "" }
+	}
 	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && config.Location == nil {
 		config.Location = s.TimeZone()
 	}
@@ -120,7 +115,10 @@ func New(svc Service, config Config) (*Handler, error) {
 	if len(config.Secret) == 0 {
 		h.signer.Secret = []byte(rand.Text())
 	}
-	h.config, h.site = config, config.site()
+	h.config, h.site = config, draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
+	if config.Layout != nil {
+		h.site.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
+	}
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,
@@ -152,6 +150,17 @@ func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 		list = append(list, l.Text)
 	}
 	return list
+}
+
+// warnLacks logs the parts that a form lacks, each part once as long as it is
+// remembered.
+func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
+	for _, l := range h.host.Lacks(form.Blocks) {
+		key := form.ID.String() + l.Text
+		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
+			h.config.Logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.Text)
+		}
+	}
 }
 
 // language chooses the words of a page: the host's choice, the address's, the
@@ -187,10 +196,27 @@ func (h *Handler) below(path string) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// verifier returns what checks a captcha block, nil when the host gave none.
-func (h *Handler) verifier(b *schema.Block) Verifier {
-	if b.Type != schema.TypeCaptcha || formblock.Properties(b).Hide {
-		return nil
+// source is the remembered part of a form: its looks, for which a style sheet is parsed,
+// and the definition that respondents saw last, see gone. It is compared with the form that
+// the service returns, so it is never out of date.
+type source struct {
+	publicID   string
+	definition storage.Definition // shared with the service
+	looks      theme.Theme
+}
+
+// source returns the source of the form of this call.
+func (c *call) source() *source {
+	f := c.Form
+	s, ok := c.h.sources.Get(f.ID)
+	if ok && s.publicID == f.PublicID && cache.Same(&s.definition, &f.Definition) {
+		return s
 	}
-	return h.config.Verifiers[formblock.Properties(b).CaptchaType]
+	c.h.warnLacks(c.r.Context(), f)
+	s = &source{publicID: f.PublicID, definition: f.Definition, looks: theme.New(&f.Theme, &f.Settings)}
+	if f.PublicID != "" && c.Preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
+		d := &s.definition
+		c.h.sources.Put(f.ID, s, cache.SizeOf(d)+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
+	}
+	return s
 }

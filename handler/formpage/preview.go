@@ -90,7 +90,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	case err != nil:
 		h.unread(w, r, false, err)
 		return
-	case answersMethod(w, r, methods):
+	case h.answersMethod(w, r, methods, false):
 		return
 	}
 	c := h.newCall(w, r, form)
@@ -112,10 +112,7 @@ func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm
 	if service == nil || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
-	id, err := storage.ParseID(link.Form)
-	if err != nil {
-		return formsvc.PublicForm{}, nil, storage.ErrNotFound
-	}
+	id, _ := storage.ParseID(link.Form) // was signed here
 	return service.PreviewForm(r.Context(), id)
 }
 
@@ -130,7 +127,7 @@ func (c *call) previewNotes() []string {
 	}
 	for b, hidden := range formblock.Walk(c.Form.Blocks) { // the captchas that nothing checks
 		kind := formblock.Properties(b).CaptchaType
-		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.h.verifier(b) == nil {
+		if b.Type == schema.TypeCaptcha && !hidden && kind != "none" && c.Host.Widget(b) == nil {
 			notes = append(notes, c.Words.Get("preview.captcha", "type", cmp.Or(kind, "–")))
 		}
 	}

@@ -33,7 +33,9 @@ type call struct {
 
 	visit   visit.Visit
 	known   bool                       // the page was made here, for this visit
+	brought []string                   // the blocks that files came for, one for each file
 	refused []schema.Violation         // files that were not taken
+	spared  int64                      // bytes of those that were read over
 	given   read.Given                 // the answers of the page as the service takes them
 	hosts   map[string]json.RawMessage // what Config.HostAnswers returned
 	proofs  visit.Proofs               // the captchas that are solved
@@ -70,9 +72,6 @@ func (c *call) query() url.Values {
 func (c *call) mostInputs() int {
 	return read.MostInputs(c.Form.Blocks, c.Form.Definition.HiddenFields)
 }
-
-// block returns a block of the form at any level, nil when there is none.
-func (c *call) block(id string) *schema.Block { return c.Index.Find(id) }
 
 // token is the visit, signed.
 func (c *call) token() string { return c.h.signer.Sign(visit.PurposeVisit, c.visit) }

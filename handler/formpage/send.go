@@ -38,22 +38,23 @@ func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {
 // visit, because its token is good for one question to the service only.
 func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err error) {
 	for b, hidden := range formblock.Walk(blocks) {
-		v := c.h.verifier(b)
-		if v == nil || hidden || c.proofs.Checked(b.ID) {
+		w := c.Host.Widget(b)
+		if w == nil || hidden || c.proofs.Checked(b.ID) {
 			continue
 		}
-		ok, name := false, v.Widget().Input
-		if token := c.Values.Get(name); token != "" && len(token) <= 8192 {
-			c.Values[name] = c.Values[name][1:] // the next one is of the next captcha
+		ok := false
+		if token := c.Values.Get(w.Input); token != "" && len(token) <= 8192 {
+			c.Values[w.Input] = c.Values[w.Input][1:] // the next one is of the next captcha
 			if !c.allowed() {
 				return nil, errLimited
 			}
-			if ok, err = v.Verify(c.r.Context(), token, c.h.address(c.r)); err != nil {
+			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
+			if ok, err = v.Verify(c.r.Context(), token, c.h.config.Address(c.r)); err != nil {
 				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}
 		if !ok {
-			c.Values.Del(name) // however many captchas there are, one wrong token is asked about
+			c.Values.Del(w.Input) // however many captchas there are, one wrong token is asked about
 			faults = append(faults, schema.Violation{Field: b.ID, Code: visit.CodeCaptcha})
 			continue
 		}
@@ -82,7 +83,7 @@ func (c *call) send() error {
 	}
 	var kept []string
 	for _, id := range walk.IDs(blocks) {
-		for _, file := range c.Files.Of(c.block(id)) {
+		for _, file := range c.Files.Of(c.Index.Find(id)) {
 			kept = append(kept, file.ID)
 		}
 	}

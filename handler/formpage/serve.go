@@ -35,8 +35,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.servePreview(w, r, token)
 			return
 		}
-		if !static.Has(rest) || !answersMethod(w, r, readMethods) {
-			static.Serve(w, r, rest)
+		if file, there := static.Files[rest]; !there {
+			http.NotFound(w, r)
+		} else if !h.answersMethod(w, r, readMethods, false) {
+			file.ServeHTTP(w, r)
 		}
 		return
 	}
@@ -48,11 +50,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
 		return
-	case route.json && r.Method != http.MethodOptions && !allows(route.methods, r.Method):
-		w.Header().Set("Allow", route.methods)
-		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
-		return
-	case answersMethod(w, r, route.methods):
+	case h.answersMethod(w, r, route.methods, route.json):
 		return
 	case rest != "" && h.foreign(r, true):
 		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")

@@ -65,7 +65,7 @@ func (c *call) handBack(status int, title, text string, files []string) {
 func (c *call) typed() []read.Unplaced {
 	var list []read.Unplaced
 	for _, u := range read.Typed(c.Values) {
-		if b := c.block(u.Block); b != nil {
+		if b := c.Index.Find(u.Block); b != nil {
 			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || k.Scale.Step > 0 || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}

@@ -1,22 +1,76 @@
+// Package draw writes pages: of the questions of a form, of its ending, and of what there is to
+// say instead. Requests and the handler are above it: a page is drawn of data.
 package draw
 
 import (
 	"cmp"
 	"html/template"
+	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 )
+
+// Page has the data that a page is drawn from.
+type Page struct {
+	field.Source
+	Form *formsvc.PublicForm
+	Site *Site
+
+	Up       string // leads from the page's address to the directory of the handler
+	Posted   bool   // the page answers a POST
+	Embedded bool   // it is shown in a frame
+	Preview  *Preview
+
+	Notice    string          // a sentence above the form
+	Lost      []read.Unplaced // shown to be copied, and so are LostFiles
+	LostFiles []string
+
+	// Of a page with questions.
+	Steps []walk.Step // the pages of the form
+	At    int         // which of them this page is
+	Path  schema.Path
+	Index formblock.Index
+	State string // the visit, signed
+}
+
+// Site has the settings of the host's Config for all pages.
+type Site struct {
+	Layout         func(io.Writer, Document) error // nil: the plain one
+	Brand          struct{ Text, URL string }
+	FrameAncestors []string
+}
+
+// Document is a page in its parts.
+type Document struct {
+	Language   string
+	Direction  string
+	Title      string
+	Head, Body template.HTML
+	Nonce      string
+	Form       formsvc.PublicForm
+}
+
+// Preview is the bar of a page that is a preview.
+type Preview struct {
+	Text     string   // key of the text that the bar shows beside "preview"
+	Notes    []string // what respondents see in another way
+	Warnings []Warning
+}
+
+// Warning is what an author is told of a form.
+type Warning struct{ Label, Path, Message string }
 
 // maxProblems bounds the summary of faults that a page draws, in bytes.
 const maxProblems = 1 << 18
@@ -73,7 +127,6 @@ func (v *view) problems(list []field.Problem) {
 // elsewhere are the faults of no field on the page.
 func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 	var list []field.Problem
-	texts := fault.Writer{Words: p.Words, Host: p.Host}
 	for _, id := range slices.Sorted(maps.Keys(drawn.Faults)) {
 		if drawn.Shows(id) {
 			continue
@@ -86,7 +139,7 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, field.Problem{Label: label, Text: texts.Text(drawn.Faults[id][0], block, false)})
+		list = append(list, field.Problem{Label: label, Text: p.FaultText(drawn.Faults[id][0], block, false)})
 	}
 	return list
 }

@@ -123,7 +123,6 @@ func (v *view) send(w http.ResponseWriter, status int) error {
 	out.Pieces(body)
 	out.Raw("\n</body>\n</html>\n")
 	out.Close()
-	pen.Release(body)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/url"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/fault"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/host"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
@@ -57,14 +56,13 @@ type builder struct {
 	*Source
 	Drawn
 	pen     *writer
-	texts   fault.Writer
 	numbers map[string]int // of questions, when they are numbered
 	index   map[string]int // of all blocks, for ids of elements
 
 	pictures map[*byte]*policy.Picture // by where their JSON stands
 	options  []Option                  // of the field that was drawn last: their memory is used again
 	parts    []Field
-	digits   map[string]string // numbers in the page's language, by the plain ones
+	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
 	focus    bool              // the next field may have the focus
 }
 
@@ -74,7 +72,7 @@ const maxHTML = 7 << 19
 
 func newBuilder(s *Source) *builder {
 	b := &builder{
-		Source: s, pen: &writer{pen.NewLarge(maxHTML), s.Words}, texts: fault.Writer{Words: s.Words, Host: s.Host},
+		Source: s, pen: &writer{pen.New(maxHTML), s.Words},
 		Drawn:   Drawn{Faults: map[string][]schema.Violation{}, Used: make(map[string]bool, 2*len(s.Blocks))},
 		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,

@@ -203,12 +203,12 @@ func (p *writer) move(by, word, drawing, label string) {
 
 func (b *builder) matrix(f *Field, block *schema.Block) {
 	for _, c := range block.MatrixColumns {
-		f.Columns = append(f.Columns, Option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
+		f.Options = append(f.Options, Option{Value: input.Picked + c.ID, Label: cmp.Or(c.Label, c.ID)})
 	}
-	if n := len(f.Columns); n > 0 && n <= 12 {
+	if n := len(f.Options); n > 0 && n <= 12 {
 		f.Classes += " of" + strconv.Itoa(n)
 	}
-	if brief(f.Columns) {
+	if brief(f.Options) {
 		f.Classes += " brief"
 	}
 	for i, r := range block.MatrixRows {
@@ -228,13 +228,13 @@ func brief(columns []Option) bool {
 
 func (p *writer) matrix(f *Field) {
 	p.Put(`<div class="matrix"><div class="m-head" aria-hidden="true"><span></span>`)
-	for _, column := range pen.Each(p.Pen, f.Columns) {
+	for _, column := range pen.Each(p.Pen, f.Options) {
 		p.Put("<span>%s</span>", column.Label)
 	}
 	p.Put("</div>")
 	for _, r := range pen.Each(p.Pen, f.Rows) {
 		p.Put(`<fieldset class="m-row" id="%i"><legend>%s</legend>`, r.ID, r.Label)
-		for _, column := range pen.Each(p.Pen, f.Columns) {
+		for _, column := range pen.Each(p.Pen, f.Options) {
 			p.choice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
 		}
 		p.Put("</fieldset>")

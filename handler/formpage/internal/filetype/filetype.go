@@ -67,12 +67,8 @@ const (
 
 // isProgram reports whether a file begins as a program of Windows, Linux or macOS.
 func isProgram(head []byte) bool {
-	for _, begin := range []string{"MZ", "\x7fELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"} {
-		if bytes.HasPrefix(head, []byte(begin)) {
-			return true
-		}
-	}
-	return false
+	begins := []string{"MZ", "\x7fELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
+	return slices.ContainsFunc(begins, func(begin string) bool { return bytes.HasPrefix(head, []byte(begin)) })
 }
 
 // typesByName are the types that the end of a name claims.

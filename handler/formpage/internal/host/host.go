@@ -80,27 +80,24 @@ func (h *Host) Lacks(blocks []schema.Block) []Lack {
 		if hidden {
 			continue
 		}
-		p, block := formblock.Properties(b), "block "+strconv.Quote(b.ID)
+		lack := func(quiet bool, text string) {
+			list = append(list, Lack{"block " + strconv.Quote(b.ID) + text, quiet})
+		}
+		kind, file := formblock.Properties(b).CaptchaType, formblock.TakesFile(b)
+		captcha := b.Type == schema.TypeCaptcha && kind != "none"
 		switch {
-		case b.Type == schema.TypeCaptcha:
-			switch {
-			case p.CaptchaType == "none":
-			case h.Captcha(p.CaptchaType) == nil:
-				list = append(list, Lack{block + " is a captcha that nothing checks: Config.Verifiers has none of the type " + strconv.Quote(p.CaptchaType), true})
-			case !h.Limited:
-				list = append(list, Lack{block + " is a captcha: there is no Config.Limiter, so one address may have any number of tokens checked", true})
-			}
-		case formblock.TakesFile(b):
-			switch {
-			case h.CannotGive(b):
-				list = append(list, Lack{Text: block + " requires a file: there is no Config.Files, so no response can be stored"})
-			case !h.Files:
-				list = append(list, Lack{Text: block + " asks for files: there is no Config.Files"})
-			case !h.Limited:
-				list = append(list, Lack{block + " takes files: there is no Config.Limiter, so one address may send any number of them", true})
-			}
+		case captcha && h.Captcha(kind) == nil:
+			lack(true, " is a captcha that nothing checks: Config.Verifiers has none of the type "+strconv.Quote(kind))
+		case captcha && !h.Limited:
+			lack(true, " is a captcha: there is no Config.Limiter, so one address may have any number of tokens checked")
+		case file && h.CannotGive(b):
+			lack(false, " requires a file: there is no Config.Files, so no response can be stored")
+		case file && !h.Files:
+			lack(false, " asks for files: there is no Config.Files")
+		case file && !h.Limited:
+			lack(true, " takes files: there is no Config.Limiter, so one address may send any number of them")
 		case h.CannotGive(b): // as nobody has paid
-			list = append(list, Lack{Text: block + " requires a payment: there is no Config.HostAnswers, so no response can be stored"})
+			lack(false, " requires a payment: there is no Config.HostAnswers, so no response can be stored")
 		}
 	}
 	return list

@@ -47,9 +47,8 @@ const (
 	Proof    = "proof"     // signed: this visit solved its captcha
 )
 
-// What the button that was pressed asks for.
+// What the button that was pressed asks for; "next", or none, is the next page.
 const (
-	GoNext   = "next"
 	GoBack   = "back"
 	GoStay   = "stay"   // the same page, with the blocks that the answers call for
 	GoUpload = "upload" // store the files that were chosen and stay

@@ -23,7 +23,7 @@ type Pen struct {
 	inserts Inserts // of a template whose output this is
 }
 
-const pieceSize = 32 << 10
+const pieceSize = 64 << 10 // most pages are one, and so are sent by one write
 
 // Piece is HTML, or a long text that a visitor typed: that is escaped when it is sent.
 type Piece struct {
@@ -36,50 +36,36 @@ var room = sync.Pool{New: func() any { return new([pieceSize]byte) }}
 
 func newPiece() []byte { return room.Get().(*[pieceSize]byte)[:0] }
 
-// Release gives back the room of pieces that were sent.
-func Release(list []Piece) {
-	for _, one := range list {
-		if cap(one.html) == pieceSize {
-			room.Put((*[pieceSize]byte)(one.html[:pieceSize]))
-		}
+func release(html []byte) {
+	if cap(html) == pieceSize {
+		room.Put((*[pieceSize]byte)(html[:pieceSize]))
 	}
 }
 
 // New returns a pen that keeps its output.
 func New(room int) *Pen { return &Pen{Room: room} }
 
-// NewLarge is New for an output that takes most of a page.
-func NewLarge(room int) *Pen { return &Pen{Room: room, buf: newPiece()} }
-
-// outs are pens that send a page, which mostly is one write.
-var outs = sync.Pool{New: func() any { return &Pen{buf: make([]byte, 0, 2*pieceSize)} }}
-
 // To returns a pen that sends its output to out. It ends with Close.
-func To(out io.Writer) *Pen {
-	p, _ := outs.Get().(*Pen)
-	p.out = out
-	return p
-}
+func To(out io.Writer) *Pen { return &Pen{out: out} }
 
 // Close sends the rest.
 func (p *Pen) Close() {
 	p.flush()
-	p.out = nil
-	outs.Put(p)
+	release(p.buf)
 }
 
 // Raw writes HTML that is not the form's.
 func (p *Pen) Raw(s string) {
-	for len(p.buf)+len(s) > max(pieceSize, cap(p.buf)) {
-		n := max(pieceSize, cap(p.buf)) - len(p.buf)
-		p.buf = append(p.buf, s[:n]...)
-		s = s[n:]
-		p.flush()
+	for s != "" {
 		if p.buf == nil {
 			p.buf = newPiece()
 		}
+		n := copy(p.buf[len(p.buf):cap(p.buf)], s)
+		p.buf = p.buf[:len(p.buf)+n]
+		if s = s[n:]; s != "" {
+			p.flush()
+		}
 	}
-	p.buf = append(p.buf, s...)
 }
 
 func (p *Pen) flush() {
@@ -92,7 +78,7 @@ func (p *Pen) flush() {
 	}
 }
 
-// Pieces sends what another pen wrote.
+// Pieces sends what another pen wrote, and takes its room back.
 func (p *Pen) Pieces(list []Piece) {
 	for _, one := range list {
 		if len(p.buf)+len(one.html) <= cap(p.buf) {
@@ -101,6 +87,7 @@ func (p *Pen) Pieces(list []Piece) {
 			p.flush()
 			_, _ = p.out.Write(one.html)
 		}
+		release(one.html)
 		p.Typed(one.typed)
 	}
 }

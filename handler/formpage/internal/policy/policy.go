@@ -92,11 +92,9 @@ func Origin(raw string) string {
 // Link returns an address that is fit for a link: http, https, or one of the other
 // schemes. "" for everything else.
 func Link(raw string, schemes ...string) template.URL {
-	if Origin(raw) != "" {
-		return template.URL(raw) //nolint:gosec // http or https
-	}
-	if scheme, _, ok := strings.Cut(raw, ":"); ok && slices.Contains(schemes, strings.ToLower(scheme)) {
-		return template.URL(raw) //nolint:gosec // one of the schemes
+	scheme, _, ok := strings.Cut(raw, ":")
+	if Origin(raw) != "" || ok && slices.Contains(schemes, strings.ToLower(scheme)) {
+		return template.URL(raw) //nolint:gosec // http, https or one of the schemes
 	}
 	return ""
 }

@@ -169,14 +169,12 @@ func (r *reader) answer(b *schema.Block) any {
 // and stays without a place.
 func (r *reader) picks(name string) (picks []any, other bool) {
 	for _, v := range r.values[name] {
-		switch id, ok := strings.CutPrefix(v, input.Picked); {
-		case ok:
+		id, picked := strings.CutPrefix(v, input.Picked)
+		if picked {
 			picks = append(picks, map[string]string{"id": id})
-			r.used[name] = true
-		case v == input.PickedOther:
-			other = true
-			r.used[name] = true
-		case v == "":
+		}
+		other = other || v == input.PickedOther
+		if picked || other || v == "" {
 			r.used[name] = true
 		}
 	}

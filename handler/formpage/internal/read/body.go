@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"math"
 	"mime"
 	"mime/multipart"
 	"net/http"
@@ -148,7 +149,6 @@ var ErrTooLarge = errors.New("too large")
 type Bounded struct {
 	Reader io.Reader
 	Left   int64
-	Free   bool // the rest of the body does not count: it has a bound of its own
 }
 
 func (b *Bounded) Read(p []byte) (int, error) {
@@ -156,9 +156,6 @@ func (b *Bounded) Read(p []byte) (int, error) {
 		return 0, ErrTooLarge
 	}
 	n, err := b.Reader.Read(p)
-	if b.Free {
-		return n, err
-	}
 	if b.Left -= int64(n); b.Left < 0 {
 		return 0, ErrTooLarge
 	}
@@ -207,9 +204,10 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 			return values, false, nil
 		}
 		if isFile && part.FileName() != "" {
-			body.Free = true
+			left := body.Left
+			body.Left = math.MaxInt64 // a file has a bound of its own
 			more := take(block, part.FileName(), part, values)
-			body.Free = false
+			body.Left = left
 			if !more { // the rest of the body may have no end; the page names the refused part
 				return values, true, nil
 			}

@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -94,9 +95,7 @@ func parseNumber(text string, comma bool) (literal, other string, ok bool) {
 		sign = "-"
 	}
 	whole, fraction, _ := strings.Cut(strings.TrimLeft(text, "+-"), ".")
-	if whole = strings.TrimLeft(whole, "0"); whole == "" {
-		whole = "0"
-	}
+	whole = cmp.Or(strings.TrimLeft(whole, "0"), "0")
 	if fraction != "" {
 		whole += "." + fraction
 	}

@@ -26,23 +26,25 @@ var (
 // name.
 const Dir = "-"
 
-type file struct {
+// File is a file as it is served.
+type File struct {
 	content []byte
 	packed  func() []byte // by gzip, with the first request for it
 	kind    string
 	tag     string
 }
 
-var files = map[string]file{
+// Files are the files by their names.
+var Files = map[string]File{
 	"page.css": newFile(pageCSS, "", "text/css; charset=utf-8"),
 	"page.js":  newFile(pageJS, "\n", "text/javascript; charset=utf-8"),
 	"embed.js": newFile(embedJS, "\n", "text/javascript; charset=utf-8"),
 }
 
-func newFile(raw []byte, between, kind string) file {
+func newFile(raw []byte, between, kind string) File {
 	content := compact(raw, between)
 	sum := sha256.Sum256(content)
-	return file{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
+	return File{content, sync.OnceValue(func() []byte { return pack(content) }), kind, `"` + hex.EncodeToString(sum[:8]) + `"`}
 }
 
 func pack(content []byte) []byte {
@@ -54,7 +56,7 @@ func pack(content []byte) []byte {
 }
 
 // Version changes with the files, so that browsers may keep them for ever.
-var Version = files["page.css"].tag[1:9] + files["page.js"].tag[1:9]
+var Version = Files["page.css"].tag[1:9] + Files["page.js"].tag[1:9]
 
 // compact leaves out indentation, and lines that are comments alone: a tenth of a file.
 // None of the files has a text of several lines, in which that would matter. A script
@@ -74,34 +76,23 @@ func compact(content []byte, between string) []byte {
 }
 
 // Style is the content of the style sheet.
-var Style = string(files["page.css"].content)
+var Style = string(Files["page.css"].content)
 
 // takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
 var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-// Has reports whether there is a file with a name.
-func Has(name string) bool {
-	_, there := files[name]
-	return there
-}
-
-// Serve answers with the file with a name, or that there is none.
-func Serve(w http.ResponseWriter, r *http.Request, name string) {
-	a, ok := files[name]
-	if !ok {
-		http.NotFound(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", a.kind)
+// ServeHTTP answers with the file.
+func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", f.kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "public, max-age=300")
 	if r.URL.Query().Get("v") == Version {
 		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
-	content, tag := a.content, a.tag
+	content, tag := f.content, f.tag
 	w.Header().Add("Vary", "Accept-Encoding")
 	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
-		content, tag = a.packed(), "W/"+tag
+		content, tag = f.packed(), "W/"+tag
 		w.Header().Set("Content-Encoding", "gzip")
 	}
 	w.Header().Set("ETag", tag)

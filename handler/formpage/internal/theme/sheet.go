@@ -2,6 +2,7 @@ package theme
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed" // for the list
 	"errors"
 	"io"
@@ -281,21 +282,16 @@ func Color(text string) (string, bool) {
 	return c.String(), ok
 }
 
+var lengthUnits = []string{"px", "em", "rem", "%", "vw", "vh", "ch", "pt"}
+
 // Length reads a length and writes it anew: a number of 0 to 4000, and a unit. A
 // number alone is pixels.
 func Length(text string) (string, bool) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyz%")
-	unit := text[len(digits):]
-	switch unit {
-	case "":
-		unit = "px"
-	case "px", "em", "rem", "%", "vw", "vh", "ch", "pt":
-	default:
-		return "", false
-	}
+	unit := cmp.Or(text[len(digits):], "px")
 	n, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 {
+	if err != nil || math.IsNaN(n) || n < 0 || n > 4000 || !slices.Contains(lengthUnits, unit) {
 		return "", false
 	}
 	return words.Plain(n) + unit, true

@@ -1,16 +1,18 @@
-// Package upload has the files that a page brings: how they are taken, and the records that the
-// page carries of them from then on.
+// Package upload has the files of a page: the records that it carries of them, and the space that
+// they take.
 package upload
 
 import (
-	"bytes"
-	"cmp"
+	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/url"
+	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
-	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
@@ -18,86 +20,144 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// maxUploads bounds how many files one request brings, for all blocks together.
-const maxUploads = 100
+// The page's own codes for files.
+const (
+	CodeSize  = "FILE_SIZE"
+	CodeType  = "FILE_TYPE"
+	CodeCount = "FILE_COUNT"
+	CodeLost  = "FILE_LOST"
+	CodeTotal = "FILE_TOTAL" // of the visit
+	CodeSpace = "FILE_SPACE" // of the host's place
+)
 
-// maxSpared is how much of refused files one request is read over, so that a browser sees
-// the answer.
-const maxSpared = 32 << 20
-
-// ErrVisitFull says that a visit has sent as much as it may.
-var ErrVisitFull = errors.New("the files of the visit are too large together")
-
-// Taker takes the files of one request.
-type Taker struct {
-	Records
-	Block    func(id string) *schema.Block // the block that a file is for; nil: no file is taken
-	Allowed  func() bool                   // whether the visitor may store something
-	MaxFile  func(*schema.Properties) int64
-	MaxVisit int64                            // bytes of a visit's files, negative: no bound
-	Used     func(visit string) *atomic.Int64 // how many files a visit has sent
-	Save     func(block, name, kind string, content *Metered) (file schema.File, refused string)
-
-	Refused []schema.Violation // files that were not taken
-
-	brought map[string]bool // the blocks that files came for
-	uploads int             // files that came
-	over    int64           // bytes of refused files that were read over
+// Records signs and opens what pages of a form carry of files.
+type Records struct {
+	Signer  visit.Signer
+	Purpose string // of the tokens
+	Form    string
+	Now     time.Time
 }
 
-// Take stores one file and puts its record among the values. It returns false when so much was
-// refused that no more is read.
-func (t *Taker) Take(block, name string, body io.Reader, values url.Values) (more bool) {
-	name = filetype.Name(name)
-	if code := t.take(block, name, body, values); code != "" {
-		t.Refused = append(t.Refused, schema.Violation{Field: block, Code: code, Params: map[string]any{"name": name}})
-		n, _ := io.CopyN(io.Discard, body, maxSpared-t.over)
-		t.over += n
-	}
-	return t.over < maxSpared
+// record is a file as the page carries it: signed, for one form and block, and as long as
+// a page can be sent. A store that removes unsent files may remove a file after that
+// time.
+type record struct {
+	Form   string      `json:"o"`
+	Block  string      `json:"b"`
+	Stored int64       `json:"t"` // Unix milliseconds
+	File   schema.File `json:"f"`
 }
 
-// take is Take, and returns the code of the fault for a file that it refuses.
-func (t *Taker) take(block, name string, body io.Reader, values url.Values) (refused string) {
-	b := t.Block(block)
-	if b == nil {
-		return CodeLost
+// Sign makes the record of a file that was stored for a block.
+func (r Records) Sign(block string, file schema.File) string {
+	return r.Signer.Sign(r.Purpose, record{r.Form, block, r.Now.UnixMilli(), file})
+}
+
+// File is a stored file as the page carries and shows it.
+type File struct {
+	Token, Input string
+	schema.File
+}
+
+// Files are the files of a page, by block.
+type Files map[string][]File
+
+// Open reads the records of the files that the page carries. It forgets files that the
+// visitor took back, and reports whether there were any. Files that are older than a page may
+// be, or that another process signed with a secret of its own, are refused: the visitor is
+// asked for them again.
+func (r Records) Open(values url.Values) (files Files, refused []schema.Violation, takenBack bool) {
+	files = Files{}
+	for name, tokens := range values {
+		block, ok := strings.CutPrefix(name, input.File)
+		if !ok {
+			continue
+		}
+		var kept []string
+		for _, token := range tokens {
+			var s record
+			good := r.Signer.Open(r.Purpose, token, &s) && s.Form == r.Form && s.Block == block
+			switch {
+			case !good:
+				refused = append(refused, schema.Violation{Field: block, Code: CodeLost})
+			case slices.Contains(values[input.Remove+block], s.File.ID):
+			case r.Now.Sub(time.UnixMilli(s.Stored)) >= visit.MaxAge:
+				refused = append(refused, schema.Violation{Field: block, Code: CodeLost, Params: map[string]any{"name": s.File.Name}})
+			default:
+				kept = append(kept, token)
+				files[block] = append(files[block], File{Token: token, Input: name, File: s.File})
+			}
+		}
+		values[name] = kept
 	}
-	v, known := t.Signer.OpenVisit(visit.PurposeVisit, t.Form, values.Get(input.State), t.Now)
-	if !known || !t.Allowed() {
-		return CodeLost
+	for name := range values {
+		if strings.HasPrefix(name, input.Remove) {
+			takenBack = true
+			delete(values, name)
+		}
 	}
-	single := b.Type == schema.TypeSignature || !formblock.Properties(b).MultipleFiles
-	several := single && t.brought[block] || !single && len(values[input.File+block]) >= formblock.MaxFiles
-	if t.uploads++; several || t.uploads > maxUploads {
-		return CodeCount
+	return files, refused, takenBack
+}
+
+// Of are the files that were sent for a block: as many as a response has.
+func (f Files) Of(b *schema.Block) (list []schema.File) {
+	most := formblock.MaxFiles
+	if b.Type == schema.TypeSignature {
+		most = 1
 	}
-	if t.brought == nil {
-		t.brought = map[string]bool{}
+	for _, file := range f[b.ID] {
+		list = append(list, file.File)
 	}
-	t.brought[block] = true
-	head := make([]byte, 512)
-	n, err := io.ReadFull(body, head)
-	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return CodeLost
+	return list[:min(len(list), most)]
+}
+
+// Answers are the answers of a form's blocks for files.
+func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
+	answers := map[string]json.RawMessage{}
+	for block := range f {
+		b := form.Find(block)
+		if b == nil || !formblock.TakesFile(b) {
+			continue
+		}
+		files := f.Of(b)
+		var value any = files
+		if b.Type == schema.TypeSignature {
+			value = files[0]
+		}
+		if raw, err := json.Marshal(value); err == nil { // strings and a number
+			answers[block] = raw
+		}
 	}
-	kind := filetype.Sniff(head[:n], name)
-	if !filetype.Fits(b, name, kind) {
-		return CodeType
+	return answers
+}
+
+// Unplaced are the files that were sent for blocks that take none any more.
+func (f Files) Unplaced(takes func(block string) *schema.Block) (list []read.Unplaced) {
+	for _, block := range slices.Sorted(maps.Keys(f)) {
+		if takes(block) != nil {
+			continue
+		}
+		for _, file := range f[block] {
+			list = append(list, read.Unplaced{Block: block, Text: file.Name})
+		}
 	}
-	whole := &read.Bounded{Reader: io.MultiReader(bytes.NewReader(head[:n]), body), Left: t.MaxFile(formblock.Properties(b))}
-	content := Meter(whole, t.Used(v.Key), t.MaxVisit, ErrVisitFull)
-	file, refused := t.Save(block, name, kind, content)
-	if refused != "" {
-		content.GiveBack()
-		return refused
+	return list
+}
+
+// Names are the names of the files, refused files included.
+func (f Files) Names(refused []schema.Violation) (list []string) {
+	for _, files := range f {
+		for _, file := range files {
+			list = append(list, file.Name)
+		}
 	}
-	file.Name, file.MIMEType = cmp.Or(file.Name, name), cmp.Or(file.MIMEType, kind)
-	if single {
-		values.Del(input.File + block)
+	for _, v := range refused {
+		if name, ok := v.Params["name"].(string); ok {
+			list = append(list, name)
+		}
 	}
-	values.Add(input.File+block, t.sign(block, file))
-	return ""
+	slices.Sort(list)
+	return list
 }
 
 // FileCost is the size that a file counts beside its bytes: its record, and the rest of

@@ -48,25 +48,20 @@ func (p *Proofs) Solved(block string) bool {
 // Checked is Solved for a captcha that is checked now, which the visit then depends on.
 func (p *Proofs) Checked(block string) bool {
 	solved := p.Solved(block)
+	if p.asked == nil {
+		p.asked = map[string]bool{}
+	}
 	if solved && !p.asked[block] {
-		p.note(block, false) // by an earlier request
+		p.asked[block] = false // by an earlier request
 	}
 	return solved
 }
 
-// Prove puts it into the page that this visit has solved a captcha.
+// Prove puts it into the page that this visit has solved a captcha, which was checked.
 func (p *Proofs) Prove(block string) {
 	proof := p.Visit.Key + "/" + block
-	p.note(block, true)
-	p.proven[proof] = true
+	p.asked[block], p.proven[proof] = true, true
 	p.Values.Add(input.Proof, p.Signer.Sign(PurposeProof, proof))
-}
-
-func (p *Proofs) note(block string, now bool) {
-	if p.asked == nil {
-		p.asked = map[string]bool{}
-	}
-	p.asked[block] = now
 }
 
 // Any reports whether a captcha was checked: the visit is good for one response then.

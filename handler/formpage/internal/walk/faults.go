@@ -11,21 +11,14 @@ import (
 )
 
 // Faults returns the faults of the answers to blocks: those faults of the path that are about
-// these blocks, and missing answers.
-func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) []schema.Violation {
-	var faults []schema.Violation
+// these blocks, and required blocks without an answer. The host's are its own affair.
+func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
 	on := IDs(blocks)
 	for _, v := range path.Faults {
 		if slices.Contains(on, v.Field) {
 			faults = append(faults, v)
 		}
 	}
-	return append(faults, missing(blocks, answers)...)
-}
-
-// missing are the required blocks without an answer. The host's are its own affair.
-func missing(blocks []schema.Block, answers map[string]json.RawMessage) []schema.Violation {
-	var faults []schema.Violation
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden || !b.Required || !b.TakesAnswer() || b.Type == schema.TypePayment {
 			continue

@@ -16,12 +16,9 @@ type Step struct {
 	Blocks []schema.Block
 }
 
-// formTypeSingle shows one question at a time.
-const formTypeSingle = "SINGLE"
-
 // OneAtATime reports whether each question has a page of its own.
 func OneAtATime(form *formsvc.PublicForm) bool {
-	return form.Type == formTypeSingle && !form.Settings.SinglePage
+	return form.Type == "SINGLE" && !form.Settings.SinglePage
 }
 
 // Steps divides the blocks on the path into pages: at page breaks, or one question
@@ -31,7 +28,7 @@ func Steps(form *formsvc.PublicForm, path schema.Path) []Step {
 	var steps []Step
 	switch {
 	case form.Settings.SinglePage:
-		steps = []Step{{Blocks: slices.DeleteFunc(blocks, func(b schema.Block) bool { return b.Type == schema.TypePageBreak })}}
+		steps = []Step{{Blocks: slices.DeleteFunc(blocks, isPageBreak)}}
 	case OneAtATime(form):
 		steps = singleSteps(blocks)
 	default:
@@ -68,20 +65,23 @@ func OnPath(form *formsvc.PublicForm, path schema.Path) []schema.Block {
 // brokenSteps begins a page at every page break.
 func brokenSteps(blocks []schema.Block) []Step {
 	var steps []Step
-	current, from := Step{}, 0
-	for i := range len(blocks) + 1 {
-		if i < len(blocks) && blocks[i].Type != schema.TypePageBreak {
-			continue
+	id := "" // of the break before
+	for {
+		end := slices.IndexFunc(blocks, isPageBreak)
+		if end < 0 {
+			end = len(blocks)
 		}
-		if current.Blocks = blocks[from:i:i]; from < i {
-			steps = append(steps, current)
+		if end > 0 {
+			steps = append(steps, Step{id, blocks[:end:end]})
 		}
-		if i < len(blocks) {
-			current, from = Step{ID: blocks[i].ID}, i+1
+		if end == len(blocks) {
+			return steps
 		}
+		id, blocks = blocks[end].ID, blocks[end+1:]
 	}
-	return steps
 }
+
+func isPageBreak(b schema.Block) bool { return b.Type == schema.TypePageBreak }
 
 // singleSteps gives each question, welcome and statement a page. Other content is
 // shown above the question that follows it; what stands at the end joins the last page,
@@ -93,7 +93,7 @@ func singleSteps(blocks []schema.Block) []Step {
 	)
 	for _, b := range blocks {
 		switch {
-		case b.Type == schema.TypePageBreak:
+		case isPageBreak(b):
 		case b.Type == schema.TypeCaptcha && len(steps) > 0:
 			steps[len(steps)-1].Blocks = append(steps[len(steps)-1].Blocks, b)
 		case startsStep(&b):
@@ -116,11 +116,7 @@ func singleSteps(blocks []schema.Block) []Step {
 // startsStep reports whether a block has a page of its own where one question is asked at
 // a time.
 func startsStep(b *schema.Block) bool {
-	switch b.Type {
-	case schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement:
-		return true
-	}
-	return b.TakesAnswer()
+	return b.TakesAnswer() || slices.Contains([]string{schema.TypeGroup, schema.TypeWelcome, schema.TypeStatement}, b.Type)
 }
 
 // StepAt returns the index of the step with an id. When the path no longer leads there,

@@ -44,18 +44,12 @@ type Catalogue struct {
 // NewCatalogue reads the languages of this package and the texts that a host adds to
 // them.
 func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
-	list, err := files.ReadDir("texts")
-	if err != nil {
-		return Catalogue{}, err
-	}
+	list, _ := files.ReadDir("texts") // is embedded, and so are its files
 	texts := map[string]map[string]string{}
 	for _, file := range list {
-		raw, err := files.ReadFile("texts/" + file.Name())
+		raw, _ := files.ReadFile("texts/" + file.Name())
 		own := map[string]string{}
-		if err == nil {
-			err = json.Unmarshal(raw, &own)
-		}
-		if err != nil {
+		if err := json.Unmarshal(raw, &own); err != nil {
 			return Catalogue{}, fmt.Errorf("%s: %w", file.Name(), err)
 		}
 		texts[strings.TrimSuffix(file.Name(), ".json")] = own

@@ -1,0 +1,139 @@
+package field
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
+	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// FaultText words a fault for the person who typed. The library's own sentence is
+// English, so it is only used for a code that the catalogue does not know. The block is nil
+// when the form has none; part says that the fault is one of a part of it.
+func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) string {
+	code, kind, params := s.faultKind(v, b, part)
+	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
+		if _, known := s.Words.Texts[key]; known {
+			return s.Words.Get(key, params...)
+		}
+	}
+	return v.Message
+}
+
+// formatWords are the texts for what [schema.CodeParams] calls a format.
+var formatWords = map[string]string{
+	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
+	"date": "date", "date-time": "date", "time": "time",
+}
+
+// faultKind returns the catalogue's text that fits a fault, with the parameters of the
+// violation.
+func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code, kind string, params []any) {
+	code, unit, reason := v.Code, v.Params["unit"], v.Params["reason"]
+	switch {
+	case b != nil && b.Type == schema.TypeRanking && code != schema.CodeRequired:
+		return code, "ranking", nil
+	case code == upload.CodeSize:
+		most := s.Host.MaxFile
+		if b != nil {
+			most = s.Host.FileSize(formblock.Properties(b))
+		}
+		return code, "", []any{"size", words.Megabytes(most)}
+	case code == upload.CodeTotal:
+		return code, "", []any{"size", words.Megabytes(s.Host.MaxVisit)}
+	case code == schema.CodeRequired:
+		return code, s.requiredKind(b, part), nil
+	case code == schema.CodeBadFormat:
+		format, _ := v.Params["format"].(string)
+		return code, formatWords[format], nil
+	case code == schema.CodeWrongType && (v.Params["type"] == "number" || v.Params["type"] == "integer"):
+		return code, "number", nil
+	case code == schema.CodeTooLong && unit == "characters":
+		return code, "max", []any{"max", v.Params["limit"]}
+	case code == schema.CodeTooMany && unit == "choices":
+		return code, "max", []any{"max", v.Params["max"]}
+	case code == schema.CodeTooMany && unit == "files":
+		return upload.CodeCount, "", nil
+	case code == schema.CodeTooFew && unit == "choices":
+		return code, "min", []any{"min", v.Params["min"]}
+	case code == schema.CodeOutOfRange && unit == "bytes":
+		most, _ := v.Params["max"].(json.Number)
+		n, _ := most.Float64()
+		return upload.CodeSize, "", []any{"size", words.Megabytes(int64(n))}
+	case code == schema.CodeOutOfRange:
+		kind, params = s.rangeKind(v)
+		return code, kind, params
+	case code == schema.CodeNotAllowed && (reason == "weekday" || reason == "date"):
+		if days := s.allowedDays(v.Params["allowed"]); days != "" {
+			return code, "of", []any{"days", days}
+		}
+		return code, "date", nil
+	case code == schema.CodeNotAllowed && (reason == "file_type" || reason == "picture"):
+		return upload.CodeType, "", nil
+	}
+	return code, "", nil
+}
+
+// requiredKind says what kind of answer is missing.
+func (s *Source) requiredKind(b *schema.Block, part bool) string {
+	switch {
+	case b == nil:
+		return ""
+	case s.Host.CannotGive(&schema.Block{Type: b.Type, Required: true}):
+		return "unavailable"
+	case part:
+		return "part"
+	}
+	days := len(formblock.Properties(b).SpecificDates)
+	switch shape := b.AnswerShape(); {
+	case shape == schema.ShapeMatrix, shape == schema.ShapePayment, b.Type == schema.TypeLegal:
+		return b.Type
+	case shape == schema.ShapeChoice, shape == schema.ShapeChoices, shape == schema.ShapeBoolean,
+		shape == schema.ShapeDate && days > 0 && days <= formblock.MaxDrawn(b.Type),
+		b.Type == schema.TypeCountry, formblock.IsButtonScale(b):
+		return "choice"
+	case formblock.TakesFile(b): // where there is no place for files, nobody can give one
+		return "file"
+	}
+	return ""
+}
+
+// allowedDays names the days that a fault says can be chosen, or the days of the week.
+func (s *Source) allowedDays(allowed any) string {
+	var names []string
+	switch days := allowed.(type) {
+	case []int:
+		return s.Words.Weekdays(days)
+	case []string:
+		for _, day := range days {
+			names = append(names, s.Words.Date(day))
+		}
+	}
+	return s.Words.List(names)
+}
+
+// rangeKind is faultKind for bounds of numbers and of days.
+func (s *Source) rangeKind(v schema.Violation) (kind string, params []any) {
+	low, hasLow := v.Params["min"]
+	high, hasHigh := v.Params["max"]
+	prefix := ""
+	for _, bound := range []*any{&low, &high} {
+		if day, ok := (*bound).(string); ok {
+			prefix, *bound = "date_", s.Words.Date(day)
+		}
+	}
+	return prefix + words.Bounds(hasLow, hasHigh), []any{"min", low, "max", high}
+}
+
+// FaultPart is the last part of a JSON Pointer that goes into an answer, "" for the
+// answer itself.
+func FaultPart(pointer string) string {
+	parts := strings.Split(pointer, "/")
+	if len(parts) < 4 {
+		return ""
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(parts[3])
+}
