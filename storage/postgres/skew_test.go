@@ -30,9 +30,9 @@ type skew struct {
 
 func newSkew() skew {
 	s := skew{
-		size: pgseed.Size{Forms: 20_000, Submissions: 50_000, AnswerBytes: 100, Webhooks: 20_000, Fresh: true},
+		size: pgseed.Size{Forms: 5000, Submissions: 10_000, AnswerBytes: 100, Webhooks: 5000, Fresh: true},
 		few:  storage.ID{1, 1}, inFew: 100,
-		many: storage.ID{1, 2}, inMany: 10_000,
+		many: storage.ID{1, 2}, inMany: 2500,
 	}
 	if os.Getenv("FORMSVC_TEST_SKEW") == "full" {
 		s.size.Forms, s.size.Submissions, s.size.Webhooks = 100_000, 2_000_000, 100_000
