@@ -13,7 +13,7 @@ import (
 // those with a large page for an answer are not slow.
 func TestHonestReceiversGetTheirFourRequests(t *testing.T) {
 	t.Parallel()
-	for _, took := range []time.Duration{20 * time.Millisecond, 90 * time.Millisecond, 300 * time.Millisecond, 400 * time.Millisecond, 900 * time.Millisecond, 2 * time.Second} {
+	for _, took := range []time.Duration{20 * time.Millisecond, 300 * time.Millisecond, 2 * time.Second} {
 		t.Run(took.String(), func(t *testing.T) {
 			inBubble(t, func(t *testing.T) {
 				var sent atomic.Int32

@@ -37,6 +37,7 @@ func TestStandardWebhooksHeaders(t *testing.T) {
 			got <- r.Header
 			return reply(200), nil
 		}))
+		b.d.spread = polls(time.Minute) // a day of polls takes long
 		const first, second, third = "0123456789abcdef", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "fedcba9876543210"
 		sealed := b.d.secrets.Seal
 		id := b.webhook(hook, sealed(storage.ID{}, first))

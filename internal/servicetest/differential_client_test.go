@@ -22,7 +22,7 @@ import (
 // The Go client is a door of its own: the same random operations through HTTP and
 // through the client have the same outcomes.
 func TestTheClientAgreesWithHTTP(t *testing.T) {
-	total, seed := 2000, uint64(2)
+	total, seed := 1000, uint64(2)
 	if n, err := strconv.Atoi(testSteps()); err == nil {
 		total, seed = n, uint64(time.Now().UnixNano())
 	}

@@ -380,7 +380,7 @@ func TestATableHasABoundedNumberOfColumns(t *testing.T) {
 // A page at a time is in memory, whatever the number of responses. (Not parallel: the
 // heap is everybody's. `make bench-exports` has the figures for a million.)
 func TestAnExportHoldsOnePage(t *testing.T) { //nolint:paralleltest
-	const count, bytesEach = 40_000, 1000
+	const count, bytesEach = 10_000, 1000
 	text := strings.Repeat("x", bytesEach)
 	var least, most uint64
 	store := &pagesOf{Storage: memory.New(), n: count, answers: func(i int) string {

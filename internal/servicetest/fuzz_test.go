@@ -246,7 +246,7 @@ func FuzzTheAPI(f *testing.F) {
 // FORMSVC_REQUESTS sets another one.
 func TestHostileRequestsAreAnsweredAsDescribed(t *testing.T) {
 	t.Parallel()
-	total := 5000
+	total := 2500
 	if n, err := strconv.Atoi(os.Getenv("FORMSVC_REQUESTS")); err == nil {
 		total = n
 	} else if testing.Short() {

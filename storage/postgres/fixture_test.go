@@ -33,7 +33,12 @@ func createTables(t testing.TB, pool *pgxpool.Pool, schema string) {
 // they run.
 func migrations(t testing.TB, direction string) string {
 	t.Helper()
-	names, err := fs.Glob(Migrations(), "*."+direction+".sql")
+	return migrationsOf(t, Migrations(), direction)
+}
+
+func migrationsOf(t testing.TB, files fs.FS, direction string) string {
+	t.Helper()
+	names, err := fs.Glob(files, "*."+direction+".sql")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("the migrations %s are %q (%v)", direction, names, err)
 	}
@@ -42,7 +47,7 @@ func migrations(t testing.TB, direction string) string {
 	}
 	var text strings.Builder
 	for _, name := range names {
-		one, err := fs.ReadFile(Migrations(), name)
+		one, err := fs.ReadFile(files, name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -39,18 +39,15 @@ func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string,
 }
 
 // costOf runs a call and measures the statement that it made.
-func costOf(t *testing.T, pool *pgxpool.Pool, schema string, call func(s *Store) error) cost {
+func costOf(t *testing.T, pool *pgxpool.Pool, seen *recorder, schema string, call func(s *Store) error) cost {
 	t.Helper()
-	seen := &recorded{statements: map[string][][]any{}}
-	s := New(&recorder{DB: pool, seen: seen, prefix: "unchanged"}, WithSchema(schema))
-	if err := call(s); err != nil {
-		t.Fatal(err)
+	s := New(pool, WithSchema(schema))
+	statements := seen.of(t, func() error { return call(s) })
+	if len(statements) != 1 {
+		t.Fatalf("%d statements for a page", len(statements))
 	}
-	if len(seen.statements) != 1 {
-		t.Fatalf("%d statements for a page", len(seen.statements))
-	}
-	for text, runs := range seen.statements {
-		return measure(t.Context(), t, pool, text, runs[0])
+	for text, runs := range statements {
+		return measure(t.Context(), t, pool, s.db.SQL(text), runs[0])
 	}
 	return cost{}
 }
@@ -64,7 +61,8 @@ func (c cost) within(o cost, share float64) bool {
 // the list is. EXPLAIN counts it, so that no clock is needed.
 func TestPagesCostTheSame(t *testing.T) {
 	t.Parallel()
-	pool := pgtest.Pool(t)
+	seen := &recorder{}
+	pool := pgtest.Pool(t, seen.trace)
 	small := filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 1000, AnswerBytes: 1000})
 	large := filled(t, pool, pgseed.Size{Forms: 10_000, Submissions: 60_000, AnswerBytes: 1000, Others: 1000})
 	user := storage.As(pgseed.ID(pgseed.User, 0))
@@ -94,7 +92,7 @@ func TestPagesCostTheSame(t *testing.T) {
 		{"forms of all workspaces", forms(storage.ID{}, nil), forms(storage.ID{}, after(pgseed.Form, 150)), forms(storage.ID{}, nil)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			first, deep, short := costOf(t, pool, large, c.first), costOf(t, pool, large, c.deep), costOf(t, pool, small, c.short)
+			first, deep, short := costOf(t, pool, seen, large, c.first), costOf(t, pool, seen, large, c.deep), costOf(t, pool, seen, small, c.short)
 			t.Logf("first %+v, deepest %+v, of a short list %+v", first, deep, short)
 			if !deep.within(first, 0.2) {
 				t.Errorf("the deepest page costs %+v, the first one %+v", deep, first)

@@ -15,7 +15,6 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
 // partitionKeys are the tables that a host may partition, and by what.
@@ -47,16 +46,6 @@ func partitioned(t testing.TB, up string) string {
 		t.Fatalf("%d tables are partitioned, want %d", done, len(partitionKeys))
 	}
 	return up
-}
-
-func TestStorageInPartitions(t *testing.T) {
-	t.Parallel()
-	schemas := schemasFrom(t, partitioned(t, migrations(t, "up")))
-	pool := pgtest.Pool(t, pgtest.MaxConns(8))
-	storagetest.Run(t, func(t *testing.T) storage.Storage { return New(pool, WithSchema(schemas.lend(t))) },
-		storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
-			return New(pool, WithSchema(first.(*Store).db.Schema))
-		}))
 }
 
 // inPartitions returns a store on partitioned tables. The forms 0 to 15 have a webhook

@@ -390,16 +390,19 @@ func TestALostCommitOfAGroup(t *testing.T) {
 	}
 }
 
+// bigOnes is how many responses of 2 MiB arrive at once.
+const bigOnes = 32
+
 // submitMemory bounds what storing takes beside the responses themselves: a copy of
 // each, which is the store's own, and what the connections of one form send: encoding
 // and sending grow their buffers by doubling.
-const submitMemory = 64*2<<20 + 6*(submitBytes+2<<20)
+const submitMemory = bigOnes*2<<20 + 6*(submitBytes+2<<20)
 
 func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 	s, pool := seeded(t, pgtest.MaxConns(8))
 	// Each has one mebibyte of answers, and as much of an event.
 	big := json.RawMessage(`["` + strings.Repeat("x", 1<<20) + `"]`)
-	responses := make([]storage.NewSubmission, 64)
+	responses := make([]storage.NewSubmission, bigOnes)
 	for i := range responses {
 		responses[i] = response(i)
 		responses[i].Submission.Answers, responses[i].Event.Body = slices.Clone(big), slices.Clone(big)
@@ -417,7 +420,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		l := g.lines[pgseed.ID(pgseed.Form, 0)]
-		return l != nil && waitingFor(t, pgtest.Pool(t), s, 0) == 1 && len(l.waiting) == 63
+		return l != nil && waitingFor(t, pool, s, 0) == 1 && len(l.waiting) == bigOnes-1
 	})
 	var peak atomic.Uint64
 	watch := func() {

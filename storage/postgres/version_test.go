@@ -16,7 +16,6 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
-	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
 // nextBuild is the next version of this package, with one more migration that runs
@@ -41,14 +40,23 @@ func nextBuild(oldest int, statement string) tables.Build {
 	return next
 }
 
+// nextStep adds to the tables, as a later version may.
+const nextStep = `
+	ALTER TABLE forms ADD COLUMN folder text;
+	ALTER TABLE submissions ADD COLUMN score integer NOT NULL DEFAULT 0;
+	CREATE TABLE folders (id bytea PRIMARY KEY)`
+
+// nextTables are the tables of the next version, as migrations.
+func nextTables(t *testing.T) string {
+	t.Helper()
+	return migrationsOf(t, nextBuild(tables.ThisBuild.Version, nextStep).Files, "up")
+}
+
 // A rolling upgrade and its rollback: the next version migrates while processes of
-// this one run, more of this one start, and the suite passes on the newer tables.
+// this one run, and more of this one start. TestStorage runs the suite on the newer tables.
 func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	t.Parallel()
-	next := nextBuild(tables.ThisBuild.Version, `
-		ALTER TABLE forms ADD COLUMN folder text;
-		ALTER TABLE submissions ADD COLUMN score integer NOT NULL DEFAULT 0;
-		CREATE TABLE folders (id bytea PRIMARY KEY)`)
+	next := nextBuild(tables.ThisBuild.Version, nextStep)
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
 	running := upgraded(t, pool, next)
 
@@ -63,19 +71,6 @@ func TestThisVersionRunsOnTheNextOnesTables(t *testing.T) {
 	if err := again.checkVersion(t.Context(), next); err != nil {
 		t.Errorf("the next version's CheckVersion = %v", err)
 	}
-	lent := newSchemas(t)
-	storagetest.Run(t, func(t *testing.T) storage.Storage {
-		schema := lent.lend(t)
-		s := New(pool, WithSchema(schema))
-		if have, err := tables.ReadState(t.Context(), &s.db); err != nil {
-			t.Fatal(err)
-		} else if have.Version == tables.ThisBuild.Version {
-			if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return s
-	})
 }
 
 // upgraded returns a store that has worked on tables of this version, so that its
@@ -154,7 +149,13 @@ func TestANewProgramNeedsTheMigrationFirst(t *testing.T) {
 }
 
 // role makes a role that may log in, and a pool of it.
-func role(t *testing.T, owner *pgxpool.Pool, name string, options ...pgtest.Option) *pgxpool.Pool {
+func role(t *testing.T, owner *pgxpool.Pool, name string) *pgxpool.Pool {
+	t.Helper()
+	return pgtest.Pool(t, asRole(t, owner, name))
+}
+
+// asRole makes the role and is an option of a pool that works as it.
+func asRole(t *testing.T, owner *pgxpool.Pool, name string) pgtest.Option {
 	t.Helper()
 	if _, err := owner.Exec(t.Context(), "CREATE ROLE "+name+" LOGIN"); err != nil {
 		t.Fatal(err)
@@ -165,7 +166,7 @@ func role(t *testing.T, owner *pgxpool.Pool, name string, options ...pgtest.Opti
 			t.Error(err)
 		}
 	})
-	return pgtest.Pool(t, append([]pgtest.Option{func(c *pgxpool.Config) { c.ConnConfig.User = name }}, options...)...)
+	return func(c *pgxpool.Config) { c.ConnConfig.User = name }
 }
 
 // grants are the statements of the package's documentation for a role and a schema.
@@ -189,31 +190,6 @@ func grants(t *testing.T, role, schema string) []string {
 		}
 	}
 	return statements
-}
-
-// The suite passes for a role with the rights of the documentation and nothing else, whose
-// settings change how values are written as text.
-func TestTheRightsOfTheDocumentationAreEnough(t *testing.T) {
-	t.Parallel()
-	lent := newSchemas(t)
-	owner := pgtest.Pool(t)
-	name := pgtest.Schema(t)
-	pool := role(t, owner, name, pgtest.MaxConns(8))
-	if _, err := owner.Exec(t.Context(), "ALTER ROLE "+name+" SET datestyle = 'German'; ALTER ROLE "+name+" SET bytea_output = 'escape'",
-		pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
-	storagetest.Run(t, func(t *testing.T) storage.Storage {
-		schema := lent.lend(t)
-		if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
-			t.Fatal(err)
-		}
-		s := New(pool, WithSchema(schema))
-		if err := s.CheckVersion(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return s
-	})
 }
 
 // Without any one statement of the documentation the check says what is missing.
