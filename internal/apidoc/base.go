@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/weburl"
@@ -35,7 +36,7 @@ func CheckBaseURL(base string) error {
 	default:
 		return errors.New("the base URL is neither an absolute http or https URL nor a path that begins with a slash")
 	}
-	if path := u.EscapedPath(); !strings.HasSuffix(base, path) || !isPlainPath(path) {
+	if p := u.EscapedPath(); !strings.HasSuffix(base, p) || !isPlainPath(p) {
 		return errors.New("the path of the base URL has a character to be escaped, or an empty or dotted segment")
 	}
 	return nil
@@ -44,29 +45,17 @@ func CheckBaseURL(base string) error {
 // CheckBasePath checks the path under which an API lives, such as "/v1": it begins
 // with a slash and is otherwise as the path of a base URL ([CheckBaseURL]). ""
 // and "/" mean none.
-func CheckBasePath(path string) error {
-	path = strings.TrimSuffix(path, "/")
-	u, err := url.Parse(path)
-	if err != nil || u.EscapedPath() != path || !isPlainPath(path) {
-		return fmt.Errorf("the base path %q is not a plain path that begins with a slash", path)
+func CheckBasePath(base string) error {
+	base = strings.TrimSuffix(base, "/")
+	u, err := url.Parse(base)
+	if err != nil || u.EscapedPath() != base || !isPlainPath(base) {
+		return fmt.Errorf("the base path %q is not a plain path that begins with a slash", base)
 	}
 	return nil
 }
 
 // isPlainPath reports whether a path without a slash at its end is empty, or
 // begins with one and has no segment that is empty or a step.
-func isPlainPath(path string) bool {
-	if path == "" {
-		return true
-	}
-	first, rest, _ := strings.Cut(path, "/")
-	if first != "" {
-		return false
-	}
-	for segment := range strings.SplitSeq(rest, "/") {
-		if segment == "" || segment == "." || segment == ".." {
-			return false
-		}
-	}
-	return true
+func isPlainPath(p string) bool {
+	return p == "" || p != "/" && strings.HasPrefix(p, "/") && path.Clean(p) == p
 }
