@@ -71,7 +71,7 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 	k := &walk{form: f, in: in, w: check.NewWriter(f, in)}
 	k.r.Limit = f.Limit
 	k.data = &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
-	if f.Index != nil {
+	if f.Ruled {
 		k.data.taken = make([][2]int, len(f.Blocks))
 	}
 	return k
@@ -141,14 +141,11 @@ func (k *walk) step(i, next int) int {
 
 // shows reports whether neither hide nor show takes a step off the path.
 func (k *walk) shows(s *compile.Step) bool {
-	if k.form.Blocks[s.From].Hide {
-		return false
-	}
-	return s.Rule == nil || s.Rule.Show == nil || s.Rule.Show.Holds(k.data, &k.data.budget)
+	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(k.data, &k.data.budget))
 }
 
 func (k *walk) requires(s *compile.Step) bool {
-	if s.Rule == nil || s.Rule.Require == nil {
+	if s.Rule.Require == nil {
 		return k.form.Blocks[s.From].Required
 	}
 	return s.Rule.Require.Holds(k.data, &k.data.budget)
@@ -163,7 +160,7 @@ func (k *walk) visit(s *compile.Step, required bool) {
 	if s.Ending {
 		k.ending = b.ID
 	}
-	if s.Rule != nil && s.Rule.Set != nil {
+	if s.Rule.Set != nil {
 		k.data.set(s.Rule.Set)
 	}
 }
@@ -173,9 +170,6 @@ func (k *walk) visit(s *compile.Step, required bool) {
 func (k *walk) after(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
-	}
-	if s.Rule == nil {
-		return i + 1
 	}
 	for _, j := range s.Rule.Next {
 		if j.When != nil && !j.When.Holds(k.data, &k.data.budget) {
@@ -231,7 +225,7 @@ func (k *walk) block(at int, on, required bool) {
 	}
 	k.r.Begin(b.ID, path, required)
 	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
-	if k.form.Index != nil {
+	if k.form.Ruled {
 		k.data.taken[at] = k.w.Last
 	}
 }
@@ -270,13 +264,9 @@ func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
 func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMessage, r *kinds.Report) {
-	blocks := make(map[string]bool, len(f.Blocks))
-	for i := range f.Blocks {
-		blocks[f.Blocks[i].ID] = true
-	}
 	var unknown []string
 	for id := range given {
-		if !blocks[id] {
+		if _, known := f.Index[id]; !known {
 			unknown = append(unknown, id)
 		}
 	}

@@ -26,11 +26,8 @@ func Of(from compile.Source) (schema.Warnings, error) {
 		return nil, err
 	}
 	f := d.Form
-	w := warner{form: f, index: make(map[string]int, len(f.Blocks)), notes: make([][]func(), len(f.Steps))}
+	w := warner{form: f, notes: make([][]func(), len(f.Steps))}
 	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
-	for i := range f.Blocks {
-		w.index[f.Blocks[i].ID] = i
-	}
 	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
 	w.lastToEnd = lastToEnd(f)
 	w.reach()
@@ -46,7 +43,6 @@ func Of(from compile.Source) (schema.Warnings, error) {
 
 type warner struct {
 	form  *compile.Form
-	index map[string]int // in form.blocks, by id
 	found schema.Warnings
 	notes [][]func() // by step: warnings of its rule, which wait for all rules
 
@@ -84,7 +80,7 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 // block looks at one block. at is its index at the top level, or the index of the group
 // around it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
-	c := &w.form.Blocks[w.index[b.ID]]
+	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := kinds.Contradiction(c.Rule); why != "" {
 		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
 	}
@@ -122,9 +118,6 @@ func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 
 // step is about a top-level block on its path.
 func (w *warner) step(b *schema.Block, path string, at int) {
-	if at >= len(w.form.Steps) || w.form.Blocks[w.form.Steps[at].From].ID != b.ID {
-		return // ids that are not unique: no write stores them
-	}
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
 		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
@@ -137,13 +130,10 @@ func (w *warner) rule(b *schema.Block, at int, hidden bool) {
 	for _, warn := range w.notes[at] {
 		warn()
 	}
-	rule, path := w.form.Steps[at].Rule, rulePath(at)
-	if rule == nil {
-		return
-	}
+	rule, path := &w.form.Steps[at].Rule, rulePath(at)
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
-	case hidden:
+	case hidden && !rule.IsEmpty():
 		w.add(path, schema.WarnNoEffect, "the block is hidden, so nothing of its rule runs")
 	case rule.Require != nil && !takesAnswer:
 		w.add(path+"/require", schema.WarnNoEffect, "a block of this type takes no answer that could be required")
@@ -266,7 +256,7 @@ func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
 func (w *warner) readsAnswer(path, name string, at int, after bool) {
 	var block int
 	found := nameOrPrefix(name, func(name string) bool {
-		i, ok := w.index[name]
+		i, ok := w.form.Index[name]
 		block = i
 		return ok
 	})
