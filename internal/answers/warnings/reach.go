@@ -8,14 +8,6 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
-// reach finds the steps that no respondent comes to, and whether a response may be
-// accepted at all, as far as that can be said without trying answers.
-func (w *warner) reach() {
-	w.reached, _ = w.graph(func(int) bool { return false })
-	_, ended := w.graph(w.stops)
-	w.unanswerable = !ended
-}
-
 // graph walks all paths at once. It returns the steps that may be on one. A path ends
 // unfinished at a step that stops it; ended: one is finished.
 func (w *warner) graph(stops func(step int) bool) (on []bool, ended bool) {
