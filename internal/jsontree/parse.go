@@ -164,10 +164,10 @@ func (p *parser) value(parent uint32, depth int) bool {
 		n.flags = text.flags(textEscaped)
 	case c == '{':
 		n.kind = Object
-		ok = p.object(at, depth+1)
+		ok = p.children(at, depth+1, '}')
 	case c == '[':
 		n.kind = Array
-		ok = p.array(at, depth+1)
+		ok = p.children(at, depth+1, ']')
 	case c == '-' || c >= '0' && c <= '9':
 		n.kind = Number
 		var num float64
@@ -197,94 +197,60 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
-// enter begins an array or object.
-func (p *parser) enter(depth int) bool {
+// children reads the items of an array, or the members of an object, up to its end.
+func (p *parser) children(around uint32, depth int, end byte) bool {
 	if depth > maxDepth {
 		return p.fail(p.pos, "nested deeper than 64 levels")
 	}
 	p.pos++
 	p.space()
-	return true
-}
-
-// child notes that the value at an index belongs to an array or object, after
-// the one at last (0: it is the first).
-func (p *parser) child(parent, child, last uint32) {
-	if last != 0 {
-		p.nodes[last].next = child
-	}
-	n := &p.nodes[parent]
-	n.value++
-	n.flags |= p.nodes[child].flags & containsNUL
-}
-
-func (p *parser) array(at uint32, depth int) bool {
-	if !p.enter(depth) {
-		return false
-	}
-	if p.next() == ']' {
+	if p.next() == end {
 		p.pos++
 		return true
 	}
+	isObject := end == '}'
+	var name token
+	var names table
 	for last, index := uint32(0), uint32(0); ; index++ {
-		child := uint32(len(p.nodes))
-		if !p.value(at, depth) {
-			return false
-		}
-		p.nodes[child].name[0] = index
-		p.child(at, child, last)
-		last = child
-		p.space()
-		switch p.next() {
-		case ',':
-			p.pos++
-			p.space()
-		case ']':
-			p.pos++
-			return true
-		default:
-			return p.fail(p.pos, "a comma or the end of the array is expected")
-		}
-	}
-}
-
-func (p *parser) object(at uint32, depth int) bool {
-	if !p.enter(depth) {
-		return false
-	}
-	if p.next() == '}' {
-		p.pos++
-		return true
-	}
-	var members table
-	for last := uint32(0); ; {
 		from := p.pos
-		name, ok := p.name()
-		if !ok {
+		if isObject {
+			var ok bool
+			if name, ok = p.name(); !ok {
+				return false
+			}
+			if !p.isNew(name, around, &names) {
+				return p.fail(from, "duplicate member name")
+			}
+		}
+		at := uint32(len(p.nodes))
+		if !p.value(around, depth) {
 			return false
 		}
-		if !p.isNew(name, at, &members) {
-			return p.fail(from, "duplicate member name")
+		n, outer := &p.nodes[at], &p.nodes[around]
+		n.name[0] = index
+		if isObject {
+			n.name, n.nameAt = [2]uint32{name.from, name.to}, uint32(from)
+			n.flags |= isMember | name.flags(nameEscaped)
 		}
-		child := uint32(len(p.nodes))
-		if !p.value(at, depth) {
-			return false
+		outer.value++
+		outer.flags |= n.flags & containsNUL
+		if last != 0 {
+			p.nodes[last].next = at
 		}
-		n := &p.nodes[child]
-		n.name, n.nameAt = [2]uint32{name.from, name.to}, uint32(from)
-		n.flags |= isMember | name.flags(nameEscaped)
-		p.child(at, child, last)
-		last = child
+		last = at
 		p.space()
 		switch p.next() {
 		case ',':
 			p.pos++
 			p.space()
-		case '}':
+		case end:
 			p.pos++
 			return true
 		default:
-			return p.fail(p.pos, "a comma or the end of the object is expected")
+			if isObject {
+				return p.fail(p.pos, "a comma or the end of the object is expected")
+			}
+			return p.fail(p.pos, "a comma or the end of the array is expected")
 		}
 	}
 }
