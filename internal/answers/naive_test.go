@@ -33,8 +33,8 @@ type (
 )
 
 var (
-	naiveLeading = regexp.MustCompile(`^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?`)
-	naiveWhole   = regexp.MustCompile(`^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$`)
+	naiveLeading = regexp.MustCompile(`^\s*[+-]?(Infinity|\d+\.?\d*|\.\d+)(e[+-]?\d+)?`)
+	naiveWhole   = regexp.MustCompile(`^[+-]?(Infinity|\d+\.?\d*|\.\d+)(e[+-]?\d+)?$`)
 )
 
 func newNaiveForm(blocks, variables, hidden string) naiveForm {

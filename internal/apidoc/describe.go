@@ -8,12 +8,12 @@ import (
 	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
-// documentPrefix is the beginning of the paths of the embedded description.
+// documentPrefix is what every path of the embedded description begins with.
 const documentPrefix = "/v1"
 
 // Describe returns the API description for one service, as it is served at
-// GET {base_url}/v1/openapi.json. It differs from [schema.OpenAPI] in two places and keeps everything else, the order of
-// members included:
+// GET {base_url}/v1/openapi.json. It differs from [schema.OpenAPI] in two places and keeps
+// everything else, the order of members included:
 //
 //   - The only server is baseURL without a slash at its end. Empty means that the
 //     service does not know its address; the server is then "/".
@@ -29,18 +29,17 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBasePath(basePath); err != nil {
 		return nil, err
 	}
-	doc, err := jsonshape.Description()
+	description, err := jsonshape.Description()
 	if err != nil {
 		return nil, err
 	}
+	root := description.Root()
+	text, servers, prefix := root.Source(), root.Member("servers"), strings.TrimSuffix(basePath, "/")
 	server := jsontree.AppendString(nil, cmp.Or(strings.TrimSuffix(baseURL, "/"), "/"))
-	text, servers := doc.Root().Source(), doc.Root().Member("servers")
 	edits := []jsontree.Edit{{Start: servers.Start(), End: servers.End(), Text: `[{"url":` + string(server) + `}]`}}
-	for _, path := range doc.Root().Member("paths").All() {
-		start := path.NameStart()
-		end := start + strings.IndexByte(text[start:path.Start()], ':')
-		name := strings.TrimSuffix(basePath, "/") + strings.TrimPrefix(path.Name(), documentPrefix)
-		edits = append(edits, jsontree.Edit{Start: start, End: end, Text: string(jsontree.AppendString(nil, name))})
+	for _, path := range root.Member("paths").All() {
+		start := path.NameStart() + len(`"`)
+		edits = append(edits, jsontree.Edit{Start: start, End: start + len(documentPrefix), Text: prefix})
 	}
 	jsontree.SortEdits(edits)
 	return jsontree.Splice(text, 0, len(text), edits), nil

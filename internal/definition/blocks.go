@@ -150,13 +150,12 @@ func eachBlock(blocks []jsontree.Node, f func(block jsontree.Node)) {
 // both sides blocks of all levels count.
 func (b *Blocks) HasAnyOf(other *Blocks) bool {
 	ids := b.ids()
-	found := false
-	other.each(func(block jsontree.Node) {
-		if id := block.Member("id"); id.Exists() && ids[id.Text()].Exists() {
-			found = true
+	for id := range other.ids() {
+		if ids[id].Exists() {
+			return true
 		}
-	})
-	return found
+	}
+	return false
 }
 
 // ids returns the blocks of all levels by id.

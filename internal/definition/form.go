@@ -85,7 +85,7 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 	if !n.Exists() {
 		return nil
 	}
-	return jsontree.Splice(r.tree.Text(), n.Start(), n.End(), r.Edits)
+	return jsontree.Splice(n.Source(), n.Start(), n.End(), r.Edits)
 }
 
 // gateOf takes the gate out of settings that passed their checks. A limit below one

@@ -38,12 +38,25 @@ func (l *List) Put(v schema.Violation) {
 	}
 }
 
-// Err returns nil when nothing was added, else a *[schema.Error].
+// Err returns nil when nothing was added, else a *[schema.Error]. It is sorted, without
+// repetitions of the same code at the same place.
 func (l *List) Err() error {
 	if len(l.list) == 0 {
 		return nil
 	}
-	return &schema.Error{Violations: firstOf(l.list)}
+	list := slices.Clone(l.list)
+	slices.SortStableFunc(list, func(a, b schema.Violation) int {
+		return cmp.Or(
+			strings.Compare(a.Path, b.Path),
+			strings.Compare(a.Code, b.Code),
+			strings.Compare(a.Field, b.Field),
+		)
+	})
+	list = slices.CompactFunc(list, func(a, b schema.Violation) bool {
+		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
+	})
+	// A copy again: otherwise the rest of the text would be kept in memory.
+	return &schema.Error{Violations: slices.Clone(list[:min(len(list), schema.MaxViolations)])}
 }
 
 // One is an error of one fault. The params are each a name and a value: see
@@ -64,37 +77,16 @@ func One(path, code, message string, params ...any) error {
 // errors are nil. Any other error is not a list of faults and wins: the first of them
 // is returned as it is.
 func Join(errs ...error) error {
-	var all []schema.Violation
+	var all List
 	for _, err := range errs {
 		var e *schema.Error
 		switch {
 		case err == nil:
 		case errors.As(err, &e):
-			all = append(all, e.Violations...)
+			all.list = append(all.list, e.Violations...)
 		default:
 			return err
 		}
 	}
-	if len(all) == 0 {
-		return nil
-	}
-	return &schema.Error{Violations: firstOf(all)}
-}
-
-// firstOf sorts a copy of list, drops repetitions of the same code at the same
-// place and keeps the first that an Error carries.
-func firstOf(list []schema.Violation) []schema.Violation {
-	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b schema.Violation) int {
-		return cmp.Or(
-			strings.Compare(a.Path, b.Path),
-			strings.Compare(a.Code, b.Code),
-			strings.Compare(a.Field, b.Field),
-		)
-	})
-	list = slices.CompactFunc(list, func(a, b schema.Violation) bool {
-		return a.Path == b.Path && a.Code == b.Code && a.Field == b.Field
-	})
-	// A copy again: otherwise the rest of the text would be kept in memory.
-	return slices.Clone(list[:min(len(list), schema.MaxViolations)])
+	return all.Err()
 }

@@ -20,8 +20,7 @@ type Check struct {
 	Faults faults.List
 	Edits  []jsontree.Edit
 
-	skip     map[jsontree.Node]struct{}
-	replaced map[jsontree.Node]struct{}
+	settled map[jsontree.Node]bool // values that [Check.Walk] leaves to the caller
 }
 
 // Add reports a fault of a value.
@@ -38,21 +37,18 @@ func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
 	}
 }
 
-// Skip tells [Check.Walk] to pass over the items of an array.
-func (c *Check) Skip(list jsontree.Node) {
-	if c.skip == nil {
-		c.skip = make(map[jsontree.Node]struct{})
+// Skip tells [Check.Walk] to pass over the items of an array, or to leave a time as it is.
+func (c *Check) Skip(n jsontree.Node) {
+	if c.settled == nil {
+		c.settled = make(map[jsontree.Node]bool)
 	}
-	c.skip[list] = struct{}{}
+	c.settled[n] = true
 }
 
 // Replace plans to write another time for a value than the time that [Check.Walk] finds
 // there.
 func (c *Check) Replace(n jsontree.Node, t time.Time) {
-	if c.replaced == nil {
-		c.replaced = make(map[jsontree.Node]struct{})
-	}
-	c.replaced[n] = struct{}{}
+	c.Skip(n)
 	c.edit(n, `"`+jsontree.FormatTime(t)+`"`)
 }
 
@@ -128,10 +124,7 @@ func (c *Check) time(n jsontree.Node, text string) {
 		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
 		return
 	}
-	if _, replaced := c.replaced[n]; replaced {
-		return
-	}
-	if normal := jsontree.FormatTime(t); normal != text {
+	if normal := jsontree.FormatTime(t); normal != text && !c.settled[n] {
 		c.edit(n, `"`+normal+`"`)
 	}
 }
@@ -181,7 +174,7 @@ func (c *Check) edit(n jsontree.Node, text string) {
 }
 
 func (c *Check) array(n jsontree.Node, s *Shape) {
-	if _, skipped := c.skip[n]; skipped || s.items == nil {
+	if c.settled[n] || s.items == nil {
 		return
 	}
 	for _, item := range n.All() {

@@ -3,49 +3,39 @@ package jsontree
 // Merge applies an RFC 7396 merge patch to a value, on the bytes of both. Members that
 // the patch does not name are copied as they are written, in their order. New members
 // follow in the order of the patch.
-func Merge(target, patch Node) []byte {
-	var m merge
-	m.value(target, patch)
-	return m.out
-}
+func Merge(target, patch Node) []byte { return appendMerged(nil, target, patch) }
 
-type merge struct{ out []byte }
-
-// value writes the result of applying a patch to a target, which does not exist
+// appendMerged appends the result of applying a patch to a target, which does not exist
 // where the patch names something new.
-func (m *merge) value(target, patch Node) {
+func appendMerged(b []byte, target, patch Node) []byte {
 	if patch.Kind() != Object {
-		m.out = append(m.out, patch.Raw()...)
-		return
+		return append(b, patch.Raw()...)
 	}
-	m.out = append(m.out, '{')
+	b = append(b, '{')
 	patched := lookup(patch)
 	if target.Kind() == Object {
 		for _, member := range target.All() {
 			change := patched(member.Name())
 			switch {
 			case !change.Exists():
-				m.name(member)
-				m.out = append(m.out, member.Raw()...)
+				b = append(appendName(b, member), member.Raw()...)
 			case change.Kind() != Null:
-				m.name(member)
-				m.value(member, change)
+				b = appendMerged(appendName(b, member), member, change)
 			}
 		}
 	}
 	existing := lookup(target)
 	for _, member := range patch.All() {
 		if member.Kind() != Null && !existing(member.Name()).Exists() {
-			m.name(member)
-			m.value(Node{}, member)
+			b = appendMerged(appendName(b, member), Node{}, member)
 		}
 	}
-	m.out = append(m.out, '}')
+	return append(b, '}')
 }
 
-// name writes the name of a member with its colon, as they are written.
-func (m *merge) name(member Node) {
-	m.out = append(separate(m.out), member.Source()[member.NameStart():member.Start()]...)
+// appendName appends the name of a member with its colon, as they are written.
+func appendName(b []byte, member Node) []byte {
+	return append(separate(b, 0), member.Source()[member.NameStart():member.Start()]...)
 }
 
 // lookup finds a member by its name, in constant time for an object with many.

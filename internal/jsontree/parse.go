@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -105,15 +106,15 @@ func (p *parser) mostValues() int {
 	return most
 }
 
-func invalidUTF8At(raw []byte) int {
-	for i := 0; i < len(raw); {
-		r, size := utf8.DecodeRune(raw[i:])
+// invalidUTF8At returns where the text, which is not valid UTF-8, stops being so.
+func invalidUTF8At(raw []byte) (at int) {
+	for {
+		r, size := utf8.DecodeRune(raw[at:])
 		if r == utf8.RuneError && size == 1 {
-			return i
+			return at
 		}
-		i += size
+		at += size
 	}
-	return len(raw)
 }
 
 // fail records the first fault and returns false.
@@ -163,10 +164,10 @@ func (p *parser) value(parent uint32, depth int) bool {
 		n.flags = text.flags(textEscaped)
 	case c == '{':
 		n.kind = Object
-		ok = p.object(at, depth+1)
+		ok = p.children(at, depth+1, '}')
 	case c == '[':
 		n.kind = Array
-		ok = p.array(at, depth+1)
+		ok = p.children(at, depth+1, ']')
 	case c == '-' || c >= '0' && c <= '9':
 		n.kind = Number
 		var num float64
@@ -196,94 +197,60 @@ func (p *parser) literal(word string) bool {
 	return true
 }
 
-// enter begins an array or object.
-func (p *parser) enter(depth int) bool {
+// children reads the items of an array, or the members of an object, up to its end.
+func (p *parser) children(around uint32, depth int, end byte) bool {
 	if depth > maxDepth {
 		return p.fail(p.pos, "nested deeper than 64 levels")
 	}
 	p.pos++
 	p.space()
-	return true
-}
-
-// child notes that the value at an index belongs to an array or object, after
-// the one at last (0: it is the first).
-func (p *parser) child(parent, child, last uint32) {
-	if last != 0 {
-		p.nodes[last].next = child
-	}
-	n := &p.nodes[parent]
-	n.value++
-	n.flags |= p.nodes[child].flags & containsNUL
-}
-
-func (p *parser) array(at uint32, depth int) bool {
-	if !p.enter(depth) {
-		return false
-	}
-	if p.next() == ']' {
+	if p.next() == end {
 		p.pos++
 		return true
 	}
+	isObject := end == '}'
+	var name token
+	var names table
 	for last, index := uint32(0), uint32(0); ; index++ {
-		child := uint32(len(p.nodes))
-		if !p.value(at, depth) {
-			return false
-		}
-		p.nodes[child].name[0] = index
-		p.child(at, child, last)
-		last = child
-		p.space()
-		switch p.next() {
-		case ',':
-			p.pos++
-			p.space()
-		case ']':
-			p.pos++
-			return true
-		default:
-			return p.fail(p.pos, "a comma or the end of the array is expected")
-		}
-	}
-}
-
-func (p *parser) object(at uint32, depth int) bool {
-	if !p.enter(depth) {
-		return false
-	}
-	if p.next() == '}' {
-		p.pos++
-		return true
-	}
-	var members table
-	for last := uint32(0); ; {
 		from := p.pos
-		name, ok := p.name()
-		if !ok {
+		if isObject {
+			var ok bool
+			if name, ok = p.name(); !ok {
+				return false
+			}
+			if !p.isNew(name, around, &names) {
+				return p.fail(from, "duplicate member name")
+			}
+		}
+		at := uint32(len(p.nodes))
+		if !p.value(around, depth) {
 			return false
 		}
-		if !p.isNew(name, at, &members) {
-			return p.fail(from, "duplicate member name")
+		n, outer := &p.nodes[at], &p.nodes[around]
+		n.name[0] = index
+		if isObject {
+			n.name, n.nameAt = [2]uint32{name.from, name.to}, uint32(from)
+			n.flags |= isMember | name.flags(nameEscaped)
 		}
-		child := uint32(len(p.nodes))
-		if !p.value(at, depth) {
-			return false
+		outer.value++
+		outer.flags |= n.flags & containsNUL
+		if last != 0 {
+			p.nodes[last].next = at
 		}
-		n := &p.nodes[child]
-		n.name, n.nameAt = [2]uint32{name.from, name.to}, uint32(from)
-		n.flags |= isMember | name.flags(nameEscaped)
-		p.child(at, child, last)
-		last = child
+		last = at
 		p.space()
 		switch p.next() {
 		case ',':
 			p.pos++
 			p.space()
-		case '}':
+		case end:
 			p.pos++
 			return true
 		default:
-			return p.fail(p.pos, "a comma or the end of the object is expected")
+			if isObject {
+				return p.fail(p.pos, "a comma or the end of the object is expected")
+			}
+			return p.fail(p.pos, "a comma or the end of the array is expected")
 		}
 	}
 }
@@ -399,64 +366,44 @@ func (p *parser) number() (num float64, ok bool) {
 	if p.next() == '-' {
 		p.pos++
 	}
-	integer := p.pos
-	zero := true // no digit but 0 in the significand
 	if p.next() == '0' {
 		p.pos++
-	} else if !p.digits(&zero) {
+	} else if !p.digits() {
 		return 0, p.fail(p.pos, "a digit is expected")
 	}
-	plain := p.pos // end of the integer part
 	if p.next() == '.' {
 		p.pos++
-		if !p.digits(&zero) {
+		if !p.digits() {
 			return 0, p.fail(p.pos, "a digit is expected")
 		}
 	}
-	exponent := 0
+	significand, exponent := p.text[start:p.pos], 0
 	if c := p.next(); c == 'e' || c == 'E' {
 		p.pos++
 		if c := p.next(); c == '+' || c == '-' {
 			p.pos++
 		}
 		from := p.pos
-		if !p.digits(new(bool)) {
+		if !p.digits() {
 			return 0, p.fail(p.pos, "a digit is expected")
 		}
-		for _, d := range p.raw[from:p.pos] {
-			exponent = min(exponent*10+int(d-'0'), maxExponent+1)
-		}
+		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int where it is beyond
 	}
 	if p.pos-start > maxNumber {
 		return 0, p.fail(start, "a number of more than 64 characters")
 	}
-	if exponent > maxExponent {
-		return 0, p.fail(start, "a number outside the range of a 64-bit float")
-	}
-	literal := p.text[start:p.pos]
-	if p.pos == plain && plain-integer <= 15 { // exact in a float64
-		for _, d := range p.raw[integer:plain] {
-			num = num*10 + float64(d-'0')
-		}
-		if integer > start {
-			num = -num
-		}
-		return num, true
-	}
-	num, err := strconv.ParseFloat(literal, 64)
-	if err != nil || num == 0 && !zero {
+	num, err := strconv.ParseFloat(p.text[start:p.pos], 64)
+	lost := num == 0 && strings.ContainsAny(significand, "123456789")
+	if err != nil || lost || exponent > maxExponent {
 		return 0, p.fail(start, "a number outside the range of a 64-bit float")
 	}
 	return num, true
 }
 
-// digits reads one or more; it clears zero when one is not 0.
-func (p *parser) digits(zero *bool) bool {
+// digits reads one or more.
+func (p *parser) digits() bool {
 	from := p.pos
 	for p.pos < len(p.raw) && p.raw[p.pos] >= '0' && p.raw[p.pos] <= '9' {
-		if p.raw[p.pos] != '0' {
-			*zero = false
-		}
 		p.pos++
 	}
 	return p.pos > from
@@ -518,64 +465,47 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 	return text, p.fail(p.pos, "a string without end")
 }
 
+// What follows a backslash, and what it stands for.
+const (
+	escapes = `"\/bfnrt`
+	escaped = "\"\\/\b\f\n\r\t"
+)
+
 // escape reads one escape sequence, or two that make up one character.
 func (p *parser) escape() (rune, bool) {
 	at := p.pos
 	p.pos++
 	c := p.next()
 	p.pos++
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), true
-	case 'b':
-		return '\b', true
-	case 'f':
-		return '\f', true
-	case 'n':
-		return '\n', true
-	case 'r':
-		return '\r', true
-	case 't':
-		return '\t', true
-	case 'u':
-		r, ok := p.hex4()
-		if !ok {
-			return 0, p.fail(at, "a bad escape sequence")
-		}
-		if !utf16.IsSurrogate(r) {
-			return r, true
-		}
-		if p.pos+1 < len(p.raw) && p.raw[p.pos] == '\\' && p.raw[p.pos+1] == 'u' {
-			p.pos += 2
-			if low, ok := p.hex4(); ok {
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					return r, true
-				}
-			}
-		}
-		return 0, p.fail(at, "a surrogate without its other half")
-	default:
+	if i := strings.IndexByte(escapes, c); i >= 0 {
+		return rune(escaped[i]), true
+	}
+	if c != 'u' {
 		return 0, p.fail(at, "a bad escape sequence")
 	}
+	r, ok := p.hex4()
+	if !ok {
+		return 0, p.fail(at, "a bad escape sequence")
+	}
+	if !utf16.IsSurrogate(r) {
+		return r, true
+	}
+	if strings.HasPrefix(p.text[p.pos:], `\u`) {
+		p.pos += 2
+		if low, ok := p.hex4(); ok {
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				return r, true
+			}
+		}
+	}
+	return 0, p.fail(at, "a surrogate without its other half")
 }
 
 func (p *parser) hex4() (rune, bool) {
 	if p.pos+4 > len(p.raw) {
 		return 0, false
 	}
-	var r rune
-	for _, c := range p.raw[p.pos : p.pos+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			r = r<<4 | rune(c-'0')
-		case c >= 'a' && c <= 'f':
-			r = r<<4 | rune(c-'a'+10)
-		case c >= 'A' && c <= 'F':
-			r = r<<4 | rune(c-'A'+10)
-		default:
-			return 0, false
-		}
-	}
+	r, err := strconv.ParseUint(p.text[p.pos:p.pos+4], 16, 16)
 	p.pos += 4
-	return r, true
+	return rune(r), err == nil
 }

@@ -5,18 +5,10 @@ import (
 	"time"
 )
 
-// timeLayout is how a time is written everywhere: UTC, whole seconds.
-const timeLayout = "2006-01-02T15:04:05Z"
-
-// FormatWrittenTime writes t in its own offset and whole seconds: Z when that is zero.
-func FormatWrittenTime(t time.Time) string {
-	return t.Format("2006-01-02T15:04:05Z07:00")
-}
-
 // FormatTime writes t in UTC and whole seconds, for example
 // 2026-11-20T08:33:01Z.
 func FormatTime(t time.Time) string {
-	return t.UTC().Format(timeLayout)
+	return t.UTC().Format(time.RFC3339)
 }
 
 // ParseTime reads any time of RFC 3339 and truncates it to the second, in UTC: the
@@ -24,30 +16,21 @@ func FormatTime(t time.Time) string {
 // other text. A leap second becomes the second after it. The result lies in the
 // years 1 to 9999 and is not the zero time, which stands for "not given".
 func ParseTime(s string) (time.Time, bool) {
-	t, _, ok := parseTime(s)
-	return t, ok
+	t, ok := ParseWrittenTime(s)
+	return t.UTC(), ok
 }
 
 // ParseWrittenTime is [ParseTime] for a reader that needs the day and the clock with
 // which a time was written: its location is the offset that was sent.
 func ParseWrittenTime(s string) (time.Time, bool) {
-	t, offset, ok := parseTime(s)
-	if !ok {
-		return t, false
-	}
-	return t.In(time.FixedZone("", offset)), true
-}
-
-// parseTime returns a time in UTC and the offset in seconds that it was written with.
-func parseTime(s string) (t time.Time, offset int, ok bool) {
 	// time.Parse takes less (no lower-case t and z, no leap second) and more (hours of one
 	// digit, a comma before the fraction, offsets of 24 hours).
 	const clock = len("2006-01-02T15:04:05")
 	if len(s) <= clock || s[13] != ':' || s[16] != ':' || s[clock] == ',' {
-		return time.Time{}, 0, false
+		return time.Time{}, false
 	}
 	if zone := s[len(s)-len("+00:00"):]; !strings.HasSuffix(s, "Z") && !strings.HasSuffix(s, "z") && (zone[1:3] > "23" || zone[4:] > "59") {
-		return time.Time{}, 0, false
+		return time.Time{}, false
 	}
 	layout := time.RFC3339
 	switch lower := strings.HasSuffix(s, "z"); {
@@ -64,18 +47,18 @@ func parseTime(s string) (t time.Time, offset int, ok bool) {
 	}
 	t, err := time.Parse(layout, s)
 	if err != nil {
-		return time.Time{}, 0, false
+		return time.Time{}, false
 	}
-	_, offset = t.Zone()
+	_, offset := t.Zone()
 	t = t.Truncate(time.Second).UTC()
 	if leap {
 		if t.Hour() != 23 || t.Minute() != 59 {
-			return time.Time{}, 0, false
+			return time.Time{}, false
 		}
 		t = t.Add(time.Second)
 	}
 	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
-		return time.Time{}, 0, false
+		return time.Time{}, false
 	}
-	return t, offset, true
+	return t.In(time.FixedZone("", offset)), true
 }

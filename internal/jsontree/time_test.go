@@ -57,8 +57,8 @@ func TestParseWrittenTime(t *testing.T) {
 		"2026-11-20T08:33:01z":        "2026-11-20T08:33:01Z",
 	} {
 		got, ok := ParseWrittenTime(in)
-		if !ok || FormatWrittenTime(got) != want {
-			t.Errorf("%s: got %s, %t, want %s", in, FormatWrittenTime(got), ok, want)
+		if !ok || got.Format(time.RFC3339) != want {
+			t.Errorf("%s: got %s, %t, want %s", in, got.Format(time.RFC3339), ok, want)
 		}
 	}
 	if got, ok := ParseWrittenTime("2026-11-20"); ok || !got.IsZero() {

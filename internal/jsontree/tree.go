@@ -70,9 +70,6 @@ type Node struct {
 // Root returns the value of the text.
 func (t *Tree) Root() Node { return Node{tree: t} }
 
-// Text returns the whole text.
-func (t *Tree) Text() string { return t.text }
-
 // Exists reports whether there is a value.
 func (n Node) Exists() bool { return n.tree != nil }
 

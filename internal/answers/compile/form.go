@@ -28,7 +28,8 @@ type Form struct {
 	Limit  int // bytes of the answers of one response
 
 	Variables []Variable
-	// What rules look into by name; nil when no step has a rule.
+	Ruled     bool // some step has a rule
+
 	Index         map[string]int // in Blocks
 	VariableIndex map[string]int // in Variables
 	HiddenNames   map[string]bool
@@ -97,8 +98,8 @@ func New(from Source) (*Form, error) {
 
 // Definition has the decoded sections that a form is compiled from.
 type Definition struct {
-	Form     *Form          // without rules until addRules has run
-	Blocks   []schema.Block // each has properties
+	Form     *Form          // without rules until AddRules has run
+	Blocks   []schema.Block // those of Form.Steps; each has properties
 	Settings schema.Settings
 }
 
@@ -107,7 +108,6 @@ func Read(from Source) (d Definition, err error) {
 	if d.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return d, err
 	}
-	complete(d.Blocks)
 	if d.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
 		return d, err
 	}
@@ -118,29 +118,28 @@ func Read(from Source) (d Definition, err error) {
 		}
 	}
 	limits := from.Limits.WithDefaults()
-	f := &Form{Blocks: make([]Block, 0, len(d.Blocks)), Unique: -1, Limit: limits.Response}
+	f := &Form{Unique: -1, Limit: limits.Response, Index: make(map[string]int, len(d.Blocks)), HiddenNames: make(map[string]bool)}
 	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
 	}
 	with := kinds.Service{FileSize: limits.FileSize, TimeZone: cmp.Or(from.TimeZone, time.UTC)}
-	seen := make(map[string]bool)
+	d.Blocks = distinct(d.Blocks, f.Index)
+	f.Blocks = make([]Block, 0, len(f.Index))
 	for i := range d.Blocks {
-		s := Step{From: len(f.Blocks), Ending: d.Blocks[i].Type == schema.TypeEnding}
-		f.addBlocks(d.Blocks[i:i+1], with, seen, false)
-		if s.To = len(f.Blocks); s.To > s.From {
-			f.Steps = append(f.Steps, s)
-		}
+		from := len(f.Blocks)
+		f.addBlocks(d.Blocks[i:i+1], with, false)
+		f.Steps = append(f.Steps, Step{From: from, To: len(f.Blocks), Ending: d.Blocks[i].Type == schema.TypeEnding})
 	}
 	for _, name := range names {
-		if seen[name] {
+		if _, taken := f.Index[name]; taken || f.HiddenNames[name] {
 			continue
 		}
-		seen[name] = true
+		f.HiddenNames[name] = true
 		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: newItem(name, schema.TypeHidden, name)})
 	}
-	if id := d.Settings.DuplicateField; id != "" {
-		f.Unique = slices.IndexFunc(f.Blocks, func(b Block) bool { return b.ID == id })
+	if at, ok := f.Index[d.Settings.DuplicateField]; ok {
+		f.Unique = at
 	}
 	f.HeadSize /= max(1, len(f.Blocks))
 	return d, nil
@@ -148,57 +147,21 @@ func Read(from Source) (d Definition, err error) {
 
 // AddRules compiles the rules of the top-level blocks, and tells the watch its findings.
 func (d *Definition) AddRules(to Watch) {
-	if !slices.ContainsFunc(d.Blocks, func(b schema.Block) bool { return len(b.Properties.Rule) > 0 }) {
-		return
-	}
 	f := d.Form
-	c := f.newRuleCompiler(to)
-	at := 0
+	c := ruleCompiler{form: f, to: to}
 	for i := range d.Blocks {
-		if at == len(f.Steps) || f.Blocks[f.Steps[at].From].ID != d.Blocks[i].ID {
-			continue // the second of two blocks with the same id
-		}
-		if raw := d.Blocks[i].Properties.Rule; len(raw) > 0 {
-			f.Steps[at].Rule = c.read(raw, at)
-		}
-		at++
-	}
-	for i := range f.Steps {
-		if f.Steps[i].Rule == nil {
+		raw := d.Blocks[i].Properties.Rule
+		if len(raw) == 0 {
 			continue
 		}
-		for _, a := range f.Steps[i].Rule.Set {
+		f.Ruled = true
+		rule := &f.Steps[i].Rule
+		*rule = c.read(raw, i)
+		for _, a := range rule.Set {
 			v := &f.Variables[a.Variable]
 			v.Item = newItem(v.Name, schema.TypeVariable, v.Name)
 		}
 	}
-}
-
-// newRuleCompiler makes the tables that the rules of the form look into by name.
-func (f *Form) newRuleCompiler(to Watch) *ruleCompiler {
-	f.Index = make(map[string]int, len(f.Blocks))
-	for i := range f.Blocks {
-		f.Index[f.Blocks[i].ID] = i
-	}
-	f.HiddenNames = make(map[string]bool, len(f.Hidden))
-	for i := range f.Hidden {
-		f.HiddenNames[f.Hidden[i].Name] = true
-	}
-	c := &ruleCompiler{steps: make(map[string]int, len(f.Steps)), variables: make(map[string]int), to: to}
-	f.VariableIndex = make(map[string]int, len(f.Variables))
-	for i := range f.Variables {
-		name := f.Variables[i].Name
-		f.VariableIndex[name] = i
-		// A variable that is called like a block or a hidden field cannot be kept beside that
-		// field's answer. No write stores a rule that sets such a variable.
-		if _, block := f.Index[name]; !block && !f.HiddenNames[name] {
-			c.variables[name] = i
-		}
-	}
-	for i := range f.Steps {
-		c.steps[f.Blocks[f.Steps[i].From].ID] = i
-	}
-	return c
 }
 
 // addVariables adds the variables in the order of the definition.
@@ -211,39 +174,49 @@ func (f *Form) addVariables(raw json.RawMessage) error {
 		return errors.New("decode stored variables: not an object")
 	}
 	defer tree.Release()
+	f.VariableIndex = make(map[string]int, tree.Root().Len())
 	for _, value := range tree.Root().All() {
-		switch v := value.Value().(type) {
-		case float64:
-			f.Variables = append(f.Variables, Variable{Name: strings.Clone(value.Name()), Initial: v})
+		initial := value.Value()
+		switch v := initial.(type) {
 		case string:
-			f.Variables = append(f.Variables, Variable{Name: strings.Clone(value.Name()), Initial: strings.Clone(v)})
+			initial = strings.Clone(v)
+		case float64:
+		default:
+			continue
 		}
+		name := strings.Clone(value.Name())
+		f.VariableIndex[name] = len(f.Variables)
+		f.Variables = append(f.Variables, Variable{Name: name, Initial: initial})
 	}
 	f.Variables = slices.Clip(f.Variables)
 	return nil
 }
 
-// complete gives empty properties to the blocks that have none.
-func complete(list []schema.Block) {
-	for i := range list {
-		if list[i].Properties == nil {
-			list[i].Properties = &noProperties
+// distinct gives each block properties, notes where it stands in Form.Blocks, and drops blocks
+// whose id another one has, which no write makes.
+func distinct(list []schema.Block, index map[string]int) []schema.Block {
+	kept := list[:0]
+	for _, b := range list {
+		if _, there := index[b.ID]; there {
+			continue
 		}
-		complete(list[i].Children)
+		index[b.ID] = len(index)
+		b.Properties = cmp.Or(b.Properties, &noProperties)
+		if b.Type == schema.TypeGroup {
+			b.Children = distinct(b.Children, index)
+		}
+		kept = append(kept, b)
 	}
+	return kept
 }
 
 var noProperties schema.Properties // is only read
 
 // addBlocks adds blocks and the children of groups; hide says whether a group around
-// them is hidden. Of blocks with the same id, which no write makes, the first counts.
-func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[string]bool, hide bool) {
+// them is hidden.
+func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
 	for i := range list {
 		b := &list[i]
-		if seen[b.ID] {
-			continue
-		}
-		seen[b.ID] = true
 		k, _ := schema.KindOf(b.Type)
 		c := Block{
 			ID:       b.ID,
@@ -263,7 +236,7 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, seen map[strin
 		f.Blocks = append(f.Blocks, c)
 		f.HeadSize += len(c.Head)
 		if b.Type == schema.TypeGroup {
-			f.addBlocks(b.Children, with, seen, c.Hide)
+			f.addBlocks(b.Children, with, c.Hide)
 		}
 	}
 }
@@ -285,7 +258,7 @@ func newItem(id, typ, label string) Item {
 type Step struct {
 	From, To int // its blocks in Form.Blocks: itself, and the children of a group
 	Ending   bool
-	Rule     *Branch // nil: none
+	Rule     Branch
 }
 
 // Where the answers of a response stand in the path of a Violation.

@@ -1,8 +1,10 @@
 package compile
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
+	"slices"
 
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/faults"
@@ -12,7 +14,7 @@ import (
 )
 
 // Branch is what properties.rule of a top-level block says, compiled. A part is nil or
-// empty when the rule leaves the part out or the part cannot be read.
+// empty when there is no rule, or the rule leaves the part out or the part cannot be read.
 type Branch struct {
 	Show, Require *logic.Logic
 	Set           []Assignment
@@ -46,10 +48,9 @@ const RuleSteps = 100_000
 
 // ruleCompiler compiles the rules of a form.
 type ruleCompiler struct {
-	steps     map[string]int // top-level blocks, by id
-	variables map[string]int // the variables that a rule may set
-	at        int            // the step whose rule is read
-	to        Watch
+	form *Form
+	at   int // the step whose rule is read
+	to   Watch
 }
 
 // Watch is told the compiler's findings in the rule of a step: for warnings.
@@ -63,24 +64,25 @@ type Watch struct {
 
 // read compiles the rule of the step at. Members that a rule does not have are free; null
 // is as good as absent.
-func (c *ruleCompiler) read(raw json.RawMessage, at int) *Branch {
+func (c *ruleCompiler) read(raw json.RawMessage, at int) Branch {
 	tree, err := jsontree.Parse(raw, kinds.Bounds)
 	if err != nil {
-		return nil // no write stores such a rule
+		return Branch{} // no write stores such a rule
 	}
 	defer tree.Release()
 	c.at = at
 	rule := tree.Root()
-	b := &Branch{
+	return Branch{
 		Show:    c.logic(rule.Member("show"), false),
 		Require: c.logic(rule.Member("require"), false),
 		Set:     c.assignments(rule.Member("set")),
 		Next:    c.jumps(rule.Member("next")),
 	}
-	if b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil {
-		return nil
-	}
-	return b
+}
+
+// IsEmpty reports whether there is no rule, or none that counts.
+func (b *Branch) IsEmpty() bool {
+	return b.Show == nil && b.Require == nil && b.Set == nil && b.Next == nil
 }
 
 // logic compiles n; nil when it is absent or cannot be read.
@@ -113,8 +115,10 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	}
 	var list []Assignment
 	for _, value := range set.All() {
-		variable, ok := c.variables[value.Name()]
-		if !ok {
+		// A variable that is called like a block or a hidden field cannot be kept beside that
+		// field's answer. No write stores a rule that sets such a variable.
+		variable, ok := c.form.VariableIndex[value.Name()]
+		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
 			c.ignore(value, schema.WarnUnknownName, "the form has no variable of this name, so setting it has no effect")
 			continue
 		}
@@ -163,7 +167,10 @@ func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	if name.Text() == end {
 		return ToEnd, true
 	}
-	to, ok = c.steps[name.Text()]
+	block, ok := c.form.Index[name.Text()]
+	if ok {
+		to, ok = slices.BinarySearchFunc(c.form.Steps, block, func(s Step, from int) int { return cmp.Compare(s.From, from) })
+	}
 	switch {
 	case !ok:
 		c.ignore(name, schema.WarnUnknownTarget, "the form has no top-level block of this id, so the jump is ignored")

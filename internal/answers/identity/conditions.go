@@ -2,6 +2,7 @@ package identity
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -135,7 +136,7 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
 		return strings.TrimSpace(stored.Text()) == c.value
 	case k.Comparison == schema.CompareWord:
-		return strings.EqualFold(c.value, scalar(stored))
+		return strings.EqualFold(c.value, cmp.Or(stored.Text(), stored.Raw()))
 	}
 	want, ok := kinds.Identity(typ, stored)
 	return ok && slices.ContainsFunc(c.identities(typ), func(given []byte) bool { return bytes.Equal(given, want) })
@@ -189,11 +190,4 @@ func (all *Conditions) Err() error {
 		}
 	}
 	return found.Err()
-}
-
-func scalar(n jsontree.Node) string {
-	if n.Kind() == jsontree.String {
-		return n.Text()
-	}
-	return n.Raw()
 }

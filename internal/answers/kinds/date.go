@@ -110,7 +110,7 @@ func (t dateRule) parse(text string) (at time.Time, ok bool) {
 
 func (t dateRule) show(at time.Time) string {
 	if t.clock {
-		return jsontree.FormatWrittenTime(at)
+		return at.Format(time.RFC3339)
 	}
 	return at.Format(time.DateOnly)
 }

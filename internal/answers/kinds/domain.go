@@ -50,10 +50,8 @@ func isDomain(name string) bool {
 		if label == "" || len(label) > maxLabel || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
-		for i := range len(label) {
-			if c := label[i]; !isAlphanumeric(rune(c)) && c != '-' {
-				return false
-			}
+		if strings.ContainsFunc(label, func(c rune) bool { return !isAlphanumeric(c) && c != '-' }) {
+			return false
 		}
 		last = label
 	}

@@ -13,51 +13,38 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// ruleData is the data that the rules of a form read: {"answers", "hidden", "variables"}.
-// Values are made when a rule asks for them, at the cost of the rules' budget.
-type ruleData struct {
-	walk   *walk
-	budget logic.Budget
-
-	// taken are the answers that were taken so far, by index in Form.Blocks: where each
-	// begins and ends in the list of answers. 0, 0: none.
-	taken [][2]int
-	// made are the answers that a rule asked for, as rules see them; nil before a rule
-	// asks.
-	made []any
-	// changed are the values that rules have set.
-	changed map[string]any
-}
-
-// The three members, each an object of its own.
+// The data that the rules of a form read, {"answers", "hidden", "variables"}, and its members,
+// each an object of its own. Values are made when a rule asks for them, at the cost of the
+// rules' budget.
 type (
-	answerData   struct{ *ruleData }
-	hiddenData   struct{ *ruleData }
-	variableData struct{ *ruleData }
+	ruleData     struct{ *walk }
+	answerData   struct{ *walk }
+	hiddenData   struct{ *walk }
+	variableData struct{ *walk }
 )
 
 // Member implements [logic.Object].
-func (d *ruleData) Member(name string) (any, bool) {
+func (d ruleData) Member(name string) (any, bool) {
 	switch name {
 	case "answers":
-		return answerData{d}, true
+		return answerData{d.walk}, true
 	case "hidden":
-		return hiddenData{d}, true
+		return hiddenData{d.walk}, true
 	case "variables":
-		return variableData{d}, true
+		return variableData{d.walk}, true
 	default:
 		return nil, false
 	}
 }
 
 // Members implements [logic.Object].
-func (d *ruleData) Members() map[string]any {
-	return map[string]any{"answers": answerData{d}, "hidden": hiddenData{d}, "variables": variableData{d}}
+func (d ruleData) Members() map[string]any {
+	return map[string]any{"answers": answerData{d.walk}, "hidden": hiddenData{d.walk}, "variables": variableData{d.walk}}
 }
 
 // Member implements [logic.Object].
 func (d answerData) Member(id string) (any, bool) {
-	at, ok := d.walk.form.Index[id]
+	at, ok := d.form.Index[id]
 	if !ok || d.taken[at] == [2]int{} {
 		return nil, false
 	}
@@ -65,21 +52,21 @@ func (d answerData) Member(id string) (any, bool) {
 		d.made = make([]any, len(d.taken))
 	}
 	if d.made[at] == nil {
-		stored := d.walk.w.Stored(d.taken[at])
-		d.made[at] = seen(d.walk.form.Blocks[at].Shape, stored, &d.budget)
+		stored := d.w.Stored(d.taken[at])
+		d.made[at] = seen(d.form.Blocks[at].Shape, stored, &d.budget)
 	}
 	return d.made[at], true
 }
 
 // Members implements [logic.Object].
 func (d answerData) Members() map[string]any {
-	return d.members(d, len(d.taken), func(i int) string { return d.walk.form.Blocks[i].ID })
+	return d.members(d, len(d.taken), func(i int) string { return d.form.Blocks[i].ID })
 }
 
 // Member implements [logic.Object].
 func (d hiddenData) Member(name string) (any, bool) {
-	text := d.walk.in.Hidden[name]
-	if text == "" || !d.walk.form.HiddenNames[name] {
+	text := d.in.Hidden[name]
+	if text == "" || !d.form.HiddenNames[name] {
 		return nil, false
 	}
 	d.budget.SpendText(len(text))
@@ -91,14 +78,14 @@ func (d hiddenData) Member(name string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d hiddenData) Members() map[string]any {
-	return d.members(d, len(d.walk.form.Hidden), func(i int) string { return d.walk.form.Hidden[i].Name })
+	return d.members(d, len(d.form.Hidden), func(i int) string { return d.form.Hidden[i].Name })
 }
 
 // members returns which of count names the object has, while the budget lasts.
-func (d *ruleData) members(object logic.Object, count int, name func(i int) string) map[string]any {
+func (k *walk) members(object logic.Object, count int, name func(i int) string) map[string]any {
 	all := make(map[string]any)
-	for i := 0; i < count && !d.budget.Exceeded(); i++ {
-		d.budget.Spend(1)
+	for i := 0; i < count && !k.budget.Exceeded(); i++ {
+		k.budget.Spend(1)
 		if v, ok := object.Member(name(i)); ok {
 			all[name(i)] = v
 		}
@@ -111,41 +98,41 @@ func (d variableData) Member(name string) (any, bool) {
 	if v, ok := d.changed[name]; ok {
 		return v, true
 	}
-	at, ok := d.walk.form.VariableIndex[name]
+	at, ok := d.form.VariableIndex[name]
 	if !ok {
 		return nil, false
 	}
-	return d.walk.form.Variables[at].Initial, true
+	return d.form.Variables[at].Initial, true
 }
 
 // Members implements [logic.Object].
 func (d variableData) Members() map[string]any {
-	d.budget.Spend(len(d.walk.form.Variables))
+	d.budget.Spend(len(d.form.Variables))
 	if d.budget.Exceeded() {
 		return nil
 	}
-	return d.all()
+	return d.variables()
 }
 
-// all returns the variables with the values that they have now.
-func (d *ruleData) all() map[string]any {
-	all := make(map[string]any, len(d.walk.form.Variables))
-	for i := range d.walk.form.Variables {
-		all[d.walk.form.Variables[i].Name] = d.walk.form.Variables[i].Initial
+// variables returns the variables with the values that they have now.
+func (k *walk) variables() map[string]any {
+	all := make(map[string]any, len(k.form.Variables))
+	for i := range k.form.Variables {
+		all[k.form.Variables[i].Name] = k.form.Variables[i].Initial
 	}
-	maps.Copy(all, d.changed)
+	maps.Copy(all, k.changed)
 	return all
 }
 
 // set gives variables their new values, all at once: the values were computed from
 // the old ones, because the members of an object have no order.
-func (d *ruleData) set(list []compile.Assignment) {
+func (k *walk) set(list []compile.Assignment) {
 	var few [4]any
 	values := few[:0]
 	for i := range list {
-		values = append(values, list[i].Value.Eval(d, &d.budget))
+		values = append(values, list[i].Value.Eval(ruleData{k}, &k.budget))
 	}
-	if d.budget.Exceeded() {
+	if k.budget.Exceeded() {
 		return
 	}
 	for i := range list {
@@ -153,10 +140,10 @@ func (d *ruleData) set(list []compile.Assignment) {
 		if !ok {
 			continue
 		}
-		if d.changed == nil {
-			d.changed = make(map[string]any)
+		if k.changed == nil {
+			k.changed = make(map[string]any)
 		}
-		d.changed[d.walk.form.Variables[list[i].Variable].Name] = v
+		k.changed[k.form.Variables[list[i].Variable].Name] = v
 	}
 }
 

@@ -52,7 +52,7 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := json.Marshal(l.Eval(k.data, &k.data.budget))
+		got, err := json.Marshal(l.Eval(ruleData{k}, &k.budget))
 		if err != nil || string(got) != c.want {
 			t.Errorf("%s answered with %s: rules see %s, want %s", c.block, c.answer, got, c.want)
 		}

@@ -46,7 +46,7 @@ func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]s
 // rules took. [Check] says neither; tests hold both against a second implementation.
 func Trace(f *compile.Form, in check.Input) (way schema.Path, steps int) {
 	k := newWalk(f, in)
-	return k.trace(), compile.RuleSteps - k.data.budget.Left()
+	return k.trace(), compile.RuleSteps - k.budget.Left()
 }
 
 // walk takes a response through the form once, in definition order.
@@ -57,9 +57,18 @@ type walk struct {
 	// host's answers stand among the respondent's.
 	partial bool
 
-	r    kinds.Report
-	w    *check.Writer
-	data *ruleData
+	r kinds.Report
+	w *check.Writer
+
+	budget logic.Budget // of the rules
+	// taken are the answers that were taken so far, by index in Form.Blocks: where each
+	// begins and ends in the list of answers. 0, 0: none.
+	taken [][2]int
+	// made are the answers that a rule asked for, as rules see them; nil before a rule
+	// asks.
+	made []any
+	// changed are the values that rules have set.
+	changed map[string]any
 
 	known, hostly int // entries of the input that belong to a block
 	traced        bool
@@ -68,11 +77,10 @@ type walk struct {
 }
 
 func newWalk(f *compile.Form, in check.Input) *walk {
-	k := &walk{form: f, in: in, w: check.NewWriter(f, in)}
+	k := &walk{form: f, in: in, w: check.NewWriter(f, in), budget: logic.NewBudget(compile.RuleSteps)}
 	k.r.Limit = f.Limit
-	k.data = &ruleData{walk: k, budget: logic.NewBudget(compile.RuleSteps)}
-	if f.Index != nil {
-		k.data.taken = make([][2]int, len(f.Blocks))
+	if f.Ruled {
+		k.taken = make([][2]int, len(f.Blocks))
 	}
 	return k
 }
@@ -81,7 +89,7 @@ func newWalk(f *compile.Form, in check.Input) *walk {
 func (k *walk) trace() schema.Path {
 	k.traced = true
 	k.run()
-	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.data.all()}
+	return schema.Path{Blocks: k.blocks, Ending: k.ending, Variables: k.variables()}
 }
 
 // run takes the answers of all blocks on the path and the host's to hidden blocks,
@@ -109,7 +117,7 @@ func (k *walk) run() {
 	}
 	for i := range k.form.Variables {
 		v := &k.form.Variables[i]
-		if value, ok := k.data.changed[v.Name]; ok {
+		if value, ok := k.changed[v.Name]; ok {
 			k.w.Variable(v, value, &k.r)
 		}
 	}
@@ -120,7 +128,7 @@ func (k *walk) run() {
 
 // tooMuch reports that the rules took all steps that they may, so that nothing that they
 // said counts.
-func (k *walk) tooMuch() bool { return k.data.budget.Exceeded() }
+func (k *walk) tooMuch() bool { return k.budget.Exceeded() }
 
 // step takes the answers of the step i and runs its rule when it is on the path. next is
 // the first step that is not passed over; that of the following steps is returned.
@@ -141,17 +149,14 @@ func (k *walk) step(i, next int) int {
 
 // shows reports whether neither hide nor show takes a step off the path.
 func (k *walk) shows(s *compile.Step) bool {
-	if k.form.Blocks[s.From].Hide {
-		return false
-	}
-	return s.Rule == nil || s.Rule.Show == nil || s.Rule.Show.Holds(k.data, &k.data.budget)
+	return !k.form.Blocks[s.From].Hide && (s.Rule.Show == nil || s.Rule.Show.Holds(ruleData{k}, &k.budget))
 }
 
 func (k *walk) requires(s *compile.Step) bool {
-	if s.Rule == nil || s.Rule.Require == nil {
+	if s.Rule.Require == nil {
 		return k.form.Blocks[s.From].Required
 	}
-	return s.Rule.Require.Holds(k.data, &k.data.budget)
+	return s.Rule.Require.Holds(ruleData{k}, &k.budget)
 }
 
 // visit puts a step on the path and sets the variables that its rule sets.
@@ -163,8 +168,8 @@ func (k *walk) visit(s *compile.Step, required bool) {
 	if s.Ending {
 		k.ending = b.ID
 	}
-	if s.Rule != nil && s.Rule.Set != nil {
-		k.data.set(s.Rule.Set)
+	if s.Rule.Set != nil {
+		k.set(s.Rule.Set)
 	}
 }
 
@@ -174,11 +179,8 @@ func (k *walk) after(s *compile.Step, i int) int {
 	if s.Ending {
 		return len(k.form.Steps)
 	}
-	if s.Rule == nil {
-		return i + 1
-	}
 	for _, j := range s.Rule.Next {
-		if j.When != nil && !j.When.Holds(k.data, &k.data.budget) {
+		if j.When != nil && !j.When.Holds(ruleData{k}, &k.budget) {
 			continue
 		}
 		if j.To != compile.ToEnd {
@@ -231,8 +233,8 @@ func (k *walk) block(at int, on, required bool) {
 	}
 	k.r.Begin(b.ID, path, required)
 	k.w.Answer(b, own, &k.r, at == k.form.Unique, k.partial)
-	if k.form.Index != nil {
-		k.data.taken[at] = k.w.Last
+	if k.form.Ruled {
+		k.taken[at] = k.w.Last
 	}
 }
 
@@ -270,13 +272,9 @@ func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 
 // refuseUnknown reports the entries whose id is none of the form's blocks.
 func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMessage, r *kinds.Report) {
-	blocks := make(map[string]bool, len(f.Blocks))
-	for i := range f.Blocks {
-		blocks[f.Blocks[i].ID] = true
-	}
 	var unknown []string
 	for id := range given {
-		if !blocks[id] {
+		if _, known := f.Index[id]; !known {
 			unknown = append(unknown, id)
 		}
 	}

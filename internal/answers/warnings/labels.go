@@ -30,7 +30,7 @@ func (w *warner) mislabelled(n jsontree.Node) string {
 			answer, text = text, answer
 		}
 		path, label := answer.Member("var").Text(), text.Text()
-		block, ok := w.index[strings.TrimPrefix(path, "answers.")]
+		block, ok := w.form.Index[strings.TrimPrefix(path, "answers.")]
 		if !ok || !strings.HasPrefix(path, "answers.") || text.Kind() != jsontree.String || label == "" {
 			return ""
 		}
@@ -46,10 +46,7 @@ func (w *warner) mislabelled(n jsontree.Node) string {
 
 // whyUnreached says why no respondent comes to the step at.
 func (w *warner) whyUnreached(at int) string {
-	why := w.misled[at]
-	if rule := w.form.Steps[at].Rule; rule != nil {
-		why = cmp.Or(w.never[rule.Show], why)
-	}
+	why := cmp.Or(w.never[w.form.Steps[at].Rule.Show], w.misled[at])
 	if may, _ := w.showing(at); !may {
 		return cmp.Or(why, "its show never holds")
 	}

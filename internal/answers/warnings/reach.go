@@ -8,14 +8,6 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
 
-// reach finds the steps that no respondent comes to, and whether a response may be
-// accepted at all, as far as that can be said without trying answers.
-func (w *warner) reach() {
-	w.reached, _ = w.graph(func(int) bool { return false })
-	_, ended := w.graph(w.stops)
-	w.unanswerable = !ended
-}
-
 // graph walks all paths at once. It returns the steps that may be on one. A path ends
 // unfinished at a step that stops it; ended: one is finished.
 func (w *warner) graph(stops func(step int) bool) (on []bool, ended bool) {
@@ -63,9 +55,6 @@ func (w *warner) showing(i int) (may, must bool) {
 	if w.form.Blocks[s.From].Hide {
 		return false, false
 	}
-	if s.Rule == nil {
-		return true, true
-	}
 	holds, constant := w.constantly(s.Rule.Show)
 	return holds || !constant, holds && constant
 }
@@ -73,11 +62,7 @@ func (w *warner) showing(i int) (may, must bool) {
 // leads returns the targets of the jumps that may be made from a step, and whether there
 // may be none.
 func (w *warner) leads(i int) (to []int, through bool) {
-	s := &w.form.Steps[i]
-	if s.Rule == nil {
-		return nil, true
-	}
-	for _, j := range s.Rule.Next {
+	for _, j := range w.form.Steps[i].Rule.Next {
 		holds, constant := w.constantly(j.When)
 		if constant && !holds {
 			w.misled[j.To] = cmp.Or(w.misled[j.To], w.never[j.When])
@@ -122,7 +107,7 @@ func (w *warner) stops(i int) bool {
 // alwaysRequired reports whether every response whose path has the step s must answer its
 // block at.
 func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
-	if at == s.From && s.Rule != nil && s.Rule.Require != nil {
+	if at == s.From && s.Rule.Require != nil {
 		holds, constant := w.constantly(s.Rule.Require)
 		return holds && constant
 	}
@@ -133,7 +118,7 @@ func (w *warner) alwaysRequired(s *compile.Step, at int) bool {
 func lastToEnd(f *compile.Form) int {
 	last := -1
 	for i := range f.Steps {
-		if r := f.Steps[i].Rule; r != nil && slices.ContainsFunc(r.Next, func(j compile.Jump) bool { return j.To == compile.ToEnd }) {
+		if slices.ContainsFunc(f.Steps[i].Rule.Next, func(j compile.Jump) bool { return j.To == compile.ToEnd }) {
 			last = i
 		}
 	}

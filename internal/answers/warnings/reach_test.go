@@ -23,7 +23,7 @@ func TestWarningsTakeBoundedSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &warner{form: f}
-	w.reach()
+	w.graph(w.stops)
 	if w.constants == 0 || w.constants > constantSteps+compile.RuleSteps {
 		t.Errorf("%d steps of logic that reads nothing", w.constants)
 	}

@@ -26,18 +26,16 @@ func Of(from compile.Source) (schema.Warnings, error) {
 		return nil, err
 	}
 	f := d.Form
-	w := warner{form: f, index: make(map[string]int, len(f.Blocks)), notes: make([][]func(), len(f.Steps))}
+	w := warner{form: f, notes: make([][]func(), len(f.Steps))}
 	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
-	for i := range f.Blocks {
-		w.index[f.Blocks[i].ID] = i
-	}
 	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
 	w.lastToEnd = lastToEnd(f)
-	w.reach()
+	w.reached, _ = w.graph(func(int) bool { return false })
+	_, answerable := w.graph(w.stops)
 	for i := range d.Blocks {
 		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
-	if w.unanswerable {
+	if !answerable {
 		w.add("/blocks", schema.WarnUnanswerableForm, "no response is ever accepted: no path avoids a required block that cannot be answered")
 	}
 	w.duplicateField(d.Settings.DuplicateField)
@@ -46,13 +44,11 @@ func Of(from compile.Source) (schema.Warnings, error) {
 
 type warner struct {
 	form  *compile.Form
-	index map[string]int // in form.blocks, by id
 	found schema.Warnings
 	notes [][]func() // by step: warnings of its rule, which wait for all rules
 
-	reached      []bool // steps that a respondent may come to
-	unanswerable bool
-	cost         int // steps of all rules, each evaluated once
+	reached []bool // steps that a respondent may come to
+	cost    int    // steps of all rules, each evaluated once
 
 	constants int // steps of logic that reads nothing
 	lastToEnd int // the last step with a jump to the end, -1: none
@@ -84,7 +80,7 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 // block looks at one block. at is its index at the top level, or the index of the group
 // around it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
-	c := &w.form.Blocks[w.index[b.ID]]
+	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := kinds.Contradiction(c.Rule); why != "" {
 		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
 	}
@@ -122,9 +118,6 @@ func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 
 // step is about a top-level block on its path.
 func (w *warner) step(b *schema.Block, path string, at int) {
-	if at >= len(w.form.Steps) || w.form.Blocks[w.form.Steps[at].From].ID != b.ID {
-		return // ids that are not unique: no write stores them
-	}
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
 		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
@@ -137,13 +130,10 @@ func (w *warner) rule(b *schema.Block, at int, hidden bool) {
 	for _, warn := range w.notes[at] {
 		warn()
 	}
-	rule, path := w.form.Steps[at].Rule, rulePath(at)
-	if rule == nil {
-		return
-	}
+	rule, path := &w.form.Steps[at].Rule, rulePath(at)
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
-	case hidden:
+	case hidden && !rule.IsEmpty():
 		w.add(path, schema.WarnNoEffect, "the block is hidden, so nothing of its rule runs")
 	case rule.Require != nil && !takesAnswer:
 		w.add(path+"/require", schema.WarnNoEffect, "a block of this type takes no answer that could be required")
@@ -246,61 +236,53 @@ func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
 		kind, rest, _ := strings.Cut(name, ".")
-		switch kind {
-		case "answers":
-			w.readsAnswer(path, rest, at, after)
-		case "hidden":
-			if !nameOrPrefix(rest, func(name string) bool { return w.form.HiddenNames[name] }) {
-				w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and the form has no such hidden field")
-			}
-		case "variables":
-			if !nameOrPrefix(rest, func(name string) bool { _, ok := w.form.VariableIndex[name]; return ok }) {
-				w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and the form has no such variable")
-			}
-		default:
-			w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and there are only answers, hidden and variables")
+		block, isBlock := named(w.form.Index, rest)
+		_, isHidden := named(w.form.HiddenNames, rest)
+		_, isVariable := named(w.form.VariableIndex, rest)
+		why := ""
+		switch {
+		case kind != "answers" && kind != "hidden" && kind != "variables":
+			why = "there are only answers, hidden and variables"
+		case rest == "": // all of them
+		case kind == "hidden" && !isHidden:
+			why = "the form has no such hidden field"
+		case kind == "variables" && !isVariable:
+			why = "the form has no such variable"
+		case kind == "answers" && !isBlock:
+			why = "the form has no such block"
+		case kind == "answers" && w.form.Blocks[block].Rule == nil:
+			why = "that block takes no answer"
+		case kind == "answers" && block >= w.known(at, after):
+			w.add(path, schema.WarnNotYetKnown, "this reads "+kinds.Quoted(name)+", and that is answered only later")
+		}
+		if why != "" {
+			w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and "+why)
 		}
 	}
 }
 
-func (w *warner) readsAnswer(path, name string, at int, after bool) {
-	var block int
-	found := nameOrPrefix(name, func(name string) bool {
-		i, ok := w.index[name]
-		block = i
-		return ok
-	})
-	if name == "" {
-		return
-	}
-	if !found {
-		w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted("answers."+name)+", and the form has no such block")
-		return
-	}
-	b := &w.form.Blocks[block]
-	last := w.form.Steps[at].From // blocks before this one are known
+// known returns the first block whose answer is not known when logic of a step runs.
+func (w *warner) known(at int, after bool) int {
+	step := &w.form.Steps[at]
+	known := step.From
 	if after {
-		last = w.form.Steps[at].To
+		known = step.To
 	}
-	if w.form.Steps[at].Ending && w.lastToEnd >= 0 {
-		last = max(last, w.form.Steps[w.lastToEnd].To) // a jump from there may come here
+	if step.Ending && w.lastToEnd >= 0 {
+		known = max(known, w.form.Steps[w.lastToEnd].To) // a jump from there may come here
 	}
-	switch {
-	case b.Rule == nil:
-		w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted("answers."+name)+", and that block takes no answer")
-	case block >= last:
-		w.add(path, schema.WarnNotYetKnown, "this reads "+kinds.Quoted("answers."+name)+", and that is answered only later")
-	}
+	return known
 }
 
-// nameOrPrefix reports whether a path begins with a name, as a var finds it: the whole
-// path, or what stands before its first dot. An empty path stands for all data.
-func nameOrPrefix(path string, known func(name string) bool) bool {
-	if path == "" || known(path) {
-		return true
+// named returns what a path begins with, as a var finds it: the whole path is a name, or what
+// stands before its first dot.
+func named[T any](all map[string]T, path string) (one T, ok bool) {
+	if one, ok = all[path]; ok {
+		return one, true
 	}
 	first, _, dotted := strings.Cut(path, ".")
-	return dotted && known(first)
+	one, ok = all[first]
+	return one, ok && dotted
 }
 
 // country is about phone numbers whose country nobody says.
