@@ -38,10 +38,12 @@ func TestCodeParams(t *testing.T) {
 	}
 	_, words, _ := strings.Cut(string(source), "// CodeParams returns")
 	words, _, _ = strings.Cut(words, "func CodeParams")
-	for _, code := range []string{
-		CodeRequired, CodeWrongType, CodeTooLong, CodeTooShort, CodeOutOfRange, CodeNotAChoice,
-		CodeTooMany, CodeTooFew, CodeDuplicate, CodeBadFormat, CodeNotAllowed, CodeUnknownField,
-	} {
+	codes := regexp.MustCompile(`(?m)^\tCode\w+ += "(\w+)"`).FindAllStringSubmatch(string(source), -1)
+	if len(codes) == 0 {
+		t.Fatal("error.go has no codes")
+	}
+	for _, found := range codes {
+		code := found[1]
 		always, optional := CodeParams(code)
 		for _, name := range slices.Concat(always, optional) {
 			if !regexp.MustCompile(`(?m)^//   - ([a-z]+, )?` + name + `[:,]`).MatchString(words) {

@@ -3,6 +3,7 @@ package schema_test
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,18 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 	}
 	if k, _ := schema.KindOf(schema.TypeNPS); k.Scale != (schema.Scale{From: 0, To: 10, Step: 1}) {
 		t.Errorf("an nps is from 0 to 10, not %v", k.Scale)
+	}
+}
+
+// The table of answers in words gives each type the shape that its kind has.
+func TestTheTableOfAnswersHasEveryType(t *testing.T) {
+	t.Parallel()
+	text, _ := open(t).object("/components/schemas/AnswerValue")["description"].(string)
+	for k := range schema.Kinds() {
+		row := regexp.MustCompile("(?m)^\\|.*`" + k.Type + "`.*\\| `" + string(k.Shape) + "` \\|$")
+		if k.TakesAnswer() && !row.MatchString(text) {
+			t.Errorf("no row says that an answer to %s is a %s", k.Type, k.Shape)
+		}
 	}
 }
 

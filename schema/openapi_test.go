@@ -780,6 +780,12 @@ func TestABlockPatchMirrorsTheBlock(t *testing.T) {
 		if _, ok := example[typ]; !ok {
 			continue // named: it refers to the same shape, or to the patch of it
 		}
+		patch := d.object("/components/schemas/BlockPropertiesPatch/properties/" + name)
+		for _, bound := range []string{"minLength", "maxLength", "minimum", "maximum", "pattern", "format"} {
+			if got, want := patch[bound], property.(map[string]any)[bound]; got != want {
+				t.Errorf("%s: %s is %v in a patch, and %v in a block", name, bound, got, want)
+			}
+		}
 		whole := d.schema("/components/schemas/BlockProperties/properties/" + name)
 		for kind, value := range example {
 			if (s.Validate(value) == nil) != (whole.Validate(value) == nil) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 )
 
 func readWords(t *testing.T, tag string) map[string]string {
@@ -58,6 +59,32 @@ func TestLanguages(t *testing.T) {
 	}
 	if p := s.open(form, "lang=de").fill("a.n", "1,25").press("next"); !strings.Contains(p.text("summary"), "1,5 oder mehr") {
 		t.Errorf("the fault is %s", p.text("summary"))
+	}
+}
+
+// A code without a text of its own would be shown as the English message in every language.
+func TestEveryCodeHasAText(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Components struct {
+			Schemas struct {
+				ErrorDetail struct {
+					Properties struct{ Code struct{ Enum []string } }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
+		t.Fatal(err)
+	}
+	codes, english := d.Components.Schemas.ErrorDetail.Properties.Code.Enum, readWords(t, "en")
+	if len(codes) == 0 {
+		t.Fatal("the description has no codes")
+	}
+	for _, code := range codes {
+		if english["fault."+code] == "" {
+			t.Errorf("there is no text fault.%s", code)
+		}
 	}
 }
 

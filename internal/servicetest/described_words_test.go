@@ -24,6 +24,7 @@ import (
 
 type describedFacts struct {
 	Info     struct{ Description string }
+	Paths    map[string]map[string]json.RawMessage
 	Webhooks map[string]struct {
 		Post struct{ Description string }
 	}
@@ -43,6 +44,19 @@ func readFacts(t *testing.T) (d describedFacts) {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// operations are the ids of the operations.
+func (d describedFacts) operations() (ids []string) {
+	for _, methods := range d.Paths {
+		for _, raw := range methods {
+			var op struct{ OperationID string }
+			if json.Unmarshal(raw, &op) == nil && op.OperationID != "" { // parameters are a list
+				ids = append(ids, op.OperationID)
+			}
+		}
+	}
+	return ids
 }
 
 // packageDoc is the documentation of a package that stands in its doc.go.
@@ -206,6 +220,45 @@ func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
 	set(reflect.ValueOf(&update).Elem(), "updated")
 	got, err = s.AsHost().UpdateForm(t.Context(), got.ID, update)
 	check("UpdateForm", got, err, reflect.TypeFor[formsvc.FormUpdate]())
+}
+
+// methods are those of Client whose names do not follow from the operation's: getForm is
+// Form, listForms Forms, createForm CreateForm.
+var methods = map[string]string{
+	"getOpenAPI":    "", // schema.OpenAPI
+	"getMe":         "", // a host knows who calls
+	"listQuestions": "Blocks", "updateWorkspace": "RenameWorkspace", "deleteForm": "TrashForm",
+}
+
+// There is one set of rules with two doors: what the API does, the Client does.
+func TestTheClientHasEveryOperation(t *testing.T) {
+	t.Parallel()
+	operations := readFacts(t).operations()
+	if len(operations) == 0 {
+		t.Fatal("the description has no operations")
+	}
+	for _, id := range operations {
+		name, ok := methods[id]
+		if !ok {
+			name = strings.TrimPrefix(strings.TrimPrefix(id, "get"), "list")
+			name = strings.ToUpper(name[:1]) + name[1:]
+		}
+		if _, has := reflect.TypeFor[formsvc.Client]().MethodByName(name); name != "" && !has {
+			t.Errorf("Client has no %s for the operation %s", name, id)
+		}
+	}
+}
+
+// The README says how much there is.
+func TestTheReadmeCountsTheOperations(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(" %d operations", len(readFacts(t).operations())); !strings.Contains(string(readme), want) {
+		t.Errorf("the README has no%s", want)
+	}
 }
 
 // A host names the scopes of a key by the root's constants.
