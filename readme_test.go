@@ -3,6 +3,7 @@ package formsvc_test
 import (
 	"go/parser"
 	gotoken "go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -46,6 +47,36 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 			if lines := strings.Count(code, "\n"); lines > 55 {
 				t.Errorf("the program in %s has %d lines", name, lines)
 			}
+		}
+	}
+}
+
+// A test that the guide names is there.
+func TestTheGuideNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(".github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	err = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		tests.Write(code)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(guide), -1)
+	if len(named) < 20 {
+		t.Errorf("the guide names %d tests", len(named))
+	}
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+			t.Errorf("the guide names %s, which does not exist", name[1])
 		}
 	}
 }

@@ -843,6 +843,14 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 			seen[strings.ToLower(name)] = kind
 		}
 	}
+	described := slices.Sorted(maps.Keys(d.object("/webhooks")))
+	var summarised []string
+	for _, name := range d.object("/components/schemas/Delivery/properties/event")["enum"].([]any) {
+		summarised = append(summarised, name.(string))
+	}
+	if slices.Sort(summarised); !slices.Equal(described, summarised) {
+		t.Errorf("the events %q are described, and deliveries are of %q", described, summarised)
+	}
 	event := d.object("/webhooks/form.response.completed/post")
 	if event["operationId"] != "formResponseCompleted" || d.object("/info")["license"] == nil {
 		t.Error("the event has no operationId, or the document no licence")

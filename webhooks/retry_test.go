@@ -10,7 +10,7 @@ import (
 )
 
 // The documentation and the description say these delays: see TestTextsSayTheDefaultSchedule.
-func TestDefaultScheduleHasEightAttempts(t *testing.T) {
+func TestTheDefaultSchedule(t *testing.T) {
 	t.Parallel()
 	p := RetryPolicy{}.withDefaults()
 	want := []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour}
@@ -78,9 +78,12 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
+var inWords = [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
+
 // said is the schedule in words: "5 seconds, 2 hours and twice 10 hours".
 func said(delays []time.Duration) string {
 	var parts []string
+	repeated := 1
 	for i, d := range delays {
 		n, unit := d/time.Hour, "hours"
 		if d < time.Minute {
@@ -90,9 +93,15 @@ func said(delays []time.Duration) string {
 		}
 		part := fmt.Sprintf("%d %s", n, unit)
 		if i > 0 && d == delays[i-1] {
-			parts[len(parts)-1] = "twice " + part
+			if repeated++; repeated == 2 {
+				part = "twice " + part
+			} else {
+				part = fmt.Sprintf("%s times %s", inWords[repeated], part)
+			}
+			parts[len(parts)-1] = part
 			continue
 		}
+		repeated = 1
 		parts = append(parts, part)
 	}
 	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
@@ -101,14 +110,30 @@ func said(delays []time.Duration) string {
 // Who changes the schedule changes what callers and hosts read about it.
 func TestTextsSayTheDefaultSchedule(t *testing.T) {
 	t.Parallel()
-	want := said(defaultDelays())
-	for _, file := range []string{"doc.go", "../schema/openapi.json"} {
+	delays := defaultDelays()
+	var all time.Duration
+	for _, d := range delays {
+		all += d
+	}
+	longest := time.Duration(float64(all) * (1 + RetryPolicy{}.withDefaults().Jitter))
+	count := inWords[len(delays)+1] + " attempts"
+	for file, wants := range map[string][]string{
+		"doc.go": {
+			said(delays), count, fmt.Sprintf("about %.0f hours (%d at most", all.Hours(), int(longest.Hours())),
+			inWords[len(delays)+1] + " days at least, which is longer than " + inWords[len(delays)] + " waits of a day",
+		},
+		"retry.go":               {count + " with " + inWords[len(delays)] + " delays"},
+		"../schema/openapi.json": {said(delays), count},
+	} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", " ")), " "), want) {
-			t.Errorf("%s does not say %q", file, want)
+		unwrapped := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", " ")), " ")
+		for _, want := range wants {
+			if !strings.Contains(unwrapped, want) {
+				t.Errorf("%s does not say %q", file, want)
+			}
 		}
 	}
 }

@@ -4,12 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"maps"
-	"net/http"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/conformance"
@@ -34,43 +31,6 @@ func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
 	}
 	if len(seen) < 100 {
 		t.Errorf("there are %d cases, many are missing", len(seen))
-	}
-}
-
-// Cases about the access to all operations call each of them. What an operation does is held
-// by a case of its own resource, which has a success of it.
-func TestEveryOperationHasACase(t *testing.T) {
-	t.Parallel()
-	var d struct {
-		Paths map[string]map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
-	var mu sync.Mutex
-	called := map[string]bool{} // "GET /v1/me"
-	target := newTarget(t, func(e *exchange) {
-		if e.ask(); e.status < http.StatusMultipleChoices {
-			mu.Lock()
-			defer mu.Unlock()
-			called[e.r.Method+" "+e.r.URL.Path] = true
-		}
-	})
-	groups := conformance.Only("description", "me", "workspaces", "forms", "blocks", "submissions", "analytics", "webhooks", "deliveries")
-	if _, err := conformance.Check(t.Context(), target, groups); err != nil {
-		t.Fatal(err)
-	}
-	for path, methods := range d.Paths {
-		pattern := regexp.MustCompile(`\\{\w+\\}`).ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
-		for method := range methods {
-			if method == "parameters" {
-				continue
-			}
-			request := regexp.MustCompile("^" + strings.ToUpper(method) + " " + pattern + "$")
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(called)), request.MatchString) {
-				t.Errorf("no case of a resource has a success of %s %s", method, path)
-			}
-		}
 	}
 }
 

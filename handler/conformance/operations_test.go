@@ -39,10 +39,15 @@ func TestTheDescriptionAgreesWithTheReadingOfTheSuite(t *testing.T) {
 		RequestBody json.RawMessage
 	}
 	var d struct {
-		Paths map[string]map[string]json.RawMessage
+		Paths, Webhooks map[string]map[string]json.RawMessage
 	}
 	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
 		t.Fatal(err)
+	}
+	for event := range d.Webhooks {
+		if at := "/webhooks/" + event + "/post"; !slices.ContainsFunc(allCases(), func(c testCase) bool { return place(c.name) == at }) {
+			t.Errorf("no case is about the event %s: see places", event)
+		}
 	}
 	for _, o := range operations() {
 		var got described

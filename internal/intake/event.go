@@ -8,7 +8,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// eventResponseCompleted is the one event type.
+// eventResponseCompleted is the type of the event of a response.
 const eventResponseCompleted = "form.response.completed"
 
 // eventBody makes the bytes that webhooks are sent. They are fixed here and are the

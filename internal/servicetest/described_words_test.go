@@ -24,11 +24,12 @@ import (
 
 type describedFacts struct {
 	Info     struct{ Description string }
-	Paths    map[string]map[string]json.RawMessage
+	Paths    map[string]map[string]json.RawMessage // by path and method
 	Webhooks map[string]struct {
 		Post struct{ Description string }
 	}
 	Components struct {
+		Headers map[string]struct{ Example any }
 		Schemas map[string]struct {
 			Properties map[string]struct {
 				Enum     []any
@@ -77,13 +78,7 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	t.Parallel()
 	d, said := readFacts(t), unwrapped(packageDoc(t, "webhooks"))
 	described := d.Webhooks["form.response.completed"].Post.Description
-	// The delays themselves are held by the tests of webhooks.
-	const want = "after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours"
-	for name, text := range map[string]string{"description": described, "documentation of webhooks": said} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the %s does not say %q", name, want)
-		}
-	}
+	// The schedule is held by TestTextsSayTheDefaultSchedule of webhooks.
 	seconds := strconv.Itoa(int(webhooks.DefaultTimeout / time.Second))
 	if want := "waits " + seconds + " seconds at most"; !strings.Contains(described, want) {
 		t.Errorf("the description does not say %q", want)
@@ -111,6 +106,14 @@ func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the %s does not say %q", name, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"RateLimitPolicy": fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens),
+		"RateLimit":       fmt.Sprintf(`"key";r=%d;t=42`, ratelimit.DefaultTokens-1),
+	} {
+		if example := readFacts(t).Components.Headers[name].Example; example != want {
+			t.Errorf("the example of %s is %v, want %s", name, example, want)
 		}
 	}
 }
@@ -220,33 +223,6 @@ func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
 	set(reflect.ValueOf(&update).Elem(), "updated")
 	got, err = s.AsHost().UpdateForm(t.Context(), got.ID, update)
 	check("UpdateForm", got, err, reflect.TypeFor[formsvc.FormUpdate]())
-}
-
-// methods are those of Client whose names do not follow from the operation's: getForm is
-// Form, listForms Forms, createForm CreateForm.
-var methods = map[string]string{
-	"getOpenAPI":    "", // schema.OpenAPI
-	"getMe":         "", // a host knows who calls
-	"listQuestions": "Blocks", "updateWorkspace": "RenameWorkspace", "deleteForm": "TrashForm",
-}
-
-// There is one set of rules with two doors: what the API does, the Client does.
-func TestTheClientHasEveryOperation(t *testing.T) {
-	t.Parallel()
-	operations := readFacts(t).operations()
-	if len(operations) == 0 {
-		t.Fatal("the description has no operations")
-	}
-	for _, id := range operations {
-		name, ok := methods[id]
-		if !ok {
-			name = strings.TrimPrefix(strings.TrimPrefix(id, "get"), "list")
-			name = strings.ToUpper(name[:1]) + name[1:]
-		}
-		if _, has := reflect.TypeFor[formsvc.Client]().MethodByName(name); name != "" && !has {
-			t.Errorf("Client has no %s for the operation %s", name, id)
-		}
-	}
 }
 
 // The README says how much there is.

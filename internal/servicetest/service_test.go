@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -186,14 +188,14 @@ func (l *hostLimiter) Take(context.Context, string) (tokens, remaining, reset ui
 	return 10, 5, uint64(time.Now().Add(time.Minute).UnixNano()), true, err
 }
 
-func TestTheDefaultLimitIs600AMinute(t *testing.T) {
+func TestTheDefaultRateLimit(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
 	w := b.Do(http.MethodGet, "/me", "", nil)
-	if got := w.Header().Get("RateLimit-Policy"); got != `"key";q=600;w=60` {
+	if got := w.Header().Get("RateLimit-Policy"); got != fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens) {
 		t.Errorf("RateLimit-Policy %s", got)
 	}
-	for i := range 599 {
+	for i := range ratelimit.DefaultTokens - 1 {
 		if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusOK {
 			t.Fatalf("call %d: %d", i+2, code)
 		}

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -151,6 +152,12 @@ func TestEveryMethodHasAContextCase(t *testing.T) {
 	var covered []string
 	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation()}) {
 		covered = append(covered, op.method)
+	}
+	// A method that hollow does not have fails by itself, and shows nothing of a case.
+	for _, op := range append(actorOperations(), hostOperations()...) {
+		if err := op.call(t.Context(), &hollow{stop: func() {}}, &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
+			t.Errorf("%s is left out of hollow", op.method)
+		}
 	}
 	actor := reflect.TypeFor[storage.Actor]()
 	var withActor []string
