@@ -38,8 +38,8 @@ func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
 			}
 			t.Cleanup(func() { _ = dir.Close() })
 			s := newSite(t, formpage.Config{Files: dir, Secret: secret})
-			form := s.form("MULTI", `[{"id":"s","type":"long_text","label":"Your story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"f","type":"file_upload","label":"File"}]`, "", "")
-			p := s.open(form, "lang=de").attach("upload", [3]string{"u.f", "my paper.png", pngBytes}).fill("a.s", "a <long> text", "a.y", "true")
+			form := s.form("MULTI", `[{"id":"s","type":"long_text","label":"Your story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"w","type":"opinion_scale","label":"Weight","properties":{"from":0,"to":500}},{"id":"f","type":"file_upload","label":"File"}]`, "", "")
+			p := s.open(form, "lang=de").attach("upload", [3]string{"u.f", "my paper.png", pngBytes}).fill("a.s", "a <long> text", "a.y", "true", "a.w", "137")
 			other := s.open(s.form("MULTI", `[{"id":"o","type":"short_text"}]`, "", ""), "")
 			if err := end(s, form); err != nil {
 				t.Fatal(err)
@@ -51,7 +51,7 @@ func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
 			s.wait(30 * 24 * time.Hour) // however old the page is
 			for _, got := range []*page{p.press("next"), p.attach("next", [3]string{"u.f", "another.png", pngBytes})} {
 				text := got.text("fs-main")
-				for _, want := range []string{"Dieses Formular ist geschlossen", "Your story", "a <long> text", "my paper.png"} {
+				for _, want := range []string{"Dieses Formular ist geschlossen", "Your story", "a <long> text", "Weight", "137", "my paper.png"} {
 					if got.status != http.StatusGone || !strings.Contains(text, want) {
 						t.Errorf("%d, the page lacks %q: %s", got.status, want, text)
 					}

@@ -66,7 +66,7 @@ func (c *call) typed() []read.Unplaced {
 	var list []read.Unplaced
 	for _, u := range read.Typed(c.Values) {
 		if b := c.Index.Find(u.Block); b != nil {
-			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || k.Scale.Step > 0 || b.Type == schema.TypeCountry {
+			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}
 			u.Block = cmp.Or(b.Label, u.Block)
