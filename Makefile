@@ -1,4 +1,4 @@
-# The commands of the project. `make test` is what CI runs; `make help` lists all of them.
+# The commands of the project; `make help` lists them, and .ci/run says which of them CI runs.
 
 GO ?= go
 
@@ -9,6 +9,9 @@ GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 # Modules of their own, so that what only they need stays out of go.mod.
 NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/otel examples/replicas examples/storage
 
+# The workshop: servers that it kills, browsers, Node. The other packages are the library.
+WORKSHOP := /internal/lab/
+
 # The race detector needs a C compiler. A machine without one still runs the tests.
 RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 
@@ -17,7 +20,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-library test-nested test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
+.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -32,22 +35,27 @@ help:
 ## quick: what one runs while writing: vet, and the tests that need no database
 quick:
 	$(GO) vet ./...
-	FORMSVC_TEST_NO_DATABASE=1 $(GO) test -short $$($(GO) list ./... | grep -v /internal/lab/)
+	FORMSVC_TEST_NO_DATABASE=1 $(GO) test -short $$($(GO) list ./... | grep -v $(WORKSHOP))
 
-## test: everything in the smallest sizes that find their mutants, with the race detector
-## and a real PostgreSQL. The long forms are targets of their own: test-modes, test-random,
-## test-skew, test-size, mutants, fuzz, contract, e2e, clients, spreadsheet, soak
+## test: the library and its examples in the smallest sizes that find their mutants, with the race
+## detector and a real PostgreSQL. The long forms are targets of their own: test-lab, test-modes,
+## test-random, test-skew, test-size, mutants, fuzz, contract, e2e, clients, spreadsheet, soak
 test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
-	$(WITH_POSTGRES) -- $(MAKE) --no-print-directory -j2 test-library test-nested
-
-# What a page costs is measured without the race detector, which allocates for itself.
-test-library:
+	# What a page costs is measured without the race detector, which allocates for itself.
 	$(GO) test -run Cost ./handler/formpage
-	$(GO) test $(RACE) -timeout 20m ./...
+	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m $$($(GO) list ./... | grep -v $(WORKSHOP))
 
-# These wait for browsers and processes, so they run beside the library's.
+## test-lab: the workshop, and the examples that are modules of their own: a short soak, the pages in a
+## browser, the description in generators. What misses its programs is skipped
+test-lab:
+	$(WITH_POSTGRES) -- $(MAKE) --no-print-directory -j2 test-workshop test-nested
+
+test-workshop:
+	$(GO) test $(RACE) -timeout 20m $$($(GO) list ./... | grep $(WORKSHOP))
+
+# These wait for browsers and processes, so they run beside the others.
 test-nested:
 	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done
 

@@ -14,10 +14,10 @@ import (
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
 
-// A house is how a host runs the store: how queries go to the server, on which tables, as whom.
-type house struct {
+// A setup is how a host runs the store: how queries go to the server, on which tables, as whom.
+type setup struct {
 	name    string
-	mode    pgx.QueryExecMode
+	mode    pgx.QueryExecMode        // default: pgx's own
 	bouncer bool                     // PgBouncer is between the store and the server
 	tables  func(*testing.T) string  // default: those of this version
 	role    bool                     // with the rights of the documentation and nothing else
@@ -25,56 +25,59 @@ type house struct {
 	after   func(*testing.T, *Store) // when the suite is through
 }
 
-// The suite in every house. Four of them have everything that the others have, together, and run
-// by default: FORMSVC_TEST_MODES=all runs each alone, too.
+// The suite in every setup. The first three have between them what the others have one by one:
+// FORMSVC_TEST_MODES=all runs those, too.
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
 	inPartitions := func(t *testing.T) string { return partitioned(t, migrations(t, "up")) }
-	houses := []house{
+	setups := []setup{
 		{
-			name: "default mode", mode: pgx.QueryExecModeCacheStatement, record: seen.trace,
+			name: "default mode, documented rights", role: true, record: seen.trace,
 			after: func(t *testing.T, s *Store) {
 				rare(t, s)
 				noStatementScansATable(t, seen.statements)
 			},
 		},
-		{name: "simple protocol, next tables, documented rights", mode: pgx.QueryExecModeSimpleProtocol, tables: nextTables, role: true},
+		{name: "simple protocol, next tables", mode: pgx.QueryExecModeSimpleProtocol, tables: nextTables},
 		{name: "PgBouncer, exec mode, partitions", mode: pgx.QueryExecModeExec, bouncer: true, tables: inPartitions},
 	}
 	if os.Getenv("FORMSVC_TEST_MODES") == "all" {
-		houses = append(houses,
-			house{name: "exec mode", mode: pgx.QueryExecModeExec},
-			house{name: "simple protocol", mode: pgx.QueryExecModeSimpleProtocol},
-			house{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true},
-			house{name: "partitions", tables: inPartitions},
-			house{name: "next tables", tables: nextTables},
-			house{name: "documented rights", role: true},
+		setups = append(setups,
+			setup{name: "default mode"},
+			setup{name: "exec mode", mode: pgx.QueryExecModeExec},
+			setup{name: "simple protocol", mode: pgx.QueryExecModeSimpleProtocol},
+			setup{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true},
+			setup{name: "partitions", tables: inPartitions},
+			setup{name: "next tables", tables: nextTables},
 		)
 	}
-	for _, h := range houses {
-		t.Run(h.name, func(t *testing.T) {
+	for _, c := range setups {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			h.run(t)
+			c.run(t)
 		})
 	}
 }
 
-func (h house) run(t *testing.T) {
+func (c setup) run(t *testing.T) {
 	up := migrations(t, "up")
-	if h.tables != nil {
-		up = h.tables(t)
+	if c.tables != nil {
+		up = c.tables(t)
 	}
 	schemas, owner := schemasFrom(t, up), pgtest.Pool(t)
-	options := []pgtest.Option{pgtest.Mode(h.mode), pgtest.MaxConns(8)}
-	if h.record != nil {
-		options = append(options, h.record)
+	options := []pgtest.Option{pgtest.MaxConns(8)}
+	if c.mode != 0 {
+		options = append(options, pgtest.Mode(c.mode))
+	}
+	if c.record != nil {
+		options = append(options, c.record)
 	}
 	url, name := pgtest.URL(t), ""
-	if h.bouncer {
+	if c.bouncer {
 		url = pgtest.PgBouncer(t, url)
 	}
-	if h.role {
+	if c.role {
 		name = pgtest.Schema(t)
 		options = append(options, asRole(t, owner, name))
 		// How values are written as text is a setting of the role.
@@ -84,25 +87,27 @@ func (h house) run(t *testing.T) {
 		}
 	}
 	pool := pgtest.PoolAt(t, url, options...)
-	t.Run("suite", func(t *testing.T) {
-		storagetest.Run(t, func(t *testing.T) storage.Storage {
-			s := New(pool, WithSchema(schemas.lend(t)))
-			if !h.role {
-				return s
-			}
-			if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, s.db.Schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.CheckVersion(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+	open := func(t *testing.T) *Store {
+		s := New(pool, WithSchema(schemas.lend(t)))
+		if !c.role {
 			return s
-		}, storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
-			return New(pool, WithSchema(first.(*Store).db.Schema))
-		}))
+		}
+		if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, s.db.Schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CheckVersion(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	t.Run("suite", func(t *testing.T) {
+		storagetest.Run(t, func(t *testing.T) storage.Storage { return open(t) },
+			storagetest.SecondHandle(func(_ *testing.T, first storage.Storage) storage.Storage {
+				return New(pool, WithSchema(first.(*Store).db.Schema))
+			}))
 	})
-	if h.after != nil {
-		h.after(t, New(pool, WithSchema(schemas.lend(t))))
+	if c.after != nil {
+		c.after(t, open(t))
 	}
 }
 
