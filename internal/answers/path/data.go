@@ -27,11 +27,11 @@ type (
 func (d ruleData) Member(name string) (any, bool) {
 	switch name {
 	case "answers":
-		return answerData{d.walk}, true
+		return answerData(d), true
 	case "hidden":
-		return hiddenData{d.walk}, true
+		return hiddenData(d), true
 	case "variables":
-		return variableData{d.walk}, true
+		return variableData(d), true
 	default:
 		return nil, false
 	}
@@ -39,7 +39,7 @@ func (d ruleData) Member(name string) (any, bool) {
 
 // Members implements [logic.Object].
 func (d ruleData) Members() map[string]any {
-	return map[string]any{"answers": answerData{d.walk}, "hidden": hiddenData{d.walk}, "variables": variableData{d.walk}}
+	return map[string]any{"answers": answerData(d), "hidden": hiddenData(d), "variables": variableData(d)}
 }
 
 // Member implements [logic.Object].
