@@ -43,7 +43,7 @@ quick:
 test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
-	# What a page costs is measured without the race detector, which allocates for itself.
+	@# What a page costs is measured without the race detector, which allocates for itself.
 	$(GO) test -run Cost ./handler/formpage
 	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m $$($(GO) list ./... | grep -v $(WORKSHOP))
 
