@@ -167,6 +167,8 @@ func (b *budget) page(ctx context.Context) error {
 		select {
 		case <-time.After(b.wait):
 		case <-ctx.Done():
+		}
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		t := b.c.take(b.c.principal.KeyID)

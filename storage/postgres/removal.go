@@ -120,7 +120,10 @@ SELECT count(*) FROM gone`}
 func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
 		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
-	return gone, err
+	if err != nil { // it may be that of the commit
+		return 0, err
+	}
+	return gone, nil
 }
 
 // EraseSubmissions implements [storage.RemovalStore].

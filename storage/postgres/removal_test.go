@@ -55,6 +55,26 @@ func leftRows(t *testing.T, pool *pgxpool.Pool, s *Store) []string {
 	return left
 }
 
+// A response counts as removed when its removal is committed, not before.
+func TestARemovalThatIsNotCommittedCountsNothing(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	r := response(0)
+	if _, _, err := s.Submit(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
+		CREATE CONSTRAINT TRIGGER refuse AFTER DELETE ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.EraseSubmissions(t.Context(), r.Submission.FormID, []storage.ID{r.Submission.ID})
+	if n != 0 || err == nil || count(t, pool, s, "submissions") != 1 {
+		t.Errorf("%d removed, %v", n, err)
+	}
+}
+
 // A response may be stored by a transaction that began before the user was deleted. Its
 // rows are removed with the others.
 func TestARemovalWaitsForTheResponsesOnTheirWay(t *testing.T) {

@@ -46,8 +46,10 @@ func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id stor
 
 func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
-	err := s.db.ReadRow(ctx, text, func(rows pgx.Rows) error { return scanSubmission(rows, &sub) }, args...)
-	return sub, err
+	if err := s.db.ReadRow(ctx, text, func(rows pgx.Rows) error { return scanSubmission(rows, &sub) }, args...); err != nil {
+		return storage.Submission{}, err
+	}
+	return sub, nil
 }
 
 // DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the

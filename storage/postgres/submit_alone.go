@@ -36,7 +36,7 @@ const (
 
 // submit makes every check and every change of a response in one statement. It
 // has no row when there is no such form. When a response that came at the same
-// time has the same key, answer or id, nothing is stored and done is false; the
+// time has the same key, answer or id, the row says so: submitStored, and not stored; the
 // next run of the statement sees that response and reports which conflict it was.
 const submit = `
 WITH form AS (

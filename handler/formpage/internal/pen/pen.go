@@ -197,6 +197,7 @@ func (p *Pen) Write(b []byte) (int, error) {
 	if pieces, ok := p.inserts[string(b)]; ok {
 		p.flush()
 		p.kept = append(p.kept, pieces...)
+		delete(p.inserts, string(b)) // whoever sends them takes their room back, once
 	} else {
 		p.Raw(string(b))
 	}

@@ -43,7 +43,9 @@ func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) err
 
 // ReadOne is ReadRow for a record whose fields targets returns, in the order of the columns.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
-	err = c.ReadRow(ctx, text, Into(targets(&found)...), args...)
+	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
+		found = *new(T)
+	}
 	return found, err
 }
 
