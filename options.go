@@ -34,6 +34,7 @@ type options struct {
 	keyPrefix   string
 	limiter     *ratelimit.Limiter
 	limiterSet  bool // limiter is what the host wants; nil: no limit
+	limiterName string
 	webhooks    webhooks.Config
 	secrets     *secrets.Sealer
 	limits      Limits
@@ -174,8 +175,9 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 }
 
 // WithLimiter counts calls in the host's own store, which replicas may share; the
-// limit is the store's. Its keys carry the prefix "formsvc:". The service never
-// closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
+// limit is the store's. Its keys are "formsvc:", base URL and base path, "#" and the id of
+// the caller's key, so that several services on one store do not share budgets:
+// [WithLimiterName] names them otherwise. The service never closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
 // logged when that begins and one when it has ended.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
@@ -184,6 +186,18 @@ func WithLimiter(store limiter.Store) Option {
 		}
 		return o.setLimiter(ratelimit.Over(store))
 	}
+}
+
+// WithLimiterName names the service in the keys of [WithLimiter], in place of base URL and
+// base path. Two services need it that have both of these in common; two that are to share
+// their budgets, or a service that moves to another URL, may have the name of the other.
+// It is 1 to 100 visible ASCII characters, without "#".
+func WithLimiterName(name string) Option {
+	var fault error
+	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
+		fault = fmt.Errorf("%q is not 1 to 100 visible ASCII characters without #", name)
+	}
+	return option("WithLimiterName", fault, func(o *options) { o.limiterName = name })
 }
 
 // WithoutRateLimit limits nothing, for a host that does so itself.

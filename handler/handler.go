@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -24,7 +25,10 @@ type Handler struct {
 	mount  mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
-	routes    *chi.Mux
+	// limiterKey is what the limiter's keys begin with: the name of the service and a "#",
+	// which no name has, so that no two services have one key.
+	limiterKey string
+	routes     *chi.Mux
 	// limiterHealth is shared with the copies that on makes.
 	limiterHealth *limiterHealth
 	misplaced     *sync.Once            // logs the first request at another path than the base path; shared likewise
@@ -54,6 +58,7 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		config:          config,
 		core:            config.Core,
 		fixedBase:       config.BaseURL + config.BasePath,
+		limiterKey:      cmp.Or(config.LimiterName, config.BaseURL+config.BasePath) + "#",
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
