@@ -261,8 +261,13 @@ func ExampleWithSecretCipher() {
 		log.Fatal(err)
 	}
 	sealed, err := rotated.ResealSecrets(ctx)
-	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now
-	// Output: true 1 <nil>
+	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now, and what is not sealed
+	_, err = formsvc.New(formsvc.WithStorage(store), local, formsvc.WithoutPlainSecrets(),
+		formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210")))
+	fmt.Println(err)
+	// Output:
+	// true 1 <nil>
+	// <nil>
 }
 
 // The dispatcher lives as long as its context: it sends what is due, and when the

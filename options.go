@@ -37,6 +37,7 @@ type options struct {
 	limiterName string
 	webhooks    webhooks.Config
 	secrets     *secrets.Sealer
+	sealedOnly  bool
 	limits      Limits
 	timeZone    *time.Location
 	logger      *slog.Logger
@@ -61,6 +62,12 @@ func (o *options) validate() error {
 	}
 	if o.baseURL != "" && o.baseURLFunc != nil {
 		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
+	}
+	if o.sealedOnly {
+		if o.secrets == nil {
+			return errors.New("formsvc: WithoutPlainSecrets needs WithSecretCipher")
+		}
+		o.secrets = o.secrets.SealedOnly()
 	}
 	if o.limiterSet {
 		return nil
@@ -222,10 +229,20 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // to their webhook. Secrets that were sealed with one of the previous ciphers, or
 // stored before there was one, are still read; new ones are sealed with current, and
 // [Service.ResealSecrets] seals the others with it.
-// Default: stored as they are.
+// Default: stored as they are, and PostgreSQL may then write them into its log: see
+// package storage/postgres.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	sealer, err := secrets.New(current, previous...)
 	return option("WithSecretCipher", cmp.Or(missing(current == nil), err), func(o *options) { o.secrets = sealer })
+}
+
+// WithoutPlainSecrets refuses signing secrets that are stored as they are, so that nobody
+// who can write to the storage alone chooses what a webhook is signed with: nothing is sent
+// to such a webhook, and the log names it. It needs [WithSecretCipher]. Before it is set,
+// every process has the cipher and [Service.ResealSecrets] has returned without an error;
+// with it, that call reports such a secret as [ErrSecret] and leaves it.
+func WithoutPlainSecrets() Option {
+	return option("WithoutPlainSecrets", nil, func(o *options) { o.sealedOnly = true })
 }
 
 // WithLimits changes sizes. Zero fields keep their defaults.
