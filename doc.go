@@ -117,6 +117,7 @@
 //
 //	error, panic, stack                  what went wrong
 //	request_id, method, operation        a request of the API
+//	path, base_path                      a request at another path than the service's
 //	form, webhook, event, delivery       ids
 //	attempt, class, duration, retry_in   an attempt to deliver
 //	reason, failures, since, until       a pause of a webhook

@@ -184,6 +184,42 @@ func ExampleWithLimiter() {
 	// 429 "key";q=2
 }
 
+// Two services of one product share the store of their limits, not the budgets, even
+// though both have the default base path and are told apart by the host's name alone.
+func ExampleWithLimiterName() {
+	store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close(context.Background())
+	for _, name := range []string{"surveys", "registration"} {
+		svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
+			formsvc.WithLimiter(store), formsvc.WithLimiterName(name))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for range 2 {
+			r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
+			r.Header.Set("X-API-Key", "ann")
+			w := httptest.NewRecorder()
+			svc.ServeHTTP(w, r)
+			fmt.Println(name, w.Code)
+		}
+	}
+	// Output:
+	// surveys 200
+	// surveys 429
+	// registration 200
+	// registration 429
+}
+
+// everybody is a resolver that takes a name for a key.
+type everybody struct{}
+
+func (everybody) ResolveKey(_ context.Context, key string) (formsvc.Principal, error) {
+	return formsvc.Principal{KeyID: key, UserID: formsvc.UserIDFrom(key)}, nil
+}
+
 // gcm is a cipher for signing secrets. Its key comes from the host's own secrets.
 func gcm(key string) cipher.AEAD {
 	block, err := aes.NewCipher([]byte(key))
@@ -225,8 +261,13 @@ func ExampleWithSecretCipher() {
 		log.Fatal(err)
 	}
 	sealed, err := rotated.ResealSecrets(ctx)
-	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now
-	// Output: true 1 <nil>
+	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now, and what is not sealed
+	_, err = formsvc.New(formsvc.WithStorage(store), local, formsvc.WithoutPlainSecrets(),
+		formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210")))
+	fmt.Println(err)
+	// Output:
+	// true 1 <nil>
+	// <nil>
 }
 
 // The dispatcher lives as long as its context: it sends what is due, and when the

@@ -72,6 +72,7 @@ func New(opts ...Option) (*Service, error) {
 		Resolver:    o.resolver,
 		Credential:  o.credential,
 		Limiter:     o.limiter,
+		LimiterName: o.limiterName,
 		BasePath:    o.basePath,
 		BaseURL:     o.baseURL,
 		BaseURLFunc: o.baseURLFunc,
@@ -159,6 +160,11 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 // host's own transaction:
 //
 //	svc.Using(store.On(tx)).Submit(ctx, response)
+//
+// A decorator of the host's around the service's storage is not around st: a host that
+// audits, counts or encrypts in one wraps what On returns, as it did with the store.
+//
+//	svc.Using(audited{store.On(tx)}).Submit(ctx, response)
 //
 // The copy shares the dispatcher, the rate limiter, the known forms and the
 // rest; closing it does nothing. st must not be nil. What the copy queues is sent

@@ -34,8 +34,10 @@ type options struct {
 	keyPrefix   string
 	limiter     *ratelimit.Limiter
 	limiterSet  bool // limiter is what the host wants; nil: no limit
+	limiterName string
 	webhooks    webhooks.Config
 	secrets     *secrets.Sealer
+	sealedOnly  bool
 	limits      Limits
 	timeZone    *time.Location
 	logger      *slog.Logger
@@ -60,6 +62,12 @@ func (o *options) validate() error {
 	}
 	if o.baseURL != "" && o.baseURLFunc != nil {
 		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
+	}
+	if o.sealedOnly {
+		if o.secrets == nil {
+			return errors.New("formsvc: WithoutPlainSecrets needs WithSecretCipher")
+		}
+		o.secrets = o.secrets.SealedOnly()
 	}
 	if o.limiterSet {
 		return nil
@@ -174,8 +182,9 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 }
 
 // WithLimiter counts calls in the host's own store, which replicas may share; the
-// limit is the store's. Its keys carry the prefix "formsvc:". The service never
-// closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
+// limit is the store's. Its keys are "formsvc:", base URL and base path, "#" and the id of
+// the caller's key, so that several services on one store do not share budgets:
+// [WithLimiterName] names them otherwise. The service never closes it. When it fails, or does not answer within 250 ms, calls pass; one line is
 // logged when that begins and one when it has ended.
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
@@ -184,6 +193,18 @@ func WithLimiter(store limiter.Store) Option {
 		}
 		return o.setLimiter(ratelimit.Over(store))
 	}
+}
+
+// WithLimiterName names the service in the keys of [WithLimiter], in place of base URL and
+// base path. Two services need it that have both of these in common; two that are to share
+// their budgets, or a service that moves to another URL, may have the name of the other.
+// It is 1 to 100 visible ASCII characters, without "#".
+func WithLimiterName(name string) Option {
+	var fault error
+	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
+		fault = fmt.Errorf("%q is not 1 to 100 visible ASCII characters without #", name)
+	}
+	return option("WithLimiterName", fault, func(o *options) { o.limiterName = name })
 }
 
 // WithoutRateLimit limits nothing, for a host that does so itself.
@@ -208,10 +229,20 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // to their webhook. Secrets that were sealed with one of the previous ciphers, or
 // stored before there was one, are still read; new ones are sealed with current, and
 // [Service.ResealSecrets] seals the others with it.
-// Default: stored as they are.
+// Default: stored as they are, and PostgreSQL may then write them into its log: see
+// package storage/postgres.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 	sealer, err := secrets.New(current, previous...)
 	return option("WithSecretCipher", cmp.Or(missing(current == nil), err), func(o *options) { o.secrets = sealer })
+}
+
+// WithoutPlainSecrets refuses signing secrets that are stored as they are, so that nobody
+// who can write to the storage alone chooses what a webhook is signed with: nothing is sent
+// to such a webhook, and the log names it. It needs [WithSecretCipher]. Before it is set,
+// every process has the cipher and [Service.ResealSecrets] has returned without an error;
+// with it, that call reports such a secret as [ErrSecret] and leaves it.
+func WithoutPlainSecrets() Option {
+	return option("WithoutPlainSecrets", nil, func(o *options) { o.sealedOnly = true })
 }
 
 // WithLimits changes sizes. Zero fields keep their defaults.

@@ -24,6 +24,9 @@ type Config struct {
 
 	// Limiter limits calls by key. Nil: no limit.
 	Limiter *ratelimit.Limiter
+	// LimiterName stands before the ids of keys in the limiter's store. It has no "#".
+	// Default: BaseURL and BasePath.
+	LimiterName string
 
 	// BasePath is "" or begins with a slash and does not end with one.
 	BasePath string

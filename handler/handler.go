@@ -1,9 +1,11 @@
 package handler
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"sync"
@@ -23,9 +25,13 @@ type Handler struct {
 	mount  mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
-	routes    *chi.Mux
+	// limiterKey is what the limiter's keys begin with: the name of the service and a "#",
+	// which no name has, so that no two services have one key.
+	limiterKey string
+	routes     *chi.Mux
 	// limiterHealth is shared with the copies that on makes.
 	limiterHealth *limiterHealth
+	misplaced     *sync.Once            // logs the first request at another path than the base path; shared likewise
 	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
 
@@ -52,9 +58,11 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		config:          config,
 		core:            config.Core,
 		fixedBase:       config.BaseURL + config.BasePath,
+		limiterKey:      cmp.Or(config.LimiterName, config.BaseURL+config.BasePath) + "#",
 		mount:           newMount(config.BaseURL, config.BasePath, table),
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
+		misplaced:       new(sync.Once),
 		exports:         new(sync.Map),
 		operations:      make(map[string]*operation, len(table)),
 		description:     description,
@@ -100,7 +108,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	op := h.operations[method+pattern]
 	if op == nil {
-		c.allow(h.allowed(path))
+		methods := h.allowed(path)
+		if methods == "" && h.mount.misses(r, path, mounted) {
+			h.logMisplaced(r, mounted)
+		}
+		c.allow(methods)
 		return
 	}
 	c.op = op
@@ -116,6 +128,15 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := c.op.serve(c); err != nil {
 		c.fail(err)
 	}
+}
+
+// logMisplaced logs the first request that came at another path than base.
+func (h *Handler) logMisplaced(r *http.Request, base string) {
+	h.misplaced.Do(func() {
+		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,
+			"a request came at another path than the service's; WithBasePath and WithBaseURL say where it is mounted",
+			slog.String("path", r.URL.Path), slog.String("base_path", base))
+	})
 }
 
 // allow answers OPTIONS, or a method that is not among those. Without any, nothing is there.

@@ -25,7 +25,7 @@ func (c *call) take(keyID string) token {
 	if c.h.config.Limiter == nil {
 		return token{keyID: keyID}
 	}
-	result, err := c.h.config.Limiter.Take(c.ctx(), keyID)
+	result, err := c.h.config.Limiter.Take(c.ctx(), c.h.limiterKey+keyID)
 	if err != nil {
 		if c.ctx().Err() == nil { // else it is the request that ended, not the limiter that failed
 			c.h.limiterHealth.failed(c.ctx(), c.h.config.Logger, err)

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"strings"
@@ -70,6 +71,34 @@ func (m mount) path(r *http.Request, base string) string {
 		}
 	}
 	return full
+}
+
+// misses reports whether a request is for an operation, but came at another path than the
+// base path. left is what [mount.path] returned for the request, and no operation has it.
+// What lies below the base path is an ordinary 404, also when the host has taken the base
+// path away.
+func (m mount) misses(r *http.Request, left, base string) bool {
+	if strings.HasPrefix(left, base+"/") || strings.HasPrefix(left, m.basePath+"/") {
+		return false
+	}
+	sent, _, _ := strings.Cut(r.RequestURI, "?") // a prefix that was stripped is still in it
+	taken, ok := strings.CutSuffix(cmp.Or(sent, r.URL.EscapedPath()), left)
+	if ok && strings.HasSuffix(taken, m.basePath) {
+		return false
+	}
+	if _, below, ok := strings.Cut(left, m.basePath+"/"); ok && m.resources[firstSegment(below)] {
+		return true
+	}
+	// A proxy may have taken the base path away, too: then a resource is in front.
+	if m.resources[firstSegment(left)] {
+		return false
+	}
+	for segment := range strings.SplitSeq(left, "/") {
+		if m.resources[segment] {
+			return true
+		}
+	}
+	return false
 }
 
 func firstSegment(path string) string {

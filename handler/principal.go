@@ -12,9 +12,9 @@ import (
 // Principal is the user of an API key, with the scopes of the key.
 type Principal struct {
 	// KeyID names the key in the rate limiter and in logs. It is not the key
-	// itself and must not be empty. Callers with one KeyID share a budget: a host
-	// whose tenants have users of their own puts the tenant into it, see
-	// examples/tenants.
+	// itself and must not be empty. Callers of a service with one KeyID share a
+	// budget: a host whose tenants have users of their own puts the tenant into it,
+	// see examples/tenants.
 	KeyID string
 	// UserID is the owner. It must not be zero. A host with ids of another form derives
 	// the UserID with formsvc.UserIDFrom, from an id that is unique among all users of

@@ -8,6 +8,20 @@ import (
 // Storage is everything that the service asks of a store. An implementation
 // embeds [Unimplemented], so that a method that is added later breaks no host;
 // package storagetest tells which ones are missing.
+//
+// These methods write; all others only read. A decorator that is to see each change, such
+// as an audit, has them all:
+//
+//	CreateWorkspace, UpdateWorkspace, DeleteWorkspace, SetMember,
+//	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm,
+//	Submit, DeleteSubmission, EraseSubmissions, PurgeSubmissions,
+//	NotEntered, EnterAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
+//	CreateWebhook, UpdateWebhook, DeleteWebhook, ReplaceSecrets,
+//	Enqueue, Redeliver, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
+//	CreateKey, RevokeKey, TouchKeys, Sweep
+//
+// A store that a decorator holds, and a store on a transaction, do not know of the decorator:
+// a host that calls svc.Using(store.On(tx)) wraps what On returns.
 type Storage interface {
 	WorkspaceStore
 	FormStore

@@ -21,9 +21,9 @@ type sessions map[string]session
 // so no two users have one name.
 func (s session) name() string { return s.Tenant + "/" + s.Sub }
 
-// principal is the user as formsvc knows it. Both ids have the tenant in them: the limiter
-// counts by KeyID, and two tenants whose users have one Sub would share a budget; what a user
-// owns is found by UserID, and in one schema they would share that too.
+// principal is the user as formsvc knows it. Both ids have the tenant in them: a service's
+// limiter counts by KeyID, and what a user owns is found by UserID. In one service for all
+// tenants, two whose users have one Sub would share both.
 func (s session) principal() formsvc.Principal {
 	return formsvc.Principal{
 		KeyID: s.name(), UserID: formsvc.UserIDFrom(s.name()), Name: s.Sub, Scopes: formsvc.Scopes(),

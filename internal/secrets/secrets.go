@@ -28,6 +28,7 @@ const (
 type Sealer struct {
 	current  cipher.AEAD
 	openable []cipher.AEAD // current first
+	noPlain  bool          // what is stored as it is does not open
 }
 
 // New returns a Sealer that seals with current and opens what current or one
@@ -49,6 +50,13 @@ func New(current cipher.AEAD, previous ...cipher.AEAD) (*Sealer, error) {
 		s.openable = append(s.openable, aead)
 	}
 	return s, nil
+}
+
+// SealedOnly returns a copy of s that does not open what is stored as it is.
+func (s *Sealer) SealedOnly() *Sealer {
+	only := *s
+	only.noPlain = true
+	return &only
 }
 
 // Seal returns what to store as the webhook's secret. The result is bound to the
@@ -76,7 +84,7 @@ func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
 	}
 	version, rest := sealed[0], sealed[1:]
 	switch {
-	case version == secretPlain && len(rest) > 0:
+	case version == secretPlain && len(rest) > 0 && (s == nil || !s.noPlain):
 		return string(rest), nil
 	case version == secretSealed && s != nil:
 		for _, aead := range s.openable {

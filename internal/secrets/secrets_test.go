@@ -143,3 +143,29 @@ func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
 		t.Errorf("with a key that does not open it: %v, want ErrSecret", err)
 	}
 }
+
+func TestPlainSecretsAreRefused(t *testing.T) {
+	t.Parallel()
+	id, secret := storage.ID{1}, "0123456789abcdef"
+	var none *Sealer
+	lenient := secretsWith(t, gcm(t, 2), gcm(t, 1))
+	s := lenient.SealedOnly()
+	plain := none.Seal(id, secret)
+	if got, err := s.Open(id, plain); got != "" || !errors.Is(err, ErrSecret) {
+		t.Errorf("a plain secret opens to %q, %v; want ErrSecret", got, err)
+	}
+	if got, err := s.Reseal(id, plain); got != nil || !errors.Is(err, ErrSecret) {
+		t.Errorf("a plain secret is sealed anew: %v, %v; want ErrSecret", got, err)
+	}
+	for name, sealed := range map[string][]byte{"current": s.Seal(id, secret), "previous": secretsWith(t, gcm(t, 1)).Seal(id, secret)} {
+		if got, err := s.Open(id, sealed); err != nil || got != secret {
+			t.Errorf("sealed with the %s key: %q, %v", name, got, err)
+		}
+	}
+	if got, err := s.Open(id, nil); got != "" || err != nil {
+		t.Errorf("no secret: %q, %v", got, err)
+	}
+	if got, err := lenient.Open(id, plain); err != nil || got != secret {
+		t.Errorf("the one it is a copy of opens a plain secret to %q, %v", got, err)
+	}
+}

@@ -23,6 +23,7 @@ var logKeys = map[string]string{
 	"form": "an id", "lacks": "what the form's page has no part for", "webhook": "an id", "event": "an id", "delivery": "an id",
 	"attempt": "its number", "class": "of a failed attempt", "duration": "", "retry_in": "",
 	"reason": "why a webhook is paused", "failures": "", "since": "", "until": "",
+	"path": "of a request", "base_path": "of the service",
 	"deliveries": "how many", "results": "how many", "keys": "how many",
 }
 

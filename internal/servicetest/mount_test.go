@@ -1,8 +1,11 @@
 package servicetest_test
 
 import (
+	"bytes"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
@@ -91,6 +94,75 @@ func TestTheServiceAnswersWhereverItIsMounted(t *testing.T) {
 				t.Cleanup(srv.Close)
 				return servicetarget.New(svc, srv.URL+m.base)
 			}, conformance.Only("mounting", "routing/allow", "description"))
+		})
+	}
+}
+
+// misplacedLines counts the lines about requests at another path than the base path.
+func misplacedLines(log *bytes.Buffer) int {
+	return strings.Count(log.String(), "another path than the service's")
+}
+
+func TestNotFoundBelowTheBasePathIsNotLogged(t *testing.T) {
+	t.Parallel()
+	for _, m := range mounts() {
+		var log bytes.Buffer
+		logger := formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil)))
+		svc := servicetest.New(t, memory.New(), append(m.opts, formsvc.WithoutRateLimit(), logger)...)
+		host := m.host(svc)
+		for _, path := range []string{"/nothing", "/nothing/forms", "/nothing/forms/", "/forms/nothing/at/all", "/me/forms", "//forms", "/v2/v1/nothing"} {
+			w := httptest.NewRecorder()
+			host.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m.base+path, nil))
+			if got := misplacedLines(&log); got != 0 || w.Code == http.StatusOK {
+				t.Errorf("%s: %s: %d, %d lines:\n%s", m.name, path, w.Code, got, &log)
+			}
+		}
+	}
+}
+
+// A host that mounts the service elsewhere than it says finds the reason of its 404s in the log.
+func TestTheFirstRequestAtAnotherPathIsLogged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, path, base string
+		opts             []formsvc.Option
+		strip            string
+	}{
+		{name: "below a prefix that the service does not know", path: "/api/v1/forms", base: "/v1"},
+		{name: "at another version", path: "/v2/forms/5f", base: "/v1"},
+		{name: "below the name of a resource", path: "/forms/v1/webhooks", base: "/v1"},
+		{name: "below another prefix than the base URL's", path: "/rest/v1/me", base: "/api/v1", opts: []formsvc.Option{formsvc.WithBaseURL("https://example.com/api")}},
+		{name: "with too little stripped", path: "/t/acme/v1/forms", base: "/v1", strip: "/t"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var log bytes.Buffer
+			b := servicetest.Setup(t, append(c.opts, formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))...)
+			host := http.StripPrefix(c.strip, b.Service)
+			get := func(path string, want int) {
+				t.Helper()
+				r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+				r.Header.Set("X-API-Key", b.Key)
+				w := httptest.NewRecorder()
+				host.ServeHTTP(w, r)
+				if w.Code != want {
+					t.Errorf("%s: %d, want %d", path, w.Code, want)
+				}
+			}
+			get(c.strip+"/v1/me", http.StatusOK) // what comes at the right path changes nothing
+			get(c.strip+"/favicon.ico", http.StatusNotFound)
+			if got := misplacedLines(&log); got != 0 {
+				t.Errorf("%d lines before the first such request:\n%s", got, &log)
+			}
+			for range 3 {
+				get(c.path, http.StatusNotFound)
+			}
+			host = b.Using(b.Store)
+			get(strings.TrimPrefix(c.path, c.strip), http.StatusNotFound)
+			logged := log.String()
+			if got := misplacedLines(&log); got != 1 || !strings.Contains(logged, " path="+strings.TrimPrefix(c.path, c.strip)+" base_path="+c.base+"\n") {
+				t.Errorf("%d lines, want one with both paths:\n%s", got, logged)
+			}
 		})
 	}
 }

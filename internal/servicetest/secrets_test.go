@@ -5,6 +5,8 @@ import (
 	"crypto/cipher"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +17,7 @@ import (
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // secretsOf opens all secrets of a storage with one cipher alone.
@@ -132,6 +135,64 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 			t.Errorf("%s: %d secrets afterwards, want %d", name, len(got), count)
 		}
 	}
+}
+
+// lines is a log whose lines are read while it is written.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+func TestPlainSecretsCanBeRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutPlainSecrets()); err == nil || !strings.Contains(err.Error(), "WithSecretCipher") {
+		t.Errorf("without a cipher: %v, want an error that names WithSecretCipher", err)
+	}
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		cipher := formsvc.WithSecretCipher(aead(t, 'k'))
+		url, requests := servicetest.Receiver(t)
+		planted, stolen := servicetest.Receiver(t)
+		form := b.Form(servicetest.TextBlock, `{}`)
+		bad := b.Webhook(form, planted, servicetest.Secret)
+		log := make(lines, 100)
+		strict := servicetest.New(t, b.Store, servicetest.Loopback(), formsvc.WithoutRateLimit(), formsvc.WithoutPlainSecrets(), cipher,
+			formsvc.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+		sealing := &servicetest.Bundle{Service: strict, T: t, Store: b.Store, User: b.User, Key: b.Key, Workspace: b.Workspace}
+		sealing.Webhook(form, url, servicetest.Secret)
+		if n, err := strict.ResealSecrets(t.Context()); n != 0 || !errors.Is(err, formsvc.ErrSecret) || !strings.Contains(err.Error(), bad.String()) {
+			t.Errorf("%d sealed, %v; want ErrSecret and the webhook's id", n, err)
+		}
+		if _, err := strict.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
+			t.Fatal(err)
+		}
+		servicetest.Dispatch(t, strict)
+		got := <-requests
+		if err := webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")); err != nil {
+			t.Error(err)
+		}
+		if line := <-log; !strings.Contains(line, "put off") || !strings.Contains(line, bad.String()) {
+			t.Errorf("the log has %s, want that the deliveries of %s are put off", line, bad)
+		}
+		if len(stolen) > 0 {
+			t.Error("something was sent for the webhook with the plain secret")
+		}
+
+		// Sealed, its deliveries go out.
+		if n, err := servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d sealed, %v", n, err)
+		}
+		if n, err := strict.ResealSecrets(t.Context()); n != 0 || err != nil {
+			t.Errorf("when all are sealed: %d, %v", n, err)
+		}
+		if err := strict.SendTestEvent(t.Context(), bad); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-stolen; webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")) != nil {
+			t.Error("what is sent then has no valid signature")
+		}
+	})
 }
 
 // A client that repeats its PATCH does not end the day of the secret before, though no

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sethvargo/go-limiter/memorystore"
 	"github.com/sethvargo/go-limiter/noopstore"
 
 	"github.com/formsvc/formsvc"
@@ -103,6 +104,56 @@ func TestTheRateLimitIsPerKey(t *testing.T) {
 	}
 	if code := servicetest.Get(t, b, "/v1/me", other.Secret); code != http.StatusOK {
 		t.Errorf("another key of the user: %d, want 200", code)
+	}
+}
+
+// One caller, who has the same KeyID in all services, uses up the budget of the first one.
+func TestServicesOnOneLimiterStoreHaveBudgetsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	options := func(o ...formsvc.Option) []formsvc.Option { return o }
+	for name, c := range map[string]struct {
+		first, second []formsvc.Option
+		shared        bool
+	}{
+		"replicas":                  {shared: true},
+		"another base path":         {second: options(formsvc.WithBasePath("/v2"))},
+		"another path in front":     {first: options(formsvc.WithBaseURL("/a")), second: options(formsvc.WithBaseURL("/b"))},
+		"another host name":         {first: options(formsvc.WithBaseURL("https://a.example")), second: options(formsvc.WithBaseURL("https://b.example"))},
+		"another name":              {first: options(formsvc.WithLimiterName("a")), second: options(formsvc.WithLimiterName("b"))},
+		"one has a name":            {second: options(formsvc.WithLimiterName("b"))},
+		"one name, other base path": {first: options(formsvc.WithLimiterName("a")), second: options(formsvc.WithLimiterName("a"), formsvc.WithBasePath("/v2")), shared: true},
+		"no base path":              {second: options(formsvc.WithBasePath(""))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = store.Close(context.WithoutCancel(t.Context())) })
+			ask := func(opts []formsvc.Option) int {
+				svc := servicetest.New(t, memory.New(), append(opts, formsvc.WithLimiter(store),
+					formsvc.WithKeyResolver(resolver(func(context.Context, string) (formsvc.Principal, error) {
+						return formsvc.Principal{KeyID: "ann", UserID: storage.ID{1}}, nil
+					})))...)
+				return servicetest.Get(t, svc, "/me", "key")
+			}
+			if first, again := ask(c.first), ask(c.first); first != http.StatusOK || again != http.StatusTooManyRequests {
+				t.Errorf("the first service answers %d and then %d", first, again)
+			}
+			want := http.StatusOK
+			if c.shared {
+				want = http.StatusTooManyRequests
+			}
+			if got := ask(c.second); got != want {
+				t.Errorf("the second service answers %d, want %d", got, want)
+			}
+		})
+	}
+	for _, name := range []string{"", "a#b", "a b", "ä", strings.Repeat("n", 101)} {
+		if _, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiterName(name)); err == nil {
+			t.Errorf("the name %q is accepted", name)
+		}
 	}
 }
 

@@ -28,6 +28,16 @@
 // PgBouncer 1.21 and newer, which knows prepared statements. Migrate alone needs a session:
 // give it a direct connection, or one in session mode.
 //
+// # The server's log
+//
+// With log_statement = all, or a duration that is logged, PostgreSQL writes the parameters of
+// statements into its log: answers of respondents, and signing secrets in hexadecimal, which
+// anybody reads back. With [github.com/formsvc/formsvc.WithSecretCipher] secrets are sealed
+// before they are sent. Without it set log_parameter_max_length = 0 on the server (a superuser
+// can, a role cannot for itself), and do not use pgx's simple protocol, which has no parameters:
+// it writes values into the statement's text, where pg_stat_activity and the log of errors
+// show them as well. Exec mode suits the same poolers. API keys are digests in every mode.
+//
 // # Migrations
 //
 // Everything lives in the schema formsvc ([WithSchema] renames it), with a table of its own

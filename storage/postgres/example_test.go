@@ -18,6 +18,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
@@ -168,6 +169,46 @@ func ExampleStore_On() {
 	svc.Dispatcher().Wake() // for what the transaction queued, if anything
 }
 
+// audited writes what happens to workspaces into a table of the host's, in the transaction
+// that it happens in. The documentation of [storage.Storage] lists all methods that write.
+type audited struct {
+	storage.Storage
+	tx pgx.Tx
+}
+
+func (a audited) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
+	if err := a.Storage.CreateWorkspace(ctx, w, limit); err != nil {
+		return err // as it is: callers compare with errors.Is
+	}
+	_, err := a.tx.Exec(ctx, `INSERT INTO audit (what, workspace) VALUES ('created', $1)`, w.ID)
+	return err
+}
+
+// A decorator goes around the store of each transaction: the service's own decorator would
+// not see what happens on the copy.
+func ExampleStore_On_decorator() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	store := postgres.New(pool)
+	svc, err := formsvc.New(formsvc.WithStorage(store))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
+		ann := svc.Using(audited{store.On(tx), tx}).As(formsvc.UserIDFrom("ann"))
+		_, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Audited"})
+		return err
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // The same in a transaction of database/sql.
 func ExampleStore_InSQLTx() {
 	ctx := context.Background()
@@ -228,7 +269,7 @@ func TestTheExamplesRun(t *testing.T) {
 	config := admin.Config().ConnConfig
 	databaseURL = fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s sslmode=prefer", config.Host, config.Port, config.User, config.Password, name)
 	pool := pgtest.PoolAt(t, databaseURL)
-	if _, err := pool.Exec(t.Context(), `CREATE TABLE teams (name text, workspace bytea)`); err != nil {
+	if _, err := pool.Exec(t.Context(), `CREATE TABLE teams (name text, workspace bytea); CREATE TABLE audit (what text, workspace bytea)`); err != nil {
 		t.Fatal(err)
 	}
 	ExampleMigrate()
@@ -237,10 +278,15 @@ func TestTheExamplesRun(t *testing.T) {
 	ExampleStore_CheckVersion()
 	ExampleWithSchema()
 	ExampleStore_On()
+	ExampleStore_On_decorator()
 	ExampleStore_InSQLTx()
-	var teams int
+	var teams, audits int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM teams JOIN formsvc.workspaces w ON w.id = workspace AND w.name = teams.name`).Scan(&teams)
 	if err != nil || teams != 2 {
 		t.Errorf("%d teams with a workspace, %v; want 2", teams, err)
+	}
+	err = pool.QueryRow(t.Context(), `SELECT count(*) FROM audit JOIN formsvc.workspaces w ON w.id = workspace AND w.name = 'Audited'`).Scan(&audits)
+	if err != nil || audits != 1 {
+		t.Errorf("%d workspaces were audited, %v; want 1", audits, err)
 	}
 }

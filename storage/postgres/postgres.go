@@ -121,6 +121,8 @@ func New(db DB, opts ...Option) *Store {
 //
 //	svc.Using(store.On(tx)).Submit(ctx, response)
 //
+// A decorator around the service's storage is to be put around the copy as well.
+//
 // With a [pgx.Tx], or anything else that has its Commit method, every method is
 // part of that transaction, and what it locks stays locked until the transaction
 // ends. The caller commits, and starts again when an error wraps

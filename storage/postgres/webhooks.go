@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"crypto/sha256"
 	"sync"
 
 	"github.com/formsvc/formsvc/storage"
@@ -269,24 +270,35 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 }
 
 // Rows are locked in the order of their ids, so that two calls never wait for each
-// other in a circle. FOR UPDATE looks at the secret again when it had to wait.
+// other in a circle. FOR UPDATE looks at the secret again when it had to wait. The secrets
+// that are replaced come as digests: one that is stored as it is would come into the
+// server's log on the occasion of its being sealed.
 //
 //nolint:gosec // a statement, not a credential
 const replaceSecrets = `
 WITH kept AS (
 	SELECT w.id, r.previous, r.replacement
 	FROM formsvc.webhooks w
-	JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement) ON r.id = w.id AND r.previous IN (w.secret, w.old_secret) AND r.previous <> ''
+	JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement) ON r.id = w.id AND r.previous IN (sha256(w.secret), sha256(w.old_secret))
 	WHERE w.id = ANY ($1::bytea[])
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
 ), changed AS (
 	UPDATE formsvc.webhooks w SET
-		secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.secret), w.secret),
-		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = w.old_secret), w.old_secret)
+		secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.secret)), w.secret),
+		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.old_secret)), w.old_secret)
 	WHERE w.id = ANY (ARRAY(SELECT k.id FROM kept k))
 )
 SELECT count(*) FROM kept`
+
+// digestOf is the digest of a secret. No secret has none, and is never replaced.
+func digestOf(secret []byte) []byte {
+	if len(secret) == 0 {
+		return nil
+	}
+	digest := sha256.Sum256(secret)
+	return digest[:]
+}
 
 // ReplaceSecrets implements [storage.WebhookStore].
 func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
@@ -296,7 +308,7 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	var replaced int
 	err := s.db.Change(ctx, conn.Run(replaceSecrets,
 		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.WebhookID[:] }),
-		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.From }),
+		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return digestOf(r.From) }),
 		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.To })).Into(&replaced))
 	return replaced, err
 }

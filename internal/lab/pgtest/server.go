@@ -43,6 +43,17 @@ func NewServer(t TB, config Config) *Server {
 // URL is the connection string of a superuser. It stays the same over Restart.
 func (s *Server) URL() string { return s.server.URL() }
 
+// Log is what the server has logged until now: what a statement made it log is there when the
+// statement has been answered.
+func (s *Server) Log() string {
+	s.t.Helper()
+	log, err := s.server.Log()
+	if err != nil {
+		s.t.Fatalf("the server's log: %v", err)
+	}
+	return log
+}
+
 // Kill ends every process of the server at once, as a crash does.
 func (s *Server) Kill() {
 	s.t.Helper()

@@ -71,6 +71,12 @@ func (s *Server) URL() string {
 	}).String()
 }
 
+// Log is what the server has logged until now.
+func (s *Server) Log() (string, error) {
+	log, err := os.ReadFile(s.home.logPath())
+	return string(log), err
+}
+
 // Kill ends the server as a crash does: all its processes get SIGKILL. It
 // returns when they are gone. On a server that does not run it does nothing.
 func (s *Server) Kill() error {
