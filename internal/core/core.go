@@ -38,6 +38,7 @@ type Core struct {
 	TimeZone *time.Location // of calendar days. Nil: UTC
 
 	writes *definition.Writes
+	turns  *turns // nil on a transaction of the host
 }
 
 // New makes c ready for use.
@@ -47,13 +48,15 @@ func New(c Core) (*Core, error) {
 	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
+	c.turns = &turns{lines: map[storage.ID]*line{}}
 	return &c, nil
 }
 
-// On is c on another storage.
+// On is c on another storage, which may be a transaction.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
+	copied.turns = nil
 	return &copied
 }
 

@@ -150,11 +150,23 @@ const MaxRaces = 100
 
 // updateFrom makes a change that depends on the stored form: read, compute, write on the
 // condition that the revision has not moved. Without a precondition a lost race is run
-// again; with one, it is a failed precondition.
+// again, in turns with the other editors of the form; with one, it is a failed precondition.
 func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
-	for range MaxRaces {
+	if t.Read && t.Form == nil {
+		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
+	}
+	turn := turn{turns: c.turns, form: t.ID}
+	defer turn.done()
+	for race := range MaxRaces {
+		waited, err := turn.wait(ctx, race > 0)
+		if err != nil {
+			return storage.Form{}, err
+		}
+		if race > 0 || waited {
+			t = Target{ID: t.ID} // the form that was read is stale
+		}
 		stored, err := c.Form(ctx, who, t)
 		if err != nil {
 			return storage.Form{}, err
@@ -173,7 +185,6 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err
 		}
-		t = Target{ID: t.ID} // the form that was read is stale
 	}
 	return storage.Form{}, storage.ErrUnavailable
 }
