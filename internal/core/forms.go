@@ -157,15 +157,17 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 	if t.Read && t.Form == nil {
 		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
 	}
-	turn := turn{turns: c.turns, form: t.ID}
-	defer turn.done()
+	var endTurn func()
 	for race := range MaxRaces {
-		waited, err := turn.wait(ctx, race > 0)
-		if err != nil {
-			return storage.Form{}, err
-		}
-		if race > 0 || waited {
-			t = Target{ID: t.ID} // the form that was read is stale
+		if endTurn == nil {
+			var err error
+			if endTurn, err = c.turns.wait(ctx, t.ID, race > 0); err != nil {
+				return storage.Form{}, err
+			}
+			if endTurn != nil {
+				defer endTurn()
+				t = Target{ID: t.ID} // the form that was read is stale
+			}
 		}
 		stored, err := c.Form(ctx, who, t)
 		if err != nil {

@@ -16,6 +16,8 @@ type turns struct {
 	lines map[storage.ID]*line
 }
 
+func newTurns() *turns { return &turns{lines: map[storage.ID]*line{}} }
+
 // line is the editors of one form.
 type line struct {
 	turn    chan struct{} // is full while somebody has the turn; who waits gets it in order
@@ -26,63 +28,39 @@ type line struct {
 // the turn may wait for a connection that is dead; a change of 50 blocks takes 1 to 5 ms.
 const patience = time.Second
 
-// turn is what one editor of a form has of the turns. The host's transactions have none:
-// they hold the form until their commit, so an editor with the turn may wait for them.
-type turn struct {
-	turns *turns // nil: the editor never waits
-	form  storage.ID
-	end   func() // nil: it is not this editor's turn
-}
-
-// wait waits for the editor's turn when there is a reason to: it lost a race, or others
-// wait already. It reports whether it waited.
-func (t *turn) wait(ctx context.Context, lost bool) (waited bool, err error) {
-	if t.turns == nil || t.end != nil {
-		return false, nil
-	}
-	l := t.turns.join(t.form, lost)
-	if l == nil {
-		return false, nil
-	}
-	select {
-	case l.turn <- struct{}{}:
-		end := sync.OnceFunc(func() {
-			<-l.turn
-			t.turns.leave(t.form, l)
-		})
-		stop := context.AfterFunc(ctx, end) // also when the storage does not return in time
-		t.end = func() { stop(); end() }
-	case <-time.After(patience):
-		t.turns.leave(t.form, l)
-	case <-ctx.Done():
-		t.turns.leave(t.form, l)
-		return true, ctx.Err()
-	}
-	return true, nil
-}
-
-// done ends the editor's turn, if it has one.
-func (t *turn) done() {
-	if t.end != nil {
-		t.end()
-	}
-}
-
-// join adds an editor to the line of a form. Where there is none, it makes one or returns
-// nil.
-func (t *turns) join(form storage.ID, makeOne bool) *line {
+// wait waits for an editor's turn at a form when there is a reason to: it lost a race, or
+// others wait already. Then it returns what ends the turn, else nil.
+func (t *turns) wait(ctx context.Context, form storage.ID, lost bool) (end func(), err error) {
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	l := t.lines[form]
-	if l == nil {
-		if !makeOne {
-			return nil
-		}
+	if l == nil && lost {
 		l = &line{turn: make(chan struct{}, 1)}
 		t.lines[form] = l
 	}
+	if l == nil {
+		t.mu.Unlock()
+		return nil, nil
+	}
 	l.editors++
-	return l
+	t.mu.Unlock()
+
+	select {
+	case l.turn <- struct{}{}:
+		release := func() {
+			<-l.turn
+			t.leave(form, l)
+		}
+		stop := context.AfterFunc(ctx, release) // also when the storage does not return in time
+		return func() {
+			if stop() {
+				release()
+			}
+		}, nil
+	case <-time.After(patience):
+	case <-ctx.Done():
+	}
+	t.leave(form, l)
+	return func() {}, ctx.Err()
 }
 
 // leave takes an editor out of its line. The last one takes the line away.

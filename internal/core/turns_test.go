@@ -60,14 +60,14 @@ func (c *Core) edit(ctx context.Context, target Target) error {
 
 var edited = Target{ID: storage.ID{1}}
 
-// held is the turn of an editor who keeps it.
-func held(ctx context.Context, t *testing.T, c *Core) *turn {
+// held begins the turn of an editor who keeps it until end.
+func held(ctx context.Context, t *testing.T, c *Core) (end func()) {
 	t.Helper()
-	holder := &turn{turns: c.turns, form: edited.ID}
-	if waited, err := holder.wait(ctx, true); !waited || err != nil || holder.end == nil {
-		t.Fatalf("waited: %v, %v", waited, err)
+	end, err := c.turns.wait(ctx, edited.ID, true)
+	if err != nil || end == nil {
+		t.Fatal(err)
 	}
-	return holder
+	return end
 }
 
 func forgotten(t *testing.T, c *Core) {
@@ -130,7 +130,7 @@ func TestAnEditorAloneWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := onSlowForm(t)
-		holder := held(t.Context(), t, c)
+		end := held(t.Context(), t, c)
 		began := time.Now()
 		if err := c.edit(t.Context(), Target{ID: storage.ID{2}}); err != nil || time.Since(began) != 2*time.Millisecond {
 			t.Errorf("another form: %v after %v", err, time.Since(began))
@@ -143,7 +143,7 @@ func TestAnEditorAloneWaitsForNobody(t *testing.T) {
 		if err := c.edit(t.Context(), Target{ID: edited.ID, Read: true}); !errors.Is(err, storage.ErrNotFound) || time.Since(began) != 0 {
 			t.Errorf("who has no access: %v after %v", err, time.Since(began))
 		}
-		holder.done()
+		end()
 		forgotten(t, c)
 	})
 }
@@ -154,12 +154,12 @@ func TestAnEditorReadsTheFormInItsTurn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, store := onSlowForm(t)
-		holder := held(t.Context(), t, c)
+		end := held(t.Context(), t, c)
 		time.AfterFunc(time.Millisecond, func() {
 			store.mu.Lock()
 			store.revision = 2
 			store.mu.Unlock()
-			holder.done()
+			end()
 		})
 		read := &storage.Form{Revision: 1}
 		if err := c.edit(t.Context(), Target{ID: edited.ID, Read: true, Form: read}); err != nil || store.writes != 1 {
@@ -173,14 +173,14 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, store := onSlowForm(t)
-		holder := held(t.Context(), t, c)
+		end := held(t.Context(), t, c)
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		if err := c.edit(ctx, edited); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != 100*time.Millisecond || store.writes != 0 {
 			t.Errorf("%v after %v and %d writes", err, time.Since(began), store.writes)
 		}
-		holder.done()
+		end()
 		forgotten(t, c)
 		if err := c.edit(t.Context(), edited); err != nil {
 			t.Error(err)
@@ -196,15 +196,15 @@ func TestATurnEndsWithItsContext(t *testing.T) {
 		c, _ := onSlowForm(t)
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		holder := held(ctx, t, c)
+		end := held(ctx, t, c)
 		began := time.Now()
 		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 102*time.Millisecond {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		next := held(t.Context(), t, c)
-		holder.done() // late, and nothing to the one whose turn it is
+		endNext := held(t.Context(), t, c)
+		end() // late, and nothing to the one whose turn it is
 		began = time.Now()
-		time.AfterFunc(100*time.Millisecond, next.done)
+		time.AfterFunc(100*time.Millisecond, endNext)
 		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 102*time.Millisecond {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
@@ -218,12 +218,12 @@ func TestEditorsLosePatience(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		c, store := onSlowForm(t)
-		holder := held(t.Context(), t, c)
+		end := held(t.Context(), t, c)
 		began := time.Now()
 		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 1002*time.Millisecond || store.writes != 1 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		holder.done()
+		end()
 		forgotten(t, c)
 	})
 }
@@ -239,14 +239,14 @@ func TestAPanicEndsTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, _ := onSlowForm(t)
 		c.Storage = &panicking{}
-		holder := held(t.Context(), t, c)
+		end := held(t.Context(), t, c)
 		var panicked atomic.Bool
 		go func() {
 			defer func() { panicked.Store(recover() != nil) }()
 			_ = c.edit(t.Context(), edited) // which waits for its turn
 		}()
 		synctest.Wait()
-		holder.done()
+		end()
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
 		if !panicked.Load() {
