@@ -38,6 +38,7 @@ type Core struct {
 	TimeZone *time.Location // of calendar days. Nil: UTC
 
 	writes *definition.Writes
+	turns  *turns
 }
 
 // New makes c ready for use.
@@ -47,13 +48,16 @@ func New(c Core) (*Core, error) {
 	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
+	c.turns = newTurns()
 	return &c, nil
 }
 
-// On is c on another storage.
+// On is c on another storage. That may be a transaction, for which an editor with the turn
+// may wait until its commit: so it must not wait for that turn.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
+	copied.turns = newTurns()
 	return &copied
 }
 

@@ -150,11 +150,25 @@ const MaxRaces = 100
 
 // updateFrom makes a change that depends on the stored form: read, compute, write on the
 // condition that the revision has not moved. Without a precondition a lost race is run
-// again; with one, it is a failed precondition.
+// again, in turns with the other editors of the form; with one, it is a failed precondition.
 func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, condition Precondition,
 	compute func(*storage.Form) (storage.FormChange, error),
 ) (storage.Form, error) {
-	for range MaxRaces {
+	if t.Read && t.Form == nil {
+		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
+	}
+	var endTurn func()
+	for race := range MaxRaces {
+		if endTurn == nil {
+			var err error
+			if endTurn, err = c.turns.wait(ctx, t.ID, race > 0); err != nil {
+				return storage.Form{}, err
+			}
+			if endTurn != nil {
+				defer endTurn()
+				t = Target{ID: t.ID} // the form that was read is stale
+			}
+		}
 		stored, err := c.Form(ctx, who, t)
 		if err != nil {
 			return storage.Form{}, err
@@ -173,7 +187,6 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err
 		}
-		t = Target{ID: t.ID} // the form that was read is stale
 	}
 	return storage.Form{}, storage.ErrUnavailable
 }

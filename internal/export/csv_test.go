@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/csv"
+	"errors"
 	"strings"
 	"testing"
 
@@ -26,6 +27,21 @@ func TestDefusedCells(t *testing.T) {
 	} {
 		if got := Defuse(text); got != want || restore(got) != text {
 			t.Errorf("%q becomes %q and then %q, want %q", text, got, restore(got), want)
+		}
+	}
+}
+
+// A plain cell stands without quotes where every program reads it as one cell.
+func TestPlainCells(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "-1.5": "-1.5", "+442": "+442", "a,b": `"a,b"`, "a;b": `"a;b"`, "a\tb": "\"a\tb\"", "a b": `"a b"`,
+		"a\nb": "\"a\nb\"", "a\rb": "\"a\rb\"", `a"b`: `"a""b"`,
+	} {
+		var out bytes.Buffer
+		w := csvWriter{out: bufio.NewWriter(&out), separator: ',', defuse: true}
+		if err := errors.Join(w.write([]cell{{text, true}}), w.out.Flush()); err != nil || out.String() != want+"\r\n" {
+			t.Errorf("%q is written as %q, %v", text, out.String(), err)
 		}
 	}
 }

@@ -1,0 +1,366 @@
+package export
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+var submittedAt = time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC)
+
+// response is a response with answers to fields of their own ids as labels. Its id ends
+// with n.
+func response(n byte, answers ...string) storage.Submission {
+	return storage.Submission{
+		ID: storage.ID{11: n}, FormID: storage.ID{11: 0xff}, SubmittedAt: submittedAt, CompletionTime: 31.5,
+		Metadata: []byte(`{}`), Answers: []byte("[" + strings.Join(answers, ",") + "]"),
+	}
+}
+
+func answer(id, fieldType, value string) string {
+	return fmt.Sprintf(`{"field":{"id":%q,"type":%q,"label":%q},"value":%s}`, id, fieldType, strings.ToUpper(id), value)
+}
+
+// onePage is all responses at once.
+func onePage(responses ...storage.Submission) Pages {
+	return func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		return storage.SubmissionPage{Submissions: responses}, nil
+	}
+}
+
+// exported is an export as text.
+func exported(t *testing.T, d storage.Definition, o Options, read Pages) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := errors.Join(o.Check(), Write(t.Context(), &out, d, o, read)); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// lines are the lines of an export whose cells have no tabs, without the columns that
+// every table has: names and cells as they are written, with their quotes.
+func lines(t *testing.T, d storage.Definition, o Options, responses ...storage.Submission) (table [][]string) {
+	t.Helper()
+	o.Separator = '\t'
+	for line := range strings.SplitSeq(strings.TrimSuffix(exported(t, d, o, onePage(responses...)), "\r\n"), "\r\n") {
+		cells := strings.Split(line, "\t")
+		table = append(table, cells[len(leading):len(cells)-len(trailing)])
+	}
+	return table
+}
+
+// pairs are name=cell of the columns of a table with one response.
+func pairs(table [][]string) string {
+	list := make([]string, len(table[0]))
+	for i, name := range table[0] {
+		list[i] = strings.Trim(name, `"`) + "=" + table[1][i]
+	}
+	return strings.Join(list, " | ")
+}
+
+// A value of each type has its columns and cells. Numbers, dates and the like stand
+// without quotes, and are never changed; a text that could be a formula is.
+func TestCellsOfEachType(t *testing.T) {
+	t.Parallel()
+	const file = `{"id":"f","name":"%[1]s.pdf","url":"https://x.example/%[1]s","mime_type":"","size":1}`
+	files := "[" + fmt.Sprintf(file, "a") + "," + fmt.Sprintf(file, "b") + "]"
+	spread, ids := Options{Spread: true}, Options{ChoiceIDs: true}
+	const picks = `[{"id":"x","label":"Ex"},{"id":"other","label":"-O"},{"id":"choice:x","label":""},{"other":"own"},{"other":"too"}]`
+	for _, c := range []struct {
+		fieldType, value string
+		o                Options
+		want             string
+	}{
+		{"number", `-1.5`, Options{}, `q=-1.5`},
+		{"number", `1e3`, Options{}, `q=1e3`}, // as it is stored
+		{"yes_no", `true`, Options{}, `q=true`},
+		{"legal", `false`, Options{}, `q=false`},
+		{"short_text", `"=1 \"+\" 1"`, Options{}, `q="'=1 ""+"" 1"`},
+		{"short_text", `"=1"`, Options{KeepFormulas: true}, `q="=1"`},
+		{"short_text", `"+442083661177"`, Options{}, `q="'+442083661177"`},
+		{"short_text", `"12"`, Options{}, `q="12"`},
+		{"short_text", `""`, Options{}, `q=`},
+		{"hidden", `"@a"`, Options{}, `q="'@a"`},
+		{"phone", `"+442083661177"`, Options{}, `q=+442083661177`},
+		{"phone", `"+1"`, Options{}, `q="'+1"`},
+		{"phone", `"+12"`, Options{}, `q=+12`},
+		{"phone", `"+123456789012345"`, Options{}, `q=+123456789012345`},
+		{"phone", `"+1234567890123456"`, Options{}, `q="'+1234567890123456"`},
+		{"phone", `"-442083661177"`, Options{}, `q="'-442083661177"`},
+		{"phone", `"+44 2083"`, Options{}, `q="'+44 2083"`},
+		{"date", `"2026-02-28"`, Options{}, `q=2026-02-28`},
+		{"date", `"2026-02-28T10:30:00+01:00"`, Options{}, `q=2026-02-28T10:30:00+01:00`},
+
+		{"multiple_choice", picks, Options{}, `q="Ex; -O; choice:x; own; too"`},
+		{"multiple_choice", picks, ids, `q="x; other; choice:x; own; too"`},
+		{"multiple_choice", picks, spread, `q/x="Ex" | q/choice:other="'-O" | q/choice:choice:x="choice:x" | q/other="own; too"`},
+		{"multiple_choice", picks, Options{Spread: true, ChoiceIDs: true}, `q/x="x" | q/choice:other="other" | q/choice:choice:x="choice:x" | q/other="own; too"`},
+		{"multiple_choice", `[{"id":"x","label":"Ex"}]`, spread, `q/x="Ex"`},
+		{"single_choice", `{"id":"x","label":"Ex"}`, spread, `q="Ex"`}, // one value only
+		{"single_choice", `{"id":"x","label":"Ex"}`, ids, `q="x"`},
+		{"single_choice", `{"other":"own"}`, ids, `q="own"`},
+		{"ranking", `[{"id":"y","label":"Why"},{"id":"x","label":"Ex"}]`, Options{}, `q="Why; Ex"`},
+		{"ranking", `[{"id":"y","label":"Why"},{"id":"x","label":"Ex"}]`, spread, `q/y=1 | q/x=2`},
+
+		{"file_upload", files, Options{}, `q/name="a.pdf; b.pdf" | q/url="https://x.example/a; https://x.example/b"`},
+		{"file_upload", files, spread, `q/1/name="a.pdf" | q/1/url="https://x.example/a" | q/2/name="b.pdf" | q/2/url="https://x.example/b"`},
+		{"signature", fmt.Sprintf(file, "a"), spread, `q/name="a.pdf" | q/url="https://x.example/a"`},
+		{"contact_info", `{"firstName":"Ada","phone":"+442083661177","city":"-"}`, Options{}, `q/firstName="Ada" | q/phone=+442083661177 | q/city="'-"`},
+		{"contact_info", `{"firstName":"+442083661177","phone":"-1"}`, Options{}, `q/firstName="'+442083661177" | q/phone="'-1"`},
+		{"payment", `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"=b","reference":"r1"}`, Options{},
+			`q/amount=10.00 | q/currency="EUR" | q/status="paid" | q/gateway="'=b" | q/reference="r1"`},
+		{"payment", `{"amount":"10","currency":"","status":"","gateway":"","reference":""}`, Options{},
+			`q/amount=10 | q/currency= | q/status= | q/gateway= | q/reference=`},
+		{"payment", `{"amount":"-1","currency":"","status":"","gateway":"","reference":""}`, Options{},
+			`q/amount="'-1" | q/currency= | q/status= | q/gateway= | q/reference=`},
+		{"payment", `{"amount":"1.","currency":"","status":"","gateway":"","reference":""}`, Options{},
+			`q/amount="1." | q/currency= | q/status= | q/gateway= | q/reference=`},
+		{"of_a_later_release", `{"a":[1]}`, Options{}, `q="{""a"":[1]}"`},
+	} {
+		got := pairs(lines(t, storage.Definition{}, c.o, response(1, answer("q", c.fieldType, c.value))))
+		if got != c.want {
+			t.Errorf("%s %s, %+v:\n got %s\nwant %s", c.fieldType, c.value, c.o, got, c.want)
+		}
+	}
+}
+
+// A block has its columns whether or not it was answered.
+func TestColumnsOfEachBlock(t *testing.T) {
+	t.Parallel()
+	const choices = `"label":"Q","choices":[{"id":"x","label":"Ex"},{"id":"other"}]`
+	for _, c := range []struct {
+		block, want, spread, labels string // labels are those of the spread ones
+	}{
+		{`"type":"short_text","label":"Q"`, `"q"`, `"q"`, `"Q"`},
+		{`"type":"number"`, `"q"`, `"q"`, `"q"`},
+		{`"type":"statement","label":"Q"`, ``, ``, ``},
+		{`"type":"multiple_choice",` + choices, `"q"`, `"q/x" "q/choice:other"`, `"Q: Ex" "Q: choice:other"`},
+		{`"type":"multiple_choice","properties":{"otherOption":true},` + choices, `"q"`, `"q/x" "q/choice:other" "q/other"`, `"Q: Ex" "Q: choice:other" "Q: other"`},
+		{`"type":"ranking",` + choices, `"q"`, `"q/x" "q/choice:other"`, `"Q: Ex" "Q: choice:other"`},
+		{`"type":"dropdown",` + choices, `"q"`, `"q"`, `"Q"`},
+		{`"type":"matrix","label":"Q","matrix_rows":[{"id":"r","label":"R"},{"id":"s"}]`, `"q/r" "q/s"`, `"q/r" "q/s"`, `"Q: R" "Q: s"`},
+		{`"type":"file_upload","label":"Q"`, `"q/name" "q/url"`, `"q/1/name" "q/1/url"`, `"Q: 1/name" "Q: 1/url"`},
+		{`"type":"signature","label":"Q"`, `"q/name" "q/url"`, `"q/name" "q/url"`, `"Q: name" "Q: url"`},
+		{`"type":"payment"`, `"q/amount" "q/currency" "q/status" "q/gateway" "q/reference"`, `"q/amount" "q/currency" "q/status" "q/gateway" "q/reference"`,
+			`"q: amount" "q: currency" "q: status" "q: gateway" "q: reference"`},
+		{`"type":"group","label":"G","children":[{"id":"c","type":"number","label":"C"},{"id":"d","type":"group","children":[{"id":"e","type":"date"}]}]`,
+			`"c" "e"`, `"c" "e"`, `"C" "e"`},
+	} {
+		d := storage.Definition{Blocks: []byte(`[{"id":"q",` + c.block + `}]`)}
+		for _, columns := range []struct {
+			o    Options
+			want string
+		}{{Options{}, c.want}, {Options{Spread: true}, c.spread}, {Options{Spread: true, Labels: true}, c.labels}} {
+			if got := strings.Join(lines(t, d, columns.o)[0], " "); got != columns.want {
+				t.Errorf("%s, %+v:\n got %s\nwant %s", c.block, columns.o, got, columns.want)
+			}
+		}
+	}
+	hides := storage.Definition{Blocks: []byte(`[{"id":"q","type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}}]`)}
+	if got := strings.Join(lines(t, hides, Options{})[0], " "); !strings.HasPrefix(got, `"q/firstName" "q/lastName" "q/phone"`) {
+		t.Errorf("a hidden part: %s", got)
+	}
+}
+
+// Names are there once: those of every table, of fields that are called alike, and of ids
+// that look like a field with its part. A new part stands with its field.
+func TestNamesOfColumns(t *testing.T) {
+	t.Parallel()
+	d := storage.Definition{
+		Blocks: []byte(`[{"id":"a","type":"number","label":"Same"},{"id":"b","type":"number","label":"Same"},{"id":"submission_id","type":"number","label":"submitted_at"},
+			{"id":"m/r","type":"number","label":"Own"},{"id":"m","type":"matrix","matrix_rows":[{"id":"r"}]}]`),
+		HiddenFields: []byte(`["z","h"]`), Variables: []byte(`{"w":1,"v":"x"}`),
+	}
+	gone := response(1, answer("gone", "number", "1"), answer("b", "number", "2"), answer("m", "matrix", `{"late":{"id":"k","label":"K"}}`))
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, `"a" "b" "submission_id (2)" "m/r" "m/r (2)" "m/late" "z" "h" "v" "w" "gone"`},
+		{Options{Labels: true}, `"Same [a]" "Same [b]" "submitted_at [submission_id]" "Own" "m: r" "m: late" "z" "h" "v" "w" "GONE"`},
+	} {
+		if got := strings.Join(lines(t, d, c.o, gone)[0], " "); got != c.want {
+			t.Errorf("%+v:\n got %s\nwant %s", c.o, got, c.want)
+		}
+	}
+	if got, want := lines(t, d, Options{}, gone)[1], []string{"", "2", "", "", "", `"K"`, "", "", "", "", "1"}; !cmp.Equal(got, want) {
+		t.Errorf("the cells are %q, want %q", got, want)
+	}
+}
+
+// The whole of a table and of NDJSON, byte for byte.
+func TestAnExportByteForByte(t *testing.T) {
+	t.Parallel()
+	d := storage.Definition{Blocks: []byte(`[{"id":"q","type":"short_text"}]`)}
+	full := response(1, answer("q", "short_text", `"a\r\nb"`))
+	full.Metadata = []byte(`{"country":"NL","device":"phone","user_agent":"=a","utm":{"campaign":"c","content":"d","medium":"m","source":"s","term":"t"}}`)
+	empty := response(2)
+	empty.Metadata, empty.Answers, empty.CompletionTime = nil, nil, 0
+	const rest = "completion_time,metadata/country,metadata/device,metadata/user_agent," +
+		"metadata/utm/campaign,metadata/utm/content,metadata/utm/medium,metadata/utm/source,metadata/utm/term\r\n"
+	const first = `000000000000000000000001,2026-11-20T08:33:01Z,"a` + "\r\n" + `b",31.5,"NL","phone","'=a","c","d","m","s","t"` + "\r\n"
+	const second = "000000000000000000000002,2026-11-20T08:33:01Z,,0,,,,,,,,\r\n"
+	const table = `submission_id,submitted_at,"q",` + rest + first + second
+	for _, c := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, table},
+		{Options{BOM: true}, "\ufeff" + table},
+		{Options{Separator: ';'}, strings.ReplaceAll(table, ",", ";")},
+	} {
+		if got := exported(t, d, c.o, onePage(full, empty)); got != c.want {
+			t.Errorf("%+v: %s", c.o, cmp.Diff(c.want, got))
+		}
+	}
+	const line = `{"id":"000000000000000000000001","form_id":"0000000000000000000000ff","status":"completed","submitted_at":"2026-11-20T08:33:01Z",` +
+		`"metadata":{},"answers":[{"field":{"id":"q","type":"number","label":"Q"},"value":1.50}],"completion_time":31.5}` + "\n"
+	stored := response(1, answer("q", "number", "1.50"))
+	if got := exported(t, d, Options{Format: NDJSON}, onePage(stored, stored)); got != line+line {
+		t.Error(cmp.Diff(line+line, got))
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, separator := range []rune{',', ';', '\t'} {
+		o := Options{Format: NDJSON, Separator: separator}
+		if err := o.Check(); err != nil || o.Format != NDJSON || o.Separator != separator {
+			t.Errorf("%q: %+v, %v", separator, o, err)
+		}
+	}
+	var o Options
+	if err := o.Check(); err != nil || o.Format != CSV || o.Separator != ',' {
+		t.Errorf("the defaults are %+v, %v", o, err)
+	}
+	for path, o := range map[string]Options{"/format": {Format: "xlsx"}, "/separator": {Separator: '|'}} {
+		var faults *schema.Error
+		if err := o.Check(); !errors.As(err, &faults) || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeNotAllowed {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}
+
+// An export asks for the pages of its period one after the other, each after the last
+// response of the one before, and hands each on before the next.
+func TestPagesOfAnExport(t *testing.T) {
+	t.Parallel()
+	o := Options{Format: NDJSON, Since: submittedAt.Add(-time.Hour), Until: submittedAt.Add(time.Hour)}
+	var out bytes.Buffer
+	var asked []storage.SubmissionsParams
+	read := func(_ context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		asked = append(asked, q)
+		n := byte(len(asked))
+		if got := strings.Count(out.String(), "\n"); got != 2*int(n-1) {
+			t.Errorf("%d lines are written before page %d", got, n)
+		}
+		return storage.SubmissionPage{Submissions: []storage.Submission{response(10 * n), response(10*n + 1)}, More: n < 3}, nil
+	}
+	if err := Write(t.Context(), &out, storage.Definition{}, o, read); err != nil {
+		t.Fatal(err)
+	}
+	want := []storage.SubmissionsParams{{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}}
+	for _, last := range []byte{11, 21} {
+		next := want[0]
+		next.Page.After = &storage.Position{Time: submittedAt, ID: storage.ID{11: last}}
+		want = append(want, next)
+	}
+	if !cmp.Equal(asked, want) || strings.Count(out.String(), "\n") != 6 {
+		t.Errorf("%s\n%s", cmp.Diff(want, asked), out.String())
+	}
+	// More without responses has no place to go on after.
+	nothing := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		return storage.SubmissionPage{More: true}, nil
+	}
+	if got := exported(t, storage.Definition{}, Options{Format: NDJSON}, nothing); got != "" {
+		t.Errorf("no responses are %q", got)
+	}
+}
+
+var errDisk = errors.New("the disk is full")
+
+type noDisk struct{}
+
+func (noDisk) Write([]byte) (int, error) { return 0, errDisk }
+
+func TestFaultsOfAnExport(t *testing.T) {
+	t.Parallel()
+	errRead := errors.New("no page")
+	broken := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		return storage.SubmissionPage{}, errRead
+	}
+	unreadable := response(1)
+	unreadable.Answers = []byte(`{}`)
+	noMetadata := response(2)
+	noMetadata.Metadata = []byte(`[]`)
+	for _, format := range []Format{CSV, NDJSON} {
+		o := Options{Format: format, Separator: ','}
+		if err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, broken); !errors.Is(err, errRead) {
+			t.Errorf("%s: %v", format, err)
+		}
+		if err := Write(t.Context(), noDisk{}, storage.Definition{}, o, onePage(response(1))); !errors.Is(err, errDisk) {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	o := Options{Separator: ','}
+	for _, r := range []storage.Submission{unreadable, noMetadata} {
+		if err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, onePage(r)); err == nil || !strings.Contains(err.Error(), r.ID.String()) {
+			t.Errorf("%s: %v", r.ID, err)
+		}
+	}
+	for _, d := range []storage.Definition{{Blocks: []byte(`{}`)}, {HiddenFields: []byte(`{}`)}, {Variables: []byte(`[]`)}} {
+		var out bytes.Buffer
+		if err := Write(t.Context(), &out, d, o, onePage()); err == nil || out.Len() > 0 {
+			t.Errorf("%s%s%s: %v after %q", d.Blocks, d.HiddenFields, d.Variables, err, out.String())
+		}
+	}
+}
+
+// What came in after the first pass has a line when it needs no column of its own. A line
+// has no cells of the one before.
+func TestResponsesThatTheFirstPassDidNotSee(t *testing.T) {
+	t.Parallel()
+	passes := 0
+	read := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		page := storage.SubmissionPage{Submissions: []storage.Submission{response(1, answer("q", "number", "7"))}}
+		if passes++; passes == 2 {
+			page.Submissions = append(page.Submissions, response(2, answer("late", "number", "8")), response(3))
+		}
+		return page, nil
+	}
+	got := exported(t, storage.Definition{}, Options{}, read)
+	for line, want := range map[string]int{"\r\n": 3, ",7,31.5": 1, "000000000000000000000002": 0, "000000000000000000000003,2026-11-20T08:33:01Z,,31.5": 1} {
+		if n := strings.Count(got, line); n != want {
+			t.Errorf("%q is there %d times, want %d:\n%s", line, n, want, got)
+		}
+	}
+}
+
+// A table has exactly MaxColumns at most, those of every table counted.
+func TestMaxColumns(t *testing.T) {
+	t.Parallel()
+	answers := make([]string, MaxColumns-len(leading)-len(trailing))
+	for i := range answers {
+		answers[i] = answer(fmt.Sprintf("f%d", i), "number", "1")
+	}
+	most := response(1, answers...)
+	if got := lines(t, storage.Definition{}, Options{}, most, most); len(got[0]) != len(answers) || len(got) != 3 {
+		t.Errorf("%d lines of %d columns", len(got), len(got[0]))
+	}
+	var out bytes.Buffer
+	var faults *schema.Error
+	err := Write(t.Context(), &out, storage.Definition{}, Options{Separator: ','}, onePage(most, response(2, answer("more", "number", "1"))))
+	if !errors.As(err, &faults) || faults.Violations[0].Code != schema.CodeTooMany || out.Len() > 0 {
+		t.Errorf("%v after %d bytes", err, out.Len())
+	}
+}
