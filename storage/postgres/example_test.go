@@ -244,3 +244,10 @@ func TestTheExamplesRun(t *testing.T) {
 		t.Errorf("%d teams with a workspace, %v; want 2", teams, err)
 	}
 }
+
+// A nil pool is found before the first call.
+func ExampleStore_Validate() {
+	var pool *pgxpool.Pool // its error was not looked at
+	fmt.Println(postgres.New(pool).Validate())
+	// Output: postgres: the pool or transaction is nil
+}
