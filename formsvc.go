@@ -89,7 +89,7 @@ func New(opts ...Option) (*Service, error) {
 
 // Client has the calls of the API in Go, with the same rules and the same calls of the
 // storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
-// concurrent use.
+// concurrent use. The zero Client panics.
 //
 // Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
 // was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
@@ -112,7 +112,12 @@ func (s *Service) As(user ID) Client { return Client{s, storage.As(user)} }
 // AsHost returns a client that sees and may change everything.
 func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
 
-func (c Client) core() *core.Core { return c.s.core }
+func (c Client) core() *core.Core {
+	if c.s == nil {
+		panic("formsvc: this Client is zero; Service.As or Service.AsHost makes one")
+	}
+	return c.s.core
+}
 
 // TimeZone returns the zone of calendar days ([WithTimeZone]): a page that shows the
 // bounds of a date shows the days that they have there.
@@ -167,11 +172,11 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 //	svc.Using(audited{store.On(tx)}).Submit(ctx, response)
 //
 // The copy shares the dispatcher, the rate limiter, the known forms and the
-// rest; closing it does nothing. st must not be nil. What the copy queues is sent
+// rest; closing it does nothing. It panics with a st that New refuses. What the copy queues is sent
 // after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
 func (s *Service) Using(st storage.Storage) *Service {
-	if st == nil {
-		panic("formsvc: Using: nil storage")
+	if err := checkStorage(st); err != nil {
+		panic(fmt.Sprintf("formsvc: Using: %v", err))
 	}
 	copied := *s
 	copied.keys = keyResolver{s.keys.On(st)}

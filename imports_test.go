@@ -43,7 +43,7 @@ var allowed = map[string][]string{
 		"storage", "storage/postgres/internal/conn", "storage/postgres/internal/tables", "internal/cache",
 		"github.com/Masterminds/squirrel", "github.com/jackc/pgx/v5",
 	},
-	"storage/postgres/internal/conn":   {"storage", "internal/cache", "github.com/jackc/pgx/v5"},
+	"storage/postgres/internal/conn":   {"storage", "internal/cache", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"},
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (o *options) validate() error {
 	if o.storage == nil {
 		return errors.New("formsvc: WithStorage is required")
 	}
+	if err := checkStorage(o.storage); err != nil {
+		return fmt.Errorf("formsvc: WithStorage: %w", err)
+	}
 	if o.baseURL != "" && o.baseURLFunc != nil {
 		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
 	}
@@ -73,6 +77,17 @@ func (o *options) validate() error {
 		return nil
 	}
 	return WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o)
+}
+
+// checkStorage refuses a storage that no call can work on.
+func checkStorage(st storage.Storage) error {
+	if v := reflect.ValueOf(st); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return fmt.Errorf("the storage is nil (%T)", st)
+	}
+	if checks, ok := st.(interface{ Validate() error }); ok {
+		return checks.Validate()
+	}
+	return nil
 }
 
 // option sets a value, unless there is a fault in it.
@@ -95,7 +110,8 @@ func missing(isNil bool) error {
 }
 
 // WithStorage sets where everything is kept. Required. The service never closes
-// it.
+// it. [New] refuses a nil pointer, and a storage whose method Validate() error, if it
+// has one, returns an error.
 func WithStorage(s storage.Storage) Option {
 	return option("WithStorage", missing(s == nil), func(o *options) { o.storage = s })
 }

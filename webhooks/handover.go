@@ -13,8 +13,10 @@ import (
 // handOver takes the deliveries of one response from the store that keeps it, so
 // that they are sent without a claim. It implements [storage.HandOver].
 type handOver struct {
-	run      *run
-	called   atomic.Bool
+	run    *run
+	called atomic.Bool
+
+	mu       sync.Mutex
 	reserved []storage.ID
 	at       time.Time
 }
@@ -39,17 +41,25 @@ func (d *Dispatcher) offer() (to storage.HandOver, stored func()) {
 // Reserve implements [storage.HandOver].
 func (h *handOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.Duration) {
 	h.called.Store(true)
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.at = time.Now()
 	h.run.deciding.Lock()
 	defer h.run.deciding.Unlock()
-	h.reserved = h.run.scheduler.Reserve(form)
-	return h.reserved, h.run.numbers.Lease
+	webhooks = h.run.scheduler.Reserve(form)
+	h.reserved = append(h.reserved, webhooks...)
+	return webhooks, h.run.numbers.Lease
 }
 
-// HandOver implements [storage.HandOver].
+// HandOver implements [storage.HandOver]. It ends what is reserved, once: who called the
+// store calls it again, for a store that panicked, and the store may still be about to.
 func (h *handOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
-	if len(h.reserved) > 0 {
-		h.run.handed.add(h.run, scheduler.Handed{Reserved: h.reserved, Deliveries: leased, At: h.at})
+	h.mu.Lock()
+	reserved, at := h.reserved, h.at
+	h.reserved = nil
+	h.mu.Unlock()
+	if len(reserved)+len(leased) > 0 {
+		h.run.handed.add(h.run, scheduler.Handed{Reserved: reserved, Deliveries: leased, At: at})
 	}
 	// h.run may have ended since the storing began, and another one may have begun.
 	if r := h.run.d.current.Load(); others && r != nil {

@@ -112,6 +112,55 @@ func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
 	})
 }
 
+// What is reserved ends once, however often HandOver is called, and what comes after that is
+// sent all the same.
+func TestReservationsEndOnce(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(5 * time.Millisecond)
+			return reply(200), nil
+		}))
+		id := b.webhook(hook, nil)
+		b.run()
+		b.event(id, "x")
+		b.seen.wait(t, 1)
+		time.Sleep(time.Second)
+		room := func() (n int) {
+			h := b.handOver()
+			for {
+				if reserved, _ := h.Reserve(b.forms[id]); len(reserved) == 0 {
+					break
+				}
+				n++
+			}
+			h.HandOver(nil, false)
+			h.HandOver(nil, false)
+			time.Sleep(time.Second)
+			return n
+		}
+		first := room()
+		if first == 0 {
+			t.Fatal("no room for a quick webhook")
+		}
+		if second := room(); second != first {
+			t.Errorf("room for %d deliveries, and for %d when the reservations have ended", first, second)
+		}
+		b.submitTo(id, "x", late{b.handOver()})
+		b.seen.wait(t, 1)
+	})
+}
+
+// late hands over after its reservation has ended: the caller of the store has left.
+type late struct{ to storage.HandOver }
+
+func (l late) Reserve(form storage.ID) ([]storage.ID, time.Duration) { return l.to.Reserve(form) }
+
+func (l late) HandOver(leased []storage.ClaimedDelivery, others bool) {
+	l.to.HandOver(nil, false)
+	l.to.HandOver(leased, others)
+}
+
 // blocking is an Observer that does not return.
 type blocking struct {
 	NoObserver

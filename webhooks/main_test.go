@@ -117,15 +117,21 @@ func (b *bench) handOver() *handOver {
 // submit stores a response, and hands its delivery over when there is to whom.
 func (b *bench) submit(webhook storage.ID, body string, to *handOver) storage.ID {
 	b.t.Helper()
+	if to == nil {
+		return b.submitTo(webhook, body, nil)
+	}
+	return b.submitTo(webhook, body, to)
+}
+
+func (b *bench) submitTo(webhook storage.ID, body string, to storage.HandOver) storage.ID {
+	b.t.Helper()
 	now := time.Now().UTC()
 	id := b.ids.New(now)
 	n := storage.NewSubmission{
 		Submission:   storage.Submission{ID: b.ids.New(now), FormID: b.forms[webhook], SubmittedAt: now.Truncate(time.Second), Answers: []byte("[]"), Metadata: []byte("{}"), Hidden: []byte("{}")},
 		FormRevision: 1,
 		Event:        storage.Event{ID: id, Type: "form.response.completed", Body: []byte(body)},
-	}
-	if to != nil {
-		n.HandOver = to
+		HandOver:     to,
 	}
 	_, _, err := b.store.Submit(context.Background(), n)
 	must(b.t, err)

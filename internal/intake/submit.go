@@ -31,18 +31,8 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 		}
 		n, refused := i.newSubmission(form, r)
 		if refused == nil {
-			// A dispatcher of this process sends the deliveries that this process
-			// stores. In the host's transaction nothing is stored before the host
-			// commits.
-			made := func() {}
-			if !i.borrowed && !n.Event.ID.IsZero() {
-				n.HandOver, made = i.handOver()
-			}
-			stored, replayed, err := i.core.Storage.Submit(ctx, n)
+			stored, replayed, err := i.store(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
-				if err == nil && !replayed {
-					made()
-				}
 				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
 					return storage.Submission{}, ErrKeyUsed
 				}
@@ -59,6 +49,24 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 		cached = false
 	}
 	return storage.Submission{}, storage.ErrUnavailable
+}
+
+// store stores a response. A dispatcher of this process sends the deliveries that this
+// process stores. In the host's transaction nothing is stored before the host commits.
+func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	made := func() {}
+	if !i.borrowed && !n.Event.ID.IsZero() {
+		n.HandOver, made = i.handOver()
+	}
+	if n.HandOver != nil {
+		// A storage that panics leaves what it reserved, and the webhooks would have no room.
+		defer n.HandOver.HandOver(nil, false)
+	}
+	stored, replayed, err := i.core.Storage.Submit(ctx, n)
+	if err == nil && !replayed {
+		made()
+	}
+	return stored, replayed, err
 }
 
 // replay returns the first result of an idempotency key, else the refusal.

@@ -112,4 +112,17 @@
 // [storage.ErrUnavailable]. When a connection breaks while a change is under way, the change
 // may have been made: the error is a [storage.ErrOutcomeUnknown], and the call is never tried
 // again. A context that ends at that moment gives an error that is both.
+//
+// A closed pool is a [storage.ErrUnavailable], and so is a PgBouncer that has no server for a
+// call. PgBouncer reports both that and a server which it lost during a call as 08P01, so its
+// texts "query_wait_timeout" and "server login has been failing" tell them apart.
+//
+// # Tracers and hooks of the pool
+//
+// [Store.Submit] on a pool stores the responses of several callers in a goroutine of its own.
+// Its context has no values of theirs, so a tracer sees no span or tenant of a request there.
+// A host that needs them submits in a transaction of its own: svc.Using(store.On(tx)). What a tracer
+// or hook panics with in that goroutine reaches each of these callers, with the stack of the
+// hook, as a panic in the caller's own goroutine. What pgxpool calls in goroutines of its own,
+// such as AfterConnect, nobody can recover but the host's function itself.
 package postgres

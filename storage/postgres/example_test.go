@@ -290,3 +290,10 @@ func TestTheExamplesRun(t *testing.T) {
 		t.Errorf("%d workspaces were audited, %v; want 1", audits, err)
 	}
 }
+
+// A nil pool is found before the first call.
+func ExampleStore_Validate() {
+	var pool *pgxpool.Pool // its error was not looked at
+	fmt.Println(postgres.New(pool).Validate())
+	// Output: postgres: the pool or transaction is nil
+}

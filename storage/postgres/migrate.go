@@ -49,7 +49,7 @@ func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...
 		return err
 	}
 	s := New(pool, opts...)
-	if err := s.db.Fault; err != nil {
+	if err := s.db.Validate(); err != nil {
 		return err
 	}
 	have, failed, err := b.Migrate(ctx, pool, &s.db)

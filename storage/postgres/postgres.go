@@ -101,7 +101,8 @@ func (c config) check() error {
 }
 
 // New returns a store on db, which is a pool. It is cheap, opens nothing and runs
-// no statement; the tables are made by [Migrate]. Every method is a transaction of
+// no statement; the tables are made by [Migrate]. With a nil db, or a schema name that no
+// server takes, every call fails; [Store.Validate] says so before. Every method is a transaction of
 // its own and is tried again when it failed for a passing reason. To use the store
 // inside a transaction of the host's, call [Store.On].
 //
@@ -114,6 +115,16 @@ func New(db DB, opts ...Option) *Store {
 	s = s.On(db)
 	s.db.Guessed = s.db.InTx && !c.named
 	return s
+}
+
+// Validate reports what keeps every call of the store from working, whatever the database:
+// a nil pool, or a schema name that no server takes. It asks no server.
+// [github.com/formsvc/formsvc.New] calls it.
+func (s *Store) Validate() error {
+	if s == nil {
+		return errors.New("postgres: the store is nil")
+	}
+	return s.db.Validate()
 }
 
 // On returns a copy of the store on tx, with the schema and every other option of

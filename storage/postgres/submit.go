@@ -12,7 +12,8 @@ import (
 // others to the same form are being stored are stored together, in one transaction. A
 // response that comes alone is stored at once, in one round trip. When ctx ends the
 // call returns at once; if the response may be stored by then, the error wraps
-// [storage.ErrOutcomeUnknown]. Beyond the contract it returns ErrConflict when the form
+// [storage.ErrOutcomeUnknown]. On a pool, statements do not see the values of ctx, and a
+// panic of the pool's tracer or hooks is passed on to each caller. Beyond the contract it returns ErrConflict when the form
 // has a submission with the same id, or there is an event with the same id.
 func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if err := ctx.Err(); err != nil {

@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 )
@@ -14,7 +16,8 @@ import (
 //
 // A write runs in a goroutine and under a context of its own, so that no caller
 // who leaves takes the others along. Both end with the write: when nobody writes,
-// nothing is left of a key.
+// nothing is left of a key. A write that panics does so in the goroutine of each caller
+// whose item it has taken, where whoever called them recovers; the next write goes on.
 type groups[K comparable, T, R any] struct {
 	// write writes items of one key and returns a result for each of them, in their
 	// order. It calls take once, when it is ready to write: until then the callers of
@@ -40,8 +43,24 @@ type ticket[T, R any] struct {
 	item   T
 	size   int
 	write  *groupWrite[T, R] // that has taken it; nil while it waits
-	done   chan struct{}     // closed when result is set
+	done   chan struct{}     // closed when what follows is set
 	result R
+	thrown *thrown // nil unless the write panicked
+}
+
+// thrown is what a write panicked with, and where.
+type thrown struct {
+	value any
+	stack []byte
+}
+
+// Error has both, so that whoever recovers or logs it sees where it comes from.
+func (t *thrown) Error() string { return fmt.Sprintf("%v\n\n%s", t.value, t.stack) }
+
+// Unwrap returns the value when that is an error.
+func (t *thrown) Unwrap() error {
+	err, _ := t.value.(error)
+	return err
 }
 
 type groupWrite[T, R any] struct {
@@ -52,7 +71,7 @@ type groupWrite[T, R any] struct {
 
 // do writes an item of size bytes and returns its result. It returns the error of
 // ctx when that ends before; begun says whether the item may be written all the
-// same.
+// same. It panics with a *thrown when the write has panicked.
 func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (result R, begun bool, err error) {
 	t := &ticket[T, R]{item: item, size: size, done: make(chan struct{})}
 	g.mu.Lock()
@@ -71,16 +90,24 @@ func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (resu
 
 	select {
 	case <-t.done:
-		return t.result, true, nil
+		return t.end(), true, nil
 	case <-ctx.Done():
 	}
 	begun = g.leave(l, t)
 	select {
 	case <-t.done: // at the same moment
-		return t.result, true, nil
+		return t.end(), true, nil
 	default:
 		return result, begun, ctx.Err()
 	}
+}
+
+// end is what became of an item whose write has ended.
+func (t *ticket[T, R]) end() R {
+	if t.thrown != nil {
+		panic(t.thrown)
+	}
+	return t.result
 }
 
 // begin makes the next write. The lock is held.
@@ -93,9 +120,14 @@ func (l *line[T, R]) begin() (*groupWrite[T, R], context.Context) {
 // run writes until nothing waits.
 func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *groupWrite[T, R]) {
 	for {
-		results := g.write(ctx, key, func() []T { return g.take(ctx, l, w) })
+		results, thrown := g.guarded(ctx, key, func() []T { return g.take(ctx, l, w) })
+		if thrown != nil && w.taken == nil {
+			g.take(ctx, l, w) // or they would wait for the same again
+		}
 		for i, t := range w.taken {
-			t.result = results[i]
+			if t.thrown = thrown; thrown == nil {
+				t.result = results[i]
+			}
 			close(t.done)
 		}
 		w.cancel()
@@ -108,6 +140,16 @@ func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *grou
 		w, ctx = l.begin()
 		g.mu.Unlock()
 	}
+}
+
+// guarded writes, and recovers what that panics with.
+func (g *groups[K, T, R]) guarded(ctx context.Context, key K, take func() []T) (results []R, t *thrown) {
+	defer func() {
+		if value := recover(); value != nil {
+			t = &thrown{value, debug.Stack()}
+		}
+	}()
+	return g.write(ctx, key, take), nil
 }
 
 // take hands out the items that have waited longest, as many as are written at

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -57,6 +58,7 @@ type call struct {
 	result string
 	begun  bool
 	err    error
+	thrown any
 }
 
 // bring calls do and returns when nothing moves any more.
@@ -64,9 +66,11 @@ func (d *desk) bring(t *testing.T, key, item string) *call {
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &call{cancel: cancel}
 	go func() {
+		defer func() {
+			c.over, c.thrown = true, recover()
+			cancel()
+		}()
 		c.result, c.begun, c.err = d.do(ctx, key, item, len(item))
-		c.over = true
-		cancel()
 	}()
 	synctest.Wait()
 	return c
@@ -87,8 +91,8 @@ func (d *desk) want(t *testing.T, written ...[]string) {
 
 func (c *call) want(t *testing.T, result string) {
 	t.Helper()
-	if !c.over || c.err != nil || c.result != result {
-		t.Errorf("over %v with %q, %v; want %q", c.over, c.result, c.err, result)
+	if !c.over || c.err != nil || c.thrown != nil || c.result != result {
+		t.Errorf("over %v with %q, %v, %v; want %q", c.over, c.result, c.err, c.thrown, result)
 	}
 }
 
@@ -256,6 +260,44 @@ func TestWhatIsWrittenIsForgotten(t *testing.T) {
 		}
 		step(d.done)
 	})
+}
+
+// A write that panics does so for its callers, and for nobody else.
+func TestAWriteThatPanics(t *testing.T) {
+	t.Parallel()
+	for _, takes := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(2, 100)
+			works, writes := d.write, 0
+			d.write = func(ctx context.Context, key string, take func() []string) []string {
+				if writes++; writes > 1 {
+					return works(ctx, key, take)
+				}
+				<-d.ready
+				if takes {
+					take()
+				}
+				panic("broken")
+			}
+			a, b, c := d.bring(t, "form", "a"), d.bring(t, "form", "b"), d.bring(t, "form", "c")
+			step(d.ready)
+			for _, caller := range []*call{a, b} {
+				err, ok := caller.thrown.(*thrown)
+				if !ok || err.value != "broken" || !strings.Contains(string(err.stack), "TestAWriteThatPanics") {
+					t.Errorf("a caller got %v (%v)", caller.thrown, caller.err)
+				}
+			}
+			if c.over {
+				t.Error("a caller whose item was in no write has a result")
+			}
+			step(d.ready)
+			step(d.done)
+			c.want(t, "c")
+			if len(d.lines) != 0 {
+				t.Errorf("%d keys are left", len(d.lines))
+			}
+		})
+	}
 }
 
 // Many callers of which some leave: nobody gets another one's result, nothing is

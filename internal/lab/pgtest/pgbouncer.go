@@ -16,10 +16,10 @@ const bouncerPoolSize = 5
 // connection string of the same database behind it. Everything else is as
 // PgBouncer has it by itself: it refuses startup parameters such as search_path,
 // and before version 1.21 it does not know prepared statements, which pgx's
-// default mode needs. It ends with the test.
-func PgBouncer(t TB, serverURL string) string {
+// default mode needs. Settings are lines of its configuration. It ends with the test.
+func PgBouncer(t TB, serverURL string, settings ...string) string {
 	t.Helper()
-	return startBouncer(t, serverURL, false)
+	return startBouncer(t, serverURL, false, settings...)
 }
 
 // SessionPgBouncer is PgBouncer in session mode: a client has a connection of its
@@ -29,7 +29,7 @@ func SessionPgBouncer(t TB, serverURL string) string {
 	return startBouncer(t, serverURL, true)
 }
 
-func startBouncer(t TB, serverURL string, sessions bool) string {
+func startBouncer(t TB, serverURL string, sessions bool, settings ...string) string {
 	t.Helper()
 	program, err := pgrun.Finder{}.PgBouncer()
 	if err != nil {
@@ -48,6 +48,7 @@ func startBouncer(t TB, serverURL string, sessions bool) string {
 		Password: server.Password,
 		PoolSize: bouncerPoolSize,
 		Sessions: sessions,
+		Settings: settings,
 	})
 	if err != nil {
 		t.Fatalf("%v", err)

@@ -30,6 +30,8 @@ type BouncerConfig struct {
 	// Sessions: a client keeps its server connection until it leaves, instead of
 	// until its transaction ends.
 	Sessions bool
+	// Settings are more lines of its section pgbouncer, such as "query_wait_timeout = 1".
+	Settings []string
 }
 
 // A Bouncer is a PgBouncer in a temporary directory.
@@ -114,7 +116,8 @@ auth_type = any
 pool_mode = %s
 default_pool_size = %d
 max_client_conn = 1000
-`, c.server(), bouncerPort, dir, mode, c.PoolSize)
+%s
+`, c.server(), bouncerPort, dir, mode, c.PoolSize, strings.Join(c.Settings, "\n"))
 }
 
 // server is the connection string in PgBouncer's own syntax, which has no empty

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"reflect"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -54,11 +55,22 @@ func New(schema string, fault error) Conn {
 	return c
 }
 
-// On returns a copy on another DB.
+// On returns a copy on another DB. A nil pointer is no DB.
 func (c Conn) On(db DB) Conn {
+	if v := reflect.ValueOf(db); v.Kind() == reflect.Pointer && v.IsNil() {
+		db = nil
+	}
 	c.DB = db
 	_, c.InTx = db.(interface{ Commit(context.Context) error })
 	return c
+}
+
+// Validate returns what keeps every call from working, whatever the database.
+func (c *Conn) Validate() error {
+	if c.Fault == nil && c.DB == nil {
+		return errors.New("postgres: the pool or transaction is nil")
+	}
+	return c.Fault
 }
 
 // Salt keeps apart what shares the database's lock space: schemas, kinds of locks, and the
@@ -75,12 +87,12 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
 ORDER BY 1 LIMIT 1`
 
-// usable refuses a schema name that no server knows. It also refuses to guess the schema
+// usable refuses what Validate does. It also refuses to guess the schema
 // where there are several: a host whose service has a schema of its own, and whose New on
 // a transaction does not name that schema, would write into another tenant's tables.
 func (c *Conn) usable(ctx context.Context) error {
-	if c.Fault != nil || !c.Guessed {
-		return c.Fault
+	if err := c.Validate(); err != nil || !c.Guessed {
+		return err
 	}
 	var other string
 	err := c.DB.QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -25,13 +27,16 @@ const (
 	lost                    // the connection is gone; a change may have been made or not
 )
 
-// judge tells errors apart by SQLSTATE, never by their text.
+// judge tells errors apart by SQLSTATE, never by their text but for those of a pooler.
 func judge(err error) verdict {
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
 		return passing // nothing was sent
 	}
-	if code := SQLState(err); code != "" {
+	switch code := SQLState(err); {
+	case code == "08P01" && waitedInVain(err), errors.Is(err, puddle.ErrClosedPool):
+		return notReady
+	case code != "":
 		return judgeCode(code)
 	}
 	var network net.Error
@@ -39,6 +44,15 @@ func judge(err error) verdict {
 		return lost
 	}
 	return refused
+}
+
+// waitedInVain reports whether PgBouncer ended a client that still waited for a server, so
+// that nothing was sent to one. PgBouncer has one SQLSTATE for this and for a server that it
+// lost in the middle of a statement; its texts are the same in every language.
+func waitedInVain(err error) bool {
+	var reported *pgconn.PgError
+	return errors.As(err, &reported) &&
+		(reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
 }
 
 func judgeCode(code string) verdict {

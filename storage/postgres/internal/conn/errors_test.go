@@ -11,11 +11,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
 
 	"github.com/formsvc/formsvc/storage"
 )
 
 func reportedBy(code string) error { return fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code}) }
+
+// bouncerSays is an error of PgBouncer, which has one code for all of them.
+func bouncerSays(text string) error { return &pgconn.PgError{Code: "08P01", Message: text} }
+
+// nothing is a DB that no statement is run on.
+type nothing struct{ DB }
 
 // notSentError is an error that says so, as pgconn's do.
 type notSentError struct{}
@@ -56,7 +63,10 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"a connection that is refused":  {&pgconn.ConnectError{Config: &pgconn.Config{}}, repeated},
 		"nothing was sent":              {notSentError{}, repeated},
 		"a crash":                       {reportedBy("57P02"), unsure},
-		"a lost server of a pooler":     {reportedBy("08P01"), unsure},
+		"a lost server of a pooler":     {bouncerSays("server conn crashed?"), unsure},
+		"a pooler that has no server":   {bouncerSays("server login has been failing, try again later (server_login_retry)"), later},
+		"a pooler whose server is full": {bouncerSays("query_wait_timeout"), later},
+		"a pool that is closed":         {fmt.Errorf("wrapped: %w", puddle.ErrClosedPool), later},
 		"a connection that ends":        {io.ErrUnexpectedEOF, unsure},
 		"a connection that is reset":    {reset, unsure},
 		"a time limit of the host":      {reportedBy("57014"), later},
@@ -78,10 +88,10 @@ func TestErrorsAreToldApart(t *testing.T) {
 				want  error
 				tries int
 			}{
-				{"read", &Conn{}, (*Conn).Read, c.read, c.readTries},
-				{"write", &Conn{}, (*Conn).Write, c.write, c.writeTries},
-				{"read in the host's transaction", &Conn{InTx: true}, (*Conn).Read, c.inside, 1},
-				{"write in the host's transaction", &Conn{InTx: true}, (*Conn).Write, c.inside, 1},
+				{"read", &Conn{DB: nothing{}}, (*Conn).Read, c.read, c.readTries},
+				{"write", &Conn{DB: nothing{}}, (*Conn).Write, c.write, c.writeTries},
+				{"read in the host's transaction", &Conn{DB: nothing{}, InTx: true}, (*Conn).Read, c.inside, 1},
+				{"write in the host's transaction", &Conn{DB: nothing{}, InTx: true}, (*Conn).Write, c.inside, 1},
 			} {
 				tries := 0
 				err := call.run(call.store, t.Context(), func(context.Context) error {

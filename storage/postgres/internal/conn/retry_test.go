@@ -16,7 +16,7 @@ func TestACallIsTriedAgainUntilItWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		began := time.Now()
-		err := (&Conn{}).Write(t.Context(), func(context.Context) error {
+		err := (&Conn{DB: nothing{}}).Write(t.Context(), func(context.Context) error {
 			if tries++; tries < maxTries {
 				return reportedBy("40001")
 			}
@@ -54,7 +54,7 @@ func TestAContextEndsThePauses(t *testing.T) {
 		defer cancel()
 		tries := 0
 		began := time.Now()
-		err := (&Conn{}).Read(ctx, func(context.Context) error {
+		err := (&Conn{DB: nothing{}}).Read(ctx, func(context.Context) error {
 			tries++
 			return reportedBy("40001")
 		})
@@ -74,7 +74,7 @@ func TestAContextThatHasEndedStopsTheCallBeforeItBegins(t *testing.T) {
 	for name, call := range map[string]func(*Conn, context.Context, func(context.Context) error) error{
 		"read": (*Conn).Read, "write": (*Conn).Write,
 	} {
-		err := call(&Conn{}, ctx, func(context.Context) error {
+		err := call(&Conn{DB: nothing{}}, ctx, func(context.Context) error {
 			t.Errorf("%s began", name)
 			return nil
 		})
@@ -88,7 +88,7 @@ func TestAContextThatHasEndedStopsTheCallBeforeItBegins(t *testing.T) {
 func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
-	err := (&Conn{}).Write(ctx, func(context.Context) error {
+	err := (&Conn{DB: nothing{}}).Write(ctx, func(context.Context) error {
 		cancel()
 		return io.ErrUnexpectedEOF
 	})
@@ -97,7 +97,7 @@ func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 	}
 
 	ctx, cancel = context.WithCancel(t.Context())
-	err = (&Conn{}).Write(ctx, func(context.Context) error {
+	err = (&Conn{DB: nothing{}}).Write(ctx, func(context.Context) error {
 		cancel()
 		return reportedBy("57014")
 	})
