@@ -61,14 +61,20 @@ type ClaimedDelivery struct {
 	// Generation is another one after the webhook got another URL, also when it has its
 	// earlier URL again: that is a new destination.
 	Generation int64
-	Host       string   // HostName of URL
-	Secret     []byte   // as stored with the webhook
-	OldSecret  []byte   // the one before; nil: none, or it was replaced longer ago than OldSecretKept
-	Attempt    int      // the number of this attempt, 1 is the first
-	Standing   Standing // of the webhook when the delivery was claimed
+	Host       string // HostName of URL
+	Secret     []byte // as stored with the webhook
+	// OldSecret is the secret before Secret, and OlderSecret the one before that. Nil: none, or
+	// it was replaced longer ago than OldSecretKept.
+	OldSecret, OlderSecret []byte
+	Attempt                int      // the number of this attempt, 1 is the first
+	Standing               Standing // of the webhook when the delivery was claimed
 	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
 	// are none.
 	FailingFor time.Duration
+	// FailedAgo is how long ago the last of them was. 0: there are none.
+	FailedAgo time.Duration
+	// Age is how long ago the delivery was queued or redelivered.
+	Age time.Duration
 	// PausedFor is the rest of the webhook's pause. 0: it is over, or there was none.
 	PausedFor time.Duration
 	// PauseReason is that of the last pause, also when it is over. Empty: there was none, or
@@ -96,6 +102,11 @@ type ClaimParams struct {
 	Quick, Others Pool
 	// Webhooks bounds the deliveries of each webhook in it. Below 1: none.
 	Webhooks map[ID]int
+	// Generations has the Generation that a bound of Webhooks is meant for. A webhook that has
+	// another one by now is claimed as if Webhooks did not have it: what is under way to its
+	// earlier URL does not hold back its new one. A webhook that is only in Webhooks has the
+	// bound whatever its Generation is.
+	Generations map[ID]int64
 	// PerWebhook bounds those of every other webhook with a good Standing. One that
 	// is not good gets one. Below 1: none.
 	PerWebhook int
@@ -125,6 +136,11 @@ type Result struct {
 	// it was claimed and the attempt failed: then it is due at once, as attempt 1 with
 	// RetryIn 0 and else as the next.
 	RetryIn time.Duration
+	// Summary is the id of a summary with the Error DeliveryExpired, as ExpireDeliveries leaves
+	// it, that the webhook gets when a Delivery with RetryIn 0 ends the delivery. It has the
+	// CreatedAt of that Delivery and the number of the attempt that does not follow. It may
+	// be missing after a fault. Zero: none.
+	Summary ID
 	// Standing becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
 	// earlier pause, and so does a Standing without failures. All are ignored when
 	// Delivery is nil, and when the lease is from before the webhook got its URL: how

@@ -68,7 +68,7 @@ type SweepParams struct {
 type Swept struct {
 	Forms   int // purged; each is counted once, by the call that made it disappear
 	Keys    int
-	Secrets int // that others replaced OldSecretKept ago
+	Secrets int // webhooks with secrets that others replaced OldSecretKept ago
 	Events  int // bodies that neither the queue nor a history refers to
 	// More says that another call with the same parameters may have work to do.
 	More bool

@@ -41,8 +41,9 @@ type NewWebhook struct {
 }
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty Secret
-// removes it. A secret that replaces a different secret leaves the old secret known
-// until OldSecretKept after At. At becomes UpdatedAt.
+// removes it, and those before it. A secret that replaces a different secret leaves that one
+// known until OldSecretKept after At. Another change by then leaves both known, each for its
+// own time; of three the first is forgotten. At becomes UpdatedAt.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool
@@ -54,10 +55,12 @@ type WebhookChange struct {
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
-	OldSecret []byte // the secret before this one, while it is kept; nil: none
+	// OldSecret is the secret before this one, and OlderSecret the one before that, while
+	// they are kept; nil: none.
+	OldSecret, OlderSecret []byte
 }
 
-// SecretReplacement has the new value of a webhook's secret, or of its old secret, and
+// SecretReplacement has the new value of a webhook's secret, or of an older one, and
 // the value that it must have until then. Both are not empty.
 type SecretReplacement struct {
 	WebhookID ID
@@ -110,15 +113,15 @@ type WebhookStore interface {
 
 	// Secrets lists at most max webhooks that have a secret, ascending by ID, beginning
 	// after the given ID. Webhooks of forms in the trash are included. Each comes with
-	// its old secret for OldSecretKept. It is for the host: whoever keeps the key of
+	// its older secrets for OldSecretKept. It is for the host: whoever keeps the key of
 	// the secrets may need to seal them anew.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 
 	// ReplaceSecrets puts each replacement's To in the place of its From, where From is
-	// still the webhook's secret or its old secret, and returns how many it replaced.
+	// still the webhook's secret or an older one, and returns how many it replaced.
 	// There is at most one replacement with a WebhookID and a From. Webhooks that are
 	// gone, or whose secrets are others by now, stay as they are. The secret counts
-	// as the same one in another form: UpdatedAt and the time of the old secret stay.
+	// as the same one in another form: UpdatedAt and the times of older secrets stay.
 	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
 	// Deliveries returns the webhook's newest deliveries by (CreatedAt, ID), at most

@@ -34,8 +34,10 @@ type Config struct {
 	// Retry says when a failed delivery is tried again. Zero: see [RetryPolicy].
 	Retry RetryPolicy
 	// MaxAge is how old a delivery gets while its webhook fails. It ends when it was
-	// queued or redelivered MaxAge ago and every request since then has failed.
-	// Deliveries that end together have one summary. Zero: three days. At least an
+	// queued or redelivered MaxAge ago and every request since then has failed. No retry is
+	// set for later than that either, so a delivery also ends when its next attempt would come
+	// later, unless it was so old before its webhook began to fail: then no dispatcher ran, or
+	// a fault of the host kept it. Deliveries that end together have one summary. Zero: three days. At least an
 	// hour.
 	MaxAge time.Duration
 	// InFlight bounds the requests of this process at one time to webhooks that are
@@ -90,7 +92,7 @@ type Config struct {
 	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of
 	// webhooks with a signing secret; the first two are on all. Receivers then refuse
 	// replayed deliveries. Their libraries take a secret "whsec_" + base64; of any
-	// other secret the key is its bytes.
+	// other secret the key is its bytes. The service refuses a "whsec_" without base64.
 	StandardWebhooks bool
 	// Observer sees attempts, the queue and pauses, for metrics. Nil: nobody does, and
 	// nothing is measured.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -72,7 +73,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		if cause := recover(); cause != nil {
 			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
-			e = d.ended(a, 0)
+			e = d.ended(del, a, 0)
 		}
 	}()
 
@@ -102,7 +103,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	if !a.Success {
 		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
 	}
-	return d.ended(a, asked)
+	return d.ended(del, a, asked)
 }
 
 // unopenable reports whether err says that a secret cannot be opened. Then nothing is
@@ -125,18 +126,39 @@ func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
 }
 
 // ended says when the next attempt of a failed one is, no sooner than asked.
-func (d *Dispatcher) ended(a *storage.Delivery, asked time.Duration) scheduler.Ended {
+func (d *Dispatcher) ended(del *storage.ClaimedDelivery, a *storage.Delivery, asked time.Duration) scheduler.Ended {
 	e := scheduler.Ended{Delivery: a, Took: a.Duration, Asked: asked}
-	if !a.Success && a.Status != http.StatusGone {
-		if wait, again := d.config.Retry.next(a.Attempt, asked); again {
-			e.RetryIn = max(wait, time.Millisecond)
-			a.NextAttemptAt = d.now().Add(e.RetryIn).UTC().Truncate(time.Microsecond)
-		}
+	if a.Success {
+		return e
 	}
-	if !a.Success && e.RetryIn == 0 {
+	wait, again := d.config.Retry.next(a.Attempt, asked)
+	switch {
+	case a.Status == http.StatusGone || !again:
 		d.log.Warn("webhook delivery given up", logged(a)...)
+	case d.expires(del, a.Duration+wait):
+		e.Summary = d.ids.New(d.now())
+		d.log.Warn("webhook delivery expired", logged(a)...)
+	default:
+		e.RetryIn = max(wait, time.Millisecond)
+		a.NextAttemptAt = d.now().Add(e.RetryIn).UTC().Truncate(time.Microsecond)
 	}
 	return e
+}
+
+// lateAtMost is how much later than it was set for an attempt of a working dispatcher begins: a
+// poll, a claim, and a wait for a place, which takes a Timeout.
+const lateAtMost = time.Minute
+
+// expires reports whether a delivery would be older than Config.MaxAge after a wait from the
+// beginning of its attempt. One that was so old before its webhook began to fail had to wait
+// for a dispatcher, or for a fault of the host, and goes on. After a gap the failures
+// begin anew.
+func (d *Dispatcher) expires(del *storage.ClaimedDelivery, wait time.Duration) bool {
+	failing := del.FailingFor
+	if del.FailedAgo > storage.FailureGap {
+		failing = 0
+	}
+	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+lateAtMost
 }
 
 // post sends the event, reads the answer, and returns its status and headers. With an error
@@ -195,9 +217,14 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 		return nil
 	}
 	signatures := signStandard(secret, id, at, del.Body)
-	// The old secret is a courtesy: when it cannot be opened, the new one does.
-	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" {
-		signatures += " " + signStandard(old, id, at, del.Body)
+	// The old secrets are a courtesy: when one cannot be opened, the new one does. One that
+	// came back is new and old.
+	known := []string{secret}
+	for _, sealed := range [][]byte{del.OldSecret, del.OlderSecret} {
+		if old, err := d.secrets.Open(del.Lease.WebhookID, sealed); err == nil && old != "" && !slices.Contains(known, old) {
+			known = append(known, old)
+			signatures += " " + signStandard(old, id, at, del.Body)
+		}
 	}
 	header["Webhook-Signature"] = []string{signatures}
 	return nil

@@ -29,7 +29,8 @@
 //
 // With [Config.StandardWebhooks] every delivery also has the headers of the Standard Webhooks
 // specification, so that its libraries verify a delivery and refuse what is replayed. After a
-// secret is changed the old secret signs beside the new one in webhook-signature for a day.
+// secret is changed the old secret signs beside the new one in webhook-signature for a day, and
+// after two changes within a day both do.
 //
 // # What comes again
 //
@@ -39,11 +40,11 @@
 // There are eight attempts over about 28 hours (33 at most, see [RetryPolicy]): at once and
 // then after 5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours. Status
 // 410 ends a delivery. A Retry-After of up to a day holds for all deliveries of the webhook.
-// So remember ids for eight days at least, which is longer than seven waits of a day. There
-// is no time after which an id cannot come: an event also waits while its webhook is paused
-// or no dispatcher runs, and [github.com/formsvc/formsvc.Service.Redeliver] sends an event
-// whenever the host asks. A receiver that keeps the id with what it made of the event, in a
-// unique column, is safe for good.
+// No retry is set for later than three days after the event was queued ([Config.MaxAge]), so
+// remember ids for four days at least. There is no time after which an id cannot come: an event
+// also waits while no dispatcher runs or the host cannot send it, and
+// [github.com/formsvc/formsvc.Service.Redeliver] sends an event whenever the host asks. A
+// receiver that keeps the id with what it made of the event, in a unique column, is safe for good.
 //
 // A webhook that fails ten times in a row over 30 s is paused: a delivery is tried after
 // 10 s, then at growing intervals up to an hour, and the others wait. What waits ends after

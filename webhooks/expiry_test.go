@@ -99,3 +99,78 @@ func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
 		})
 	}
 }
+
+// A receiver that asks for a day each time: no retry is set for later than three days after
+// the event was queued, and redelivering gives three days more.
+func TestNoRetryIsLaterThanMaxAge(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		sent := 0
+		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			sent++
+			return reply(503, "Retry-After", "86400"), nil
+		}))
+		b.d.spread = polls(time.Minute)
+		id := b.webhook(hook, nil)
+		queued := time.Now()
+		event := b.event(id, "x")
+		b.run()
+		for round := 1; round <= 2; round++ {
+			time.Sleep(6 * 24 * time.Hour)
+			if b.stats() != (storage.QueueStats{}) || sent != 3*round {
+				t.Fatalf("round %d: %d requests, want 3 more; the queue has %+v", round, sent, b.stats())
+			}
+			history := b.attempts(id)
+			last := history[len(history)-1]
+			if len(history) != 4*round || last.Error != storage.DeliveryExpired || last.EventID != event || last.Attempt != 4 {
+				t.Fatalf("round %d: the history has %+v", round, history)
+			}
+			if end := history[len(history)-2]; end.Status != 503 || !end.NextAttemptAt.IsZero() {
+				t.Errorf("round %d: the last attempt is %+v, want none after it", round, end)
+			}
+			for _, a := range history[4*(round-1):] {
+				if a.NextAttemptAt.Sub(queued) > DefaultMaxAge {
+					t.Errorf("round %d: a retry was set for %s after queueing", round, a.NextAttemptAt.Sub(queued))
+				}
+			}
+			queued = time.Now()
+			must(t, b.store.Redeliver(t.Context(), id, last.ID))
+			b.d.Wake()
+		}
+	})
+}
+
+// A delivery that waited for a fault of the host to be mended is tried as any other.
+func TestAFaultOfTheHostExpiresNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		sent := 0
+		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			if sent++; sent < 3 {
+				return reply(503), nil
+			}
+			return reply(200), nil
+		}))
+		b.d.spread = polls(time.Minute)
+		sealed := func(b []byte) storage.WebhookChange { return storage.WebhookChange{Secret: &b, At: time.Now()} }
+		id := b.webhook(hook, nil)
+		change := func(c storage.WebhookChange) {
+			_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, c)
+			must(t, err)
+		}
+		b.event(id, "x")
+		b.run()
+		time.Sleep(time.Second)
+		change(sealed([]byte{7, 7})) // nobody can open it
+		time.Sleep(4 * 24 * time.Hour)
+		if sent != 1 {
+			t.Fatalf("%d requests, want one from before the fault", sent)
+		}
+		change(sealed(nil))
+		time.Sleep(time.Hour)
+		history := b.attempts(id)
+		if last := history[len(history)-1]; len(history) != 3 || !last.Success {
+			t.Errorf("the history has %+v, want two failures and a success", history)
+		}
+	})
+}

@@ -21,7 +21,7 @@ type RetryPolicy struct {
 	// Delays are the waits before attempt 2, 3 and so on; when they are used up
 	// the delivery ends. Nil: the default delays. Empty but not nil: one attempt.
 	//
-	// A delay is at most 30 days. A failure that comes more than 26 hours
+	// A delay that leads beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. A failure that comes more than 26 hours
 	// ([storage.FailureGap]) after the one before it starts a new row of failures, so
 	// with a longer delay that webhook may never count as failing.
 	Delays []time.Duration

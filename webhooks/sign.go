@@ -8,6 +8,8 @@ import (
 	"errors"
 	"io"
 	"strings"
+
+	"github.com/formsvc/formsvc/internal/secrets"
 )
 
 // ErrSignature is what [Verify] returns for a signature that does not belong to
@@ -42,17 +44,12 @@ func Verify(secret string, body []byte, signature string) error {
 	return nil
 }
 
-// standardPrefix begins a secret in the form of the Standard Webhooks specification.
-const standardPrefix = "whsec_"
-
 // signStandard returns the signature of the Standard Webhooks specification over id,
 // timestamp and body.
 func signStandard(secret, id, timestamp string, body []byte) string {
-	key := []byte(secret)
-	if encoded, ok := strings.CutPrefix(secret, standardPrefix); ok {
-		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {
-			key = decoded
-		}
+	key, ok := secrets.Key(secret)
+	if !ok { // the service refuses such a secret, and a storage may have one all the same
+		key = []byte(secret)
 	}
 	mac := hmac.New(sha256.New, key)
 	_, _ = io.WriteString(mac, id+"."+timestamp+".") // never fails, says its documentation

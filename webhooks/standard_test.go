@@ -73,6 +73,12 @@ func TestStandardWebhooksHeaders(t *testing.T) {
 		check("a day later", second)
 		change(third)
 		check("after another change", third, second)
+		change(first)
+		check("after two changes within a day", first, third, second)
+		change(third)
+		check("when the old secret comes back", third, first)
+		time.Sleep(25 * time.Hour)
+		check("a day after both", third)
 
 		unsigned := b.webhook("https://unsigned.example/", nil)
 		event := b.event(unsigned, "x")

@@ -129,20 +129,23 @@ type candidate struct {
 	generation   int64 // the last lease of an earlier url
 	secret       []byte
 	oldSecret    []byte
+	olderSecret  []byte
 	standing     storage.Standing
 	failingSince time.Time
+	failed       time.Time
 	pausedUntil  time.Time
 	pauseReason  storage.PauseReason
 }
 
 func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.ClaimedDelivery, error) {
 	candidates, err := all(t, func(row scanner) (c candidate, err error) {
-		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret,
-			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.pausedUntil), &c.pauseReason)
-		c.secret, c.oldSecret = secret(c.secret), secret(c.oldSecret)
+		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret, &c.olderSecret,
+			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.failed), at(&c.pausedUntil), &c.pauseReason)
+		c.secret, c.oldSecret, c.olderSecret = secret(c.secret), secret(c.oldSecret), secret(c.olderSecret)
 		return c, err
 	}, `SELECT w.id, w.form, w.url, w.host, w.url_token, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
-			w.succeeded, w.slow_for, w.failures, w.failing_since, w.paused_until, w.pause_reason
+			CASE WHEN w.older_secret_until > ?1 THEN w.older_secret END,
+			w.succeeded, w.slow_for, w.failures, w.failing_since, w.failed, w.paused_until, w.pause_reason
 		FROM webhooks w WHERE w.enabled AND EXISTS
 			(SELECT 1 FROM deliveries d WHERE d.webhook = w.id AND d.due <= ?1 AND (d.urgency > 0 OR w.paused_until <= ?1))
 		ORDER BY w.served, w.id`, clock)
@@ -167,11 +170,14 @@ func (t *tx) serve(out []storage.ClaimedDelivery, c candidate, room *room, lease
 	type waiting struct {
 		event storage.ID
 		size  int
+		age   time.Duration
 	}
 	next, err := all(t, func(row scanner) (w waiting, err error) {
-		err = row.Scan(&w.event, &w.size)
+		var queued time.Time
+		err = row.Scan(&w.event, &w.size, at(&queued))
+		w.age = max(0, clock.Sub(queued))
 		return w, err
-	}, `SELECT d.event, length(e.body) FROM deliveries d
+	}, `SELECT d.event, length(e.body), d.queued FROM deliveries d
 			JOIN events e ON e.id = d.event JOIN webhooks w ON w.id = d.webhook
 		WHERE d.webhook = ?2 AND d.due <= ?1 AND (d.urgency > 0 OR w.paused_until <= ?1)
 		ORDER BY d.urgency = 0, d.queued, d.event LIMIT ?3`, clock, c.id, max(room.webhook(c), 0))
@@ -185,10 +191,11 @@ func (t *tx) serve(out []storage.ClaimedDelivery, c candidate, room *room, lease
 		d := storage.ClaimedDelivery{
 			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host, Generation: c.generation,
 			Secret: append([]byte(nil), c.secret...), OldSecret: append([]byte(nil), c.oldSecret...),
-			Standing: c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason,
+			OlderSecret: append([]byte(nil), c.olderSecret...),
+			Standing:    c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason, Age: w.age,
 		}
 		if c.standing.Failures > 0 {
-			d.FailingFor = max(1, clock.Sub(c.failingSince))
+			d.FailingFor, d.FailedAgo = max(1, clock.Sub(c.failingSince)), max(1, clock.Sub(c.failed))
 		}
 		if err := t.lease(&d, clock.Add(lease)); err != nil {
 			return nil, err
@@ -283,6 +290,13 @@ func (t *tx) finish(r storage.Result, clock time.Time) (bool, error) {
 		ended = a.NextAttemptAt.IsZero()
 	}
 	if ended {
+		if !r.Summary.IsZero() {
+			a := *r.Delivery
+			a.ID, a.Attempt, a.Status, a.Duration, a.Error = r.Summary, attempt, 0, 0, storage.DeliveryExpired
+			if _, err := t.tellExpired(a, clock); err != nil {
+				return false, err
+			}
+		}
 		_, err = t.exec(`DELETE FROM deliveries WHERE webhook = ? AND event = ?`, r.Lease.WebhookID, r.Lease.EventID)
 		return true, err
 	}

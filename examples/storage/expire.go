@@ -58,16 +58,24 @@ func (t *tx) expireAll(p storage.ExpireParams, clock time.Time) (done storage.Ex
 // summarize records the oldest delivery that ends, unless the webhook got a summary
 // a short while ago.
 func (t *tx) summarize(webhook, event storage.ID, p storage.ExpireParams, clock time.Time, done *storage.Expired) error {
-	n, err := t.exec(`UPDATE webhooks SET expired = ? WHERE id = ? AND expired <= ?`, clock, webhook, clock.Add(-storage.ExpiredQuiet))
-	if err != nil || n == 0 {
-		return err
-	}
 	a := storage.Delivery{ID: p.NewID(), WebhookID: webhook, EventID: event, Error: storage.DeliveryExpired, CreatedAt: time.UnixMicro(p.At.UnixMicro()).UTC()}
-	err = t.one(`SELECT d.attempt, e.type, e.submission FROM deliveries d JOIN events e ON e.id = d.event WHERE d.webhook = ? AND d.event = ?`,
+	err := t.one(`SELECT d.attempt, e.type, e.submission FROM deliveries d JOIN events e ON e.id = d.event WHERE d.webhook = ? AND d.event = ?`,
 		[]any{webhook, event}, &a.Attempt, &a.EventType, &a.SubmissionID)
 	if err != nil {
 		return err
 	}
-	done.Summaries = append(done.Summaries, a)
-	return t.record(a, true)
+	told, err := t.tellExpired(a, clock)
+	if told {
+		done.Summaries = append(done.Summaries, a)
+	}
+	return err
+}
+
+// tellExpired records a summary, unless the webhook got one a short while ago.
+func (t *tx) tellExpired(a storage.Delivery, clock time.Time) (bool, error) {
+	n, err := t.exec(`UPDATE webhooks SET expired = ? WHERE id = ? AND expired <= ?`, clock, a.WebhookID, clock.Add(-storage.ExpiredQuiet))
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, t.record(a, true)
 }

@@ -30,7 +30,8 @@ func (p *poolRoom) full() bool { return p.cut || p.Room < 1 }
 
 // webhook returns how many deliveries of a webhook may be claimed.
 func (r *room) webhook(c candidate) int {
-	if n, ok := r.p.Webhooks[c.id]; ok {
+	generation, meant := r.p.Generations[c.id]
+	if n, ok := r.p.Webhooks[c.id]; ok && (!meant || generation == c.generation) {
 		return n
 	}
 	if c.standing.Good() {

@@ -110,6 +110,8 @@ CREATE TABLE IF NOT EXISTS webhooks (
 	secret           BLOB NOT NULL, -- empty: none
 	old_secret       BLOB NOT NULL DEFAULT x'',
 	old_secret_until INTEGER NOT NULL DEFAULT 0,
+	older_secret       BLOB NOT NULL DEFAULT x'', -- the one before the old one
+	older_secret_until INTEGER NOT NULL DEFAULT 0,
 	created          INTEGER NOT NULL,
 	updated          INTEGER NOT NULL,
 	-- The standing of its destination.

@@ -46,8 +46,10 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 				AND NOT EXISTS (SELECT 1 FROM unique_answers WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_days WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil, false},
-			{&swept.Secrets, `UPDATE webhooks SET old_secret = x'' WHERE rowid IN (SELECT rowid FROM webhooks
-				WHERE length(old_secret) > 0 AND old_secret_until <= ?2 LIMIT ?1)`, p.Now, true},
+			{&swept.Secrets, `UPDATE webhooks SET old_secret = iif(old_secret_until <= ?2, x'', old_secret),
+				older_secret = iif(older_secret_until <= ?2, x'', older_secret) WHERE rowid IN (SELECT rowid FROM webhooks
+				WHERE length(old_secret) > 0 AND old_secret_until <= ?2 OR length(older_secret) > 0 AND older_secret_until <= ?2 LIMIT ?1)`,
+				p.Now, true},
 			{&swept.Keys, `DELETE FROM keys WHERE rowid IN (SELECT rowid FROM keys
 				WHERE revoked > 0 AND revoked < ?2 OR expires > 0 AND expires < ?2 LIMIT ?1)`, p.KeysBefore, true},
 		} {

@@ -130,15 +130,16 @@ func (t *tx) renew(id storage.ID, url string) error {
 	return err
 }
 
-// changeSecret keeps the secret that a different one replaces. One that is removed is
-// forgotten: nothing is signed any more.
+// changeSecret keeps the secret that a different one replaces, and the one before while that
+// is known. One that is removed is forgotten: nothing is signed any more.
 func (t *tx) changeSecret(id storage.ID, to []byte, at time.Time) error {
 	if len(to) == 0 {
-		_, err := t.exec(`UPDATE webhooks SET secret = ?, old_secret = x'' WHERE id = ?`, to, id)
+		_, err := t.exec(`UPDATE webhooks SET secret = ?, old_secret = x'', older_secret = x'' WHERE id = ?`, to, id)
 		return err
 	}
-	_, err := t.exec(`UPDATE webhooks SET old_secret = secret, old_secret_until = ?1, secret = ?2 WHERE id = ?3 AND secret <> ?2`,
-		at.Add(storage.OldSecretKept), to, id)
+	_, err := t.exec(`UPDATE webhooks SET older_secret = iif(old_secret_until > ?4, old_secret, x''), older_secret_until = old_secret_until,
+			old_secret = secret, old_secret_until = ?1, secret = ?2 WHERE id = ?3 AND secret <> ?2`,
+		at.Add(storage.OldSecretKept), to, id, at)
 	return err
 }
 
@@ -157,10 +158,10 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) (found []storage.StoredSecret, err error) {
 	err = s.read(ctx, func(tx *tx) error {
 		found, err = all(tx, func(row scanner) (out storage.StoredSecret, err error) {
-			err = row.Scan(&out.WebhookID, &out.Secret, &out.OldSecret)
-			out.OldSecret = secret(out.OldSecret)
+			err = row.Scan(&out.WebhookID, &out.Secret, &out.OldSecret, &out.OlderSecret)
+			out.OldSecret, out.OlderSecret = secret(out.OldSecret), secret(out.OlderSecret)
 			return out, err
-		}, `SELECT id, secret, old_secret FROM webhooks WHERE id > ? AND length(secret) > 0 ORDER BY id LIMIT ?`, after, max(limit, 0))
+		}, `SELECT id, secret, old_secret, older_secret FROM webhooks WHERE id > ? AND length(secret) > 0 ORDER BY id LIMIT ?`, after, max(limit, 0))
 		return err
 	})
 	return found, err
@@ -171,8 +172,9 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	err = s.write(ctx, func(tx *tx) error {
 		for _, r := range replacements {
 			n, err := tx.exec(`UPDATE webhooks SET secret = CASE secret WHEN ?3 THEN ?1 ELSE secret END,
-					old_secret = CASE old_secret WHEN ?3 THEN ?1 ELSE old_secret END
-				WHERE id = ?2 AND ?3 IN (secret, old_secret) AND length(?3) > 0`,
+					old_secret = CASE old_secret WHEN ?3 THEN ?1 ELSE old_secret END,
+					older_secret = CASE older_secret WHEN ?3 THEN ?1 ELSE older_secret END
+				WHERE id = ?2 AND ?3 IN (secret, old_secret, older_secret) AND length(?3) > 0`,
 				bytesOf(r.To), r.WebhookID, bytesOf(r.From))
 			if err != nil {
 				return err

@@ -71,8 +71,8 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 			return storage.Webhook{}, err
 		}
 	}
-	// The secret that the webhook has already is no change: it would end the day of the
-	// secret before it.
+	// The secret that the webhook has already is no change: a client that repeats its request
+	// would push out the oldest of the secrets before it.
 	if w.Secret != nil {
 		known, err := c.isSecret(ctx, is, *w.Secret)
 		if err != nil {

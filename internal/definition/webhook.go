@@ -1,6 +1,10 @@
 package definition
 
-import "github.com/formsvc/formsvc/internal/jsontree"
+import (
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/secrets"
+	"github.com/formsvc/formsvc/schema"
+)
 
 // WebhookWrite is a checked WebhookCreate or WebhookUpdate. What is nil was not
 // given. That the url leads to an allowed destination is not checked here but by
@@ -36,6 +40,11 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 	}
 	if secret := r.root.Member("signing_secret"); secret.Exists() && secret.Kind() == jsontree.Null && !create {
 		h.Secret = new(string)
+	}
+	if h.Secret != nil {
+		if _, ok := secrets.Key(*h.Secret); !ok {
+			r.Add(r.root.Member("signing_secret"), schema.CodeBadFormat, "must have base64, with its padding, after whsec_")
+		}
 	}
 	if enabled := r.root.Member("enabled"); enabled.Kind() == jsontree.Bool {
 		truth := enabled.Bool()

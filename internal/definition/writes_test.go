@@ -145,6 +145,18 @@ func TestWebhook(t *testing.T) {
 		}
 		_, err = w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","signing_secret":null}`), true)
 		wantFaults(t, err, "/signing_secret WRONG_TYPE")
+		for _, create := range []bool{true, false} {
+			url := `"url":"https://example.com/a"`
+			if create {
+				url += `,"form_id":"` + form + `"`
+			}
+			_, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_not base64 at all"}`), create)
+			wantFaults(t, err, "/signing_secret BAD_FORMAT")
+			got, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZg=="}`), create)
+			if err != nil || got.Secret == nil || *got.Secret != "whsec_MDEyMzQ1Njc4OWFiY2RlZg==" {
+				t.Errorf("a secret with base64 is %+v: %v", got, err)
+			}
+		}
 	})
 	t.Run("faults are reported together", func(t *testing.T) {
 		t.Parallel()

@@ -51,13 +51,15 @@ func (s *Scheduler) claim() {
 		return
 	}
 	c.look = s.now.Add(s.n.Gather)
-	ask := storage.ClaimParams{Lease: s.n.Lease, Webhooks: map[ID]int{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes}
+	ask := storage.ClaimParams{
+		Lease: s.n.Lease, Webhooks: map[ID]int{}, Generations: map[ID]int64{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes,
+	}
 	for id, w := range s.webhooks {
 		for len(w.waiting) > 0 && (s.hangs(w) || s.tooLate(w.waiting[0])) {
 			s.giveBack(w, 0)
 		}
 		if !w.idle() || w.active.After(c.began) {
-			ask.Webhooks[id] = 0
+			ask.Webhooks[id], ask.Generations[id] = 0, w.generation
 		} else if s.now.Sub(w.active) > knownFor {
 			s.forget(w)
 		}

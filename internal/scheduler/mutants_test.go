@@ -64,6 +64,9 @@ var mutants = []struct{ name, file, from, to string }{
 	{"what a result makes room for waits for the poll", "results.go", "if (of.claimed || of.webhook.passed) && of.Attempt != nil || of.Attempt == nil && of.RetryIn == 0 {", "if of.Attempt == nil && of.RetryIn == 0 {"},
 	{"what was passed over waits for the poll", "results.go", "(of.claimed || of.webhook.passed) &&", "of.claimed &&"},
 	{"hand-overs leave no room for claims", "claims.go", "s.room(&s.quick) > s.n.Ahead/2 &&", "s.room(&s.quick) > 0 &&"},
+	{"a bound is for every URL", "claims.go", "ask.Webhooks[id], ask.Generations[id] = 0, w.generation", "ask.Webhooks[id] = 0"},
+	{"what waits does not age", "scheduler.go", "	r.Delivery.Age += s.now.Sub(r.leased)\n", ""},
+	{"a summary is forgotten", "scheduler.go", ", Summary: e.Summary})", "})"},
 	{"a held result stops claims after a fault", "results.go", "func(of result) bool { return !of.held }", "func(result) bool { return true }"},
 }
 

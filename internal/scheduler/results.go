@@ -29,8 +29,8 @@ type result struct {
 }
 
 // record queues the result of a request for writing.
-func (s *Scheduler) record(r *Request, attempt *storage.Delivery, retryIn time.Duration) {
-	if attempt != nil {
+func (s *Scheduler) record(r *Request, of storage.Result) {
+	if of.Delivery != nil {
 		r.pool.unrecorded++
 		r.webhook.unsaved++
 		if r.pool == &s.quick {
@@ -40,7 +40,8 @@ func (s *Scheduler) record(r *Request, attempt *storage.Delivery, retryIn time.D
 	if len(s.results.pending) == 0 {
 		s.results.since = s.now
 	}
-	s.results.pending = append(s.results.pending, result{r, storage.Result{Lease: r.Delivery.Lease, Delivery: attempt, RetryIn: retryIn}, false})
+	of.Lease = r.Delivery.Lease
+	s.results.pending = append(s.results.pending, result{r, of, false})
 	r.Delivery.Body = nil // is not held until then
 }
 

@@ -70,7 +70,8 @@ type (
 		Request  *Request
 		Delivery *storage.Delivery // nil: nothing is known to have been sent
 		Took     time.Duration
-		RetryIn  time.Duration // as in storage.Result
+		RetryIn  time.Duration // as in storage.Result,
+		Summary  ID            // and this, too
 		Asked    time.Duration // the pause that the receiver asked for
 	}
 	// Wrote is the end of a write.
@@ -161,7 +162,7 @@ func (s *Scheduler) arrive(del storage.ClaimedDelivery, leased time.Time, claime
 	w := s.known(del, leased)
 	r := &Request{Delivery: del, webhook: w, claimed: claimed, leased: leased, arrived: s.now}
 	if s.stopped || w.pool.bytes >= s.n.PoolBytes { // of what is handed over only the number was known
-		s.record(r, nil, 0)
+		s.record(r, storage.Result{})
 		return
 	}
 	w.waiting = append(w.waiting, r)
@@ -200,6 +201,7 @@ func (s *Scheduler) start(p *pool) {
 func (s *Scheduler) begin(w *webhook) {
 	r := s.takeWaiting(w)
 	r.began, r.pool, r.doubtful = s.now, w.pool, !w.standing.Good()
+	r.Delivery.Age += s.now.Sub(r.leased)
 	r.pool.count(r, 0, 1)
 	w.underWay = append(w.underWay, r)
 	if r.pool == &s.quick {
@@ -229,7 +231,7 @@ func (s *Scheduler) tooLate(r *Request) bool {
 // giveBack returns the delivery that has waited longest for w to the queue as it was, due
 // again after so long.
 func (s *Scheduler) giveBack(w *webhook, retryIn time.Duration) {
-	s.record(s.takeWaiting(w), nil, retryIn)
+	s.record(s.takeWaiting(w), storage.Result{RetryIn: retryIn})
 }
 
 // giveBackAll gives back what waits for w.
@@ -272,7 +274,7 @@ func (s *Scheduler) ended(e Ended) {
 	}
 	w.underWay = slices.DeleteFunc(w.underWay, is)
 	w.active = s.now
-	s.record(r, e.Delivery, e.RetryIn)
+	s.record(r, storage.Result{Delivery: e.Delivery, RetryIn: e.RetryIn, Summary: e.Summary})
 	switch {
 	case e.Delivery != nil:
 		s.learn(w, r.began, e)

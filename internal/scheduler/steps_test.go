@@ -761,6 +761,61 @@ func TestAFailureIsRecordedBeforeTheNextClaim(t *testing.T) {
 	}
 }
 
+// A claim says which URL its bounds are for: requests to an earlier one say nothing about
+// the room of the new one.
+func TestTheBoundOfAWebhookIsForItsURL(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	del := c.delivery(1, "h.example", storage.Standing{})
+	del.Generation = 7
+	c.step(claimedFrom(del))
+	id := del.Lease.WebhookID
+	bound := func(when string, generation int64, want int) {
+		t.Helper()
+		c.step(Woken{})
+		c.pass(c.n.Gather)
+		ask := c.claims[len(c.claims)-1]
+		if room, named := ask.Webhooks[id]; !named || room != want || ask.Generations[id] != generation {
+			t.Errorf("%s there is room for %d of the URL %d (named %v), want %d of %d", when, room, ask.Generations[id], named, want, generation)
+		}
+	}
+	bound("while a request is under way", 7, 0)
+	moved := c.delivery(1, "h.example", storage.Standing{})
+	moved.Generation = 8
+	c.step(claimedFrom(moved))
+	if len(c.sent) != 2 || c.sent[1].Delivery.Generation != 8 {
+		t.Fatalf("%d requests began, want one to the new URL beside that to the old one", len(c.sent))
+	}
+	bound("while requests to both URLs are under way", 8, 0)
+}
+
+// A request knows how old its delivery was when it began.
+func TestADeliveryAgesWhileItWaits(t *testing.T) {
+	t.Parallel()
+	n := testNumbers
+	n.PerWebhook = 1
+	c := newSteps(t, n)
+	first, second := c.delivery(1, "h.example", goodStanding), c.delivery(1, "h.example", goodStanding)
+	first.Age, second.Age = time.Hour, time.Minute
+	c.step(claimedFrom(first, second))
+	c.now = c.now.Add(n.Stay / 2)
+	c.end(true, 0)
+	if len(c.sent) != 2 || c.sent[0].Delivery.Age != time.Hour || c.sent[1].Delivery.Age != time.Minute+n.Stay/2 {
+		t.Errorf("%d requests began, want two at the ages of an hour and of a minute and %s", len(c.sent), n.Stay/2)
+	}
+}
+
+// The summary of a delivery that was too old is written with its result.
+func TestASummaryIsWritten(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
+	c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{}, Summary: ID{7}})
+	if r := c.last(); r.Summary != (ID{7}) || r.RetryIn != 0 {
+		t.Errorf("written %+v, want the summary", r)
+	}
+}
+
 // For a webhook no more is handed over than it has room for, however many ask at once.
 func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()

@@ -109,10 +109,13 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 		if r.Lease.Token > w.oldestToken {
 			judging[w] = r
 		}
+		d.attempt++
 		if a.NextAttemptAt.IsZero() {
+			if !r.Summary.IsZero() && w.mayTell(clock) {
+				w.tellExpired(d, r.Summary, a.CreatedAt, clock)
+			}
 			return true
 		}
-		d.attempt++
 		if again && r.RetryIn <= 0 {
 			d.attempt = 1
 		}
@@ -139,14 +142,8 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 			continue
 		}
 		oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
-		if oldest != nil && clock.Sub(w.expiredAt) >= storage.ExpiredQuiet {
-			w.expiredAt = clock
-			a := storage.Delivery{
-				ID: p.NewID(), WebhookID: id, EventID: oldest.event.id, EventType: oldest.event.kind, SubmissionID: oldest.event.submission,
-				Attempt: oldest.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(p.At),
-			}
-			w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: oldest.event})
-			done.Summaries = append(done.Summaries, a)
+		if oldest != nil && w.mayTell(clock) {
+			done.Summaries = append(done.Summaries, w.tellExpired(oldest, p.NewID(), p.At, clock))
 		}
 		if !all {
 			done.Next = id
@@ -154,6 +151,22 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		}
 	}
 	return done, nil
+}
+
+// mayTell reports whether w may get a summary of expired deliveries.
+func (w *webhook) mayTell(clock time.Time) bool {
+	return clock.Sub(w.expiredAt) >= storage.ExpiredQuiet
+}
+
+// tellExpired adds a summary of deliveries that end, d the oldest of them.
+func (w *webhook) tellExpired(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
+	w.expiredAt = clock
+	a := storage.Delivery{
+		ID: id, WebhookID: w.rec.ID, EventID: d.event.id, EventType: d.event.kind, SubmissionID: d.event.submission,
+		Attempt: d.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(at),
+	}
+	w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: d.event})
+	return a
 }
 
 // expire ends those deliveries of w that wait since then or longer, counts them, and

@@ -183,16 +183,16 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		Generation:   w.oldestToken,
 		Host:         w.host,
 		Secret:       secret(w.secret),
+		OldSecret:    w.old.at(clock),
+		OlderSecret:  w.older.at(clock),
 		Attempt:      d.attempt,
+		Age:          max(0, clock.Sub(d.queued)),
 		Standing:     w.standing,
 		PausedFor:    max(0, w.pausedUntil.Sub(clock)),
 		PauseReason:  w.pauseReason,
 	}
 	if w.standing.Failures > 0 {
-		out.FailingFor = max(1, clock.Sub(w.failingSince))
-	}
-	if clock.Before(w.oldSecretUntil) {
-		out.OldSecret = secret(w.oldSecret)
+		out.FailingFor, out.FailedAgo = max(1, clock.Sub(w.failingSince)), max(1, clock.Sub(w.failedAt))
 	}
 	return out
 }
@@ -208,7 +208,8 @@ func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, cloc
 			continue
 		}
 		most, named := p.Webhooks[w.rec.ID]
-		if !named {
+		meant, some := p.Generations[w.rec.ID]
+		if !named || some && meant != w.oldestToken {
 			most = p.PerWebhook
 			if !w.standing.Good() {
 				most = min(most, 1)

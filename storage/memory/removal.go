@@ -116,8 +116,13 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 		}
 	}
 	for _, w := range s.webhooks {
-		if len(w.oldSecret) > 0 && !w.oldSecretUntil.After(p.Now) && out.Secrets < p.Max && !p.Removals {
-			w.oldSecret = nil
+		wiped := false
+		for _, old := range []*oldSecret{&w.old, &w.older} {
+			if len(old.secret) > 0 && !old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
+				*old, wiped = oldSecret{}, true
+			}
+		}
+		if wiped {
 			out.Secrets++
 		}
 	}

@@ -13,10 +13,9 @@ import (
 
 type webhook struct {
 	rec storage.Webhook
-	// Secrets are replaced, never changed. The old one is known until oldSecretUntil.
-	secret         []byte
-	oldSecret      []byte
-	oldSecretUntil time.Time
+	// Secrets are replaced, never changed.
+	secret     []byte
+	old, older oldSecret
 
 	host    string // of its URL
 	form    *form
@@ -25,6 +24,20 @@ type webhook struct {
 	queue   queue
 	turn    *list.Element // in Store.turns
 	fate
+}
+
+// oldSecret is a secret that another one replaced. It is known for a time.
+type oldSecret struct {
+	secret []byte
+	until  time.Time
+}
+
+// at returns a copy of what is known at that time.
+func (o oldSecret) at(clock time.Time) []byte {
+	if !clock.Before(o.until) {
+		return nil
+	}
+	return secret(o.secret)
 }
 
 func (w *webhook) place() storage.Position {
@@ -158,9 +171,11 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		w.endPause()
 	}
 	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
-		w.oldSecret = nil
-		if len(*c.Secret) > 0 { // with a secret that is removed nothing is signed any more
-			w.oldSecret, w.oldSecretUntil = w.secret, c.At.Add(storage.OldSecretKept)
+		if len(*c.Secret) > 0 && len(w.secret) > 0 {
+			w.older = oldSecret{w.old.at(c.At), w.old.until}
+			w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretKept)}
+		} else { // with a secret that is removed nothing is signed any more
+			w.old, w.older = oldSecret{}, oldSecret{}
 		}
 		w.setSecret(*c.Secret)
 	}
@@ -196,7 +211,7 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 		w := s.webhooks[id]
 		if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
-			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.oldSecret)})
+			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret), OlderSecret: secret(w.older.secret)})
 		}
 	}
 	return out, nil
@@ -216,8 +231,11 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 		case bytes.Equal(w.secret, r.From):
 			w.setSecret(r.To)
 			replaced++
-		case bytes.Equal(w.oldSecret, r.From):
-			w.oldSecret = secret(r.To)
+		case bytes.Equal(w.old.secret, r.From):
+			w.old.secret = secret(r.To)
+			replaced++
+		case bytes.Equal(w.older.secret, r.From):
+			w.older.secret = secret(r.To)
 			replaced++
 		}
 	}

@@ -133,8 +133,10 @@ WHERE l.most > 0
 ORDER BY x.next_at`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
-// bound.
-const webhookRoom = `COALESCE(($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint,
+// bound, which may be meant for an earlier URL.
+const webhookRoom = `COALESCE(
+			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
+				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
 // lease leases the first deliveries of webhooks, as many as the part of each, or of one that
@@ -158,11 +160,11 @@ WITH found AS MATERIALIZED (
 	SET token = DEFAULT, generation = f.generation, urgency = LEAST(d.urgency, 1), leased_until = statement_timestamp() + $7::bigint * interval '1 microsecond'
 	FROM (SELECT f.*, sum(f.size) OVER (ORDER BY f.n, f.number) AS bytes FROM found f WHERE f.n <= f.part) f
 	WHERE d.ctid = f.place AND d.tableoid = f.rel AND (f.bytes <= $6::bigint OR f.bytes = f.size OR $6::bigint < 1)
-	RETURNING f.number, d.event_id, d.token, d.attempt
+	RETURNING f.number, d.event_id, d.token, d.attempt, (EXTRACT(epoch FROM statement_timestamp() - d.queued_at) * 1000000)::bigint AS age
 )
-SELECT l.number, l.event_id, l.token, l.attempt FROM leased l
+SELECT l.number, l.event_id, l.token, l.attempt, l.age FROM leased l
 UNION ALL
-SELECT f.number, NULL, NULL, count(*)::integer FROM found f GROUP BY f.number`)
+SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
 // nextTurns gives webhooks their next turns. A webhook that has nothing more to send now has
 // its next turn when a known delivery waits again: at the end of a lease or of the pause, or
@@ -276,7 +278,7 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 	room, names := min(pool.Room, leaseMost), map[string]int{}
 	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
 		return append(knownTargets(&t.ClaimedDelivery), &t.crowded, &t.room, &t.ofName)
-	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others)
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others, conn.ObjectArg(p.Generations))
 	for i := range turns {
 		names[turns[i].Host] = turns[i].ofName
 	}
@@ -299,14 +301,15 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 	var number, token int64
 	var event storage.ID
 	var n int
-	err = s.db.Each(ctx, lease.now(s), []any{&number, &event, &token, &n}, func() {
+	var age time.Duration
+	err = s.db.Each(ctx, lease.now(s), []any{&number, &event, &token, &n, &age}, func() {
 		t := &turns[number-1]
 		if token == 0 {
 			t.found = n
 			return
 		}
 		d := t.ClaimedDelivery
-		d.Lease.EventID, d.Lease.Token, d.Attempt = event, token, n
+		d.Lease.EventID, d.Lease.Token, d.Attempt, d.Age = event, token, n, age
 		leased, t.leased = append(leased, d), t.leased+1
 	}, ids,
 		conn.Column(turns, func(t *turn) int64 { return t.Generation }),

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/jackc/pgerrcode"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -108,7 +107,7 @@ type faulty struct {
 
 func (f *faulty) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
 	if strings.Contains(text, f.part) && f.left.Add(-1) >= 0 {
-		return pgconn.CommandTag{}, &pgconn.PgError{Code: pgerrcode.SerializationFailure}
+		return pgconn.CommandTag{}, &pgconn.PgError{Code: "40001"}
 	}
 	return f.DB.Exec(ctx, text, args...)
 }

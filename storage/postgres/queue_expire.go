@@ -2,6 +2,9 @@ package postgres
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"time"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -32,7 +35,7 @@ const (
 // server repeats the conditions of the table that is locked, and of no other one.
 // Deliveries are locked before destinations and those before events, because each of
 // these steps reads the one before.
-const expire = `
+var expire = `
 WITH failing AS MATERIALIZED (
 	SELECT x.webhook_id, ` + givenUpWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
 	FROM (
@@ -78,21 +81,7 @@ WITH failing AS MATERIALIZED (
 	JOIN formsvc.events e ON e.id = o.event_id
 	WHERE m.quiet
 	RETURNING a.*
-), past AS MATERIALIZED (
-	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
-		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
-		WHERE a.webhook_id = t.webhook_id AND a.error = '` + storage.DeliveryExpired + `'
-		ORDER BY a.created_at DESC, a.id DESC
-		OFFSET $9::bigint - 1
-	) a
-), cut AS (
-	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM past l)
-	RETURNING a.event_id
-), quieted AS (
-	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
-	FROM told t
-	WHERE x.webhook_id = t.webhook_id
-), changes AS (
+), ` + keepSummaries + `, changes AS (
 	SELECT l.event_id, l.refs FROM left_over l
 	UNION ALL
 	SELECT t.event_id, 1 FROM told t
@@ -105,6 +94,62 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM old) >= $3::bigint THEN (SELECT o.webhook_id FROM old o ORDER BY o.webhook_id DESC LIMIT 1)
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
+
+// keepSummaries is a part of a WITH list. It follows told, the summaries that are added, notes
+// when, and cuts what is more than ExpiredKept.
+var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
+	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
+		WHERE a.webhook_id = t.webhook_id AND a.error = '%s'
+		ORDER BY a.created_at DESC, a.id DESC
+		OFFSET %d - 1
+	) a
+), cut AS (
+	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM past l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM past l)
+	RETURNING a.event_id
+), quieted AS (
+	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
+	FROM told t
+	WHERE x.webhook_id = t.webhook_id
+)`, storage.DeliveryExpired, storage.ExpiredKept)
+
+// tellExpired adds a summary for the webhooks of deliveries that ended with a result, unless
+// somebody else holds the webhook. It locks attempts after destinations, and events last.
+var tellExpired = `
+WITH over AS MATERIALIZED (
+	SELECT DISTINCT ON (o.webhook_id) o.*
+	FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::integer[], $5::timestamptz[]) AS o (webhook_id, event_id, id, attempt, created_at)
+	ORDER BY o.webhook_id, o.id
+), quiet AS MATERIALIZED (
+	SELECT x.webhook_id FROM formsvc.destinations x
+	WHERE x.webhook_id = ANY (ARRAY(SELECT o.webhook_id FROM over o))
+		AND COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true)
+	FOR NO KEY UPDATE SKIP LOCKED
+), told AS (
+	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
+	SELECT o.webhook_id, o.id, o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.DeliveryExpired + `', 0, o.created_at
+	FROM over o JOIN quiet q ON q.webhook_id = o.webhook_id JOIN formsvc.events e ON e.id = o.event_id
+	RETURNING a.*
+), ` + keepSummaries + `, changes AS (
+	SELECT t.event_id, 1 AS refs FROM told t
+	UNION ALL
+	SELECT cut.event_id, -1 FROM cut
+), ` + countReferences + `
+SELECT count(*) FROM told`
+
+// tellExpired adds what results that are settled have in Summary. Those of deliveries that
+// somebody asked for meanwhile have none, because these did not end.
+func (s *Store) tellExpired(ctx context.Context, settled []settling) error {
+	over := slices.DeleteFunc(settled, func(r settling) bool { return r.Summary.IsZero() || r.urgency == 2 })
+	if len(over) == 0 {
+		return nil
+	}
+	_, err := s.db.ChangeRows(ctx, tellExpired, conn.Column(over, (*settling).webhook), conn.Column(over, (*settling).event),
+		conn.Column(over, func(r *settling) []byte { return r.Summary[:] }),
+		conn.Column(over, func(r *settling) int { return r.Delivery.Attempt + 1 }),
+		conn.Column(over, func(r *settling) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredQuiet.Microseconds())
+	return err
+}
 
 // ExpireDeliveries implements [storage.DeliveryStore].
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
@@ -128,7 +173,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 				done.Summaries = append(done.Summaries, a)
 			}
 		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
-			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC(), int64(storage.ExpiredKept))
+			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC())
 	})
 	return done, err
 }

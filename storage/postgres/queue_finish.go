@@ -142,7 +142,11 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 			return err
 		})
 		if err == nil {
-			err = s.cutSome(ctx, step)
+			err = cmp.Or(s.tellExpired(ctx, slices.Concat(to[resultSettled], to[resultJudged])), s.cutSome(ctx, step))
+			if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
+				s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not brought up to date", "error", err)
+				err = nil
+			}
 		}
 		if err != nil {
 			return nil, err

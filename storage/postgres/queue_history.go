@@ -86,12 +86,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	if len(webhooks) == 0 {
 		return nil
 	}
-	err := s.cutHistories(ctx, webhooks...)
-	if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
-		s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not cut", "error", err)
-		return nil
-	}
-	return err
+	return s.cutHistories(ctx, webhooks...)
 }
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {

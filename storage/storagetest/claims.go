@@ -12,7 +12,7 @@ func claimCases() []Case {
 		{"due", "A delivery is claimed as soon as it is queued, and after a result with RetryIn from then on and not before.", claimWhenDue},
 		{"oldest_first", "Within a webhook the oldest delivery comes first.", claimOldestFirst},
 		{"current_webhook", "A delivery carries the webhook's URL, host name and secret as they are when it is claimed.", claimCurrentWebhook},
-		{"old_secret", "A secret that another one replaced comes beside it for OldSecretKept; one that was removed does not come.", claimOldSecret},
+		{"old_secret", "A secret that another one replaced comes beside it for OldSecretKept, and so does the one before; one that was removed does not come.", claimOldSecret},
 		{"same_body", "An event's body is the same bytes on every claim and for every webhook.", claimSameBody},
 		{"room", "The Room of its pool bounds what is claimed.", claimRoom},
 		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, and those of all others.", claimPools},
@@ -20,6 +20,8 @@ func claimCases() []Case {
 		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
 		{"max_bytes", "MaxBytes bounds the bodies that a claim brings for each pool, and one delivery of each fits always.", claimMaxBytes},
 		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
+		{"generations", "A bound of Webhooks counts for the Generation that Generations names, and for every one if there is none.", claimGenerations},
+		{"ages", "Age counts from when a delivery was queued or redelivered, FailedAgo from the last failure.", claimAges},
 		{"failing_for", "FailingFor counts from the first failure on and ends with a success.", claimFailingFor},
 		{"paused_for", "A delivery of a webhook that is or was paused carries the rest of the pause and its reason, until a success.", claimPausedFor},
 	}
@@ -72,29 +74,37 @@ func claimOldSecret(b *bundle) {
 	secret := func(text string, at time.Time) {
 		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte(text)), At: at})
 	}
-	check := func(want, old, when string) {
+	check := func(want, old, older, when string) {
 		b.Helper()
 		b.submit(f)
 		d := b.claimOne()
 		b.finish(ended(d, b.tick()))
 		same(b, string(d.Secret), want, "Delivery.Secret %s", when)
 		same(b, string(d.OldSecret), old, "Delivery.OldSecret %s", when)
+		same(b, string(d.OlderSecret), older, "Delivery.OlderSecret %s", when)
 	}
-	check(string(secretOf(w)), "", "of a webhook that has its first one")
+	first := string(secretOf(w))
+	check(first, "", "", "of a webhook that has its first one")
 	secret("second", now)
-	check("second", string(secretOf(w)), "after it was replaced")
+	check("second", first, "", "after it was replaced")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere"), At: now})
-	check("second", string(secretOf(w)), "after another change")
+	check("second", first, "", "after another change")
 	secret("third", now)
-	check("third", "second", "after it was replaced twice")
+	check("third", "second", first, "after it was replaced twice")
 	secret("third", now.Add(time.Minute))
-	check("third", "second", "after the same one was set again")
-	secret("", now)
-	check("", "", "after it was removed")
+	check("third", "second", first, "after the same one was set again")
 	secret("fourth", now)
-	check("fourth", "", "after there was none")
-	secret("fifth", now.Add(-storage.OldSecretKept))
-	check("fifth", "", "when it was replaced OldSecretKept ago")
+	check("fourth", "third", "second", "after it was replaced three times")
+	secret("", now)
+	check("", "", "", "after it was removed")
+	secret("fifth", now)
+	check("fifth", "", "", "after there was none")
+	secret("sixth", now.Add(-storage.OldSecretKept))
+	check("sixth", "", "", "when it was replaced OldSecretKept ago")
+	secret("seventh", now)
+	check("seventh", "sixth", "", "when the one before was replaced OldSecretKept ago")
+	secret("eighth", now.Add(2*storage.OldSecretKept))
+	check("eighth", "seventh", "", "when the one before will be forgotten before the change")
 }
 
 func claimSameBody(b *bundle) {
@@ -305,6 +315,73 @@ func claimStanding(b *bundle) {
 		}
 		b.finish(storage.Result{Lease: batch[0].Lease}, storage.Result{Lease: batch[1].Lease})
 	}
+}
+
+func claimGenerations(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	for range 3 {
+		b.enqueue(w.ID)
+	}
+	p := b.everything()
+	p.Webhooks[w.ID], p.PerWebhook = 1, 4
+	old := only(b, b.claim(p), "ClaimDeliveries with the bound 1")
+	p.Webhooks[w.ID], p.Generations = 0, map[storage.ID]int64{w.ID: old.Generation}
+	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for the Generation of the webhook")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
+	p.Generations[newID()] = old.Generation
+	moved := only(b, b.claim(p), "ClaimDeliveries with the bound 0 for the earlier URL: one, as of any webhook that is not good")
+	same(b, moved.URL, "https://example.net/elsewhere", "URL")
+	p.Generations[w.ID] = moved.Generation
+	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for the Generation of the new URL")
+	p.Generations = nil
+	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for every Generation")
+	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/again")})
+	same(b, len(b.claim(p)), 0, "deliveries claimed with the bound 0 for every Generation, after another URL")
+}
+
+func claimAges(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	queued := time.Now()
+	b.submit(f)
+	upTo := func(got time.Duration, began time.Time, what string) {
+		b.Helper()
+		if most := time.Since(began) + time.Millisecond; got < 0 || got > most {
+			b.Errorf("%s: want up to %s, got %s", what, most, got)
+		}
+	}
+	first := b.claimOne()
+	upTo(first.Age, queued, "Age of the first attempt")
+	same(b, first.FailedAgo, 0, "FailedAgo of a webhook that never failed")
+	var last storage.ClaimedDelivery
+	var failed time.Time
+	for i, d := range []int{1, 2} {
+		if i == 0 {
+			last = first
+		}
+		failed = time.Now()
+		r := retried(last, b.tick(), aMoment)
+		r.Standing = storage.Standing{Failures: d}
+		b.finish(r)
+		last = only(b, b.claimEventually(b.everything()), "ClaimDeliveries")
+	}
+	upTo(last.Age, queued, "Age of the third attempt")
+	upTo(last.FailedAgo, failed, "FailedAgo after the second failure")
+	if last.FailedAgo <= 0 || last.FailedAgo >= last.FailingFor || last.Age <= last.FailingFor {
+		b.Errorf("want FailedAgo, FailingFor and Age in this order, got %s, %s and %s", last.FailedAgo, last.FailingFor, last.Age)
+	}
+	r := ended(last, b.tick())
+	r.Standing = storage.Standing{Failures: 3}
+	b.finish(r)
+	again := time.Now()
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver")
+	d := b.claimOne()
+	upTo(d.Age, again, "Age after Redeliver")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver of what is under a lease")
+	hastened := time.Now()
+	b.finish(retried(d, b.tick(), time.Hour))
+	upTo(b.claimOne().Age, hastened.Add(-time.Since(again)), "Age after Redeliver during a lease")
 }
 
 func claimFailingFor(b *bundle) {

@@ -15,6 +15,8 @@ func expiryCases() []Case {
 		{"expire_redelivered", "A redelivery makes a delivery young again.", expireRedelivered},
 		{"expire_pieces", "ExpireDeliveries ends Max deliveries a call and goes on where it stopped, over all webhooks.", expirePieces},
 		{"expire_summary", "The summary names the oldest delivery; its event can be redelivered.", expireSummary},
+		{"end_expired", "A result with a Summary ends its delivery, and the webhook gets that summary within the same bounds.", endExpired},
+		{"end_expired_asked", "A result with a Summary of a delivery that was redelivered since it was claimed leaves no summary.", endExpiredAsked},
 		{"expire_quiet", "A webhook gets no second summary within ExpiredQuiet, and summaries push no attempt out of its history.", expireQuiet},
 	}
 }
@@ -184,6 +186,64 @@ func expireSummary(b *bundle) {
 	b.finish(succeeded(d, b.tick()))
 	b.deleteSubmission(oldest)
 	b.is(b.store.Redeliver(b.Context(), w.ID, a.ID), storage.ErrNotFound, "Redeliver of the summary after its submission was deleted")
+}
+
+// outlived is the result of a delivery that is too old to be tried again.
+func outlived(d storage.ClaimedDelivery, when time.Time) storage.Result {
+	r := ended(d, when)
+	if r.Summary = newID(); compareIDs(r.Summary, r.Delivery.ID) < 0 { // it is listed as the newer one
+		r.Summary, r.Delivery.ID = r.Delivery.ID, r.Summary
+	}
+	return r
+}
+
+func endExpired(b *bundle) {
+	f := b.anyForm()
+	w, other := b.addWebhook(f.ID), b.addWebhook(f.ID)
+	n := b.submit(f)
+	results := map[storage.ID]storage.Result{}
+	var all []storage.Result
+	for _, d := range b.claimSome(2) {
+		r := outlived(d, b.tick())
+		results[d.Lease.WebhookID], all = r, append(all, r)
+	}
+	b.finish(all...)
+	b.nothingPending("the deliveries ended")
+	for _, id := range []storage.ID{w.ID, other.ID} {
+		r := results[id]
+		list, err := b.store.Deliveries(b.Context(), storage.AsHost(), id, 10)
+		b.ok(err, "Deliveries")
+		summary := storage.Delivery{
+			ID: r.Summary, WebhookID: id, EventID: n.Event.ID, EventType: n.Event.Type, SubmissionID: n.Submission.ID,
+			Attempt: 2, Error: storage.DeliveryExpired, CreatedAt: r.Delivery.CreatedAt,
+		}
+		same(b, list, []storage.Delivery{summary, *r.Delivery}, "Deliveries: the summary and the last attempt")
+	}
+	b.submit(f)
+	for _, d := range b.claimSome(2) {
+		b.finish(outlived(d, b.tick()))
+	}
+	same(b, len(b.attempts(w.ID)), 3, "attempts and summaries: there is none within ExpiredQuiet of another one")
+
+	want := b.deliverMany(w.ID, storage.HistoryKept, at(time.Hour))
+	same(b, len(b.attempts(w.ID)), len(want)+1, "attempts, and the summary beside them")
+	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), other.ID), "DeleteWebhook")
+	b.ok(b.store.Redeliver(b.Context(), w.ID, results[w.ID].Summary), "Redeliver of the summary, which alone keeps the event")
+	same(b, b.claimOne().Body, n.Event.Body, "Body")
+}
+
+func endExpiredAsked(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	_, sent := b.sent(f)
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver")
+	d := b.claimOne()
+	b.ok(b.store.Redeliver(b.Context(), w.ID, sent.ID), "Redeliver of what is under a lease")
+	b.finish(outlived(d, b.tick()))
+	same(b, b.claimOne().Attempt, 1, "Attempt")
+	for _, a := range b.attempts(w.ID) {
+		same(b, a.Error, "status", "Error of what is in the history")
+	}
 }
 
 func expireQuiet(b *bundle) {

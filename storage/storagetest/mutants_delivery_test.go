@@ -132,6 +132,38 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return &firstURL{Storage: s} }},
 		{"forgets the secret that was replaced", []string{"deliveries/old_secret"},
 			func(s storage.Storage) storage.Storage { return oneSecret{s} }},
+		{"forgets the secret before that", []string{"deliveries/old_secret"},
+			func(s storage.Storage) storage.Storage {
+				return unfair{s, func(all []storage.ClaimedDelivery) {
+					for i := range all {
+						all[i].OlderSecret = nil
+					}
+				}}
+			}},
+		{"takes a bound for that of every URL", []string{"deliveries/generations"},
+			func(s storage.Storage) storage.Storage {
+				return editsClaim{s, func(p *storage.ClaimParams) { p.Generations = nil }}
+			}},
+		{"counts the age from the claim", []string{"deliveries/ages"},
+			func(s storage.Storage) storage.Storage {
+				return unfair{s, func(all []storage.ClaimedDelivery) {
+					for i := range all {
+						all[i].Age = 0
+					}
+				}}
+			}},
+		{"takes the first failure for the last", []string{"deliveries/ages"},
+			func(s storage.Storage) storage.Storage {
+				return unfair{s, func(all []storage.ClaimedDelivery) {
+					for i := range all {
+						all[i].FailedAgo = all[i].FailingFor
+					}
+				}}
+			}},
+		{"tells of no delivery that was too old", []string{"deliveries/end_expired"},
+			func(s storage.Storage) storage.Storage {
+				return editsFinish{s, func(r *storage.Result) { r.Summary = storage.ID{} }}
+			}},
 		{"redelivers for a disabled webhook in silence", []string{"deliveries/redeliver_disabled", "deliveries/enqueue_refused"},
 			func(s storage.Storage) storage.Storage { return noConflict{s} }},
 		{"forgets what a disabled webhook has tried", []string{"deliveries/ended_body_lives", "deliveries/redeliver_disabled"},

@@ -19,7 +19,7 @@ func webhookCases() []Case {
 		{"update_secret", "A secret that is not set stays; a pointer to an empty one removes it.", updateWebhookSecret},
 		{"secrets", "Secrets lists webhooks that have one, ascending by ID, also of forms in the trash.", listSecrets},
 		{"replace_secrets", "ReplaceSecrets replaces the secrets that are still the expected ones, and nothing else of a webhook.", replaceSecrets},
-		{"old_secrets", "Secrets and ReplaceSecrets know the secret that was replaced as well, until a sweep wipes it when its time is over.", oldSecrets},
+		{"old_secrets", "Secrets and ReplaceSecrets know the two secrets that were replaced last as well, until a sweep wipes each when its time is over.", oldSecrets},
 		{"delete", "DeleteWebhook removes a webhook with its history and leaves the others of the form.", deleteWebhook},
 		{"deliveries", "Deliveries returns the newest deliveries by (CreatedAt, ID), as they were given, at most max.", listAttempts},
 	}
@@ -167,6 +167,7 @@ func oldSecrets(b *bundle) {
 	one, two := b.addWebhook(f.ID), b.addWebhook(f.ID)
 	now := time.Now()
 	for _, w := range []storage.Webhook{one, two} {
+		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte("second")), At: now.Add(-time.Hour)})
 		b.updateWebhook(w.ID, storage.WebhookChange{Secret: ptr([]byte("new")), At: now})
 	}
 	replace := func(w storage.Webhook, from, to string) storage.SecretReplacement {
@@ -174,30 +175,41 @@ func oldSecrets(b *bundle) {
 	}
 	first := func(w storage.Webhook) string { return string(secretOf(w)) }
 	n, err := b.store.ReplaceSecrets(b.Context(), []storage.SecretReplacement{
-		replace(one, first(one), "ONE"), replace(one, "new", "NEW"), replace(two, first(one), "ONE"), replace(two, first(two), "TWO"),
+		replace(one, first(one), "ONE"), replace(one, "new", "NEW"), replace(two, "unknown", "ONE"), replace(two, first(two), "TWO"),
+		replace(two, "second", "SECOND"),
 	})
 	b.ok(err, "ReplaceSecrets")
-	same(b, n, 3, "the number of replaced secrets, old ones included")
-	list := func() map[storage.ID][2]string {
+	same(b, n, 4, "the number of replaced secrets, old ones included")
+	list := func() map[storage.ID][3]string {
 		b.Helper()
 		got, err := b.store.Secrets(b.Context(), storage.ID{}, 100)
 		b.ok(err, "Secrets")
-		all := map[storage.ID][2]string{}
+		all := map[storage.ID][3]string{}
 		for _, s := range got {
-			all[s.WebhookID] = [2]string{string(s.Secret), string(s.OldSecret)}
+			all[s.WebhookID] = [3]string{string(s.Secret), string(s.OldSecret), string(s.OlderSecret)}
 		}
 		return all
 	}
-	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", "ONE"}, two.ID: {"new", "TWO"}}, "Secrets after ReplaceSecrets")
+	want := map[storage.ID][3]string{one.ID: {"NEW", "second", "ONE"}, two.ID: {"new", "SECOND", "TWO"}}
+	same(b, list(), want, "Secrets after ReplaceSecrets")
 	b.submit(f)
 	for _, d := range b.claimSome(2) {
-		same(b, [2]string{string(d.Secret), string(d.OldSecret)}, list()[d.Lease.WebhookID], "the secrets of a delivery after ReplaceSecrets")
+		got := [3]string{string(d.Secret), string(d.OldSecret), string(d.OlderSecret)}
+		same(b, got, want[d.Lease.WebhookID], "the secrets of a delivery after ReplaceSecrets")
 	}
-	b.sweep(storage.SweepParams{Now: now.Add(storage.OldSecretKept - time.Minute), Max: 100})
-	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", "ONE"}, two.ID: {"new", "TWO"}}, "Secrets while both are kept")
-	swept := b.sweep(storage.SweepParams{Now: now.Add(storage.OldSecretKept + time.Minute), Max: 100})
-	same(b, swept.Secrets, 2, "secrets that were wiped")
-	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", ""}}, "Secrets after a sweep")
+	sweep := func(after time.Duration, wiped int) {
+		b.Helper()
+		swept := b.sweep(storage.SweepParams{Now: now.Add(after), Max: 100})
+		same(b, swept.Secrets, wiped, "Swept.Secrets")
+	}
+	sweep(storage.OldSecretKept-time.Hour-time.Minute, 0)
+	same(b, list(), want, "Secrets while all are kept")
+	sweep(storage.OldSecretKept-time.Minute, 2)
+	want = map[storage.ID][3]string{one.ID: {"NEW", "second", ""}, two.ID: {"new", "SECOND", ""}}
+	same(b, list(), want, "Secrets when the time of the first ones is over")
+	sweep(storage.OldSecretKept+time.Minute, 2)
+	same(b, list(), map[storage.ID][3]string{one.ID: {"NEW", "", ""}, two.ID: {"new", "", ""}}, "Secrets after another sweep")
+	sweep(storage.OldSecretKept+time.Minute, 0)
 }
 
 func replaceSecrets(b *bundle) {

@@ -259,7 +259,7 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 }
 
 // ObjectArg is the argument for an object in which a statement looks values up.
-func ObjectArg[K comparable](m map[K]int) json.RawMessage {
+func ObjectArg[K comparable, V int | int64](m map[K]V) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 	return raw
 }
