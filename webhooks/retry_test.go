@@ -120,7 +120,7 @@ func TestTextsSayTheDefaultSchedule(t *testing.T) {
 	for file, wants := range map[string][]string{
 		"doc.go": {
 			said(delays), count, fmt.Sprintf("about %.0f hours (%d at most", all.Hours(), int(longest.Hours())),
-			inWords[len(delays)+1] + " days at least, which is longer than " + inWords[len(delays)] + " waits of a day",
+			inWords[int(DefaultMaxAge.Hours()/24)+1] + " days at least", // longer than any retry, and its attempt
 		},
 		"retry.go":               {count + " with " + inWords[len(delays)] + " delays"},
 		"../schema/openapi.json": {said(delays), count},
