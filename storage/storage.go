@@ -35,9 +35,10 @@ type Storage interface {
 
 	// Sweep does one bounded piece of the maintenance. It removes records that have
 	// served their time, tidies up after deletions and purges, also those of other
-	// processes, and sums up funnel counts. It removes or rewrites about p.Max rows and
-	// reports the removed records. It may run in every process at once. The caller
-	// repeats it while Swept.More holds. After an error the next call goes on with
+	// processes, sums up funnel counts, and brings back times of deliveries that lie
+	// too far ahead. It removes or rewrites about p.Max rows and reports the removed
+	// records. It may run in every process at once. The caller repeats it while
+	// Swept.More holds. After an error the next call goes on with
 	// other work, so that one fault does not hold up the rest.
 	Sweep(ctx context.Context, p SweepParams) (Swept, error)
 
@@ -70,6 +71,9 @@ type Swept struct {
 	Keys    int
 	Secrets int // webhooks with secrets that others replaced OldSecretKept ago
 	Events  int // bodies that neither the queue nor a history refers to
+	// BroughtBack counts deliveries and webhooks with times that lay farther ahead than any
+	// wait, because the store's clock was set back: they wait for no longer than they should.
+	BroughtBack int
 	// More says that another call with the same parameters may have work to do.
 	More bool
 }

@@ -11,9 +11,11 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -36,6 +38,7 @@ type Core struct {
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
 	TimeZone *time.Location // of calendar days. Nil: UTC
+	Log      *slog.Logger   // of what maintenance found. Nil: discards
 
 	writes *definition.Writes
 	turns  *turns
@@ -44,6 +47,7 @@ type Core struct {
 // New makes c ready for use.
 func New(c Core) (*Core, error) {
 	c.Limits = c.Limits.WithDefaults()
+	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	var err error
 	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)

@@ -40,6 +40,10 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 	for range maintainSweeps {
 		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Max: sweepRows})
 		err = errors.Join(err, fault) // the next call goes on with other work
+		if swept.BroughtBack > 0 {
+			c.Log.WarnContext(ctx, "times of deliveries lay too far ahead and were brought back: was the clock of the database set back?",
+				"rows", swept.BroughtBack)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return false, ctx.Err()

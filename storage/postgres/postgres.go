@@ -38,7 +38,8 @@ type Store struct {
 	cache   *formCache // likewise: what a transaction reads may never be committed
 	log     *slog.Logger
 	turns   *sweepTurns
-	size    *atomic.Int64 // of the queue; see noteSizes
+	size    *atomic.Int64           // of the queue; see noteSizes
+	looked  *atomic.Pointer[looked] // at the queue; nil: never
 
 	countedMost int64 // 0: the constant
 }
@@ -111,7 +112,7 @@ func (c config) check() error {
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
 	c := newConfig(opts)
-	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64)}
+	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), looked: new(atomic.Pointer[looked])}
 	s = s.On(db)
 	s.db.Guessed = s.db.InTx && !c.named
 	return s

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgtype"
+
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -55,42 +57,87 @@ const (
 // was set aside, and else in that of all.
 const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
+// looked is where the next look begins, by the database's clock: so long before the first
+// thing that waits, or before now. What is dead stays in the indexes for as long as somebody
+// holds a snapshot that is older, and every look would pass all of it.
+type looked struct {
+	all                  time.Time // when everything was looked at, by this process's clock
+	arrivals, due, turns pgtype.Timestamptz
+}
+
+const (
+	// lookBehind is how late a transaction may commit and be found at once.
+	lookBehind = `interval '1 minute'`
+	// lookAgain is how long what was committed later than that waits.
+	lookAgain = time.Minute
+	// turnBehind is how far back a claim gives a turn. It is less than lookBehind, because
+	// another process is to see the turn when it is committed.
+	turnBehind = `interval '30 seconds'`
+)
+
+var ever = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+
+// from returns where a look begins.
+func (l *looked) from() looked {
+	if l != nil && time.Since(l.all) < lookAgain {
+		return *l
+	}
+	return looked{time.Now(), ever, ever, ever}
+}
+
 // dueNow reports whether webhooks have a turn, whether something is there that gives
-// them one, and how large the tables are. It is all that an idle process asks. A webhook that
-// was set aside has had its turn for some time.
+// them one, where the next look at arrivals, deliveries and turns begins, and how large the
+// tables are. It is all that an idle process asks. A webhook that was set aside has had its
+// turn for some time. One bound is for the turns of both pools, since a webhook changes its
+// pool and keeps its turn.
 var dueNow = `
-SELECT EXISTS (SELECT FROM (VALUES (true), (false)) p (quick) WHERE
-		(SELECT x.next_at FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` = '' AND x.next_at IS NOT NULL
-		ORDER BY x.next_at LIMIT 1) <= statement_timestamp()
-		OR (SELECT true FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` > '' AND x.next_at IS NOT NULL LIMIT 1)),
-	COALESCE(LEAST(
-		(SELECT a.at FROM formsvc.arrivals a ORDER BY a.at LIMIT 1),
-		(SELECT d.due_at FROM formsvc.deliveries d WHERE d.due_at IS NOT NULL ORDER BY d.due_at LIMIT 1)
-	) <= statement_timestamp(), false),
-	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts")
+SELECT f.turn IS NOT NULL OR f.aside, f.arrival IS NOT NULL OR f.due IS NOT NULL,
+	LEAST(f.arrival, statement_timestamp()) - ` + lookBehind + `, LEAST(f.due, statement_timestamp()) - ` + lookBehind + `,
+	LEAST(f.turn, statement_timestamp()) - ` + lookBehind + `,
+	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts") + `
+FROM (SELECT
+	(SELECT a.at FROM formsvc.arrivals a WHERE ` + arrived + ` ORDER BY a.at LIMIT 1) AS arrival,
+	(SELECT d.due_at FROM formsvc.deliveries d WHERE ` + ripe + ` ORDER BY d.due_at LIMIT 1) AS due,
+	LEAST(` + fmt.Sprintf(firstTurn, "true") + `, ` + fmt.Sprintf(firstTurn, "false") + `) AS turn,
+	` + fmt.Sprintf(anyAside, "true") + ` OR ` + fmt.Sprintf(anyAside, "false") + ` AS aside
+	OFFSET 0) f`
+
+// The first turn in a pool of those that were not set aside, and whether others were.
+const (
+	firstTurn = `(SELECT x.next_at FROM formsvc.destinations x
+		WHERE x.quick = %s AND ` + lane + ` = '' AND x.next_at >= $3::timestamptz AND x.next_at <= statement_timestamp()
+		ORDER BY x.next_at LIMIT 1)`
+	anyAside = `EXISTS (SELECT FROM formsvc.destinations x WHERE x.quick = %s AND ` + lane + ` > '' AND x.next_at IS NOT NULL)`
+)
+
+// What a claim takes of arrivals and of deliveries that waited for a time of their own.
+const (
+	arrived = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
+	ripe    = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
+)
 
 // tableSize is the size of a table and of its partitions.
 const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
-// wake gives a turn to the webhooks of $1 arrivals and of as many deliveries whose time
+// wake gives a turn to the webhooks of $3 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
 // webhook whose row somebody holds comes again after all others. It reports whether there
 // may be more, and for each pool whether it gave a turn there.
 const wake = `
 WITH come AS MATERIALIZED (
-	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at <= statement_timestamp()
-	ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrived + `
+	ORDER BY a.at, a.id LIMIT $3::bigint FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
 ), due AS MATERIALIZED (
-	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.due_at <= statement_timestamp()
-	ORDER BY d.due_at LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE ` + ripe + `
+	ORDER BY d.due_at LIMIT $3::bigint FOR UPDATE SKIP LOCKED
 ), ripe AS (
 	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
 ), calls AS MATERIALIZED (
-	SELECT c.webhook_id, min(c.at) AS at, bool_or(c.asked) AS asked
+	SELECT c.webhook_id, GREATEST(min(c.at), statement_timestamp() - ` + turnBehind + `) AS at, bool_or(c.asked) AS asked
 	FROM (SELECT * FROM arrived UNION ALL SELECT * FROM ripe) c GROUP BY c.webhook_id
 ), turned AS (
 	UPDATE formsvc.destinations x
@@ -104,11 +151,11 @@ WITH come AS MATERIALIZED (
 	FROM calls c CROSS JOIN LATERAL (SELECT FROM formsvc.destinations x WHERE x.webhook_id = c.webhook_id LIMIT 1) x
 	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
 )
-SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $1::bigint,
+SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	EXISTS (SELECT FROM turned t WHERE t.quick), EXISTS (SELECT FROM turned t WHERE NOT t.quick)`
 
-// dueTurns locks webhooks of a pool that have a turn, in the order of their turns. It takes
-// as many as the pool has room for and $7. Of those set aside for a host name it takes as
+// dueTurns locks webhooks of a pool that have a turn since $8, in the order of their turns. It
+// takes as many as the pool has room for and $7. Of those set aside for a host name it takes as
 // many as the host name has room for. It takes one more of each kind, which shows that others
 // wait. Bounds are looked up in objects, which is fast however many there are; as a join they
 // would be read for each webhook.
@@ -126,16 +173,17 @@ FROM (
 	FROM lanes l WHERE l.name IS NOT NULL
 ) l CROSS JOIN LATERAL (
 	SELECT x.*, ` + webhookRoom + ` AS room FROM formsvc.destinations x
-	WHERE x.quick = $3::boolean AND ` + lane + ` = l.name AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
+	WHERE x.quick = $3::boolean AND ` + lane + ` = l.name
+		AND x.next_at >= CASE l.name WHEN '' THEN $8::timestamptz ELSE '-infinity' END AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
 	ORDER BY x.next_at LIMIT GREATEST(l.most, 0) + 1 FOR NO KEY UPDATE SKIP LOCKED
 ) x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 WHERE l.most > 0
 ORDER BY x.next_at`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
-// bound, which may be meant for an earlier URL.
+// bound ($1), which may be meant for an earlier URL ($9 says for which generation).
 const webhookRoom = `COALESCE(
-			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
+			CASE WHEN COALESCE(($9::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
@@ -191,12 +239,17 @@ const releaseFor = 5 * time.Second
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	var waiting, called bool
 	var deliveries, attempts int64
+	last := s.looked.Load()
+	from := last.from()
+	look := looked{all: from.all}
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, dueNow, conn.Into(&waiting, &called, &deliveries, &attempts))
+		return s.db.QueryRow(ctx, dueNow, conn.Into(&waiting, &called, &look.arrivals, &look.due, &look.turns, &deliveries, &attempts),
+			from.arrivals, from.due, from.turns)
 	})
 	if err != nil {
 		return nil, false, err
 	}
+	s.looked.CompareAndSwap(last, &look) // else another claim has looked, maybe at everything
 	s.noteSizes(deliveries, attempts)
 	if !waiting && !called {
 		return nil, false, nil
@@ -206,12 +259,12 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		leased, more = nil, false
 		var woken [2]bool // of each pool
 		if called {
-			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken[0], &woken[1]), int64(wakeAtOnce))
+			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken[0], &woken[1]), look.arrivals, look.due, int64(wakeAtOnce))
 		}
 		for i, pool := range []storage.Pool{p.Quick, p.Others} {
 			if err == nil && pool.Room > 0 && (waiting || woken[i]) {
 				var cut bool
-				leased, cut, err = tx.serve(ctx, p, i == 0, pool, leased)
+				leased, cut, err = tx.serve(ctx, p, i == 0, pool, look.turns, leased)
 				more = more || cut
 			}
 		}
@@ -274,11 +327,12 @@ func deal(turns []turn, room int, names map[string]int) int {
 
 // takeTurns locks webhooks that have a turn and divides the room among them. others is how
 // many more than there is room for.
-func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, others int64) (turns []turn, left int, err error) {
+func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, since pgtype.Timestamptz, others int64) (turns []turn, left int, err error) {
 	room, names := min(pool.Room, leaseMost), map[string]int{}
 	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
 		return append(knownTargets(&t.ClaimedDelivery), &t.crowded, &t.room, &t.ofName)
-	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others, conn.ObjectArg(p.Generations))
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others, since,
+		conn.ObjectArg(p.Generations))
 	for i := range turns {
 		names[turns[i].Host] = turns[i].ofName
 	}
@@ -288,10 +342,10 @@ func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
 // says that another claim may bring more at once: a webhook got nothing and the turns have
 // changed, or it got some, has more, and its own bound allows more.
-func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
-	turns, left, err := s.takeTurns(ctx, p, quick, pool, 0)
+func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
+	turns, left, err := s.takeTurns(ctx, p, quick, pool, since, 0)
 	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {
-		turns, left, err = s.takeTurns(ctx, p, quick, pool, turnsAside)
+		turns, left, err = s.takeTurns(ctx, p, quick, pool, since, turnsAside)
 	}
 	if err != nil || len(turns) == 0 {
 		return leased, false, err

@@ -75,7 +75,7 @@ func TestRoomWithoutEndIsNotCounted(t *testing.T) {
 	for id := range p.Webhooks {
 		p.Webhooks[id] = math.MaxInt32
 	}
-	turns, _, err := s.takeTurns(t.Context(), p, false, p.Others, 0)
+	turns, _, err := s.takeTurns(t.Context(), p, false, p.Others, ever, 0)
 	parts := 0
 	for _, turn := range turns {
 		parts += turn.part
@@ -266,7 +266,7 @@ func TestACrowdedHostNameIsPassedOverOnce(t *testing.T) {
 	}
 	read := func() int64 {
 		t.Helper()
-		args := []any{conn.ObjectArg(p.Webhooks), int64(1), false, int64(10), conn.ObjectArg(p.Others.Hosts), int64(0), int64(0)}
+		args := []any{conn.ObjectArg(p.Webhooks), int64(1), false, int64(10), conn.ObjectArg(p.Others.Hosts), int64(0), int64(0), ever, conn.ObjectArg(p.Generations)}
 		n, err := buffers(t.Context(), pool, s.db.SQL(dueTurns), args, true)
 		if err != nil {
 			t.Fatal(err)

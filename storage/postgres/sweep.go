@@ -23,6 +23,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).purgeEvents,
 	(*Store).dropCounts,
 	(*Store).foldCounts,
+	(*Store).bringBack,
 }
 
 // removals is how many of sweepSteps, the first ones, remove the rows of deleted records.

@@ -18,6 +18,7 @@ func sweepAll(t *testing.T, s *Store, p storage.SweepParams) storage.Swept {
 		sum.Forms += swept.Forms
 		sum.Keys += swept.Keys
 		sum.Events += swept.Events
+		sum.BroughtBack += swept.BroughtBack
 		if !swept.More {
 			return sum
 		}
