@@ -70,10 +70,10 @@ func TestACutThatFailsIsNoFaultOfTheResults(t *testing.T) {
 		t.Fatal(err)
 	}
 	number := 1000
-	eventually(t, "the log says that a history was not cut", func() bool {
+	eventually(t, "the log says so", func() bool {
 		deliver(t, s, number, 20)
 		number += 20
-		return strings.Contains(log.String(), "not cut") && strings.Contains(log.String(), "refused")
+		return strings.Contains(log.String(), "not brought up to date") && strings.Contains(log.String(), "refused")
 	})
 }
 
