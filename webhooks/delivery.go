@@ -216,17 +216,17 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 	if secret == "" {
 		return nil
 	}
-	signatures := signStandard(secret, id, at, del.Body)
+	signatures := []string{signStandard(secret, id, at, del.Body)}
 	// The old secrets are a courtesy: when one cannot be opened, the new one does. One that
 	// came back is new and old.
 	known := []string{secret}
 	for _, sealed := range [][]byte{del.OldSecret, del.OlderSecret} {
 		if old, err := d.secrets.Open(del.Lease.WebhookID, sealed); err == nil && old != "" && !slices.Contains(known, old) {
 			known = append(known, old)
-			signatures += " " + signStandard(old, id, at, del.Body)
+			signatures = append(signatures, signStandard(old, id, at, del.Body))
 		}
 	}
-	header["Webhook-Signature"] = []string{signatures}
+	header["Webhook-Signature"] = []string{strings.Join(signatures, " ")}
 	return nil
 }
 
