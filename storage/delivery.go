@@ -47,13 +47,14 @@ type Standing struct {
 // Good reports whether the last request succeeded.
 func (s Standing) Good() bool { return s.Succeeded && s.Failures == 0 }
 
-// Quick reports whether the webhook belongs to the quick pool.
+// Quick reports whether the last request succeeded and none took long lately.
 func (s Standing) Quick() bool { return s.Good() && s.SlowFor == 0 }
 
 // ClaimedDelivery is one claimed piece of work: send Body to URL.
 type ClaimedDelivery struct {
 	Lease        Lease
 	FormID       ID
+	WorkspaceID  ID // the form's
 	SubmissionID ID // zero: a test event
 	EventType    string
 	Body         []byte // read only; it may be shared with other deliveries
@@ -82,8 +83,7 @@ type ClaimedDelivery struct {
 	PauseReason PauseReason
 }
 
-// Pool says how many deliveries may be claimed for one of the two pools in which
-// a dispatcher sends them.
+// Pool says how many deliveries may be claimed of one kind of webhooks.
 type Pool struct {
 	// Room bounds the deliveries of the pool. Below 1: none.
 	Room int
@@ -91,15 +91,17 @@ type Pool struct {
 	Hosts map[string]int
 	// PerHost bounds those to every other host name. Below 1: no bound.
 	PerHost int
+	// Without are workspaces whose webhooks get none: they have enough under way.
+	Without []ID
 }
 
 // ClaimParams asks for work.
 type ClaimParams struct {
 	// Lease is how long the claim holds, on the store's own clock.
 	Lease time.Duration
-	// Quick is for deliveries of webhooks with a quick Standing, Others for all
-	// others.
-	Quick, Others Pool
+	// Quick is for deliveries of webhooks with a quick Standing, Slow for others with a good
+	// one, and Others for webhooks that are new or failed last.
+	Quick, Slow, Others Pool
 	// Webhooks bounds the deliveries of each webhook in it. Below 1: none.
 	Webhooks map[ID]int
 	// Generations has the Generation that a bound of Webhooks is meant for. A webhook that has
@@ -243,6 +245,12 @@ type DeliveryStore interface {
 	// or the event's body is gone, and ErrConflict when the webhook is disabled.
 	Redeliver(ctx context.Context, webhook, delivery ID) error
 
+	// RedeliverFailed does what Redeliver does when the delivery has ended without success:
+	// the attempt failed, the webhook's history has no later attempt of its event, and the
+	// event is not pending for the webhook. Otherwise it MUST return ErrNotFound. So of
+	// several calls at once for deliveries of one event, one queues it.
+	RedeliverFailed(ctx context.Context, webhook, delivery ID) error
+
 	// ClaimDeliveries leases deliveries that are due, are not under a lease that
 	// still holds, and whose webhook is enabled. While the webhook is paused it
 	// leases only those that somebody asked for: with Enqueue, Redeliver or
@@ -250,7 +258,7 @@ type DeliveryStore interface {
 	// webhooks are served least recently served first, so that a backlog of one does
 	// not hold back another. Within a webhook, deliveries that somebody asked for
 	// come first, and of those and of the others the oldest. What it costs depends on
-	// what it claims, and not on how many webhooks have something pending.
+	// what it claims, and on how many webhooks wait that Webhooks, Hosts or Without give nothing.
 	//
 	// more says that another call may bring more at once: a bound of the store itself cut
 	// the claim short, or one that several webhooks share.

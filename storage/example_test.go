@@ -92,3 +92,21 @@ func ExampleScope_Valid() {
 	}
 	// Output: forms:delete is none of [analytics:read forms:read forms:write] …
 }
+
+// Somebody asks a store whether a dispatcher runs in any process.
+func ExampleUpkeep() {
+	ctx, store := context.Background(), memory.New()
+	for range 2 {
+		u, err := store.Upkeep(ctx)
+		if err != nil {
+			fmt.Println(err)
+		}
+		fmt.Println(!u.Dispatched.IsZero() && u.Now.Sub(u.Dispatched) < 5*time.Minute)
+		if _, _, err := store.ClaimDeliveries(ctx, storage.ClaimParams{}); err != nil { // as a dispatcher does
+			fmt.Println(err)
+		}
+	}
+	// Output:
+	// false
+	// true
+}

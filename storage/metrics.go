@@ -8,6 +8,13 @@ import (
 // Counters count the steps of a form's funnel.
 type Counters struct{ Views, Starts, Submissions int64 }
 
+// FunnelCount is what is to be added to a form's funnel. A list may have a form more than once.
+type FunnelCount struct {
+	Form ID
+	At   time.Time
+	Counters
+}
+
 // Funnel is what happened in a window. Lifetime counts what happened before the form's
 // events were counted one by one: nil unless the host set it, and in no window.
 type Funnel struct {
@@ -21,10 +28,11 @@ type Window struct{ From, To time.Time }
 
 // MetricsStore counts views, starts and submissions.
 type MetricsStore interface {
-	// CountFunnel adds c to the form's funnel at the minute of at. It MUST return
-	// ErrNotFound when there is no such form. Counters need not be cheap to read until
-	// [Storage.Sweep] has summed them up.
-	CountFunnel(ctx context.Context, form ID, at time.Time, c Counters) error
+	// CountFunnel adds each of the counts to the funnel of its form, at the minute of its
+	// time. It passes over forms that there are not, and MUST return ErrNotFound when there
+	// is none of them. Counters need not be cheap to read until [Storage.Sweep] has summed
+	// them up.
+	CountFunnel(ctx context.Context, counts []FunnelCount) error
 
 	// Funnel sums a window. Events are kept by the minute for two days and by the
 	// day for ever: a window that starts more than two days before the newest count

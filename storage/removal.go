@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 )
 
@@ -33,11 +34,23 @@ type RemovalStore interface {
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
 }
 
+// Leaving gets the Answers of submissions that a call is about to remove for good, some at a
+// time, so that the caller removes first what they refer to elsewhere. It may take long and
+// fail: a store holds no lock meanwhile, and with an error the call ends with that error, while
+// these submissions and all that follow stay. After a fault, or in two calls at once, Leaving
+// gets the same submissions again. Only those are removed that it got. It changes nothing in
+// the answers and keeps none. In a host's transaction it is called before the commit.
+//
+// What a form is purged with is removed by Sweep alone, so that it gets them all.
+type Leaving func(ctx context.Context, answers []json.RawMessage) error
+
 // PurgeSubmissionsParams says what to remove.
 type PurgeSubmissionsParams struct {
 	Forms  []ID
 	Before time.Time // submissions with an earlier SubmittedAt
 	Max    int       // of submissions. Below 1: nothing is done
+	// Leaving is told before they go. A store may then remove fewer at a time. Nil: nobody is.
+	Leaving Leaving
 }
 
 // PurgedSubmissions counts the records that one call removed.

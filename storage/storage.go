@@ -17,7 +17,7 @@ import (
 //	Submit, DeleteSubmission, EraseSubmissions, PurgeSubmissions,
 //	NotEntered, EnterAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
 //	CreateWebhook, UpdateWebhook, DeleteWebhook, ReplaceSecrets,
-//	Enqueue, Redeliver, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
+//	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
 //	CreateKey, RevokeKey, TouchKeys, Sweep
 //
 // A store that a decorator holds, and a store on a transaction, do not know of the decorator:
@@ -42,6 +42,11 @@ type Storage interface {
 	// other work, so that one fault does not hold up the rest.
 	Sweep(ctx context.Context, p SweepParams) (Swept, error)
 
+	// Upkeep tells whether somebody does the work that no call of a user does. An error says
+	// what keeps the store from working, such as tables and rights that are missing, and
+	// what to do about it. It may run in every process, once a minute or more often.
+	Upkeep(ctx context.Context) (Upkeep, error)
+
 	embedUnimplemented()
 }
 
@@ -60,6 +65,8 @@ type SweepParams struct {
 	// left, whatever other sweeps do at the same time, nor is one added by a response
 	// that was on its way. For that a call may wait for both.
 	Removals bool
+	// Leaving is told of the submissions of purged forms before they go. Nil: nobody is.
+	Leaving Leaving
 	// Max bounds the rows that one call removes or rewrites in each of its tables,
 	// and the forms, keys and events that it reports. Below 1: nothing is done.
 	Max int
@@ -76,4 +83,18 @@ type Swept struct {
 	BroughtBack int
 	// More says that another call with the same parameters may have work to do.
 	More bool
+}
+
+// Upkeep tells when some process last did the work that is to be done again and again. All
+// times are those of the store's own clock. A store notes the work once a minute, and a note
+// that fails is no fault of the call.
+type Upkeep struct {
+	Now   time.Time
+	Since time.Time // when the store was made: nothing is noted from before
+	// Dispatched is when ClaimDeliveries or ExpireDeliveries was called last. A running
+	// dispatcher calls the second once a minute, also without room for more deliveries.
+	// Zero: never.
+	Dispatched time.Time
+	// Maintained is when Sweep was called last, without Removals. Zero: never.
+	Maintained time.Time
 }

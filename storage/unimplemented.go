@@ -121,7 +121,7 @@ func (Unimplemented) PurgeSubmissions(context.Context, PurgeSubmissionsParams) (
 }
 
 // CountFunnel returns [ErrUnimplemented].
-func (Unimplemented) CountFunnel(context.Context, ID, time.Time, Counters) error {
+func (Unimplemented) CountFunnel(context.Context, []FunnelCount) error {
 	return ErrUnimplemented
 }
 
@@ -177,6 +177,9 @@ func (Unimplemented) Enqueue(context.Context, ID, Event) error { return ErrUnimp
 // Redeliver returns [ErrUnimplemented].
 func (Unimplemented) Redeliver(context.Context, ID, ID) error { return ErrUnimplemented }
 
+// RedeliverFailed returns [ErrUnimplemented].
+func (Unimplemented) RedeliverFailed(context.Context, ID, ID) error { return ErrUnimplemented }
+
 // ClaimDeliveries returns [ErrUnimplemented].
 func (Unimplemented) ClaimDeliveries(context.Context, ClaimParams) ([]ClaimedDelivery, bool, error) {
 	return nil, false, ErrUnimplemented
@@ -228,6 +231,9 @@ func (Unimplemented) SubmissionsForKey(context.Context, SubmissionsForKeyParams,
 
 // TouchKeys returns [ErrUnimplemented].
 func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error { return ErrUnimplemented }
+
+// Upkeep returns [ErrUnimplemented].
+func (Unimplemented) Upkeep(context.Context) (Upkeep, error) { return Upkeep{}, ErrUnimplemented }
 
 // Sweep returns [ErrUnimplemented].
 func (Unimplemented) Sweep(context.Context, SweepParams) (Swept, error) {

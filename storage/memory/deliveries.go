@@ -29,6 +29,15 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, id storage.ID) error {
+	return s.redeliver(ctx, webhook, id, false)
+}
+
+// RedeliverFailed implements [storage.DeliveryStore].
+func (s *Store) RedeliverFailed(ctx context.Context, webhook, id storage.ID) error {
+	return s.redeliver(ctx, webhook, id, true)
+}
+
+func (s *Store) redeliver(ctx context.Context, webhook, id storage.ID, onlyFailed bool) error {
 	w, err := s.lockWebhook(ctx, storage.AsHost(), webhook)
 	if err != nil {
 		return err
@@ -37,7 +46,7 @@ func (s *Store) Redeliver(ctx context.Context, webhook, id storage.ID) error {
 	attempts := w.attempts()
 	at := slices.IndexFunc(attempts, func(a *attempt) bool { return a.rec.ID == id })
 	switch {
-	case at < 0 || attempts[at].event == nil:
+	case at < 0 || attempts[at].event == nil, onlyFailed && !w.endedFailed(attempts[at]):
 		return storage.ErrNotFound
 	case !w.rec.Enabled:
 		return storage.ErrConflict
@@ -51,6 +60,13 @@ func (s *Store) Redeliver(ctx context.Context, webhook, id storage.ID) error {
 	return nil
 }
 
+// endedFailed reports whether a, whose event is there, is how the delivery of the event ended.
+func (w *webhook) endedFailed(a *attempt) bool {
+	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
+		return b.rec.EventID == a.rec.EventID && comparePositions(b.place(), a.place()) > 0
+	})
+}
+
 // ClaimDeliveries implements [storage.DeliveryStore]. It goes through all webhooks, which
 // costs a tenth of a millisecond or two for 10,000 that wait. more is never true.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
@@ -59,7 +75,10 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	}
 	defer s.mu.Unlock()
 	clock := s.now()
-	return append(s.claim(p, p.Quick, true, clock), s.claim(p, p.Others, false, clock)...), false, nil
+	s.upkeep.Dispatched = utc(clock)
+	claimed = s.claim(p, p.Quick, storage.Standing.Quick, clock)
+	claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Standing) bool { return s.Good() && !s.Quick() }, clock)...)
+	return append(claimed, s.claim(p, p.Others, func(s storage.Standing) bool { return !s.Good() }, clock)...), false, nil
 }
 
 // FinishDeliveries implements [storage.DeliveryStore]. It is one step, however many
@@ -134,6 +153,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	}
 	defer s.mu.Unlock()
 	clock := s.now()
+	s.upkeep.Dispatched = utc(clock)
 	then := clock.Add(-p.MaxAge)
 	var done storage.Expired
 	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {

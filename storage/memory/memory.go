@@ -43,12 +43,14 @@ type Store struct {
 	workspaces  map[storage.ID]*workspace
 	forms       map[storage.ID]*form
 	publicForms map[string]*form
+	purged      []*submission // of purged forms, until Sweep has told of them
 	webhooks    map[storage.ID]*webhook
 	turns       list.List // of all webhooks, the least recently served first
 	token       int64     // of the last lease
 	rounds      int64     // of entering answers
 	users       map[storage.ID]storage.User
 	keys        map[[32]byte]*key // by hash
+	upkeep      storage.Upkeep    // Now is that of the last look
 }
 
 var _ storage.Storage = (*Store)(nil)
@@ -82,6 +84,7 @@ func New(opts ...Option) *Store {
 	for _, opt := range opts {
 		opt(s)
 	}
+	s.upkeep.Since = utc(s.now())
 	return s
 }
 
@@ -124,6 +127,8 @@ func valid(value any) bool {
 		return v == nil || storage.ValidText(*v)
 	case json.RawMessage:
 		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+	case []storage.FunnelCount:
+		return !slices.ContainsFunc(v, func(c storage.FunnelCount) bool { return !storage.ValidTime(c.At) })
 	case []storage.Scope:
 		return !slices.ContainsFunc(v, func(scope storage.Scope) bool { return !storage.ValidText(string(scope)) })
 	case time.Time:

@@ -57,14 +57,19 @@ func sum(a, b storage.Counters) storage.Counters {
 func floor(t, unit int64) int64 { return t - (t%unit+unit)%unit }
 
 // CountFunnel implements [storage.MetricsStore].
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	f, err := s.lockForm(ctx, storage.AsHost(), form, at)
-	if err != nil {
+func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	if err := s.lock(ctx, counts); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	f.funnel.add(at, s.now(), c)
-	return nil
+	err := storage.ErrNotFound
+	for _, c := range counts {
+		if f := s.visible(storage.AsHost(), c.Form); f != nil {
+			f.funnel.add(c.At, s.now(), c.Counters)
+			err = nil
+		}
+	}
+	return err
 }
 
 // Funnel implements [storage.MetricsStore].

@@ -176,6 +176,7 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 	out := storage.ClaimedDelivery{
 		Lease:        storage.Lease{WebhookID: w.rec.ID, EventID: d.event.id, Token: d.token},
 		FormID:       w.rec.FormID,
+		WorkspaceID:  s.forms[w.rec.FormID].rec.WorkspaceID,
 		SubmissionID: d.event.submission,
 		EventType:    d.event.kind,
 		Body:         bytes.Clone(d.event.body),
@@ -197,14 +198,14 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 	return out
 }
 
-// claim leases deliveries of the webhooks in one pool, as [storage.DeliveryStore] says.
-func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, quick bool, clock time.Time) (out []storage.ClaimedDelivery) {
+// claim leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] says.
+func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Standing) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	turn := s.turns.Front()
 	for n := s.turns.Len(); n > 0 && len(out) < pool.Room; n-- {
 		w := turn.Value.(*webhook)
 		turn = turn.Next() // before w has the last one
-		if w.standing.Quick() != quick {
+		if !belongs(w.standing) || slices.Contains(pool.Without, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
 		most, named := p.Webhooks[w.rec.ID]

@@ -36,7 +36,7 @@ func TestAClaimMissesNothing(t *testing.T) {
 				b.submit(t, 1000+events)
 			case 3, 4:
 				got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{
-					Lease: time.Minute, Quick: storage.Pool{Room: random.IntN(6)}, Others: storage.Pool{Room: random.IntN(6)}, PerWebhook: 3,
+					Lease: time.Minute, Quick: storage.Pool{Room: random.IntN(6)}, Slow: storage.Pool{Room: random.IntN(6)}, Others: storage.Pool{Room: random.IntN(6)}, PerWebhook: 3,
 				})
 				must(t, err)
 				flying = append(flying, got...)

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -9,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// DeleteUser implements [storage.RemovalStore]. Nothing is left for Sweep.
+// DeleteUser implements [storage.RemovalStore]. Only answers are left for Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if err := s.lock(ctx, mark(at)); err != nil {
 		return err
@@ -45,8 +46,10 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return nil
 }
 
-// purge removes a form in the trash and everything of it.
+// purge removes a form in the trash and everything of it, but the answers that somebody may
+// have to be told of: see Sweep.
 func (s *Store) purge(f *form) {
+	s.purged = append(s.purged, f.submissions.items...)
 	delete(s.forms, f.rec.ID)
 	delete(s.publicForms, f.rec.PublicID)
 	for _, w := range f.webhooks {
@@ -75,33 +78,51 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		return storage.PurgedSubmissions{}, err
 	}
 	defer s.mu.Unlock()
-	var out storage.PurgedSubmissions
+	var old []*submission
 	for _, id := range p.Forms {
-		f := s.forms[id]
-		if f == nil || p.Max < 1 {
-			continue
+		if f := s.forms[id]; f != nil && len(old) < p.Max {
+			n := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-len(old))
+			old = append(old, f.submissions.items[:n]...)
 		}
-		old := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-out.Submissions)
-		for _, sub := range slices.Clone(f.submissions.items[:old]) {
-			f.answers.free(sub.rec.ID)
-			f.remove(sub)
+	}
+	if err := s.tell(ctx, p.Leaving, old); err != nil {
+		return storage.PurgedSubmissions{}, err
+	}
+	out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
+	for _, sub := range old {
+		if f := s.forms[sub.rec.FormID]; f != nil && f.erase(sub.rec.ID) == nil {
 			f.kept++
 			out.Submissions++
-		}
-		if out.More = out.Submissions == p.Max; out.More {
-			break
 		}
 	}
 	return out, nil
 }
 
+// tell tells of submissions that are about to go. The store is unlocked meanwhile.
+func (s *Store) tell(ctx context.Context, leaving storage.Leaving, subs []*submission) error {
+	if leaving == nil || len(subs) == 0 {
+		return nil
+	}
+	s.mu.Unlock()
+	defer s.mu.Lock()
+	var answers []json.RawMessage
+	for _, sub := range subs {
+		answers = append(answers, sub.rec.Answers)
+	}
+	return leaving(ctx, answers)
+}
+
 // Sweep implements [storage.Storage]. It never counts an event: here their bodies go
-// as soon as nothing refers to them. A form goes with everything of its own at once.
+// as soon as nothing refers to them. A form goes with everything of its own at once, but its
+// answers, the oldest of which go in each call.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
 	if err := s.lock(ctx, p.Now, p.TrashBefore, p.KeysBefore); err != nil {
 		return storage.Swept{}, err
 	}
 	defer s.mu.Unlock()
+	if !p.Removals && p.Max > 0 {
+		s.upkeep.Maintained = utc(s.now())
+	}
 	var out storage.Swept
 	for _, f := range s.forms {
 		if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
@@ -126,6 +147,21 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			out.Secrets++
 		}
 	}
-	out.More = p.Max > 0 && p.Max == max(out.Forms, out.Keys, out.Secrets)
-	return out, nil
+	going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
+	err := s.tell(ctx, p.Leaving, going)
+	if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
+		s.purged = slices.Delete(s.purged, 0, len(going))
+	}
+	out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets))
+	return out, err
+}
+
+// Upkeep implements [storage.Storage].
+func (s *Store) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+	if err := s.lock(ctx); err != nil {
+		return storage.Upkeep{}, err
+	}
+	defer s.mu.Unlock()
+	s.upkeep.Now = utc(s.now())
+	return s.upkeep, nil
 }
