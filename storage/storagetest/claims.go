@@ -15,9 +15,10 @@ func claimCases() []Case {
 		{"old_secret", "A secret that another one replaced comes beside it for OldSecretKept, and so does the one before; one that was removed does not come.", claimOldSecret},
 		{"same_body", "An event's body is the same bytes on every claim and for every webhook.", claimSameBody},
 		{"room", "The Room of its pool bounds what is claimed.", claimRoom},
-		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, and those of all others.", claimPools},
+		{"pools", "Each pool is claimed for itself: deliveries of webhooks with a quick Standing, with another good one, and those of all others.", claimPools},
 		{"per_webhook", "Webhooks bounds the deliveries of the webhooks in it, PerWebhook those of others that are good; one that is not good gets one.", claimPerWebhook},
 		{"per_host", "Hosts and PerHost bound the deliveries to each host name in a pool.", claimPerHost},
+		{"without", "Webhooks of the workspaces in Without get nothing in a pool, and others do; a form that moves has its new workspace.", claimWithout},
 		{"max_bytes", "MaxBytes bounds the bodies that a claim brings for each pool, and one delivery of each fits always.", claimMaxBytes},
 		{"standing", "The Standing of the last result comes with the next delivery of the webhook.", claimStanding},
 		{"generations", "A bound of Webhooks counts for the Generation that Generations names, and for every one if there is none.", claimGenerations},
@@ -185,12 +186,14 @@ func claimPools(b *bundle) {
 		}
 	}
 	p := b.everything()
-	p.Quick.Room, p.Others.Room = 2, 0
-	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Quick.Room 2 and Others.Room 0")
-	p.Quick.Room, p.Others.Room = 0, everyRecord
-	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 3, fresh: 3, failing: 3}, "deliveries claimed with Quick.Room 0")
-	p.Quick.Room, p.Others.Room = everyRecord, 0
-	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1}, "deliveries claimed with Others.Room 0")
+	p.Quick.Room, p.Slow.Room, p.Others.Room = 2, 0, 0
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Quick.Room 2 and no other")
+	p.Quick.Room, p.Slow.Room = 0, 1
+	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 1}, "deliveries claimed with Slow.Room 1 and no other")
+	p.Slow.Room, p.Others.Room = 0, everyRecord
+	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 3, failing: 3}, "deliveries claimed with Others.Room and no other")
+	p.Quick.Room, p.Slow.Room, p.Others.Room = everyRecord, everyRecord, 0
+	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1, sluggish: 2}, "deliveries claimed with Others.Room 0")
 }
 
 func claimPerWebhook(b *bundle) {
@@ -261,6 +264,33 @@ func claimPerHost(b *bundle) {
 		"a.example quick": 16, "b.example quick": 6, "c.example quick": 1,
 		"a.example others": 17, "b.example others": 10, "c.example others": 8,
 	}, "deliveries that are left")
+}
+
+func claimWithout(b *bundle) {
+	for _, s := range []storage.Standing{quick, slow, {}} {
+		from, to := b.addWorkspace(b.user()), b.addWorkspace(b.user())
+		moves, stays, other := b.addForm(from.ID), b.addForm(from.ID), b.addForm(to.ID)
+		hooks := map[storage.ID]storage.ID{}
+		for _, f := range []storage.Form{moves, stays, other} {
+			w := b.addWebhook(f.ID)
+			if hooks[f.ID] = w.ID; s != (storage.Standing{}) {
+				b.rank(w.ID, s)
+			}
+		}
+		_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), moves.ID, storage.FormChange{WorkspaceID: &to.ID, At: b.tick()})
+		b.ok(err, "UpdateForm")
+		for _, w := range hooks {
+			b.enqueue(w)
+		}
+		without := func(all ...storage.ID) storage.ClaimParams {
+			p := b.everything()
+			p.Quick.Without, p.Slow.Without, p.Others.Without = all, all, all
+			return p
+		}
+		same(b, b.claimedOf(without(from.ID, to.ID)), map[storage.ID]int{}, "deliveries of %+v without both workspaces", s)
+		same(b, b.claimedOf(without(newID(), to.ID)), map[storage.ID]int{hooks[stays.ID]: 1}, "deliveries of %+v without the workspace that a form moved to", s)
+		same(b, b.claimedOf(without(from.ID)), map[storage.ID]int{hooks[moves.ID]: 1, hooks[other.ID]: 1}, "deliveries of %+v without the workspace that a form left", s)
+	}
 }
 
 func claimMaxBytes(b *bundle) {

@@ -17,6 +17,8 @@ func concurrentDeliveryCases() []Case {
 		{"claim_and_finish", "Workers that claim and finish at once deliver each event once, while new ones come.", parallelWorkers},
 		{"enqueue_and_redeliver", "Enqueue and Redeliver of one event at once queue one delivery.", parallelEnqueue},
 		{"no_wake_up_lost", "Nothing is forgotten that is queued while others claim with little room, pause and finish.", noWakeUpLost},
+		{"leaving", "Sweeps at once, and purges at once, tell Leaving of each submission and end.", leavingAtOnce},
+		{"redeliver_failed", "Of calls of RedeliverFailed at once for one attempt one queues a delivery, and none after it succeeded.", parallelRedeliverFailed},
 		{"redeliver", "Calls of Redeliver at once for one attempt queue one delivery.", parallelRedeliver},
 	}
 }
@@ -172,6 +174,37 @@ func parallelRedeliver(b *bundle) {
 	same(b, b.claimOne().Attempt, 1, "Attempt of a delivery that was queued again")
 }
 
+func parallelRedeliverFailed(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	for range 5 {
+		b.submit(f)
+		failed := ended(b.claimOne(), b.tick())
+		b.finish(failed)
+		queued := 0
+		for _, err := range together(8, func(int) error { return b.store.RedeliverFailed(b.Context(), w.ID, failed.Delivery.ID) }) {
+			if err == nil {
+				queued++
+			} else {
+				b.is(err, storage.ErrNotFound, "RedeliverFailed beside others")
+			}
+		}
+		same(b, queued, 1, "calls of RedeliverFailed at once that queued the event")
+
+		// The result of the new attempt comes while others ask: whoever looks sees one of the two.
+		again := succeeded(b.claimOne(), b.tick())
+		for _, err := range together(8, func(i int) error {
+			if i == 0 {
+				return settle(b.Context(), b.store, []storage.Result{again})
+			}
+			return b.store.RedeliverFailed(b.Context(), w.ID, failed.Delivery.ID)
+		})[1:] {
+			b.is(err, storage.ErrNotFound, "RedeliverFailed beside the result of the next attempt")
+		}
+		b.nothingPending("the event was delivered")
+	}
+}
+
 func parallelEnqueue(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
@@ -218,7 +251,7 @@ func noWakeUpLost(b *bundle) {
 		store := stores[i%2]
 		for round := range 40 {
 			p := storage.ClaimParams{
-				Lease: time.Hour, Quick: storage.Pool{Room: 2, PerHost: 1 + round%2}, Others: storage.Pool{Room: 2, PerHost: 1 + round%2},
+				Lease: time.Hour, Quick: storage.Pool{Room: 2, PerHost: 1 + round%2}, Slow: storage.Pool{Room: 2, PerHost: 1 + round%2}, Others: storage.Pool{Room: 2, PerHost: 1 + round%2},
 				Webhooks: map[storage.ID]int{hooks[round%3]: round % 2}, PerWebhook: 1,
 			}
 			got, _, err := store.ClaimDeliveries(b.Context(), p)

@@ -138,7 +138,7 @@ func parallelCounts(b *bundle) {
 	const n = 40
 	errs := together(2*n, func(i int) error {
 		if i%2 == 0 {
-			return b.store.CountFunnel(b.Context(), f.ID, at(0), storage.Counters{Views: 2, Starts: 1})
+			return b.store.CountFunnel(b.Context(), counted(f.ID, at(0), storage.Counters{Views: 2, Starts: 1}))
 		}
 		_, _, err := b.store.Submit(b.Context(), submissionAt(f, at(0)))
 		return err

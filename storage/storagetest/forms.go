@@ -170,7 +170,7 @@ func revisionStays(b *bundle) {
 	w := b.addWebhook(f.ID)
 	n := b.submit(f)
 	b.finish(ended(b.claimOne(), b.tick()))
-	b.ok(b.store.CountFunnel(b.Context(), f.ID, b.tick(), storage.Counters{Views: 1}), "CountFunnel")
+	b.ok(b.store.CountFunnel(b.Context(), counted(f.ID, b.tick(), storage.Counters{Views: 1})), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{Views: 1}), "SetLifetimeCounters")
 	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), w.ID), "DeleteWebhook")

@@ -76,7 +76,7 @@ func handOverLeased(b *bundle) {
 	for _, d := range h.got {
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
-			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
+			FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 			URL: one.URL, Host: storage.HostName(one.URL), Secret: secretOf(one), Attempt: 1, Standing: quick,
 		}, "Delivery that was handed over")
 		same(b, h.others, true, "others: the second webhook was not reserved")

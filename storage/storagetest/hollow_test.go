@@ -76,9 +76,7 @@ func (*hollow) EraseSubmissions(context.Context, storage.ID, []storage.ID) (int,
 func (*hollow) PurgeSubmissions(context.Context, storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	return storage.PurgedSubmissions{}, nil
 }
-func (*hollow) CountFunnel(context.Context, storage.ID, time.Time, storage.Counters) error {
-	return nil
-}
+func (*hollow) CountFunnel(context.Context, []storage.FunnelCount) error { return nil }
 func (*hollow) Funnel(context.Context, storage.Actor, storage.ID, storage.Window) (storage.Funnel, error) {
 	return storage.Funnel{}, nil
 }
@@ -105,6 +103,9 @@ func (*hollow) Deliveries(context.Context, storage.Actor, storage.ID, int) ([]st
 }
 func (*hollow) Enqueue(context.Context, storage.ID, storage.Event) error { return nil }
 func (*hollow) Redeliver(context.Context, storage.ID, storage.ID) error  { return nil }
+func (*hollow) RedeliverFailed(context.Context, storage.ID, storage.ID) error {
+	return nil
+}
 func (h *hollow) ClaimDeliveries(context.Context, storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	if h.claims.Add(1) > 100 {
 		h.stop()
@@ -123,6 +124,7 @@ func (*hollow) PausedWebhooks(context.Context, storage.Actor, storage.Page) ([]s
 func (*hollow) QueueStats(context.Context) (storage.QueueStats, error) {
 	return storage.QueueStats{}, nil
 }
+func (*hollow) Upkeep(context.Context) (storage.Upkeep, error)  { return storage.Upkeep{}, nil }
 func (*hollow) CreateKey(context.Context, storage.NewKey) error { return nil }
 func (*hollow) KeyByHash(context.Context, [32]byte) (storage.Key, storage.User, error) {
 	return storage.Key{}, storage.User{}, nil

@@ -150,7 +150,7 @@ func invalidTime(b *bundle) {
 				_, err := b.store.Funnel(ctx, host, w.form.ID, storage.Window{From: when})
 				return err
 			},
-			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, w.form.ID, when, storage.Counters{Views: 1}) },
+			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, counted(w.form.ID, when, storage.Counters{Views: 1})) },
 			"CreateForm, CloseAt": func() error { return b.store.CreateForm(ctx, host, f) },
 			"UpdateForm, CloseAt": func() error {
 				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Gate: &f.Gate, At: w.now})

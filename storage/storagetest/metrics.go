@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -9,6 +10,7 @@ import (
 func metricsCases() []Case {
 	return []Case{
 		{"sum", "Funnel sums the counts of a form, and of no other.", funnelSums},
+		{"counts_together", "CountFunnel adds all counts of a list, and passes over those of forms that there are not, unless there is no other.", funnelTogether},
 		{"submission_counts", "Submit adds one submission to the funnel at SubmittedAt.", funnelCountsSubmissions},
 		{"window_of_minutes", "Funnel sums the window from <= t < to, by the minute for the last two days.", funnelMinutes},
 		{"window_of_days", "Funnel is exact for windows of whole UTC days, however old.", funnelDays},
@@ -26,8 +28,12 @@ func midnight(days int) time.Time {
 
 func (b *bundle) count(form storage.ID, when time.Time, views, starts, submissions int64) {
 	b.Helper()
-	b.ok(b.store.CountFunnel(b.Context(), form, when,
-		storage.Counters{Views: views, Starts: starts, Submissions: submissions}), "CountFunnel")
+	b.ok(b.store.CountFunnel(b.Context(), counted(form, when, storage.Counters{Views: views, Starts: starts, Submissions: submissions})), "CountFunnel")
+}
+
+// counted is one count.
+func counted(form storage.ID, when time.Time, c storage.Counters) []storage.FunnelCount {
+	return []storage.FunnelCount{{Form: form, At: when, Counters: c}}
 }
 
 func (b *bundle) sums(form storage.ID, from, to time.Time, views, starts, submissions int64, what string) {
@@ -46,6 +52,24 @@ func funnelSums(b *bundle) {
 	b.count(other.ID, at(0), 100, 100, 100)
 	b.sums(f.ID, none, none, 14, 22, 31, "all time")
 	same(b, b.funnel(f.ID, none, none).Lifetime, nil, "Lifetime that nobody set")
+}
+
+func funnelTogether(b *bundle) {
+	f, other, trashed := b.anyForm(), b.anyForm(), b.anyForm()
+	b.ok(b.store.TrashForm(b.Context(), storage.AsHost(), trashed.ID, storage.TrashParams{At: at(0)}), "TrashForm")
+	view := func(form storage.ID, when time.Time, views int64) storage.FunnelCount {
+		return counted(form, when, storage.Counters{Views: views, Starts: 1})[0]
+	}
+	gone := []storage.FunnelCount{view(newID(), midnight(0), 1), view(trashed.ID, midnight(0), 1)}
+	b.is(b.store.CountFunnel(b.Context(), gone), storage.ErrNotFound, "CountFunnel of forms that there are not")
+	b.is(b.store.CountFunnel(b.Context(), nil), storage.ErrNotFound, "CountFunnel of nothing")
+	list := slices.Concat(gone, []storage.FunnelCount{view(f.ID, midnight(0), 1), view(other.ID, midnight(1), 10), view(f.ID, midnight(0), 100), view(f.ID, midnight(1), 1000)})
+	b.ok(b.store.CountFunnel(b.Context(), list), "CountFunnel")
+	b.sums(f.ID, midnight(0), midnight(1), 101, 2, 0, "the first day of a form")
+	b.sums(f.ID, midnight(1), midnight(2), 1000, 1, 0, "its second day")
+	b.sums(other.ID, time.Time{}, time.Time{}, 10, 1, 0, "another form")
+	b.ok(b.store.RestoreForm(b.Context(), trashed.ID, storage.ID{}, at(0)), "RestoreForm")
+	b.sums(trashed.ID, time.Time{}, time.Time{}, 0, 0, 0, "the form that was in the trash")
 }
 
 func funnelCountsSubmissions(b *bundle) {
@@ -148,7 +172,7 @@ func lifetimeCounters(b *bundle) {
 }
 
 func funnelUnknownForm(b *bundle) {
-	b.is(b.store.CountFunnel(b.Context(), newID(), at(0), storage.Counters{Views: 1}), storage.ErrNotFound, "CountFunnel")
+	b.is(b.store.CountFunnel(b.Context(), counted(newID(), at(0), storage.Counters{Views: 1})), storage.ErrNotFound, "CountFunnel")
 	_, err := b.store.Funnel(b.Context(), storage.AsHost(), newID(), storage.Window{})
 	b.is(err, storage.ErrNotFound, "Funnel")
 	b.is(b.store.SetLifetimeCounters(b.Context(), newID(), storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters")

@@ -229,11 +229,13 @@ type newestCounts struct {
 	newest time.Time
 }
 
-func (m *newestCounts) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	if at.After(m.newest) {
-		m.newest = at
+func (m *newestCounts) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	for _, c := range counts {
+		if c.At.After(m.newest) {
+			m.newest = c.At
+		}
 	}
-	return m.Storage.CountFunnel(ctx, form, at, c)
+	return m.Storage.CountFunnel(ctx, counts)
 }
 
 func (m *newestCounts) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {

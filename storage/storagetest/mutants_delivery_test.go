@@ -15,6 +15,24 @@ import (
 
 func deliveryMutants() []mutant {
 	return []mutant{
+		{"does not note that a dispatcher ran", []string{"upkeep/dispatched", "upkeep/expired"},
+			func(s storage.Storage) storage.Storage {
+				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched = time.Time{} }}
+			}},
+		{"does not note maintenance", []string{"upkeep/maintained"},
+			func(s storage.Storage) storage.Storage {
+				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Maintained = time.Time{} }}
+			}},
+		{"takes one kind of work for the other", []string{"upkeep/dispatched", "upkeep/maintained"},
+			func(s storage.Storage) storage.Storage {
+				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched, u.Maintained = u.Maintained, u.Dispatched }}
+			}},
+		{"takes a removal for maintenance", []string{"upkeep/maintained"},
+			func(s storage.Storage) storage.Storage { return removalIsMaintenance{s} }},
+		{"notes work at a time that has not come", []string{"upkeep/dispatched"},
+			func(s storage.Storage) storage.Storage {
+				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Now = u.Now.Add(-time.Hour) }}
+			}},
 		{"gives one delivery to several callers", []string{"deliveries/lease_holds", "concurrency/claims"},
 			func(s storage.Storage) storage.Storage { return &claimsTwice{Storage: s} }},
 		{"never lets a lease run out", []string{"deliveries/lease_expires", "deliveries/stale_lease_fenced", "deliveries/expired_lease_counts"},
@@ -23,6 +41,8 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return &noFencing{Storage: s} }},
 		{"does not report what it fenced", []string{"deliveries/stale_lease_fenced", "deliveries/ended_lease_fenced", "deliveries/unknown_lease_fenced"},
 			func(s storage.Storage) storage.Storage { return silentFence{s} }},
+		{"redelivers what did not fail, or is pending", []string{"deliveries/failed_only", "deliveries/failed_latest", "concurrency/redeliver_failed"},
+			func(s storage.Storage) storage.Storage { return redeliversAny{s} }},
 		{"gives the same token again", []string{"deliveries/token_rises", "deliveries/lease_expires"},
 			func(s storage.Storage) storage.Storage { return &sameToken{noFencing{Storage: s}} }},
 		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers"},
@@ -41,10 +61,15 @@ func deliveryMutants() []mutant {
 					p.Quick.Hosts, p.Quick.PerHost, p.Others.Hosts, p.Others.PerHost = nil, 0, nil, 0
 				}}
 			}},
+		{"ignores Without", []string{"deliveries/without"},
+			func(s storage.Storage) storage.Storage {
+				return editsClaim{s, func(p *storage.ClaimParams) { p.Quick.Without, p.Slow.Without, p.Others.Without = nil, nil, nil }}
+			}},
 		{"has one pool", []string{"deliveries/pools", "deliveries/fair_pools"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) {
-					p.Quick.Room += p.Others.Room
+					p.Quick.Room += p.Slow.Room + p.Others.Room
+					p.Slow.Room = p.Quick.Room
 					p.Others.Room = p.Quick.Room
 				}}
 			}},
@@ -293,8 +318,8 @@ type unfair struct {
 }
 
 func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	most := max(p.Quick.Room, p.Others.Room)
-	p.Quick.Room, p.Others.Room, p.PerWebhook = everyRecord, everyRecord, everyRecord
+	most := max(p.Quick.Room, p.Slow.Room, p.Others.Room)
+	p.Quick.Room, p.Slow.Room, p.Others.Room, p.PerWebhook = everyRecord, everyRecord, everyRecord, everyRecord
 	all, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err != nil {
 		return nil, false, err
@@ -509,6 +534,13 @@ func (m oneSecret) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (
 	return got, more, err
 }
 
+// redeliversAny takes every delivery for one that failed.
+type redeliversAny struct{ storage.Storage }
+
+func (m redeliversAny) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID) error {
+	return m.Redeliver(ctx, webhook, attempt)
+}
+
 type noConflict struct{ storage.Storage }
 
 func (m noConflict) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
@@ -580,4 +612,24 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 		}
 	}
 	return fenced, err
+}
+
+// forgetsUpkeep changes what Upkeep tells.
+type forgetsUpkeep struct {
+	storage.Storage
+	edit func(*storage.Upkeep)
+}
+
+func (m forgetsUpkeep) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+	u, err := m.Storage.Upkeep(ctx)
+	m.edit(&u)
+	return u, err
+}
+
+// removalIsMaintenance does other work beside removals.
+type removalIsMaintenance struct{ storage.Storage }
+
+func (m removalIsMaintenance) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	p.Removals = false
+	return m.Storage.Sweep(ctx, p)
 }

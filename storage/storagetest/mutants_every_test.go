@@ -193,8 +193,8 @@ func (m detached) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissio
 	return m.Storage.PurgeSubmissions(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	return m.Storage.CountFunnel(context.WithoutCancel(ctx), form, at, c)
+func (m detached) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	return m.Storage.CountFunnel(context.WithoutCancel(ctx), counts)
 }
 
 func (m detached) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
@@ -241,6 +241,10 @@ func (m detached) Enqueue(ctx context.Context, webhook storage.ID, e storage.Eve
 	return m.Storage.Enqueue(context.WithoutCancel(ctx), webhook, e)
 }
 
+func (m detached) RedeliverFailed(ctx context.Context, webhook storage.ID, attempt storage.ID) error {
+	return m.Storage.RedeliverFailed(context.WithoutCancel(ctx), webhook, attempt)
+}
+
 func (m detached) Redeliver(ctx context.Context, webhook storage.ID, attempt storage.ID) error {
 	return m.Storage.Redeliver(context.WithoutCancel(ctx), webhook, attempt)
 }
@@ -259,6 +263,10 @@ func (m detached) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) 
 
 func (m detached) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	return m.Storage.PausedWebhooks(context.WithoutCancel(ctx), who, page)
+}
+
+func (m detached) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+	return m.Storage.Upkeep(context.WithoutCancel(ctx))
 }
 
 func (m detached) QueueStats(ctx context.Context) (storage.QueueStats, error) {

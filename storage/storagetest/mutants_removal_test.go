@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -39,6 +40,16 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, true} }},
 		{"frees the answers of purged submissions that others have", []string{"removal/purge_frees_answers"},
 			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, false} }},
+		{"tells nobody", []string{"removal/leaving_purge", "removal/leaving_purge_fault", "removal/leaving_sweep", "removal/leaving_sweep_fault"},
+			func(s storage.Storage) storage.Storage {
+				return editsSweep{editsPurge{s, leavesSilently}, sweepsSilently}
+			}},
+		{"tells after it has removed", []string{"removal/leaving_purge", "removal/leaving_purge_fault"},
+			func(s storage.Storage) storage.Storage { return tellsLate{s} }},
+		{"takes no notice of a fault", []string{"removal/leaving_purge_fault", "removal/leaving_sweep_fault"},
+			func(s storage.Storage) storage.Storage { return goesOn{s} }},
+		{"removes what it did not tell of", []string{"removal/leaving_purge_later"},
+			func(s storage.Storage) storage.Storage { return removesMore{s} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
@@ -179,5 +190,81 @@ type editsPurge struct {
 
 func (m editsPurge) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
 	m.edit(&p)
+	return m.Storage.PurgeSubmissions(ctx, p)
+}
+
+func leavesSilently(p *storage.PurgeSubmissionsParams) { p.Leaving = nil }
+
+func sweepsSilently(p *storage.SweepParams) { p.Leaving = nil }
+
+// editsSweep changes what a Sweep is asked for.
+type editsSweep struct {
+	storage.Storage
+	edit func(*storage.SweepParams)
+}
+
+func (m editsSweep) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	m.edit(&p)
+	return m.Storage.Sweep(ctx, p)
+}
+
+// tellsLate notes what leaves, and tells of it when it is gone.
+type tellsLate struct{ storage.Storage }
+
+func (m tellsLate) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	tell := p.Leaving
+	if tell == nil {
+		return m.Storage.PurgeSubmissions(ctx, p)
+	}
+	var late []json.RawMessage
+	p.Leaving = func(_ context.Context, answers []json.RawMessage) error {
+		late = append(late, answers...)
+		return nil
+	}
+	out, err := m.Storage.PurgeSubmissions(ctx, p)
+	if err == nil && len(late) > 0 {
+		err = tell(ctx, late)
+	}
+	return out, err
+}
+
+// goesOn drops the errors and panics of Leaving.
+type goesOn struct{ storage.Storage }
+
+func (goesOn) careless(tell storage.Leaving) storage.Leaving {
+	if tell == nil {
+		return nil
+	}
+	return func(ctx context.Context, answers []json.RawMessage) error {
+		defer func() { _ = recover() }()
+		_ = tell(ctx, answers)
+		return nil
+	}
+}
+
+func (m goesOn) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	p.Leaving = m.careless(p.Leaving)
+	return m.Storage.PurgeSubmissions(ctx, p)
+}
+
+func (m goesOn) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+	p.Leaving = m.careless(p.Leaving)
+	return m.Storage.Sweep(ctx, p)
+}
+
+// removesMore tells of what there is, and then removes what there is by then.
+type removesMore struct{ storage.Storage }
+
+func (m removesMore) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	if tell := p.Leaving; tell != nil {
+		stop := errors.New("told")
+		p.Leaving = func(ctx context.Context, answers []json.RawMessage) error {
+			return errors.Join(stop, tell(ctx, answers))
+		}
+		if _, err := m.Storage.PurgeSubmissions(ctx, p); err != nil && err.Error() != stop.Error() {
+			return storage.PurgedSubmissions{}, err
+		}
+		p.Leaving = nil
+	}
 	return m.Storage.PurgeSubmissions(ctx, p)
 }

@@ -3,6 +3,8 @@ package storagetest
 import (
 	"bytes"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -48,6 +50,42 @@ func submitMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return countsRefused{s} }},
 		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"},
 			func(s storage.Storage) storage.Storage { return forgetfulFunnel{s} }},
+		{"counts the last of a list alone", []string{"metrics/counts_together"},
+			func(s storage.Storage) storage.Storage {
+				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
+					return count(counts[max(0, len(counts)-1):])
+				}}
+			}},
+		{"counts nothing when a form of a list is unknown", []string{"metrics/counts_together"},
+			func(s storage.Storage) storage.Storage {
+				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
+					for _, c := range counts {
+						if _, err := s.Form(context.Background(), storage.AsHost(), c.Form); err != nil {
+							return err
+						}
+					}
+					return count(counts)
+				}}
+			}},
+		{"takes counts of unknown forms without an error", []string{"metrics/counts_together", "metrics/unknown_form"},
+			func(s storage.Storage) storage.Storage {
+				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
+					if err := count(counts); !errors.Is(err, storage.ErrNotFound) {
+						return err
+					}
+					return nil
+				}}
+			}},
+		{"counts a list at one time", []string{"metrics/counts_together"},
+			func(s storage.Storage) storage.Storage {
+				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
+					counts = slices.Clone(counts)
+					for i := range counts {
+						counts[i].At = counts[0].At
+					}
+					return count(counts)
+				}}
+			}},
 		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes"},
 			func(s storage.Storage) storage.Storage { return inclusiveWindow{s} }},
 		{"forgets counts after a year", []string{"metrics/window_of_days"},
@@ -103,9 +141,19 @@ type countsRefused struct{ storage.Storage }
 func (m countsRefused) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	s, replayed, err := m.Storage.Submit(ctx, n)
 	if err != nil {
-		_ = m.CountFunnel(ctx, n.Submission.FormID, n.Submission.SubmittedAt, storage.Counters{Submissions: 1})
+		_ = m.CountFunnel(ctx, counted(n.Submission.FormID, n.Submission.SubmittedAt, storage.Counters{Submissions: 1}))
 	}
 	return s, replayed, err
+}
+
+// editsCounts counts as edit says, which is given the store's own method.
+type editsCounts struct {
+	storage.Storage
+	edit func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error
+}
+
+func (m editsCounts) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	return m.edit(counts, func(list []storage.FunnelCount) error { return m.Storage.CountFunnel(ctx, list) })
 }
 
 type forgetfulFunnel struct{ storage.Storage }
@@ -153,7 +201,7 @@ func (m rewritesFunnel) DeleteSubmission(ctx context.Context, who storage.Actor,
 	if err != nil {
 		return err
 	}
-	if err := m.CountFunnel(ctx, form, s.SubmittedAt, storage.Counters{Submissions: -1}); err != nil {
+	if err := m.CountFunnel(ctx, counted(form, s.SubmittedAt, storage.Counters{Submissions: -1})); err != nil {
 		return err
 	}
 	return m.Storage.DeleteSubmission(ctx, who, form, id)

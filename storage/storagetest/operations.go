@@ -178,7 +178,7 @@ func hostOperations() []operation {
 			return err
 		}},
 		{"CountFunnel", "count_funnel", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			return s.CountFunnel(ctx, w.form.ID, at(0), storage.Counters{Views: 1})
+			return s.CountFunnel(ctx, counted(w.form.ID, at(0), storage.Counters{Views: 1}))
 		}},
 		{"SetLifetimeCounters", "set_lifetime_counters", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.SetLifetimeCounters(ctx, w.form.ID, storage.Counters{Views: 77})
@@ -199,6 +199,9 @@ func hostOperations() []operation {
 		}},
 		{"Redeliver", "redeliver", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.Redeliver(ctx, w.webhook.ID, w.attempt.ID)
+		}},
+		{"RedeliverFailed", "redeliver_failed", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.RedeliverFailed(ctx, w.webhook.ID, w.attempt.ID)
 		}},
 		{"ClaimDeliveries", "claim_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			list, _, err := s.ClaimDeliveries(ctx, storage.ClaimParams{
@@ -223,6 +226,10 @@ func hostOperations() []operation {
 		}},
 		{"QueueStats", "queue_stats", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			_, err := s.QueueStats(ctx)
+			return err
+		}},
+		{"Upkeep", "upkeep", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.Upkeep(ctx)
 			return err
 		}},
 		{"CreateKey", "create_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {

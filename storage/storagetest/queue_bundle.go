@@ -14,7 +14,7 @@ const atOnce = time.Nanosecond
 // outlives the case.
 func (b *bundle) everything() storage.ClaimParams {
 	p := storage.ClaimParams{
-		Lease: time.Hour, Quick: storage.Pool{Room: everyRecord}, Others: storage.Pool{Room: everyRecord},
+		Lease: time.Hour, Quick: storage.Pool{Room: everyRecord}, Slow: storage.Pool{Room: everyRecord}, Others: storage.Pool{Room: everyRecord},
 		Webhooks: map[storage.ID]int{}, PerWebhook: everyRecord,
 	}
 	for _, w := range b.webhooks {

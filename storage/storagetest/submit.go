@@ -246,7 +246,7 @@ func submitQueues(b *bundle) {
 		d := got[w.ID]
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
-			FormID: f.ID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
+			FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
 			URL: w.URL, Host: storage.HostName(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
 		}, "Delivery")
 	}

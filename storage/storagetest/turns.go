@@ -19,7 +19,7 @@ func turnCases() []Case {
 func (b *bundle) serve(store storage.Storage, most, perWebhook int) map[storage.ID]int {
 	b.Helper()
 	p := b.everything()
-	p.Quick.Room, p.Others.Room, p.Webhooks = most, 0, nil
+	p.Quick.Room, p.Slow.Room, p.Others.Room, p.Webhooks = most, 0, 0, nil
 	p.PerWebhook = perWebhook
 	got := map[storage.ID]int{}
 	for more, n := true, 0; more && n == 0; {

@@ -212,7 +212,7 @@ func deleteWorkspaceAtOnce(b *bundle) {
 		_, err = storage.ListSubmissions(b.Context(), b.store, host, w.form.ID, storage.SubmissionsParams{Page: storage.Page{Limit: 1}})
 		b.is(err, storage.ErrNotFound, "Submissions")
 		b.is(b.store.DeleteSubmission(b.Context(), host, w.form.ID, w.first.Submission.ID), storage.ErrNotFound, "DeleteSubmission")
-		b.is(b.store.CountFunnel(b.Context(), w.form.ID, w.now, storage.Counters{Views: 1}), storage.ErrNotFound, "CountFunnel")
+		b.is(b.store.CountFunnel(b.Context(), counted(w.form.ID, w.now, storage.Counters{Views: 1})), storage.ErrNotFound, "CountFunnel")
 		_, err = b.store.Funnel(b.Context(), host, w.form.ID, storage.Window{})
 		b.is(err, storage.ErrNotFound, "Funnel")
 		b.is(b.createWebhook(b.newWebhook(w.form.ID), 0), storage.ErrNotFound, "CreateWebhook")

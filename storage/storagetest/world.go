@@ -50,7 +50,7 @@ func (b *bundle) furnish() *world {
 	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
 
-	b.ok(b.store.CountFunnel(b.Context(), w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4}), "CountFunnel")
+	b.ok(b.store.CountFunnel(b.Context(), counted(w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4})), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
 	w.key, w.hash = b.addKey(w.owner)
 	b.addKey(w.owner, func(k *storage.Key) { k.ExpiresAt = k.CreatedAt.Add(time.Second) })

@@ -1,0 +1,226 @@
+package storagetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+func leavingCases() []Case {
+	return []Case{
+		{"leaving_purge", "PurgeSubmissions tells Leaving of all that it removes and nothing else, while it is there and without a lock.", leavingPurge},
+		{"leaving_purge_later", "PurgeSubmissions removes nothing that came after Leaving was told.", leavingPurgeLater},
+		{"leaving_purge_fault", "With an error of Leaving, PurgeSubmissions removes nothing and tells of it again.", leavingPurgeFault},
+		{"leaving_sweep", "Sweep tells Leaving of the submissions of purged forms, those of a deleted user too, and of nothing else.", leavingSweep},
+		{"leaving_sweep_fault", "With an error or a panic of Leaving, Sweep tells of the same submissions again.", leavingSweepFault},
+	}
+}
+
+// told collects the answers that a Leaving gets.
+type told struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (l *told) leaving(_ context.Context, answers []json.RawMessage) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, a := range answers {
+		l.seen = append(l.seen, string(a))
+	}
+	return nil
+}
+
+// are holds what was told against the answers of submissions, whatever their order and how often.
+func (l *told) are(b *bundle, want []storage.NewSubmission, what string) {
+	b.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var answers []string
+	for _, n := range want {
+		answers = append(answers, string(n.Submission.Answers))
+	}
+	slices.Sort(answers)
+	slices.Sort(l.seen)
+	same(b, slices.Compact(l.seen), answers, "%s", what)
+	l.seen = nil
+}
+
+func (b *bundle) submitMany(f storage.Form, n int, edit ...func(*storage.NewSubmission)) (list []storage.NewSubmission) {
+	b.Helper()
+	for range n {
+		list = append(list, b.submit(f, edit...))
+	}
+	return list
+}
+
+func leavingPurge(b *bundle) {
+	f, g, other := b.anyForm(), b.anyForm(), b.anyForm()
+	want := append(b.submitMany(f, 5, longAgo), b.submitMany(g, 3, longAgo)...)
+	b.submit(f)
+	b.submit(other, longAgo)
+	var l told
+	purged := 0
+	for range 100 {
+		got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
+			Forms: []storage.ID{f.ID, g.ID}, Before: at(-time.Hour), Max: 2,
+			Leaving: func(ctx context.Context, answers []json.RawMessage) error {
+				there := b.submissions(f.ID)
+				there = append(there, b.submissions(g.ID)...)
+				for _, a := range answers {
+					if !slices.ContainsFunc(there, func(s storage.Submission) bool { return string(s.Answers) == string(a) }) {
+						b.Errorf("PurgeSubmissions: Leaving is told of what is gone: %s", a)
+					}
+				}
+				return l.leaving(ctx, answers)
+			},
+		})
+		b.ok(err, "PurgeSubmissions")
+		if purged += got.Submissions; !got.More {
+			break
+		}
+	}
+	same(b, purged, len(want), "submissions that were purged")
+	l.are(b, want, "answers that Leaving was told")
+	same(b, len(b.submissions(f.ID)), 1, "submissions that are not old")
+	same(b, len(b.submissions(other.ID)), 1, "submissions of a form that was not named")
+}
+
+func leavingPurgeLater(b *bundle) {
+	f := b.anyForm()
+	want := b.submitMany(f, 2, longAgo)
+	var l told
+	var later storage.NewSubmission
+	got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
+		Forms: []storage.ID{f.ID}, Before: at(-time.Hour), Max: 100,
+		Leaving: func(ctx context.Context, answers []json.RawMessage) error {
+			later = b.submit(f, longAgo)
+			return l.leaving(ctx, answers)
+		},
+	})
+	b.ok(err, "PurgeSubmissions")
+	l.are(b, want, "answers that Leaving was told")
+	same(b, got.Submissions, len(want), "submissions that were purged")
+	same(b, only(b, b.submissions(f.ID), "Submissions").ID, later.Submission.ID, "the submission that came after Leaving was told")
+}
+
+var errLeaving = errors.New("a file cannot be removed")
+
+func leavingPurgeFault(b *bundle) {
+	f := b.anyForm()
+	want := b.submitMany(f, 2, longAgo)
+	var l told
+	p := storage.PurgeSubmissionsParams{Forms: []storage.ID{f.ID}, Before: at(-time.Hour), Max: 100}
+	p.Leaving = func(ctx context.Context, answers []json.RawMessage) error {
+		return errors.Join(l.leaving(ctx, answers), errLeaving)
+	}
+	b.unchanged("PurgeSubmissions with an error of Leaving", func() {
+		got, err := b.store.PurgeSubmissions(b.Context(), p)
+		b.is(err, errLeaving, "PurgeSubmissions")
+		same(b, got.Submissions, 0, "submissions that were purged")
+	})
+	l.are(b, want, "answers that Leaving was told")
+	p.Leaving = l.leaving
+	_, err := b.store.PurgeSubmissions(b.Context(), p)
+	b.ok(err, "PurgeSubmissions, again")
+	l.are(b, want, "answers that Leaving was told again")
+	same(b, b.submissions(f.ID), nil, "Submissions")
+}
+
+func leavingSweep(b *bundle) {
+	live, single, trashed := b.anyForm(), b.anyForm(), b.anyForm()
+	b.submitMany(live, 2)
+	owner := b.user()
+	owned := b.addForm(b.addWorkspace(owner).ID)
+	want := b.submitMany(single, 5)
+	want = append(want, b.submitMany(trashed, 2)...)
+	want = append(want, b.submitMany(owned, 2)...)
+	b.trashForm(single.ID)
+	b.trashForm(trashed.ID)
+	var l told
+	p := storage.SweepParams{Now: soon(), Max: 2, Leaving: l.leaving}
+	b.sweep(p)
+	l.are(b, nil, "answers of forms in the trash")
+	b.ok(b.store.PurgeForm(b.Context(), single.ID), "PurgeForm")
+	b.deleteUser(owner)
+	p.TrashBefore, p.Removals = soon(), true
+	b.sweep(p)
+	l.are(b, want, "answers of purged forms")
+	b.sweep(p)
+	l.are(b, nil, "answers of forms that are gone")
+	same(b, len(b.submissions(live.ID)), 2, "submissions of another form")
+}
+
+func leavingSweepFault(b *bundle) {
+	f := b.anyForm()
+	want := b.submitMany(f, 3)
+	b.trashForm(f.ID)
+	b.ok(b.store.PurgeForm(b.Context(), f.ID), "PurgeForm")
+	var l told
+	p := storage.SweepParams{Now: soon(), Max: 100, Removals: true}
+	for _, end := range []func() error{func() error { return errLeaving }, func() error { panic(errLeaving) }} {
+		p.Leaving = func(ctx context.Context, answers []json.RawMessage) error { _ = l.leaving(ctx, answers); return end() }
+		for range 10 { // the work of a sweep may be cut into several calls
+			var err error
+			func() {
+				defer func() {
+					if cause, is := recover().(error); is {
+						err = cause
+					}
+				}()
+				_, err = b.store.Sweep(b.Context(), p)
+			}()
+			if err != nil {
+				b.is(err, errLeaving, "Sweep")
+				break
+			}
+		}
+		l.are(b, want, "answers that Leaving was told")
+	}
+	p.Leaving = l.leaving
+	b.sweep(p)
+	l.are(b, want, "answers that Leaving was told again")
+}
+
+func leavingAtOnce(b *bundle) {
+	f, g := b.anyForm(), b.anyForm()
+	want, old := b.submitMany(f, 30), b.submitMany(g, 30, longAgo)
+	b.trashForm(f.ID)
+	b.ok(b.store.PurgeForm(b.Context(), f.ID), "PurgeForm")
+	var l told
+	var purged [4]int
+	for _, err := range together(8, func(i int) error {
+		for range 1000 {
+			var more bool
+			if i%2 == 0 {
+				got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: at(0), Max: 3 + i, Removals: true, Leaving: l.leaving})
+				if err != nil {
+					return err
+				}
+				more = got.More
+			} else {
+				got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
+					Forms: []storage.ID{g.ID}, Before: at(-time.Hour), Max: 3 + i, Leaving: l.leaving,
+				})
+				if err != nil {
+					return err
+				}
+				purged[i/2] += got.Submissions
+				more = got.More
+			}
+			if !more {
+				return nil
+			}
+		}
+		return errors.New("there is always more of it: More does not end")
+	}) {
+		b.ok(err, "Sweep and PurgeSubmissions at once")
+	}
+	same(b, purged[0]+purged[1]+purged[2]+purged[3], len(old), "submissions that were purged")
+	l.are(b, append(want, old...), "answers that Leaving was told")
+}
