@@ -20,7 +20,7 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 		if c.InTx {
 			return do(ctx, c.DB)
 		}
-		return pgx.BeginFunc(ctx, c.DB, func(tx pgx.Tx) error {
+		return pgx.BeginFunc(ctx, c.In(ctx), func(tx pgx.Tx) error {
 			if _, err := tx.Exec(ctx, silentFor); err != nil {
 				return err
 			}
@@ -89,7 +89,7 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 		}
 		b.Queue(c.SQL(q.text), q.args...)
 	}
-	results := c.DB.SendBatch(ctx, b)
+	results := c.In(ctx).SendBatch(ctx, b)
 	defer func() { _ = results.Close() }() // when a read panics
 	err := readResults(results, batch)
 	// The transaction is committed when Close says so.

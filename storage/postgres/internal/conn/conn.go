@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,11 +28,6 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Pool is a DB that lends connections.
-type Pool interface {
-	Acquire(ctx context.Context) (*pgxpool.Conn, error)
-}
-
 // VersionTable holds the version of the tables. Its name is like no other name, because it
 // also tells which schemas are of this library.
 const VersionTable = "formsvc_version"
@@ -41,9 +37,11 @@ type Conn struct {
 	DB      DB
 	InTx    bool // DB is a transaction, which somebody else ends
 	Schema  string
-	Fault   error  // of the options; every call returns it
-	Guessed bool   // InTx, and nobody has named the schema: see usable
-	texts   *texts // nil: the statements are run as they are written
+	Fault   error         // of the options; every call returns it
+	Guessed bool          // InTx, and nobody has named the schema: see usable
+	Timeout time.Duration // of a call, unless InTx
+	lender  *lender       // nil unless DB is a *pgxpool.Pool
+	texts   *texts        // nil: the statements are run as they are written
 }
 
 // New returns a Conn for a schema. It has no DB before [Conn.On].
@@ -62,6 +60,10 @@ func (c Conn) On(db DB) Conn {
 	}
 	c.DB = db
 	_, c.InTx = db.(interface{ Commit(context.Context) error })
+	c.lender = nil
+	if pool, ok := db.(*pgxpool.Pool); ok && pool != nil {
+		c.lender = &lender{pool}
+	}
 	return c
 }
 
@@ -95,7 +97,7 @@ func (c *Conn) usable(ctx context.Context) error {
 		return err
 	}
 	var other string
-	err := c.DB.QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
+	err := c.In(ctx).QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
 	if err == nil {
 		return fmt.Errorf("postgres: New on a transaction without WithSchema, but the database has a schema %q beside %q: use Store.On",
 			other, c.Schema)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/puddle/v2"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -29,18 +28,16 @@ const (
 
 // judge tells errors apart by SQLSTATE, never by their text but for those of a pooler.
 func judge(err error) verdict {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) || pgconn.SafeToRetry(err) {
+	if errors.As(err, new(*pgconn.ConnectError)) || pgconn.SafeToRetry(err) {
 		return passing // nothing was sent
 	}
 	switch code := SQLState(err); {
-	case code == "08P01" && waitedInVain(err), errors.Is(err, puddle.ErrClosedPool):
+	case code == "08P01" && waitedInVain(err), errors.As(err, new(noConnectionError)):
 		return notReady
 	case code != "":
 		return judgeCode(code)
 	}
-	var network net.Error
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) {
 		return lost
 	}
 	return refused
@@ -50,9 +47,8 @@ func judge(err error) verdict {
 // that nothing was sent to one. PgBouncer has one SQLSTATE for this and for a server that it
 // lost in the middle of a statement; its texts are the same in every language.
 func waitedInVain(err error) bool {
-	var reported *pgconn.PgError
-	return errors.As(err, &reported) &&
-		(reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
+	reported, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
 }
 
 func judgeCode(code string) verdict {
@@ -135,8 +131,7 @@ func NoRow(err, instead error) error {
 
 // SQLState is the SQLSTATE of an error that the server reported, else empty.
 func SQLState(err error) string {
-	var reported *pgconn.PgError
-	if errors.As(err, &reported) {
+	if reported, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return reported.Code
 	}
 	return ""

@@ -11,7 +11,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/puddle/v2"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -66,9 +65,12 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"a lost server of a pooler":     {bouncerSays("server conn crashed?"), unsure},
 		"a pooler that has no server":   {bouncerSays("server login has been failing, try again later (server_login_retry)"), later},
 		"a pooler whose server is full": {bouncerSays("query_wait_timeout"), later},
-		"a pool that is closed":         {fmt.Errorf("wrapped: %w", puddle.ErrClosedPool), later},
+		"a pool that is closed":         {noConnectionError{errors.New("closed pool")}, later},
 		"a connection that ends":        {io.ErrUnexpectedEOF, unsure},
 		"a connection that is reset":    {reset, unsure},
+		"no connection in time":         {noConnectionError{context.DeadlineExceeded}, later},
+		"a server that is not there":    {noConnectionError{&pgconn.ConnectError{Config: &pgconn.Config{}}}, repeated},
+		"no answer in time":             {context.DeadlineExceeded, unsure},
 		"a time limit of the host":      {reportedBy("57014"), later},
 		"a full disk":                   {reportedBy("53100"), later},
 		"no tables":                     {reportedBy("42P01"), later},

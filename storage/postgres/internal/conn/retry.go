@@ -4,6 +4,8 @@ import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/timeout"
 )
 
 // A call is tried this often in all, with a pause that doubles in between.
@@ -33,13 +35,19 @@ func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) er
 	if err := c.usable(ctx); err != nil {
 		return c.Translate(ctx, err, writes)
 	}
+	within := ctx
+	if c.Timeout > 0 && !c.InTx {
+		var cancel context.CancelFunc
+		within, cancel = timeout.Start(ctx, c.Timeout)
+		defer cancel()
+	}
 	pause := firstPause
 	for tries := 1; ; tries++ {
-		err := do(ctx)
+		err := c.once(within, do)
 		if err == nil {
 			return nil
 		}
-		if tries == maxTries || !c.again(err, writes) || !wait(ctx, pause) {
+		if tries == maxTries || !c.again(err, writes) || !wait(within, pause) {
 			return c.Translate(ctx, err, writes)
 		}
 		pause *= 2
@@ -59,10 +67,8 @@ func (c *Conn) again(err error, writes bool) bool {
 // wait pauses between a half of d and d, so that those who failed together do not
 // come back together. It reports whether ctx lasted.
 func wait(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d/2 + rand.N(d/2)) // #nosec G404 -- spreads calls, no secret
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d/2 + rand.N(d/2)): // #nosec G404 -- spreads calls, no secret
 		return true
 	case <-ctx.Done():
 		return false

@@ -13,7 +13,7 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	if err := CheckArgs(args); err != nil {
 		return nil, err
 	}
-	return c.DB.Query(ctx, c.SQL(text), args...)
+	return c.In(ctx).Query(ctx, c.SQL(text), args...)
 }
 
 // QueryRow runs one statement and hands its first row to scan, which may borrow
@@ -68,8 +68,8 @@ func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int,
 	return n, err
 }
 
-// ChangeRow is ChangeRows for a statement that changes one row. When it changed none,
-// ChangeRow returns ErrNotFound.
+// ChangeRow is ChangeRows for a statement that changes at least one row. When it changed
+// none, ChangeRow returns ErrNotFound.
 func (c *Conn) ChangeRow(ctx context.Context, text string, args ...any) error {
 	n, err := c.ChangeRows(ctx, text, args...)
 	if err == nil && n == 0 {
@@ -113,6 +113,6 @@ func (c *Conn) Exec(ctx context.Context, text string, args ...any) (int64, error
 	if err := CheckArgs(args); err != nil {
 		return 0, err
 	}
-	tag, err := c.DB.Exec(ctx, c.SQL(text), args...)
+	tag, err := c.In(ctx).Exec(ctx, c.SQL(text), args...)
 	return tag.RowsAffected(), err
 }

@@ -59,12 +59,10 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 // reported takes the server's error out of golang-migrate's, which hides it from
 // errors.As and repeats the whole migration in its text.
 func reported(err error) error {
-	var byPointer *database.Error
-	if errors.As(err, &byPointer) && byPointer.OrigErr != nil {
+	if byPointer, ok := errors.AsType[*database.Error](err); ok && byPointer.OrigErr != nil {
 		return byPointer.OrigErr
 	}
-	var byValue database.Error
-	if errors.As(err, &byValue) && byValue.OrigErr != nil {
+	if byValue, ok := errors.AsType[database.Error](err); ok && byValue.OrigErr != nil {
 		return byValue.OrigErr
 	}
 	return err
@@ -80,7 +78,7 @@ type migration struct {
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 }
 
-// lock connects and waits for its turn. golang-migrate has a lock too, but waits
+// lock connects to a server that will do and waits for its turn. golang-migrate has a lock too, but waits
 // for it without a context.
 func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 	config := m.config.Copy()
@@ -93,8 +91,15 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Waiting for another process may take longer than one of the host's queries.
-	_, err = c.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
+	of := m.of.On(c)
+	fault, err := serverFault(ctx, &of)
+	if fault != "" {
+		err = errors.New(fault)
+	}
+	if err == nil {
+		// Waiting for another process may take longer than one of the host's queries.
+		_, err = c.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
+	}
 	if err == nil {
 		_, err = c.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.of.Salt(lockKind))
 	}

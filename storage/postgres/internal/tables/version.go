@@ -18,15 +18,18 @@ type State struct {
 }
 
 // Check reads what may keep the build from working with the tables: the state of the
-// tables, and faults in the rights and settings of the role. When known is false, the
+// tables, and faults of the server and in the rights and settings of the role. When known is false, the
 // faults say why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, faults []string, err error) {
+	if fault, err := serverFault(ctx, c); fault != "" || err != nil {
+		return State{}, false, []string{fault}, err
+	}
 	faults, err = settingFaults(ctx, c)
 	if err != nil {
 		return State{}, false, nil, err
 	}
 	var usage bool
-	if err := c.DB.QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
+	if err := c.In(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
 		return State{}, false, nil, err
 	}
 	if !usage { // then nothing more can be known
@@ -66,7 +69,7 @@ ORDER BY c.relname, r.place`
 // missingRightsOf names the rights that the role does not have. readable says whether the
 // version can be read.
 func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
-	rows, err := c.DB.Query(ctx, missingRights, c.Schema)
+	rows, err := c.In(ctx).Query(ctx, missingRights, c.Schema)
 	if err != nil {
 		return nil, false, err
 	}
@@ -84,18 +87,20 @@ func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, reada
 // settingsProbe has a value of each type whose text depends on a setting.
 const settingsProbe = `
 SELECT '\x00ff'::bytea, 'epoch'::timestamptz,
-	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('transaction_isolation')`
+	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('transaction_isolation'),
+	current_setting('transaction_read_only')::boolean`
 
 // settingFaults finds settings that this package cannot work with. In most modes of
 // pgx values come in a binary format, and the first two do not matter.
 func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err error) {
-	rows, err := c.DB.Query(ctx, settingsProbe)
+	rows, err := c.In(ctx).Query(ctx, settingsProbe)
 	if err != nil {
 		return nil, err
 	}
 	err = conn.FirstRow(rows, func(rows pgx.Rows) error {
 		var output, style, isolation string
-		if err := rows.Scan(nil, nil, &output, &style, &isolation); err != nil {
+		var readOnly bool
+		if err := rows.Scan(nil, nil, &output, &style, &isolation, &readOnly); err != nil {
 			return err
 		}
 		fields, values := rows.FieldDescriptions(), rows.RawValues()
@@ -107,6 +112,9 @@ func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err erro
 		}
 		if isolation != "read committed" {
 			faults = append(faults, fmt.Sprintf("the isolation level is %s, and has to be read committed", isolation))
+		}
+		if readOnly {
+			faults = append(faults, "nothing can be written: the server is a standby, or the role has default_transaction_read_only = on")
 		}
 		return nil
 	})
@@ -125,9 +133,9 @@ SELECT COALESCE(max(v.version), 0), COALESCE(max(v.oldest_program), 0) FROM form
 func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
 	name := func(table string) string { return pgx.Identifier{c.Schema, table}.Sanitize() }
 	var made bool
-	if err := c.DB.QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
+	if err := c.In(ctx).QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
 		return v, err
 	}
-	err = c.DB.QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
+	err = c.In(ctx).QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
 	return v, err
 }

@@ -9,6 +9,11 @@
 -- attempts, funnel_log): its check would lock the row of the form or of the webhook each
 -- time. Those rows are removed by the statements that remove what they belong to.
 
+-- How tables are vacuumed stands with each that responses and deliveries write. PostgreSQL's
+-- own setting waits for a fifth of the rows. A table that is emptied as fast as it is filled
+-- has a fixed threshold; one that keeps what it has a small share, because a vacuum after
+-- deletions reads the whole of each index.
+
 -- What the columns of submissions, unique_answers, funnel_log, events, destinations,
 -- deliveries and attempts hold. Each response and each delivery write these tables, and a statement reads
 -- and compiles every CHECK of a table anew (2.5 µs), but a domain once in a session.
@@ -172,6 +177,16 @@ CREATE TABLE submissions (
     idempotency_key text,
     event_id        id, -- of the event that tells of it, when one was queued
     CONSTRAINT submissions_pkey PRIMARY KEY (form_id, id)
+) WITH (
+    -- Responses stay and never change, so the first vacuum that sees them freezes them. One that
+    -- must see every row that is not frozen (at 1,000 responses a second each 1.7 days) then has
+    -- only the newest to read.
+    autovacuum_freeze_min_age = 0,
+    -- It comes when a hundred megabytes are new, not for a share of all: while they are in memory,
+    -- and before a checkpoint, after which freezing a page writes all of it to the log once more.
+    autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
+    -- A purge for age or of a form leaves dead rows in long runs.
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 50000
 );
 CREATE INDEX submissions_newest ON submissions (form_id, submitted_at DESC, id DESC);
 CREATE UNIQUE INDEX submissions_idempotency_key ON submissions (form_id, idempotency_key) WHERE idempotency_key IS NOT NULL;
@@ -187,6 +202,9 @@ CREATE TABLE unique_answers (
     copy          copy_number NOT NULL,
     submission_id id NOT NULL,
     PRIMARY KEY (form_id, digest, block_id, rules, copy)
+) WITH ( -- as submissions, with which its rows come and go
+    autovacuum_freeze_min_age = 0, autovacuum_vacuum_insert_scale_factor = 0, autovacuum_vacuum_insert_threshold = 100000,
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 50000
 );
 CREATE INDEX unique_answers_of_submission ON unique_answers (submission_id, form_id); -- in this order no look-up of a digest is planned with it
 
@@ -209,6 +227,8 @@ CREATE TABLE funnel_log (
     starts      counter NOT NULL,
     submissions counter NOT NULL,
     PRIMARY KEY (form_id, at, id)
+) WITH ( -- a fold looks for the oldest row, behind all that are dead
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
 );
 CREATE TABLE funnel_minutes (
     form_id     bytea NOT NULL,
@@ -261,17 +281,21 @@ CREATE TABLE destinations (
     succeeded     boolean NOT NULL DEFAULT false, -- since it got its url
     slow_for      small_counter NOT NULL DEFAULT 0,
     failures      small_counter NOT NULL DEFAULT 0, -- in a row
-    quick         boolean NOT NULL GENERATED ALWAYS AS (succeeded AND failures = 0 AND slow_for = 0) STORED,
+    pool          smallint NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN NOT succeeded OR failures > 0 THEN 2 WHEN slow_for > 0 THEN 1 ELSE 0 END) STORED, -- of a claim
     failing_since timestamptz, -- the first of the failures,
     failed_at     timestamptz, -- and the last
     paused_until  timestamptz,
     pause_reason  pause_reason,
     generation    small_counter NOT NULL DEFAULT 0, -- counts its urls: a result of an earlier one says nothing about this one
     expired_at    timestamptz, -- the last summary of expired deliveries
-    next_at       timestamptz, -- its turn; null: nothing waits for one
-    crowded       boolean NOT NULL DEFAULT false -- set aside until the host name has room
-) WITH (fillfactor = 50);
-CREATE INDEX destinations_turns ON destinations (quick, (CASE WHEN crowded THEN host ELSE '' END), next_at) WHERE next_at IS NOT NULL;
+    next_at       timestamptz -- its turn; null: nothing waits for one
+) WITH (
+    fillfactor = 50,
+    -- Each turn moves the row's entry in destinations_turns, and each claim passes the dead ones.
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000
+);
+CREATE INDEX destinations_turns ON destinations (pool, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX destinations_failing ON destinations (webhook_id) WHERE failing_since IS NOT NULL;
 CREATE INDEX destinations_paused ON destinations (failing_since DESC, webhook_id DESC) WHERE paused_until IS NOT NULL;
 
@@ -288,6 +312,8 @@ CREATE TABLE events (
     type          text NOT NULL,
     body          bytea NOT NULL,
     refs          integer NOT NULL -- pending deliveries, and attempts without a next one
+) WITH ( -- the largest rows that are deleted: at a fifth, a fifth of the disk would be dead
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
 
@@ -306,7 +332,11 @@ CREATE TABLE deliveries (
     urgency    urgency NOT NULL DEFAULT 0, -- 1: asked for, despite a pause; 2: and while the result of an earlier lease may still come
     generation integer NOT NULL DEFAULT 0, -- of the url that the lease is for
     PRIMARY KEY (webhook_id, event_id)
-) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+) WITH (
+    fillfactor = 50,
+    -- Every row is deleted, and claims pass the dead ones.
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
+);
 CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX deliveries_waiting ON deliveries (webhook_id, LEAST(urgency, 1) DESC, queued_at, event_id) WHERE due_at IS NULL;
 
@@ -318,7 +348,18 @@ CREATE TABLE arrivals (
     webhook_id id NOT NULL,
     asked      boolean NOT NULL DEFAULT false, -- somebody asked for it, despite a pause
     PRIMARY KEY (at, id)
-) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
+) WITH ( -- a poll begins at the oldest row, behind all that are dead
+    autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000
+);
+
+-- When the work was done last that the program does of its own accord. A row for each kind, so
+-- that no kind waits for another one.
+CREATE TABLE upkeep (
+    work    text PRIMARY KEY,
+    since   timestamptz NOT NULL DEFAULT statement_timestamp(),
+    done_at timestamptz
+);
+INSERT INTO upkeep (work) VALUES ('dispatched'), ('maintained');
 
 CREATE TABLE attempts (
     webhook_id      id NOT NULL,
@@ -334,6 +375,8 @@ CREATE TABLE attempts (
     created_at      timestamptz NOT NULL,
     next_attempt_at timestamptz,
     PRIMARY KEY (webhook_id, created_at, id)
+) WITH ( -- each attempt of a busy webhook takes the place of its oldest
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 
 -- What the tables refuse. Ids have 12 bytes, counts are not negative, and states are
@@ -541,7 +584,7 @@ COMMENT ON COLUMN destinations.host IS 'The host name of the URL, in lower case.
 COMMENT ON COLUMN destinations.succeeded IS 'Whether a request succeeded since the webhook got its URL.';
 COMMENT ON COLUMN destinations.slow_for IS 'Quick successes that are missing until it counts as quick.';
 COMMENT ON COLUMN destinations.failures IS 'Failures in a row.';
-COMMENT ON COLUMN destinations.quick IS 'Whether its deliveries belong to the quick pool.';
+COMMENT ON COLUMN destinations.pool IS '0: quick, 1: slow, but it works, 2: new or failed last.';
 COMMENT ON COLUMN destinations.failing_since IS 'When the first of the failures was recorded; null: there are none.';
 COMMENT ON COLUMN destinations.failed_at IS 'When the last of the failures was recorded; null: there are none.';
 COMMENT ON COLUMN destinations.paused_until IS 'Nothing is claimed before then but what somebody asks for; null: it is not paused.';
@@ -549,7 +592,6 @@ COMMENT ON COLUMN destinations.pause_reason IS 'failures, or retry_after when th
 COMMENT ON COLUMN destinations.generation IS 'Counts the URLs that the webhook has had.';
 COMMENT ON COLUMN destinations.expired_at IS 'When the last summary of expired deliveries was added; null: never.';
 COMMENT ON COLUMN destinations.next_at IS 'When its deliveries have a turn; null: none waits for one.';
-COMMENT ON COLUMN destinations.crowded IS 'Whether its turn waits for room of the host name.';
 
 COMMENT ON TABLE deliveries IS 'Events on their way to webhooks. What has ended is in attempts.';
 COMMENT ON COLUMN deliveries.webhook_id IS 'The webhook.';
@@ -569,6 +611,11 @@ COMMENT ON COLUMN arrivals.at IS 'When they were queued.';
 COMMENT ON COLUMN arrivals.id IS 'Tells arrivals of one instant apart.';
 COMMENT ON COLUMN arrivals.webhook_id IS 'The webhook.';
 COMMENT ON COLUMN arrivals.asked IS 'Whether somebody asked for a delivery, so that a pause does not hold it back.';
+
+COMMENT ON TABLE upkeep IS 'When some process did the work last that the program does of its own accord.';
+COMMENT ON COLUMN upkeep.work IS 'dispatched: a dispatcher asked for deliveries; maintained: a sweep.';
+COMMENT ON COLUMN upkeep.since IS 'When these tables were made.';
+COMMENT ON COLUMN upkeep.done_at IS 'When it was done last, to the minute; null: never.';
 
 COMMENT ON TABLE events IS 'The bytes of an event, once for all webhooks.';
 COMMENT ON COLUMN events.id IS 'Id of the event, the same in every attempt.';

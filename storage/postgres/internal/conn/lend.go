@@ -1,0 +1,90 @@
+package conn
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// lender lends a connection of a pool to each call, so that a wait for one is told from a
+// wait for an answer, and a connection that did not answer is known. Statements go through
+// a pool of a type of the host's as through any DB.
+type lender struct{ pool *pgxpool.Pool }
+
+// MaxConns is how many connections the pool has at most, or pgx's least default when DB does
+// not tell.
+func (c *Conn) MaxConns() int {
+	if pool, ok := c.DB.(interface{ Stat() *pgxpool.Stat }); ok {
+		return int(pool.Stat().MaxConns())
+	}
+	return 4
+}
+
+// lent is a connection in the context of the call that has it.
+type lent struct {
+	by   *lender
+	conn *pgxpool.Conn
+}
+
+type lentKey struct{}
+
+// In returns what the statements of a call run on: the connection that the call has.
+func (c *Conn) In(ctx context.Context) DB {
+	if l, ok := ctx.Value(lentKey{}).(lent); ok && l.by == c.lender {
+		return l.conn
+	}
+	return c.DB
+}
+
+// noConnectionError is why a call got no connection. Nothing was sent.
+type noConnectionError struct{ error }
+
+func (e noConnectionError) Unwrap() error { return e.error }
+
+// once runs do on a connection of its own.
+func (c *Conn) once(ctx context.Context, do func(context.Context) error) error {
+	if c.lender == nil {
+		return do(ctx)
+	}
+	held, err := c.lender.pool.Acquire(ctx)
+	if err != nil {
+		c.lender.afterTimeout(ctx)
+		return noConnectionError{err}
+	}
+	defer c.lender.afterTimeout(ctx)
+	defer giveBack(held)
+	return do(context.WithValue(ctx, lentKey{}, lent{c.lender, held}))
+}
+
+// giveBack releases a connection. pgx closes one whose call ended before the answer came,
+// and then waits up to 15 seconds for the server's side of it; so long it would keep its
+// place in the pool. Without a socket it does not wait.
+func giveBack(held *pgxpool.Conn) {
+	if c := held.Conn(); c.IsClosed() {
+		_ = c.PgConn().Conn().Close()
+	}
+	held.Release()
+}
+
+// neighbourPing bounds how long an idle connection may take to answer when another one did
+// not: a server that is there answers a ping at once, however busy it is.
+const neighbourPing = time.Second
+
+// afterTimeout follows a call. When its time was used up the network may have dropped other
+// connections as well: those that are idle answer a ping, or are closed before they serve.
+func (l *lender) afterTimeout(ctx context.Context) {
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), neighbourPing)
+	defer cancel()
+	var pings sync.WaitGroup
+	for _, idle := range l.pool.AcquireAllIdle(ctx) {
+		defer giveBack(idle)
+		pings.Go(func() { _ = idle.Conn().PgConn().Ping(ctx) }) // without the host's tracers
+	}
+	pings.Wait()
+}

@@ -1,0 +1,39 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// usableServer is what PostgreSQL 15 and newer answer to version(), and distributions of it,
+// which add names of their own. What speaks the protocol and is another begins with its own
+// name (CockroachDB, CrateDB), claims an older version (Redshift, Materialize) or adds its
+// name to the number (YugabyteDB, RisingWave).
+var usableServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
+
+// lockProbe takes a lock that nobody waits for, and looks whether the server holds it: the
+// answer of a lock that does nothing is the same as that of a real one. It is one statement,
+// so a pooler cannot part the two, and the look depends on the lock, so it comes second.
+const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
+SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
+
+// serverFault says why this package cannot work on the server, and what to do about it; empty:
+// it can. The first question is one that every server understands.
+func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
+	var version string
+	if err := c.In(ctx).QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
+		return "", err
+	}
+	if !usableServer.MatchString(version) {
+		return fmt.Sprintf("the server calls itself %.100q: use PostgreSQL 15 or newer, and no other database that speaks its protocol", version), nil
+	}
+	var held bool
+	err = c.In(ctx).QueryRow(ctx, lockProbe, c.Salt("probe")).Scan(&held)
+	if state := conn.SQLState(err); state == "0A000" || state == "42883" || err == nil && !held { // not supported, no such function
+		return "advisory locks do nothing on the server, and without them responses overtake changes of their form: use PostgreSQL itself", nil
+	}
+	return "", err
+}
