@@ -15,6 +15,11 @@ func userArg(who storage.Actor) []byte {
 	return user[:]
 }
 
+// user is the user in $2, who is a subquery so that the planner does not look at the value: for
+// the host's null a plan without the look-up of the user is cheaper than the plan for any user,
+// so that each call of the host would be planned anew.
+const user = `(SELECT $2::bytea)`
+
 // A form is in the trash when its own row says so or its workspace is deleted:
 // deleting a workspace writes one row, whatever is in it, and a sweep writes the
 // forms' rows later. The users of a workspace are gone with it, so only a statement that
@@ -29,9 +34,9 @@ const (
 
 	// formAccess is the condition that the user in $2 has access to the form f, which
 	// is not in the trash. It is part of the statement that reads or changes the form.
-	formAccess = `f.trashed_at IS NULL AND CASE WHEN $2::bytea IS NULL THEN ` + workspaceThere + `
+	formAccess = `f.trashed_at IS NULL AND CASE WHEN ` + user + ` IS NULL THEN ` + workspaceThere + `
 	ELSE COALESCE((
-		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = $2::bytea), false) END`
+		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = ` + user + `), false) END`
 )
 
 // notPurged is the condition that the form f, in the trash or not, is not gone for
@@ -44,5 +49,5 @@ const webhookThere = `(SELECT o.deleted_at IS NULL FROM formsvc.workspaces o WHE
 
 // workspaceAccess is the condition that the user in $2 has access to the workspace
 // w, which is not deleted.
-const workspaceAccess = `w.deleted_at IS NULL AND ($2::bytea IS NULL OR COALESCE((
-	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.id AND a.user_id = $2::bytea), false))`
+const workspaceAccess = `w.deleted_at IS NULL AND (` + user + ` IS NULL OR COALESCE((
+	SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.id AND a.user_id = ` + user + `), false))`

@@ -141,7 +141,7 @@ func (d *drain) run(claim, finish, n int) {
 	var flying []storage.ClaimedDelivery
 	for n > 0 {
 		p.Quick.Room = min(claim, n-len(flying))
-		p.Others.Room = p.Quick.Room
+		p.Slow.Room, p.Others.Room = p.Quick.Room, p.Quick.Room
 		before := d.session.used()
 		claimed, _, err := d.s.ClaimDeliveries(d.b.Context(), p)
 		if err != nil {
@@ -235,7 +235,7 @@ func BenchmarkIdle(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
+				p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Slow: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
 				session := newProcess(b, pool)
 				before := session.used()
 				for b.Loop() {
@@ -309,7 +309,7 @@ func BenchmarkLongTransaction(b *testing.B) {
 				d.fill(10_000)
 				d.run(256, storage.FinishMax, 10_000)
 			}
-			p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
+			p := storage.ClaimParams{Lease: time.Minute, Quick: storage.Pool{Room: 64}, Slow: storage.Pool{Room: 64}, Others: storage.Pool{Room: 64}, PerWebhook: 4}
 			before := d.session.used()
 			for b.Loop() {
 				if got, _, err := d.s.ClaimDeliveries(b.Context(), p); err != nil || len(got) > 0 {

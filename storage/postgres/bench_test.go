@@ -86,29 +86,32 @@ func beside(b *testing.B, bare float64, f func(ctx context.Context) error) {
 
 const bareTime = 3 * time.Second
 
-// One popular form with one webhook, beside two rows in one statement.
+// One popular form, and the forms of many customers, each with one webhook, beside two rows in
+// one statement.
 func BenchmarkSubmit(b *testing.B) {
-	s, pool, schema := benchStore(b, pgseed.Size{Forms: 1, AnswerBytes: 1000, Webhooks: 1})
+	const most = 50 // forms
+	s, pool, schema := benchStore(b, pgseed.Size{Forms: most, AnswerBytes: 1000, Webhooks: most})
 	needFsync(b, pool)
 	bare := bareSubmits(b, pool, schema, bareTime)
-	form := pgseed.ID(pgseed.Form, 0)
 	answers := pgseed.Answers(1000)
 	var number atomic.Int64
-	b.Run("one form with one webhook", func(b *testing.B) {
-		beside(b, bare, func(ctx context.Context) error {
-			i := int(number.Add(1))
-			now := time.Now()
-			_, _, err := s.Submit(ctx, storage.NewSubmission{
-				Submission: storage.Submission{
-					ID: pgseed.ID(pgseed.Submission, i), FormID: form, SubmittedAt: now, CompletionTime: 12.5,
-					Answers: answers, Metadata: json.RawMessage(`{"country":"NL"}`), Hidden: json.RawMessage(`{}`),
-				},
-				FormRevision: 1,
-				Event:        storage.Event{ID: pgseed.ID(pgseed.Event, i), Type: "form.response.completed", Body: answers},
+	for _, forms := range []int{1, most} {
+		b.Run(fmt.Sprintf("%d forms with one webhook each", forms), func(b *testing.B) {
+			beside(b, bare, func(ctx context.Context) error {
+				i := int(number.Add(1))
+				now := time.Now()
+				_, _, err := s.Submit(ctx, storage.NewSubmission{
+					Submission: storage.Submission{
+						ID: pgseed.ID(pgseed.Submission, i), FormID: pgseed.ID(pgseed.Form, i%forms), SubmittedAt: now, CompletionTime: 12.5,
+						Answers: answers, Metadata: json.RawMessage(`{"country":"NL"}`), Hidden: json.RawMessage(`{}`),
+					},
+					FormRevision: 1,
+					Event:        storage.Event{ID: pgseed.ID(pgseed.Event, i), Type: "form.response.completed", Body: answers},
+				})
+				return err
 			})
-			return err
 		})
-	})
+	}
 }
 
 // needFsync skips the benchmark where fsync is off: a commit would cost nothing.

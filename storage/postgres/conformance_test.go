@@ -25,30 +25,30 @@ type setup struct {
 	after   func(*testing.T, *Store) // when the suite is through
 }
 
-// The suite in every setup. The first three have between them what the others have one by one:
-// FORMSVC_TEST_MODES=all runs those, too.
+// The suite in every setup. The first two, with TestPartitionsSQL, have between them what the
+// others have one by one: FORMSVC_TEST_MODES=all runs those, too.
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
-	inPartitions := func(t *testing.T) string { return partitioned(t, migrations(t, "up")) }
 	setups := []setup{
 		{
 			name: "default mode, documented rights", role: true, record: seen.trace,
 			after: func(t *testing.T, s *Store) {
 				rare(t, s)
 				noStatementScansATable(t, seen.statements)
+				everyStatementKeepsOnePlan(t, seen.statements)
 			},
 		},
 		{name: "simple protocol, next tables", mode: pgx.QueryExecModeSimpleProtocol, tables: nextTables},
-		{name: "PgBouncer, exec mode, partitions", mode: pgx.QueryExecModeExec, bouncer: true, tables: inPartitions},
 	}
 	if os.Getenv("FORMSVC_TEST_MODES") == "all" {
 		setups = append(setups,
 			setup{name: "default mode"},
 			setup{name: "exec mode", mode: pgx.QueryExecModeExec},
 			setup{name: "simple protocol", mode: pgx.QueryExecModeSimpleProtocol},
+			setup{name: "PgBouncer, exec mode", mode: pgx.QueryExecModeExec, bouncer: true},
 			setup{name: "PgBouncer, simple protocol", mode: pgx.QueryExecModeSimpleProtocol, bouncer: true},
-			setup{name: "partitions", tables: inPartitions},
+			setup{name: "all partitions", tables: inAllPartitions},
 			setup{name: "next tables", tables: nextTables},
 		)
 	}

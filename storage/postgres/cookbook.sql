@@ -83,3 +83,52 @@ ORDER BY pg_total_relation_size(relid) DESC;
 
 -- 12. Which version are the tables, and which programs do they serve?
 SELECT version, oldest_program FROM formsvc_version;
+
+-- 13. What holds vacuum back? It removes no row that died after the oldest of these began:
+-- end a session or a prepared transaction that is hours old, drop a slot that nobody reads.
+SELECT 'session' AS kind, pid::text AS name, age(backend_xmin) AS transactions, now() - xact_start AS since, state, left(query, 60) AS query
+FROM pg_stat_activity WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid()
+UNION ALL
+SELECT 'prepared transaction', gid, age(transaction), now() - prepared, NULL, NULL FROM pg_prepared_xacts
+UNION ALL
+SELECT 'replication slot', slot_name, age(xmin), NULL, CASE WHEN active THEN 'active' ELSE 'inactive' END, NULL
+FROM pg_replication_slots WHERE xmin IS NOT NULL
+UNION ALL
+SELECT 'standby', application_name, age(backend_xmin), NULL, state, NULL FROM pg_stat_replication WHERE backend_xmin IS NOT NULL
+ORDER BY transactions DESC
+LIMIT 20;
+
+-- 14. How much of the log does each replication slot keep on the disk? One that is not
+-- active keeps everything from then on, until the disk is full or max_slot_wal_keep_size.
+-- Asked on the primary.
+SELECT slot_name, slot_type, active, wal_status, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)) AS kept
+FROM pg_replication_slots
+ORDER BY restart_lsn;
+
+-- 15. How old are the oldest rows that are not frozen? At 100 percent of
+-- autovacuum_freeze_max_age a vacuum is forced, which gives way to nobody. Far above 100 the
+-- vacuums do not keep up, or query 13 says what keeps them from it; the server takes no more
+-- writes at 2 billion.
+SELECT c.relname, a.transactions, round(100.0 * a.transactions / current_setting('autovacuum_freeze_max_age')::bigint, 1) AS percent,
+	mxid_age(c.relminmxid) AS multixacts, s.last_autovacuum, s.autovacuum_count
+FROM pg_class c
+LEFT JOIN pg_class t ON t.oid = c.reltoastrelid
+LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
+CROSS JOIN LATERAL (SELECT GREATEST(age(c.relfrozenxid), age(t.relfrozenxid)) AS transactions) a
+WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+ORDER BY a.transactions DESC
+LIMIT 20;
+
+-- 16. How large is a million rows of each table, and how much of it is indexes? What grows
+-- from week to week without more rows is not vacuumed in time. Partitions are summed up.
+SELECT c.name, sum(c.tuples)::bigint AS rows, pg_size_pretty(sum(c.bytes)) AS size,
+	pg_size_pretty(sum(c.bytes) * 1000000 / NULLIF(sum(c.tuples)::numeric, 0)) AS per_million,
+	pg_size_pretty(sum(c.indexes) * 1000000 / NULLIF(sum(c.tuples)::numeric, 0)) AS indexes_per_million
+FROM (
+	SELECT COALESCE(h.inhparent, c.oid)::regclass::text AS name, GREATEST(c.reltuples, 0) AS tuples,
+		pg_total_relation_size(c.oid) AS bytes, pg_indexes_size(c.oid) AS indexes
+	FROM pg_class c LEFT JOIN pg_inherits h ON h.inhrelid = c.oid
+	WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+) c
+GROUP BY c.name
+ORDER BY sum(c.bytes) DESC;

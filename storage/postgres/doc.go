@@ -1,5 +1,7 @@
-// Package postgres keeps the data of formsvc in PostgreSQL 15 to 18, in a schema of its own
-// in a database that the host already has. It needs no extension.
+// Package postgres keeps the data of formsvc in PostgreSQL, in a schema of its own in a
+// database that the host already has. PostgreSQL 15 to 18 are supported; it needs no extension.
+// Databases that only speak PostgreSQL's protocol are refused (see [Store.CheckVersion]): some
+// grant an advisory lock to everybody at once, and the locks keep responses apart from changes.
 //
 //	pool, err := pgxpool.New(ctx, url) // your own, as it is
 //	…
@@ -23,10 +25,29 @@
 //
 // # Settings
 //
-// None are needed. Read committed, the default, is the isolation level that a connection must
-// have. Behind PgBouncer in transaction mode use pgx's exec or simple-protocol mode, or
-// PgBouncer 1.21 and newer, which knows prepared statements. Migrate alone needs a session:
-// give it a direct connection, or one in session mode.
+// A network between the program and PostgreSQL can fall silent: a firewall forgets its
+// connections, or a machine loses its power. Then TCP waits for a quarter of an hour, and a
+// few settings of the host's say how long to wait instead (examples/quickstart/pool.go sets
+// them to five seconds):
+//
+//   - ConnConfig.ConnectTimeout of the pool bounds a new connection. pgx has none by itself.
+//   - PingTimeout of the pool bounds the ping of a connection that was idle for a second. pgx
+//     has none by itself, so each call with such a connection waits for its whole time.
+//   - TCP_USER_TIMEOUT of the pool's sockets, which a Dialer's Control sets, ends a connection
+//     whose packets nobody acknowledges.
+//   - tcp_user_timeout of the role or the server does so on the other side, so that the locks
+//     of a program that is cut off do not stay.
+//
+// The store bounds its own calls ([WithTimeout]): after ten seconds without a connection or an
+// answer a call is refused, its connection is closed, and the pool's idle ones have to answer
+// within a second or are closed too. So connections that were dropped without a word cost the
+// calls of the moment ten seconds, whatever the settings. Storing responses never takes more
+// than half of the pool. A statement_timeout or lock_timeout of the role may be shorter.
+//
+// Read committed, the default, is the isolation level that a connection must have. Behind
+// PgBouncer in transaction mode use pgx's exec or simple-protocol mode, or PgBouncer 1.21 and
+// newer, which knows prepared statements. Migrate alone needs a session: give it a direct
+// connection, or one in session mode.
 //
 // # The server's log
 //
@@ -49,7 +70,7 @@
 // tables say which oldest program they still serve, and a migration serves the previous
 // release, so old processes go on, restart and can be rolled back to. [Store.CheckVersion]
 // reports tables that are too old or too new, rights that are missing, and settings of the
-// role that do not fit.
+// role that do not fit; [github.com/formsvc/formsvc.Service.Check] does too.
 //
 // [Migrations] has the files for hosts with a tool of their own, and says how to run them.
 // (Tried with goose v3.29 as SQL and as Go migrations, and with atlas's Go library.)
@@ -104,6 +125,25 @@
 // package has the queries that an operator asks. "go run ./examples/quickstart -database-url
 // postgres://…" tries everything.
 //
+// # Vacuum
+//
+// The tables have settings of their own, each with its reason in the migration, so autovacuum
+// needs none. What it does need is to be let: a session, a prepared transaction or a
+// replication slot that holds an old snapshot keeps every row that has died since, and polls
+// of the queue read them. An operator watches, with queries of cookbook.sql:
+//
+//   - what holds vacuum back (13), where nothing should be older than an hour;
+//   - what replication slots keep on the disk (14);
+//   - the age of rows that are not frozen (15), which stays below 100 percent, and is the time
+//     until the server takes no writes when it does not;
+//   - the size of a million rows of each table (16), which stays the same.
+//
+// # Partitions
+//
+// submissions by form, deliveries and attempts by webhook, and events by id can be partitioned
+// by hash, before there is data: partitions.sql beside this package does that and says when it
+// is worth it. The store and its migrations work on such tables as on whole ones.
+//
 // # Errors
 //
 // Errors wrap those of package storage and their cause, so errors.As finds the
@@ -111,7 +151,9 @@
 // a failover makes of statements are tried again a few times before they are a
 // [storage.ErrUnavailable]. When a connection breaks while a change is under way, the change
 // may have been made: the error is a [storage.ErrOutcomeUnknown], and the call is never tried
-// again. A context that ends at that moment gives an error that is both.
+// again. A context that ends at that moment gives an error that is both. So does a call that
+// gets no answer within its time ([WithTimeout]); one that gets no connection in that time is a
+// [storage.ErrUnavailable].
 //
 // A closed pool is a [storage.ErrUnavailable], and so is a PgBouncer that has no server for a
 // call. PgBouncer reports both that and a server which it lost during a call as 08P01, so its

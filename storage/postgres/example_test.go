@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -50,6 +51,22 @@ func ExampleNew() {
 	if err := store.CheckVersion(ctx); err != nil {
 		log.Fatal(err) // the tables are too old or too new, or rights are missing
 	}
+	svc, err := formsvc.New(formsvc.WithStorage(store))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+}
+
+// A service whose callers give up after three seconds waits no longer for its database.
+func ExampleWithTimeout() {
+	ctx := context.Background()
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	store := postgres.New(pool, postgres.WithTimeout(3*time.Second))
 	svc, err := formsvc.New(formsvc.WithStorage(store))
 	if err != nil {
 		log.Fatal(err)
@@ -277,6 +294,7 @@ func TestTheExamplesRun(t *testing.T) {
 	ExampleNew()
 	ExampleStore_CheckVersion()
 	ExampleWithSchema()
+	ExampleWithTimeout()
 	ExampleStore_On()
 	ExampleStore_On_decorator()
 	ExampleStore_InSQLTx()

@@ -122,8 +122,8 @@ func explained(raw []byte) (planNode, error) {
 	return plans[0].Plan, nil
 }
 
-// tiny tables have one row, so reading all of them is right.
-var tiny = []string{"formsvc_version"}
+// tiny tables have one row or two, so reading all of them is right.
+var tiny = []string{"formsvc_version", "upkeep"}
 
 // fault tells what is wrong with a plan, or nothing.
 func (n *planNode) fault() error {
@@ -179,7 +179,7 @@ func noStatementScansATable(t *testing.T, statements map[string][][]any) {
 	t.Run("partitions", func(t *testing.T) { // each about as large as a table above
 		size.Webhooks, size.Deliveries, size.Attempts = 4*size.Webhooks, 4*size.Deliveries, 4*size.Attempts
 		size.Others, size.Minutes = 4*size.Others, 4*size.Minutes
-		noneScansATable(t, pool, filledFrom(t, pool, partitioned(t, migrations(t, "up")), size), statements)
+		noneScansATable(t, pool, filledFrom(t, pool, inAllPartitions(t), size), statements)
 	})
 }
 

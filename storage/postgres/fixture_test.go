@@ -90,7 +90,7 @@ func schemasFrom(t *testing.T, up string) *schemas {
 	createTablesFrom(t, pool, schema, up)
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname <> 'formsvc_version'
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'upkeep')
 		ORDER BY c.oid DESC`, schema)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func schemasFrom(t *testing.T, up string) *schemas {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wipe := "" // what was created last refers to what was created first
+	wipe := "UPDATE formsvc.upkeep SET since = DEFAULT, done_at = NULL;" // what was created last refers to what was created first
 	for _, table := range tables {
 		wipe += "DELETE FROM formsvc." + table + ";"
 	}

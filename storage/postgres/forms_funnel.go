@@ -16,14 +16,19 @@ const longLog = 2048
 
 const countFunnel = `
 INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-SELECT f.id, $2::timestamptz, $3::bigint, $4::bigint, $5::bigint
-FROM formsvc.forms f
-WHERE f.id = $1::bytea AND ` + formThere
+SELECT c.form_id, c.at, c.views, c.starts, c.submissions
+FROM unnest($1::bytea[], $2::timestamptz[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (form_id, at, views, starts, submissions)
+WHERE (SELECT ` + formThere + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
-// CountFunnel implements [storage.MetricsStore]. It appends a row to a log, which
+// CountFunnel implements [storage.MetricsStore]. It appends rows to a log, which
 // sweeps fold into buckets; counts never wait for each other.
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	return s.db.ChangeRow(ctx, countFunnel, form[:], at.UTC(), c.Views, c.Starts, c.Submissions)
+func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	return s.db.ChangeRow(ctx, countFunnel,
+		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
+		conn.Column(counts, func(c *storage.FunnelCount) time.Time { return c.At.UTC() }),
+		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Views }),
+		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Starts }),
+		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
 }
 
 // readFunnel sums what is in the log, in the days of the window and in the

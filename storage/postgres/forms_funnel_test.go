@@ -16,6 +16,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
+// counted is one count.
+func counted(form storage.ID, at time.Time, c storage.Counters) []storage.FunnelCount {
+	return []storage.FunnelCount{{Form: form, At: at, Counters: c}}
+}
+
 // The parts of a window are the window, each minute once.
 func TestPartition(t *testing.T) {
 	t.Parallel()
@@ -63,7 +68,7 @@ func TestFold(t *testing.T) {
 	start := pgseed.Start()
 	times := []time.Time{start, start.Add(time.Minute), start.Add(30 * time.Hour), start.Add(72 * time.Hour), start.Add(72*time.Hour + 59*time.Second)}
 	for _, at := range times {
-		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+		if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -89,7 +94,7 @@ func TestFold(t *testing.T) {
 	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
 		t.Errorf("%d minutes are kept, want those of the last two days", n)
 	}
-	if err := s.CountFunnel(t.Context(), form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3}); err != nil {
+	if err := s.CountFunnel(t.Context(), counted(form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3})); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.foldForm(t.Context(), form); err != nil {
@@ -120,7 +125,7 @@ func TestAPublicationOfAllTablesHoldsUpNothing(t *testing.T) {
 	if _, _, err := s.Submit(t.Context(), response(1001)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 3}); err != nil {
+	if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 3})); err != nil {
 		t.Fatal(err)
 	}
 	sweepAll(t, s, storage.SweepParams{Max: 100})
@@ -145,7 +150,7 @@ func TestACountFromTheFutureLeavesTheMinutes(t *testing.T) {
 	form := pgseed.ID(pgseed.Form, 0)
 	now := time.Now().UTC().Truncate(time.Minute)
 	for _, at := range []time.Time{now.Add(-20 * time.Hour), now.Add(10 * 24 * time.Hour), now.Add(-time.Hour), now} {
-		if err := s.CountFunnel(t.Context(), form, at, storage.Counters{Views: 1}); err != nil {
+		if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 1})); err != nil {
 			t.Fatal(err)
 		}
 		sweepAll(t, s, storage.SweepParams{Max: 100})
@@ -216,7 +221,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	s, pool := seeded(t)
 	counts := func(form, n int) {
 		for range n {
-			if err := s.CountFunnel(t.Context(), pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1}); err != nil {
+			if err := s.CountFunnel(t.Context(), counted(pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1})); err != nil {
 				t.Fatal(err)
 			}
 		}

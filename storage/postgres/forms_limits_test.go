@@ -123,7 +123,7 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 	pieces := 0
 	counting := *s
 	counting.countedMost = 5
-	counting.db.DB = &between{DB: pool, f: func(piece int) {
+	counting.db = counting.db.On(&between{DB: pool, f: func(piece int) {
 		pieces = piece
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
@@ -136,7 +136,7 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 		if f, err := s.Form(ctx, storage.AsHost(), form); err != nil || f.Revision != 1 || f.Gate.ResponseLimit != 0 {
 			t.Errorf("the form before piece %d: %+v, %v", piece, f.Gate, err)
 		}
-	}}
+	}})
 	limit := int64(20 + 4)
 	f, err := counting.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Gate: &storage.Gate{ResponseLimit: limit}, At: pgseed.Start()})
 	if err != nil || pieces < 4 {
@@ -169,11 +169,11 @@ func TestACountThatEndsEarly(t *testing.T) {
 		pieces := 0
 		stopping := *s
 		stopping.countedMost = 5
-		stopping.db.DB = &between{DB: pool, f: func(piece int) {
+		stopping.db = stopping.db.On(&between{DB: pool, f: func(piece int) {
 			if pieces = piece; piece == 3 {
 				cancel()
 			}
-		}}
+		}})
 		if _, err := stopping.UpdateForm(ctx, host, form, change); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}

@@ -39,7 +39,8 @@ func Migrations() fs.FS { return tables.ThisBuild.Files }
 // Each migration is one transaction. When ctx ends, one that has begun is still
 // finished; those after it are not begun. One that fails changes nothing and is a
 // [*MigrationError]: the next call tries it again. A newer schema that still serves
-// this program is left as it is; one that does not is a [*VersionError].
+// this program is left as it is; one that does not is a [*VersionError]. A server that
+// [Store.CheckVersion] refuses is refused before anything is made.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
@@ -122,7 +123,8 @@ func (e *VersionError) Is(target error) bool { return target == storage.ErrUnava
 type SetupError struct {
 	Schema string
 	// Faults are rights that the role does not have, such as "UPDATE on the table
-	// forms", and settings of the role that the pool's mode cannot read.
+	// forms", settings of the role that the pool's mode cannot read, or the one thing that
+	// is wrong with the server.
 	Faults []string
 }
 
@@ -139,8 +141,12 @@ func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavail
 //
 // It returns a [*VersionError] when the tables are older than this program or do
 // not serve it any more, and a [*SetupError] when the role has not the rights of the
-// package's documentation, has an isolation level other than read committed, or a
+// package's documentation, has a session that can only read, an isolation level other than read committed, or a
 // DateStyle or bytea_output that the pool's mode cannot read.
+//
+// A [*SetupError] is also a server older than PostgreSQL 15, one that speaks its protocol and
+// is another (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and the like), and any whose
+// advisory locks do nothing. Versions after 18 pass untried.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	return s.checkVersion(ctx, tables.ThisBuild)
 }

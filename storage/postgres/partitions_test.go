@@ -3,59 +3,175 @@ package postgres
 import (
 	"fmt"
 	"maps"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// partitionKeys are the tables that a host may partition, and by what.
+// partitionKeys are all tables whose statements name rows so that partitions do no harm, and
+// by what each is partitioned. partitions.sql has the four that grow with responses.
 var partitionKeys = map[string]string{
 	"submissions": "form_id", "unique_answers": "form_id", "funnel_log": "form_id", "funnel_minutes": "form_id", "funnel_days": "form_id",
 	"destinations": "webhook_id", "deliveries": "webhook_id", "attempts": "webhook_id", "events": "id", "arrivals": "id",
 }
 
-var createTable = regexp.MustCompile(`(?ms)^CREATE TABLE (\w+) (\(\n.*?^\))( WITH \([^\n]*\))?;$`)
-
-// partitioned makes a migration partition its large tables by hash.
-func partitioned(t testing.TB, up string) string {
+// partitionsSQL is the file that hosts run, for a schema.
+func partitionsSQL(t testing.TB, schema string) string {
 	t.Helper()
-	done := 0
-	up = createTable.ReplaceAllStringFunc(up, func(text string) string {
-		m := createTable.FindStringSubmatch(text)
-		key, there := partitionKeys[m[1]]
-		if !there {
-			return text
-		}
-		done++
-		text = fmt.Sprintf("CREATE TABLE %s %s PARTITION BY HASH (%s);", m[1], m[2], key)
-		for i := range 4 {
-			text += fmt.Sprintf("\nCREATE TABLE %[1]s_%[2]d PARTITION OF %[1]s FOR VALUES WITH (MODULUS 4, REMAINDER %[2]d)%[3]s;", m[1], i, m[3])
-		}
-		return text
-	})
-	if done != len(partitionKeys) {
-		t.Fatalf("%d tables are partitioned, want %d", done, len(partitionKeys))
+	text, err := os.ReadFile("partitions.sql")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return up
+	return replaced(t, string(text), "search_path = formsvc;", "search_path = "+schema+";")
 }
 
-// inPartitions returns a store on partitioned tables. The forms 0 to 15 have a webhook
+// inPartitions are the migrations, and then what partitions.sql does in its transaction, for
+// createTablesFrom.
+func inPartitions(t *testing.T) string {
+	t.Helper()
+	_, text, _ := strings.Cut(partitionsSQL(t, "s"), "search_path = s;")
+	return migrations(t, "up") + replaced(t, text, "COMMIT;", "")
+}
+
+// inAllPartitions does that with every table that can be partitioned.
+func inAllPartitions(t *testing.T) string {
+	t.Helper()
+	var rows []string
+	for table, key := range partitionKeys {
+		rows = append(rows, fmt.Sprintf("('%s', '%s')", table, key))
+	}
+	text := inPartitions(t)
+	list := regexp.MustCompile(`(?s)\(VALUES\n.*?\) AS p `).FindString(text)
+	text = replaced(t, text, list, "(VALUES "+strings.Join(rows, ", ")+") AS p ")
+	return replaced(t, text, "integer := 8;", "integer := 4;")
+}
+
+// replaced is text with one part in place of another, which is there once.
+func replaced(t testing.TB, text, part, by string) string {
+	t.Helper()
+	if part == "" || strings.Count(text, part) != 1 {
+		t.Fatalf("%q is there %d times, want once", part, strings.Count(text, part))
+	}
+	return strings.ReplaceAll(text, part, by)
+}
+
+// What a host gets from the file: the suite passes on it, behind a pooler too.
+func TestPartitionsSQL(t *testing.T) {
+	t.Parallel()
+	setup{name: "PgBouncer, exec mode", mode: pgx.QueryExecModeExec, bouncer: true, tables: inPartitions}.run(t)
+}
+
+// described is what the catalog says of tables and columns, the same for whole and
+// partitioned ones. Migrations find all of it by name.
+const described = `
+SELECT format('%s: %s', c.relname, obj_description(c.oid, 'pg_class'))
+	FROM pg_class c WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+UNION ALL
+SELECT format('%s.%s %s %s %s %s: %s', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attidentity::text || a.attgenerated::text,
+		replace(pg_get_expr(d.adbin, d.adrelid), $1, ''), col_description(c.oid, a.attnum))
+	FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+	WHERE c.relnamespace = $1::text::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND a.attnum > 0
+UNION ALL
+SELECT format('%s %s', k.conname, pg_get_constraintdef(k.oid))
+	FROM pg_constraint k JOIN pg_class c ON c.oid = k.conrelid WHERE k.connamespace = $1::text::regnamespace AND NOT c.relispartition
+UNION ALL
+SELECT replace(replace(pg_get_indexdef(i.indexrelid), ' ON ONLY ', ' ON '), $1, '')
+	FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid WHERE c.relnamespace = $1::text::regnamespace AND NOT c.relispartition
+ORDER BY 1`
+
+func TestPartitionedTablesHaveAllThatWholeOnesHave(t *testing.T) {
+	t.Parallel()
+	whole, pool := testStore(t)
+	want := strings.ReplaceAll(strings.Join(catalog(t, whole, described), "\n"), whole.db.Schema, "")
+	parted := New(pool, WithSchema(pgtest.Schema(t)))
+	if err := Migrate(t.Context(), pool, WithSchema(parted.db.Schema)); err != nil {
+		t.Fatal(err)
+	}
+	settings := `SELECT c.relname || ' ' || COALESCE(c.reloptions::text, '') FROM pg_class c
+		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r' AND c.relname IN ('submissions', 'deliveries', 'attempts', 'events')`
+	wantSettings := strings.Join(catalog(t, parted, settings), "\n")
+
+	partition := func() error {
+		connection, err := pool.Acquire(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Release()
+		_, err = connection.Exec(t.Context(), partitionsSQL(t, parted.db.Schema), pgx.QueryExecModeSimpleProtocol)
+		if err != nil { // as psql does
+			_, _ = connection.Exec(t.Context(), "ROLLBACK")
+		}
+		return err
+	}
+	id := storage.ID{1}
+	if _, err := pool.Exec(t.Context(), parted.db.SQL(`INSERT INTO formsvc.events VALUES ($1, $1, NULL, 'x', '', 1)`), id[:]); err != nil {
+		t.Fatal(err)
+	}
+	if err := partition(); err == nil || !strings.Contains(err.Error(), "events has rows") {
+		t.Fatalf("partitions of a table with rows: %v", err)
+	}
+	if _, err := pool.Exec(t.Context(), parted.db.SQL(`DELETE FROM formsvc.events`)); err != nil {
+		t.Fatal(err)
+	}
+	if err := partition(); err != nil {
+		t.Fatal(err)
+	}
+	if err := partition(); err == nil || !strings.Contains(err.Error(), "partitioned already") {
+		t.Errorf("partitions of partitions: %v", err)
+	}
+
+	got := strings.ReplaceAll(strings.Join(catalog(t, parted, described), "\n"), parted.db.Schema, "")
+	if diff := cmp.Diff(strings.Split(want, "\n"), withoutNotes(got)); diff != "" {
+		t.Errorf("partitioned tables differ (-whole +partitioned):\n%s", diff)
+	}
+	for line := range strings.SplitSeq(wantSettings, "\n") {
+		table, options, _ := strings.Cut(line, " ")
+		of := catalog(t, parted, fmt.Sprintf(`SELECT COALESCE(c.reloptions::text, '') FROM pg_class c JOIN pg_inherits h ON h.inhrelid = c.oid
+			WHERE c.relnamespace = $1::text::regnamespace AND h.inhparent = (SELECT p.oid FROM pg_class p WHERE p.relnamespace = c.relnamespace AND p.relname = '%s')`, table))
+		if want := slices.Repeat([]string{options}, 8); !slices.Equal(of, want) {
+			t.Errorf("the partitions of %s have the settings %q, want %q", table, of, want)
+		}
+	}
+
+	// The next version's migration runs on them, and so does a program that checks.
+	if err := migrateTo(t.Context(), nextBuild(tables.ThisBuild.Version, nextStep), pool, WithSchema(parted.db.Schema)); err != nil {
+		t.Error(err)
+	}
+	if err := parted.CheckVersion(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// withoutNotes leaves out golang-migrate's table, which only Migrate makes.
+func withoutNotes(described string) (lines []string) {
+	for line := range strings.SplitSeq(described, "\n") {
+		if !strings.Contains(line, tables.MigrationsTable) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// filledPartitions returns a store on partitioned tables. The forms 0 to 15 have a webhook
 // with the same number, and as many rows of each kind as the others, written in turn: so
 // rows of several partitions have the same ctid.
-func inPartitions(t *testing.T) (*Store, *pgxpool.Pool) {
+func filledPartitions(t *testing.T) (*Store, *pgxpool.Pool) {
 	t.Helper()
 	const forms, each = 16, 40
 	pool, schema := pgtest.Pool(t), pgtest.Schema(t)
-	createTablesFrom(t, pool, schema, partitioned(t, migrations(t, "up")))
+	createTablesFrom(t, pool, schema, inAllPartitions(t))
 	if err := pgseed.Fill(t.Context(), pool, schema, pgseed.Size{
 		Forms: forms, AnswerBytes: 100, Webhooks: forms, Deliveries: forms * each, Attempts: forms * each * 4, Minutes: forms * each,
 	}); err != nil {
@@ -230,7 +346,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, pool := inPartitions(t)
+			s, pool := filledPartitions(t)
 			for _, text := range test.before {
 				if _, err := pool.Exec(t.Context(), s.db.SQL(named.Replace(text)), pgx.QueryExecModeExec); err != nil {
 					t.Fatal(text, err)
@@ -259,7 +375,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 // partitions.
 func TestTheSizeOfPartitionsIsKnown(t *testing.T) {
 	t.Parallel()
-	s, _ := inPartitions(t)
+	s, _ := filledPartitions(t)
 	claimAll(t, s)
 	if lease.now(s) == lease[0] {
 		t.Error("the plans are those of an empty queue")

@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 	"unicode/utf8"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/formsvc/formsvc/storage"
@@ -40,6 +43,7 @@ type Store struct {
 	turns   *sweepTurns
 	size    *atomic.Int64           // of the queue; see noteSizes
 	looked  *atomic.Pointer[looked] // at the queue; nil: never
+	noted   *sync.Map               // when this process noted each kind of work; see note
 
 	countedMost int64 // 0: the constant
 }
@@ -58,6 +62,7 @@ type config struct {
 	schema string
 	named  bool // by the host
 	log    *slog.Logger
+	wait   time.Duration
 }
 
 // DefaultSchema is the schema that is used without [WithSchema].
@@ -85,12 +90,23 @@ func WithLogger(logger *slog.Logger) Option {
 	}
 }
 
-func newConfig(opts []Option) config {
-	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler)}
-	for _, o := range opts {
-		o(&c)
+// DefaultTimeout is the time of a call without [WithTimeout].
+const DefaultTimeout = 10 * time.Second
+
+// WithTimeout sets how long a call waits for a connection of the pool and for the
+// database's answer, together and with all tries; [DefaultTimeout] when it is not given or
+// not positive. Then the call ends with [storage.ErrUnavailable], or with
+// [storage.ErrOutcomeUnknown] when the change may have been made; over HTTP both are a 503.
+// The calls of a store that one request, one page or one response makes share the time.
+//
+// It also bounds how long a pool stays without use of the connections that a network has
+// dropped. In a host's transaction ([Store.On]) only the host's context bounds a call.
+func WithTimeout(d time.Duration) Option {
+	return func(c *config) {
+		if d > 0 {
+			c.wait = d
+		}
 	}
-	return c
 }
 
 // check refuses names that are too long: the server would cut them.
@@ -111,8 +127,12 @@ func (c config) check() error {
 // of the schema of another one: without [WithSchema] its calls fail when the
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
-	c := newConfig(opts)
-	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), looked: new(atomic.Pointer[looked])}
+	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler), wait: DefaultTimeout}
+	for _, o := range opts {
+		o(&c)
+	}
+	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), looked: new(atomic.Pointer[looked]), noted: new(sync.Map)}
+	s.db.Timeout = c.wait
 	s = s.On(db)
 	s.db.Guessed = s.db.InTx && !c.named
 	return s
@@ -144,8 +164,10 @@ func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
 	on.submits, on.cache = nil, nil
-	if pool, ok := tx.(conn.Pool); ok {
-		on.submits, on.cache = on.newSubmits(pool), &formCache{}
+	if _, ok := tx.(interface {
+		Acquire(context.Context) (*pgxpool.Conn, error)
+	}); ok {
+		on.submits, on.cache = on.newSubmits(), &formCache{}
 	}
 	return &on
 }

@@ -93,7 +93,7 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 
 // knownColumns are the columns that go with every delivery of the webhook w with its
 // destination x.
-const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
+const knownColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END,
 	CASE WHEN w.older_secret_until > statement_timestamp() THEN w.older_secret END, x.succeeded, x.slow_for, x.failures,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
@@ -103,7 +103,7 @@ const knownColumns = `x.webhook_id, w.form_id, w.url, x.host,
 // knownTargets are the targets that knownColumns are scanned into.
 func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
-		&d.Lease.WebhookID, &d.FormID, &d.URL, &d.Host,
+		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,
 		&d.Secret, &d.OldSecret, &d.OlderSecret,
 		&d.Standing.Succeeded, &d.Standing.SlowFor, &d.Standing.Failures,
 		&d.FailingFor, &d.FailedAgo, &d.PausedFor, (*string)(&d.PauseReason), &d.Generation,

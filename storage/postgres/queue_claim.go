@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -43,19 +44,10 @@ const (
 	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
 	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
 	wakeAtOnce = 500
-	// turnsAside is how many turns a claim looks at beside those that a pool has room for,
-	// when it is to set some aside whose host names are crowded. A row is locked and written
-	// for each of those, once until its host name has room. Fewer would let one host name
-	// with many webhooks keep others waiting for more claims.
-	turnsAside = 200
 	// leaseMost bounds what one claim leases of a pool, whatever room there is: it is
 	// divided one by one. A dispatcher asks for a thousand or two.
 	leaseMost = 4096
 )
-
-// lane is where the destination x waits for its turn: in the lane of its host name when it
-// was set aside, and else in that of all.
-const lane = `(CASE WHEN x.crowded THEN x.host ELSE '' END)`
 
 // looked is where the next look begins, by the database's clock: so long before the first
 // thing that waits, or before now. What is dead stays in the indexes for as long as somebody
@@ -87,28 +79,21 @@ func (l *looked) from() looked {
 
 // dueNow reports whether webhooks have a turn, whether something is there that gives
 // them one, where the next look at arrivals, deliveries and turns begins, and how large the
-// tables are. It is all that an idle process asks. A webhook that was set aside has had its
-// turn for some time. One bound is for the turns of both pools, since a webhook changes its
-// pool and keeps its turn.
+// tables are. It is all that an idle process asks. One bound is for the turns of all pools, since
+// a webhook changes its pool and keeps its turn.
 var dueNow = `
-SELECT f.turn IS NOT NULL OR f.aside, f.arrival IS NOT NULL OR f.due IS NOT NULL,
+SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
 	LEAST(f.arrival, statement_timestamp()) - ` + lookBehind + `, LEAST(f.due, statement_timestamp()) - ` + lookBehind + `,
 	LEAST(f.turn, statement_timestamp()) - ` + lookBehind + `,
 	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts") + `
 FROM (SELECT
 	(SELECT a.at FROM formsvc.arrivals a WHERE ` + arrived + ` ORDER BY a.at LIMIT 1) AS arrival,
 	(SELECT d.due_at FROM formsvc.deliveries d WHERE ` + ripe + ` ORDER BY d.due_at LIMIT 1) AS due,
-	LEAST(` + fmt.Sprintf(firstTurn, "true") + `, ` + fmt.Sprintf(firstTurn, "false") + `) AS turn,
-	` + fmt.Sprintf(anyAside, "true") + ` OR ` + fmt.Sprintf(anyAside, "false") + ` AS aside
+	(SELECT min(x.next_at) FROM (VALUES (0), (1), (2)) p (pool) CROSS JOIN LATERAL (
+		SELECT x.next_at FROM formsvc.destinations x
+		WHERE x.pool = p.pool AND x.next_at >= $3::timestamptz AND x.next_at <= statement_timestamp()
+		ORDER BY x.next_at LIMIT 1) x) AS turn
 	OFFSET 0) f`
-
-// The first turn in a pool of those that were not set aside, and whether others were.
-const (
-	firstTurn = `(SELECT x.next_at FROM formsvc.destinations x
-		WHERE x.quick = %s AND ` + lane + ` = '' AND x.next_at >= $3::timestamptz AND x.next_at <= statement_timestamp()
-		ORDER BY x.next_at LIMIT 1)`
-	anyAside = `EXISTS (SELECT FROM formsvc.destinations x WHERE x.quick = %s AND ` + lane + ` > '' AND x.next_at IS NOT NULL)`
-)
 
 // What a claim takes of arrivals and of deliveries that waited for a time of their own.
 const (
@@ -122,7 +107,7 @@ const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_r
 // wake gives a turn to the webhooks of $3 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
 // webhook whose row somebody holds comes again after all others. It reports whether there
-// may be more, and for each pool whether it gave a turn there.
+// may be more, and the pools in which it gave a turn.
 const wake = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrived + `
@@ -144,7 +129,7 @@ WITH come AS MATERIALIZED (
 	SET next_at = LEAST(x.next_at, CASE WHEN c.asked THEN c.at ELSE GREATEST(c.at, x.paused_until) END)
 	FROM calls c WHERE c.webhook_id = x.webhook_id AND x.webhook_id = ANY (ARRAY(
 		SELECT x.webhook_id FROM formsvc.destinations x WHERE x.webhook_id = ANY (ARRAY(SELECT c.webhook_id FROM calls c)) FOR NO KEY UPDATE SKIP LOCKED))
-	RETURNING x.webhook_id, x.quick
+	RETURNING x.webhook_id, x.pool
 ), kept AS (
 	INSERT INTO formsvc.arrivals (webhook_id, asked)
 	SELECT c.webhook_id, c.asked
@@ -152,38 +137,22 @@ WITH come AS MATERIALIZED (
 	WHERE c.webhook_id NOT IN (SELECT t.webhook_id FROM turned t)
 )
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
-	EXISTS (SELECT FROM turned t WHERE t.quick), EXISTS (SELECT FROM turned t WHERE NOT t.quick)`
+	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// dueTurns locks webhooks of a pool that have a turn since $8, in the order of their turns. It
-// takes as many as the pool has room for and $7. Of those set aside for a host name it takes as
-// many as the host name has room for. It takes one more of each kind, which shows that others
-// wait. Bounds are looked up in objects, which is fast however many there are; as a join they
-// would be read for each webhook.
+// dueTurns locks webhooks of a pool that have a turn since $7, in the order of their turns, as
+// many as $4. It passes over those that have no room, by their own bound or that of their host
+// name ($5) or workspace ($6).
 const dueTurns = `
-WITH RECURSIVE lanes (name) AS (
-	SELECT ''
-	UNION ALL
-	SELECT (SELECT ` + lane + ` FROM formsvc.destinations x
-		WHERE x.quick = $3::boolean AND ` + lane + ` > l.name AND x.next_at IS NOT NULL ORDER BY ` + lane + ` LIMIT 1)
-	FROM lanes l WHERE l.name IS NOT NULL
-)
-SELECT ` + knownColumns + `, x.crowded, x.room, COALESCE(($5::jsonb -> x.host)::bigint, NULLIF($6::bigint, 0), $4::bigint)
-FROM (
-	SELECT l.name, CASE l.name WHEN '' THEN $4::bigint + $7::bigint ELSE LEAST($4::bigint, COALESCE(($5::jsonb -> l.name)::bigint, NULLIF($6::bigint, 0))) END AS most
-	FROM lanes l WHERE l.name IS NOT NULL
-) l CROSS JOIN LATERAL (
-	SELECT x.*, ` + webhookRoom + ` AS room FROM formsvc.destinations x
-	WHERE x.quick = $3::boolean AND ` + lane + ` = l.name
-		AND x.next_at >= CASE l.name WHEN '' THEN $8::timestamptz ELSE '-infinity' END AND x.next_at <= statement_timestamp() AND ` + webhookRoom + ` > 0
-	ORDER BY x.next_at LIMIT GREATEST(l.most, 0) + 1 FOR NO KEY UPDATE SKIP LOCKED
-) x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
-WHERE l.most > 0
-ORDER BY x.next_at`
+SELECT ` + knownColumns + `, ` + webhookRoom + `
+FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
+WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= statement_timestamp()
+	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookRoom + ` > 0
+ORDER BY x.next_at LIMIT $4::bigint FOR NO KEY UPDATE OF x SKIP LOCKED`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
-// bound ($1), which may be meant for an earlier URL ($9 says for which generation).
+// bound ($1), which may be meant for an earlier URL ($8 says for which generation).
 const webhookRoom = `COALESCE(
-			CASE WHEN COALESCE(($9::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
+			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
@@ -219,8 +188,7 @@ SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.num
 // at once when another transaction held the waiting delivery.
 const nextTurns = `
 UPDATE formsvc.destinations x SET
-	crowded = t.turn = 'aside' OR t.turn = 'last' AND x.crowded,
-	next_at = CASE t.turn WHEN 'aside' THEN x.next_at WHEN 'last' THEN statement_timestamp() ELSE (
+	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
 		SELECT LEAST(CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
 			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
 				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
@@ -251,20 +219,21 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	}
 	s.looked.CompareAndSwap(last, &look) // else another claim has looked, maybe at everything
 	s.noteSizes(deliveries, attempts)
+	defer s.note(ctx, "dispatched")
 	if !waiting && !called {
 		return nil, false, nil
 	}
 	var leased []storage.ClaimedDelivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased, more = nil, false
-		var woken [2]bool // of each pool
+		var woken []int16 // pools
 		if called {
-			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken[0], &woken[1]), look.arrivals, look.due, int64(wakeAtOnce))
+			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken), look.arrivals, look.due, int64(wakeAtOnce))
 		}
-		for i, pool := range []storage.Pool{p.Quick, p.Others} {
-			if err == nil && pool.Room > 0 && (waiting || woken[i]) {
+		for i, pool := range []storage.Pool{p.Quick, p.Slow, p.Others} {
+			if err == nil && pool.Room > 0 && (waiting || slices.Contains(woken, int16(i))) { // #nosec G115 -- 0 to 2
 				var cut bool
-				leased, cut, err = tx.serve(ctx, p, i == 0, pool, look.turns, leased)
+				leased, cut, err = tx.serve(ctx, p, i, pool, look.turns, leased)
 				more = more || cut
 			}
 		}
@@ -286,71 +255,61 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 
 // turn is a webhook that has one.
 type turn struct {
-	storage.ClaimedDelivery      // but for its event and lease
-	crowded                 bool // it was set aside
-	room                    int  // for so many deliveries by its own bound
-	ofName                  int  // for so many of its host name
-	part                    int  // of that, by the room of its pool and its host name
+	storage.ClaimedDelivery     // but for its event and lease
+	room                    int // for so many deliveries by its own bound
+	part                    int // of that, by the room of its pool and its host name
 	found, leased           int
 }
 
-// next says what becomes of the turn: left is what is left of the room of the pool, and passed
-// that others had nothing of it.
-func (t *turn) next(left int, passed bool) string {
+// next says what becomes of the turn: passed says that others got nothing.
+func (t *turn) next(passed bool) string {
 	switch {
 	case t.part > 0 && t.leased == t.found:
 		return "over" // until something waits again
 	case t.leased > 0 && passed:
 		return "last" // others have waited longer
-	case t.part == 0 && left > 0 && !t.crowded:
-		return "aside" // until the host name has room
 	}
 	return "" // it stays
 }
 
 // deal divides the room of a pool and of its host names among the webhooks that have a
 // turn. Each webhook gets one delivery, in the order of the turns. Then each gets one more,
-// in any order, for as long as there is room. It returns the room that is left.
-func deal(turns []turn, room int, names map[string]int) int {
+// in any order, for as long as there is room.
+func deal(turns []turn, pool storage.Pool) {
+	names := map[string]int{}
 	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
 		round = slices.DeleteFunc(round, func(t *turn) bool {
-			if t.part >= t.room || room < 1 || names[t.Host] < 1 {
+			most := cmp.Or(pool.Hosts[t.Host], pool.PerHost) // a host name with 0 has no turns
+			if t.part >= t.room || pool.Room < 1 || most > 0 && names[t.Host] >= most {
 				return true
 			}
-			t.part, room, names[t.Host] = t.part+1, room-1, names[t.Host]-1
+			t.part, pool.Room, names[t.Host] = t.part+1, pool.Room-1, names[t.Host]+1
 			return false
 		})
 		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
 	}
-	return room
 }
 
-// takeTurns locks webhooks that have a turn and divides the room among them. others is how
-// many more than there is room for.
-func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, since pgtype.Timestamptz, others int64) (turns []turn, left int, err error) {
-	room, names := min(pool.Room, leaseMost), map[string]int{}
+// takeTurns locks webhooks that have a turn, one more than there is room for, and divides the
+// room among them.
+func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (turns []turn, err error) {
+	pool.Room = min(pool.Room, leaseMost)
 	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
-		return append(knownTargets(&t.ClaimedDelivery), &t.crowded, &t.room, &t.ofName)
-	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), quick, int64(room), conn.ObjectArg(pool.Hosts), int64(max(pool.PerHost, 0)), others, since,
-		conn.ObjectArg(p.Generations))
-	for i := range turns {
-		names[turns[i].Host] = turns[i].ofName
-	}
-	return turns, deal(turns, room, names), err
+		return append(knownTargets(&t.ClaimedDelivery), &t.room)
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.Room)+1, conn.ObjectArg(pool.Hosts),
+		conn.Column(pool.Without, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
+	deal(turns, pool)
+	return turns, err
 }
 
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
 // says that another claim may bring more at once: a webhook got nothing and the turns have
 // changed, or it got some, has more, and its own bound allows more.
-func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
-	turns, left, err := s.takeTurns(ctx, p, quick, pool, since, 0)
-	if err == nil && left > 0 && slices.ContainsFunc(turns, func(t turn) bool { return t.part == 0 && !t.crowded }) {
-		turns, left, err = s.takeTurns(ctx, p, quick, pool, since, turnsAside)
-	}
+func (s *Store) serve(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
+	turns, err := s.takeTurns(ctx, p, class, pool, since)
 	if err != nil || len(turns) == 0 {
 		return leased, false, err
 	}
-	leased = slices.Grow(leased, min(pool.Room, leaseMost)-left)
 	ids := conn.Column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
 	var number, token int64
 	var event storage.ID
@@ -375,7 +334,7 @@ func (s *Store) serve(ctx context.Context, p storage.ClaimParams, quick bool, po
 		return nil, false, err
 	}
 	passed := slices.ContainsFunc(turns, func(t turn) bool { return t.leased == 0 && (t.part == 0 || t.found > 0) })
-	next := conn.Column(turns, func(t *turn) string { return t.next(left, passed) })
+	next := conn.Column(turns, func(t *turn) string { return t.next(passed) })
 	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
 	cut = slices.ContainsFunc(turns, func(t turn) bool {
 		return t.part < t.room && (t.part == 0 && changed || 0 < t.leased && t.leased < t.found)

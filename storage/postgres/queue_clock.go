@@ -61,8 +61,8 @@ WITH come AS MATERIALIZED (
 	RETURNING true
 ), waiting AS MATERIALIZED (
 	SELECT x.webhook_id, d.rel, d.place, d.too_far
-	FROM (VALUES (true), (false)) p (quick)
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.quick = p.quick AND ` + lane + ` >= '' AND x.next_at > ` + ahead + `) x
+	FROM (VALUES (0), (1), (2)) p (pool)
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.pool = p.pool AND x.next_at > ` + ahead + `) x
 	CROSS JOIN LATERAL (
 		SELECT d.tableoid AS rel, d.ctid AS place, ` + leasedTooFar + ` AS too_far FROM formsvc.deliveries d
 		WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END

@@ -47,9 +47,18 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 // pending, or if there is none the event, so that nobody removes that before the new
 // delivery counts. The statement does not lock both: a call that removes the event may
 // have locked it before the delivery was there, and then ends the delivery.
+//
+// With $4 it is for what ended without success. What is pending or settled is then as the
+// snapshot has it: a result that is recorded meanwhile takes the delivery out and adds its
+// attempt in one step, so one of the two is seen.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
-	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a WHERE a.id = $2::bytea
+	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a
+	WHERE a.id = $2::bytea AND (NOT $4::boolean OR NOT a.success
+		AND NOT EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = w.id AND d.event_id = a.event_id)
+		AND NOT EXISTS (
+			SELECT FROM formsvc.attempts b
+			WHERE b.webhook_id = w.id AND b.event_id = a.event_id AND (b.created_at, b.id) > (a.created_at, a.id)))
 ), pending AS MATERIALIZED (
 	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
 	FROM told t JOIN formsvc.deliveries d ON d.webhook_id = t.webhook_id AND d.event_id = t.event_id
@@ -72,7 +81,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	ON CONFLICT DO NOTHING
 	RETURNING event_id
 ), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT hook.id, true FROM hook WHERE hook.enabled
+	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT hook.id, true FROM hook, told WHERE hook.enabled
 ), counted AS (
 	UPDATE formsvc.events e SET refs = e.refs + 1
 	FROM queued
@@ -82,9 +91,18 @@ SELECT hook.enabled, EXISTS (SELECT FROM pending) OR EXISTS (SELECT FROM body) F
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
+	return s.redeliver(ctx, webhook, attempt, false)
+}
+
+// RedeliverFailed implements [storage.DeliveryStore].
+func (s *Store) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID) error {
+	return s.redeliver(ctx, webhook, attempt, true)
+}
+
+func (s *Store) redeliver(ctx context.Context, webhook, attempt storage.ID, onlyFailed bool) error {
 	var enabled, found bool
 	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept)).Into(&enabled, &found))
+		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept), onlyFailed).Into(&enabled, &found))
 	switch {
 	case err != nil:
 		return err

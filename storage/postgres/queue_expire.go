@@ -175,6 +175,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
 			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC())
 	})
+	s.note(ctx, "dispatched")
 	return done, err
 }
 

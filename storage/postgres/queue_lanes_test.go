@@ -115,7 +115,7 @@ func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	t.Parallel()
 	asItIs := func(text string) string { return text }
 	unlocked := func(text string) string {
-		return strings.Replace(text, "FOR NO KEY UPDATE SKIP LOCKED\n) x CROSS", ") x CROSS", 1)
+		return strings.Replace(text, " FOR NO KEY UPDATE OF x SKIP LOCKED", "", 1)
 	}
 	for name, c := range map[string]struct {
 		number    int
@@ -123,7 +123,7 @@ func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 		edit      func(string) string
 		want      int
 	}{
-		"before its row is locked":         {4711, "x.next_at <= statement_timestamp() AND COALESCE", asItIs, 0},
+		"before its row is locked":         {4711, "COALESCE(($5", asItIs, 0},
 		"before its deliveries are leased": {4712, "d.webhook_id = t.webhook_id", asItIs, 0},
 		"before it gets its next turn":     {4713, "x.webhook_id = t.webhook_id", asItIs, 0},
 		"a mutant, before its next turn":   {4714, "x.webhook_id = t.webhook_id", unlocked, 1},
@@ -151,7 +151,7 @@ func TestAWebhookThatGetsAnotherURLWhileItIsServed(t *testing.T) {
 	queueAndWake(t, s, 1)
 	url := "https://new.example/"
 	asItIs := func(text string) string { return text }
-	claimed := claimAtGate(t, s, pool, 4731, "x.next_at <= statement_timestamp() AND COALESCE", asItIs, func() {
+	claimed := claimAtGate(t, s, pool, 4731, "COALESCE(($5", asItIs, func() {
 		if _, err := s.UpdateWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), storage.WebhookChange{URL: &url, At: pgseed.Start()}); err != nil {
 			t.Error(err)
 		}
@@ -188,7 +188,7 @@ func TestAWebhookThatIsEnabledWhileItIsServed(t *testing.T) {
 				}
 			}
 			set(false)
-			claimAtGate(t, s, pool, test.number, "x.next_at <= statement_timestamp() AND COALESCE", test.edit, func() {
+			claimAtGate(t, s, pool, test.number, "COALESCE(($5", test.edit, func() {
 				set(true)
 				// Another claim takes the arrival, and writes the row that this one locks.
 				queueAndWake(t, s, 2)

@@ -12,7 +12,6 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // at is a DB whose clock is off by an interval in our statements.
@@ -91,7 +90,7 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 		}{
 			"a poll":             {dueNow, []any{l.arrivals, l.due, l.turns}},
 			"a claim's arrivals": {wake, []any{l.arrivals, l.due, int64(wakeAtOnce)}},
-			"a claim's turns":    {dueTurns, []any{conn.ObjectArg(p.Webhooks), int64(1), false, int64(10), conn.ObjectArg(p.Others.Hosts), int64(0), int64(0), l.turns, conn.ObjectArg(p.Generations)}},
+			"a claim's turns":    {dueTurns, turnsOf(p, [][]byte{}, l.turns)},
 		} {
 			n, err := buffers(t.Context(), pool, timeAt(s.db.SQL(statement.text), later), statement.args, generic)
 			if err != nil {

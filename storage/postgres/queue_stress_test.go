@@ -145,7 +145,7 @@ func (c *crowd) submit(number int) {
 func (c *crowd) dispatch(lease time.Duration) int {
 	ctx := c.t.Context()
 	claimed, _, err := c.ClaimDeliveries(ctx, storage.ClaimParams{
-		Lease: lease, Quick: storage.Pool{Room: 12, PerHost: 5}, Others: storage.Pool{Room: 12, PerHost: 5}, PerWebhook: 1 + rand.N(8),
+		Lease: lease, Quick: storage.Pool{Room: 12, PerHost: 5}, Slow: storage.Pool{Room: 12, PerHost: 5}, Others: storage.Pool{Room: 12, PerHost: 5}, PerWebhook: 1 + rand.N(8),
 	})
 	c.allow("ClaimDeliveries", err)
 	done := make([]storage.Result, 0, len(claimed))

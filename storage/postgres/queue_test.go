@@ -66,7 +66,7 @@ const strandedDelivery = `d.due_at IS NULL AND (x.next_at IS NULL OR x.next_at >
 // everything claims what is due, of 1,000 at most.
 func everything(hooks ...storage.ID) storage.ClaimParams {
 	p := storage.ClaimParams{
-		Lease: time.Hour, Quick: storage.Pool{Room: 1000}, Others: storage.Pool{Room: 1000},
+		Lease: time.Hour, Quick: storage.Pool{Room: 1000}, Slow: storage.Pool{Room: 1000}, Others: storage.Pool{Room: 1000},
 		PerWebhook: 1000, Webhooks: map[storage.ID]int{},
 	}
 	for _, w := range append(hooks, pgseed.ID(pgseed.Webhook, 0)) {

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -134,6 +135,29 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
+// toldMost bounds the submissions whose answers are in memory at a time: each may have a MiB.
+const toldMost = 100
+
+// leaving reads the submissions that text says, most of them, and returns their places when
+// they were told of. No lock is held meanwhile. The last two arguments of text are a bound
+// and whether the answers are wanted.
+func (s *Store) leaving(ctx context.Context, tell storage.Leaving, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
+	if tell != nil {
+		most = min(most, toldMost)
+	}
+	found, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
+		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers)}
+	}, text, append(args, int64(most), tell != nil)...)
+	answers := make([]json.RawMessage, len(found))
+	for i := range found {
+		forms, ids, answers[i] = append(forms, found[i].FormID), append(ids, found[i].ID), found[i].Answers
+	}
+	if err == nil && tell != nil && len(found) > 0 {
+		err = tell(ctx, answers)
+	}
+	return forms, ids, err
+}
+
 // oldSubmissions are those of the first form that has any.
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
@@ -144,9 +168,9 @@ WITH form AS MATERIALIZED (
 	ORDER BY g.place
 	LIMIT 1
 )
-SELECT form.id, old.id
+SELECT form.id, old.id, CASE WHEN $4::boolean THEN old.answers END
 FROM form CROSS JOIN LATERAL (
-	SELECT s.id FROM formsvc.submissions s
+	SELECT s.id, s.answers FROM formsvc.submissions s
 	WHERE s.form_id = form.id AND s.submitted_at < $2::timestamptz
 	ORDER BY s.submitted_at, s.id
 	LIMIT (SELECT $3::bigint)
@@ -160,12 +184,11 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := conn.CheckArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
-	var form storage.ID
-	old, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{&form, id} }, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC(), int64(p.Max))
+	forms, old, err := s.leaving(ctx, p.Leaving, p.Max, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC())
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}
-	gone, err := s.removeSubmissions(ctx, removalByHost, form, nil, old, true)
+	gone, err := s.removeSubmissions(ctx, removalByHost, forms[0], nil, old, true)
 	if err != nil {
 		return storage.PurgedSubmissions{}, err
 	}

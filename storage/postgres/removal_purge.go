@@ -78,7 +78,7 @@ WITH empty AS MATERIALIZED (
 		SELECT o.id FROM formsvc.workspaces o
 		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
 		ORDER BY o.deleted_at, o.id
-		LIMIT $1::bigint
+		LIMIT (SELECT $1::bigint)
 		FOR UPDATE ` + others + `
 	) o
 	WHERE (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.trashed_at IS NULL LIMIT 1) IS NULL
@@ -123,15 +123,11 @@ func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *st
 	if err != nil || more || !p.Removals {
 		return more, err
 	}
-	var busy storage.ID
-	err = s.db.Read(ctx, func(ctx context.Context) error {
-		err := s.db.QueryRow(ctx, busyForm, conn.Into(&busy), int64(1))
-		return conn.NoRow(err, nil)
-	})
-	if err != nil || busy.IsZero() {
+	busy, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, busyForm, int64(1))
+	if err != nil || len(busy) == 0 {
 		return false, err
 	}
-	return s.tidy(ctx, p, busy)
+	return s.tidy(ctx, p, busy[0])
 }
 
 // tidy waits for the lock of one form first, unless that is zero.
@@ -155,9 +151,9 @@ var markPurged = forRemovals(func(others string) string {
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.forms o
-	WHERE o.trashed_at < $1::timestamptz AND o.purged_at IS NULL
+	WHERE o.trashed_at < (SELECT $1::timestamptz) AND o.purged_at IS NULL
 	ORDER BY o.trashed_at
-	LIMIT $2::bigint
+	LIMIT (SELECT $2::bigint)
 	FOR UPDATE ` + others + `))`
 })
 
@@ -196,7 +192,15 @@ const somePurged = `
 	LIMIT $1::bigint
 	FOR UPDATE`
 
-// removeRows removes rows of purged forms, $1 at most of each table. Deliveries and
+// purgedSubmissions are some of the purged forms. None is added to those.
+const purgedSubmissions = `
+SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END
+FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT $1::bigint) p
+CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
+LIMIT $1::bigint`
+
+// removeRows removes rows of purged forms, $1 at most of each table, and of the submissions
+// those of the forms $2 with the ids $3, which were told of. Deliveries and
 // attempts that somebody else holds are left to the next sweep. Events come after them, in
 // the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
 // of the funnel come last, under the lock of the funnels: what was being folded is there.
@@ -225,9 +229,10 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM recorded l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM recorded l)
 	RETURNING a.event_id
 ), stored AS MATERIALIZED (
-	SELECT s.rel, s.place, s.event_id FROM purged p
-	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
-	LIMIT $1::bigint
+	SELECT s.rel, s.place, s.event_id
+	FROM (SELECT * FROM unnest($2::bytea[], $3::bytea[]) AS t (form_id, id) LIMIT (SELECT cardinality($2::bytea[]))) t -- so that no plan is for its length
+	CROSS JOIN LATERAL (SELECT s.tableoid AS rel, s.ctid AS place, s.event_id FROM formsvc.submissions s WHERE s.form_id = t.form_id AND s.id = t.id LIMIT 1) s
+	WHERE t.form_id IN (SELECT p.id FROM purged p)
 ), bodies AS MATERIALIZED (
 	SELECT e.id FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(
@@ -296,8 +301,12 @@ SELECT count(*) FROM gone`
 
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+	of, ids, err := s.leaving(ctx, p.Leaving, p.Max, purgedSubmissions)
+	if err != nil {
+		return false, err
+	}
 	var rows, forms int64
 	err = s.db.Change(ctx, s.lock(lockFunnels, storage.ID{}),
-		conn.Run(removeRows[p.Removals], int64(p.Max)).Into(&rows), conn.Run(removeForms[p.Removals], int64(p.Max)).Into(&forms))
+		conn.Run(removeRows[p.Removals], int64(p.Max), conn.IDsArg(of), conn.IDsArg(ids)).Into(&rows), conn.Run(removeForms[p.Removals], int64(p.Max)).Into(&forms))
 	return rows+forms > 0, err
 }

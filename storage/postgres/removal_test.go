@@ -37,7 +37,7 @@ func leftRows(t *testing.T, pool *pgxpool.Pool, s *Store) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'arrivals')`, s.db.Schema)
+		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'upkeep', 'arrivals')`, s.db.Schema)
 	if err != nil {
 		t.Fatal(err)
 	}

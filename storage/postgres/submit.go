@@ -9,8 +9,10 @@ import (
 )
 
 // Submit implements [storage.SubmissionStore]. On a pool, responses that come while
-// others to the same form are being stored are stored together, in one transaction. A
-// response that comes alone is stored at once, in one round trip. When ctx ends the
+// others are being stored are stored together, in one transaction, whatever their forms.
+// A response that comes alone is stored at once, in one round trip. One whose form is
+// locked by another transaction, has a response limit, or that has a unique answer, is
+// stored together with those to its form only. When ctx ends the
 // call returns at once; if the response may be stored by then, the error wraps
 // [storage.ErrOutcomeUnknown]. On a pool, statements do not see the values of ctx, and a
 // panic of the pool's tracer or hooks is passed on to each caller. Beyond the contract it returns ErrConflict when the form

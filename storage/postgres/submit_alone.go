@@ -123,6 +123,7 @@ type submitted struct {
 	stored, replayed bool
 	submission       storage.Submission // when replayed
 	err              error
+	refused          bool // nothing is known because the statement of its group failed
 	counted          bool // the form counts its submissions; known of a response that came alone
 }
 

@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"sync"
+	"time"
 )
 
 // groups writes the items of concurrent callers together. An item that comes while a
@@ -69,10 +71,11 @@ type groupWrite[T, R any] struct {
 	present int // callers of taken who have not left
 }
 
-// do writes an item of size bytes and returns its result. It returns the error of
-// ctx when that ends before; begun says whether the item may be written all the
-// same. It panics with a *thrown when the write has panicked.
-func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (result R, begun bool, err error) {
+// do writes an item of size bytes and returns its result. It returns the error of ctx when
+// that ends before, or [context.DeadlineExceeded] when late has a value; begun says whether
+// the item may be written all the same. It panics with a *thrown when the write has
+// panicked.
+func (g *groups[K, T, R]) do(ctx context.Context, late <-chan time.Time, key K, item T, size int) (result R, begun bool, err error) {
 	t := &ticket[T, R]{item: item, size: size, done: make(chan struct{})}
 	g.mu.Lock()
 	l := g.lines[key]
@@ -92,13 +95,14 @@ func (g *groups[K, T, R]) do(ctx context.Context, key K, item T, size int) (resu
 	case <-t.done:
 		return t.end(), true, nil
 	case <-ctx.Done():
+	case <-late:
 	}
 	begun = g.leave(l, t)
 	select {
 	case <-t.done: // at the same moment
 		return t.end(), true, nil
 	default:
-		return result, begun, ctx.Err()
+		return result, begun, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	}
 }
 

@@ -1,28 +1,40 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// submits are the responses that a process stores at one time, by form.
+// submits are the responses that a process stores at one time.
 type submits struct {
-	// together stores responses without a conflict, many at once. alone finds out about
-	// the others, one after another, so that a form whose lock is held keeps few
-	// connections.
+	// together stores responses without a conflict, many at once: with the zero ID as their
+	// key those to any form, without waiting for the lock of one, and with the form's ID
+	// those that wait for its lock, count towards its limit, or have a unique answer. alone
+	// finds out about the others, one after another, so that a form whose lock is held
+	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
 	// counted has the revisions at which the submissions of a form are counted: only the
 	// responses of such a form are stored by the statement that counts them. When the other
 	// statement does not store a response, its caller knows that the form is counted.
 	counted cache.Cache[storage.ID, int64]
+	timeout time.Duration // of a caller
+	// any and own have room for as many writes as may have a connection at one time: the one
+	// to any form, and those that may wait for the lock of one. Together they have half of
+	// the pool, so that reads go on beside a form whose lock is held, or a server that holds
+	// commits.
+	any, own chan struct{}
 }
 
 const (
@@ -31,19 +43,26 @@ const (
 	submitBytes = 1 << 20
 )
 
-func (s *Store) newSubmits(pool conn.Pool) *submits {
-	var all submits
+func (s *Store) newSubmits() *submits {
+	half := max(1, s.db.MaxConns()/2)
+	all := submits{timeout: s.db.Timeout, own: make(chan struct{}, max(1, half-1))}
+	if all.any = all.own; half > 1 {
+		all.any = make(chan struct{}, 1)
+	}
 	all.together.items, all.together.bytes = submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			counted, known := all.counted.Get(form)
-			return on.submitTogether(ctx, form, taken, known && counted == taken[0].FormRevision)
+		room := all.own
+		if form.IsZero() {
+			room = all.any
+		}
+		return s.withConnection(ctx, room, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+			return s.submitTogether(ctx, form, taken)
 		})
 	}
 	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		return s.withConnection(ctx, pool, take, func(ctx context.Context, on *Store, taken []storage.NewSubmission) ([]submitted, error) {
-			out, err := on.submitAlone(ctx, taken[0])
+		return s.withConnection(ctx, all.own, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+			out, err := s.submitAlone(ctx, taken[0])
 			if out.counted {
 				all.counted.Put(form, taken[0].FormRevision, 0)
 			}
@@ -53,19 +72,20 @@ func (s *Store) newSubmits(pool conn.Pool) *submits {
 	return &all
 }
 
-// withConnection takes responses as soon as there is a connection, and does
+// withConnection takes responses as soon as there is room and a connection, and does
 // something with them on it, again when that fails for a passing reason.
-func (s *Store) withConnection(ctx context.Context, pool conn.Pool, take func() []storage.NewSubmission,
-	do func(context.Context, *Store, []storage.NewSubmission) ([]submitted, error),
+func (s *Store) withConnection(ctx context.Context, room chan struct{}, take func() []storage.NewSubmission,
+	do func(context.Context, []storage.NewSubmission) ([]submitted, error),
 ) []submitted {
+	select {
+	case room <- struct{}{}:
+		defer func() { <-room }()
+	case <-ctx.Done():
+		return nil // and nothing is taken
+	}
 	var taken []storage.NewSubmission
 	var out []submitted
-	err := s.db.Write(ctx, func(ctx context.Context) error {
-		c, err := pool.Acquire(ctx)
-		if err != nil {
-			return err
-		}
-		defer c.Release()
+	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
 		if taken == nil {
 			// Callers that can run come first and join: with 16 of them in a loop a tenth
 			// more responses are stored in a second.
@@ -73,7 +93,7 @@ func (s *Store) withConnection(ctx context.Context, pool conn.Pool, take func() 
 			taken = take()
 		}
 		if len(taken) > 0 {
-			out, err = do(ctx, s.On(c), taken)
+			out, err = do(ctx, taken)
 		}
 		return err
 	})
@@ -90,33 +110,34 @@ func (s *Store) withConnection(ctx context.Context, pool conn.Pool, take func() 
 	return out
 }
 
-// submitTogether stores those responses of a form that have no conflict. When one of
-// them makes the statement fail, nothing is known of any.
-func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
-	out, err := s.storeTogether(ctx, form, taken, counted)
+// submitTogether stores those responses of a form, or with the zero ID of any form, that
+// have no conflict. When one of them makes the statement fail, nothing is known of any.
+func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
+	out, err := s.storeTogether(ctx, form, taken)
 	if conn.SQLState(err) == conn.UniqueViolation {
 		// Another transaction stored the same value between the statement's snapshot and
 		// its look at the value's lock. The second run sees that value, and leaves out only
 		// its repetition.
-		out, err = s.storeTogether(ctx, form, taken, counted)
+		out, err = s.storeTogether(ctx, form, taken)
 	}
 	if conn.Refused(err) && ctx.Err() == nil {
-		return make([]submitted, len(taken)), nil
+		return slices.Repeat([]submitted{{refused: true}}, len(taken)), nil
 	}
 	return out, err
 }
 
-func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission, counted bool) ([]submitted, error) {
-	rows, places, checked := s.rowsOf(taken)
-	hands, committed := reserve(form, taken), false
+func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
+	rows, places := s.rowsOf(taken)
+	hands, committed := reserve(taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
-	how := storing{one: len(rows) == 1, checked: checked || counted, leased: len(hands.webhooks) > 0}
+	forms := formsOf(rows)
+	how := storing{one: len(rows) == 1, several: len(forms) > 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0}
 
-	lock := s.lockFormShared(form)
+	lock := s.tryForms(forms)
 	if how.checked {
 		lock = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form))
 	}
-	args := how.args(form[:], rows)
+	args := how.args(rows)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
@@ -126,10 +147,29 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 			return scanLeased(rows, places, taken, out, hands)
 		}
 		var id storage.ID
-		return conn.EachRow(rows, []any{&id, &hands.others}, func() { out[places[id]].stored = true })
+		var others bool
+		return conn.EachRow(rows, []any{&id, &others}, func() {
+			out[places[id]].stored = true
+			hands.others = hands.others || others
+		})
 	}))
 	committed = err == nil
 	return out, err
+}
+
+// formsOf returns the forms of responses in the order in which they are locked.
+func formsOf(rows []responseRow) [][]byte {
+	forms := conn.Column(rows, formOf)
+	slices.SortFunc(forms, bytes.Compare)
+	return slices.CompactFunc(forms, bytes.Equal)
+}
+
+func (s *Store) tryForms(forms [][]byte) conn.Statement {
+	locks := conn.Column(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
+	if len(forms) == 1 {
+		return conn.Run(tryForm, locks[0])
+	}
+	return conn.Run(tryForms, forms, locks)
 }
 
 // scanLeased reads the ids of the stored responses, the leased deliveries, and the
@@ -175,13 +215,13 @@ type hands struct {
 	others           bool
 }
 
-func reserve(form storage.ID, group []storage.NewSubmission) *hands {
+func reserve(group []storage.NewSubmission) *hands {
 	h := &hands{leased: make([][]storage.ClaimedDelivery, len(group))}
 	for i := range group {
 		if group[i].HandOver == nil {
 			continue
 		}
-		webhooks, lease := group[i].HandOver.Reserve(form)
+		webhooks, lease := group[i].HandOver.Reserve(group[i].Submission.FormID)
 		for _, w := range webhooks {
 			h.webhooks = append(h.webhooks, w[:])
 			h.events = append(h.events, group[i].Event.ID[:])
@@ -204,14 +244,29 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	}
 }
 
-// submit stores a response together with others of its form, or else alone.
-func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (submitted, error) {
-	out, begun, err := all.together.do(ctx, n.Submission.FormID, n, jsonBytes(&n.Submission)+len(n.Event.Body))
+// submit stores a response together with others: of any form, or else of its own form, or
+// else alone.
+func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
+	left, end := timeout.Spend(ctx, all.timeout)
+	defer end()
+	late := time.NewTimer(left)
+	defer late.Stop()
+	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
+	counted, known := all.counted.Get(form)
+	checked, begun := n.UniqueAnswer != nil || known && counted == n.FormRevision, false
+	if !checked {
+		out, begun, err = all.together.do(ctx, late.C, storage.ID{}, n, size)
+	}
+	if err == nil && !out.known() && !out.refused {
+		out, begun, err = all.together.do(ctx, late.C, form, n, size)
+	}
 	if err == nil && !out.known() {
-		out, begun, err = all.alone.do(ctx, n.Submission.FormID, n, 0)
+		out, begun, err = all.alone.do(ctx, late.C, form, n, 0)
 	}
 	if err != nil && begun {
 		err = fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
+	} else if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: %w", err, storage.ErrUnavailable)
 	}
 	return out, err
 }

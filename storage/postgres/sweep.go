@@ -48,6 +48,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 		// What is left now is what other sweeps are about, and the next call waits for it.
 		return conn.ReadOne(ctx, &s.db, func(left *storage.Swept) []any { return []any{&left.More} }, removalsLeft)
 	}
+	defer s.note(ctx, "maintained")
 	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
 }
 

@@ -145,7 +145,7 @@ WITH seen AS MATERIALIZED (
 		host = $7::text, succeeded = false, slow_for = 0, failures = 0,
 		failing_since = NULL, failed_at = NULL, paused_until = NULL, pause_reason = NULL,
 		generation = x.generation + 1,
-		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END, crowded = false
+		next_at = CASE WHEN x.next_at IS NOT NULL THEN statement_timestamp() END
 	FROM seen
 	WHERE x.webhook_id = seen.id AND seen.moves AND (SELECT count(*) FROM one) >= 0
 ), resumed AS (

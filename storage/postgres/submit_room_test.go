@@ -1,0 +1,70 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// However many forms are held, the responses that wait for them leave half of the pool to
+// others.
+func TestGroupsHoldAtMostHalfOfThePool(t *testing.T) {
+	t.Parallel()
+	const held, free = 6, 6 // forms, and the place of the one that is not held
+	for _, most := range []int32{2, 4} {
+		t.Run(fmt.Sprint(most, " connections"), func(t *testing.T) {
+			t.Parallel()
+			pool := pgtest.Pool(t, pgtest.MaxConns(most))
+			s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: held + 1})), WithTimeout(time.Minute))
+			var releases []func()
+			for form := range held {
+				releases = append(releases, hold(t, s, form))
+			}
+			flight := &inFlight{}
+			for n := range 3 * held {
+				flight.submit(t.Context(), s, n, responseTo(n%held, n))
+			}
+			half := most / 2
+			eventually(t, "every held form has responses that wait for its own lock", func() bool {
+				g := &s.submits.together
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				n := 0
+				for form, l := range g.lines {
+					if !form.IsZero() {
+						n += len(l.waiting) + len(l.write.taken)
+					}
+				}
+				return n == 3*held || half == 1 && n > 0 && g.lines[storage.ID{}] != nil
+			})
+			eventually(t, "half of the pool is taken", func() bool { return pool.Stat().AcquiredConns() >= min(half, max(1, half-1)) })
+			if n := pool.Stat().AcquiredConns(); n > half {
+				t.Errorf("%d of %d connections are taken", n, most)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			defer cancel()
+			if _, err := s.Form(ctx, storage.AsHost(), pgseed.ID(pgseed.Form, 0)); err != nil {
+				t.Errorf("a read: %v", err)
+			}
+			if most > 2 { // else the one connection waits for a held form
+				if _, _, err := s.Submit(ctx, responseTo(free, 1000)); err != nil {
+					t.Errorf("a response to a form that is not held: %v", err)
+				}
+			}
+			for _, release := range releases {
+				release()
+			}
+			flight.group.Wait()
+			for n, err := range flight.errs {
+				if err != nil {
+					t.Errorf("response %d: %v", n, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,48 @@
+package postgres
+
+import (
+	"context"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// noteEvery is how often a process notes that it does a kind of work. The statement writes
+// nothing when another process did within that time.
+const noteEvery = time.Minute
+
+// noteWork waits for no row: a host's transaction may hold it.
+const noteWork = `
+UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
+	SELECT n.work FROM formsvc.upkeep n
+	WHERE n.work = $1::text AND (n.done_at BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp()) IS NOT TRUE
+	FOR NO KEY UPDATE SKIP LOCKED)`
+
+// note notes that this process did work, a row of the table upkeep. It comes after the work,
+// which does not fail when the note does.
+func (s *Store) note(ctx context.Context, work string) {
+	if last, known := s.noted.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteEvery {
+		return
+	}
+	if !s.db.InTx { // which may be rolled back
+		s.noted.Store(work, time.Now())
+	}
+	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {
+		s.log.WarnContext(ctx, "formsvc: it was not noted that a dispatcher runs or that maintenance is done", "error", err)
+	}
+}
+
+const upkeep = `
+SELECT statement_timestamp(), COALESCE(min(u.since), statement_timestamp()), max(u.done_at) FILTER (WHERE u.work = 'dispatched'), max(u.done_at) FILTER (WHERE u.work = 'maintained')
+FROM formsvc.upkeep u`
+
+// Upkeep implements [storage.Storage]. An error is what [Store.CheckVersion] returns.
+func (s *Store) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+	if err := s.CheckVersion(ctx); err != nil {
+		return storage.Upkeep{}, err
+	}
+	return conn.ReadOne(ctx, &s.db, func(u *storage.Upkeep) []any {
+		return []any{&u.Now, &u.Since, &u.Dispatched, &u.Maintained}
+	}, upkeep)
+}
