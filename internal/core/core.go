@@ -17,9 +17,11 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/gather"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -39,9 +41,16 @@ type Core struct {
 	NewID    func(at time.Time) storage.ID
 	TimeZone *time.Location // of calendar days. Nil: UTC
 	Log      *slog.Logger   // of what maintenance found. Nil: discards
+	// RemoveFiles removes the files of responses before these are removed for good. Nil: they stay.
+	RemoveFiles func(ctx context.Context, ids []string) error
 
-	writes *definition.Writes
-	turns  *turns
+	writes  *definition.Writes
+	turns   *turns
+	visits  *gather.Group[storage.FunnelCount] // nil: they are written at once
+	leaving storage.Leaving                    // nil: nobody is told
+
+	own    *Core         // c on the service's own storage
+	looked *atomic.Int64 // when a call looked for a dispatcher last, in ns; 0: never
 }
 
 // New makes c ready for use.
@@ -53,15 +62,20 @@ func New(c Core) (*Core, error) {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
 	c.turns = newTurns()
+	c.visits = gather.New("views and starts of forms", c.Log, c.countNow)
+	c.own, c.looked = &c, new(atomic.Int64)
+	if c.RemoveFiles != nil {
+		c.leaving = c.removeFiles
+	}
 	return &c, nil
 }
 
 // On is c on another storage. That may be a transaction, for which an editor with the turn
-// may wait until its commit: so it must not wait for that turn.
+// may wait until its commit: so it must not wait for that turn. Visits are written there.
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
-	copied.turns = newTurns()
+	copied.turns, copied.visits = newTurns(), nil
 	return &copied
 }
 

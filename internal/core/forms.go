@@ -6,6 +6,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -72,6 +73,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 
 // UpdateForm takes a FormUpdate.
 func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
+	ctx = timeout.Share(ctx)
 	w, err := c.writes.FormUpdate(body)
 	if err != nil {
 		return storage.Form{}, err
@@ -157,6 +159,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 	if t.Read && t.Form == nil {
 		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
 	}
+	ctx = timeout.Share(ctx)
 	var endTurn func()
 	for race := range MaxRaces {
 		if endTurn == nil {

@@ -59,6 +59,7 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
 	}
+	_ = c.WriteVisits(ctx) // it has logged its error, and what is stored is true all the same
 	w, _ := window(period, c.Clock())
 	funnel, err := c.Storage.Funnel(ctx, who, form, w)
 	if err != nil {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -85,7 +86,7 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 // trash before a time, if it is not zero. It returns how many forms these were.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
-		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, Max: sweepRows})
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, Leaving: c.leaving, Max: sweepRows})
 		forms += swept.Forms
 		if err != nil || !swept.More {
 			return forms, err
@@ -115,9 +116,15 @@ func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted ma
 			return erased, err
 		}
 		var found []storage.ID
+		var leaving []json.RawMessage
 		for i := range page.Submissions {
 			if conditions.Hold(page.Submissions[i].Answers) {
-				found = append(found, page.Submissions[i].ID)
+				found, leaving = append(found, page.Submissions[i].ID), append(leaving, page.Submissions[i].Answers)
+			}
+		}
+		if c.leaving != nil && len(found) > 0 {
+			if err := c.leaving(ctx, leaving); err != nil {
+				return erased, err
 			}
 		}
 		if len(found) > 0 {
@@ -187,7 +194,7 @@ func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (pu
 func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []storage.ID) (int, error) {
 	purged := 0
 	for {
-		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Max: sweepRows})
+		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Leaving: c.leaving, Max: sweepRows})
 		purged += got.Submissions
 		if err != nil || !got.More {
 			return purged, err

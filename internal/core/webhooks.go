@@ -6,15 +6,18 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // CreateWebhook takes a WebhookCreate.
 func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte) (storage.Webhook, error) {
+	ctx = timeout.Share(ctx)
 	w, err := c.webhookWrite(body, true)
 	if err != nil {
 		return storage.Webhook{}, err
@@ -55,6 +58,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 
 // UpdateWebhook takes a WebhookUpdate.
 func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
+	ctx = timeout.Share(ctx)
 	w, err := c.webhookWrite(body, false)
 	if err != nil {
 		return storage.Webhook{}, err
@@ -119,6 +123,27 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 		return w, faults.Join(err, refused)
 	}
 	return w, cmp.Or(err, refused)
+}
+
+// RedeliverFailed queues again what ended without success since a time, a delivery at a time,
+// the oldest first, and returns how many.
+func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
+	kept, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.HistoryKept+storage.ExpiredKept)
+	if err != nil {
+		return 0, err
+	}
+	for _, d := range slices.Backward(kept) {
+		if d.Success || d.CreatedAt.Before(since) {
+			continue
+		}
+		switch err := c.Storage.RedeliverFailed(ctx, webhook, d.ID); {
+		case err == nil:
+			n++
+		case !errors.Is(err, storage.ErrNotFound): // which is one that did not end, or is gone
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // ShownDeliveries is how many attempts of a webhook the API shows. The service keeps

@@ -79,12 +79,9 @@ func One(path, code, message string, params ...any) error {
 func Join(errs ...error) error {
 	var all List
 	for _, err := range errs {
-		var e *schema.Error
-		switch {
-		case err == nil:
-		case errors.As(err, &e):
-			all.list = append(all.list, e.Violations...)
-		default:
+		if broken, ok := errors.AsType[*schema.Error](err); ok {
+			all.list = append(all.list, broken.Violations...)
+		} else if err != nil {
 			return err
 		}
 	}

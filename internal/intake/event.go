@@ -40,7 +40,7 @@ func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	if err != nil {
 		return err
 	}
-	form, err := i.readForm(ctx, w.FormID)
+	_, form, err := i.Form(ctx, w.FormID)
 	if err != nil {
 		return err
 	}

@@ -3,10 +3,10 @@
 package intake
 
 import (
-	"encoding/json"
 	"errors"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/storage"
@@ -41,13 +41,14 @@ func (i Intake) On(c *core.Core) Intake {
 	return i
 }
 
+// Input has the parts of a response that are checked by the form.
+type Input = answers.Input
+
 // Response is the response that a respondent submits. Package formsvc documents its
 // fields.
 type Response struct {
+	Input
 	FormID         storage.ID
-	Answers        map[string]json.RawMessage
-	HostAnswers    map[string]json.RawMessage
-	Hidden         map[string]string
 	Metadata       Metadata
 	CompletionTime float64
 	IdempotencyKey string

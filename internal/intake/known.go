@@ -42,20 +42,6 @@ func (i Intake) shown(f storage.Form, err error) (storage.Form, *Known, error) {
 	return f, known, nil
 }
 
-// Path returns the way through a form for answers that may be incomplete.
-func (i Intake) Path(ctx context.Context, id storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	// Read, never cached: nothing would show that a cached form is out of date.
-	form, err := i.readForm(ctx, id)
-	if err != nil {
-		return schema.Path{}, err
-	}
-	path, err := form.answers.Path(answers, hidden)
-	if err != nil {
-		return schema.Path{}, fmt.Errorf("formsvc: form %s: %w", id, err)
-	}
-	return path, nil
-}
-
 // Known is a form as it was read, with what its definition says. Nothing of it is
 // changed. Name and workspace may be those of an earlier read: only what isAt compares, and
 // the definition, are to be relied on.
@@ -76,15 +62,6 @@ type Known struct {
 // full cache is 40 MB with forms of 30 questions (620 of them), and 94 MB with forms of
 // 3,000 choices (91 of them).
 const knownBytes = 8 << 10
-
-// readForm reads a form and compiles it.
-func (i Intake) readForm(ctx context.Context, id storage.ID) (*Known, error) {
-	f, err := i.core.Storage.Form(ctx, storage.AsHost(), id)
-	if err != nil {
-		return nil, err
-	}
-	return i.know(f)
-}
 
 // know returns a form that was read with what its definition says. Of a definition that
 // is known, nothing is decoded or compiled again, and its bytes take the place of those
@@ -107,6 +84,15 @@ func (i Intake) know(f storage.Form) (*Known, error) {
 		i.forms.Put(f.ID, form, knownBytes+cache.SizeOf(&f.Definition))
 	}
 	return form, nil
+}
+
+// Path returns the way through the form for answers that may be incomplete.
+func (k *Known) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
+	path, err := k.answers.Path(answers, hidden)
+	if err != nil {
+		return schema.Path{}, fmt.Errorf("formsvc: form %s: %w", k.ID, err)
+	}
+	return path, nil
 }
 
 // isAt reports whether a form says what f says beside its definition, as far as a

@@ -14,18 +14,20 @@ import (
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // Submit checks a response and stores it, in one step with all that follows from it.
 func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
+	ctx = timeout.Share(ctx)
 	form, cached := i.forms.Get(r.FormID)
 	cached = cached && form.committed && !i.borrowed // a transaction may see another form
 	for range core.MaxRaces {
 		if !cached {
 			var err error
-			if form, err = i.readForm(ctx, r.FormID); err != nil {
+			if _, form, err = i.Form(ctx, r.FormID); err != nil {
 				return storage.Submission{}, err
 			}
 		}
@@ -65,6 +67,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	stored, replayed, err := i.core.Storage.Submit(ctx, n)
 	if err == nil && !replayed {
 		made()
+		i.core.Queued(ctx)
 	}
 	return stored, replayed, err
 }
@@ -79,7 +82,7 @@ func (i Intake) replay(ctx context.Context, form *Known, r *Response, refused er
 		return storage.Submission{}, refused
 	}
 	if err == nil && r.OneContent {
-		checked, faulty := form.answers.Check(input(r))
+		checked, faulty := form.answers.Check(r.Input)
 		if faulty != nil || !sameContent(stored, checked.List, checked.Hidden) {
 			return storage.Submission{}, refused
 		}
@@ -98,11 +101,6 @@ func decoded(raw json.RawMessage) (v any) {
 	d.UseNumber()
 	_ = d.Decode(&v) // it was written here
 	return v
-}
-
-// input returns the parts of a response that are checked.
-func input(r *Response) answers.Input {
-	return answers.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden}
 }
 
 // newSubmission checks a response against a form and makes the record of it.
@@ -126,7 +124,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 	case form.Gate.IsClosed(false, clock):
 		return storage.NewSubmission{}, ErrClosed
 	}
-	checked, err := form.answers.Check(input(r))
+	checked, err := form.answers.Check(r.Input)
 	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/gather"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -32,7 +33,8 @@ type Keyring struct {
 	start string // what every key begins with
 	store storage.KeyStore
 	clock func() time.Time
-	uses  *lastUses
+	uses  *gather.Group[storage.Key]          // with their last uses
+	told  *cache.Cache[storage.ID, time.Time] // the last uses that the storage knows, or will soon
 	// seen has the keys that were valid. Whether one still is, the storage says. Keys are
 	// known by a hash with a seed of this process. The hash is good enough, because it only
 	// counts a call and reads a cursor: for two keys with the same hash, calls of one key
@@ -49,10 +51,12 @@ type seenKey struct {
 
 // New returns a keyring whose keys begin with <prefix>_live_.
 func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *Keyring {
-	return &Keyring{
-		start: prefix + "_live_", store: store, clock: clock, uses: newLastUses(store, logger),
+	k := &Keyring{
+		start: prefix + "_live_", store: store, clock: clock, told: new(cache.Cache[storage.ID, time.Time]),
 		seen: new(cache.Cache[uint64, seenKey]), seed: maphash.MakeSeed(),
 	}
+	k.uses = gather.New("last uses of keys", logger, k.writeUses)
+	return k
 }
 
 // On is the keyring on another store. Last uses are still written to the first
@@ -64,7 +68,7 @@ func (k *Keyring) On(store storage.KeyStore) *Keyring {
 }
 
 // Close waits until the last uses that are pending are written.
-func (k *Keyring) Close(ctx context.Context) error { return k.uses.close(ctx) }
+func (k *Keyring) Close(ctx context.Context) error { return k.uses.Close(ctx) }
 
 // Create makes a key with the id that newID gives, and returns the record of the key and the
 // key itself. It returns a [*schema.Error] that lists every fault of the request, and
@@ -143,7 +147,7 @@ func (k *Keyring) owner(key string, stored storage.Key, user storage.User, now t
 	if !stored.RevokedAt.IsZero() || !stored.ExpiresAt.IsZero() && !now.Before(stored.ExpiresAt) {
 		return Owner{}, ErrInvalid
 	}
-	k.uses.note(stored, now)
+	k.note(stored, now)
 	return Owner{
 		KeyID:  k.remember(key, stored),
 		UserID: user.ID,

@@ -112,9 +112,7 @@ func (s *Sealer) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
 	}
 	var current Sealer // opens what is stored as it should be, and nothing else
 	if s != nil && s.current != nil {
-		if current.openable = s.openable[:1]; stored[0] == secretPlain {
-			return s.Seal(webhook, secret), nil
-		}
+		current = Sealer{openable: s.openable[:1], noPlain: true}
 	}
 	if _, err := current.Open(webhook, stored); err == nil {
 		return nil, nil

@@ -1,0 +1,65 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// What Check reports beside the errors of the storage. Package formsvc documents them.
+var (
+	ErrNoDispatcher  = errors.New("formsvc: deliveries wait and no process runs a dispatcher")
+	ErrNoMaintenance = errors.New("formsvc: no process does the maintenance")
+)
+
+// unsentAfter is how long deliveries wait, and no dispatcher runs, before that is reported: a
+// deployment that restarts takes less. A process that queues deliveries looks as often, from
+// its first one on.
+const unsentAfter = 5 * time.Minute
+
+// unmaintainedAfter is how long maintenance may be missing: what a day has left undone is
+// caught up with in minutes.
+const unmaintainedAfter = 24 * time.Hour
+
+// lookTimeout bounds what a look adds to a call. In a host's transaction it may have to wait
+// for a second connection of the pool.
+const lookTimeout = 2 * time.Second
+
+// Check reports what the deployment lacks. The queue is counted only when no dispatcher runs.
+func (c *Core) Check(ctx context.Context) error {
+	u, err := c.Storage.Upkeep(ctx)
+	if err != nil {
+		return err
+	}
+	var unsent, unmaintained error
+	if since := later(u.Since, u.Dispatched); u.Now.Sub(since) >= unsentAfter {
+		queue, err := c.Storage.QueueStats(ctx)
+		if unsent = err; queue.Due > 0 && u.Now.Sub(queue.OldestDue) >= unsentAfter {
+			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in one (due: %d)", ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
+		}
+	}
+	if since := later(u.Since, u.Maintained); u.Now.Sub(since) >= unmaintainedAfter {
+		unmaintained = fmt.Errorf("%w since %s: run Service.Dispatcher, or call Service.Maintain once a minute", ErrNoMaintenance, since.Format(time.RFC3339))
+	}
+	return errors.Join(unsent, unmaintained)
+}
+
+func later(a, b time.Time) time.Time { return time.Unix(max(a.Unix(), b.Unix()), 0).UTC() }
+
+// Queued is called when a delivery may have been queued. One call in five minutes looks
+// whether somebody sends them, and tells the log when nobody does. The first call does not:
+// the dispatcher may be about to start. It looks at the service's own storage, not in a
+// host's transaction, which an error would end.
+func (c *Core) Queued(ctx context.Context) {
+	last, now := c.looked.Load(), c.Clock().UnixNano()
+	passed := time.Duration(now - last)
+	if last != 0 && 0 <= passed && passed < unsentAfter || !c.looked.CompareAndSwap(last, now) || last == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	if err := c.own.Check(ctx); errors.Is(err, ErrNoDispatcher) {
+		c.Log.WarnContext(ctx, "webhooks are not sent", "error", err)
+	}
+}
