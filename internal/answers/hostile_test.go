@@ -152,7 +152,7 @@ func TestCheckIsIdempotent(t *testing.T) {
 			accepted++
 		}
 	})
-	if accepted == 0 {
+	if accepted == 0 && !testing.Short() { // which tries twenty
 		t.Error("no answer was accepted: nothing was tested")
 	}
 }

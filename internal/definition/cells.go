@@ -101,22 +101,16 @@ func (r *blockRules) formCells(own int, at jsontree.Node) {
 	}
 }
 
-// checkCells counts options again that were counted before the types of stored blocks
-// were known.
-func (w *Writes) checkCells(b, stored *Blocks) error {
-	r := newBlockRules(&jsonshape.Check{Base: b.base}, w)
-	r.stored = stored.ids()
-	b.each(r.countCells)
-	r.formCells(r.cells, b.list)
-	return r.Faults.Err()
-}
-
 // TypedFrom is [Blocks.WithTypesFrom] for blocks that are to be stored: it refuses those
-// that have too many cells by their types.
+// that have too many cells by their types, which were not known when they were counted.
 func (w *Writes) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	typed := b.WithTypesFrom(stored)
 	if typed == b {
 		return b, nil
 	}
-	return typed, w.checkCells(b, stored)
+	r := newBlockRules(&jsonshape.Check{Base: b.base}, w)
+	r.stored = stored.ids()
+	b.each(r.countCells)
+	r.formCells(r.cells, b.list)
+	return typed, r.Faults.Err()
 }

@@ -5,19 +5,13 @@ import (
 
 	"golang.org/x/text/language"
 
-	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
 )
 
-var maxCountry = maxText(schema.TypeCountry)
-
 // countryRule checks the code of a country.
-var countryRule = formatRule{sample: "NL", normal: func(text string, _ *Report) (string, Fault) {
+var countryRule = formatRule{sample: "NL", max: maxText(schema.TypeCountry), normal: func(text string, _ *Report) (string, Fault) {
 	code, ok := CountryCode(text)
-	switch {
-	case faults.LongerThan(text, maxCountry):
-		return "", tooLong(maxCountry)
-	case !ok:
+	if !ok {
 		return "", BadFormat("country", "must be the code of a country, such as NL")
 	}
 	return code, Fault{}

@@ -30,23 +30,18 @@ func newPhoneRule(defaultCountry string) PhoneRule {
 
 // Check writes a number in E.164.
 func (t PhoneRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
-	if !ok {
-		return
-	}
-	if faults.LongerThan(text, maxPhone) {
-		r.add(n, tooLong(maxPhone))
-		return
-	}
+	formatRule{max: maxPhone, normal: t.normal}.Check(w, n, r)
+}
+
+func (t PhoneRule) normal(text string, _ *Report) (string, Fault) {
 	number, ok := t.Normal(text)
 	switch {
 	case ok:
-		w.String(number)
+		return number, Fault{}
 	case t.country != "":
-		r.add(n, BadFormat("phone", "must be a phone number"))
-	default:
-		r.add(n, BadFormat("international_phone", "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567"))
+		return "", BadFormat("phone", "must be a phone number")
 	}
+	return "", BadFormat("international_phone", "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567")
 }
 
 // Normal returns a valid number in E.164. The library takes the part that looks like a

@@ -197,12 +197,17 @@ func trimmed(n jsontree.Node, r *Report) (text string, ok bool) {
 // stored, or what is wrong with it.
 type formatRule struct {
 	normal func(text string, r *Report) (string, Fault)
+	max    int // characters of the text as it is sent; 0: no bound
 	sample string
 }
 
 func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	text, ok := trimmed(n, r)
 	if !ok {
+		return
+	}
+	if t.max > 0 && faults.LongerThan(text, t.max) {
+		r.add(n, tooLong(t.max))
 		return
 	}
 	normal, wrong := t.normal(text, r)

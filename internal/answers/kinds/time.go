@@ -1,37 +1,34 @@
 package kinds
 
 import (
+	"strings"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// timeRule checks time.
+// timeRule is the format of time.
 type timeRule struct{ seconds bool }
 
-func newTime(b *schema.Block, _ Service) Rule { return timeRule{seconds: b.Properties.ShowSeconds} }
+func newTime(b *schema.Block, _ Service) Rule {
+	return formatRule{sample: "10:30", normal: timeRule{b.Properties.ShowSeconds}.normal}
+}
 
-func (t timeRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	text, ok := trimmed(n, r)
-	if !ok {
-		return
-	}
+// normal returns HH:MM, or HH:MM:SS where the answer has seconds.
+func (t timeRule) normal(text string, _ *Report) (string, Fault) {
 	if len(text) == len("15:04") {
 		text += ":00"
 	}
-	if !isClock(text) || !t.seconds && text[len("15:04"):] != ":00" {
-		example := "08:30"
-		if t.seconds {
-			example = "08:30:00"
-		}
-		r.add(n, BadFormat("time", "must be a time of day, such as "+example))
-		return
+	minutes, whole := strings.CutSuffix(text, ":00")
+	switch {
+	case t.seconds && isClock(text):
+		return text, Fault{}
+	case t.seconds:
+		return "", BadFormat("time", "must be a time of day, such as 08:30:00")
+	case whole && isClock(text):
+		return minutes, Fault{}
 	}
-	if !t.seconds {
-		text = text[:len("15:04")]
-	}
-	w.String(text)
+	return "", BadFormat("time", "must be a time of day, such as 08:30")
 }
 
 // isClock reports whether text is HH:MM:SS.
@@ -42,5 +39,3 @@ func isClock(text string) bool {
 	_, err := time.Parse(time.TimeOnly, text)
 	return err == nil
 }
-
-func (timeRule) Sample() string { return `"10:30"` }

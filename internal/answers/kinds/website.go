@@ -13,10 +13,7 @@ import (
 var maxWebsite = maxText(schema.TypeWebsite)
 
 // websiteRule checks the address of a page.
-var websiteRule = formatRule{sample: "https://example.com/", normal: func(text string, r *Report) (string, Fault) {
-	if faults.LongerThan(text, maxWebsite) {
-		return "", tooLong(maxWebsite)
-	}
+var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, normal: func(text string, r *Report) (string, Fault) {
 	if !mayMap(text, r) {
 		return "", tooSlow()
 	}

@@ -99,7 +99,11 @@ func (k *walk) run() {
 	for i := range k.form.Steps {
 		next = k.step(i, next)
 		if k.tooMuch() {
-			k.r.Put("", "", tooManySteps())
+			k.r.Put("", "", kinds.Fault{
+				Code:    schema.CodeTooMany,
+				Message: "the form's rules would take too long with these answers",
+				Params:  map[string]any{"max": compile.RuleSteps, "unit": "steps"},
+			})
 			return
 		}
 	}
@@ -122,7 +126,11 @@ func (k *walk) run() {
 		}
 	}
 	if k.r.Beyond {
-		k.r.Put("", "", answersTooLong(k.form.Limit))
+		k.r.Put("", "", kinds.Fault{
+			Code:    schema.CodeTooLong,
+			Message: "the answers, with the labels of what was chosen, would take more than " + kinds.Counted(k.form.Limit, "byte"),
+			Params:  map[string]any{"limit": k.form.Limit, "unit": "bytes"},
+		})
 	}
 }
 
@@ -238,26 +246,6 @@ func (k *walk) block(at int, on, required bool) {
 	}
 }
 
-// answersTooLong is for answers of more than limit bytes together.
-func answersTooLong(limit int) kinds.Fault {
-	return kinds.Fault{
-		Code:    schema.CodeTooLong,
-		Message: "the answers, with the labels of what was chosen, would take more than " + kinds.Counted(limit, "byte"),
-		Params:  map[string]any{"limit": limit, "unit": "bytes"},
-	}
-}
-
-// tooManySteps is for answers that make the form's rules take too long.
-func tooManySteps() kinds.Fault {
-	return kinds.Fault{
-		Code:    schema.CodeTooMany,
-		Message: "the form's rules would take too long with these answers",
-		Params:  map[string]any{"max": compile.RuleSteps, "unit": "steps"},
-	}
-}
-
-const noQuestion = "the form has no such question"
-
 // refuseForeign reports an answer that came from the wrong side.
 func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 	if kinds.Blank(raw) {
@@ -280,6 +268,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: noQuestion})
+		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"})
 	}
 }
