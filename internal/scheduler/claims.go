@@ -6,25 +6,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-const (
-	// A process looks into the queue though nobody called: another one may have stored
-	// something. Four to ten looks a second that find nothing cost little, and a
-	// delivery is at most a quarter of a second late. The spread keeps processes apart.
-	pollAtLeast = 100 * time.Millisecond
-	pollAtMost  = 250 * time.Millisecond
-
-	// The wait after a fault of the store doubles from the first to the longest: a
-	// fault that passes at once costs a tenth of a second, and a store that was down
-	// for long is used again at most 5 s after it came back.
-	backoffFirst   = 100 * time.Millisecond
-	backoffLongest = 5 * time.Second
-
-	// knownFor is how long an idle webhook stays known, so that new deliveries are handed
-	// over without a claim. Whenever a claim is due, all that are known are looked at,
-	// also when it turns out that there is no room.
-	knownFor = time.Minute
-)
-
 // claims is the part of a scheduler that asks for work, one call at a time. To find out
 // what there is room for takes time for each webhook that is known. So without room in the
 // quick pool that waits for Gather after the last time, and after the end of a claim.
@@ -60,7 +41,7 @@ func (s *Scheduler) claim() {
 		}
 		if !w.idle() || w.active.After(c.began) {
 			ask.Webhooks[id], ask.Generations[id] = 0, w.generation
-		} else if s.now.Sub(w.active) > knownFor {
+		} else if s.now.Sub(w.active) > s.n.KnownFor {
 			s.forget(w)
 		}
 	}
@@ -69,8 +50,10 @@ func (s *Scheduler) claim() {
 		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
 		s.webhooks[id].passed = ask.Webhooks[id] == 0
 	}
-	ask.Quick, ask.Others = s.ask(&s.quick), s.ask(&s.second)
-	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Others.Room > 0
+	ask.Quick, ask.Slow = s.ask(&s.quick), s.ask(&s.second)
+	ask.Others = ask.Slow
+	ask.Others.Room = min(ask.Slow.Room, s.n.Doubtful-s.doubtful)
+	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Slow.Room > 0
 	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
@@ -85,30 +68,42 @@ func (s *Scheduler) wantsClaim() bool {
 	return (s.quick.wanted || s.second.wanted) && !s.claims.active && !s.stopped
 }
 
-// ask is what may be claimed for p.
+// ask is what may be claimed for p. A host name that has room for little gets nothing: a store
+// reads the turns of its webhooks in place of others'. A workspace gets nothing while it has
+// more of the second pool than half of what is free. So however many owners are slow, each
+// finds places as long as it has few.
 func (s *Scheduler) ask(p *pool) storage.Pool {
 	ask := storage.Pool{Room: s.room(p), PerHost: p.ahead, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
-		ask.Hosts[host] = p.roomOf(host)
+		if ask.Hosts[host] = p.roomOf(host); ask.Hosts[host] < p.ahead/s.n.NameLeast {
+			ask.Hosts[host] = 0
+		}
+	}
+	for workspace, l := range p.workspaces {
+		if p == &s.second && l.waiting+l.used > s.free()/s.n.OwnerPart {
+			ask.Without = append(ask.Without, workspace)
+		}
 	}
 	return ask
 }
 
+// free is how many places of the second pool nothing is meant for.
+func (s *Scheduler) free() int { return s.second.places() - s.second.waiting }
+
 // room is how many more deliveries may come in for p. It is 0 while p has to wait for
-// writes or holds too many bytes, and for the quick pool while that has no room for half
-// of Ahead. It is also 0 after writes failed: what could be claimed may be what waits to be
+// writes or holds too many bytes, and for the quick pool while that has no room for
+// Bulk. It is also 0 after writes failed: what could be claimed may be what waits to be
 // recorded.
 func (s *Scheduler) room(p *pool) int {
-	room := s.n.Ahead
-	if p == &s.second { // what cannot begin soon waits in the store
-		// All that comes may be new or failing. Of those, what finds no place is given back
-		// and waits for a whole Timeout. An eighth is to find others that work.
-		room = min(p.places(), max(1, s.n.Second/8, s.n.doubtful()-s.doubtful))
+	room := s.n.Ahead - p.waiting
+	if p == &s.second {
+		// What cannot begin soon waits in the store. A claim asks for so much twice, and half is
+		// left when it is all of owners who are not known to have much.
+		room = (s.free() + s.n.ClaimPart - 1) / s.n.ClaimPart
 	}
-	room -= p.waiting
 	// The store has as much work for each webhook that it serves as for several deliveries.
 	// So a claim for the quick pool waits until it can bring many for each.
-	if p == &s.quick && room < s.n.Ahead/2 || p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
+	if p == &s.quick && room < s.n.Bulk || p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
 		return 0
 	}
 	return max(0, room)
@@ -118,7 +113,7 @@ func (s *Scheduler) room(p *pool) int {
 func (s *Scheduler) claimed(e Claimed) {
 	c := &s.claims
 	c.active, c.look = false, s.now.Add(s.n.Gather)
-	c.poll = s.now.Add(s.spread(pollAtLeast, pollAtMost))
+	c.poll = s.now.Add(s.spread(s.n.PollLeast, s.n.PollMost))
 	if e.Err != nil {
 		c.faults++
 		s.want()
@@ -136,7 +131,7 @@ func (s *Scheduler) claimed(e Claimed) {
 
 // backoff is the wait after a number of faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
-	wait := min(backoffFirst<<min(faults-1, 10), backoffLongest)
+	wait := min(s.n.BackoffFirst<<min(faults-1, 10), s.n.BackoffMost)
 	return s.spread(wait/2, wait)
 }
 
@@ -147,7 +142,7 @@ func (s *Scheduler) backoff(faults int) time.Duration {
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID
 	for _, w := range s.forms[form] {
-		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > s.n.Ahead/2 && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
+		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > s.n.Bulk && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
 			w.granted++
 			s.quick.waiting++
 			reserved = append(reserved, w.id)

@@ -12,22 +12,26 @@
 //     when its lease runs out.
 //   - There are two pools. A webhook is quick when its last request succeeded and none
 //     of its last eight successes took longer than a moment, half a second. Quick webhooks
-//     start in the quick pool of 64 places, all others in the second pool of 1,024.
+//     start in the quick pool of 64 places, all others in the second pool of 4,096.
 //   - Nobody keeps a quick place: at the first step after 50 ms a request moves over to
 //     the second pool. So the quick pool begins about 64 requests in 50 ms, whoever hangs,
 //     until the second pool is full, or the host name that hangs has its half of that pool.
+//     An Observer is told for how long it was full.
 //   - The second pool keeps a quarter of its places for requests that move over, and a
 //     quarter for webhooks that are slow but work. New and failing webhooks have half.
+//   - A workspace that has more of the second pool than half of what is free there gets
+//     nothing more. So with n owners who could fill it, about one part of n + 1 stays free, and
+//     whoever has little under way finds a place at once.
 //   - A webhook has four requests under way, and one while it is new or fails. With
 //     another URL it is another webhook. A quick webhook hangs when one of its requests
 //     lasts for 50 ms, and for twice as long as its requests usually do. The webhook gets no
 //     further request until the hanging request has ended. Deliveries that wait for it go
 //     back to the store, and so does a delivery that has waited for a second for any webhook.
 //   - A host name has a quarter of the quick places while another name waits, else three
-//     quarters, and half of the second pool.
+//     quarters, and half of the second pool. It has half of what may wait for the quick pool.
 //   - Within a pool webhooks take turns. The store has turns of its own: a claim
-//     brings deliveries of the webhooks that were served longest ago, for each pool as
-//     much as it has room for, and for each webhook about as much as it sends before the
+//     brings deliveries of the webhooks that were served longest ago, for the quick pool, for
+//     slow webhooks and for new and failing ones as much as there is room for, and for each webhook about as much as it sends before the
 //     next claim. One claim is under way at a time. The next claim begins when somebody
 //     calls, when results of claimed deliveries are recorded, or of a webhook that the
 //     last claim had no room for, or after at most a quarter of a second. A claim for the

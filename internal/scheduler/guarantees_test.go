@@ -8,8 +8,8 @@ import (
 
 // smallNumbers have few places, so that little reaches every bound.
 func smallNumbers() Numbers {
-	n := testNumbers
-	n.Quick, n.Second, n.Ahead, n.Unrecorded, n.Rows, n.Patience = 8, 48, 128, 64, 50, 300*time.Millisecond
+	n := Default(8, 48, 4, 15*time.Second)
+	n.Rows, n.Patience = 50, 300*time.Millisecond
 	return n
 }
 
@@ -66,7 +66,7 @@ func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
 	w := newWorld(t, 1, testNumbers)
 	for i := range 100 {
 		r := w.receiver(host(i), true, takes(60*time.Millisecond, 60*time.Millisecond))
-		for range 40 {
+		for range 60 {
 			w.event(r)
 		}
 	}
@@ -156,8 +156,7 @@ func (w *world) longestStandstill() (most time.Duration) {
 func TestManyNewWebhooksThatAnswerDoNotWait(t *testing.T) {
 	t.Parallel()
 	for second, hooks := range map[int]int{1024: 1500, 64: 300, 8: 100, 2: 40, 1: 40} {
-		n := testNumbers
-		n.Second = second
+		n := Default(64, second, 4, 15*time.Second)
 		w := newWorld(t, 1, n)
 		w.unchecked = true
 		for i := range hooks {
@@ -167,6 +166,89 @@ func TestManyNewWebhooksThatAnswerDoNotWait(t *testing.T) {
 		for _, r := range w.receivers {
 			if len(r.pending) > 0 {
 				t.Errorf("%d places: the event of %s is not sent after 5 s", second, r.host)
+				break
+			}
+		}
+		w.stop()
+	}
+}
+
+// 770 new webhooks of one owner have their first event at the same instant. All requests begin
+// within a second, and within the time that the places take when there are more.
+func TestManyNewWebhooksAtOnceBeginWithinASecond(t *testing.T) {
+	t.Parallel()
+	for hooks, most := range map[int]time.Duration{770: time.Second, 3000: 3 * time.Second} {
+		for _, owners := range []int{1, hooks} {
+			w := newWorld(t, 1, testNumbers)
+			w.unchecked = true
+			workspace, longest := w.id(), time.Duration(0)
+			w.late = func(_ *receiver, waited time.Duration) { longest = max(longest, waited) }
+			for i := range hooks {
+				r := w.receiver(host(i), false, takes(50*time.Millisecond, 900*time.Millisecond))
+				if owners == 1 {
+					r.workspace = workspace
+				}
+				w.event(r)
+			}
+			w.run(10 * time.Second)
+			if t.Logf("%d new ones of %d: %s", hooks, owners, longest); longest > most || w.sent() < hooks {
+				t.Errorf("%d new webhooks of %d owners: %d requests, the last after %s, want all within %s", hooks, owners, w.sent(), longest, most)
+			}
+			w.stop()
+		}
+	}
+}
+
+// sent is how many requests have begun.
+func (w *world) sent() (n int) {
+	for _, r := range w.receivers {
+		n += r.sent
+	}
+	return n
+}
+
+// Owners have many webhooks that take 14 s for every answer, and more events than that. The
+// receivers of others, which take 0.9 to 2 s and have a backlog, get nine tenths of what four
+// requests at once can do.
+func TestPatientWebhooksOfOneOwnerDelayNobody(t *testing.T) {
+	t.Parallel()
+	n := Default(64, 512, 4, 15*time.Second) // the owners have work for more
+	for owners, each := range map[int]int{1: 200, 8: 50} {
+		w := newWorld(t, 1, n)
+		w.unchecked = true
+		for range owners {
+			workspace := w.id()
+			for range each {
+				r := w.receiver(host(w.serial), true, takes(14*time.Second, 14*time.Second))
+				r.workspace = workspace
+				w.every(3*time.Second, func() {
+					if len(r.pending) < 8 {
+						w.event(r)
+					}
+				})
+			}
+		}
+		w.run(30 * time.Second) // until they have all that they get
+		var honest []*receiver
+		for range 20 {
+			took := 900*time.Millisecond + time.Duration(w.rand.Int64N(int64(1100*time.Millisecond)))
+			r := w.receiver(host(w.serial), false, takes(took, took))
+			r.took = took
+			for range 200 {
+				w.event(r)
+			}
+			honest = append(honest, r)
+		}
+		w.run(5 * time.Second) // they are known to work
+		before := map[*receiver]int{}
+		for _, r := range honest {
+			before[r] = r.passed
+		}
+		const watched = 40 * time.Second
+		w.run(watched)
+		for _, r := range honest {
+			if got, most := float64(r.passed-before[r]), 4*float64(watched)/float64(r.took); got < 0.9*most {
+				t.Errorf("%d owners with %d: a receiver of %s gets %.0f of %.0f", owners, each, r.took, got, most)
 				break
 			}
 		}

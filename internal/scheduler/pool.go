@@ -19,32 +19,11 @@ type pool struct {
 	wanted     bool // the store may have something for it
 	line       []*webhook
 	hosts      map[string]load
+	workspaces map[ID]load
 }
 
-// load counts the requests of a pool to one host name.
+// load counts the deliveries in a pool to one host name or of one workspace.
 type load struct{ waiting, used int }
-
-// newQuickPool makes the pool of those that are quick. With a quarter of the places four
-// host names are served side by side, and one that hangs leaves three quarters to the
-// others. A name that is alone has three quarters, so that a second name that comes
-// finds places at once. It may also have three quarters of Ahead, waiting or under way. What
-// comes for other names by a claim is then claimed when no more than half of Ahead waits.
-func newQuickPool(n Numbers) pool {
-	return pool{
-		starts: n.Quick, holds: n.Unrecorded, share: max(1, n.Quick/4), most: max(1, n.Quick*3/4), ahead: max(1, n.Ahead*3/4),
-		hosts: map[string]load{},
-	}
-}
-
-// newSecondPool makes the pool of all others. A quarter of the places is for requests that
-// move over: 256 requests to quick webhooks may hang at once though the others use all that
-// they may.
-// A host name has half: its requests may hang for the whole Timeout, and those of the
-// other names need places meanwhile.
-func newSecondPool(n Numbers) pool {
-	half := max(1, n.Second/2)
-	return pool{starts: max(1, n.Second*3/4), holds: n.Second, share: half, most: half, ahead: half, hosts: map[string]load{}}
-}
 
 // places is how many requests may start in p. Below 1: none.
 func (p *pool) places() int {
@@ -66,11 +45,15 @@ func (p *pool) count(r *Request, waiting, used int) {
 	p.waiting += waiting
 	p.used += used
 	p.bytes += (waiting + used) * len(r.Delivery.Body)
-	host := r.webhook.host
-	l := p.hosts[host]
-	l = load{l.waiting + waiting, l.used + used}
-	if p.hosts[host] = l; l == (load{}) {
-		delete(p.hosts, host)
+	add(p.hosts, r.webhook.host, waiting, used)
+	add(p.workspaces, r.Delivery.WorkspaceID, waiting, used) // its form may have moved since
+}
+
+// add adds to the load of one of many.
+func add[K comparable](to map[K]load, of K, waiting, used int) {
+	l := load{to[of].waiting + waiting, to[of].used + used}
+	if to[of] = l; l == (load{}) {
+		delete(to, of)
 	}
 }
 

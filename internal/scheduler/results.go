@@ -51,7 +51,7 @@ func (s *Scheduler) record(r *Request, of storage.Result) {
 // the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
-	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.Unrecorded/4 && !s.stopped {
+	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.Write && !s.stopped {
 		return
 	}
 	n := max(1, min(len(r.pending), s.n.Rows)>>r.faults)
@@ -100,7 +100,7 @@ func (s *Scheduler) wrote(e Wrote) {
 		}
 	}
 	if len(e.Held) == len(batch) {
-		r.after = s.now.Add(backoffFirst)
+		r.after = s.now.Add(s.n.BackoffFirst)
 	}
 	if !slices.ContainsFunc(r.pending, func(of result) bool { return !of.held }) {
 		r.faults = 0

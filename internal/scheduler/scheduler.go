@@ -25,6 +25,7 @@ type Scheduler struct {
 	quick, second pool
 	young         []*Request // in quick places, oldest first
 	doubtful      int        // requests to webhooks that were new or had failed last
+	secondFull    time.Duration
 
 	claims  claims
 	results results
@@ -100,14 +101,17 @@ func New(n Numbers, spread func(least, most time.Duration) time.Duration) *Sched
 		spread:   spread,
 		webhooks: map[ID]*webhook{},
 		forms:    map[ID][]*webhook{},
-		quick:    newQuickPool(n),
-		second:   newSecondPool(n),
+		quick:    pool{starts: n.Quick, holds: n.Unrecorded, share: n.NameQuick, most: n.NameAlone, ahead: n.NameAhead, hosts: map[string]load{}, workspaces: map[ID]load{}},
+		second:   pool{starts: n.Begin, holds: n.Second, share: n.NameSecond, most: n.NameSecond, ahead: n.NameSecond, hosts: map[string]load{}, workspaces: map[ID]load{}},
 	}
 }
 
 // Step takes in what happened since the last step, perhaps nothing, and returns what
 // to do now.
 func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
+	if s.second.full() {
+		s.secondFull += now.Sub(s.now)
+	}
 	s.now, s.out = now, Actions{}
 	for _, e := range events {
 		switch e := e.(type) {
@@ -152,6 +156,12 @@ func (s *Scheduler) next() time.Time {
 	return s.claims.poll
 }
 
+// InFlight returns how many requests each pool has under way, and for how long the second
+// one was full so far: no request could move over.
+func (s *Scheduler) InFlight() (quick, second int, full time.Duration) {
+	return s.quick.used, s.second.used, s.secondFull
+}
+
 // Done reports whether nothing is left to wait for after a Stop.
 func (s *Scheduler) Done() bool {
 	return s.stopped && !s.claims.active && s.quick.used+s.second.used+s.quick.waiting+len(s.results.pending)+len(s.results.active) == 0
@@ -185,12 +195,9 @@ func (s *Scheduler) start(p *pool) {
 		if w == nil {
 			return
 		}
-		switch {
-		case s.tooLate(w.waiting[0]):
+		if s.tooLate(w.waiting[0]) || !w.standing.Good() && s.doubtful >= s.n.Doubtful { // the rest is for those that work
 			s.giveBack(w, 0)
-		case !w.standing.Good() && s.doubtful >= s.n.doubtful(): // the rest is for those that work
-			s.giveBack(w, s.n.Timeout)
-		default:
+		} else {
 			s.begin(w)
 		}
 		s.lineUp(w)
@@ -225,7 +232,7 @@ func (s *Scheduler) takeWaiting(w *webhook) *Request {
 // tooLate reports whether a delivery has waited for too long, or its lease could be
 // somebody else's before the result of a request is written.
 func (s *Scheduler) tooLate(r *Request) bool {
-	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.Lease/2
+	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.BeginWithin
 }
 
 // giveBack returns the delivery that has waited longest for w to the queue as it was, due
@@ -245,9 +252,6 @@ func (s *Scheduler) giveBackAll(w *webhook, retryIn time.Duration) {
 // pool, as far as that has places. The others keep their quick place, and their results
 // count there. So each pool bounds what it sent and did not record.
 func (s *Scheduler) moveOver() {
-	if len(s.young) == 0 || s.now.Sub(s.young[0].began) < s.n.Stay {
-		return
-	}
 	s.young = slices.DeleteFunc(s.young, func(r *Request) bool {
 		if s.now.Sub(r.began) < s.n.Stay || !s.second.canTake(r, s.n.PoolBytes) {
 			return false

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -226,8 +227,8 @@ func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
 // waited for too long by then.
 func TestAFullSchedulerLooksAgain(t *testing.T) {
 	t.Parallel()
-	n := testNumbers
-	n.Quick, n.Second, n.Ahead = 4, 2, 8
+	n := Default(4, 2, 4, 15*time.Second)
+	n.Ahead, n.NameAhead, n.Bulk = 8, 4, 4
 	c := newSteps(t, n)
 	var all []storage.ClaimedDelivery
 	for i := range 16 { // 3 of them get the quick places of their name
@@ -316,7 +317,7 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 			c.end(true, 0)
 			c.written, c.writes = nil, 0
 			c.step(Wrote{Held: held})
-			c.pass(backoffFirst)
+			c.pass(c.n.BackoffFirst)
 			if held = nil; len(c.written) != many+1 {
 				t.Fatalf("%d results are written, want %d", len(c.written), many+1)
 			}
@@ -341,7 +342,7 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 func TestManyResultsAreWrittenAtOnce(t *testing.T) {
 	t.Parallel()
 	n := testNumbers
-	n.Unrecorded = 16
+	n.Unrecorded, n.Write = 16, 4
 	c := newSteps(t, n)
 	var all []storage.ClaimedDelivery
 	for i := range 4 {
@@ -421,7 +422,7 @@ func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
 func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	t.Parallel()
 	n := testNumbers
-	n.Quick = 8
+	n.Quick, n.NameQuick, n.NameAlone = 8, 2, 6
 	c := newSteps(t, n)
 	var all []storage.ClaimedDelivery
 	for i := range 8 {
@@ -564,7 +565,7 @@ func TestAHeldResultIsWrittenAgain(t *testing.T) {
 	c.last()
 	c.step(Wrote{Held: []storage.Lease{held}})
 	c.written = nil
-	c.pass(backoffFirst)
+	c.pass(c.n.BackoffFirst)
 	c.pass(c.n.Gather)
 	if len(c.written) != 1 || c.written[0].Lease != held {
 		t.Errorf("written again: %+v, want the one that was held", c.written)
@@ -700,8 +701,8 @@ func TestALeaseOutlastsTheWriteOfItsResult(t *testing.T) {
 	}
 }
 
-// No more is claimed than new and failing webhooks have places for, but for a few: most of
-// the others would be given back. So slow ones that work are found all the same.
+// No more is claimed than new and failing webhooks have places for. So nothing of them is given
+// back, and slow ones that work are found all the same.
 func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
@@ -718,26 +719,81 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 		}
 		return *c.claims[before]
 	}
-	half := c.n.Second / 2
-	if p := claim(half/2, storage.Standing{}); len(c.sent) != half/2 || p.Others.Room != half-half/2 {
-		t.Fatalf("%d requests, and room for %d, want %d and the other half", len(c.sent), p.Others.Room, half/2)
+	half, places := c.n.Second/2, c.n.Second*3/4
+	if p := claim(half-1, storage.Standing{}); len(c.sent) != half-1 || p.Others.Room != 1 || p.Slow.Room != (places-half+1+3)/4 {
+		t.Fatalf("%d requests, and room for %d and %d slow ones, want %d, 1 and a quarter of what is free", len(c.sent), p.Others.Room, p.Slow.Room, half-1)
 	}
-	if p := claim(half-half/2-1, storage.Standing{}); len(c.sent) != half-1 || p.Others.Room != c.n.Second/8 {
-		t.Fatalf("%d requests, and room for %d, want %d and few", len(c.sent), p.Others.Room, half-1)
-	}
-	claim(1, storage.Standing{})
-	if p := claim(5, storage.Standing{}); len(c.sent) != half || p.Others.Room != c.n.Second/8 || p.Quick.Room == 0 {
-		t.Errorf("%d requests; after five were given back there is room for %d, and for %d quick ones; want %d, few and some", len(c.sent), p.Others.Room, p.Quick.Room, half)
+	if p := claim(1, storage.Standing{}); len(c.sent) != half || p.Others.Room != 0 || p.Slow.Room == 0 || p.Quick.Room == 0 {
+		t.Errorf("%d requests, and room for %d; want %d, none and some for the others", len(c.sent), p.Others.Room, half)
 	}
 	slow := storage.Standing{Succeeded: true, SlowFor: 1}
-	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != c.n.Second/8 {
-		t.Errorf("%d slow ones began, and there is room for %d more, want 2 and few", len(c.sent)-half, p.Others.Room)
+	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != 0 {
+		t.Errorf("%d slow ones began, and there is room for %d new ones, want 2 and none", len(c.sent)-half, p.Others.Room)
+	}
+	if claim(2, storage.Standing{}); len(c.sent) != half+2 { // a store that gives more than it was asked for
+		t.Errorf("%d requests began, want %d", len(c.sent), half+2)
 	}
 	for _, r := range c.sent {
 		c.endOf(r, true, 0)
 	}
-	if p := claim(0, slow); p.Others.Room <= c.n.Second/8 {
-		t.Errorf("afterwards there is room for %d", p.Others.Room)
+	if p := claim(0, slow); p.Others.Room == 0 {
+		t.Error("afterwards there is no room")
+	}
+}
+
+// A workspace that has more of the second pool than half of what is free gets no more, whoever
+// its webhooks are. Those of others have room, and it has when its requests have ended.
+func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
+	t.Parallel()
+	slow := storage.Standing{Succeeded: true, SlowFor: 1}
+	for _, standing := range []storage.Standing{slow, {}} {
+		c := newSteps(t, smallNumbers())
+		places := c.n.Second * 3 / 4
+		owner := storage.ID{7}
+		claim := func(n int) storage.ClaimParams {
+			var all []storage.ClaimedDelivery
+			for range n {
+				del := c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing)
+				del.WorkspaceID = owner
+				all = append(all, del)
+			}
+			c.now = c.now.Add(c.n.Gather)
+			c.step(Claimed{Deliveries: all, More: true})
+			return *c.claims[len(c.claims)-1]
+		}
+		if p := claim(places / 3); len(p.Slow.Without)+len(p.Others.Without) > 0 {
+			t.Errorf("without %v when a third is in use", p.Slow.Without)
+		}
+		want := []ID{owner}
+		if p := claim(1); !slices.Equal(p.Slow.Without, want) || !slices.Equal(p.Others.Without, want) || p.Quick.Without != nil || p.Slow.Room == 0 {
+			t.Errorf("without %v, %v and %v, and with room for %d", p.Slow.Without, p.Others.Without, p.Quick.Without, p.Slow.Room)
+		}
+		for _, r := range c.sent {
+			c.endOf(r, true, 0)
+		}
+		if p := claim(0); len(p.Slow.Without)+len(c.s.second.workspaces) > 0 {
+			t.Errorf("without %v when nothing is under way", p.Slow.Without)
+		}
+	}
+}
+
+// A host name that has room for little gets nothing, so that a claim does not read the turns of
+// its webhooks in place of others'.
+func TestAHostNameWithLittleRoomWaits(t *testing.T) {
+	t.Parallel()
+	c := newSteps(t, testNumbers)
+	most := c.n.Ahead / 2
+	for has, want := range map[int]int{most - most/8: most / 8, most - most/8 + 1: 0, most: 0} {
+		c = newSteps(t, testNumbers)
+		var all []storage.ClaimedDelivery
+		for range has {
+			all = append(all, c.delivery(c.serial, "same.example", goodStanding))
+		}
+		c.now = c.now.Add(c.n.Gather)
+		c.step(Claimed{Deliveries: all, More: true})
+		if p := c.claims[len(c.claims)-1]; p.Quick.Hosts["same.example"] != want || p.Quick.PerHost != most {
+			t.Errorf("with %d deliveries a host name has room for %d, and others for %d, want %d and %d", has, p.Quick.Hosts["same.example"], p.Quick.PerHost, want, most)
+		}
 	}
 }
 

@@ -123,9 +123,7 @@ func (s *Scheduler) learn(w *webhook, began time.Time, e Ended) {
 		if w.took == 0 {
 			w.took = e.Took
 		}
-		// A quarter: one request that is slow by chance changes little, and after eight the
-		// old duration counts for a tenth.
-		w.took = max(1, w.took+(e.Took-w.took)/4)
+		w.took = max(1, w.took+(e.Took-w.took)/time.Duration(s.n.Smooth))
 	}
 	if w.pause != was && s.webhooks[w.id] == w {
 		s.out.Pauses = append(s.out.Pauses, storage.PausedWebhook{
@@ -178,7 +176,7 @@ func (s *Scheduler) limit(w *webhook) int {
 // hangs reports whether a quick webhook has a request that lasts for twice as long as they
 // usually do. It gets no further one until that has ended.
 func (s *Scheduler) hangs(w *webhook) bool {
-	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= max(s.n.Stay, 2*w.took)
+	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= max(s.n.Stay, time.Duration(s.n.HangsAfter)*w.took)
 }
 
 // roomFor is how many more deliveries of w are worth having: what it may have under way and,

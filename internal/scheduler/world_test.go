@@ -13,7 +13,7 @@ import (
 )
 
 // testNumbers are those of the default configuration.
-var testNumbers = Default(64, 1024, 4, 15*time.Second)
+var testNumbers = Default(64, 4096, 4, 15*time.Second)
 
 // world is a store, a network and a clock around one scheduler, all of them
 // simulated. Unless it is unchecked, it checks after every step that the rules hold.
@@ -45,9 +45,10 @@ type world struct {
 
 // receiver is a webhook, as the store knows it, with what its destination does.
 type receiver struct {
-	id, form ID
-	host     string
-	answer   func(w *world) (took time.Duration, success bool)
+	id, form  ID
+	workspace ID
+	host      string
+	answer    func(w *world) (took time.Duration, success bool)
 
 	standing storage.Standing
 	locked   bool // a write changes how it stands: claims pass over it
@@ -119,7 +120,7 @@ func (w *world) id() (id ID) {
 
 // receiver adds a webhook. A quick one was tried before.
 func (w *world) receiver(host string, quick bool, answer func(*world) (time.Duration, bool)) *receiver {
-	r := &receiver{id: w.id(), form: w.id(), host: host, answer: answer}
+	r := &receiver{id: w.id(), form: w.id(), workspace: w.id(), host: host, answer: answer}
 	if quick {
 		r.standing.Succeeded, r.succeeded = true, true
 	}
@@ -176,7 +177,7 @@ func (w *world) lease(it *item) storage.ClaimedDelivery {
 	it.state = "leased"
 	w.leased[*it.lease] = it
 	return storage.ClaimedDelivery{
-		Lease: *it.lease, FormID: r.form, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
+		Lease: *it.lease, FormID: r.form, WorkspaceID: r.workspace, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
 		Standing: r.standing, FailingFor: r.failingFor(w.now), PausedFor: max(0, r.paused.Sub(w.now)), PauseReason: r.reason, Body: make([]byte, 100),
 	}
 }
@@ -189,47 +190,82 @@ func (r *receiver) failingFor(now time.Time) time.Duration {
 	return now.Sub(r.failing)
 }
 
-// claim does what ClaimDeliveries does.
-func (w *world) claim(p storage.ClaimParams) (out []storage.ClaimedDelivery) {
-	order := make([]*receiver, 0, len(w.receivers))
+// claim does what ClaimDeliveries of PostgreSQL's store does.
+func (w *world) claim(p storage.ClaimParams) (out []storage.ClaimedDelivery, more bool) {
+	pools := [3][]*receiver{}
 	for _, r := range w.receivers {
-		if len(r.pending) > 0 && !r.locked && !r.paused.After(w.now) {
-			order = append(order, r)
+		if !r.locked && !r.paused.After(w.now) && slices.ContainsFunc(r.pending, r.dueAt(w.now)) {
+			pools[r.pool()] = append(pools[r.pool()], r)
 		}
 	}
+	for i, pool := range []storage.Pool{p.Quick, p.Slow, p.Others} {
+		claimed, cut := w.serve(p, pool, pools[i])
+		out, more = append(out, claimed...), more || cut
+	}
+	return out, more
+}
+
+// pool is which of those of a claim r belongs to.
+func (r *receiver) pool() int {
+	switch {
+	case r.standing.Quick():
+		return 0
+	case r.standing.Good():
+		return 1
+	}
+	return 2
+}
+
+func (r *receiver) dueAt(now time.Time) func(*item) bool {
+	return func(it *item) bool { return it.state == "" && !it.due.After(now) }
+}
+
+// serve looks at as many of those that have a turn as there is room for and one more, without
+// those that may have nothing: the others wait for the next claim.
+func (w *world) serve(p storage.ClaimParams, pool storage.Pool, turns []*receiver) (out []storage.ClaimedDelivery, cut bool) {
 	// Least recently served first; a stable sort keeps this deterministic.
-	slices.SortStableFunc(order, func(a, b *receiver) int { return a.served.Compare(b.served) })
-	for _, r := range order {
-		pool := &p.Others
-		if r.standing.Quick() {
-			pool = &p.Quick
-		}
+	slices.SortStableFunc(turns, func(a, b *receiver) int { return a.turn().Compare(b.turn()) })
+	ofName := map[string]int{}
+	looked := 0
+	for _, r := range turns {
 		room, ok := p.Webhooks[r.id]
 		if !ok {
 			if room = 1; r.standing.Good() {
 				room = p.PerWebhook
 			}
 		}
-		host, ok := pool.Hosts[r.host]
+		name, ok := pool.Hosts[r.host]
 		if !ok {
-			host = pool.PerHost
+			name = pool.PerHost
 		}
+		if room <= 0 || name <= 0 || slices.Contains(pool.Without, r.workspace) {
+			continue
+		}
+		if looked++; looked > pool.Room+1 {
+			break
+		}
+		got := len(out)
 		for _, it := range r.pending {
-			if room <= 0 || pool.Room <= 0 || host <= 0 {
+			if room <= 0 || len(out) >= pool.Room || ofName[r.host] >= name {
 				break
 			}
-			if it.state == "" && !it.due.After(w.now) {
+			if r.dueAt(w.now)(it) {
 				out = append(out, w.lease(it))
+				ofName[r.host]++
 				room--
-				host--
-				pool.Room--
-				if pool.Hosts != nil {
-					pool.Hosts[r.host] = host
-				}
 			}
 		}
+		cut = cut || len(out) == got
 	}
-	return out
+	return out, cut && len(out) > 0
+}
+
+// turn is when r got its turn: when it was served last, or when something began to wait.
+func (r *receiver) turn() time.Time {
+	if r.pending[0].queued.After(r.served) {
+		return r.pending[0].queued
+	}
+	return r.served
 }
 
 // finish does what FinishDeliveries does.
@@ -296,7 +332,8 @@ func (w *world) step(events ...Event) {
 				w.step(Claimed{Err: errors.New("down")})
 				return
 			}
-			e := Claimed{Deliveries: w.claim(p)}
+			e := Claimed{}
+			e.Deliveries, e.More = w.claim(p)
 			w.after(time.Duration(w.rand.Int64N(int64(4*time.Millisecond))), func() { w.step(e) })
 		})
 	}
