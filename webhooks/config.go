@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -12,13 +13,15 @@ import (
 	"time"
 
 	"golang.org/x/net/http/httpguts"
+
+	"github.com/formsvc/formsvc/storage"
 )
 
 // Defaults of a Config.
 const (
 	DefaultTimeout         = 15 * time.Second
 	DefaultInFlight        = 64
-	DefaultInFlightSlow    = 1024
+	DefaultInFlightSlow    = 4096
 	DefaultInFlightWebhook = 4
 	DefaultHeaderPrefix    = "Service"
 	DefaultUserAgent       = "formsvc-webhook/1.0"
@@ -50,10 +53,15 @@ type Config struct {
 	InFlight int
 	// InFlightSlow bounds the requests of this process, beside those of InFlight, to
 	// webhooks that are new, slow or failing, and those of quick ones that take longer
-	// than 50 ms. Zero: 1,024. New and failing ones have at most half of them, and so
-	// does one host name. Each may hold a body and a socket. It also bounds those that
-	// ended and are not yet recorded together with them: a process that is killed
-	// repeats as many at most, beside those of InFlight.
+	// than 50 ms. Zero: 4,096; at most 65,536. New and failing ones have at most half of them, and so
+	// does one host name. A workspace that has more than half as many as are free gets no
+	// more: owners of slow webhooks do not keep others waiting.
+	//
+	// Each holds a socket, a body and 41 kB of memory (170 MB for 4,096), more with TLS. The
+	// bound is what may begin to hang within a Timeout and delay nobody:
+	// [Observer].InFlightObserved says whether it was reached. It also bounds those that ended
+	// and are not yet recorded together with them: a process that is killed repeats as many
+	// at most, beside those of InFlight.
 	InFlightSlow int
 	// InFlightWebhook bounds the requests of this process to one URL of a webhook at one time.
 	// Zero: 4. One that has never succeeded, or failed last, gets one.
@@ -88,6 +96,18 @@ type Config struct {
 	// alone keeps them to permitted addresses, and must not follow redirects. Nil:
 	// guarded itself is used.
 	Transport func(guarded http.RoundTripper) http.RoundTripper
+	// Headers returns headers of the host's own for the requests to a webhook, such as a token
+	// for the receiver's gateway. It is called once an attempt, and may be called for many at
+	// the same time; ctx has the attempt's deadline. Of the record ID, FormID and URL are
+	// set. Whoever chooses the URL sees the headers, so one with a secret is given by URL.
+	// What it returns is not changed afterwards.
+	//
+	// An attempt fails with the class "network", nothing is sent, and the log names the
+	// header, when the name or a value is not allowed in HTTP, or when the name is one that the
+	// dispatcher or the protocol sets: those of the type, length and signature, User-Agent,
+	// Idempotency-Key, Host, Connection and the like. When Headers panics, the attempt fails as
+	// well. Nil: there are none.
+	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
 	// StandardWebhooks adds the headers of the Standard Webhooks specification,
 	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of
 	// webhooks with a signing secret; the first two are on all. Receivers then refuse

@@ -17,6 +17,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
@@ -183,7 +185,10 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 	}
 	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
-	if err := d.sign(req.Header, del, now); err != nil {
+	if err = d.sign(req.Header, del, now); err == nil {
+		err = d.addHeaders(ctx, req.Header, del)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	// Not through an http.Client: it reads the Location of a redirect and fails
@@ -227,6 +232,31 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 		}
 	}
 	header["Webhook-Signature"] = []string{strings.Join(signatures, " ")}
+	return nil
+}
+
+// protocolHeaders are those that Config.Headers cannot set, beside those of every request: they
+// change what the message is, or would look like a signature of ours.
+var protocolHeaders = []string{
+	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
+	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
+}
+
+// addHeaders adds those of Config.Headers. An error tells no value, which may be a secret.
+func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *storage.ClaimedDelivery) error {
+	if d.config.Headers == nil {
+		return nil
+	}
+	for name, values := range d.config.Headers(ctx, storage.Webhook{ID: del.Lease.WebhookID, FormID: del.FormID, URL: del.URL}) {
+		name = http.CanonicalHeaderKey(name)
+		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(protocolHeaders, name) {
+			return fmt.Errorf("webhooks: Config.Headers returned %s, which it cannot set", name)
+		}
+		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
+			return fmt.Errorf("webhooks: Config.Headers returned %q, whose name or value is not allowed in HTTP", name)
+		}
+		header[name] = values
+	}
 	return nil
 }
 

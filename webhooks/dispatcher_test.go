@@ -709,6 +709,27 @@ func TestTheObserverSeesTheQueue(t *testing.T) {
 	})
 }
 
+// A request has the only place of the second pool for 20 s, and then the place is free.
+func TestTheObserverSeesThatTheSecondPoolIsFull(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		b := newBench(t, Config{InFlightSlow: 1, Retry: RetryPolicy{Delays: []time.Duration{}}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			time.Sleep(20 * time.Second)
+			return reply(200), nil
+		}))
+		b.event(b.webhook(hook, nil), "x")
+		stop := b.run()
+		defer stop()
+		<-b.seen.inFlight // when Run begins
+		for _, want := range []InFlight{{0, 1, 15 * time.Second}, {0, 0, 20 * time.Second}, {0, 0, 20 * time.Second}} {
+			got := <-b.seen.inFlight
+			if got.Quick != want.Quick || got.Slow != want.Slow || got.SlowFull > want.SlowFull+50*time.Millisecond || got.SlowFull < want.SlowFull-250*time.Millisecond {
+				t.Errorf("the Observer was told %+v, want %+v", got, want)
+			}
+		}
+	})
+}
+
 func TestTwoDispatchersShareOneQueue(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {

@@ -65,16 +65,17 @@
 // [github.com/formsvc/formsvc.WithSecretCipher] seals secrets in the storage.
 //
 // Nobody waits for a dead destination. A process has 64 requests under way to webhooks that
-// are known to answer within half a second, and 1,024 to all others: slow ones, new and
-// failing ones (half of them at most), and requests that last longer than 50 ms. A webhook
+// are known to answer within half a second, and 4,096 to all others: slow ones, new and
+// failing ones (half of them at most), and requests that last longer than 50 ms; an owner
+// (a workspace) gets no more while it has more of them than half of what is free. A webhook
 // has 4 of them for its URL, one while it is new or fails; a host name has a quarter of the
 // 64 while others wait. So any number of new or known bad destinations delays nobody. Of
 // requests to quick webhooks, 1,280 may begin to hang within the same second (four of each
-// webhook that has as many waiting), as long as the 1,024 have room for them. [Config] has
+// webhook that has as many waiting), as long as the 4,096 have room for them. [Config] has
 // these numbers.
 //
 // An [Observer] sees each attempt, each pause of a webhook with its reason and, every 15 s,
-// the depth of the queue and the age of the oldest due delivery; examples/otel feeds
+// the depth of the queue, the age of the oldest due delivery and whether the 4,096 were full; examples/otel feeds
 // OpenTelemetry's instruments from it. Failed attempts are log lines with the webhook, event,
 // delivery, attempt, class, error and duration.
 //
@@ -122,6 +123,8 @@
 //     when the webhook was made and points inside now, which is an accident or an attack.
 //   - Many WEBHOOK_URL_REJECTED from one key.
 //   - The age of the oldest due delivery.
+//   - [InFlight].SlowFull: while it grows, destinations that hang delay others. A larger
+//     [Config.InFlightSlow] or another process helps.
 //   - What a receiver sends beyond its answer on a kept connection: net/http closes the
 //     connection and writes one line to the standard logger of package log, "Unsolicited
 //     response received on idle HTTP channel", with at most 1 kB of what came, quoted, which

@@ -11,7 +11,7 @@ import (
 )
 
 // metrics has the instruments that a host would make with its metrics library:
-// a counter with attributes, a histogram and two gauges.
+// a counter with attributes, a histogram, two gauges and a counter of seconds.
 type metrics struct {
 	webhooks.NoObserver // pauses are in the log
 
@@ -21,6 +21,7 @@ type metrics struct {
 	buckets  []int64
 	due      int64         // gauge formsvc.webhook.due
 	oldest   time.Duration // gauge formsvc.webhook.oldest_due
+	full     time.Duration // counter formsvc.webhook.slow_full
 	now      func() time.Time
 }
 
@@ -53,6 +54,13 @@ func (m *metrics) QueueObserved(_ context.Context, q storage.QueueStats) {
 	}
 }
 
+// InFlightObserved implements [webhooks.Observer].
+func (m *metrics) InFlightObserved(_ context.Context, i webhooks.InFlight) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.full = i.SlowFull
+}
+
 // An Observer feeds whatever metrics a host has.
 func ExampleObserver() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -74,10 +82,14 @@ func ExampleObserver() {
 	fmt.Println(m.attempts)
 	fmt.Println(m.buckets)
 	fmt.Println(m.due, m.oldest)
+	if m.InFlightObserved(ctx, webhooks.InFlight{Quick: 3, Slow: 4096, SlowFull: 2 * time.Second}); m.full > 0 {
+		fmt.Println("InFlightSlow is too small")
+	}
 	// Output:
 	// map[status:1 success:1 timeout:1]
 	// [1 1 1]
 	// 2 5s
+	// InFlightSlow is too small
 }
 
 // mails tells operators which webhooks are paused.

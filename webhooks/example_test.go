@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -116,4 +117,19 @@ func ExampleConfig_Validate() {
 	// Output:
 	// <nil>
 	// true
+}
+
+// The receivers of one customer are behind a gateway that wants a token. Only it gets that.
+func ExampleConfig_headers() {
+	config := webhooks.Config{
+		Headers: func(_ context.Context, webhook storage.Webhook) http.Header {
+			if !strings.HasPrefix(webhook.URL, "https://hooks.example.com/") {
+				return nil
+			}
+			return http.Header{"X-Gateway-Token": {"the token of the gateway"}}
+		},
+	}
+	_, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config))
+	fmt.Println(err)
+	// Output: <nil>
 }

@@ -235,6 +235,7 @@ type panicky struct{}
 
 func (panicky) AttemptFinished(context.Context, storage.Delivery)    { panic("observer") }
 func (panicky) QueueObserved(context.Context, storage.QueueStats)    { panic("observer") }
+func (panicky) InFlightObserved(context.Context, InFlight)           { panic("observer") }
 func (panicky) WebhookPaused(context.Context, storage.PausedWebhook) { panic("observer") }
 func (panicky) WebhookResumed(context.Context, storage.ID)           { panic("observer") }
 

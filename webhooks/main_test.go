@@ -184,7 +184,7 @@ func (b *bench) claim(lease time.Duration) []storage.ClaimedDelivery {
 		all[w.ID] = 1_000_000
 	}
 	list, _, err := b.store.ClaimDeliveries(context.Background(), storage.ClaimParams{
-		Lease: lease, Webhooks: all, Quick: storage.Pool{Room: 1_000_000}, Others: storage.Pool{Room: 1_000_000},
+		Lease: lease, Webhooks: all, Quick: storage.Pool{Room: 1_000_000}, Slow: storage.Pool{Room: 1_000_000}, Others: storage.Pool{Room: 1_000_000},
 	})
 	must(b.t, err)
 	return list
@@ -202,14 +202,16 @@ type recorder struct {
 	NoObserver
 	attempts chan storage.Delivery
 	queues   chan storage.QueueStats
+	inFlight chan InFlight
 }
 
 func newRecorder() *recorder {
-	return &recorder{attempts: make(chan storage.Delivery, 100_000), queues: make(chan storage.QueueStats, 100_000)}
+	return &recorder{attempts: make(chan storage.Delivery, 100_000), queues: make(chan storage.QueueStats, 100_000), inFlight: make(chan InFlight, 100_000)}
 }
 
 func (r *recorder) AttemptFinished(_ context.Context, a storage.Delivery) { r.attempts <- a }
 func (r *recorder) QueueObserved(_ context.Context, q storage.QueueStats) { r.queues <- q }
+func (r *recorder) InFlightObserved(_ context.Context, i InFlight)        { r.inFlight <- i }
 
 // wait returns the next n attempts in the order in which they finished.
 func (r *recorder) wait(t *testing.T, n int) []storage.Delivery {

@@ -30,12 +30,24 @@ type Observer interface {
 	AttemptFinished(ctx context.Context, a storage.Delivery)
 	// QueueObserved is called about every 15 s while a dispatcher runs.
 	QueueObserved(ctx context.Context, q storage.QueueStats)
+	// InFlightObserved is called about every 15 s while a dispatcher runs.
+	InFlightObserved(ctx context.Context, i InFlight)
 	// WebhookPaused is called when a webhook is paused, and again after each probe
 	// that failed: its deliveries wait, because its destination fails or asked for it. Test
 	// events and redeliveries are sent all the same.
 	WebhookPaused(ctx context.Context, p storage.PausedWebhook)
 	// WebhookResumed is called when a request to a paused webhook succeeded.
 	WebhookResumed(ctx context.Context, webhook storage.ID)
+}
+
+// InFlight describes the requests of a dispatcher.
+type InFlight struct {
+	// Quick and Slow are how many are under way that count for [Config.InFlight] and for
+	// [Config.InFlightSlow].
+	Quick, Slow int
+	// SlowFull is for how long since Run began those of [Config.InFlightSlow] were all in use.
+	// Meanwhile what hangs keeps places of [Config.InFlight], and other webhooks may wait.
+	SlowFull time.Duration
 }
 
 // NoObserver is an [Observer] that does nothing.
@@ -48,6 +60,9 @@ func (NoObserver) AttemptFinished(context.Context, storage.Delivery) {}
 
 // QueueObserved implements [Observer].
 func (NoObserver) QueueObserved(context.Context, storage.QueueStats) {}
+
+// InFlightObserved implements [Observer].
+func (NoObserver) InFlightObserved(context.Context, InFlight) {}
 
 // WebhookPaused implements [Observer].
 func (NoObserver) WebhookPaused(context.Context, storage.PausedWebhook) {}
@@ -83,8 +98,8 @@ func (r *run) passOnNotices() {
 	}
 }
 
-// watchQueue shows the Observer the queue until ctx ends.
-func (r *run) watchQueue(ctx context.Context) {
+// watch shows the Observer the queue and what is under way until ctx ends.
+func (r *run) watch(ctx context.Context) {
 	tick := time.NewTicker(observeEvery)
 	defer tick.Stop()
 	var showing atomic.Bool
@@ -94,14 +109,21 @@ func (r *run) watchQueue(ctx context.Context) {
 			stats, err = r.d.store.QueueStats(ctx)
 			return err
 		})
-		switch {
-		case err == nil && showing.CompareAndSwap(false, true): // else the last call has not returned
+		if err != nil && ctx.Err() == nil {
+			r.d.log.Warn("webhook queue cannot be observed", "error", err)
+		}
+		if showing.CompareAndSwap(false, true) { // else the last calls have not returned
 			r.requests.Go(func() {
 				defer showing.Store(false)
-				r.d.observe(func(o Observer) { o.QueueObserved(context.WithoutCancel(ctx), stats) })
+				ctx := context.WithoutCancel(ctx)
+				if err == nil {
+					r.d.observe(func(o Observer) { o.QueueObserved(ctx, stats) })
+				}
+				r.deciding.Lock()
+				quick, slow, full := r.scheduler.InFlight()
+				r.deciding.Unlock()
+				r.d.observe(func(o Observer) { o.InFlightObserved(ctx, InFlight{quick, slow, full}) })
 			})
-		case err != nil && ctx.Err() == nil:
-			r.d.log.Warn("webhook queue cannot be observed", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -62,7 +62,7 @@ func (r *run) beside(ctx context.Context) {
 	r.requests.Go(r.passOnNotices)
 	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.requests.Go) })
 	if r.d.config.Observer != nil {
-		r.calls.Go(func() { r.watchQueue(ctx) })
+		r.calls.Go(func() { r.watch(ctx) })
 	}
 }
 
