@@ -119,7 +119,7 @@ func (c *call) resolveError(err error) error {
 	case errors.Is(err, context.Canceled):
 		return err
 	default:
-		c.log(slog.LevelError, "the key resolver failed", err)
+		c.log(slog.LevelError, "the key resolver failed", slog.Any("error", err))
 		return errUnavailable
 	}
 }

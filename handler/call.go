@@ -12,6 +12,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -21,6 +22,8 @@ type call struct {
 	w  http.ResponseWriter
 	r  *http.Request
 	id string // the request id
+
+	waits context.Context //nolint:containedctx // the request's, whose calls of the storage share their time
 
 	op        *operation
 	route     chi.Context // the path parameters
@@ -52,6 +55,7 @@ var noStore = []string{"no-store"}
 func newCall(h *Handler, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestID(r), &noOperation
+	c.waits = timeout.Share(r.Context())
 	w.Header()["X-Request-Id"] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c
@@ -70,7 +74,7 @@ func (c *call) end() {
 	calls.Put(c)
 }
 
-func (c *call) ctx() context.Context { return c.r.Context() }
+func (c *call) ctx() context.Context { return c.waits }
 
 func (c *call) actor() storage.Actor { return storage.As(c.principal.UserID) }
 

@@ -102,17 +102,17 @@ func (c *call) translate(err error) *apiError {
 		}
 		return errRevisionMismatch
 	case errors.Is(err, storage.ErrInvalidValue):
-		c.log(slog.LevelError, "the storage refused a value that passed validation", err)
+		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
 		return errValidation.with("A value cannot be stored.")
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown),
 		errors.Is(err, context.DeadlineExceeded):
-		c.log(slog.LevelError, "the storage is unavailable", err)
+		c.log(slog.LevelError, "the storage is unavailable", slog.Any("error", err))
 		return errUnavailable
 	case errors.Is(err, context.Canceled):
-		c.log(slog.LevelDebug, "the request was cancelled", err)
+		c.log(slog.LevelDebug, "the request was cancelled", slog.Any("error", err))
 		return errUnavailable
 	default:
-		c.log(slog.LevelError, "the request failed", err)
+		c.log(slog.LevelError, "the request failed", slog.Any("error", err))
 		return errInternal
 	}
 }
@@ -148,12 +148,9 @@ func (c *call) fail(err error) {
 	c.write(e.status, append(w.Bytes(), '\n'))
 }
 
-func (c *call) log(level slog.Level, message string, err error) {
-	c.h.config.Logger.LogAttrs(c.ctx(), level, message,
-		slog.String("request_id", c.id),
-		slog.String("method", c.r.Method),
-		slog.String("operation", c.op.id),
-		slog.Any("error", err))
+func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
+	request := []slog.Attr{slog.String("request_id", c.id), slog.String("method", c.r.Method), slog.String("operation", c.op.id)}
+	c.h.config.Logger.LogAttrs(c.ctx(), level, message, append(request, what...)...)
 }
 
 // recovered answers a panic with INTERNAL_ERROR. When the response has begun, it ends
@@ -162,12 +159,7 @@ func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 		panic(v)
 	}
-	c.h.config.Logger.LogAttrs(c.ctx(), slog.LevelError, "panic",
-		slog.String("request_id", c.id),
-		slog.String("method", c.r.Method),
-		slog.String("operation", c.op.id),
-		slog.Any("panic", v),
-		slog.String("stack", string(stack)))
+	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.wrote {
 		panic(http.ErrAbortHandler)
 	}

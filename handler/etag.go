@@ -38,12 +38,8 @@ func (c *call) ifMatch() core.Precondition {
 		if !isTag(tag) {
 			return core.Precondition{Set: true}
 		}
-		text, ok := strings.CutPrefix(tag, etagPrefix)
-		if !ok {
-			continue
-		}
-		revision, err := strconv.ParseInt(strings.TrimSuffix(text, `"`), 36, 64)
-		if err == nil && etag(revision) == tag {
+		text := strings.TrimSuffix(strings.TrimPrefix(tag, etagPrefix), `"`)
+		if revision, err := strconv.ParseInt(text, 36, 64); err == nil && etag(revision) == tag {
 			p.Revisions = append(p.Revisions, revision)
 		}
 	}

@@ -93,7 +93,7 @@ func (c *call) export() error {
 
 	budget := budget{c: c}
 	gone, err := file.Send(c.w, func(w io.Writer) error {
-		return export.Write(c.ctx(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
+		return export.Write(c.r.Context(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 			if err := budget.page(ctx); err != nil {
 				return storage.SubmissionPage{}, err
 			}
@@ -110,7 +110,7 @@ func (c *call) export() error {
 	if gone || c.ctx().Err() != nil {
 		level = slog.LevelDebug // the client's doing
 	}
-	c.log(level, "an export was cut", err)
+	c.log(level, "an export was cut", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
 }
 

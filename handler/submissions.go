@@ -84,5 +84,5 @@ func getSubmission(c *call) error {
 }
 
 func deleteSubmission(c *call) error {
-	return c.deleted(c.h.core.Storage.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")))
+	return c.deleted(c.h.core.DeleteSubmission(c.ctx(), c.actor(), c.namedID("formId"), c.namedID("submissionId")))
 }

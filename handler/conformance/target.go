@@ -63,7 +63,8 @@ type Target struct {
 	// Submit stores one response and returns its id.
 	Submit func(ctx context.Context, r Response) (submission string, err error)
 
-	// RecordView and RecordStart count one step of a form's funnel.
+	// RecordView and RecordStart count one step of a form's funnel. The next request for
+	// metrics has it.
 	RecordView  func(ctx context.Context, form string) error
 	RecordStart func(ctx context.Context, form string) error
 

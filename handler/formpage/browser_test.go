@@ -17,7 +17,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
-	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/storagetest"
 )
@@ -123,13 +122,13 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 	return all
 }
 
-func (s *site) funnel(form formsvc.Form) storage.Counters {
+func (s *site) funnel(form formsvc.Form) formsvc.Metrics {
 	s.t.Helper()
-	f, err := s.store.Funnel(context.Background(), storage.AsHost(), form.ID, storage.Window{})
+	m, err := s.service.AsHost().Metrics(context.Background(), form.ID, formsvc.PeriodAll)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return f.Counters
+	return m
 }
 
 // page is a document as a browser without JavaScript has it.

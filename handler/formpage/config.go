@@ -16,7 +16,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Service has the methods of a *formsvc.Service that the page needs.
+// Service has the methods of a *formsvc.Service that the page needs. Of a *formsvc.Service
+// itself it calls no Path, but that of the PublicForm, which reads the form no second time.
 type Service interface {
 	PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
 	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error)

@@ -153,7 +153,8 @@
 // bounds the files that a visit stores before its response. [Dir.MaxUnsent] bounds the files of
 // all visits; a FileStore of the host returns [ErrNoSpace]. A file that is never sent with a
 // response may be removed after a week: [Keeper] says how a host knows, and [Dir.Sweep] does it.
-// See [FileHandler] for handing files out.
+// See [FileHandler] for handing files out, and [formsvc.WithFiles] for removing them with
+// their responses.
 //
 // # Other pages
 //

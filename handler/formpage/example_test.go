@@ -284,6 +284,31 @@ func ExampleDir_Sweep() {
 	// Output: 0 <nil>
 }
 
+// The files of a response go with it, however it is removed for good.
+func ExampleDir_RemoveFiles() {
+	path, err := os.MkdirTemp("", "files") // a host has its own
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(path) }()
+	files, err := formpage.NewDir(path, "https://app.example/files/")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer func() { _ = files.Close() }()
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files))
+	if err != nil {
+		log.Fatal(err)
+	}
+	n, err := svc.PurgeTrash(context.Background(), time.Now().AddDate(0, 0, -30))
+	fmt.Println(n, err)
+	// To have it called otherwise is the same: what is not there is no error.
+	fmt.Println(files.RemoveFiles(context.Background(), []string{"an id of another store"}))
+	// Output:
+	// 0 <nil>
+	// <nil>
+}
+
 // At start, a host learns which of its forms ask for something that it does not give.
 func ExampleHandler_Lacks() {
 	pages, err := formpage.New(newService(), formpage.Config{})

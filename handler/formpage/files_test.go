@@ -2,12 +2,16 @@ package formpage_test
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // attach sends the page with files: the input's name, the file's name and its content.
@@ -352,5 +357,61 @@ func TestAResponseKeepsNoOtherFiles(t *testing.T) {
 	}
 	if n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); n != 2 || err != nil {
 		t.Errorf("%d files are in no response, %v, want 2", n, err)
+	}
+}
+
+// The files of one response go with all that a Dir keeps of them, and no others; again is no error.
+func TestTheFilesOfAResponseAreRemoved(t *testing.T) {
+	t.Parallel()
+	s, dir, path := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"Name"}]`, "", "")
+	var sent []string
+	for _, name := range []string{"gone.png", "kept.png"} {
+		p := s.open(form, "").attach("upload", [3]string{"u.f", name, pngBytes})
+		s.wait(time.Minute)
+		for range 2 { // two attempts keep it
+			if end := p.press("next"); end.status != http.StatusOK {
+				t.Fatalf("%d %s", end.status, end.text("summary"))
+			}
+		}
+	}
+	for _, stored := range s.answers(form) {
+		var files []schema.File
+		if err := json.Unmarshal([]byte(stored["f"]), &files); err != nil || len(files) != 1 {
+			t.Fatalf("%s: %v", stored["f"], err)
+		}
+		if files[0].Name == "gone.png" {
+			sent = append(sent, files[0].ID)
+		}
+	}
+	unknown := strings.Repeat("a", 26)
+	for range 2 {
+		if err := dir.RemoveFiles(t.Context(), append(sent, "../escape", "", "host-1", unknown, sent[0]+".json")); err != nil {
+			t.Error(err)
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil || len(entries) != 4 { // one file, its record and two attempts
+			t.Errorf("%d entries are left, %v: %v", len(entries), err, entries)
+		}
+		for _, entry := range entries {
+			if strings.HasPrefix(entry.Name(), sent[0]) {
+				t.Errorf("%s is left", entry.Name())
+			}
+		}
+	}
+	if _, _, err := dir.Open(t.Context(), sent[0]); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the file is there: %v", err)
+	}
+	// A file that was not wholly removed is when it is asked for again.
+	for _, left := range []string{unknown, unknown + ".kept-" + unknown} {
+		if err := os.WriteFile(filepath.Join(path, left), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := dir.RemoveFiles(t.Context(), []string{unknown}); err != nil {
+		t.Error(err)
+	}
+	if entries, err := os.ReadDir(path); err != nil || len(entries) != 4 {
+		t.Errorf("%d entries are left, %v: %v", len(entries), err, entries)
 	}
 }

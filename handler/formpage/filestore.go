@@ -99,7 +99,8 @@ func FileHandler(files FileStore) http.Handler {
 }
 
 // Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
-// guessed. It is a [Keeper]: see [Dir.Sweep].
+// guessed. It is a [Keeper]: see [Dir.Sweep],
+// and removes the files of responses that are removed: see [Dir.RemoveFiles].
 type Dir struct {
 	// MaxUnsent is how many bytes the files may take that were sent with no response; each
 	// counts 4 KiB more. 0: 1 GiB. Negative: no bound. It is set before the first Save,
@@ -286,6 +287,24 @@ func (d *Dir) remove(id string) error {
 		}
 	}
 	return nil
+}
+
+// RemoveFiles implements [formsvc.FileRemover]: with [formsvc.WithFiles] the files of a response
+// go with it. Ids that are not those of a Dir are passed over. It reads the names of all files.
+func (d *Dir) RemoveFiles(ctx context.Context, ids []string) error {
+	marks, err := fs.Glob(d.root.FS(), "*"+keptEnd+"*")
+	removed := map[string]bool{}
+	for _, id := range ids {
+		if removed[id] = isFileID(id); removed[id] && err == nil {
+			err = d.remove(id)
+		}
+	}
+	for _, mark := range marks { // last: a file without a mark was never sent
+		if id, attempt, _ := strings.Cut(mark, keptEnd); removed[id] && err == nil {
+			err = d.Release(ctx, attempt, []string{id})
+		}
+	}
+	return err
 }
 
 func isFileID(id string) bool { return len(id) == 26 && policy.IsName(id) }

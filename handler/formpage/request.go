@@ -91,9 +91,8 @@ func (c *call) readAnswers() {
 	c.given, c.Readings = read.Answers(c.Form.Blocks, c.Values, read.Manner{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed})
 }
 
-// findPath asks the service which blocks are to be shown: the walk is the one that Submit
-// makes. Without an answer of the service there is no page: the caller shows that it is out
-// of order. The host is asked for its answers first, but not for a preview: an author is not
+// findPath finds out which blocks are to be shown: the walk is the one that Submit makes.
+// Without a path there is no page: the caller shows that it is out of order. The host is asked for its answers first, but not for a preview: an author is not
 // a respondent.
 //
 // The service takes every answer that only the host can give for the host's, so such
@@ -109,11 +108,20 @@ func (c *call) findPath() error {
 	all := maps.Clone(c.given.Answers)
 	dropHosts(c.Form.Blocks, all)
 	maps.Copy(all, c.hostAnswers())
-	path, err := c.h.service.Path(c.r.Context(), c.Form.ID, all, c.given.Hidden)
+	path, err := c.walk(all)
 	if err == nil {
 		c.follow(path)
 	}
 	return err
+}
+
+// walk returns the path through the form as this request has read it. A service of the host's may
+// have a path of its own.
+func (c *call) walk(answers map[string]json.RawMessage) (schema.Path, error) {
+	if _, ours := c.h.service.(*formsvc.Service); ours {
+		return c.Form.Path(answers, c.given.Hidden)
+	}
+	return c.h.service.Path(c.r.Context(), c.Form.ID, answers, c.given.Hidden)
 }
 
 // follow divides a path into pages.

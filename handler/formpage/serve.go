@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -56,6 +57,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}
+	r = r.WithContext(timeout.Share(r.Context()))
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
 	case err == nil:
