@@ -5,7 +5,8 @@
 // internal/lab/pgtest/with brings one. Without it a test that needs a database is
 // skipped, and so is a test whose programs are missing; with
 // FORMSVC_TEST_REQUIRE_DATABASE=1 the test fails instead. With FORMSVC_TEST_NO_DATABASE=1
-// every test that needs a database is skipped.
+// every test that needs a database is skipped. FORMSVC_TEST_POSTGRES_BIN is the directory of
+// the programs of the servers that are started, in place of the machine's own.
 //
 // What a test gets is its own, so tests may run in parallel, and is removed when
 // the test ends. What cannot be removed, because the test still holds on to it,

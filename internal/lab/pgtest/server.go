@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"errors"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest/pgrun"
 )
@@ -38,6 +39,39 @@ func NewServer(t TB, config Config) *Server {
 		}
 	})
 	return &Server{t: t, server: server}
+}
+
+// Standby starts a server that follows this one, and ends it with the test.
+func (s *Server) Standby() *Server {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	standby, err := s.server.StartStandby(ctx)
+	if err != nil {
+		s.t.Fatalf("a standby: %v", err)
+	}
+	s.t.Cleanup(func() {
+		if err := errors.Join(standby.Resume(), standby.Close()); err != nil {
+			s.t.Errorf("close the standby: %v", err)
+		}
+	})
+	return &Server{t: s.t, server: standby}
+}
+
+// Pause stops the server's processes, as a machine that hangs does, until Resume.
+func (s *Server) Pause() {
+	s.t.Helper()
+	if err := s.server.Pause(); err != nil {
+		s.t.Fatalf("pause the server: %v", err)
+	}
+}
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() {
+	s.t.Helper()
+	if err := s.server.Resume(); err != nil {
+		s.t.Fatalf("resume the server: %v", err)
+	}
 }
 
 // URL is the connection string of a superuser. It stays the same over Restart.

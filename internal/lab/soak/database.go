@@ -25,10 +25,14 @@ const blockID = "key"
 type database struct {
 	pool   *pgxpool.Pool
 	schema string
-	form   formsvc.ID
+	forms  []formsvc.ID
 }
 
-// prepare makes the tables, the form and a webhook for each URL.
+// spread is how many forms the responses are to: some of those that come at the same time are
+// to one form, and most are not.
+const spread = 12
+
+// prepare makes the tables, the forms, and a webhook of each form for each URL.
 func prepare(ctx context.Context, pool *pgxpool.Pool, schema string, urls []string) (*database, error) {
 	if err := postgres.Migrate(ctx, pool, postgres.WithSchema(schema)); err != nil {
 		return nil, err
@@ -51,21 +55,31 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, schema string, urls []stri
 		return nil, err
 	}
 	api := client{ctx, svc, key.Secret}
-	form, err := api.call(http.MethodPost, "/v1/forms", `{"workspace_id":"`+workspace.ID.String()+`","name":"Soak","definition":{"blocks":[
-		{"id":"`+blockID+`","type":"short_text","label":"Key","required":true}]}}`)
-	if err != nil {
-		return nil, err
+	d := &database{pool: pool, schema: schema}
+	for range spread {
+		form, err := api.form(workspace.ID, urls)
+		if err != nil {
+			return nil, err
+		}
+		d.forms = append(d.forms, form)
 	}
-	if _, err := api.call(http.MethodPatch, "/v1/forms/"+form.String(), `{"status":"published"}`); err != nil {
-		return nil, err
+	return d, svc.Close(ctx)
+}
+
+// form makes a published form, and a webhook for each URL.
+func (c client) form(workspace formsvc.ID, urls []string) (formsvc.ID, error) {
+	form, err := c.call(http.MethodPost, "/v1/forms", `{"workspace_id":"`+workspace.String()+`","name":"Soak","definition":{"blocks":[
+		{"id":"`+blockID+`","type":"short_text","label":"Key","required":true}]}}`)
+	if err == nil {
+		_, err = c.call(http.MethodPatch, "/v1/forms/"+form.String(), `{"status":"published"}`)
 	}
 	for number, url := range urls {
 		body := `{"form_id":"` + form.String() + `","url":"` + url + `","signing_secret":"` + signingSecret(number) + `"}`
-		if _, err := api.call(http.MethodPost, "/v1/webhooks", body); err != nil {
-			return nil, err
+		if err == nil {
+			_, err = c.call(http.MethodPost, "/v1/webhooks", body)
 		}
 	}
-	return &database{pool, schema, form}, svc.Close(ctx)
+	return form, err
 }
 
 // client calls the API without a network.
@@ -125,9 +139,15 @@ func (d *database) submissions(ctx context.Context) ([]submission, error) {
 	})
 }
 
-// counted is the number of submissions in the form's funnel.
-func (d *database) counted(ctx context.Context) (int64, error) {
+// counted is the number of submissions in the forms' funnels.
+func (d *database) counted(ctx context.Context) (n int64, err error) {
 	store := postgres.New(d.pool, postgres.WithSchema(d.schema))
-	funnel, err := store.Funnel(ctx, storage.AsHost(), d.form, storage.Window{})
-	return funnel.Submissions, err
+	for _, form := range d.forms {
+		funnel, err := store.Funnel(ctx, storage.AsHost(), form, storage.Window{})
+		if err != nil {
+			return 0, err
+		}
+		n += funnel.Submissions
+	}
+	return n, nil
 }

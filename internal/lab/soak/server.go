@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"log/slog"
 	"net"
@@ -29,7 +30,7 @@ const serverVariable = "FORMSVC_SOAK_SERVER"
 type serverConfig struct {
 	Database string
 	Schema   string
-	Form     formsvc.ID
+	Forms    []formsvc.ID
 	Timeout  time.Duration // of an attempt
 	Lease    time.Duration // of a claim; zero: the dispatcher's own
 	InFlight int           // requests at one time
@@ -92,7 +93,7 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: submitter{svc, c.Form}, ReadHeaderTimeout: time.Minute}
+	server := &http.Server{Handler: submitter{svc, c.Forms}, ReadHeaderTimeout: time.Minute}
 	ended := make(chan error, 3)
 	go func() { ended <- svc.Dispatcher().Run(ctx) }()
 	go func() { ended <- sweep(ctx, store) }()
@@ -117,8 +118,8 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 
 // submitter hands each request to Submit.
 type submitter struct {
-	svc  *formsvc.Service
-	form formsvc.ID
+	svc   *formsvc.Service
+	forms []formsvc.ID
 }
 
 func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -133,7 +134,7 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
-		FormID:         s.form,
+		FormID:         s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))], // the same when it is asked again
 		Answers:        map[string]json.RawMessage{blockID: answer},
 		IdempotencyKey: asked.Key,
 	})

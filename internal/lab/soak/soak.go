@@ -129,7 +129,7 @@ func soak(ctx context.Context, p plan, url, schema string, server killer, log io
 	}
 	fleet := &fleet{
 		config: serverConfig{
-			Database: url, Schema: schema, Form: db.form,
+			Database: url, Schema: schema, Forms: db.forms,
 			Timeout: p.timeout, Lease: p.lease, InFlight: p.inFlight, Mutant: p.mutant,
 		},
 		log: log,

@@ -138,7 +138,7 @@ func newZombies(t *testing.T, timeout time.Duration) *zombies {
 	if err != nil {
 		t.Fatal(err)
 	}
-	z.config = serverConfig{Database: url, Schema: schema, Form: z.db.form, Timeout: timeout}
+	z.config = serverConfig{Database: url, Schema: schema, Forms: z.db.forms, Timeout: timeout}
 	return z
 }
 

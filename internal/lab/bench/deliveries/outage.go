@@ -61,7 +61,7 @@ func allOutages() map[string]affected {
 		"restart":     {count: 400, path: hang, backlog: 50, tried: true},
 		"alternating": {count: 80, path: alternates, every: time.Second},
 	}
-	for _, n := range []int{30, 60, 120, 400, 1000} {
+	for _, n := range []int{45, 120, 400, 700, 1000, 1500} {
 		a := affected{count: n, path: outages, every: 3500 * time.Millisecond}
 		all[fmt.Sprintf("%d-own", n)] = a
 		a.atOnce = true
@@ -134,6 +134,7 @@ type company struct {
 	failed  int // attempts
 	arrived int // events of the others
 	queued  int // of them
+	full    time.Duration
 }
 
 type sending struct {
@@ -370,6 +371,13 @@ func (c *company) AttemptFinished(_ context.Context, a storage.Delivery) {
 	}
 }
 
+// InFlightObserved implements [webhooks.Observer].
+func (c *company) InFlightObserved(_ context.Context, i webhooks.InFlight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.full = i.SlowFull
+}
+
 // QueueObserved implements [webhooks.Observer].
 func (*company) QueueObserved(context.Context, storage.QueueStats) {}
 
@@ -396,8 +404,8 @@ func (c *company) print(name string, stats storage.QueueStats, peak usage, cores
 			shares = append(shares, strconv.Itoa(w.late)+"/"+strconv.Itoa(w.all))
 		}
 	}
-	fmt.Printf("%-28s late in each 10 s: %s; worst %.1f %%; %d healthy events missing; others: %d of %d arrived, %d attempts failed, %d due and %d waiting at the end; %s, %.2f cores\n",
-		name, strings.Join(shares, " "), 100*worst, missing, c.arrived, c.queued, c.failed, stats.Due, stats.Waiting, peak, cores)
+	fmt.Printf("%-28s late in each 10 s: %s; worst %.1f %%; %d healthy events missing; others: %d of %d arrived, %d attempts failed, %d due and %d waiting at the end; %s, %.2f cores; the second pool was full for %s\n",
+		name, strings.Join(shares, " "), 100*worst, missing, c.arrived, c.queued, c.failed, stats.Due, stats.Waiting, peak, cores, c.full.Round(time.Millisecond))
 	if worst > 0.01 || missing > 0 {
 		return errors.New("healthy events were late")
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	mathrand "math/rand/v2"
 	"net/http"
 	"strings"
 	"time"
@@ -17,7 +18,7 @@ import (
 )
 
 // submits store one response of ten answers and what follows from it, durably, to
-// one popular form with one webhook.
+// one popular form with one webhook, or to any of several such forms.
 func submits() suite {
 	return suite{
 		concurrency: "1,16,64",
@@ -27,10 +28,14 @@ func submits() suite {
 			{"one CTE", openBare(inOneStatement)},
 			{"group commit", openBare(inGroups(twoRows))},
 			{"group of the same rows", openBare(inGroups(sameRows))},
-			{"formsvc", openSubmit("plain", false)},
-			{"formsvc, key", openSubmit("plain", true)},
-			{"formsvc, limit", openSubmit("limited", false)},
-			{"formsvc, unique answer", openSubmit("unique", false)},
+			{"formsvc", openSubmit("plain", 1, false)},
+			{"formsvc, key", openSubmit("plain", 1, true)},
+			{"formsvc, limit", openSubmit("limited", 1, false)},
+			{"formsvc, unique answer", openSubmit("unique", 1, false)},
+			{"5 forms", openSubmit("plain", 5, false)},
+			{"50 forms", openSubmit("plain", 50, false)},
+			{"50 forms and keys", openSubmit("plain", 50, true)},
+			{"500 forms", openSubmit("plain", mostForms, false)},
 		},
 	}
 }
@@ -50,6 +55,9 @@ CREATE TABLE formsvc.same_funnel (form_id bytea NOT NULL, at timestamptz NOT NUL
 CREATE INDEX ON formsvc.same_funnel (form_id, at)`
 
 const questions = 10
+
+// mostForms is how many plain forms there are.
+const mostForms = 500
 
 func question(i int) string { return fmt.Sprintf("q%d", i) }
 
@@ -73,19 +81,30 @@ func prepareSubmits(ctx context.Context, db *database, _ options) error {
 	for i := range blocks {
 		blocks[i] = map[string]any{"id": question(i), "type": "short_text", "label": fmt.Sprintf("Question number %d", i)}
 	}
-	for name, settings := range map[string]map[string]any{
-		"plain": {}, "limited": {"responseLimit": 1_000_000_000}, "unique": {"duplicateField": question(0)},
+	for _, kind := range []struct {
+		name     string
+		forms    int
+		settings map[string]any
+	}{
+		{"plain", mostForms, map[string]any{}},
+		{"limited", 1, map[string]any{"responseLimit": 1_000_000_000}},
+		{"unique", 1, map[string]any{"duplicateField": question(0)}},
 	} {
-		form, err := owner.publish(ctx, map[string]any{"blocks": blocks, "settings": settings}, true)
-		if err != nil {
-			return err
-		}
-		if err := db.note(ctx, name, form.String()); err != nil {
-			return err
+		for i := range kind.forms {
+			form, err := owner.publish(ctx, map[string]any{"blocks": blocks, "settings": kind.settings}, true)
+			if err != nil {
+				return err
+			}
+			if err := db.note(ctx, numbered(kind.name, i), form.String()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
+
+// numbered is the name of the form with this number, of a kind.
+func numbered(kind string, i int) string { return fmt.Sprintf("%s %d", kind, i) }
 
 // response is the body of a request.
 type response struct {
@@ -128,7 +147,8 @@ func accept(store func(ctx context.Context, body []byte, in response) (id string
 	return router
 }
 
-func openSubmit(form string, withKey bool) func(context.Context, *database) (served, error) {
+// openSubmit stores each response to one of so many forms of a kind, picked at random.
+func openSubmit(kind string, spread int, withKey bool) func(context.Context, *database) (served, error) {
 	return func(ctx context.Context, db *database) (served, error) {
 		request, err := submitRequest()
 		if err != nil {
@@ -138,12 +158,14 @@ func openSubmit(form string, withKey bool) func(context.Context, *database) (ser
 		if err != nil {
 			return served{}, err
 		}
-		id, err := db.form(ctx, form)
-		if err != nil {
-			return served{}, err
+		forms := make([]formsvc.ID, spread)
+		for i := range forms {
+			if forms[i], err = db.form(ctx, numbered(kind, i)); err != nil {
+				return served{}, err
+			}
 		}
 		handler := accept(func(ctx context.Context, _ []byte, in response) (string, error) {
-			r := formsvc.Response{FormID: id, Answers: in.Answers, CompletionTime: 12.5}
+			r := formsvc.Response{FormID: forms[mathrand.IntN(spread)], Answers: in.Answers, CompletionTime: 12.5}
 			if withKey {
 				r.IdempotencyKey = string(in.Answers[question(0)][1 : 1+len(placeholder)])
 			}
@@ -175,7 +197,7 @@ func openBare(store func(*database) func(context.Context, row) error) func(conte
 		if err != nil {
 			return served{}, err
 		}
-		form, err := db.form(ctx, "plain")
+		form, err := db.form(ctx, numbered("plain", 0))
 		if err != nil {
 			return served{}, err
 		}

@@ -30,6 +30,7 @@ rm -rf -- "$1" || { sleep 1; rm -rf -- "$1"; }
 type home struct {
 	account account
 	dir     string
+	env     []string // of the programs, beside the usual
 	guard   *exec.Cmd
 	leave   io.Closer // the guard's standard input
 }
@@ -71,6 +72,13 @@ func (h *home) write(name, content string) error {
 		return nil
 	}
 	return os.Chown(h.path(name), int(h.account.uid), int(h.account.gid))
+}
+
+// copyPrograms copies a server's programs to where the home's account can run them, with the
+// libraries and files that are beside their directory, and returns the new one.
+func (h *home) copyPrograms(bindir string) (string, error) {
+	to := h.path("programs")
+	return filepath.Join(to, filepath.Base(bindir)), os.CopyFS(to, os.DirFS(filepath.Dir(bindir)))
 }
 
 func (h *home) path(name string) string { return filepath.Join(h.dir, name) }

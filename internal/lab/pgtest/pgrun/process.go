@@ -30,7 +30,7 @@ func (h *home) start(ifOrphaned syscall.Signal, program string, args ...string) 
 
 	command := exec.Command(program, args...) //nolint:gosec,noctx // found by Finder; ended by the home's owner
 	command.Dir = h.dir
-	command.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"} // no PGDATA, PGPORT …
+	command.Env = append([]string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}, h.env...) // no PGDATA, PGPORT …
 	command.Stdout, command.Stderr = log, log
 	command.SysProcAttr = attributes(h.account, ifOrphaned)
 

@@ -2,6 +2,7 @@ package pgrun
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -69,4 +70,14 @@ func status(pid int) (state byte, parent int) {
 		return 0, 0
 	}
 	return fields[0][0], parent
+}
+
+const stopped, goesOn = syscall.SIGSTOP, syscall.SIGCONT
+
+// signal sends a signal to a process that may have ended.
+func signal(pid int, s syscall.Signal) error {
+	if err := syscall.Kill(pid, s); err != nil && !errors.Is(err, syscall.ESRCH) {
+		return err
+	}
+	return nil
 }

@@ -26,12 +26,20 @@ type Finder struct {
 	Bindir func(ctx context.Context, pgConfig string) (string, error)
 }
 
-// Postgres returns the directory that holds both initdb and postgres. It asks
+// postgresBin names the directory of the server's programs, in place of the machine's own.
+const postgresBin = "FORMSVC_TEST_POSTGRES_BIN"
+
+// Postgres returns the directory that holds both initdb and postgres. On this machine
+// that is the one that FORMSVC_TEST_POSTGRES_BIN names, and no other. Without it it asks
 // pg_config first, which is there with development files only and then names a
 // directory that may lack the server; then it takes the newest version where
 // Debian's and Red Hat's packages put theirs, then PATH.
 func (f Finder) Postgres(ctx context.Context) (string, error) {
-	for _, dir := range f.candidates(ctx) {
+	dirs := f.candidates(ctx)
+	if dir := os.Getenv(postgresBin); dir != "" && f.Root == "" {
+		dirs = []string{dir}
+	}
+	for _, dir := range dirs {
 		if executable(filepath.Join(dir, "postgres")) && executable(filepath.Join(dir, "initdb")) {
 			return dir, nil
 		}

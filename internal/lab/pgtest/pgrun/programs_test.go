@@ -55,6 +55,24 @@ func TestRedHatsDirectoriesAreFound(t *testing.T) {
 	}
 }
 
+// Tests of one version must not pass on another. Not parallel: it changes the environment.
+func TestTheEnvironmentNamesTheServer(t *testing.T) {
+	root, finder := machine(t,
+		"opt/pg/bin/postgres", "opt/pg/bin/initdb",
+		"bin/postgres", "bin/initdb",
+	)
+	finder.Root = ""
+	dir := filepath.Join(root, "opt/pg/bin")
+	t.Setenv(postgresBin, dir)
+	if got, err := finder.Postgres(t.Context()); err != nil || got != dir {
+		t.Errorf("got %s, %v; want %s", got, err, dir)
+	}
+	t.Setenv(postgresBin, filepath.Join(root, "nowhere"))
+	if got, err := finder.Postgres(t.Context()); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %s, %v, although the directory that is named has no server", got, err)
+	}
+}
+
 func TestPgConfigComesFirstWhenTheServerIsThere(t *testing.T) {
 	t.Parallel()
 	root, finder := machine(t, "bin/pg_config",

@@ -26,6 +26,8 @@ type ServerConfig struct {
 	// Settings are parameters of postgresql.conf, such as "shared_buffers":
 	// "512MB". They come after this package's own and override them.
 	Settings map[string]string
+	// Env is added to the server's environment: "NAME=value".
+	Env []string
 }
 
 // A Server is a PostgreSQL server in a temporary directory, with a superuser
@@ -47,14 +49,74 @@ func StartServer(ctx context.Context, bindir string, config ServerConfig) (*Serv
 	if err != nil {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
+	if h.account.switched && !reachable(bindir) {
+		if bindir, err = h.copyPrograms(bindir); err != nil {
+			return nil, errors.Join(fmt.Errorf("start PostgreSQL: %w", err), h.close())
+		}
+	}
 	s := &Server{bindir: bindir, config: config, home: h}
-	if err := s.initdb(ctx); err != nil {
-		return nil, errors.Join(err, h.close())
+	return s, s.made(ctx, s.initdb(ctx))
+}
+
+// made starts a server whose data directory is made.
+func (s *Server) made(ctx context.Context, err error) error {
+	if err != nil {
+		return errors.Join(err, s.home.close())
 	}
+	s.home.env = s.config.Env
 	if err := s.start(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+		return errors.Join(err, s.Close())
 	}
-	return s, nil
+	return nil
+}
+
+// StartStandby starts a server that follows this one, with its settings. Close it before
+// this one.
+func (s *Server) StartStandby(ctx context.Context) (*Server, error) {
+	h, err := newHome()
+	if err != nil {
+		return nil, fmt.Errorf("start a standby: %w", err)
+	}
+	standby := &Server{bindir: s.bindir, config: s.config, home: h}
+	standby.config.Settings = maps.Clone(s.config.Settings)
+	if standby.config.Settings == nil {
+		standby.config.Settings = map[string]string{}
+	}
+	standby.config.Settings["primary_conninfo"] = "host=" + s.home.dir + " user=postgres"
+	return standby, standby.made(ctx, standby.baseBackup(s.home.dir))
+}
+
+// baseBackup makes the data directory of a standby.
+func (s *Server) baseBackup(primary string) error {
+	p, err := s.home.start(syscall.SIGKILL, filepath.Join(s.bindir, "pg_basebackup"),
+		"--pgdata", s.home.path("data"), "--host", primary, "--username", "postgres", "--checkpoint", "fast", "--no-sync")
+	if err != nil {
+		return err
+	}
+	<-p.ended
+	if p.err != nil {
+		return s.home.explain(fmt.Errorf("pg_basebackup: %w", p.err))
+	}
+	return s.home.write("data/standby.signal", "")
+}
+
+// Pause stops all processes of the server, so that it says nothing and its connections stay,
+// until Resume.
+func (s *Server) Pause() error {
+	children, err := s.process.freeze()
+	for _, pid := range children {
+		err = errors.Join(err, signal(pid, stopped))
+	}
+	return err
+}
+
+// Resume lets a paused server go on.
+func (s *Server) Resume() error {
+	var err error
+	for _, pid := range append(children(s.process.pid), s.process.pid) {
+		err = errors.Join(err, signal(pid, goesOn))
+	}
+	return err
 }
 
 // URL is the server's connection string. It stays the same over Restart.
