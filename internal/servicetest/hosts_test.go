@@ -113,6 +113,10 @@ func TestAClosedPoolIsUnavailable(t *testing.T) {
 	if _, err := b.Answer(form, "name", `"x"`); !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("Submit = %v", err)
 	}
+	// What waits to be written cannot be any more, and the next call has nothing left to write.
+	if err := b.Close(t.Context()); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("Close = %v", err)
+	}
 }
 
 // panickyStore is a host's storage with a fault: while broken it panics, or fails, after it has

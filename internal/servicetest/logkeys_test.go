@@ -24,7 +24,7 @@ var logKeys = map[string]string{
 	"attempt": "its number", "class": "of a failed attempt", "duration": "", "retry_in": "",
 	"reason": "why a webhook is paused", "failures": "", "since": "", "until": "",
 	"path": "of a request", "base_path": "of the service",
-	"deliveries": "how many", "results": "how many", "keys": "how many",
+	"deliveries": "how many", "results": "how many", "values": "how many",
 }
 
 var loggingCall = regexp.MustCompile(`^(Debug|Info|Warn|Error|Log)(Context)?$`)
@@ -76,7 +76,8 @@ func keysOf(t *testing.T, path string, source any) map[string]bool {
 			case !loggingCall.MatchString(selector.Sel.Name) || on == "http" || on == "t":
 			case on == "log" || strings.EqualFold(on, "logger") || on == "h":
 				for i, a := range n.Args {
-					if _, isText := literal(a); isText { // the message
+					_, isText := literal(a)
+					if _, joined := a.(*ast.BinaryExpr); isText || joined { // the message
 						rest := n.Args[i+1:]
 						for _, r := range rest {
 							if added, ok := r.(*ast.CallExpr); ok && fmt.Sprint(added.Fun) == "append" {
@@ -106,7 +107,7 @@ func keysOf(t *testing.T, path string, source any) map[string]bool {
 func TestLogLinesHaveOneSetOfKeys(t *testing.T) {
 	t.Parallel()
 	unused := maps.Clone(logKeys)
-	for _, dir := range []string{".", "handler", "handler/formpage", "ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "webhooks", "internal/core", "internal/export", "internal/intake", "internal/keyring"} {
+	for _, dir := range []string{".", "handler", "handler/formpage", "ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "webhooks", "internal/core", "internal/export", "internal/gather", "internal/intake", "internal/keyring"} {
 		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %d files, %v", dir, len(files), err)

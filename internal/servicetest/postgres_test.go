@@ -151,7 +151,11 @@ func TestAStoreOnATransactionKeepsItsSchema(t *testing.T) {
 		t.Errorf("the other schema has %d workspaces, %v", len(found), err)
 	}
 
-	// With one schema in the database there is nothing to forget.
+	// With one schema in the database there is nothing to forget. What the service has gathered
+	// goes with the other one.
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := pool.Exec(t.Context(), `DROP SCHEMA tenant CASCADE`); err != nil {
 		t.Fatal(err)
 	}

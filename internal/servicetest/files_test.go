@@ -1,0 +1,287 @@
+package servicetest_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// fileStore notes which files it is to remove, and fails or panics when it is told to.
+type fileStore struct {
+	mu      sync.Mutex
+	asked   []string
+	fault   error
+	crashes bool
+}
+
+func (s *fileStore) RemoveFiles(_ context.Context, ids []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, ids...)
+	if s.crashes {
+		panic("the process ends")
+	}
+	return s.fault
+}
+
+// since returns the ids that were asked for, in order and once, and forgets them.
+func (s *fileStore) since() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	slices.Sort(asked)
+	return slices.Compact(asked)
+}
+
+const fileBlocks = `[{"id":"mail","type":"email"},{"id":"cv","type":"file_upload","properties":{"multipleFiles":true}},{"id":"sign","type":"signature"}]`
+
+func storedFile(id, mediaType string) string {
+	return fmt.Sprintf(`{"id":%q,"name":"a","url":"https://files.example/%s","mime_type":%q,"size":1}`, id, id, mediaType)
+}
+
+// respond stores a response with three files, whose ids begin with name, and one without.
+func respond(t *testing.T, b *servicetest.Bundle, form formsvc.ID, name string) (sub formsvc.Submission, files []string) {
+	t.Helper()
+	answers := servicetest.Answers("mail", `"`+name+`@answers.example"`)
+	sub, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
+		"cv", "["+storedFile(name+"-1", "application/pdf")+","+storedFile(name+"-2", "text/plain")+"]", "sign", storedFile(name+"-3", "image/png"),
+	)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Answer(form, "mail", `"`+name+`@answers.example"`); err != nil {
+		t.Fatal(err)
+	}
+	return sub, []string{name + "-1", name + "-2", name + "-3"}
+}
+
+// removals are the ways in which the response of a form go for good.
+var removals = map[string]func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, sub formsvc.Submission) error{
+	"DeleteSubmission": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, sub formsvc.Submission) error {
+		return b.As(b.User.ID).DeleteSubmission(ctx, form.ID, sub.ID)
+	},
+	"DELETE": func(_ context.Context, b *servicetest.Bundle, form formsvc.Form, sub formsvc.Submission) error {
+		if w := b.Do(http.MethodDelete, "/forms/"+form.ID.String()+"/submissions/"+sub.ID.String(), "", nil); w.Code != http.StatusNoContent {
+			return fmt.Errorf("status %d", w.Code)
+		}
+		return nil
+	},
+	"EraseRespondent": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_, err := b.EraseRespondent(ctx, form.ID, map[string]string{"mail": "gone@answers.example"})
+		return err
+	},
+	"PurgeSubmissions": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_, err := b.PurgeSubmissions(ctx, time.Now().Add(time.Hour), form.ID)
+		return err
+	},
+	"PurgeSubmissions, in the trash": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_ = b.AsHost().TrashForm(ctx, form.ID)
+		_, err := b.PurgeSubmissions(ctx, time.Now().Add(time.Hour), form.ID)
+		return err
+	},
+	"PurgeForm": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_ = b.AsHost().TrashForm(ctx, form.ID)
+		if err := b.PurgeForm(ctx, form.ID); !errors.Is(err, formsvc.ErrNotFound) {
+			return err
+		}
+		return b.Maintain(ctx) // it is purged, and may have rows
+	},
+	"PurgeTrash": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_ = b.AsHost().TrashForm(ctx, form.ID)
+		_, err := b.PurgeTrash(ctx, time.Now().Add(time.Hour))
+		return err
+	},
+	"DeleteUser": func(ctx context.Context, b *servicetest.Bundle, _ formsvc.Form, _ formsvc.Submission) error {
+		return b.DeleteUser(ctx, formsvc.UserIDFrom("tenant"))
+	},
+	"Maintain": func(ctx context.Context, b *servicetest.Bundle, form formsvc.Form, _ formsvc.Submission) error {
+		_ = b.AsHost().TrashForm(ctx, form.ID)
+		if err := b.Store.PurgeForm(ctx, form.ID); err != nil && !errors.Is(err, formsvc.ErrNotFound) {
+			return err
+		}
+		// A sweep that has work left says nothing of the faults of those before it: it may take some.
+		var faults []error
+		for range 3 {
+			faults = append(faults, b.Maintain(ctx))
+		}
+		return errors.Join(faults...)
+	},
+}
+
+// tenantForm makes a form of a user of its own.
+func tenantForm(t *testing.T, b *servicetest.Bundle) formsvc.Form {
+	t.Helper()
+	w, err := b.CreateWorkspace(t.Context(), formsvc.UserIDFrom("tenant"), "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.AddMember(t.Context(), w.ID, b.User.ID); err != nil { // whose key the API is called with
+		t.Fatal(err)
+	}
+	id := b.Form(fileBlocks, `{}`)
+	f, err := b.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Workspace: &w.ID})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFilesGoBeforeTheirResponse(t *testing.T) {
+	t.Parallel()
+	for name, remove := range removals {
+		for kind, store := range servicetest.Stores(t) {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				ctx, files := t.Context(), &fileStore{}
+				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+				other := b.Form(fileBlocks, `{}`)
+				if _, err := b.Answer(other, "mail", `"a@answers.example"`); err != nil {
+					t.Fatal(err)
+				}
+				kept, _ := respond(t, b, other, "kept")
+				if name == "DELETE" || name == "DeleteSubmission" || name == "EraseRespondent" {
+					respond(t, b, other, "gone")
+				}
+				form := tenantForm(t, b)
+				gone, want := respond(t, b, form.ID, "gone")
+
+				// It fails: the response stays, and the next call gives the same files.
+				files.fault = errors.New("the files cannot be removed")
+				if err := remove(ctx, b, form, gone); err == nil {
+					t.Error("no error, though the files are there")
+				} else if name != "DELETE" && !errors.Is(err, files.fault) {
+					t.Errorf("error %v", err)
+				}
+				if got := files.since(); !slices.Equal(got, want) {
+					t.Errorf("files to remove: %q, want %q", got, want)
+				}
+				if sub, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); errors.Is(err, storage.ErrNotFound) {
+					if _, err := b.AsHost().Form(ctx, form.ID); err == nil {
+						t.Errorf("the response is gone: %+v", sub)
+					}
+				}
+
+				// The process ends between the files and the rows.
+				files.fault, files.crashes = nil, true
+				func() {
+					defer func() {
+						if recover() == nil && name != "DELETE" { // where the handler recovers
+							t.Error("the crash was survived")
+						}
+					}()
+					_ = remove(ctx, b, form, gone)
+				}()
+				if got := files.since(); !slices.Equal(got, want) {
+					t.Errorf("after a fault, files to remove: %q, want %q", got, want)
+				}
+
+				files.crashes = false
+				if err := remove(ctx, b, form, gone); err != nil {
+					t.Error(err)
+				}
+				if got := files.since(); !slices.Equal(got, want) {
+					t.Errorf("after a crash, files to remove: %q, want %q", got, want)
+				}
+				if _, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); !errors.Is(err, storage.ErrNotFound) {
+					t.Errorf("the response is there: %v", err)
+				}
+				_ = b.Maintain(ctx)
+				if got := files.since(); got != nil {
+					t.Errorf("files of what is gone: %q", got)
+				}
+				if _, err := b.Store.Submission(ctx, storage.AsHost(), other, kept.ID); err != nil {
+					t.Errorf("a response of another form: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// PurgeAllSubmissions and many pieces: each file is given, and nothing else.
+func TestFilesOfManyResponses(t *testing.T) {
+	t.Parallel()
+	for kind, store := range servicetest.Stores(t) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			ctx, files := t.Context(), &fileStore{}
+			b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+			var want []string
+			fill := func() formsvc.ID {
+				form := b.Form(fileBlocks, `{}`)
+				for n := range 130 {
+					_, of := respond(t, b, form, fmt.Sprintf("%s-%d", form, n))
+					want = append(want, of...)
+				}
+				return form
+			}
+			check := func(what string) {
+				t.Helper()
+				slices.Sort(want)
+				if got := files.since(); !slices.Equal(got, want) {
+					t.Errorf("%s: %d files, want %d", what, len(got), len(want))
+				}
+				want = nil
+			}
+			fill()
+			if n, err := b.PurgeAllSubmissions(ctx, time.Now().Add(time.Hour)); n != 260 || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+			check("PurgeAllSubmissions")
+			if err := b.AsHost().TrashForm(ctx, fill()); err != nil {
+				t.Fatal(err)
+			}
+			if got := files.since(); got != nil {
+				t.Errorf("a form in the trash lost files: %q", got)
+			}
+			if n, err := b.PurgeTrash(ctx, time.Now().Add(time.Hour)); n != 1 || err != nil {
+				t.Errorf("%d, %v", n, err)
+			}
+			check("PurgeTrash")
+		})
+	}
+}
+
+// In a host's transaction the files go before the commit.
+func TestFilesInAHostsTransaction(t *testing.T) {
+	t.Parallel()
+	schema, pool := pgtest.Schema(t), pgtest.Pool(t, pgtest.MaxConns(4))
+	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
+	files := &fileStore{}
+	b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+	form := tenantForm(t, b)
+	sub, want := respond(t, b, form.ID, "gone")
+	for _, commits := range []bool{false, true} {
+		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			if err := b.Using(store.On(tx)).AsHost().DeleteSubmission(t.Context(), form.ID, sub.ID); err != nil {
+				return err
+			}
+			if got := files.since(); !slices.Equal(got, want) {
+				t.Errorf("before the end of the transaction, files to remove: %q", got)
+			}
+			if !commits {
+				return errors.New("rolled back")
+			}
+			return nil
+		})
+		if commits != (err == nil) {
+			t.Error(err)
+		}
+		if _, err := b.AsHost().Submission(t.Context(), form.ID, sub.ID); commits != errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("commits %t: %v", commits, err)
+		}
+	}
+}

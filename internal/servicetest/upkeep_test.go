@@ -1,0 +1,438 @@
+package servicetest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// deployment is a service whose time a test moves, and what it logs.
+type deployment struct {
+	*servicetest.Bundle
+	clock    *servicetest.Clock
+	log      *logLines
+	process  func() storage.Storage          // the data, as another process opens it
+	inTx     func(do func(*formsvc.Service)) // in a host's transaction that is committed
+	pass     func(time.Duration)
+	form     formsvc.ID
+	requests <-chan servicetest.Received
+	hook     formsvc.ID
+}
+
+// logLines is a log that many may write.
+type logLines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logLines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (d *deployment) warnings() int {
+	d.log.mu.Lock()
+	defer d.log.mu.Unlock()
+	return strings.Count(d.log.b.String(), "no process runs a dispatcher")
+}
+
+// queue queues a delivery in Go.
+func (d *deployment) queue() {
+	d.T.Helper()
+	if _, err := d.Answer(d.form, "name", `"x"`); err != nil {
+		d.T.Fatal(err)
+	}
+}
+
+// want fails unless so many warnings were logged until now.
+func (d *deployment) want(n int, when string) {
+	d.T.Helper()
+	if got := d.warnings(); got != n {
+		d.T.Errorf("%d warnings %s, want %d", got, when, n)
+	}
+}
+
+// claims lets a dispatcher of another process look for deliveries.
+func (d *deployment) claims() []storage.ClaimedDelivery {
+	d.T.Helper()
+	claimed, _, err := d.process().ClaimDeliveries(d.T.Context(), storage.ClaimParams{
+		Lease: time.Hour, Quick: storage.Pool{Room: 100}, Others: storage.Pool{Room: 100}, PerWebhook: 100,
+	})
+	if err != nil {
+		d.T.Fatal(err)
+	}
+	return claimed
+}
+
+// finish settles them.
+func (d *deployment) finish(claimed []storage.ClaimedDelivery) {
+	d.T.Helper()
+	if len(claimed) == 0 {
+		d.T.Fatal("nothing was claimed")
+	}
+	for _, c := range claimed {
+		if _, err := d.process().FinishDeliveries(d.T.Context(), []storage.Result{{Lease: c.Lease, Delivery: &storage.Delivery{
+			ID: c.Lease.EventID, WebhookID: d.hook, EventID: c.Lease.EventID, EventType: c.EventType,
+			SubmissionID: c.SubmissionID, Attempt: 1, Success: true, Status: http.StatusOK, CreatedAt: d.clock.Now(),
+		}, Standing: storage.Standing{Succeeded: true}}}); err != nil {
+			d.T.Fatal(err)
+		}
+	}
+}
+
+// onEachDeployment runs a test in memory and on PostgreSQL.
+func onEachDeployment(t *testing.T, test func(t *testing.T, d *deployment)) {
+	t.Helper()
+	start := time.Now() // the server of PostgreSQL has its own clock
+	setup := func(t *testing.T, d *deployment, store storage.Storage) {
+		d.log = &logLines{}
+		d.Bundle = servicetest.SetupOn(t, store, servicetest.Loopback(), formsvc.WithoutRateLimit(),
+			formsvc.WithClock(d.clock.Now), formsvc.WithLogger(slog.New(slog.NewTextHandler(d.log, nil))))
+		d.form = d.Form(servicetest.TextBlock, `{}`)
+		var url string
+		url, d.requests = servicetest.Receiver(t)
+		d.hook = d.Webhook(d.form, url, servicetest.Secret)
+		test(t, d)
+	}
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		d := &deployment{clock: servicetest.NewClock(start)}
+		store := memory.New(memory.WithClock(d.clock.Now))
+		d.process = func() storage.Storage { return store }
+		d.inTx = func(do func(*formsvc.Service)) { do(d.Using(store)) }
+		d.pass = d.clock.Advance
+		setup(t, d, store)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		d := &deployment{clock: servicetest.NewClock(start)}
+		schema, pool := pgtest.Schema(t), pgtest.Pool(t, pgtest.MaxConns(8))
+		store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
+		d.process = func() storage.Storage { return postgres.New(pool, postgres.WithSchema(schema)) }
+		d.inTx = func(do func(*formsvc.Service)) {
+			if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+				do(d.Using(store.On(tx)))
+				return nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.pass = func(by time.Duration) {
+			d.clock.Advance(by)
+			move(t, pool, schema, by)
+		}
+		setup(t, d, store)
+	})
+}
+
+// move makes what the database notes so much older.
+func move(t *testing.T, pool *pgxpool.Pool, schema string, by time.Duration) {
+	t.Helper()
+	for _, text := range []string{
+		`UPDATE %[1]s.upkeep SET since = since - %[2]s, done_at = done_at - %[2]s`,
+		`UPDATE %[1]s.deliveries SET queued_at = queued_at - %[2]s`,
+	} {
+		if _, err := pool.Exec(t.Context(), fmt.Sprintf(text, schema, fmt.Sprintf("interval '%d microseconds'", by.Microseconds()))); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Behind every door, whoever queues deliveries says that nobody sends them.
+func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
+	t.Parallel()
+	doors := map[string]func(t *testing.T, d *deployment){
+		"Go": func(_ *testing.T, d *deployment) { d.queue() },
+		"a page": func(t *testing.T, d *deployment) {
+			f, err := d.AsHost().Form(t.Context(), d.form)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pages, err := formpage.New(d.Service, formpage.Config{MinFillTime: -1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ask := func(method, path, body string) *httptest.ResponseRecorder {
+				r := httptest.NewRequest(method, "/f/"+f.PublicID+path, strings.NewReader(body))
+				r.Header.Set("Content-Type", "application/json")
+				w := httptest.NewRecorder()
+				pages.ServeHTTP(w, r)
+				if w.Code/100 != 2 {
+					t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
+				}
+				return w
+			}
+			var shown struct{ State string }
+			if err := json.Unmarshal(ask(http.MethodGet, "/form.json", "").Body.Bytes(), &shown); err != nil {
+				t.Fatal(err)
+			}
+			ask(http.MethodPost, "/submit", `{"state":"`+shown.State+`","answers":{"name":"x"}}`)
+		},
+		"a host's transaction": func(t *testing.T, d *deployment) {
+			d.inTx(func(svc *formsvc.Service) {
+				if _, err := svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
+					t.Error(err)
+				}
+			})
+		},
+		"a test event": func(t *testing.T, d *deployment) {
+			if err := d.SendTestEvent(t.Context(), d.hook); err != nil {
+				t.Error(err)
+			}
+		},
+		"a test event in a transaction": func(t *testing.T, d *deployment) {
+			d.inTx(func(svc *formsvc.Service) {
+				if err := svc.SendTestEvent(t.Context(), d.hook); err != nil {
+					t.Error(err)
+				}
+			})
+		},
+		"a redelivery": func(t *testing.T, d *deployment) {
+			attempts, err := d.AsHost().Deliveries(t.Context(), d.hook)
+			if err != nil || len(attempts) == 0 {
+				t.Fatalf("%d attempts, %v", len(attempts), err)
+			}
+			if err := d.Redeliver(t.Context(), d.hook, attempts[0].ID); err != nil {
+				t.Error(err)
+			}
+		},
+	}
+	for name, queue := range doors {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onEachDeployment(t, func(t *testing.T, d *deployment) {
+				d.queue() // the first one of the process, which does not look
+				d.finish(d.claims())
+				d.queue() // and nobody sends it
+				d.pass(5*time.Minute - time.Second)
+				queue(t, d)
+				d.want(0, "before five minutes have passed")
+				d.pass(time.Second)
+				queue(t, d)
+				d.want(1, "after five minutes")
+				d.pass(5*time.Minute - time.Second)
+				queue(t, d)
+				d.want(1, "within five minutes of the first")
+				d.pass(time.Second)
+				queue(t, d)
+				d.want(2, "after five minutes more")
+			})
+		})
+	}
+}
+
+// Nothing is wrong while some process runs a dispatcher, when nothing waits, or when what
+// waits came a moment ago.
+func TestNobodyIsWarnedForNothing(t *testing.T) {
+	t.Parallel()
+	onEachDeployment(t, func(t *testing.T, d *deployment) {
+		d.pass(time.Hour)
+		d.queue() // long after the tables were made; a dispatcher starts a second later
+		d.want(0, "for the first delivery of a process")
+		d.claims()
+		for range 3 {
+			d.pass(6 * time.Minute)
+			d.claims()
+			d.queue()
+			d.want(0, "while another process claims")
+		}
+		if err := d.Check(t.Context()); err != nil {
+			t.Errorf("Check = %v", err)
+		}
+		d.claims()
+		d.pass(6 * time.Minute)
+		if _, err := d.process().ExpireDeliveries(t.Context(), storage.ExpireParams{MaxAge: time.Hour, Max: 1, At: d.clock.Now(), NewID: func() storage.ID { return storage.ID{9} }}); err != nil {
+			t.Fatal(err)
+		}
+		d.pass(4 * time.Minute)
+		d.queue()
+		d.want(0, "while another process has no room to claim")
+	})
+}
+
+// The dispatcher of another process, which runs: its own claims are what is noted.
+func TestADispatcherOfAnotherProcessIsSeen(t *testing.T) {
+	t.Parallel()
+	onEachDeployment(t, func(t *testing.T, d *deployment) {
+		d.queue()
+		d.pass(10 * time.Minute)
+		if err := d.Check(t.Context()); !errors.Is(err, formsvc.ErrNoDispatcher) {
+			t.Errorf("Check before it runs = %v", err)
+		}
+		other := servicetest.New(t, d.process(), servicetest.Loopback(), formsvc.WithClock(d.clock.Now))
+		servicetest.Dispatch(t, other)
+		<-d.requests // so it has claimed
+		d.queue()
+		d.want(0, "while it runs")
+		if err := d.Check(t.Context()); err != nil {
+			t.Errorf("Check while it runs = %v", err)
+		}
+	})
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	onEachDeployment(t, func(t *testing.T, d *deployment) {
+		check := func(when string, want ...error) {
+			t.Helper()
+			err := d.Check(t.Context())
+			for _, fault := range []error{formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance} {
+				if errors.Is(err, fault) != slices.Contains(want, fault) {
+					t.Errorf("%s: Check = %v, want %v", when, err, want)
+				}
+			}
+			if errors.Is(err, formsvc.ErrUnavailable) || (err == nil) != (len(want) == 0) {
+				t.Errorf("%s: Check = %v, want %v", when, err, want)
+			}
+		}
+		check("new tables")
+		d.queue()
+		check("a delivery waits")
+		d.pass(5*time.Minute - time.Second)
+		check("it waits for almost five minutes")
+		d.pass(time.Second)
+		check("it waits for five minutes", formsvc.ErrNoDispatcher)
+		d.pass(24*time.Hour - 5*time.Minute)
+		check("a day has passed", formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance)
+		if err := d.Maintain(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		check("maintenance was done", formsvc.ErrNoDispatcher)
+		d.finish(d.claims())
+		check("the delivery was sent")
+		d.pass(6 * time.Minute)
+		d.queue()
+		check("a dispatcher that has stopped left nothing that waits for long")
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := d.Check(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("Check with a cancelled context = %v", err)
+		}
+	})
+}
+
+// Without tables that is what is said, once.
+func TestCheckWithoutTables(t *testing.T) {
+	t.Parallel()
+	svc := servicetest.New(t, postgres.New(pgtest.Pool(t), postgres.WithSchema(pgtest.Schema(t))))
+	err := svc.Check(t.Context())
+	var version *postgres.VersionError
+	if !errors.As(err, &version) || !errors.Is(err, formsvc.ErrUnavailable) || strings.Count(err.Error(), "\n") > 0 {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+// A standby, or a role that may only read, passes every other check.
+func TestCheckFindsASessionThatCannotWrite(t *testing.T) {
+	t.Parallel()
+	schema := pgtest.Schema(t)
+	servicetest.Migrated(t, pgtest.Pool(t), postgres.WithSchema(schema))
+	pool := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" })
+	err := servicetest.New(t, postgres.New(pool, postgres.WithSchema(schema))).Check(t.Context())
+	var setup *postgres.SetupError
+	if !errors.As(err, &setup) || !strings.Contains(err.Error(), "nothing can be written") {
+		t.Errorf("Check = %v", err)
+	}
+}
+
+// A look that fails is no fault of the call, nor of the host's transaction.
+func TestALookThatFailsHarmsNothing(t *testing.T) {
+	t.Parallel()
+	schema, pool := pgtest.Schema(t), pgtest.Pool(t)
+	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
+	clock := servicetest.NewClock(time.Now())
+	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
+	form := b.Form(servicetest.TextBlock, `{}`)
+	if _, err := pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			_, err := b.Using(store.On(tx)).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		clock.Advance(time.Hour)
+	}
+	if n := b.Submissions(form); n != 2 {
+		t.Errorf("%d submissions, want 2", n)
+	}
+}
+
+// Of many calls at a time one looks.
+func TestOneCallLooks(t *testing.T) {
+	t.Parallel()
+	clock := servicetest.NewClock(time.Now())
+	store := &counting{Store: memory.New(memory.WithClock(clock.Now))}
+	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now), formsvc.WithoutRateLimit())
+	form := b.Form(servicetest.TextBlock, `{}`)
+	for want := range 3 {
+		var calls sync.WaitGroup
+		for range 20 {
+			calls.Go(func() {
+				if _, err := b.Answer(form, "name", `"x"`); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		calls.Wait()
+		if store.looks() != want {
+			t.Errorf("%d looks after %d times 20 responses, want %d", store.looks(), want+1, want)
+		}
+		clock.Advance(5 * time.Minute)
+	}
+	clock.Advance(-time.Hour) // the clock was wrong
+	for range 2 {
+		if _, err := b.Answer(form, "name", `"x"`); err != nil {
+			t.Error(err)
+		}
+	}
+	if store.looks() != 3 {
+		t.Errorf("%d looks after the clock was set back, want 3", store.looks())
+	}
+}
+
+// counting counts the looks.
+type counting struct {
+	*memory.Store
+	mu sync.Mutex
+	n  int
+}
+
+func (c *counting) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+	c.mu.Lock()
+	c.n++
+	c.mu.Unlock()
+	return c.Store.Upkeep(ctx)
+}
+
+func (c *counting) looks() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.n
+}
