@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -49,6 +50,7 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 		ClosedMessage: known.Settings.ClosedMessage,
 		Definition:    f.Definition,
 		Blocks:        known.Blocks, Settings: known.Settings, Theme: known.Theme,
+		known: known,
 	}, nil
 }
 
@@ -70,7 +72,8 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // reached is [ErrClosed]. So import first, and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	stored, err := s.intake.Submit(ctx, &intake.Response{
-		FormID: r.FormID, Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
+		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
+		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden},
 		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
 		SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})
@@ -98,7 +101,12 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // would take too long. What is wrong with an answer is not an error here, see
 // Path.Faults.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
-	return s.intake.Path(ctx, formID, answers, hidden)
+	// Read, never cached: nothing would show that a cached form is out of date.
+	_, known, err := s.intake.Form(ctx, formID)
+	if err != nil {
+		return Path{}, err
+	}
+	return known.Path(answers, hidden)
 }
 
 // IssuedKey is a new key. Secret is the whole key; it is shown here once and cannot be
@@ -166,6 +174,29 @@ func (s *Service) RevokeKey(ctx context.Context, userID, keyID ID) error {
 //
 // An error is about one kind of work, and the others were done all the same.
 func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(ctx) }
+
+// What [Service.Check] reports beside the errors of the storage.
+var (
+	// ErrNoDispatcher: deliveries have been due for five minutes, and no process has run a
+	// dispatcher for as long.
+	ErrNoDispatcher = core.ErrNoDispatcher
+	// ErrNoMaintenance: no process has done maintenance for a day.
+	ErrNoMaintenance = core.ErrNoMaintenance
+)
+
+// Check reports everything at once that the deployment lacks, a line each with what to do:
+// tables of the right version, the rights and settings of the role, a dispatcher
+// ([ErrNoDispatcher]) and maintenance ([ErrNoMaintenance]) in any process. Nil: nothing.
+//
+// A program prints it when it starts, and a health check asks for it, each minute or so.
+// With an error that is [ErrUnavailable] the service cannot work now; with any other one it
+// takes requests, and an operator has something to do. The last two are about all processes
+// and the time until now: after an outage of all of them a program that has only just
+// started reports what its own dispatcher puts right within two minutes.
+//
+// A process whose deliveries wait logs ErrNoDispatcher as well, at most every five minutes.
+// A storage of the host's that cannot tell is a [storage.ErrUnimplemented].
+func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that a signing secret cannot be opened with the ciphers of WithSecretCipher.
 var ErrSecret = secrets.ErrSecret
@@ -320,16 +351,22 @@ func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner I
 	return s.core.TransferWorkspace(ctx, workspaceID, newOwner)
 }
 
-// RecordView counts one view of a form. It returns [ErrNotFound] when there is no
-// such form.
+// RecordView counts one view of a form now; for an unknown form, or one in the trash, it does
+// nothing. It returns at once: what this process counts within 250 ms is stored together, and
+// a process that is killed loses those at most. Its own metrics have each view at once, those
+// of other processes when it is stored; [Service.Close] stores the last ones.
+//
+// What the storage cannot take is logged, and stored later where the error is an
+// [ErrUnavailable]. While 10,000 views and starts wait, and after Close, each call stores its
+// own and returns its error. So does that of [Service.Using], in the host's transaction.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
-	return s.core.Storage.CountFunnel(ctx, formID, s.core.Clock().UTC(), storage.Counters{Views: 1})
+	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }
 
-// RecordStart counts one respondent who began to fill in a form. It returns
-// [ErrNotFound] when there is no such form.
+// RecordStart counts one respondent who began to fill in a form, as [Service.RecordView]
+// counts a view.
 func (s *Service) RecordStart(ctx context.Context, formID ID) error {
-	return s.core.Storage.CountFunnel(ctx, formID, s.core.Clock().UTC(), storage.Counters{Starts: 1})
+	return s.core.CountVisit(ctx, formID, storage.Counters{Starts: 1})
 }
 
 // SetLifetimeCounters sets totals from before the form's events were counted one
@@ -359,7 +396,30 @@ func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.cor
 // delivery or its submission was deleted, and [ErrConflict] when the webhook is
 // disabled.
 func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error {
-	return s.queued(s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
+	return s.queued(ctx, s.core.Storage.Redeliver(ctx, webhookID, deliveryID))
+}
+
+// RedeliverFailed does what [Service.Redeliver] does for each delivery of a webhook that ended
+// without success since a time: it was given up or expired, or the webhook was disabled after
+// a failed attempt. The time is that of its last attempt; the zero time means all that is
+// kept. It returns how many deliveries it queued.
+//
+// It finds what GET /webhooks/{webhookId}/deliveries shows, the newest 100 attempts, and the
+// summaries of expired deliveries, of which one stands for all that expired together. A
+// delivery that is still waiting is not hastened, and one whose submission was deleted is
+// passed over. Of an expired delivery whose later success is not kept any more the event is
+// sent once more.
+//
+// Each delivery is a step of its own. With an error, or when ctx ends, the number says how many
+// are queued: repeat the call for the rest. A second call, also at the same time, queues
+// none of them twice. It returns [ErrNotFound] when there is no such webhook, and
+// [ErrConflict] when there is something to send and the webhook is disabled.
+func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.Time) (int, error) {
+	n, err := s.core.RedeliverFailed(ctx, webhookID, since)
+	if n > 0 {
+		_ = s.queued(ctx, nil)
+	}
+	return n, err
 }
 
 // SendTestEvent queues an event for one webhook with sample answers made from the
@@ -367,13 +427,16 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, deliveryID ID) error
 // again like any other. It returns [ErrNotFound] when there is no such webhook,
 // and [ErrConflict] when it is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
-	return s.queued(s.intake.SendTestEvent(ctx, webhookID))
+	return s.queued(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }
 
-// queued wakes the dispatcher after something was queued.
-func (s *Service) queued(err error) error {
+// queued is called after something was queued.
+func (s *Service) queued(ctx context.Context, err error) error {
 	if err == nil && !s.borrowed {
 		s.dispatcher.Wake()
+	}
+	if err == nil {
+		s.core.Queued(ctx)
 	}
 	return err
 }

@@ -297,7 +297,7 @@ func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error)
 
 // DeleteSubmission removes one response for good and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
-	return c.core().Storage.DeleteSubmission(ctx, c.who, form, id)
+	return c.core().DeleteSubmission(ctx, c.who, form, id)
 }
 
 // Summary counts the answers to a form, in one pass over the responses of q, newest

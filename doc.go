@@ -69,12 +69,15 @@
 //   - [Client.Export] streams responses as CSV or NDJSON, [Service.ExportHandler] does so over
 //     HTTP, and [Client.Summary] counts the answers by block.
 //   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] says
-//     how, and what receivers do. [Service.Redeliver] sends an event again.
+//     how, and what receivers do. [Service.Redeliver] sends an event again, and
+//     [Service.RedeliverFailed] all that failed.
 //   - [Service.DeleteUser] removes a user with everything that is theirs,
 //     [Service.EraseRespondent] the responses with given answers,
 //     [Service.PurgeSubmissions] responses that are too old, and [Service.PurgeTrash] forms
-//     that were deleted. [Service.RestoreForm] brings a form back.
-//   - [Service.Maintain] is for a deployment without a running dispatcher.
+//     that were deleted; [WithFiles] has their files removed too. [Service.RestoreForm] brings
+//     a form back.
+//   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check]
+//     says what a deployment lacks: tables, rights, settings, dispatcher, maintenance.
 //   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people, and
 //     [github.com/formsvc/formsvc/handler/conformance] tests your mount.
 //
@@ -123,5 +126,5 @@
 //	reason, failures, since, until       a pause of a webhook
 //	lacks                                what a form's page has no part for
 //	origin, host                         a post to a page that was refused
-//	deliveries, results, keys            how many
+//	deliveries, results, values          how many
 package formsvc

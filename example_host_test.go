@@ -331,6 +331,29 @@ func ExampleService_Maintain() {
 	// Output: maintained
 }
 
+// A program says when it starts what its deployment lacks, and a health check asks again.
+func ExampleService_Check() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	health := func(svc *formsvc.Service) string {
+		switch err := svc.Check(context.Background()); {
+		case err == nil:
+			return "nothing is missing"
+		case errors.Is(err, formsvc.ErrUnavailable):
+			return "this process cannot work: " + err.Error() // 503
+		case errors.Is(err, formsvc.ErrNoDispatcher), errors.Is(err, formsvc.ErrNoMaintenance):
+			return "nobody does the work beside: " + err.Error() // tell an operator
+		default:
+			return err.Error()
+		}
+	}
+	fmt.Println(health(svc))
+	// Output: nothing is missing
+}
+
 // The API lives where the host wants it.
 func ExampleWithBasePath() {
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com"))
@@ -496,6 +519,45 @@ func ExampleService_Redeliver() {
 	// form.response.completed: 200 ""
 	// form.response.completed: 500 "status"
 	// true
+}
+
+// The receiver was out of order for an hour. What was given up meanwhile is sent again.
+func ExampleService_RedeliverFailed() {
+	var repaired atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !repaired.Load() {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+		}
+	}))
+	defer receiver.Close()
+	done := finished{attempts: make(chan storage.Delivery)}
+	svc, webhook := exampleWebhook(receiver.URL, webhooks.Config{
+		Retry:    webhooks.RetryPolicy{Delays: []time.Duration{}}, // one attempt
+		Observer: done,
+	})
+	ctx, stop := context.WithCancel(context.Background())
+	stopped := make(chan error)
+	go func() { stopped <- svc.Dispatcher().Run(ctx) }()
+
+	outage := time.Now().Add(-time.Hour)
+	for range 3 {
+		if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
+			log.Fatal(err)
+		}
+		<-done.attempts
+	}
+	stop() // the last results are recorded when Run has returned
+	<-stopped
+
+	repaired.Store(true)
+	ctx = context.Background()
+	n, err := svc.RedeliverFailed(ctx, webhook.ID, outage)
+	fmt.Println(n, err)
+	n, err = svc.RedeliverFailed(ctx, webhook.ID, outage) // they are waiting
+	fmt.Println(n, err)
+	// Output:
+	// 3 <nil>
+	// 0 <nil>
 }
 
 // Operators look at what does not get through: here nothing.

@@ -47,6 +47,26 @@ func ExampleService_PublicForm() {
 	// Output: Feedback false 2
 }
 
+// A page of the host's own finds its way through the form that it has read.
+func ExamplePublicForm_Path() {
+	svc, id := exampleForm()
+	ctx := context.Background()
+	stored, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.PublicForm(ctx, stored.PublicID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := form.Path(map[string]json.RawMessage{"score": json.RawMessage(`8`)}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(len(path.Blocks), path.Blocks[0].ID, len(path.Faults))
+	// Output: 2 score 0
+}
+
 // What a page of the host's own knows about where a response came from.
 func ExampleMetadata() {
 	svc, form := exampleForm()
@@ -351,6 +371,53 @@ func ExampleService_DeleteUser() {
 	// Output:
 	// <nil>
 	// storage: not found
+}
+
+// bucket is a host's place for files, such as an object store.
+type bucket map[string]string
+
+// RemoveFiles removes files; those that are not there are removed already.
+func (b bucket) RemoveFiles(_ context.Context, ids []string) error {
+	for _, id := range ids {
+		delete(b, id)
+	}
+	return nil
+}
+
+// The files that respondents sent go with their responses.
+func ExampleWithFiles() {
+	ctx, files := context.Background(), bucket{"file-1": "content", "file-2": "of somebody else"}
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ann := formsvc.UserIDFrom("ann")
+	workspace, err := svc.CreateWorkspace(ctx, ann, "Ann's")
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.As(ann).CreateForm(ctx, formsvc.FormCreate{
+		Workspace: workspace.ID, Name: "Jobs",
+		Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"cv","type":"file_upload"}]`)},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	published := "published"
+	if _, err := svc.As(ann).UpdateForm(ctx, form.ID, formsvc.FormUpdate{Status: &published}); err != nil {
+		log.Fatal(err)
+	}
+	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{
+		"cv": json.RawMessage(`[{"id":"file-1","name":"cv.pdf","url":"https://files.example/file-1","mime_type":"application/pdf","size":7}]`),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(svc.As(ann).DeleteSubmission(ctx, form.ID, submission.ID))
+	fmt.Println(files)
+	// Output:
+	// <nil>
+	// map[file-2:of somebody else]
 }
 
 // A form in the trash is removed before its time.

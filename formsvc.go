@@ -48,7 +48,7 @@ func New(opts ...Option) (*Service, error) {
 		return nil, err
 	}
 
-	s := &Service{limiter: o.limiter, ownKeys: o.resolver == nil}
+	s := &Service{limiter: o.http.Limiter, ownKeys: o.http.Resolver == nil}
 	var handOver func() (to storage.HandOver, stored func())
 	var err error
 	s.dispatcher, handOver, err = webhooks.New(webhooks.Params{
@@ -61,23 +61,14 @@ func New(opts ...Option) (*Service, error) {
 	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
 	s.core, err = core.New(core.Core{
 		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
-		Limits: o.limits, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger,
+		Limits: o.limits, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger, RemoveFiles: o.removeFiles,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	s.intake = intake.New(s.core, handOver)
-	config := handler.Config{
-		Core:        s.core,
-		Resolver:    o.resolver,
-		Credential:  o.credential,
-		Limiter:     o.limiter,
-		LimiterName: o.limiterName,
-		BasePath:    o.basePath,
-		BaseURL:     o.baseURL,
-		BaseURLFunc: o.baseURLFunc,
-		Logger:      o.logger,
-	}
+	config := o.http
+	config.Core, config.Logger = s.core, o.logger
 	if s.ownKeys {
 		config.Resolver = s.keys
 	}
@@ -191,15 +182,16 @@ func (s *Service) Using(st storage.Storage) *Service {
 	return &copied
 }
 
-// Close stops the parts that the service started lazily and writes the pending last
-// uses of keys. It never closes a part that the host gave. It may be called more than
-// once. A running Dispatcher is stopped by its own context, and the host stops its
-// server first: requests after Close are not limited any more.
+// Close stops the parts that the service started lazily, and writes the views, the starts and
+// the last uses of keys that are pending: it returns the error when that fails. It never
+// closes a part that the host gave, so close a pool after it. It may be called more than once.
+// A running Dispatcher is stopped by its own context, and the host stops its server first:
+// requests after Close are not limited any more.
 func (s *Service) Close(ctx context.Context) error {
 	if s.borrowed {
 		return nil
 	}
-	err := s.keys.Close(ctx)
+	err := errors.Join(s.keys.Close(ctx), s.core.Close(ctx))
 	if s.limiter != nil {
 		err = errors.Join(err, s.limiter.Close(ctx))
 	}

@@ -40,10 +40,10 @@ var allowed = map[string][]string{
 	"storage":        {},
 	"storage/memory": {"storage"},
 	"storage/postgres": {
-		"storage", "storage/postgres/internal/conn", "storage/postgres/internal/tables", "internal/cache",
+		"storage", "storage/postgres/internal/conn", "storage/postgres/internal/tables", "internal/cache", "internal/timeout",
 		"github.com/Masterminds/squirrel", "github.com/jackc/pgx/v5",
 	},
-	"storage/postgres/internal/conn":   {"storage", "internal/cache", "github.com/jackc/pgx/v5", "github.com/jackc/puddle/v2"},
+	"storage/postgres/internal/conn":   {"storage", "internal/cache", "internal/timeout", "github.com/jackc/pgx/v5"},
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 
@@ -53,11 +53,11 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring",
+		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
 	"handler/docs":     {},
 	"handler/export":   {},
-	"handler/formpage": {"", "internal/cache", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
@@ -108,19 +108,21 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/jsontree", "internal/objectid", "internal/secrets", "internal/visible", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/secrets", "internal/timeout", "internal/visible", "schema", "storage"},
 
 	// A response from its arrival to the storage.
-	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "schema", "storage"},
+	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
 	"internal/export":  {"internal/jsontree", "schema", "storage"},
-	"internal/keyring": {"internal/cache", "internal/faults", "internal/objectid", "internal/visible", "schema", "storage"},
+	"internal/keyring": {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
 	"internal/summary": {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
+	"internal/gather":   {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},
 	"internal/secrets":  {"storage"},
+	"internal/timeout":  {},
 
 	// What a dispatcher does next, without a clock or a goroutine of its own.
 	"internal/scheduler": {"storage"},

@@ -2,6 +2,7 @@ package formsvc
 
 import (
 	"cmp"
+	"context"
 	"crypto/cipher"
 	"errors"
 	"fmt"
@@ -27,27 +28,22 @@ type Option func(*options) error
 
 type options struct {
 	storage     storage.Storage
-	resolver    KeyResolver
-	credential  func(*http.Request) string
-	basePath    string
-	baseURL     string
-	baseURLFunc func(*http.Request) string
+	http        handler.Config // of the API; New adds the core and the logger
 	keyPrefix   string
-	limiter     *ratelimit.Limiter
-	limiterSet  bool // limiter is what the host wants; nil: no limit
-	limiterName string
+	limiterSet  bool // http.Limiter is what the host wants; nil: no limit
 	webhooks    webhooks.Config
 	secrets     *secrets.Sealer
 	sealedOnly  bool
 	limits      Limits
 	timeZone    *time.Location
+	removeFiles func(context.Context, []string) error
 	logger      *slog.Logger
 	clock       func() time.Time
 }
 
 func defaults() options {
 	return options{
-		basePath:  "/v1",
+		http:      handler.Config{BasePath: "/v1"},
 		keyPrefix: "fs",
 		logger:    slog.New(slog.DiscardHandler),
 		timeZone:  time.UTC,
@@ -64,7 +60,7 @@ func (o *options) validate() error {
 	if err := checkStorage(o.storage); err != nil {
 		return fmt.Errorf("formsvc: WithStorage: %w", err)
 	}
-	if o.baseURL != "" && o.baseURLFunc != nil {
+	if o.http.BaseURL != "" && o.http.BaseURLFunc != nil {
 		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
 	}
 	if o.sealedOnly {
@@ -120,7 +116,7 @@ func WithStorage(s storage.Storage) Option {
 // default, the keys that [Service.CreateKey] makes: they are not accepted any more,
 // unless the resolver passes what it does not know on to [Service.ResolveKey].
 func WithKeyResolver(r KeyResolver) Option {
-	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.resolver = r })
+	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.http.Resolver = r })
 }
 
 // What a host with keys of its own brings, and what it uses.
@@ -150,13 +146,13 @@ func Credential(r *http.Request) string { return handler.Credential(r) }
 // key. Default: X-API-Key, then Authorization with the scheme Bearer. A key must
 // not come from the URL.
 func WithCredential(f func(*http.Request) string) Option {
-	return option("WithCredential", missing(f == nil), func(o *options) { o.credential = f })
+	return option("WithCredential", missing(f == nil), func(o *options) { o.http.Credential = f })
 }
 
 // WithBasePath sets the path under which the API lives. Default "/v1". "" and "/"
 // mean none.
 func WithBasePath(path string) Option {
-	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.basePath = strings.TrimSuffix(path, "/") })
+	return option("WithBasePath", apidoc.CheckBasePath(path), func(o *options) { o.http.BasePath = strings.TrimSuffix(path, "/") })
 }
 
 // WithBaseURL sets what links and Location headers begin with, without the base
@@ -164,14 +160,14 @@ func WithBasePath(path string) Option {
 // "/api" when the host mounts the service deeper. Default "": links are paths
 // that begin with the base path. It is never taken from the request.
 func WithBaseURL(base string) Option {
-	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.baseURL = strings.TrimSuffix(base, "/") })
+	return option("WithBaseURL", apidoc.CheckBaseURL(base), func(o *options) { o.http.BaseURL = strings.TrimSuffix(base, "/") })
 }
 
 // WithBaseURLFunc is [WithBaseURL] for a host with many domains: f returns the base URL
 // of a request. A URL of f must not be taken unchecked from the request. The
 // description then names no server.
 func WithBaseURLFunc(f func(*http.Request) string) Option {
-	return option("WithBaseURLFunc", missing(f == nil), func(o *options) { o.baseURLFunc = f })
+	return option("WithBaseURLFunc", missing(f == nil), func(o *options) { o.http.BaseURLFunc = f })
 }
 
 // WithKeyPrefix sets what built-in API keys begin with: <prefix>_live_….
@@ -220,7 +216,7 @@ func WithLimiterName(name string) Option {
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
 		fault = fmt.Errorf("%q is not 1 to 100 visible ASCII characters without #", name)
 	}
-	return option("WithLimiterName", fault, func(o *options) { o.limiterName = name })
+	return option("WithLimiterName", fault, func(o *options) { o.http.LimiterName = name })
 }
 
 // WithoutRateLimit limits nothing, for a host that does so itself.
@@ -232,7 +228,7 @@ func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	if o.limiterSet {
 		return errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
 	}
-	o.limiter, o.limiterSet = l, true
+	o.http.Limiter, o.limiterSet = l, true
 	return nil
 }
 
@@ -279,6 +275,37 @@ func WithLimits(l Limits) Option {
 // runs where there is none imports time/tzdata.
 func WithTimeZone(zone *time.Location) Option {
 	return option("WithTimeZone", missing(zone == nil), func(o *options) { o.timeZone = zone })
+}
+
+// FileRemover removes files that respondents sent, by the ids that they have in answers to
+// file_upload and signature. [formpage.Dir] is one. It must be safe for concurrent use.
+//
+// RemoveFiles is called before responses are removed for good, with the files of some of them:
+// at most 500 responses at a time, and some never are together in a call again. A file that is
+// not there, or whose id is not one of the store's, is no error: after a fault, a crash, or
+// in two processes at once it gets the same ids again. With an error these responses stay,
+// and the call that removes them returns that error.
+//
+// [formpage.Dir]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#Dir
+type FileRemover interface {
+	RemoveFiles(ctx context.Context, ids []string) error
+}
+
+// WithFiles removes the files of responses with them, whatever removes those for good:
+// [Client.DeleteSubmission] and the API's operation, [Service.EraseRespondent],
+// [Service.PurgeSubmissions], [Service.PurgeAllSubmissions], [Service.PurgeForm],
+// [Service.PurgeTrash], [Service.DeleteUser], and [Service.Maintain] or a running dispatcher,
+// which finish what other processes began. So each process that does one of these has the
+// option. A form in the trash keeps its files.
+//
+// The files go first. When removing the responses then fails, they are there without their
+// files until the call is repeated. In a host's transaction ([Service.Using]) the files go
+// before the commit, and a rollback does not bring them back. While files of purged forms
+// cannot be removed, the rows of these forms stay, which nobody sees. The error is returned,
+// or logged by the dispatcher, and maintenance tries again. Files that two responses
+// name go with the first of them. Default: files stay.
+func WithFiles(f FileRemover) Option {
+	return option("WithFiles", missing(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
 }
 
 // WithLogger sets where the service logs. Default: nowhere.

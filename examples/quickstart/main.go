@@ -29,7 +29,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/sethvargo/go-limiter"
 	"github.com/sethvargo/go-limiter/memorystore"
 
@@ -76,7 +75,7 @@ func openStore(ctx context.Context, database string) (_ storage.Storage, closeSt
 	if database == "" {
 		return memory.New(), func() {}, nil
 	}
-	pool, err := pgxpool.New(ctx, database)
+	pool, err := openPool(ctx, database)
 	if err != nil {
 		return nil, nil, err
 	}

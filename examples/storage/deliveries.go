@@ -60,6 +60,18 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 
 // Redeliver implements [storage.DeliveryStore].
 func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) error {
+	return s.redeliver(ctx, webhook, attempt, "true")
+}
+
+// RedeliverFailed implements [storage.DeliveryStore].
+func (s *Store) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID) error {
+	return s.redeliver(ctx, webhook, attempt, `NOT a.success
+		AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook = a.webhook AND d.event = a.event)
+		AND NOT EXISTS (SELECT 1 FROM attempts b
+			WHERE b.webhook = a.webhook AND b.event = a.event AND (b.created, b.id) > (a.created, a.id))`)
+}
+
+func (s *Store) redeliver(ctx context.Context, webhook, attempt storage.ID, condition string) error {
 	return s.write(ctx, func(tx *tx) error {
 		clock := s.now()
 		w, err := tx.webhook(storage.AsHost(), webhook)
@@ -67,7 +79,7 @@ func (s *Store) Redeliver(ctx context.Context, webhook, attempt storage.ID) erro
 			return err
 		}
 		var event storage.ID
-		err = tx.one(`SELECT e.id FROM attempts a JOIN events e ON e.id = a.event WHERE a.webhook = ? AND a.id = ?`,
+		err = tx.one(`SELECT e.id FROM attempts a JOIN events e ON e.id = a.event WHERE a.webhook = ? AND a.id = ? AND `+condition,
 			[]any{webhook, attempt}, &event)
 		if err != nil {
 			return err
@@ -112,7 +124,9 @@ func (t *tx) hastenOne(webhook storage.ID, clock time.Time) error {
 // their number.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = s.write(ctx, func(tx *tx) error {
-		claimed, err = tx.claim(p, s.now())
+		if err = tx.noteWork("dispatched", s.now()); err == nil {
+			claimed, err = tx.claim(p, s.now())
+		}
 		return err
 	})
 	if err != nil {
@@ -125,6 +139,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 type candidate struct {
 	id           storage.ID
 	form         storage.ID
+	workspace    storage.ID
 	url, host    string
 	generation   int64 // the last lease of an earlier url
 	secret       []byte
@@ -139,14 +154,14 @@ type candidate struct {
 
 func (t *tx) claim(p storage.ClaimParams, clock time.Time) ([]storage.ClaimedDelivery, error) {
 	candidates, err := all(t, func(row scanner) (c candidate, err error) {
-		err = row.Scan(&c.id, &c.form, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret, &c.olderSecret,
+		err = row.Scan(&c.id, &c.form, &c.workspace, &c.url, &c.host, &c.generation, &c.secret, &c.oldSecret, &c.olderSecret,
 			&c.standing.Succeeded, &c.standing.SlowFor, &c.standing.Failures, at(&c.failingSince), at(&c.failed), at(&c.pausedUntil), &c.pauseReason)
 		c.secret, c.oldSecret, c.olderSecret = secret(c.secret), secret(c.oldSecret), secret(c.olderSecret)
 		return c, err
-	}, `SELECT w.id, w.form, w.url, w.host, w.url_token, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
+	}, `SELECT w.id, w.form, f.workspace, w.url, w.host, w.url_token, w.secret, CASE WHEN w.old_secret_until > ?1 THEN w.old_secret END,
 			CASE WHEN w.older_secret_until > ?1 THEN w.older_secret END,
 			w.succeeded, w.slow_for, w.failures, w.failing_since, w.failed, w.paused_until, w.pause_reason
-		FROM webhooks w WHERE w.enabled AND EXISTS
+		FROM webhooks w JOIN forms f ON f.id = w.form WHERE w.enabled AND EXISTS
 			(SELECT 1 FROM deliveries d WHERE d.webhook = w.id AND d.due <= ?1 AND (d.urgency > 0 OR w.paused_until <= ?1))
 		ORDER BY w.served, w.id`, clock)
 	if err != nil {
@@ -189,7 +204,7 @@ func (t *tx) serve(out []storage.ClaimedDelivery, c candidate, room *room, lease
 			break
 		}
 		d := storage.ClaimedDelivery{
-			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, URL: c.url, Host: c.host, Generation: c.generation,
+			Lease: storage.Lease{WebhookID: c.id, EventID: w.event}, FormID: c.form, WorkspaceID: c.workspace, URL: c.url, Host: c.host, Generation: c.generation,
 			Secret: append([]byte(nil), c.secret...), OldSecret: append([]byte(nil), c.oldSecret...),
 			OlderSecret: append([]byte(nil), c.olderSecret...),
 			Standing:    c.standing, PausedFor: max(0, c.pausedUntil.Sub(clock)), PauseReason: c.pauseReason, Age: w.age,

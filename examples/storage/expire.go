@@ -10,7 +10,9 @@ import (
 // ExpireDeliveries implements [storage.DeliveryStore].
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (done storage.Expired, err error) {
 	err = s.write(ctx, func(tx *tx) error {
-		done, err = tx.expireAll(p, s.now())
+		if err = tx.noteWork("dispatched", s.now()); err == nil {
+			done, err = tx.expireAll(p, s.now())
+		}
 		return err
 	})
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 	"time"
 
@@ -83,15 +84,30 @@ func ceilDiv(a, b int64) int64 {
 }
 
 // CountFunnel implements [storage.MetricsStore].
-func (s *Store) CountFunnel(ctx context.Context, form storage.ID, at time.Time, c storage.Counters) error {
-	if err := check(at); err != nil {
-		return err
-	}
-	return s.write(ctx, func(tx *tx) error {
-		if err := tx.formIsVisible(storage.AsHost(), form); err != nil {
+func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	for _, c := range counts {
+		if err := check(c.At); err != nil {
 			return err
 		}
-		return tx.count(form, at, c)
+	}
+	return s.write(ctx, func(tx *tx) error {
+		unknown := 0
+		for _, c := range counts {
+			err := tx.formIsVisible(storage.AsHost(), c.Form)
+			if err == nil {
+				err = tx.count(c.Form, c.At, c.Counters)
+			}
+			switch {
+			case errors.Is(err, storage.ErrNotFound):
+				unknown++
+			case err != nil:
+				return err
+			}
+		}
+		if unknown == len(counts) {
+			return storage.ErrNotFound
+		}
+		return nil
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -95,28 +96,51 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := check(p.Before); err != nil || p.Max < 1 {
 		return out, err
 	}
-	err = s.write(ctx, func(tx *tx) error {
+	var old []storage.Submission
+	err = s.read(ctx, func(tx *tx) error {
 		for _, form := range p.Forms {
-			old, err := all(tx, scanID, `SELECT id FROM submissions WHERE form = ? AND submitted < ? ORDER BY submitted, id LIMIT ?`,
-				form, p.Before, p.Max-out.Submissions)
+			found, err := all(tx, scanSubmission, `SELECT `+submissionColumns+` FROM submissions WHERE form = ? AND submitted < ? ORDER BY submitted, id LIMIT ?`,
+				form, p.Before, p.Max-len(old))
 			if err != nil {
 				return err
 			}
-			for _, id := range old {
-				if _, err := tx.remove(form, id); err != nil {
-					return err
-				}
+			old = append(old, found...)
+		}
+		return nil
+	})
+	if err == nil {
+		err = tell(ctx, p.Leaving, old)
+	}
+	if err != nil {
+		return storage.PurgedSubmissions{}, err
+	}
+	err = s.write(ctx, func(tx *tx) error {
+		for _, sub := range old {
+			there, err := tx.remove(sub.FormID, sub.ID)
+			if err != nil {
+				return err
+			}
+			if there {
 				out.Submissions++
 			}
-			if out.Submissions == p.Max {
-				out.More = true
-				break
-			}
 		}
+		out.More = len(old) == p.Max
 		return nil
 	})
 	if err != nil {
 		return storage.PurgedSubmissions{}, err
 	}
 	return out, nil
+}
+
+// tell tells of submissions before they go. No transaction is open meanwhile.
+func tell(ctx context.Context, leaving storage.Leaving, going []storage.Submission) error {
+	if leaving == nil || len(going) == 0 {
+		return nil
+	}
+	var answers []json.RawMessage
+	for _, sub := range going {
+		answers = append(answers, sub.Answers)
+	}
+	return leaving(ctx, answers)
 }

@@ -1,11 +1,15 @@
 package main
 
-import "github.com/formsvc/formsvc/storage"
+import (
+	"slices"
+
+	"github.com/formsvc/formsvc/storage"
+)
 
 // room is how many deliveries a claim may still take.
 type room struct {
-	p             storage.ClaimParams
-	quick, others poolRoom
+	p                   storage.ClaimParams
+	quick, slow, others poolRoom
 }
 
 type poolRoom struct {
@@ -19,12 +23,13 @@ func newRoom(p storage.ClaimParams) *room {
 	return &room{
 		p:      p,
 		quick:  poolRoom{Pool: p.Quick, taken: map[string]int{}, bytes: p.MaxBytes},
+		slow:   poolRoom{Pool: p.Slow, taken: map[string]int{}, bytes: p.MaxBytes},
 		others: poolRoom{Pool: p.Others, taken: map[string]int{}, bytes: p.MaxBytes},
 	}
 }
 
 // full reports whether nothing else fits.
-func (r *room) full() bool { return r.quick.full() && r.others.full() }
+func (r *room) full() bool { return r.quick.full() && r.slow.full() && r.others.full() }
 
 func (p *poolRoom) full() bool { return p.cut || p.Room < 1 }
 
@@ -43,14 +48,17 @@ func (r *room) webhook(c candidate) int {
 // take makes room for one delivery, or reports that there is none.
 func (r *room) take(c candidate, size int) bool {
 	p := &r.others
-	if c.standing.Quick() {
+	switch {
+	case c.standing.Quick():
 		p = &r.quick
+	case c.standing.Good():
+		p = &r.slow
 	}
 	most, named := p.Hosts[c.host]
 	if !named {
 		most = p.PerHost
 	}
-	if p.full() || (named || most > 0) && p.taken[c.host] >= most {
+	if p.full() || slices.Contains(p.Without, c.workspace) || (named || most > 0) && p.taken[c.host] >= most {
 		return false
 	}
 	if r.p.MaxBytes > 0 && size > p.bytes && p.bytes < r.p.MaxBytes {

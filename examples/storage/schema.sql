@@ -206,3 +206,11 @@ CREATE TABLE IF NOT EXISTS keys (
 	last_used INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX IF NOT EXISTS keys_user ON keys (user, created, id);
+
+-- When some process did the work last that is to be done again and again. One row.
+CREATE TABLE IF NOT EXISTS upkeep (
+	id         INTEGER PRIMARY KEY CHECK (id = 1),
+	since      INTEGER NOT NULL,
+	dispatched INTEGER NOT NULL DEFAULT 0,
+	maintained INTEGER NOT NULL DEFAULT 0
+) STRICT;

@@ -67,7 +67,10 @@ func Open(ctx context.Context, file string, opts ...Option) (*Store, error) {
 	s.writer.SetMaxOpenConns(1)
 	s.reader.SetMaxOpenConns(4)
 	err = s.write(ctx, func(tx *tx) error {
-		_, err := tx.exec(schema)
+		if _, err := tx.exec(schema); err != nil {
+			return err
+		}
+		_, err := tx.exec(`INSERT INTO upkeep (id, since) VALUES (1, ?) ON CONFLICT DO NOTHING`, s.now())
 		return err
 	})
 	if err != nil {

@@ -20,7 +20,29 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 	if p.Removals {
 		clock = 0 // no minute is old
 	}
+	var going []storage.Submission
+	err = s.read(ctx, func(tx *tx) (err error) {
+		going, err = all(tx, scanSubmission, `SELECT `+submissionColumns+` FROM submissions
+			WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?`, p.Max)
+		return err
+	})
+	if err == nil {
+		err = tell(ctx, p.Leaving, going)
+	}
+	if err != nil {
+		return storage.Swept{}, err
+	}
 	err = s.write(ctx, func(tx *tx) error {
+		if !p.Removals {
+			if err := tx.noteWork("maintained", s.now()); err != nil {
+				return err
+			}
+		}
+		for _, sub := range going {
+			if _, err := tx.exec(`DELETE FROM submissions WHERE form = ? AND id = ?`, sub.FormID, sub.ID); err != nil {
+				return err
+			}
+		}
 		// The order matters: rows that a form refers to go last.
 		for _, step := range []struct {
 			count *int
@@ -31,8 +53,6 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 			{&swept.Forms, `UPDATE forms SET purged = 1 WHERE rowid IN
 				(SELECT rowid FROM forms WHERE trashed > 0 AND trashed < ?2 AND NOT purged ORDER BY trashed LIMIT ?1)`, p.TrashBefore, false},
 			{nil, `DELETE FROM webhooks WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)`, nil, false},
-			{nil, `DELETE FROM submissions WHERE rowid IN (SELECT rowid FROM submissions
-				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM unique_answers WHERE (form, submission, block, rules) IN (SELECT form, submission, block, rules FROM unique_answers
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
@@ -65,6 +85,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 			}
 			swept.More = swept.More || n >= p.Max
 		}
+		swept.More = swept.More || swept.Forms > 0 || len(going) == p.Max // whose submissions nobody was told of yet
 		return nil
 	})
 	if err != nil {

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+)
+
+// The settings are such that this server takes them.
+func TestThePoolConnects(t *testing.T) {
+	pool, err := openPool(t.Context(), pgtest.URL(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	var there string
+	if err := pool.QueryRow(t.Context(), "SHOW tcp_user_timeout").Scan(&there); err != nil {
+		t.Fatal(err)
+	}
+	if there != "5s" && there != "0" { // 0: a socket of Unix has none
+		t.Errorf("the server waits for %s", there)
+	}
+}
