@@ -171,7 +171,7 @@ WITH picked AS MATERIALIZED (
 	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
 	WHERE %s AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.form_id, o.at, o.id
-	LIMIT $3::bigint
+	LIMIT (SELECT $3::bigint)
 	FOR UPDATE
 )` + foldRows
 

@@ -111,13 +111,13 @@ const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_r
 const wake = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrived + `
-	ORDER BY a.at, a.id LIMIT $3::bigint FOR UPDATE SKIP LOCKED
+	ORDER BY a.at, a.id LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
 ), due AS MATERIALIZED (
 	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE ` + ripe + `
-	ORDER BY d.due_at LIMIT $3::bigint FOR UPDATE SKIP LOCKED
+	ORDER BY d.due_at LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), ripe AS (
 	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
@@ -147,7 +147,7 @@ SELECT ` + knownColumns + `, ` + webhookRoom + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= statement_timestamp()
 	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookRoom + ` > 0
-ORDER BY x.next_at LIMIT $4::bigint FOR NO KEY UPDATE OF x SKIP LOCKED`
+ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
 // bound ($1), which may be meant for an earlier URL ($8 says for which generation).

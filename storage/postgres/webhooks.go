@@ -238,7 +238,7 @@ JOIN formsvc.forms f ON f.id = w.form_id
 LEFT JOIN LATERAL ` + history + ` a ON true
 WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC
-LIMIT $4::bigint`
+LIMIT (SELECT $4::bigint)`
 
 // Deliveries implements [storage.WebhookStore].
 func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
@@ -264,7 +264,7 @@ func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook stora
 const secretsAfter = `
 SELECT w.id, w.secret, w.old_secret, w.older_secret FROM formsvc.webhooks w
 WHERE w.id > $1::bytea AND w.secret <> ''
-ORDER BY w.id LIMIT $2`
+ORDER BY w.id LIMIT (SELECT $2::bigint)`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
