@@ -40,9 +40,9 @@ func pageArgs(p storage.Page) []any {
 // lastID comes after every id.
 var lastID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// shelf is a table that lists are read from, with an alias of one letter.
+// shelf is what lists are read from, with an alias of one letter for the records.
 type shelf struct {
-	table   string
+	from    string // a table with the alias, and what else has to be there
 	alias   string
 	columns string // of the result
 	where   string // which rows are in the list
@@ -76,7 +76,7 @@ func (l shelf) ofUser(user string) squirrel.SelectBuilder {
 
 func (l shelf) read(columns, condition, limit string) squirrel.SelectBuilder {
 	return l.order(squirrel.Select(columns).
-		From(l.table+" "+l.alias).
+		From(l.from).
 		Where(condition).
 		Where(l.where).
 		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)"), limit)

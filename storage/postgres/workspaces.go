@@ -60,7 +60,7 @@ const workspaceIsThere = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 var workspacesOfHost = sync.OnceValue(func() string {
-	return textOf(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
+	return textOf(shelf{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
 })
 
 // workspacesOfUser reads the page from the user's own index, and then each of its
