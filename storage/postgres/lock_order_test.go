@@ -24,6 +24,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 	elsewhere, off := "https://elsewhere.example/", false
 	update := func(change storage.WebhookChange) func(*Store, failing) error {
 		return func(s *Store, f failing) error {
+			change := change // several tests run it at one time
 			change.At = time.Now()
 			_, err := s.UpdateWebhook(context.Background(), storage.AsHost(), f.hook, change)
 			return err
