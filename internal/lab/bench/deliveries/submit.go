@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -116,9 +117,9 @@ func listen(seen *journeys) (url string, end func() error, err error) {
 	}, nil
 }
 
-// publish makes a published form with one webhook.
+// publish makes a published form of a user of its own, with one webhook.
 func publish(ctx context.Context, svc *formsvc.Service, url string) (form formsvc.ID, err error) {
-	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
+	user := formsvc.User{ID: formsvc.UserIDFrom(strconv.FormatUint(rand.Uint64(), 36)), Name: "Ann"}
 	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: user, Name: "all", Scopes: storage.Scopes()})
 	if err != nil {
 		return form, err
