@@ -164,7 +164,7 @@ const webhookRoom = `COALESCE(
 var lease = forSizes(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
-	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bigint[]), (SELECT $3::boolean[]), (SELECT $4::text[]), (SELECT $5::bigint[])) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
 	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
@@ -193,9 +193,9 @@ UPDATE formsvc.destinations x SET
 			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
 				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
-FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
+FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`)
+var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
 // releaseFor bounds what a caller whose context may have ended waits for a release. One
 // takes milliseconds, but needs a connection of the pool.

@@ -118,7 +118,7 @@ var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 var tellExpired = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
-	FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::integer[], $5::timestamptz[]) AS o (webhook_id, event_id, id, attempt, created_at)
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bytea[]), (SELECT $4::integer[]), (SELECT $5::timestamptz[])) AS o (webhook_id, event_id, id, attempt, created_at)
 	ORDER BY o.webhook_id, o.id
 ), quiet AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
