@@ -352,7 +352,7 @@ func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner I
 }
 
 // RecordView counts one view of a form now; for an unknown form, or one in the trash, it does
-// nothing. It returns at once: what this process counts within 250 ms is stored together, and
+// nothing. It returns at once: what this process counts is stored together within 250 ms, and
 // a process that is killed loses those at most. Its own metrics have each view at once, those
 // of other processes when it is stored; [Service.Close] stores the last ones.
 //

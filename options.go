@@ -281,7 +281,7 @@ func WithTimeZone(zone *time.Location) Option {
 // file_upload and signature. [formpage.Dir] is one. It must be safe for concurrent use.
 //
 // RemoveFiles is called before responses are removed for good, with the files of some of them:
-// at most 500 responses at a time, and some never are together in a call again. A file that is
+// at most 1,000 responses at a time, which may never be together in a call again. A file that is
 // not there, or whose id is not one of the store's, is no error: after a fault, a crash, or
 // in two processes at once it gets the same ids again. With an error these responses stay,
 // and the call that removes them returns that error.

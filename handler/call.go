@@ -33,6 +33,9 @@ type call struct {
 	formKnown bool            // form was asked for and may be relied on
 	page      *submissionPage // read together with the key; nil when it was not
 
+	webhooks      []storage.Webhook // read together with the key
+	webhooksKnown bool
+
 	buffer *[]byte // see borrow
 
 	created bool // what was asked for is new: the status is 201

@@ -44,7 +44,7 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// readingResolver is a [KeyResolver] that can read a form, or a page of submissions, in
+// readingResolver is a [KeyResolver] that can read a form, or a page of a list, in
 // the same step, as the one for built-in keys does: see [keyring.Keyring], which has these
 // methods. [storage.ErrUnimplemented] means: two steps. The rate limiter is asked, and a
 // cursor is read, by what is Remembered, before the key is resolved.
@@ -52,6 +52,7 @@ type readingResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
 	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
 		each func(*storage.Submission) error) (o keyring.Owner, found, more bool, err error)
+	WebhooksForKey(ctx context.Context, key string, page storage.Page, scope storage.Scope) (keyring.Owner, []storage.Webhook, error)
 	Remembered(key string) (keyID string, user storage.ID)
 }
 

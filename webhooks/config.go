@@ -102,11 +102,11 @@ type Config struct {
 	// set. Whoever chooses the URL sees the headers, so one with a secret is given by URL.
 	// What it returns is not changed afterwards.
 	//
-	// An attempt fails with the class "network", nothing is sent, and the log names the
-	// header, when the name or a value is not allowed in HTTP, or when the name is one that the
-	// dispatcher or the protocol sets: those of the type, length and signature, User-Agent,
-	// Idempotency-Key, Host, Connection and the like. When Headers panics, the attempt fails as
-	// well. Nil: there are none.
+	// Nothing is sent, the log names the header, and the delivery is tried again a minute later
+	// without counting an attempt, when the name or a value is not allowed in HTTP, or when the
+	// name is one that the dispatcher or the protocol sets: those of the type, length and
+	// signature, User-Agent, Idempotency-Key, Host, Connection and the like. So it is when
+	// Headers panics. Nil: there are none.
 	Headers func(ctx context.Context, webhook storage.Webhook) http.Header
 	// StandardWebhooks adds the headers of the Standard Webhooks specification,
 	// webhook-id, webhook-timestamp and webhook-signature, to the deliveries of

@@ -83,7 +83,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	if err != nil && errors.Is(context.Cause(posts), errStopped) {
 		return scheduler.Ended{Took: time.Since(started)}
 	}
-	if d.unopenable(a, err) {
+	if d.isHostFault(a, err) {
 		return scheduler.Ended{Took: time.Since(started), RetryIn: hostFaultWait}
 	}
 	a.Duration = time.Since(started)
@@ -108,21 +108,21 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	return d.ended(del, a, asked)
 }
 
-// unopenable reports whether err says that a secret cannot be opened. Then nothing is
-// sent: a receiver that does not check signatures would not notice that one is missing. A
-// line is logged when that begins for a webhook and when it ends. Of very many such webhooks
-// some are forgotten, and logged once more.
-func (d *Dispatcher) unopenable(a *storage.Delivery, err error) bool {
-	is := errors.Is(err, secrets.ErrSecret)
-	was, _ := d.sealed.Get(a.WebhookID)
+// isHostFault reports whether err says that a secret cannot be opened, or that Config.Headers
+// did not give headers. Then nothing is sent: a receiver that does not check signatures would
+// not notice that one is missing. A line is logged when that begins for a webhook and when it
+// ends. Of very many such webhooks some are forgotten, and logged once more.
+func (d *Dispatcher) isHostFault(a *storage.Delivery, err error) bool {
+	is := errors.Is(err, secrets.ErrSecret) || errors.Is(err, errHeaders)
+	was, _ := d.putOff.Get(a.WebhookID)
 	if was != is { // unless another delivery has logged it since
-		was, _ = d.sealed.Put(a.WebhookID, is, 0)
+		was, _ = d.putOff.Put(a.WebhookID, is, 0)
 	}
 	switch {
 	case is && !was:
 		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
 	case was && !is:
-		d.log.Info("webhook deliveries go on: the secret can be opened", "webhook", a.WebhookID.String())
+		d.log.Info("webhook deliveries go on", "webhook", a.WebhookID.String())
 	}
 	return is
 }
@@ -242,18 +242,26 @@ var protocolHeaders = []string{
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 }
 
+// errHeaders is the fault of a host whose Config.Headers gives none that can be sent.
+var errHeaders = errors.New("webhooks: Config.Headers")
+
 // addHeaders adds those of Config.Headers. An error tells no value, which may be a secret.
-func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *storage.ClaimedDelivery) error {
+func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *storage.ClaimedDelivery) (err error) {
 	if d.config.Headers == nil {
 		return nil
 	}
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w panicked: %v\n%s", errHeaders, cause, debug.Stack())
+		}
+	}()
 	for name, values := range d.config.Headers(ctx, storage.Webhook{ID: del.Lease.WebhookID, FormID: del.FormID, URL: del.URL}) {
 		name = http.CanonicalHeaderKey(name)
 		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(protocolHeaders, name) {
-			return fmt.Errorf("webhooks: Config.Headers returned %s, which it cannot set", name)
+			return fmt.Errorf("%w returned %s, which it cannot set", errHeaders, name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			return fmt.Errorf("webhooks: Config.Headers returned %q, whose name or value is not allowed in HTTP", name)
+			return fmt.Errorf("%w returned %q, whose name or value is not allowed in HTTP", errHeaders, name)
 		}
 		header[name] = values
 	}

@@ -283,7 +283,7 @@ func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
 			for webhook := range 3 {
 				for range 8 {
 					all.Go(func() {
-						if got := d.unopenable(&storage.Delivery{WebhookID: storage.ID{byte(webhook)}}, fault); got != (fault != nil) {
+						if got := d.isHostFault(&storage.Delivery{WebhookID: storage.ID{byte(webhook)}}, fault); got != (fault != nil) {
 							t.Errorf("with the fault %v a delivery is put off: %v", fault, got)
 						}
 					})

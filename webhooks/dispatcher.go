@@ -82,7 +82,7 @@ type Dispatcher struct {
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
-	sealed cache.Cache[storage.ID, bool] // whether a webhook's secret could not be opened
+	putOff cache.Cache[storage.ID, bool] // whether a fault of the host keeps a webhook from getting anything
 
 	running atomic.Bool
 	current atomic.Pointer[run] // nil: no run takes deliveries that are handed over

@@ -3,12 +3,12 @@ package webhooks
 import (
 	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -59,8 +59,8 @@ func TestHeadersOfTheHostAreSent(t *testing.T) {
 }
 
 // What the dispatcher and HTTP say of a message is not the host's, and what HTTP does not allow
-// is not sent.
-func TestHeadersThatTheHostCannotSetFailTheAttempt(t *testing.T) {
+// is not sent. It is the host's fault, and no attempt.
+func TestHeadersThatTheHostCannotSetPutTheDeliveryOff(t *testing.T) {
 	t.Parallel()
 	const secret = "the value of a header"
 	for name, value := range map[string]string{
@@ -82,9 +82,8 @@ func TestHeadersThatTheHostCannotSetFailTheAttempt(t *testing.T) {
 			if signed {
 				del.Secret = b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
 			}
-			a := b.d.deliver(t.Context(), del).Delivery
-			if requests.Load() != 0 || a.Success || a.Error != ClassNetwork || a.Status != 0 {
-				t.Errorf("%q, signed %t: %d requests, attempt %+v", name, signed, requests.Load(), a)
+			if e := b.d.deliver(t.Context(), del); requests.Load() != 0 || e.Delivery != nil || e.RetryIn != hostFaultWait {
+				t.Errorf("%q, signed %t: %d requests, ended %+v", name, signed, requests.Load(), e)
 			}
 			if text := b.log.String(); !strings.Contains(text, "Config.Headers returned") || strings.Contains(text, secret) ||
 				!strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
@@ -94,29 +93,28 @@ func TestHeadersThatTheHostCannotSetFailTheAttempt(t *testing.T) {
 	}
 }
 
-func TestHeadersThatPanicEndNothingElse(t *testing.T) {
+func TestHeadersThatPanicEndNothing(t *testing.T) {
 	t.Parallel()
-	good := make(chan http.Header, 1)
-	b := newBench(t, Config{Headers: func(_ context.Context, w storage.Webhook) http.Header {
-		if strings.Contains(w.URL, "bad.example") {
-			panic("no header")
+	inBubble(t, func(t *testing.T) {
+		var repaired atomic.Bool
+		b := newBench(t, Config{Headers: func(_ context.Context, w storage.Webhook) http.Header {
+			if w.URL != hook && !repaired.Load() {
+				panic("no header")
+			}
+			return nil
+		}}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		good, bad := b.webhook(hook, nil), b.webhook("https://bad.example/", nil)
+		b.event(good, "{}")
+		b.event(bad, "{}")
+		b.run()
+		time.Sleep(time.Hour)
+		if a := b.attempts(good); len(a) != 1 || !a[0].Success || len(b.attempts(bad)) != 0 || strings.Count(b.log.String(), "no header") != 1 {
+			t.Errorf("attempts %+v and %+v, log %s", a, b.attempts(bad), b.log)
 		}
-		return nil
-	}}, roundTrip(func(r *http.Request) (*http.Response, error) {
-		good <- maps.Clone(r.Header)
-		return reply(200), nil
-	}))
-	bad := b.webhook("https://bad.example/", nil)
-	b.event(bad, "{}")
-	stop := b.run()
-	b.seen.wait(t, 1)
-	b.event(b.webhook("https://good.example/", nil), "{}")
-	b.d.Wake()
-	if h := <-good; h.Get("Content-Type") != "application/json" {
-		t.Errorf("headers are %v", h)
-	}
-	stop()
-	if a := b.attempts(bad); len(a) != 1 || a[0].Error != ClassNetwork || !strings.Contains(b.log.String(), "no header") {
-		t.Errorf("attempts %+v, log %s", a, b.log)
-	}
+		repaired.Store(true)
+		time.Sleep(2 * time.Minute)
+		if a := b.attempts(bad); len(a) != 1 || !a[0].Success || a[0].Attempt != 1 {
+			t.Errorf("when it is repaired, attempts %+v", a)
+		}
+	})
 }

@@ -99,8 +99,8 @@ func FileHandler(files FileStore) http.Handler {
 }
 
 // Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
-// guessed. It is a [Keeper]: see [Dir.Sweep],
-// and removes the files of responses that are removed: see [Dir.RemoveFiles].
+// guessed. It is a [Keeper], see [Dir.Sweep], and removes the files of responses that are
+// removed, see [Dir.RemoveFiles].
 type Dir struct {
 	// MaxUnsent is how many bytes the files may take that were sent with no response; each
 	// counts 4 KiB more. 0: 1 GiB. Negative: no bound. It is set before the first Save,

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -59,7 +60,10 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
 	}
-	_ = c.WriteVisits(ctx) // it has logged its error, and what is stored is true all the same
+	ctx = timeout.Share(ctx)
+	writing, end := timeout.Start(ctx, lookTimeout)
+	_ = c.WriteVisits(writing) // it has logged its error, and what is stored is true all the same
+	end()
 	w, _ := window(period, c.Clock())
 	funnel, err := c.Storage.Funnel(ctx, who, form, w)
 	if err != nil {

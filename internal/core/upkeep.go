@@ -22,8 +22,8 @@ const unsentAfter = 5 * time.Minute
 // caught up with in minutes.
 const unmaintainedAfter = 24 * time.Hour
 
-// lookTimeout bounds what a look adds to a call. In a host's transaction it may have to wait
-// for a second connection of the pool.
+// lookTimeout bounds what a look, or the write before Metrics, adds to a call. In a host's
+// transaction a look may have to wait for a second connection of the pool.
 const lookTimeout = 2 * time.Second
 
 // Check reports what the deployment lacks. The queue is counted only when no dispatcher runs.

@@ -218,6 +218,32 @@ func TestClose(t *testing.T) {
 	})
 }
 
+// What a write that is under way cannot store is not lost, and an error says so when it is.
+func TestCloseDuringAWriteThatFails(t *testing.T) {
+	t.Parallel()
+	for faults, want := range []error{nil, nil, nil, storage.ErrUnavailable} {
+		synctest.Test(t, func(t *testing.T) {
+			var w written
+			w.end = func(context.Context, []int) error {
+				time.Sleep(time.Second)
+				if len(w.lists) <= faults {
+					return storage.ErrUnavailable
+				}
+				return nil
+			}
+			g := w.group()
+			add(t, g, 1)
+			pass(Pause)
+			if err := g.Close(t.Context()); !errors.Is(err, want) || (err == nil) != (want == nil) {
+				t.Errorf("Close after %d faults: %v, want %v", faults, err, want)
+			}
+			if n := len(w.lists); n != min(faults, 2)+1 || !slices.Equal(w.lists[n-1], []int{1}) {
+				t.Errorf("after %d faults written is %v", faults, w.lists)
+			}
+		})
+	}
+}
+
 func TestManyAtOnce(t *testing.T) {
 	t.Parallel()
 	var sum, most int

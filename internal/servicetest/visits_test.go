@@ -132,6 +132,10 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 		if _, err := b.AsHost().Metrics(ctx, form, formsvc.PeriodAll); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
 			t.Errorf("metrics for a second, of a store that hangs: %v after %v", err, time.Since(start))
 		}
+		start = time.Now() // a write is under way for ten seconds, and another one waits
+		if _, err := b.AsHost().Metrics(t.Context(), form, formsvc.PeriodAll); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("metrics of a store that cannot count: %v after %v, want what it has after two seconds", err, time.Since(start))
+		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		store.fail = func(context.Context) error { return errors.New("refused") }

@@ -63,17 +63,17 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	return nil
 }
 
-// forKey returns a key with its user and, when the key can be used for it, the form.
-func (s *Store) forKey(hash [32]byte, form storage.ID, scope storage.Scope, at time.Time) (storage.Key, storage.User, *form, error) {
+// byHash returns a key with its user, who is also the actor when the key can be used.
+func (s *Store) byHash(hash [32]byte, scope storage.Scope, at time.Time) (storage.Key, storage.User, storage.Actor, error) {
 	k := s.keys[hash]
 	if k == nil {
-		return storage.Key{}, storage.User{}, nil, storage.ErrNotFound
+		return storage.Key{}, storage.User{}, storage.Actor{}, storage.ErrNotFound
 	}
 	var who storage.Actor
 	if k.activeAt(at) && (scope == "" || slices.Contains(k.rec.Scopes, scope)) {
 		who = storage.As(k.rec.UserID)
 	}
-	return k.copy(), s.users[k.rec.UserID], s.visible(who, form), nil
+	return k.copy(), s.users[k.rec.UserID], who, nil
 }
 
 // KeyByHash implements [storage.KeyStore].
@@ -109,8 +109,9 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (out
 		return out, err
 	}
 	defer s.mu.Unlock()
-	var f *form
-	if out.Key, out.User, f, err = s.forKey(p.Hash, p.Form, p.Scope, p.At); f != nil {
+	var who storage.Actor
+	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
+	if f := s.visible(who, p.Form); f != nil {
 		form := f.copy()
 		out.Form = &form
 	}
@@ -122,14 +123,27 @@ func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForK
 	if err := s.lock(ctx, p.Query.Since, p.Query.Until, p.Query.Page); err != nil {
 		return out, err
 	}
-	var f *form
+	var who storage.Actor
 	var found []*submission
-	if out.Key, out.User, f, err = s.forKey(p.Hash, p.Form, p.Scope, p.At); f != nil {
+	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
+	if f := s.visible(who, p.Form); f != nil {
 		out.Found = true
 		found, out.More = f.page(p.Query)
 	}
 	s.mu.Unlock()
 	return out, cmp.Or(err, lend(found, each))
+}
+
+// WebhooksForKey implements [storage.KeyStore].
+func (s *Store) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (out storage.WebhooksForKey, err error) {
+	if err := s.lock(ctx, p.Page); err != nil {
+		return out, err
+	}
+	defer s.mu.Unlock()
+	var who storage.Actor
+	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
+	out.Webhooks = s.webhooksOf(who, p.Page)
+	return out, err
 }
 
 // TouchKeys implements [storage.KeyStore].

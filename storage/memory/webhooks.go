@@ -144,7 +144,15 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
+	if err := s.lock(ctx, page); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return s.webhooksOf(who, page), nil
+}
+
+func (s *Store) webhooksOf(who storage.Actor, page storage.Page) []storage.Webhook {
+	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
 		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil })
 }
 

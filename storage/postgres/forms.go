@@ -162,15 +162,15 @@ const usersWorkspace = `f.workspace_id = (
 			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`
 
 var formLists = sync.OnceValue(func() (lists struct{ live, trash listsOfForms }) {
-	live := shelf{"formsvc.forms", "f", formHead, liveForms}
-	all := shelf{"formsvc.forms", "f", formHead, liveForms + notUntidied("f")}
+	live := shelf{"formsvc.forms f", "f", formHead, liveForms}
+	all := shelf{"formsvc.forms f", "f", formHead, liveForms + notUntidied("f")}
 	lists.live = listsOfForms{
-		textOf(live.ofUser()), textOf(live.of(usersWorkspace)),
+		textOf(live.ofUser(userOfList)), textOf(live.of(usersWorkspace)),
 		textOf(all.ofHost()), textOf(all.of("f.workspace_id = $4::bytea")),
 	}
-	trash := shelf{"formsvc.forms", "f", formHead, trashedForms}
+	trash := shelf{"formsvc.forms f", "f", formHead, trashedForms}
 	lists.trash = listsOfForms{
-		textOf(trash.ofUser()), textOf(trash.of(usersWorkspace)),
+		textOf(trash.ofUser(userOfList)), textOf(trash.of(usersWorkspace)),
 		textOf(hostTrash("f.id > ''", "true")), textOf(hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
 	}
 	return lists
@@ -230,10 +230,10 @@ const headColumns = formGate + `, f.created_at, f.updated_at`
 // there, and those of deleted workspaces whose rows do not say so yet. The conditions
 // are on the form f and on the deleted workspace o.
 func hostTrash(forms, workspaces string) squirrel.SelectBuilder {
-	trash := shelf{"formsvc.forms", "f", headColumns + ", f.trashed_at", trashedForms + notOfPurged}
+	trash := shelf{"formsvc.forms f", "f", headColumns + ", f.trashed_at", trashedForms + notOfPurged}
 	rest, args, err := squirrel.Select(headColumns, "o.deleted_at AS trashed_at").
 		From("formsvc.workspaces o").
-		JoinClause(lateral(shelf{"formsvc.forms", "f", "", liveForms}.read("f.*", "f.workspace_id = o.id", pageLimit), "f")).
+		JoinClause(lateral(shelf{"formsvc.forms f", "f", "", liveForms}.read("f.*", "f.workspace_id = o.id", pageLimit), "f")).
 		Where("o.deleted_at IS NOT NULL AND NOT o.tidied AND NOT o.purged").
 		Where(workspaces).ToSql()
 	if err != nil {

@@ -145,7 +145,7 @@ WITH place AS MATERIALIZED (
 	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
 ), given AS MATERIALIZED (
 	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
-	FROM place, unnest($2::bytea[], $3::bytea[]) AS g (id, digest)
+	FROM place, unnest((SELECT $2::bytea[]), (SELECT $3::bytea[])) AS g (id, digest)
 	WHERE (SELECT true FROM formsvc.submissions s WHERE s.form_id = $1::bytea AND s.id = g.id LIMIT 1)
 		AND (
 			SELECT true FROM formsvc.unique_answers u

@@ -17,7 +17,7 @@ const longLog = 2048
 const countFunnel = `
 INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 SELECT c.form_id, c.at, c.views, c.starts, c.submissions
-FROM unnest($1::bytea[], $2::timestamptz[], $3::bigint[], $4::bigint[], $5::bigint[]) AS c (form_id, at, views, starts, submissions)
+FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]), (SELECT $5::bigint[])) AS c (form_id, at, views, starts, submissions)
 WHERE (SELECT ` + formThere + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
 // CountFunnel implements [storage.MetricsStore]. It appends rows to a log, which
@@ -171,7 +171,7 @@ WITH picked AS MATERIALIZED (
 	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
 	WHERE %s AND (SELECT pg_try_advisory_xact_lock($2::bigint))
 	ORDER BY o.form_id, o.at, o.id
-	LIMIT $3::bigint
+	LIMIT (SELECT $3::bigint)
 	FOR UPDATE
 )` + foldRows
 

@@ -91,7 +91,7 @@ WITH left_over AS MATERIALIZED (
 		SELECT l.form_id AS id FROM formsvc.form_limits l
 		WHERE l.count_at < clock_timestamp() - interval '1 hour'
 		ORDER BY l.count_at
-		LIMIT $1::bigint
+		LIMIT (SELECT $1::bigint)
 	) f
 	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
 ), gone AS (

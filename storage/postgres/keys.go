@@ -205,7 +205,7 @@ func (s *Store) RevokeKey(ctx context.Context, user, key storage.ID, at time.Tim
 const touchKeys = `
 WITH touched AS (
 	SELECT k.id, t.at
-	FROM unnest($1::bytea[], $2::timestamptz[]) AS t (id, at)
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[])) AS t (id, at)
 	JOIN formsvc.api_keys k ON k.id = t.id
 	ORDER BY k.id
 	FOR NO KEY UPDATE OF k

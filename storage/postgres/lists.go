@@ -40,9 +40,9 @@ func pageArgs(p storage.Page) []any {
 // lastID comes after every id.
 var lastID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// shelf is a table that lists are read from, with an alias of one letter.
+// shelf is what lists are read from, with an alias of one letter for the records.
 type shelf struct {
-	table   string
+	from    string // a table with the alias, and what else has to be there
 	alias   string
 	columns string // of the result
 	where   string // which rows are in the list
@@ -56,16 +56,19 @@ func (l shelf) of(condition string) squirrel.SelectBuilder {
 // ofHost lists the rows of everybody.
 func (l shelf) ofHost() squirrel.SelectBuilder { return l.of(l.alias + ".id > ''") }
 
-// ofUser merges the lists of the workspaces that the user in $4 has access to. The
+// userOfList is the user whose list it is, when that is an argument.
+const userOfList = "$4::bytea"
+
+// ofUser merges the lists of the workspaces that a user has access to. The
 // newest rows of all are in the workspaces whose newest rows are the newest: first
 // one row of each workspace is read, from the index alone, and then no more
 // workspaces than the page is long are read to that length.
-func (l shelf) ofUser() squirrel.SelectBuilder {
+func (l shelf) ofUser(user string) squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.order(squirrel.Select("a.workspace_id").
 		From("formsvc.workspace_users a").
 		JoinClause(lateral(l.read(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
-		Where("a.user_id = $4::bytea"), pageLimit)
+		Where("a.user_id = "+user), pageLimit)
 	return l.order(squirrel.Select(l.columns).
 		FromSelect(first, "a").
 		JoinClause(lateral(l.read(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
@@ -73,7 +76,7 @@ func (l shelf) ofUser() squirrel.SelectBuilder {
 
 func (l shelf) read(columns, condition, limit string) squirrel.SelectBuilder {
 	return l.order(squirrel.Select(columns).
-		From(l.table+" "+l.alias).
+		From(l.from).
 		Where(condition).
 		Where(l.where).
 		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)"), limit)

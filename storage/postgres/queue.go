@@ -68,7 +68,7 @@ const countReferences = `changed AS MATERIALIZED (
 // endWithoutEvent ends deliveries whose event is gone. It waits for no row.
 const endWithoutEvent = `
 WITH lost AS MATERIALIZED (
-	SELECT d.rel, d.place FROM unnest($1::bytea[], $2::bytea[]) AS l (webhook_id, event_id)
+	SELECT d.rel, d.place FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[])) AS l (webhook_id, event_id)
 	CROSS JOIN LATERAL (
 		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
 		WHERE d.webhook_id = l.webhook_id AND d.event_id = l.event_id

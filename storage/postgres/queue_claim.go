@@ -111,13 +111,13 @@ const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_r
 const wake = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrived + `
-	ORDER BY a.at, a.id LIMIT $3::bigint FOR UPDATE SKIP LOCKED
+	ORDER BY a.at, a.id LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
 ), due AS MATERIALIZED (
 	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE ` + ripe + `
-	ORDER BY d.due_at LIMIT $3::bigint FOR UPDATE SKIP LOCKED
+	ORDER BY d.due_at LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), ripe AS (
 	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
@@ -147,7 +147,7 @@ SELECT ` + knownColumns + `, ` + webhookRoom + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= statement_timestamp()
 	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookRoom + ` > 0
-ORDER BY x.next_at LIMIT $4::bigint FOR NO KEY UPDATE OF x SKIP LOCKED`
+ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
 // webhookRoom is how many deliveries a claim may take of the destination x, by its own
 // bound ($1), which may be meant for an earlier URL ($8 says for which generation).
@@ -164,7 +164,7 @@ const webhookRoom = `COALESCE(
 var lease = forSizes(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
-	FROM unnest($1::bytea[], $2::bigint[], $3::boolean[], $4::text[], $5::bigint[]) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bigint[]), (SELECT $3::boolean[]), (SELECT $4::text[]), (SELECT $5::bigint[])) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
 	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
@@ -193,9 +193,9 @@ UPDATE formsvc.destinations x SET
 			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
 				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
 		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
-FROM unnest($1::bytea[], $2::text[]) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
+FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ($1::bytea[])`)
+var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
 // releaseFor bounds what a caller whose context may have ended waits for a release. One
 // takes milliseconds, but needs a connection of the pool.

@@ -54,7 +54,7 @@ var leasedTooFar = tooFar("d.leased_until", "d.queued_at", leasedAtMost)
 var bringBack = `
 WITH come AS MATERIALIZED (
 	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + ahead + `
-	ORDER BY a.at, a.id LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+	ORDER BY a.at, a.id LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	UPDATE formsvc.arrivals a SET at = statement_timestamp()
 	WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
@@ -68,13 +68,13 @@ WITH come AS MATERIALIZED (
 		WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END
 			AND (` + leasedTooFar + ` OR COALESCE(d.leased_until, '-infinity') <= statement_timestamp()
 				AND d.queued_at NOT BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp())
-		LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+		LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 	) d
-	LIMIT $1::bigint
+	LIMIT (SELECT $1::bigint)
 ), late AS MATERIALIZED (
 	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
 	WHERE d.due_at > ` + ahead + ` AND ` + tooFar("d.due_at", "d.queued_at", dueAtMost) + `
-	LIMIT $1::bigint FOR UPDATE SKIP LOCKED
+	LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 ), places AS MATERIALIZED (
 	SELECT l.rel, l.place FROM late l
 	UNION ALL
@@ -90,7 +90,7 @@ WITH come AS MATERIALIZED (
 		SELECT w.webhook_id FROM waiting w
 		UNION
 		(SELECT x.webhook_id FROM formsvc.destinations x WHERE x.failing_since IS NOT NULL
-			AND (GREATEST(x.failed_at, x.expired_at) > ` + ahead + ` OR x.paused_until > ` + pausedAtMost + `) LIMIT $1::bigint)))
+			AND (GREATEST(x.failed_at, x.expired_at) > ` + ahead + ` OR x.paused_until > ` + pausedAtMost + `) LIMIT (SELECT $1::bigint))))
 	FOR NO KEY UPDATE SKIP LOCKED
 ), turned AS (
 	UPDATE formsvc.destinations x SET next_at = ` + past("x.next_at") + `,

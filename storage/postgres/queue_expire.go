@@ -41,18 +41,18 @@ WITH failing AS MATERIALIZED (
 	FROM (
 		SELECT * FROM formsvc.destinations x
 		WHERE x.failing_since IS NOT NULL AND x.webhook_id >= $1::bytea
-		ORDER BY x.webhook_id LIMIT $4::bigint
+		ORDER BY x.webhook_id LIMIT (SELECT $4::bigint)
 	) x
 ), old AS MATERIALIZED (
 	SELECT f.webhook_id, d.event_id
 	FROM failing f CROSS JOIN LATERAL (
 		SELECT d.event_id, d.queued_at FROM formsvc.deliveries d
 		WHERE d.webhook_id = f.webhook_id AND ` + expiredDelivery + `
-		ORDER BY d.queued_at, d.event_id LIMIT $3::bigint
+		ORDER BY d.queued_at, d.event_id LIMIT (SELECT $3::bigint)
 	) d
 	WHERE f.given_up
 	ORDER BY f.webhook_id, d.queued_at, d.event_id
-	LIMIT $3::bigint
+	LIMIT (SELECT $3::bigint)
 ), held AS MATERIALIZED (
 	SELECT d.webhook_id, d.event_id, d.queued_at, d.attempt
 	FROM (SELECT array_agg(o.webhook_id) AS webhooks, array_agg(o.event_id) AS events FROM old o) few,
@@ -118,7 +118,7 @@ var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 var tellExpired = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
-	FROM unnest($1::bytea[], $2::bytea[], $3::bytea[], $4::integer[], $5::timestamptz[]) AS o (webhook_id, event_id, id, attempt, created_at)
+	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bytea[]), (SELECT $4::integer[]), (SELECT $5::timestamptz[])) AS o (webhook_id, event_id, id, attempt, created_at)
 	ORDER BY o.webhook_id, o.id
 ), quiet AS MATERIALIZED (
 	SELECT x.webhook_id FROM formsvc.destinations x
@@ -185,11 +185,11 @@ SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_unt
 FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
 CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
-WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)
-	AND ` + webhookThere + ` AND ($4::bytea IS NULL OR (
-		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = $4::bytea))
+WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), (SELECT $2::bytea))
+	AND ` + webhookThere + ` AND ((SELECT $4::bytea) IS NULL OR (
+		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = (SELECT $4::bytea)))
 ORDER BY x.failing_since DESC, x.webhook_id DESC
-LIMIT $3::bigint`
+LIMIT (SELECT $3::bigint)`
 
 // PausedWebhooks implements [storage.DeliveryStore].
 func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {

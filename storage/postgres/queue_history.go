@@ -21,7 +21,7 @@ const history = `(
 	(SELECT * FROM formsvc.attempts a
 	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
 	ORDER BY a.created_at DESC, a.id DESC
-	LIMIT $3::bigint)
+	LIMIT (SELECT $3::bigint))
 	UNION ALL
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
@@ -41,7 +41,7 @@ WITH old AS MATERIALIZED (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
 		ORDER BY a.created_at DESC, a.id DESC
-		LIMIT $2::bigint OFFSET $3::bigint
+		LIMIT (SELECT $2::bigint) OFFSET $3::bigint
 	) a
 ), held AS MATERIALIZED (
 	SELECT h.* FROM (

@@ -162,7 +162,7 @@ func (s *Store) leaving(ctx context.Context, tell storage.Leaving, most int, tex
 const oldSubmissions = `
 WITH form AS MATERIALIZED (
 	SELECT f.id
-	FROM unnest($1::bytea[]) WITH ORDINALITY AS g (id, place) JOIN formsvc.forms f ON f.id = g.id
+	FROM unnest((SELECT $1::bytea[])) WITH ORDINALITY AS g (id, place) JOIN formsvc.forms f ON f.id = g.id
 	WHERE (SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id AND s.submitted_at < $2::timestamptz LIMIT 1) IS NOT NULL
 		AND ` + notPurged + `
 	ORDER BY g.place

@@ -57,15 +57,15 @@ SELECT count(*) FROM trashed`
 		SELECT o.id FROM formsvc.workspaces o
 		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
 		ORDER BY o.deleted_at, o.id
-		LIMIT $1::bigint
+		LIMIT (SELECT $1::bigint)
 	) o
 	CROSS JOIN LATERAL (
 		SELECT f.id FROM formsvc.forms f
 		WHERE f.workspace_id = o.id AND f.trashed_at IS NULL
 		ORDER BY f.created_at DESC, f.id DESC
-		LIMIT $1::bigint
+		LIMIT (SELECT $1::bigint)
 	) f
-	LIMIT $1::bigint`
+	LIMIT (SELECT $1::bigint)`
 )
 
 // closeDeleted looks at deleted workspaces that have no form outside the trash: one
@@ -103,7 +103,7 @@ WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
 	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
 	ORDER BY o.id
-	LIMIT $1::bigint
+	LIMIT (SELECT $1::bigint)
 	FOR UPDATE ` + others + `
 ), gone AS (
 	DELETE FROM formsvc.workspaces o
@@ -172,8 +172,8 @@ WITH left_over AS MATERIALIZED (
 	FROM (SELECT o.id FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
 	CROSS JOIN LATERAL (
 		SELECT f.id FROM formsvc.forms f
-		WHERE f.workspace_id = o.id AND f.trashed_at IS NOT NULL AND f.purged_at IS NULL LIMIT $1::bigint) f
-	LIMIT $1::bigint
+		WHERE f.workspace_id = o.id AND f.trashed_at IS NOT NULL AND f.purged_at IS NULL LIMIT (SELECT $1::bigint)) f
+	LIMIT (SELECT $1::bigint)
 )
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 FROM left_over l
@@ -189,15 +189,15 @@ const somePurged = `
 	SELECT f.id, f.workspace_id FROM formsvc.forms f
 	WHERE f.purged_at IS NOT NULL
 	ORDER BY f.purged_at, f.id
-	LIMIT $1::bigint
+	LIMIT (SELECT $1::bigint)
 	FOR UPDATE`
 
 // purgedSubmissions are some of the purged forms. None is added to those.
 const purgedSubmissions = `
 SELECT s.form_id, s.id, CASE WHEN $2::boolean THEN s.answers END
-FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT $1::bigint) p
-CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT $1::bigint) s
-LIMIT $1::bigint`
+FROM (SELECT f.id FROM formsvc.forms f WHERE f.purged_at IS NOT NULL ORDER BY f.purged_at, f.id LIMIT (SELECT $1::bigint)) p
+CROSS JOIN LATERAL (SELECT s.form_id, s.id, s.answers FROM formsvc.submissions s WHERE s.form_id = p.id LIMIT (SELECT $1::bigint)) s
+LIMIT (SELECT $1::bigint)`
 
 // removeRows removes rows of purged forms, $1 at most of each table, and of the submissions
 // those of the forms $2 with the ids $3, which were told of. Deliveries and
@@ -214,17 +214,17 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 ), pending AS MATERIALIZED (
 	SELECT d.rel, d.place FROM hooks h
 	CROSS JOIN LATERAL (
-		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) d
-	LIMIT $1::bigint
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE ` + others + `) d
+	LIMIT (SELECT $1::bigint)
 ), ended AS (
 	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM pending l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM pending l)
 	RETURNING d.event_id
 ), recorded AS MATERIALIZED (
 	SELECT a.rel, a.place FROM hooks h
 	CROSS JOIN LATERAL (
-		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT $1::bigint FOR UPDATE ` + others + `) a
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE ` + others + `) a
 	WHERE (SELECT count(*) FROM ended) >= 0
-	LIMIT $1::bigint
+	LIMIT (SELECT $1::bigint)
 ), told AS (
 	DELETE FROM formsvc.attempts a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM recorded l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM recorded l)
 	RETURNING a.event_id
@@ -256,8 +256,8 @@ SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT coun
 func removeMost(table string) string {
 	return `most_` + table + ` AS MATERIALIZED (
 	SELECT t.rel, t.place FROM purged p
-	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT $1::bigint) t
-	LIMIT $1::bigint
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint)) t
+	LIMIT (SELECT $1::bigint)
 ), ` + table + ` AS (
 	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
 	RETURNING 1

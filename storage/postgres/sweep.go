@@ -81,7 +81,7 @@ DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
 	SELECT e.id FROM formsvc.api_keys e
 	WHERE LEAST(e.revoked_at, e.expires_at) < $1::timestamptz
 	ORDER BY LEAST(e.revoked_at, e.expires_at)
-	LIMIT $2::bigint
+	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
 func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
@@ -102,7 +102,7 @@ WHERE w.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.webhooks o
 	WHERE LEAST(o.old_secret_until, o.older_secret_until) <= $1::timestamptz
 	ORDER BY LEAST(o.old_secret_until, o.older_secret_until)
-	LIMIT $2::bigint
+	LIMIT (SELECT $2::bigint)
 	FOR NO KEY UPDATE SKIP LOCKED))`
 
 // wipeSecrets forgets secrets that others replaced a day ago.
@@ -118,7 +118,7 @@ DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	SELECT u.id FROM formsvc.events u
 	WHERE u.refs <= 0
 	ORDER BY u.id
-	LIMIT $1::bigint
+	LIMIT (SELECT $1::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
 func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {

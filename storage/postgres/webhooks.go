@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"sync"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -62,15 +64,19 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 }
 
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
-// of single forms and no other way.
-var webhooks = shelf{"formsvc.webhooks", "w", webhookColumns, `
-	(SELECT f.trashed_at IS NULL FROM formsvc.forms f WHERE f.id = w.form_id LIMIT 1)`}
+// of single forms and no other way; a join, unlike a condition, remembers those of the page.
+var webhooks = shelf{`formsvc.webhooks w
+	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f`, "w", webhookColumns, "true"}
 
 // allWebhooks are webhooks as the host lists them.
-var allWebhooks = shelf{webhooks.table, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
+var allWebhooks = shelf{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
 
 var (
-	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser()) })
+	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser(userOfList)) })
+	// webhooksForKey has the hash of the user's key in $4.
+	webhooksForKey = sync.OnceValue(func() string {
+		return textOf(webhooks.ofUser("(SELECT k.user_id FROM formsvc.api_keys k WHERE k.hash = $4::bytea AND " + keyOpens("$5::text", "$6::timestamptz") + ")"))
+	})
 	webhooksOfHost = sync.OnceValue(func() string { return textOf(allWebhooks.ofHost()) })
 )
 
@@ -81,6 +87,25 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 		text, args = webhooksOfUser(), append(args, userArg(who))
 	}
 	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
+}
+
+// WebhooksForKey implements [storage.KeyStore]. Both are one round trip; the key comes last, so
+// that a key which is revoked meanwhile cannot make the list look empty.
+func (s *Store) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
+	var out storage.WebhooksForKey
+	err := s.db.Read(ctx, func(ctx context.Context) error {
+		out = storage.WebhooksForKey{}
+		return s.db.Send(ctx,
+			conn.Run(webhooksForKey(), append(pageArgs(p.Page), p.Hash[:], string(p.Scope), p.At.UTC())...).Each(func(rows pgx.Rows) error {
+				var w storage.Webhook
+				return conn.EachRow(rows, webhookTargets(&w), func() { out.Webhooks = append(out.Webhooks, w) })
+			}),
+			conn.Run(keyByHash, p.Hash[:]).Row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
+	})
+	if err != nil {
+		return storage.WebhooksForKey{}, conn.NoRow(err, storage.ErrNotFound)
+	}
+	return out, nil
 }
 
 // pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,
@@ -238,7 +263,7 @@ JOIN formsvc.forms f ON f.id = w.form_id
 LEFT JOIN LATERAL ` + history + ` a ON true
 WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC
-LIMIT $4::bigint`
+LIMIT (SELECT $4::bigint)`
 
 // Deliveries implements [storage.WebhookStore].
 func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
@@ -264,7 +289,7 @@ func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook stora
 const secretsAfter = `
 SELECT w.id, w.secret, w.old_secret, w.older_secret FROM formsvc.webhooks w
 WHERE w.id > $1::bytea AND w.secret <> ''
-ORDER BY w.id LIMIT $2`
+ORDER BY w.id LIMIT (SELECT $2::bigint)`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {

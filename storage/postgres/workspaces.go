@@ -24,7 +24,7 @@ const createWorkspace = `
 WITH room AS (
 	SELECT $7::bigint < 1 OR $7::bigint > (
 		SELECT count(*) FROM (
-			SELECT 1 FROM formsvc.workspaces w WHERE w.owner_id = $3::bytea AND w.deleted_at IS NULL LIMIT $7::bigint
+			SELECT 1 FROM formsvc.workspaces w WHERE w.owner_id = $3::bytea AND w.deleted_at IS NULL LIMIT (SELECT $7::bigint)
 		) owned
 	) AS ok
 ), made AS (
@@ -60,7 +60,7 @@ const workspaceIsThere = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 var workspacesOfHost = sync.OnceValue(func() string {
-	return textOf(shelf{"formsvc.workspaces", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
+	return textOf(shelf{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
 })
 
 // workspacesOfUser reads the page from the user's own index, and then each of its

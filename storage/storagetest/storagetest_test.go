@@ -150,7 +150,7 @@ func TestCasesAreNamedOnce(t *testing.T) {
 func TestEveryMethodHasAContextCase(t *testing.T) {
 	t.Parallel()
 	var covered []string
-	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation()}) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation(), webhooksForKeyOperation()}) {
 		covered = append(covered, op.method)
 	}
 	// A method that hollow does not have fails by itself, and shows nothing of a case.

@@ -70,6 +70,7 @@ func Cases() []Case {
 		{"keys", keyCases()},
 		{"form_for_key", formForKeyCases()},
 		{"submissions_for_key", submissionsForKeyCases()},
+		{"webhooks_for_key", webhooksForKeyCases()},
 		{"sweep", sweepCases()},
 		{"upkeep", upkeepCases()},
 		{"isolation", isolationCases()},
@@ -127,8 +128,9 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // goroutines.
 //
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
-// Two methods may: FormForKey and SubmissionsForKey, when a store gains nothing from
-// them; such a store skips the groups "form_for_key" and "submissions_for_key".
+// Three methods may: FormForKey, SubmissionsForKey and WebhooksForKey, when a store gains nothing
+// from them; such a store skips the groups "form_for_key", "submissions_for_key" and
+// "webhooks_for_key".
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -20,7 +21,7 @@ import (
 // liveFor is how long each half of live takes by default.
 const liveFor = 10 * time.Second
 
-// live submits from so many goroutines as fast as the service takes it, first without a
+// live submits to so many forms from so many goroutines as fast as the service takes it, first without a
 // dispatcher and then, on an empty store, with one, and prints both rates.
 func live(ctx context.Context, o options) (err error) {
 	r, err := startReceiver(o.delay)
@@ -43,7 +44,7 @@ func live(ctx context.Context, o options) (err error) {
 		fmt.Printf("dispatcher %v: µs a response: own %.0f, PostgreSQL %.0f, receiver %.0f\n", dispatching,
 			float64(took.own.Nanoseconds())/1000, float64(took.server.Nanoseconds())/1000, float64(took.receiver.Nanoseconds())/1000)
 	}
-	fmt.Printf("%d at once: %.0f responses a second without a dispatcher, %.0f with one: %.2f\n", o.atOnce, rates[0], rates[1], rates[1]/rates[0])
+	fmt.Printf("%d at once, %d forms: %.0f responses a second without a dispatcher, %.0f with one: %.2f\n", o.atOnce, o.forms, rates[0], rates[1], rates[1]/rates[0])
 	return nil
 }
 
@@ -68,9 +69,11 @@ func liveHalf(ctx context.Context, o options, r *receiver, dispatching bool) (ra
 		return 0, each, err
 	}
 	defer func() { err = errors.Join(err, svc.Close(context.WithoutCancel(ctx))) }()
-	form, err := publish(ctx, svc, "http://127.0.0.1:"+r.port+"/"+healthy)
-	if err != nil {
-		return 0, each, err
+	forms := make([]formsvc.ID, o.forms)
+	for i, url := range urls(1, o.forms, r.port, healthy) {
+		if forms[i], err = publish(ctx, svc, url); err != nil {
+			return 0, each, err
+		}
 	}
 	running, stop := context.WithCancel(ctx)
 	var work sync.WaitGroup
@@ -89,7 +92,7 @@ func liveHalf(ctx context.Context, o options, r *receiver, dispatching bool) (ra
 		until := time.Now().Add(d)
 		err := inParallelBy(o.atOnce, func() error {
 			for time.Now().Before(until) && ctx.Err() == nil {
-				if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: answers, CompletionTime: 12.5}); err != nil {
+				if _, err := svc.Submit(ctx, formsvc.Response{FormID: forms[rand.IntN(len(forms))], Answers: answers, CompletionTime: 12.5}); err != nil {
 					return err
 				}
 				stored.Add(1)

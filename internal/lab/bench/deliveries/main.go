@@ -30,7 +30,7 @@
 // to the request of its webhook. With -memory the service is on memory storage.
 //
 // With -dead n that is beside n webhooks to which nobody listens. With -live n it
-// submits from n goroutines as fast as it can, without and then with a dispatcher, and
+// submits from n goroutines to -forms forms as fast as it can, without and then with a dispatcher, and
 // prints both rates.
 //
 // With -listen it is only the receiver: it prints its port and answers until its
@@ -69,6 +69,7 @@ type options struct {
 	submits      int
 	dead         int
 	atOnce       int
+	forms        int
 	memory       bool
 	outage       string
 	brief        bool
@@ -101,6 +102,7 @@ func main() {
 	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
 	flag.IntVar(&o.dead, "dead", 0, "with -submits: beside so many other webhooks to which nobody listens")
 	flag.IntVar(&o.atOnce, "live", 0, "measure how many responses a service takes from so many goroutines, without and with its dispatcher")
+	flag.IntVar(&o.forms, "forms", 1, "with -live: forms that the responses are spread over, each with a webhook on a host of its own, at most 1,000")
 	flag.BoolVar(&o.memory, "memory", false, "on memory storage; not with -isolation or -duration")
 	flag.StringVar(&o.outage, "outage", "", "measure healthy webhooks beside an outage: a `name`, or list")
 	flag.BoolVar(&o.brief, "brief", false, "with -outage: half as long")
@@ -120,6 +122,9 @@ func main() {
 func run(ctx context.Context, o options) error {
 	if o.destinations < 1 || o.destinations > 1000 {
 		return errors.New("-destinations is not 1 to 1,000")
+	}
+	if o.forms < 1 || o.forms > 1000 {
+		return errors.New("-forms is not 1 to 1,000")
 	}
 	if o.rate < 1 || o.each < 1 || o.report <= 0 {
 		return errors.New("-rate, -each or -report is not positive")

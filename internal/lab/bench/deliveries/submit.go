@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"time"
@@ -118,49 +116,28 @@ func listen(seen *journeys) (url string, end func() error, err error) {
 
 // publish makes a published form with one webhook.
 func publish(ctx context.Context, svc *formsvc.Service, url string) (form formsvc.ID, err error) {
-	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
-	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{User: user, Name: "all", Scopes: storage.Scopes()})
+	workspace, err := svc.CreateWorkspace(ctx, formsvc.UserIDFrom("ann"), "Workspace")
 	if err != nil {
 		return form, err
-	}
-	workspace, err := svc.CreateWorkspace(ctx, user.ID, "Workspace")
-	if err != nil {
-		return form, err
-	}
-	var made struct{ ID formsvc.ID }
-	call := func(method, path string, content any) error {
-		body, err := json.Marshal(content)
-		if err != nil {
-			return err
-		}
-		r := httptest.NewRequestWithContext(ctx, method, "/v1"+path, bytes.NewReader(body))
-		r.Header.Set("X-API-Key", key.Secret)
-		r.Header.Set("Content-Type", "application/json")
-		w := httptest.NewRecorder()
-		svc.ServeHTTP(w, r)
-		if w.Code >= http.StatusMultipleChoices {
-			return fmt.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
-		}
-		return json.Unmarshal(w.Body.Bytes(), &made)
 	}
 	blocks := make([]map[string]any, questions)
 	for i := range blocks {
 		blocks[i] = map[string]any{"id": question(i), "type": "short_text", "label": fmt.Sprintf("Question number %d", i)}
 	}
-	err = call(http.MethodPost, "/forms", map[string]any{
-		"workspace_id": workspace.ID, "name": "Form", "definition": map[string]any{"blocks": blocks},
-	})
+	list, err := json.Marshal(blocks)
 	if err != nil {
 		return form, err
 	}
-	form = made.ID
-	err = call(http.MethodPost, "/webhooks", map[string]any{
-		"form_id": form, "url": url, "enabled": true, "signing_secret": strings.Repeat("s", 32),
-	})
+	host := svc.AsHost()
+	made, err := host.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Form", Definition: formsvc.Definition{Blocks: list}})
 	if err != nil {
 		return form, err
 	}
-	return form, call(http.MethodPatch, "/forms/"+form.String(), map[string]any{"status": "published"})
+	if _, err := host.CreateWebhook(ctx, formsvc.WebhookCreate{Form: made.ID, URL: url, SigningSecret: strings.Repeat("s", 32)}); err != nil {
+		return form, err
+	}
+	_, err = host.PublishForm(ctx, made.ID)
+	return made.ID, err
 }
 
 func question(i int) string { return fmt.Sprintf("q%d", i) }

@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -21,12 +23,17 @@ type database struct {
 	schema string
 }
 
-func openDatabase(ctx context.Context, schema string, connections int) (*database, error) {
+func openDatabase(ctx context.Context, schema string, connections int, away time.Duration) (*database, error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", databaseURL, err)
 	}
 	config.MaxConns = int32(connections) //nolint:gosec // a small number
+	if away > 0 {
+		config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialAway(ctx, network, address, away)
+		}
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err

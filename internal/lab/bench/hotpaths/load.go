@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/http/httputil"
 	"slices"
 	"strconv"
 	"sync"
@@ -90,7 +93,7 @@ func exchange(conn net.Conn, in *bufio.Reader, request []byte) error {
 	if !bytes.HasPrefix(status, []byte("HTTP/1.1 2")) {
 		return fmt.Errorf("answered with %s", bytes.TrimSpace(status))
 	}
-	length := -1
+	length, chunked := -1, false
 	for {
 		line, err := in.ReadSlice('\n')
 		if err != nil {
@@ -99,14 +102,22 @@ func exchange(conn net.Conn, in *bufio.Reader, request []byte) error {
 		if len(line) <= 2 {
 			break
 		}
+		chunked = chunked || bytes.Equal(line, []byte("Transfer-Encoding: chunked\r\n"))
 		if value, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(value))); err != nil {
 				return err
 			}
 		}
 	}
+	if chunked {
+		_, err = io.Copy(io.Discard, httputil.NewChunkedReader(in))
+		if err == nil {
+			_, err = in.ReadSlice('\n') // no trailer follows
+		}
+		return err
+	}
 	if length < 0 {
-		return fmt.Errorf("an answer without a length")
+		return errors.New("an answer without a length")
 	}
 	_, err = in.Discard(length)
 	return err

@@ -138,21 +138,30 @@ func openBytea(ctx context.Context, db *database) (served, error) {
 	if err != nil {
 		return served{}, err
 	}
-	text := db.sql(`SELECT body FROM formsvc.bare_forms WHERE id = $1`)
+	return served{passOn(db, "/v1/forms/{id}", `SELECT body FROM formsvc.bare_forms WHERE id = $1`, "application/json"), request, nil}, nil
+}
+
+// passOn writes the value that a statement finds by the last part of the path.
+func passOn(db *database, pattern, text, contentType string) http.Handler {
+	text = db.sql(text)
 	router := chi.NewRouter()
-	router.Get("/v1/forms/{formId}", func(w http.ResponseWriter, r *http.Request) {
+	router.Get(pattern, func(w http.ResponseWriter, r *http.Request) {
 		var body []byte
-		if err := db.pool.QueryRow(r.Context(), text, chi.URLParam(r, "formId")).Scan(&body); err != nil {
+		if err := db.pool.QueryRow(r.Context(), text, chi.URLParam(r, "id")).Scan(&body); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 			return
 		}
-		writeJSON(w, body)
+		write(w, contentType, body)
 	})
-	return served{router, request, nil}, nil
+	return router
 }
 
 func writeJSON(w http.ResponseWriter, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
+	write(w, "application/json", body)
+}
+
+func write(w http.ResponseWriter, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body)
 }

@@ -28,14 +28,14 @@ func submits() suite {
 			{"one CTE", openBare(inOneStatement)},
 			{"group commit", openBare(inGroups(twoRows))},
 			{"group of the same rows", openBare(inGroups(sameRows))},
-			{"formsvc", openSubmit("plain", 1, false)},
-			{"formsvc, key", openSubmit("plain", 1, true)},
-			{"formsvc, limit", openSubmit("limited", 1, false)},
-			{"formsvc, unique answer", openSubmit("unique", 1, false)},
-			{"5 forms", openSubmit("plain", 5, false)},
-			{"50 forms", openSubmit("plain", 50, false)},
-			{"50 forms and keys", openSubmit("plain", 50, true)},
-			{"500 forms", openSubmit("plain", mostForms, false)},
+			{"formsvc", openSubmit(questions, "plain", 1, false)},
+			{"formsvc, key", openSubmit(questions, "plain", 1, true)},
+			{"formsvc, limit", openSubmit(questions, "limited", 1, false)},
+			{"formsvc, unique answer", openSubmit(questions, "unique", 1, false)},
+			{"5 forms", openSubmit(questions, "plain", 5, false)},
+			{"50 forms", openSubmit(questions, "plain", 50, false)},
+			{"50 forms and keys", openSubmit(questions, "plain", 50, true)},
+			{"500 forms", openSubmit(questions, "plain", mostForms, false)},
 		},
 	}
 }
@@ -111,7 +111,8 @@ type response struct {
 	Answers map[string]json.RawMessage `json:"answers"`
 }
 
-func submitRequest() (*http.Request, error) {
+// submitRequest has answers to so many questions.
+func submitRequest(questions int) (*http.Request, error) {
 	answers := make([]string, questions)
 	for i := range answers {
 		answers[i] = fmt.Sprintf(`%q:"%s is an answer of some length"`, question(i), placeholder)
@@ -147,10 +148,11 @@ func accept(store func(ctx context.Context, body []byte, in response) (id string
 	return router
 }
 
-// openSubmit stores each response to one of so many forms of a kind, picked at random.
-func openSubmit(kind string, spread int, withKey bool) func(context.Context, *database) (served, error) {
+// openSubmit stores each response, of so many answers, to one of so many forms of a kind, picked
+// at random.
+func openSubmit(questions int, kind string, spread int, withKey bool) func(context.Context, *database) (served, error) {
 	return func(ctx context.Context, db *database) (served, error) {
-		request, err := submitRequest()
+		request, err := submitRequest(questions)
 		if err != nil {
 			return served{}, err
 		}
@@ -193,7 +195,7 @@ func newRow(form, body []byte, in response) row {
 
 func openBare(store func(*database) func(context.Context, row) error) func(context.Context, *database) (served, error) {
 	return func(ctx context.Context, db *database) (served, error) {
-		request, err := submitRequest()
+		request, err := submitRequest(questions)
 		if err != nil {
 			return served{}, err
 		}

@@ -12,6 +12,10 @@
 // then. Each job has the event in its arguments, is signed when it is sent, and counts
 // when River recorded its end. River's worker keeps as many idle connections as the
 // dispatcher; with -kept 400 it dials anew for most requests to 1,000 destinations.
+//
+// With -live n it compares instead how many responses a second are stored from n goroutines
+// while they are sent: by the service with its dispatcher, and by a transaction with a row and
+// a job of River's, whose workers run in the same process.
 package main
 
 import (
@@ -59,6 +63,8 @@ type options struct {
 	kept         int
 	rounds       int
 	delay        time.Duration
+	live         int
+	forms        int
 }
 
 // numbers are several values of a flag.
@@ -90,6 +96,8 @@ func main() {
 	flag.IntVar(&o.kept, "kept", 4096, "idle connections to destinations that River's worker keeps")
 	flag.IntVar(&o.rounds, "rounds", 3, "how often both are measured, in turns")
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
+	flag.IntVar(&o.live, "live", 0, "responses at one time")
+	flag.IntVar(&o.forms, "forms", 50, "with -live: forms, each with a destination")
 	flag.Parse()
 	if err := compare(context.Background(), o); err != nil {
 		fmt.Fprintln(os.Stderr, "river:", err)
@@ -115,15 +123,26 @@ func compare(ctx context.Context, o options) error {
 		return err
 	}
 	defer end()
+	if o.live > 0 {
+		for range o.rounds {
+			if err := run(ctx, program, "-live", strconv.Itoa(o.live), "-forms", strconv.Itoa(o.forms), "-connections", strconv.Itoa(o.connections)); err != nil {
+				return err
+			}
+			for _, workers := range o.workers {
+				if err := measureLive(ctx, o, workers, port); err != nil {
+					return fmt.Errorf("river: %w", err)
+				}
+			}
+		}
+		return nil
+	}
 	for _, destinations := range o.destinations {
 		fmt.Printf("%d destinations\n", destinations)
 		for range o.rounds {
 			for _, inFlight := range o.inFlight {
-				other := exec.CommandContext(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
-					"-destinations", strconv.Itoa(destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight))
-				other.Stdout, other.Stderr = os.Stdout, os.Stderr
-				if err := other.Run(); err != nil {
-					return fmt.Errorf("deliveries: %w", err)
+				if err := run(ctx, program, "-port", port, "-deliveries", strconv.Itoa(o.deliveries),
+					"-destinations", strconv.Itoa(destinations), "-connections", strconv.Itoa(o.connections), "-inflight", strconv.Itoa(inFlight)); err != nil {
+					return err
 				}
 			}
 			for _, workers := range o.workers {
@@ -132,6 +151,16 @@ func compare(ctx context.Context, o options) error {
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// run has the dispatcher do the work.
+func run(ctx context.Context, program string, args ...string) error {
+	other := exec.CommandContext(ctx, program, args...)
+	other.Stdout, other.Stderr = os.Stdout, os.Stderr
+	if err := other.Run(); err != nil {
+		return fmt.Errorf("deliveries: %w", err)
 	}
 	return nil
 }
@@ -181,46 +210,53 @@ func (w *worker) Work(ctx context.Context, job *river.Job[delivery]) error {
 	return nil
 }
 
-// measure has River send the deliveries and prints what that cost, the recording
-// of the last ones included.
-func measure(ctx context.Context, o options, destinations, maxWorkers int, port string) (err error) {
+// riverIn is River in a schema of its own.
+type riverIn struct {
+	pool   *pgxpool.Pool
+	schema string // quoted
+	client *river.Client[pgx.Tx]
+	worker *worker
+}
+
+func newRiver(ctx context.Context, o options, w *worker, maxWorkers int) (*riverIn, error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
 	if err != nil {
-		return fmt.Errorf("%s: %w", databaseURL, err)
+		return nil, fmt.Errorf("%s: %w", databaseURL, err)
 	}
 	config.MaxConns = int32(o.connections)
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer pool.Close()
 	schema := fmt.Sprintf("bench_river_%d_%d", os.Getpid(), time.Now().UnixNano())
-	name := pgx.Identifier{schema}.Sanitize()
-	if _, err := pool.Exec(ctx, "CREATE SCHEMA "+name); err != nil {
-		return err
+	r := &riverIn{pool: pool, schema: pgx.Identifier{schema}.Sanitize(), worker: w}
+	if _, err := pool.Exec(ctx, "CREATE SCHEMA "+r.schema); err != nil {
+		pool.Close()
+		return nil, err
 	}
-	defer func() {
-		_, dropErr := pool.Exec(ctx, "DROP SCHEMA "+name+" CASCADE")
-		err = errors.Join(err, dropErr)
-	}()
+	if r.client, err = r.start(ctx, schema, o, maxWorkers); err != nil {
+		return nil, errors.Join(err, r.drop(ctx))
+	}
+	return r, nil
+}
 
-	driver := riverpgxv5.New(pool)
+func (r *riverIn) start(ctx context.Context, schema string, o options, maxWorkers int) (*river.Client[pgx.Tx], error) {
+	driver := riverpgxv5.New(r.pool)
 	quiet := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	migrator, err := rivermigrate.New(driver, &rivermigrate.Config{Schema: schema, Logger: quiet})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if _, err := migrator.Migrate(ctx, rivermigrate.DirectionUp, nil); err != nil {
-		return err
+		return nil, err
 	}
-	w := &worker{want: int64(o.deliveries), all: make(chan struct{}), client: &http.Client{
+	r.worker.client = &http.Client{
 		Timeout:   15 * time.Second,
 		Transport: &http.Transport{MaxIdleConns: o.kept, MaxIdleConnsPerHost: max(64, maxWorkers), DisableCompression: true},
-	}}
-	defer w.client.CloseIdleConnections()
+	}
 	workers := river.NewWorkers()
-	river.AddWorker(workers, w)
-	client, err := river.NewClient(driver, &river.Config{
+	river.AddWorker(workers, r.worker)
+	return river.NewClient(driver, &river.Config{
 		Schema:            schema,
 		Logger:            quiet,
 		FetchCooldown:     2 * time.Millisecond,
@@ -228,13 +264,32 @@ func measure(ctx context.Context, o options, destinations, maxWorkers int, port 
 		Queues:            map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxWorkers}},
 		Workers:           workers,
 	})
+}
+
+// drop removes all of it, also when ctx has ended.
+func (r *riverIn) drop(ctx context.Context) error {
+	defer r.pool.Close()
+	if r.worker.client != nil {
+		r.worker.client.CloseIdleConnections()
+	}
+	_, err := r.pool.Exec(context.WithoutCancel(ctx), "DROP SCHEMA "+r.schema+" CASCADE")
+	return err
+}
+
+// measure has River send the deliveries and prints what that cost, the recording
+// of the last ones included.
+func measure(ctx context.Context, o options, destinations, maxWorkers int, port string) (err error) {
+	w := &worker{want: int64(o.deliveries), all: make(chan struct{})}
+	r, err := newRiver(ctx, o, w, maxWorkers)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, r.drop(ctx)) }()
+	client, pool := r.client, r.pool
 	if err := insert(ctx, client, o.deliveries, destinations, port); err != nil {
 		return err
 	}
-	if _, err := pool.Exec(ctx, "VACUUM ANALYZE "+name+".river_job"); err != nil {
+	if _, err := pool.Exec(ctx, "VACUUM ANALYZE "+r.schema+".river_job"); err != nil {
 		return err
 	}
 
@@ -255,7 +310,7 @@ func measure(ctx context.Context, o options, destinations, maxWorkers int, port 
 	ownUsed, serverUsed := cpu.Own()-own, server.Used()-before
 
 	var done int
-	if err := pool.QueryRow(ctx, "SELECT count(*) FROM "+name+".river_job WHERE state = 'completed'").Scan(&done); err != nil {
+	if err := pool.QueryRow(ctx, "SELECT count(*) FROM "+r.schema+".river_job WHERE state = 'completed'").Scan(&done); err != nil {
 		return err
 	}
 	if done != o.deliveries {
@@ -268,14 +323,19 @@ func measure(ctx context.Context, o options, destinations, maxWorkers int, port 
 	return nil
 }
 
+// answersOf is about so many bytes of JSON.
+func answersOf(size int) string { return `[` + strings.Repeat(`{"a":"an answer"},`, size/18) + `null]` }
+
+func destination(n int, port string) string {
+	return fmt.Sprintf("http://127.0.%d.%d:%s/hook", n/200, 1+n%200, port)
+}
+
 // insert queues the jobs.
 func insert(ctx context.Context, client *river.Client[pgx.Tx], deliveries, destinations int, port string) error {
-	body := strings.Repeat(`{"a":"an answer"},`, 1100/18)
+	body := answersOf(1100)
 	jobs := make([]river.InsertManyParams, deliveries)
 	for i := range jobs {
-		n := i % destinations
-		url := fmt.Sprintf("http://127.0.%d.%d:%s/hook", n/200, 1+n%200, port)
-		jobs[i] = river.InsertManyParams{Args: delivery{URL: url, Body: body}}
+		jobs[i] = river.InsertManyParams{Args: delivery{URL: destination(i%destinations, port), Body: body}}
 	}
 	_, err := client.InsertManyFast(ctx, jobs)
 	return err
