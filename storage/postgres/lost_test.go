@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -221,6 +222,49 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 		if _, err := s.Workspace(t.Context(), storage.AsHost(), id); err != nil {
 			t.Fatalf("a workspace of %d that were acknowledged: %v", len(acknowledged), err)
 		}
+	}
+}
+
+// The network has dropped the pool's connections, and all that comes is responses of callers
+// who give up before the store does: it takes one or two of them, not one for each connection.
+func TestResponsesFindOutAboutDeadConnections(t *testing.T) {
+	t.Parallel()
+	const most = 6
+	schema := filled(t, pgtest.Pool(t), pgseed.Size{Forms: 1})
+	wire, address := pgtest.NewWire(t, pgtest.URL(t))
+	pool := pgtest.PoolAt(t, address, pgtest.MaxConns(most), func(c *pgxpool.Config) {
+		c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	})
+	s := New(pool, WithSchema(schema))
+	var all [most]*pgxpool.Conn
+	for i := range all {
+		var err error
+		if all[i], err = pool.Acquire(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range all {
+		c.Release()
+	}
+	if n := wire.Swallow(); n != most {
+		t.Fatalf("%d connections are swallowed, want %d", n, most)
+	}
+	failed := 0
+	for ; failed < most; failed++ {
+		ctx, leave := context.WithCancel(t.Context())
+		late := time.AfterFunc(2*time.Second, leave)
+		_, _, err := s.Submit(ctx, response(1+failed))
+		late.Stop()
+		leave()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("Submit = %v", err)
+		}
+	}
+	if failed == 0 || failed > 2 {
+		t.Errorf("%d responses failed, want one or two", failed)
 	}
 }
 

@@ -3,9 +3,11 @@ package postgres
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -40,4 +42,25 @@ func TestAPoolerWithoutAServer(t *testing.T) {
 		}
 		return err == nil
 	})
+}
+
+// A call that has used up its time ends its statement on the server too, so that nothing there
+// goes on waiting for a form that somebody holds.
+func TestATimeoutBehindAPoolerEndsTheStatement(t *testing.T) {
+	t.Parallel()
+	const calls = 3
+	pool := pgtest.Pool(t)
+	behind := pgtest.PoolAt(t, pgtest.PgBouncer(t, pgtest.URL(t)), pgtest.Mode(pgx.QueryExecModeExec))
+	s := New(behind, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})), WithTimeout(300*time.Millisecond))
+	hold(t, s, 0)
+	for range calls {
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1}})
+		if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+			t.Errorf("UpdateForm = %v", err)
+		}
+		if _, _, err := s.Submit(t.Context(), response(1)); !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+			t.Errorf("Submit = %v", err)
+		}
+	}
+	eventually(t, "nothing waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 0 })
 }

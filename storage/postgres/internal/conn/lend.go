@@ -49,22 +49,22 @@ func (c *Conn) once(ctx context.Context, do func(context.Context) error) error {
 	if c.lender == nil {
 		return do(ctx)
 	}
+	defer c.lender.afterCall(ctx, time.Now())
 	held, err := c.lender.pool.Acquire(ctx)
 	if err != nil {
-		c.lender.afterTimeout(ctx)
 		return noConnectionError{err}
 	}
-	defer c.lender.afterTimeout(ctx)
 	defer giveBack(held)
 	return do(context.WithValue(ctx, lentKey{}, lent{c.lender, held}))
 }
 
-// giveBack releases a connection. pgx closes one whose call ended before the answer came,
-// and then waits up to 15 seconds for the server's side of it; so long it would keep its
-// place in the pool. Without a socket it does not wait.
+// giveBack releases a connection. pgx closes one whose call ended before the answer came: it
+// asks the server to end the statement, which a pooler does only for a client that is still
+// there, and then waits up to 15 seconds for the server's side of it; so long it would keep
+// its place in the pool. Without a socket it does not wait.
 func giveBack(held *pgxpool.Conn) {
 	if c := held.Conn(); c.IsClosed() {
-		_ = c.PgConn().Conn().Close()
+		time.AfterFunc(neighbourPing, func() { _ = c.PgConn().Conn().Close() })
 	}
 	held.Release()
 }
@@ -73,10 +73,11 @@ func giveBack(held *pgxpool.Conn) {
 // not: a server that is there answers a ping at once, however busy it is.
 const neighbourPing = time.Second
 
-// afterTimeout follows a call. When its time was used up the network may have dropped other
-// connections as well: those that are idle answer a ping, or are closed before they serve.
-func (l *lender) afterTimeout(ctx context.Context) {
-	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+// afterCall follows a call. When its time was used up, or its caller left after a while, the
+// network may have dropped other connections as well: those that are idle answer a ping, or
+// are closed before they serve.
+func (l *lender) afterCall(ctx context.Context, began time.Time) {
+	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < neighbourPing/2 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), neighbourPing)
