@@ -25,13 +25,5 @@ func (c *Core) countNow(ctx context.Context, visits []storage.FunnelCount) error
 	return nil // of unknown forms nothing is counted
 }
 
-// WriteVisits writes the visits that wait.
-func (c *Core) WriteVisits(ctx context.Context) error {
-	if c.visits == nil {
-		return nil
-	}
-	return c.visits.Flush(ctx)
-}
-
 // Close writes the visits that wait. Later ones are written one by one.
 func (c *Core) Close(ctx context.Context) error { return c.visits.Close(ctx) }

@@ -111,22 +111,10 @@ func (s *Store) withConnection(ctx context.Context, room chan struct{}, take fun
 }
 
 // submitTogether stores those responses of a form, or with the zero ID of any form, that
-// have no conflict. When one of them makes the statement fail, nothing is known of any.
+// have no conflict. When one of them makes the statement fail, nothing is known of any. That
+// may be because another transaction stored the same value between the statement's snapshot
+// and its look at the value's lock.
 func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
-	out, err := s.storeTogether(ctx, form, taken)
-	if conn.SQLState(err) == conn.UniqueViolation {
-		// Another transaction stored the same value between the statement's snapshot and
-		// its look at the value's lock. The second run sees that value, and leaves out only
-		// its repetition.
-		out, err = s.storeTogether(ctx, form, taken)
-	}
-	if conn.Refused(err) && ctx.Err() == nil {
-		return slices.Repeat([]submitted{{refused: true}}, len(taken)), nil
-	}
-	return out, err
-}
-
-func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []storage.NewSubmission) ([]submitted, error) {
 	rows, places := s.rowsOf(taken)
 	hands, committed := reserve(taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
@@ -154,6 +142,9 @@ func (s *Store) storeTogether(ctx context.Context, form storage.ID, taken []stor
 		})
 	}))
 	committed = err == nil
+	if conn.Refused(err) && ctx.Err() == nil {
+		return slices.Repeat([]submitted{{refused: true}}, len(taken)), nil
+	}
 	return out, err
 }
 
