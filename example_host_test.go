@@ -331,6 +331,12 @@ func ExampleService_Maintain() {
 	// Output: maintained
 }
 
+// A host shows which release it runs. In a test that is none.
+func ExampleVersion() {
+	fmt.Println("forms by formsvc", formsvc.Version())
+	// Output: forms by formsvc (devel)
+}
+
 // A program says when it starts what its deployment lacks, and a health check asks again.
 func ExampleService_Check() {
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))

@@ -32,7 +32,7 @@ func before(name, path string) bool {
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/apidoc", "internal/core", "internal/export", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary",
+		"internal/apidoc", "internal/core", "internal/export", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -49,7 +49,7 @@ var allowed = map[string][]string{
 
 	"schema":    {"internal/jsontree"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/version", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"internal/calendar":    {},
 	"internal/faults":      {"schema"},
 	"internal/jsonshape":   {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":      {"internal/jsonshape", "internal/jsontree", "internal/weburl", "schema"},
+	"internal/apidoc":      {"internal/jsonshape", "internal/jsontree", "internal/version", "internal/weburl", "schema"},
 	// The judge of answers, for the suite and for tests.
 	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
@@ -123,6 +123,7 @@ var allowed = map[string][]string{
 	"internal/objectid": {"storage"},
 	"internal/secrets":  {"storage"},
 	"internal/timeout":  {},
+	"internal/version":  {},
 
 	// What a dispatcher does next, without a clock or a goroutine of its own.
 	"internal/scheduler": {"storage"},

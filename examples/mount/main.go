@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -18,9 +19,11 @@ import (
 )
 
 func main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	err := run(ctx, &http.Server{Addr: "127.0.0.1:8080", ReadHeaderTimeout: 5 * time.Second}, logger)
+	err := run(ctx, &http.Server{Addr: *addr, ReadHeaderTimeout: 5 * time.Second}, logger)
 	stop()
 	if err != nil {
 		logger.Error("stopped", "error", err)
@@ -45,6 +48,7 @@ func run(ctx context.Context, server *http.Server, logger *slog.Logger) error {
 	go func() { dispatched <- service.Dispatcher().Run(delivering) }()
 	served := make(chan error, 1)
 	go func() { served <- server.ListenAndServe() }()
+	logger.InfoContext(ctx, "serving", "addr", server.Addr)
 	select {
 	case <-ctx.Done():
 	case err = <-served:

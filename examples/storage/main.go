@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"log"
 	"net/http"
 	"os"
@@ -15,9 +16,11 @@ import (
 )
 
 func main() {
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, "formsvc.sqlite", "127.0.0.1:8080"); err != nil {
+	if err := run(ctx, "formsvc.sqlite", *addr); err != nil {
 		log.Fatal(err)
 	}
 }

@@ -38,7 +38,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	}
 	got := <-requests
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0", "Service-Version": "1.0.0",
+		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0 formsvc/devel", "Service-Version": "1.0.0",
 	} {
 		if got.Header.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.Header.Get(name), want)

@@ -4,10 +4,8 @@ module github.com/formsvc/formsvc/internal/lab/bench
 
 go 1.26.0
 
-replace github.com/formsvc/formsvc => ../../..
-
 require (
-	github.com/formsvc/formsvc v0.0.0
+	github.com/formsvc/formsvc v0.1.0
 	github.com/go-chi/chi/v5 v5.5.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/riverqueue/river v0.51.0

@@ -2,10 +2,8 @@ module github.com/formsvc/formsvc/internal/lab/contract
 
 go 1.26.0
 
-replace github.com/formsvc/formsvc => ../../..
-
 require (
-	github.com/formsvc/formsvc v0.0.0
+	github.com/formsvc/formsvc v0.1.0
 	github.com/oapi-codegen/runtime v1.8.0
 )
 

@@ -2,11 +2,9 @@ module github.com/formsvc/formsvc/internal/lab/ssrfdiff
 
 go 1.26.0
 
-replace github.com/formsvc/formsvc => ../../..
-
 require (
 	code.dny.dev/ssrf v0.3.0
-	github.com/formsvc/formsvc v0.0.0
+	github.com/formsvc/formsvc v0.1.0
 )
 
 require (

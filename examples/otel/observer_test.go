@@ -1,4 +1,4 @@
-package otel_test
+package main
 
 import (
 	"context"
@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/examples/otel"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -24,7 +23,7 @@ import (
 // A delivery of a running service shows in the metrics.
 func TestADeliveryIsCounted(t *testing.T) {
 	reader := metric.NewManualReader()
-	observer, err := otel.NewObserver(metric.NewMeterProvider(metric.WithReader(reader)))
+	observer, err := NewObserver(metric.NewMeterProvider(metric.WithReader(reader)))
 	check(t, err)
 	received := make(chan struct{}, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

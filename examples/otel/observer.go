@@ -1,13 +1,4 @@
-// Package otel feeds OpenTelemetry's metrics from the dispatcher of webhooks. It is
-// for copying: it is a module of its own, so that the library does not depend on
-// OpenTelemetry.
-//
-//	observer, err := otel.NewObserver(meterProvider)
-//	svc, err := formsvc.New(
-//		formsvc.WithWebhookConfig(webhooks.Config{Observer: observer}),
-//		…
-//	)
-package otel
+package main
 
 import (
 	"context"
@@ -48,7 +39,8 @@ func NewObserver(provider metric.MeterProvider) (*Observer, error) {
 	o.attempts, errs[0] = meter.Int64Counter("formsvc.webhook.attempts",
 		metric.WithDescription("Attempts to deliver an event."), metric.WithUnit("{attempt}"))
 	o.duration, errs[1] = meter.Float64Histogram("formsvc.webhook.duration",
-		metric.WithDescription("Time that an attempt took."), metric.WithUnit("s"))
+		metric.WithDescription("Time that an attempt took."), metric.WithUnit("s"),
+		metric.WithExplicitBucketBoundaries(.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15))
 
 	due, err := meter.Int64ObservableGauge("formsvc.webhook.due",
 		metric.WithDescription("Deliveries that are due now."), metric.WithUnit("{delivery}"))
