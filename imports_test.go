@@ -2,10 +2,14 @@ package formsvc_test
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -134,12 +138,13 @@ type listed struct {
 	Name       string
 	Imports    []string
 	Deps       []string
+	Module     *struct{ Path, Dir string } // nil in the standard library
 }
 
 // list runs go list over the module's packages, without their tests.
 func list(t *testing.T, args ...string) []listed {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Imports,Deps"}, args...)...).Output()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Imports,Deps,Module"}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)
 	}
@@ -280,5 +285,67 @@ func TestTheSuiteLinksNothingElse(t *testing.T) {
 			}
 			t.Errorf("the suite depends on %s", path)
 		}
+	}
+}
+
+// licenses are phrases of the texts of licenses.
+var licenses = map[string]string{
+	"MIT": "Permission is hereby granted, free of charge", "Apache-2.0": "Apache License Version 2.0",
+	"BSD-3-Clause": "Redistribution and use in source and binary forms, with or without modification, are permitted",
+}
+
+// NOTICE has the modules that hosts link, each with the license that its text is.
+func TestNoticeNamesWhatHostsLink(t *testing.T) {
+	t.Parallel()
+	notice, err := os.ReadFile("NOTICE")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := make(map[string]map[string]string) // by package, the license of each module
+	pkg := ""
+	for line := range strings.Lines(string(notice)) {
+		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+		switch {
+		case strings.HasPrefix(line, module):
+			pkg = strings.TrimSuffix(word, ",")
+			named[pkg] = make(map[string]string)
+		case strings.HasPrefix(line, "    "):
+			named[pkg][word], _, _ = strings.Cut(strings.TrimSpace(rest), ",")
+		}
+	}
+	for _, dir := range public {
+		links := path.Join(module, dir)
+		found := make(map[string]bool)
+		for _, p := range list(t, "-deps", "./"+dir) {
+			if p.Module == nil || p.Module.Path == module || found[p.Module.Path] {
+				continue
+			}
+			found[p.Module.Path] = true
+			license := cmp.Or(named[links][p.Module.Path], named[path.Dir(links)][p.Module.Path], named[module][p.Module.Path])
+			if license == "" {
+				t.Errorf("%s links %s, which NOTICE does not name", links, p.Module.Path)
+				continue
+			}
+			files, _ := filepath.Glob(filepath.Join(p.Module.Dir, "LICENSE*")) // the pattern is a valid one
+			text := ""
+			for _, file := range files {
+				raw, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text += strings.Join(strings.Fields(string(raw)), " ")
+			}
+			if phrase := licenses[license]; phrase == "" || !strings.Contains(text, phrase) {
+				t.Errorf("the license of %s is not %s", p.Module.Path, license)
+			}
+		}
+		for name := range named[links] {
+			if !found[name] {
+				t.Errorf("NOTICE says that %s links %s", links, name)
+			}
+		}
+	}
+	if len(named) < 4 {
+		t.Errorf("NOTICE has %d packages", len(named))
 	}
 }

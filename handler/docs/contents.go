@@ -180,7 +180,7 @@ func (c *contents) entry(owner, name string, n node, needed bool) entry {
 		target.Pattern = "" // the schema itself has it
 		e.Rules = cmp.Or(e.Rules, rules(target))
 		e.Schema.Description = cmp.Or(n.Description, target.Description)
-		e.Schema.Enum = target.Enum
+		e.Schema.Enum, e.Schema.OpenEnum = target.Enum, target.OpenEnum
 	}
 	return e
 }

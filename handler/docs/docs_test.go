@@ -44,7 +44,7 @@ func TestThePageHasEverythingOfTheDescription(t *testing.T) {
 		"curl -sS -X POST &#39;https://api.example.com/v1/workspaces&#39;", "X-API-Key: fs_live_demo", "http.NewRequestWithContext(ctx", "await fetch(",
 		"/v1/forms/65a1f0c2d4e5b6a7980c1d02/blocks/stars", "RateLimit-Policy", `id="header-RateLimit"`,
 		`One of <a href="#schema-TextAnswer">TextAnswer</a>`, `Map of names to <a href="#schema-VariableValue">VariableValue</a>`,
-		"<code>single_choice</code></td>", `id="BlockProperties-disabledDays"`,
+		"<code>single_choice</code></td>", `<code>expired</code> <span class="hint">and what later versions add</span>`, `id="BlockProperties-disabledDays"`,
 	} {
 		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, `"`, "&#34;")) {
 			t.Errorf("the page has no %s", want)

@@ -85,6 +85,7 @@ type node struct {
 	Required    []string
 	Items       *node
 	Enum        []any
+	OpenEnum    []any `json:"x-extensible-enum"`
 	AnyOf       []node
 	OneOf       []node
 	Additional  additional `json:"additionalProperties"`

@@ -17,7 +17,9 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 			Schemas struct {
 				AnswerField struct {
 					Properties struct {
-						Type struct{ Enum []string }
+						Type struct {
+							Words []string `json:"x-extensible-enum"`
+						}
 					}
 				}
 			}
@@ -26,7 +28,7 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
 		t.Fatal(err)
 	}
-	types := d.Components.Schemas.AnswerField.Properties.Type.Enum
+	types := d.Components.Schemas.AnswerField.Properties.Type.Words
 	if len(types) == 0 {
 		t.Fatal("the description has no types of answers")
 	}

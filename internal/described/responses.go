@@ -56,6 +56,10 @@ var commonStatuses = []int{
 var NewResponses = sync.OnceValues(func() (*Responses, error) { return newResponses(schema.OpenAPI()) })
 
 func newResponses(document []byte) (*Responses, error) {
+	document, err := Strict(document)
+	if err != nil {
+		return nil, err
+	}
 	d, err := jsonshape.Read(document)
 	if err != nil {
 		return nil, err

@@ -86,6 +86,8 @@ func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 		"two values":                         change(get, func(a *answer) { a.body += "{}" }),
 		"an empty body":                      change(get, func(a *answer) { a.body = "" }),
 		"a missing member":                   change(get, func(a *answer) { a.body = strings.Replace(a.body, `"name":"W",`, "", 1) }),
+		"an unknown member":                  change(get, func(a *answer) { a.body = strings.Replace(a.body, `"name"`, `"colour":"red","name"`, 1) }),
+		"an unknown kind of error":           change(missing, func(a *answer) { a.body = strings.Replace(a.body, "not_found_error", "lost_error", 1) }),
 		"a member of another type":           change(get, func(a *answer) { a.body = strings.Replace(a.body, `"W"`, "1", 1) }),
 		"a time that is none":                change(get, func(a *answer) { a.body = strings.Replace(a.body, "2026-11-20T", "2026-11-40T", 1) }),
 		"an unknown path that succeeds":      change(unknown, func(a *answer) { a.status, a.body = 200, "{}" }),

@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"testing"
@@ -56,11 +57,34 @@ const oapiCodegen = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2
 func TestOapiCodegen(t *testing.T) {
 	t.Parallel()
 	h := newHost(t, stores[0].open(t))
-	generated := filepath.Join("flows", "oapi", "client.gen.go")
-	run(t, nil, "go", "run", oapiCodegen, "-generate", "types,client", "-package", "main", "-o", generated, h.document(t))
-	constrain(t, generated)
-	run(t, nil, "go", "vet", "-tags", "contract", "./flows/oapi")
+	oapi(t, "oapi", "types,client", h.document(t))
 	t.Log(run(t, h.environment(), "go", "run", "-tags", "contract", "./flows/oapi"))
+}
+
+// oapi generates Go into the folder of a flow and looks at both.
+func oapi(t *testing.T, flow, what, document string) {
+	t.Helper()
+	generated := filepath.Join("flows", flow, "client.gen.go")
+	run(t, nil, "go", "run", oapiCodegen, "-generate", what, "-package", "main", "-o", generated, document)
+	constrain(t, generated)
+	run(t, nil, "go", "vet", "-tags", "contract", "./flows/"+flow)
+}
+
+// Who wants constants for the words of answers renames x-extensible-enum, as the description says.
+func TestWordsOfAnswersAsConstants(t *testing.T) {
+	t.Parallel()
+	served, err := os.ReadFile(description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := filepath.Join(t.TempDir(), "openapi.json")
+	if err := os.WriteFile(renamed, bytes.ReplaceAll(served, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	oapi(t, "words", "types", renamed)
+	run(t, nil, "go", "run", "-tags", "contract", "./flows/words")
+	run(t, nil, node(t, "openapi-typescript"), renamed, "--output", filepath.Join(build(t, "words"), "api.ts"))
+	run(t, nil, node(t, "tsc"), "--project", "flows/words/tsconfig.json")
 }
 
 // constrain gives generated code the build tag of the flow that it belongs to, so

@@ -10,7 +10,9 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -158,10 +160,21 @@ func (o *observed) failures(t *testing.T, prism string, service *formsvc.Service
 func (o *observed) proxy(t *testing.T, prism string, service http.Handler) string {
 	t.Helper()
 	upstream := serve(t, service)
-	h := host{url: upstream}
+	served, err := os.ReadFile((&host{url: upstream}).document(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	strict, err := described.Strict(served)
+	if err != nil {
+		t.Fatal(err)
+	}
+	document := filepath.Join(t.TempDir(), "strict.json")
+	if err := os.WriteFile(document, strict, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	host, port, _ := strings.Cut(freeAddress(t), ":")
 	var out bytes.Buffer
-	command := exec.CommandContext(t.Context(), prism, "proxy", h.document(t), upstream, "--host", host, "--port", port, "--verboseLevel", "silent")
+	command := exec.CommandContext(t.Context(), prism, "proxy", document, upstream, "--host", host, "--port", port, "--verboseLevel", "silent")
 	command.Stdout, command.Stderr = &out, &out
 	if err := command.Start(); err != nil {
 		t.Fatal(err)

@@ -55,7 +55,7 @@ func flow(ctx context.Context) error {
 	if gone, err := api.DeleteWorkspaceWithResponse(ctx, workspace.JSON201.Id, nil); err != nil || gone.StatusCode() != http.StatusNoContent {
 		return fault("delete the workspace", gone, err)
 	}
-	if none, err := api.GetFormWithResponse(ctx, form, nil); err != nil || none.JSON404 == nil || none.JSON404.Code != NOTFOUND {
+	if none, err := api.GetFormWithResponse(ctx, form, nil); err != nil || none.JSON404 == nil || none.JSON404.Code != "NOT_FOUND" {
 		return fault("find nothing", none, err)
 	}
 	return nil
@@ -101,11 +101,11 @@ func change(ctx context.Context, api *ClientWithResponses, form ObjectId) error 
 	stale := read.HTTPResponse.Header.Get("ETag")
 
 	published, err := api.UpdateFormWithResponse(ctx, form, &UpdateFormParams{IfMatch: &stale}, FormUpdate{Status: new(Published)})
-	if err != nil || published.JSON200 == nil || published.JSON200.Status != Published {
+	if err != nil || published.JSON200 == nil || FormStatus(published.JSON200.Status) != Published {
 		return fault("publish the form", published, err)
 	}
 	late, err := api.UpdateFormWithResponse(ctx, form, &UpdateFormParams{IfMatch: &stale}, FormUpdate{Name: new("Too late")})
-	if err != nil || late.JSON412 == nil || late.JSON412.Code != REVISIONMISMATCH {
+	if err != nil || late.JSON412 == nil || late.JSON412.Code != "REVISION_MISMATCH" {
 		return fault("see that If-Match fails", late, err)
 	}
 
@@ -118,7 +118,7 @@ func change(ctx context.Context, api *ClientWithResponses, form ObjectId) error 
 		return fault("replace the blocks", replaced, err)
 	}
 	added, err := api.CreateBlockWithResponse(ctx, form, nil, BlockCreate{Block: BlockWrite{Id: "why", Label: new("Why?")}})
-	if err != nil || added.JSON201 == nil || added.JSON201.Type != BlockTypeShortText {
+	if err != nil || added.JSON201 == nil || BlockType(added.JSON201.Type) != BlockTypeShortText {
 		return fault("add a block", added, err)
 	}
 	patched, err := api.UpdateBlockWithResponse(ctx, form, "stars", nil, BlockUpdate{Block: BlockPatch{
@@ -172,13 +172,13 @@ func respond(ctx context.Context, api *ClientWithResponses, form ObjectId) error
 
 // checkAnswer reads an answer by its type.
 func checkAnswer(answer Answer) error {
-	switch answer.Field.Type {
-	case AnswerFieldTypeRating, AnswerFieldTypeNumber:
+	switch BlockType(answer.Field.Type) {
+	case BlockTypeRating, BlockTypeNumber:
 		want := map[string]NumberAnswer{"stars": 4, "exact": 16777217}[answer.Field.Id]
 		if got, err := answer.Value.AsNumberAnswer(); err != nil || got != want {
 			return fmt.Errorf("%s is %v (%w), want %v", answer.Field.Id, got, err, want)
 		}
-	case AnswerFieldTypeSingleChoice:
+	case BlockTypeSingleChoice:
 		choice, err := answer.Value.AsChoiceAnswer()
 		if err != nil {
 			return err
