@@ -38,7 +38,7 @@ func startProgram(program string, c serverConfig, log io.Writer) (*process, erro
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(program) //nolint:gosec,noctx // a build of this program; kill and stop end it
+	command := exec.Command(program) //nolint:noctx // a build of this program; kill and stop end it
 	command.Env = append(os.Environ(), serverVariable+"="+string(text))
 	command.Stderr = log
 	stdin, err := command.StdinPipe()

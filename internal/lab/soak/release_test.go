@@ -26,9 +26,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
-// previous is the release before this build, whose program the migrations of this build
-// serve: the newest tag. Who releases another one puts it here.
-const previous = "v0.1.0"
+// Who releases another version puts it here.
+const (
+	previous = "v0.1.0" // the newest release: migrations of this build serve its program
+	leftBy   = "v0.1.0" // the newest release with a database in internal/lab/fixture
+)
 
 // later is a migration to come. It adds to the tables and says that they serve who they served.
 const later = `
@@ -139,7 +141,7 @@ type beside struct {
 
 func newBeside(t *testing.T) *beside {
 	t.Helper()
-	kept, err := fixture.Open(previous)
+	kept, err := fixture.Open(leftBy)
 	if err != nil {
 		t.Fatal(err)
 	}
