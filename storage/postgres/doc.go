@@ -68,7 +68,10 @@
 //
 // The changelog names every migration. Migrate first, then start the new processes. The
 // tables say which oldest program they still serve, and a migration serves the previous
-// release, so old processes go on, restart and can be rolled back to. [Store.CheckVersion]
+// release, so old processes go on and restart meanwhile. To roll back is to run the old program
+// on the new tables: nothing is migrated down, and what new processes have stored is kept. The
+// .down.sql files drop what a migration made, with its data, and no program runs them.
+// [Store.CheckVersion]
 // reports tables that are too old or too new, rights that are missing, and settings of the
 // role that do not fit; [github.com/formsvc/formsvc.Service.Check] does too.
 //

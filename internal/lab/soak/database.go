@@ -85,7 +85,7 @@ func (c client) form(workspace formsvc.ID, urls []string) (formsvc.ID, error) {
 // client calls the API without a network.
 type client struct {
 	ctx context.Context //nolint:containedctx // of one prepare
-	svc *formsvc.Service
+	svc http.Handler
 	key string
 }
 
@@ -124,9 +124,9 @@ func (d *database) left(ctx context.Context) ([]string, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// submissions returns all that is stored.
+// submissions returns all that is stored of the forms.
 func (d *database) submissions(ctx context.Context) ([]submission, error) {
-	rows, err := d.pool.Query(ctx, d.sql(`SELECT id, COALESCE(idempotency_key, ''), event_id FROM formsvc.submissions ORDER BY id`))
+	rows, err := d.pool.Query(ctx, d.sql(`SELECT id, COALESCE(idempotency_key, ''), event_id FROM formsvc.submissions WHERE form_id = ANY ($1) ORDER BY id`), d.formIDs())
 	if err != nil {
 		return nil, err
 	}
@@ -137,6 +137,13 @@ func (d *database) submissions(ctx context.Context) ([]submission, error) {
 		s.id, s.event = hex.EncodeToString(id), hex.EncodeToString(event)
 		return s, err
 	})
+}
+
+func (d *database) formIDs() (ids [][]byte) {
+	for _, f := range d.forms {
+		ids = append(ids, f[:])
+	}
+	return ids
 }
 
 // counted is the number of submissions in the forms' funnels.

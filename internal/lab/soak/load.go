@@ -87,7 +87,7 @@ func (l *load) submit(ctx context.Context, key string, random *rand.Rand) {
 
 // send makes one attempt.
 func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
-	body, err := json.Marshal(submitRequest{key})
+	body, err := json.Marshal(submitRequest{Key: key})
 	if err != nil {
 		panic(err) // a struct of a string
 	}

@@ -24,6 +24,7 @@ import (
 type receiver struct {
 	url     string
 	refused float64
+	others  http.Handler // of webhooks without a number; nil: there are none
 	server  *http.Server
 	served  chan error
 
@@ -71,6 +72,10 @@ func (r *receiver) webhookURL(number int) string { return fmt.Sprintf("%s/%d", r
 func signingSecret(number int) string { return fmt.Sprintf("signing secret of webhook %d", number) }
 
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	if _, err := strconv.Atoi(strings.TrimPrefix(request.URL.Path, "/")); err != nil && r.others != nil {
+		r.others.ServeHTTP(w, request)
+		return
+	}
 	got, ok := readReception(request)
 	if !ok {
 		return // cut off before its end

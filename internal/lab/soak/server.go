@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/fixture"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -26,7 +27,8 @@ import (
 // starts itself again as one, so that a test binary can do it too.
 const serverVariable = "FORMSVC_SOAK_SERVER"
 
-// serverConfig is what a serving process is told.
+// serverConfig is what a serving process is told. Later builds tell the program of a release
+// the same (release_test.go): a member keeps its name and meaning.
 type serverConfig struct {
 	Database string
 	Schema   string
@@ -36,17 +38,22 @@ type serverConfig struct {
 	InFlight int           // requests at one time
 	Mutant   string        // for tests
 	Name     string        // the User-Agent of its requests
+	Receiver string        // where all webhooks are sent, whatever their URL; empty: to the URL
+	Still    time.Time     // where the clock stands still: the process only serves; zero: it does not
 }
 
 // submitRequest is what a serving process is asked over HTTP. The answer is the
 // submission's id.
-type submitRequest struct{ Key string }
+type submitRequest struct {
+	Key  string
+	Form *formsvc.ID `json:",omitempty"` // nil: the key says which
+}
 
 const (
-	sweepEvery  = 500 * time.Millisecond
-	connections = 12
-	retries     = 50
-	retryAfter  = 200 * time.Millisecond
+	maintainEvery = 500 * time.Millisecond
+	connections   = 12
+	retries       = 50
+	retryAfter    = 200 * time.Millisecond
 )
 
 // serving reports whether this process is a serving one, and its configuration.
@@ -69,21 +76,31 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		return err
 	}
 	defer pool.Close()
-	store := wrap(postgres.New(pool, postgres.WithSchema(c.Schema)))
+	tables := postgres.New(pool, postgres.WithSchema(c.Schema))
+	if err := tables.CheckVersion(ctx); err != nil {
+		return err
+	}
+	store := wrap(tables)
 	if c.Lease > 0 {
 		store = shortLease{store, c.Lease}
+	}
+	sending := webhooks.Config{AllowedNetworks: loopback()}
+	if c.Receiver != "" {
+		sending = fixture.Webhooks(c.Receiver)
+	}
+	sending.Timeout, sending.InFlight, sending.UserAgent = c.Timeout, c.InFlight, c.Name
+	sending.Retry = webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5}
+	clock := time.Now
+	if !c.Still.IsZero() {
+		clock = func() time.Time { return c.Still }
 	}
 	svc, err := formsvc.New(
 		formsvc.WithStorage(store),
 		formsvc.WithoutRateLimit(),
+		formsvc.WithClock(clock),
+		formsvc.WithSecretCipher(fixture.Cipher()),
 		formsvc.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
-		formsvc.WithWebhookConfig(webhooks.Config{
-			Timeout:         c.Timeout,
-			Retry:           webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5},
-			InFlight:        c.InFlight,
-			AllowedNetworks: loopback(),
-			UserAgent:       c.Name,
-		}),
+		formsvc.WithWebhookConfig(sending),
 	)
 	if err != nil {
 		return err
@@ -93,17 +110,21 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: submitter{svc, c.Forms}, ReadHeaderTimeout: time.Minute}
-	ended := make(chan error, 3)
-	go func() { ended <- svc.Dispatcher().Run(ctx) }()
-	go func() { ended <- sweep(ctx, store) }()
-	go func() {
+	server := &http.Server{Handler: handler(svc, c.Forms), ReadHeaderTimeout: time.Minute}
+	var ends []func() error
+	if c.Still.IsZero() {
+		ends = append(ends, func() error { return svc.Dispatcher().Run(ctx) }, func() error { return maintain(ctx, svc) })
+	}
+	ends = append(ends, func() error {
 		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			ended <- err
-			return
+			return err
 		}
-		ended <- nil
-	}()
+		return nil
+	})
+	ended := make(chan error, len(ends))
+	for _, end := range ends {
+		go func() { ended <- end() }()
+	}
 	fmt.Println(listener.Addr())
 
 	_, err = io.Copy(io.Discard, os.Stdin) // ends with the parent
@@ -114,6 +135,23 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		err = errors.Join(err, <-ended)
 	}
 	return errors.Join(err, svc.Close(stop))
+}
+
+// handler serves the API, what the tests of releases ask, and two calls that a host makes.
+func handler(svc *formsvc.Service, forms []formsvc.ID) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/", fixture.Handler(svc))
+	mux.Handle("POST /{$}", submitter{svc, forms})
+	mux.HandleFunc("POST /purge/{id}", func(w http.ResponseWriter, r *http.Request) {
+		form, err := formsvc.ParseID(r.PathValue("id"))
+		if err == nil {
+			err = svc.PurgeForm(r.Context(), form)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	})
+	return mux
 }
 
 // submitter hands each request to Submit.
@@ -133,8 +171,12 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	form := asked.Form
+	if form == nil {
+		form = &s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))] // the same when it is asked again
+	}
 	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
-		FormID:         s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))], // the same when it is asked again
+		FormID:         *form,
 		Answers:        map[string]json.RawMessage{blockID: answer},
 		IdempotencyKey: asked.Key,
 	})
@@ -148,9 +190,9 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// sweep removes what has served its time, as every process of a host may.
-func sweep(ctx context.Context, store storage.Storage) error {
-	tick := time.NewTicker(sweepEvery)
+// maintain does what a dispatcher does once a minute, more often.
+func maintain(ctx context.Context, svc *formsvc.Service) error {
+	tick := time.NewTicker(maintainEvery)
 	defer tick.Stop()
 	for {
 		select {
@@ -158,9 +200,8 @@ func sweep(ctx context.Context, store storage.Storage) error {
 			return nil
 		case <-tick.C:
 		}
-		_, err := store.Sweep(ctx, storage.SweepParams{Now: time.Now(), Max: 1000})
-		if err != nil && ctx.Err() == nil {
-			slog.Warn("cannot sweep", "cause", err)
+		if err := svc.Maintain(ctx); err != nil && ctx.Err() == nil {
+			slog.Warn("cannot maintain", "cause", err)
 		}
 	}
 }
