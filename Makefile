@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/otel examples/replicas examples/storage
+NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/orm examples/otel examples/replicas examples/storage
 
 # The workshop: servers that it kills, browsers, Node. The other packages are the library.
 WORKSHOP := /internal/lab/

@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"log"
@@ -16,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
@@ -23,8 +23,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
-// databaseURL is the host's. The test below runs the examples on a database of their own.
-var databaseURL string
+// databaseURL is the host's, and bouncerURL that of the same database behind a PgBouncer. The
+// test below runs the examples on a database of their own.
+var databaseURL, bouncerURL string
 
 // The tables are made before the service starts: by the program that deploys it, or by
 // each process, for as many as there are.
@@ -36,6 +37,39 @@ func ExampleMigrate() {
 	}
 	defer pool.Close()
 	if err := postgres.Migrate(ctx, pool); err != nil {
+		log.Fatal(err)
+	}
+}
+
+// Behind PgBouncer in transaction mode Migrate takes the address of the server itself, and the
+// service that of PgBouncer. Before version 1.21 it needs exec mode.
+func ExampleMigrate_pgBouncer() {
+	ctx := context.Background()
+	direct, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	err = postgres.Migrate(ctx, direct)
+	direct.Close()
+	if err != nil {
+		log.Fatal(err)
+	}
+	config, err := pgxpool.ParseConfig(bouncerURL)
+	if err != nil {
+		log.Fatal(err)
+	}
+	config.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeExec
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	svc, err := formsvc.New(formsvc.WithStorage(postgres.New(pool)))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(ctx)
+	if err := svc.Check(ctx); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -226,7 +260,8 @@ func ExampleStore_On_decorator() {
 	}
 }
 
-// The same in a transaction of database/sql.
+// The same in a transaction of database/sql, which takes its connections from the pool, so that
+// there is one pool. sql.Open("pgx", url) would be a second one beside it.
 func ExampleStore_InSQLTx() {
 	ctx := context.Background()
 	pool, err := pgxpool.New(ctx, databaseURL)
@@ -240,10 +275,7 @@ func ExampleStore_InSQLTx() {
 		log.Fatal(err)
 	}
 	defer svc.Close(ctx)
-	db, err := sql.Open("pgx", databaseURL) // the driver of pgx's stdlib
-	if err != nil {
-		log.Fatal(err)
-	}
+	db := stdlib.OpenDBFromPool(pool)
 	defer db.Close()
 	conn, err := db.Conn(ctx)
 	if err != nil {
@@ -307,6 +339,77 @@ func TestTheExamplesRun(t *testing.T) {
 	if err != nil || audits != 1 {
 		t.Errorf("%d workspaces were audited, %v; want 1", audits, err)
 	}
+	t.Run("tests of a host", func(t *testing.T) { testsOfAHost(t, pool) })
+	t.Run("behind PgBouncer", func(t *testing.T) {
+		bouncerURL = pgtest.PgBouncer(t, databaseURL)
+		ExampleMigrate_pgBouncer()
+	})
+}
+
+// testsOfAHost runs the helpers of the example: what a test in a transaction did is gone with
+// it, and a test in a schema leaves no schema.
+func testsOfAHost(t *testing.T, pool *pgxpool.Pool) {
+	testPool, testStore = pool, postgres.New(pool)
+	var err error
+	if testService, err = formsvc.New(formsvc.WithStorage(testStore)); err != nil {
+		t.Fatal(err)
+	}
+	left := func() (rows, schemas int) {
+		err := pool.QueryRow(t.Context(), `SELECT (SELECT count(*) FROM teams WHERE name = 'Tested') + (SELECT count(*) FROM formsvc.workspaces WHERE name = 'Tested'),
+			(SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'test\_%')`).Scan(&rows, &schemas)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows, schemas
+	}
+	t.Run("example", func(t *testing.T) {
+		hostsTest = t
+		Example_testsOfAHost()
+		if rows, _ := left(); rows != 0 {
+			t.Errorf("others see %d rows", rows)
+		}
+	})
+	t.Run("in a transaction", func(t *testing.T) {
+		svc, _ := inTransaction(t)
+		form := publish(t, svc)
+		if err := svc.RecordView(t.Context(), form.ID); err != nil {
+			t.Error(err)
+		}
+		metrics, err := svc.AsHost().Metrics(t.Context(), form.ID, "today")
+		if err != nil || metrics.Views != 1 {
+			t.Errorf("%d views, %v; want the one at once", metrics.Views, err)
+		}
+	})
+	t.Run("in a schema", func(t *testing.T) {
+		svc := inSchema(t)
+		form := publish(t, svc)
+		if err := svc.RecordView(t.Context(), form.ID); err != nil { // is pending when the test ends
+			t.Error(err)
+		}
+		if _, schemas := left(); schemas != 1 {
+			t.Errorf("%d schemas, want the test's", schemas)
+		}
+	})
+	if rows, schemas := left(); rows != 0 || schemas != 0 {
+		t.Errorf("%d rows and %d schemas are left", rows, schemas)
+	}
+}
+
+func publish(t *testing.T, svc *formsvc.Service) formsvc.Form {
+	t.Helper()
+	ann := svc.As(formsvc.UserIDFrom("ann"))
+	workspace, err := ann.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Tested"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := ann.CreateForm(t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Tested"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if form, err = ann.PublishForm(t.Context(), form.ID); err != nil {
+		t.Fatal(err)
+	}
+	return form
 }
 
 // A nil pool is found before the first call.

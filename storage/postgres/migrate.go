@@ -32,9 +32,9 @@ func Migrations() fs.FS { return tables.ThisBuild.Files }
 //
 // It takes nothing from the pool but its configuration: it opens two connections
 // of its own and closes them before it returns. They have to reach the server
-// itself or a pooler in session mode; PgBouncer in transaction mode strands its
-// lock. The user needs the right to create the schema, unless it exists already,
-// and to create tables in it. Nothing outside the schema is touched.
+// itself or a pooler in session mode: one in transaction mode, such as PgBouncer's,
+// is an error before anything is set or made. The user needs the right to create the schema, unless it
+// exists already, and to create tables in it. Nothing outside the schema is touched.
 //
 // Each migration is one transaction. When ctx ends, one that has begun is still
 // finished; those after it are not begun. One that fails changes nothing and is a

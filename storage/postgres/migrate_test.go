@@ -543,6 +543,57 @@ func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
 	}
 }
 
+// In transaction mode Migrate would leave its lock and its search_path to others. It sets
+// nothing and makes nothing, whether others use the pooler's sessions meanwhile or not, and
+// whichever session the pooler takes next.
+func TestMigrateThroughPgBouncerInTransactionMode(t *testing.T) {
+	t.Parallel()
+	for _, roundRobin := range []string{"0", "1"} {
+		for _, others := range []int{0, 4} {
+			t.Run(fmt.Sprintf("round robin %s, %d others", roundRobin, others), func(t *testing.T) {
+				t.Parallel()
+				schema := pgtest.Schema(t)
+				direct := pgtest.Pool(t, pgtest.MaxConns(1))
+				pool := pgtest.PoolAt(t, pgtest.PgBouncer(t, pgtest.URL(t), "server_round_robin = "+roundRobin), pgtest.Mode(pgx.QueryExecModeExec))
+				ctx, stop := context.WithCancel(t.Context())
+				var busy sync.WaitGroup
+				for range others {
+					busy.Go(func() {
+						for ctx.Err() == nil {
+							var path string
+							err := pool.QueryRow(ctx, `SELECT current_setting('search_path') || current_setting('statement_timeout') FROM pg_sleep(random() / 500)`).Scan(&path)
+							if ctx.Err() == nil && (err != nil || path != `"$user", public0`) {
+								t.Errorf("somebody else's statement runs with %q, %v", path, err)
+							}
+						}
+					})
+				}
+				for range 5 {
+					err := Migrate(t.Context(), pool, WithSchema(schema))
+					if err == nil || !strings.Contains(err.Error(), "transaction mode") {
+						t.Errorf("Migrate = %v", err)
+					}
+				}
+				stop()
+				busy.Wait()
+				var locks, schemas int
+				err := direct.QueryRow(t.Context(), `
+					SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint),
+						(SELECT count(*) FROM pg_namespace WHERE nspname = $2)`, New(direct, WithSchema(schema)).db.Salt("migrations"), schema).Scan(&locks, &schemas)
+				if err != nil || locks != 0 || schemas != 0 {
+					t.Errorf("%d locks and %d schemas are left, %v", locks, schemas, err)
+				}
+				if err := Migrate(t.Context(), direct, WithSchema(schema)); err != nil {
+					t.Error(err)
+				}
+				if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
 func TestServicesOnTwoSchemasDoNotSeeEachOther(t *testing.T) {
 	t.Parallel()
 	one, pool := testStore(t)

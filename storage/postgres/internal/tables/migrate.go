@@ -78,16 +78,21 @@ type migration struct {
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 }
 
-// lock connects to a server that will do and waits for its turn. golang-migrate has a lock too, but waits
-// for it without a context.
-func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
+// connect opens a connection of our own, as pool does.
+func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	config := m.config.Copy()
 	if m.beforeConnect != nil {
 		if err := m.beforeConnect(ctx, config); err != nil {
 			return nil, err
 		}
 	}
-	c, err := pgx.ConnectConfig(ctx, config)
+	return pgx.ConnectConfig(ctx, config)
+}
+
+// lock connects to a server that will do and waits for its turn. golang-migrate has a lock too, but waits
+// for it without a context.
+func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
+	c, err := m.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +100,9 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 	fault, err := serverFault(ctx, &of)
 	if fault != "" {
 		err = errors.New(fault)
+	}
+	if err == nil {
+		err = m.hasSession(ctx, c)
 	}
 	if err == nil {
 		// Waiting for another process may take longer than one of the host's queries.
@@ -108,6 +116,41 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// hasSession refuses a pooler in transaction mode before anything is set: the locks and the
+// search_path of a migration would stay in sessions that the pooler gives to others. A server
+// tells its process to whoever connects, a pooler tells a number of its own. Behind a pooler two
+// connections have two processes, and keep them, in session mode only.
+func (m *migration) hasSession(ctx context.Context, c *pgx.Conn) error {
+	process := func(c *pgx.Conn) (pid uint32, err error) {
+		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
+		return pid, err
+	}
+	first, err := process(c)
+	if err != nil || first == c.PgConn().PID() {
+		return err
+	}
+	second, err := m.connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // it has only read
+
+	for range 10 { // a busy pooler may give each its process of before, but hardly ten times
+		other, err := process(second)
+		if err != nil {
+			return err
+		}
+		again, err := process(c)
+		if err != nil {
+			return err
+		}
+		if other == first || again != first {
+			return errors.New("the address is that of a pooler in transaction mode, which gives each transaction another session: migrate at the server's own address, or at one in session mode")
+		}
+	}
+	return nil
 }
 
 // unlock gives the lock back before it closes the connection, which a pooler may

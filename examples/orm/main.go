@@ -1,0 +1,50 @@
+// Command orm is a shop on database/sql, gorm or bun. An order and the response to the form
+// that came with it are stored in one transaction: both are there, or neither.
+//
+//	go run . -database-url postgres://localhost/shop
+//
+// Read shop.go first: it has one pool of connections for everything. sql.go, gorm.go and
+// bun.go are the same transaction in three ways.
+//
+// It is a module of its own, so that gorm and bun are nobody's but its.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+func main() {
+	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of the shop")
+	flag.Parse()
+	if err := run(context.Background(), *database); err != nil {
+		fmt.Fprintln(os.Stderr, "orm:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, database string) error {
+	pool, err := pgxpool.New(ctx, database)
+	if err != nil {
+		return err
+	}
+	defer pool.Close()
+	s, err := open(ctx, pool, "formsvc")
+	if err != nil {
+		return err
+	}
+	defer s.close(ctx)
+	for _, way := range s.ways() {
+		customer := fmt.Sprintf("Ann, who came %s by %s", time.Now().Format(time.DateTime), way.name)
+		fmt.Println(way.name)
+		fmt.Println("  an order (nil: it is stored):", s.place(ctx, way, customer, "9"))
+		fmt.Println("  a score of 11, which the form refuses:", s.place(ctx, way, "Bob", "11"))
+		fmt.Println("  a customer that the table has already:", s.place(ctx, way, customer, "8"))
+	}
+	return nil
+}
