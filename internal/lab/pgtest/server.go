@@ -3,6 +3,7 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest/pgrun"
 )
@@ -47,6 +48,9 @@ func (s *Server) Standby() *Server {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	standby, err := s.server.StartStandby(ctx)
+	if errors.Is(err, fs.ErrNotExist) { // the programs of npm are the server's alone
+		missing(s.t, "a standby: %v", err)
+	}
 	if err != nil {
 		s.t.Fatalf("a standby: %v", err)
 	}
