@@ -38,6 +38,10 @@ const (
 // has no row when there is no such form. When a response that came at the same
 // time has the same key, answer or id, the row says so: submitStored, and not stored; the
 // next run of the statement sees that response and reports which conflict it was.
+//
+// A response that repeats one writes an empty message to the server's log, so that its commit
+// waits for the synchronous standby as well. The first may have been cut off while it waited:
+// then its row is seen, but a failover still loses it.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
@@ -92,7 +96,7 @@ WITH form AS (
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
-FROM verdict v LEFT JOIN earlier e ON v.code = 1`
+FROM verdict v LEFT JOIN earlier e ON v.code = 1 AND pg_logical_emit_message(true, 'formsvc', '') IS NOT NULL`
 
 // submitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.

@@ -3,6 +3,7 @@ package pgtest
 import (
 	"context"
 	"errors"
+	"io/fs"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest/pgrun"
 )
@@ -47,6 +48,9 @@ func (s *Server) Standby() *Server {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	standby, err := s.server.StartStandby(ctx)
+	if errors.Is(err, fs.ErrNotExist) { // the programs of npm are the server's alone
+		missing(s.t, "a standby: %v", err)
+	}
 	if err != nil {
 		s.t.Fatalf("a standby: %v", err)
 	}
@@ -56,6 +60,34 @@ func (s *Server) Standby() *Server {
 		}
 	})
 	return &Server{t: s.t, server: standby}
+}
+
+// Backup copies the running server's data for Restore.
+func (s *Server) Backup() {
+	s.t.Helper()
+	if err := s.server.Backup(); err != nil {
+		s.t.Fatalf("a backup: %v", err)
+	}
+}
+
+// Archive is the directory of the segments of the log, of a server with Config.Archive.
+func (s *Server) Archive() string { return s.server.Archive() }
+
+// Restore starts a server from the backup and the archive, with settings that say up to where,
+// and ends it with the test.
+func (s *Server) Restore(target map[string]string) (*Server, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
+	defer cancel()
+	restored, err := s.server.Restore(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	s.t.Cleanup(func() {
+		if err := restored.Close(); err != nil {
+			s.t.Errorf("close the restored server: %v", err)
+		}
+	})
+	return &Server{t: s.t, server: restored}, nil
 }
 
 // Pause stops the server's processes, as a machine that hangs does, until Resume.

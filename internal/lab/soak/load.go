@@ -26,6 +26,7 @@ const (
 // not know the outcome of it sends again with the same idempotency key, to
 // whichever process is there.
 type load struct {
+	name   string // part of the idempotency keys
 	client *http.Client
 	urls   func() []string // of the serving processes, at least one
 
@@ -55,7 +56,7 @@ func (l *load) run(ctx, stop context.Context, workers int, seed uint64) {
 		random := rand.New(rand.NewPCG(seed, 100+uint64(worker))) //nolint:gosec // repeatable
 		group.Go(func() {
 			for i := 0; stop.Err() == nil; i++ {
-				key := fmt.Sprintf("worker %d, submission %d", worker, i)
+				key := fmt.Sprintf("%sworker %d, submission %d", l.name, worker, i)
 				l.submit(ctx, key, random)
 				if random.Float64() < repeated {
 					l.submit(ctx, key, random)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 )
 
@@ -84,6 +85,20 @@ func (h *home) copyPrograms(bindir string) (string, error) {
 func (h *home) path(name string) string { return filepath.Join(h.dir, name) }
 
 func (h *home) logPath() string { return h.path("log") }
+
+// run runs a program of a moment as the home's account, to its end: cut off, it would leave a
+// process that still writes.
+func (h *home) run(program string, args ...string) error {
+	p, err := h.start(syscall.SIGKILL, program, args...)
+	if err != nil {
+		return err
+	}
+	<-p.ended
+	if p.err != nil {
+		return h.explain(fmt.Errorf("%s: %w", filepath.Base(program), p.err))
+	}
+	return nil
+}
 
 // explain adds the end of the log to an error.
 func (h *home) explain(err error) error {

@@ -28,6 +28,9 @@ type ServerConfig struct {
 	Settings map[string]string
 	// Env is added to the server's environment: "NAME=value".
 	Env []string
+	// Archive has the server copy each full segment of its log to Server.Archive, for
+	// Server.Restore.
+	Archive bool
 }
 
 // A Server is a PostgreSQL server in a temporary directory, with a superuser
@@ -55,7 +58,11 @@ func StartServer(ctx context.Context, bindir string, config ServerConfig) (*Serv
 		}
 	}
 	s := &Server{bindir: bindir, config: config, home: h}
-	return s, s.made(ctx, s.initdb(ctx))
+	err = s.initdb(ctx)
+	if err == nil && config.Archive {
+		err = h.run("mkdir", s.Archive())
+	}
+	return s, s.made(ctx, err)
 }
 
 // made starts a server whose data directory is made.
@@ -77,27 +84,59 @@ func (s *Server) StartStandby(ctx context.Context) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a standby: %w", err)
 	}
-	standby := &Server{bindir: s.bindir, config: s.config, home: h}
-	standby.config.Settings = maps.Clone(s.config.Settings)
-	if standby.config.Settings == nil {
-		standby.config.Settings = map[string]string{}
+	standby := s.follower(h, map[string]string{"primary_conninfo": "host=" + s.home.dir + " user=postgres"})
+	err = s.baseBackup(h, "data")
+	if err == nil {
+		err = h.write("data/standby.signal", "")
 	}
-	standby.config.Settings["primary_conninfo"] = "host=" + s.home.dir + " user=postgres"
-	return standby, standby.made(ctx, standby.baseBackup(s.home.dir))
+	return standby, standby.made(ctx, err)
 }
 
-// baseBackup makes the data directory of a standby.
-func (s *Server) baseBackup(primary string) error {
-	p, err := s.home.start(syscall.SIGKILL, filepath.Join(s.bindir, "pg_basebackup"),
-		"--pgdata", s.home.path("data"), "--host", primary, "--username", "postgres", "--checkpoint", "fast", "--no-sync")
+// follower is a server with the settings of this one and more.
+func (s *Server) follower(h *home, more map[string]string) *Server {
+	f := &Server{bindir: s.bindir, config: s.config, home: h}
+	f.config.Settings, f.config.Archive = maps.Clone(more), false
+	for name, value := range s.config.Settings {
+		if _, set := more[name]; !set {
+			f.config.Settings[name] = value
+		}
+	}
+	return f
+}
+
+// baseBackup copies the running server's data into a directory of a home.
+func (s *Server) baseBackup(to *home, name string) error {
+	return to.run(filepath.Join(s.bindir, "pg_basebackup"),
+		"--pgdata", to.path(name), "--host", s.home.dir, "--username", "postgres", "--checkpoint", "fast", "--no-sync")
+}
+
+// Backup copies the running server's data for Restore. A server has one backup.
+func (s *Server) Backup() error { return s.baseBackup(s.home, "backup") }
+
+// Archive is the directory of the segments of the log, see ServerConfig.Archive.
+func (s *Server) Archive() string { return s.home.path("archive") }
+
+// Restore starts a server from the backup, which replays the archive up to the recovery target
+// that the settings name, or to its end. This server may be gone, but not closed. Close the
+// restored one before this one.
+func (s *Server) Restore(ctx context.Context, target map[string]string) (*Server, error) {
+	h, err := newHome()
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("restore PostgreSQL: %w", err)
 	}
-	<-p.ended
-	if p.err != nil {
-		return s.home.explain(fmt.Errorf("pg_basebackup: %w", p.err))
+	settings := maps.Clone(target)
+	if settings == nil {
+		settings = map[string]string{}
 	}
-	return s.home.write("data/standby.signal", "")
+	settings["restore_command"] = fmt.Sprintf(`cp "%s/%%f" "%%p"`, s.Archive())
+	settings["recovery_target_action"] = "promote"
+	settings["hot_standby"] = "off" // so that the server is ready at the end, not on the way
+	restored := s.follower(h, settings)
+	err = h.run("cp", "-a", s.home.path("backup"), h.path("data"))
+	if err == nil {
+		err = h.write("data/recovery.signal", "")
+	}
+	return restored, restored.made(ctx, err)
 }
 
 // Pause stops all processes of the server, so that it says nothing and its connections stay,
@@ -188,16 +227,11 @@ func (s *Server) Close() error {
 
 // initdb makes the data directory.
 func (s *Server) initdb(ctx context.Context) error {
-	p, err := s.home.start(syscall.SIGKILL, filepath.Join(s.bindir, "initdb"),
+	err := s.home.run(filepath.Join(s.bindir, "initdb"),
 		"--pgdata", s.home.path("data"), "--username", "postgres", "--auth", "trust",
 		"--encoding", "UTF8", "--locale", "C", "--no-sync")
 	if err != nil {
 		return err
-	}
-	// It takes a second; cut off, it would leave a process that still writes.
-	<-p.ended
-	if p.err != nil {
-		return s.home.explain(fmt.Errorf("initdb: %w", p.err))
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("start PostgreSQL: %w", err)
@@ -249,6 +283,10 @@ func (s *Server) settings() []string {
 	}
 	if s.config.NoSync {
 		settings = append(settings, "fsync=off", "full_page_writes=off")
+	}
+	if s.config.Archive {
+		settings = append(settings, "archive_mode=on",
+			fmt.Sprintf(`archive_command=cp "%%p" "%[1]s/part" && mv "%[1]s/part" "%[1]s/%%f"`, s.Archive()))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.config.Settings)) {
 		settings = append(settings, name+"="+s.config.Settings[name])
