@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -135,7 +136,7 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
 		FormID:         s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))], // the same when it is asked again
-		Answers:        map[string]json.RawMessage{blockID: answer},
+		Answers:        map[string]json.RawMessage{ledger.Block: answer},
 		IdempotencyKey: asked.Key,
 	})
 	switch {

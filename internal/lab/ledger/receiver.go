@@ -1,4 +1,4 @@
-package main
+package ledger
 
 import (
 	"context"
@@ -18,18 +18,22 @@ import (
 	"github.com/formsvc/formsvc/webhooks"
 )
 
-// receiver is where the webhooks go. It writes down each request, keeps some
+// Block is the id of the one question of a form. Its answer is the key.
+const Block = "key"
+
+// Receiver is where the webhooks go. It writes down each request, keeps some
 // waiting and refuses some, so that processes die while requests are under way
 // and deliveries are tried again.
-type receiver struct {
+type Receiver struct {
 	url     string
 	refused float64
+	told    func()
 	server  *http.Server
 	served  chan error
 
 	mu       sync.Mutex
 	random   *rand.Rand
-	received []reception
+	received []Reception
 	inFlight int
 	most     int
 }
@@ -37,17 +41,19 @@ type receiver struct {
 // receiverHolds is how long the receiver keeps a request waiting at most.
 const receiverHolds = 30 * time.Millisecond
 
-// startReceiver starts a receiver that refuses this share of the requests.
-func startReceiver(seed uint64, refused float64) (*receiver, error) {
+// StartReceiver starts a receiver at an address that refuses this share of the requests. It
+// tells of each that it accepts, unless told is nil.
+func StartReceiver(address string, seed uint64, refused float64, told func()) (*Receiver, error) {
 	var listen net.ListenConfig
-	listener, err := listen.Listen(context.Background(), "tcp", "127.0.0.1:0")
+	listener, err := listen.Listen(context.Background(), "tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	r := &receiver{
+	r := &Receiver{
 		url:     "http://" + listener.Addr().String(),
 		random:  rand.New(rand.NewPCG(seed, 1)), //nolint:gosec // repeatable
 		refused: refused,
+		told:    told,
 		served:  make(chan error, 1),
 	}
 	r.server = &http.Server{Handler: r, ReadHeaderTimeout: time.Minute}
@@ -55,8 +61,8 @@ func startReceiver(seed uint64, refused float64) (*receiver, error) {
 	return r, nil
 }
 
-// close ends the receiver. Nothing is written down after it.
-func (r *receiver) close() error {
+// Close ends the receiver. Nothing is written down after it.
+func (r *Receiver) Close() error {
 	err := r.server.Close()
 	if served := <-r.served; !errors.Is(served, http.ErrServerClosed) {
 		err = errors.Join(err, served)
@@ -64,14 +70,14 @@ func (r *receiver) close() error {
 	return err
 }
 
-// webhookURL is where the webhook with this number goes.
-func (r *receiver) webhookURL(number int) string { return fmt.Sprintf("%s/%d", r.url, number) }
+// WebhookURL is where the webhook with this number goes.
+func (r *Receiver) WebhookURL(number int) string { return fmt.Sprintf("%s/%d", r.url, number) }
 
-// signingSecret is the secret of the webhook with this number.
-func signingSecret(number int) string { return fmt.Sprintf("signing secret of webhook %d", number) }
+// Secret is the signing secret of the webhook with this number.
+func Secret(number int) string { return fmt.Sprintf("signing secret of webhook %d", number) }
 
-func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	got, ok := readReception(request)
+func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	got, ok := ReadReception(request)
 	if !ok {
 		return // cut off before its end
 	}
@@ -80,16 +86,18 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	defer wait.Stop()
 	select {
 	case <-wait.C:
-		got.accepted = !refuse
+		got.Accepted = !refuse
 	case <-request.Context().Done(): // the sender is gone: nobody will hear the answer
 	}
 	r.end(got)
-	if !got.accepted {
+	if !got.Accepted {
 		w.WriteHeader(http.StatusInternalServerError)
+	} else if r.told != nil {
+		r.told()
 	}
 }
 
-func (r *receiver) begin() (hold time.Duration, refuse bool) {
+func (r *Receiver) begin() (hold time.Duration, refuse bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inFlight++
@@ -98,25 +106,25 @@ func (r *receiver) begin() (hold time.Duration, refuse bool) {
 }
 
 // end writes a request down, before it is answered.
-func (r *receiver) end(got reception) {
+func (r *Receiver) end(got Reception) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.inFlight--
 	r.received = append(r.received, got)
 }
 
-// log returns what was received, and how many requests were under way at most.
-func (r *receiver) log() ([]reception, int) {
+// Log returns what was received, and how many requests were under way at most.
+func (r *Receiver) Log() ([]Reception, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.received, r.most
 }
 
-// readReception reads a request, and reports whether it came whole.
-func readReception(request *http.Request) (reception, bool) {
+// ReadReception reads a request, and reports whether it came whole.
+func ReadReception(request *http.Request) (Reception, bool) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return reception{}, false
+		return Reception{}, false
 	}
 	// A path or a body that cannot be read leaves ids that nothing has.
 	number, err := strconv.Atoi(strings.TrimPrefix(request.URL.Path, "/"))
@@ -131,12 +139,12 @@ func readReception(request *http.Request) (reception, bool) {
 		}
 	}
 	_ = json.Unmarshal(body, &event)
-	return reception{
-		webhook:    number,
-		event:      event.ID,
-		submission: event.Response.SubmissionID,
-		key:        event.Response.Answers[blockID],
-		body:       sha256.Sum256(body),
-		signed:     webhooks.Verify(signingSecret(number), body, request.Header.Get("Service-Signature")) == nil,
+	return Reception{
+		Webhook:    number,
+		Event:      event.ID,
+		Submission: event.Response.SubmissionID,
+		Key:        event.Response.Answers[Block],
+		Body:       sha256.Sum256(body),
+		Signed:     webhooks.Verify(Secret(number), body, request.Header.Get("Service-Signature")) == nil,
 	}, true
 }
