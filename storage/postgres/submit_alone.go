@@ -38,13 +38,19 @@ const (
 // has no row when there is no such form. When a response that came at the same
 // time has the same key, answer or id, the row says so: submitStored, and not stored; the
 // next run of the statement sees that response and reports which conflict it was.
+//
+// A response that repeats an earlier one writes a message into the log of changes, which
+// nobody reads. A transaction that writes nothing does not wait for a synchronous standby, and
+// the earlier response may be seen before a standby has it: its caller waited for the standby
+// until the time was up, and left. Acknowledged then, it would be lost with the primary.
 const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
 	FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formThere + `
 ), earlier AS (
-	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
+	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden,
+		pg_logical_emit_message(true, 'formsvc', '')
 	FROM formsvc.submissions s
 	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
 ), verdict AS (
