@@ -116,7 +116,7 @@ func (c *cluster) start(ctx context.Context, p plan) (*pgxpool.Pool, error) {
 	if err := plug(append(append(machines, three...), c.hosts...)); err != nil {
 		return nil, err
 	}
-	if c.nodes, err = startNodes(three, programs, c.dir, c.logs); err != nil {
+	if c.nodes, err = startNodes(ctx, three, programs, c.dir, c.logs); err != nil {
 		return nil, err
 	}
 	if _, err := c.redis.add("redis", c.logs, "redis-server", "--bind", c.redis.address, "--protected-mode", "no", "--save", "", "--appendonly", "no"); err != nil {

@@ -92,7 +92,8 @@ func (c *cluster) now(ctx context.Context) (leader, standby *node, err error) {
 	return leader, standby, err
 }
 
-// succeeded waits until the other nodes have another leader than this one.
+// succeeded waits until the other nodes have another leader than this one, and a synchronous
+// standby.
 func (c *cluster) succeeded(ctx context.Context, old *node) error {
 	var others []*node
 	for _, n := range c.nodes {
@@ -102,7 +103,7 @@ func (c *cluster) succeeded(ctx context.Context, old *node) error {
 	}
 	return until(ctx, giveWay, func() error {
 		list, err := members(ctx, others)
-		if leader := find(c.nodes, list, "leader"); err == nil && (leader == nil || leader == old) {
+		if leader := find(c.nodes, list, "leader"); err == nil && (leader == nil || leader == old || find(c.nodes, list, "sync_standby") == nil) {
 			err = fmt.Errorf("nobody has succeeded %s: %v", old.name, list)
 		}
 		return err
@@ -217,26 +218,34 @@ func cutStandbyOff(ctx context.Context, c *cluster) error {
 	return errors.Join(err, join(standby.machine))
 }
 
-// fillDisk leaves the leader no byte of its disk, until another one leads.
+// fillDisk leaves the leader no byte of its disk, until another one leads. At first only what
+// needs more room is refused: PostgreSQL writes into the files that its log has. It ends when
+// these are used up, which is hastened here, and cannot start again.
 func fillDisk(ctx context.Context, c *cluster) error {
 	leader, _, err := c.now(ctx)
 	if err != nil {
 		return err
 	}
+	admin, err := openPool(ctx, nodesURL([]*node{leader}, "postgres", databaseName), false)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
 	path := filepath.Join(leader.data, "filler")
 	filler, err := os.Create(path)
 	if err != nil {
 		return err
 	}
 	// What PostgreSQL frees meanwhile is taken too.
-	ended := make(chan struct{})
 	filling, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		block := make([]byte, 1<<16)
 		for filling.Err() == nil {
 			if _, err := filler.Write(block); err != nil {
-				pause(filling, 20*time.Millisecond)
+				_, _ = admin.Exec(filling, `SELECT pg_switch_wal()`) // fails when PostgreSQL has ended
+				pause(filling, 100*time.Millisecond)
 			}
 		}
 	}()

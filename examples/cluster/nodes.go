@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -33,7 +34,7 @@ name: {{.Name}}
 restapi:
   listen: {{.Address}}:8008
   connect_address: {{.Address}}:8008
-etcd3:
+{{.Store}}:
   hosts: {{.Etcd}}
 bootstrap:
   dcs:
@@ -86,8 +87,31 @@ postgresql:
     unix_socket_directories: {{.Data}}
 `))
 
+// etcdVersion says by which API of etcd Patroni keeps its state: "etcd3", or "etcd", which is
+// version 2. Before 3.0.3, Patroni had a fault with the third: a leader that comes back from
+// behind a broken network overwrites the key of its successor, and what was acknowledged
+// meanwhile is lost (github.com/patroni/patroni/pull/2689). Debian 12 has Patroni 3.0.2.
+func etcdVersion(ctx context.Context) (section string, flags []string, err error) {
+	out, err := exec.CommandContext(ctx, "patroni", "--version").Output() // patroni 3.0.2
+	if err != nil {
+		return "", nil, err
+	}
+	var major, minor, patch int
+	if _, err := fmt.Sscanf(string(out), "patroni %d.%d.%d", &major, &minor, &patch); err != nil {
+		return "", nil, fmt.Errorf("%s: %w", out, err)
+	}
+	if 10000*major+100*minor+patch < 30003 {
+		return "etcd", []string{"--enable-v2"}, nil
+	}
+	return "etcd3", nil, nil
+}
+
 // startNodes starts etcd and Patroni on each machine.
-func startNodes(machines []*machine, bin, dir, logs string) ([]*node, error) {
+func startNodes(ctx context.Context, machines []*machine, bin, dir, logs string) ([]*node, error) {
+	section, flags, err := etcdVersion(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var members, clients []string
 	for _, m := range machines {
 		members = append(members, fmt.Sprintf("%s=http://%s:2380", m.name, m.address))
@@ -111,7 +135,7 @@ func startNodes(machines []*machine, bin, dir, logs string) ([]*node, error) {
 		}
 		var config bytes.Buffer
 		if err := patroniConfig.Execute(&config, map[string]string{
-			"Name": m.name, "Address": m.address, "Etcd": strings.Join(clients, ","), "Data": n.data, "Bin": bin,
+			"Name": m.name, "Address": m.address, "Etcd": strings.Join(clients, ","), "Data": n.data, "Bin": bin, "Store": section,
 		}); err != nil {
 			return nil, err
 		}
@@ -119,14 +143,13 @@ func startNodes(machines []*machine, bin, dir, logs string) ([]*node, error) {
 		if err := os.WriteFile(file, config.Bytes(), 0o644); err != nil {
 			return nil, err
 		}
-		var err error
-		n.etcd, err = m.add("etcd-"+m.name, logs, "etcd",
+		n.etcd, err = m.add("etcd-"+m.name, logs, append([]string{"etcd",
 			"--name", m.name, "--data-dir", store,
-			"--listen-peer-urls", "http://"+m.address+":2380", "--initial-advertise-peer-urls", "http://"+m.address+":2380",
-			"--listen-client-urls", "http://"+m.address+":2379", "--advertise-client-urls", "http://"+m.address+":2379",
+			"--listen-peer-urls", "http://" + m.address + ":2380", "--initial-advertise-peer-urls", "http://" + m.address + ":2380",
+			"--listen-client-urls", "http://" + m.address + ":2379", "--advertise-client-urls", "http://" + m.address + ":2379",
 			"--initial-cluster", strings.Join(members, ","),
 			// On a busy machine the usual 100 ms and 1 s make elections of nothing.
-			"--heartbeat-interval", "200", "--election-timeout", "2000", "--logger", "zap", "--log-level", "error")
+			"--heartbeat-interval", "200", "--election-timeout", "2000", "--logger", "zap", "--log-level", "error"}, flags...)...)
 		if err != nil {
 			return nil, err
 		}
@@ -194,12 +217,39 @@ func find(nodes []*node, members []member, role string) *node {
 	return nil
 }
 
-// whole waits until there is a leader, a synchronous standby and another one that follows.
+// whole waits until there is nothing left to repair: Patroni has a leader, a synchronous standby
+// and another one, both get what the leader writes, and etcd has all its members.
 func whole(ctx context.Context, nodes []*node, patience time.Duration) error {
+	admin, err := openPool(ctx, nodesURL(nodes, "postgres", "postgres"), false)
+	if err != nil {
+		return err
+	}
+	defer admin.Close()
+	var names []string
+	for _, n := range nodes {
+		names = append(names, n.name)
+	}
 	return until(ctx, patience, func() error {
+		for _, n := range nodes {
+			var etcd struct{ Health string }
+			if err := get(ctx, "http://"+n.address+":2379/health", &etcd); err != nil || etcd.Health != "true" {
+				return fmt.Errorf("etcd on %s is not well (%w)", n.name, err)
+			}
+		}
 		list, err := members(ctx, nodes)
-		if err == nil && (find(nodes, list, "leader") == nil || find(nodes, list, "sync_standby") == nil || find(nodes, list, "replica") == nil) {
-			err = fmt.Errorf("the nodes are not whole: %v", list)
+		if err != nil {
+			return err
+		}
+		if find(nodes, list, "leader") == nil || find(nodes, list, "sync_standby") == nil || find(nodes, list, "replica") == nil {
+			return fmt.Errorf("the nodes are not whole: %v", list)
+		}
+		asking, cancel := context.WithTimeout(ctx, storeTimeout)
+		defer cancel()
+		var streaming, synchronous int
+		err = admin.QueryRow(asking, `SELECT count(*), count(*) FILTER (WHERE sync_state = 'sync') FROM pg_stat_replication
+			WHERE state = 'streaming' AND application_name = ANY ($1)`, names).Scan(&streaming, &synchronous)
+		if err == nil && (streaming != len(nodes)-1 || synchronous != 1) {
+			err = fmt.Errorf("%d standbys follow, %d synchronously", streaming, synchronous)
 		}
 		return err
 	})
