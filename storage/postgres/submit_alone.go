@@ -48,7 +48,8 @@ WITH form AS (
 	FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formThere + `
 ), earlier AS (
-	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden
+	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden,
+		pg_logical_emit_message(true, 'formsvc', '')
 	FROM formsvc.submissions s
 	WHERE s.form_id = $1::bytea AND s.idempotency_key = $8::text
 ), verdict AS (
@@ -96,7 +97,7 @@ WITH form AS (
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
-FROM verdict v LEFT JOIN earlier e ON v.code = 1 AND pg_logical_emit_message(true, 'formsvc', '') IS NOT NULL`
+FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
 // submitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.

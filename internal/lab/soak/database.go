@@ -13,13 +13,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
 )
-
-// blockID is the one question of the form. Its answer is the idempotency key.
-const blockID = "key"
 
 // database is what the checks read, past the service.
 type database struct {
@@ -69,12 +67,12 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, schema string, urls []stri
 // form makes a published form, and a webhook for each URL.
 func (c client) form(workspace formsvc.ID, urls []string) (formsvc.ID, error) {
 	form, err := c.call(http.MethodPost, "/v1/forms", `{"workspace_id":"`+workspace.String()+`","name":"Soak","definition":{"blocks":[
-		{"id":"`+blockID+`","type":"short_text","label":"Key","required":true}]}}`)
+		{"id":"`+ledger.Block+`","type":"short_text","label":"Key","required":true}]}}`)
 	if err == nil {
 		_, err = c.call(http.MethodPatch, "/v1/forms/"+form.String(), `{"status":"published"}`)
 	}
 	for number, url := range urls {
-		body := `{"form_id":"` + form.String() + `","url":"` + url + `","signing_secret":"` + signingSecret(number) + `"}`
+		body := `{"form_id":"` + form.String() + `","url":"` + url + `","signing_secret":"` + ledger.Secret(number) + `"}`
 		if err == nil {
 			_, err = c.call(http.MethodPost, "/v1/webhooks", body)
 		}
@@ -125,16 +123,16 @@ func (d *database) left(ctx context.Context) ([]string, error) {
 }
 
 // submissions returns all that is stored of the forms.
-func (d *database) submissions(ctx context.Context) ([]submission, error) {
+func (d *database) submissions(ctx context.Context) ([]ledger.Submission, error) {
 	rows, err := d.pool.Query(ctx, d.sql(`SELECT id, COALESCE(idempotency_key, ''), event_id FROM formsvc.submissions WHERE form_id = ANY ($1) ORDER BY id`), d.formIDs())
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (submission, error) {
-		var s submission
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (ledger.Submission, error) {
+		var s ledger.Submission
 		var id, event []byte
-		err := row.Scan(&id, &s.key, &event)
-		s.id, s.event = hex.EncodeToString(id), hex.EncodeToString(event)
+		err := row.Scan(&id, &s.Key, &event)
+		s.ID, s.Event = hex.EncodeToString(id), hex.EncodeToString(event)
 		return s, err
 	})
 }

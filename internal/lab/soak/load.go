@@ -13,6 +13,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 )
 
 const (
@@ -31,7 +33,7 @@ type load struct {
 	urls   func() []string // of the serving processes, at least one
 
 	mu           sync.Mutex
-	acknowledged []acknowledgement
+	acknowledged []ledger.Acknowledgement
 	unanswered   []string
 	unexpected   []string // answers that no process should give
 	cut          int      // requests without an answer, or with 503
@@ -74,7 +76,7 @@ func (l *load) submit(ctx context.Context, key string, random *rand.Rand) {
 		urls := l.urls()
 		id, ok := l.send(ctx, urls[random.IntN(len(urls))], key)
 		if ok {
-			l.note(func() { l.acknowledged = append(l.acknowledged, acknowledgement{key, id}) })
+			l.note(func() { l.acknowledged = append(l.acknowledged, ledger.Acknowledgement{Key: key, Submission: id}) })
 			select {
 			case l.progress <- struct{}{}:
 			default:

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -118,13 +119,13 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 		want   string
 	}{
 		// Nothing is refused: only kills lose events.
-		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 3}, lostEvent},
-		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, lostSubmission},
+		"deliveries are done before they are sent": {"done before sent", plan{processes: 1, kills: 3}, ledger.LostEvent},
+		"an acknowledged submission is not stored": {"forgets", plan{processes: 1}, ledger.LostSubmission},
 		// Only a kill comes between the acknowledgement and the commit.
-		"acknowledged before the commit":       {"before commit", plan{processes: 1, kills: 3}, lostSubmission},
-		"a body changes when it is sent again": {"changes bodies", plan{processes: 1, refused: 0.2}, changedBody},
-		"an event is delivered again":          {"delivers twice", plan{processes: 1}, tooManyDuplicates},
-		"a retry is never due":                 {"sleeps", plan{processes: 1, refused: 0.2}, lostEvent},
+		"acknowledged before the commit":       {"before commit", plan{processes: 1, kills: 3}, ledger.LostSubmission},
+		"a body changes when it is sent again": {"changes bodies", plan{processes: 1, refused: 0.2}, ledger.ChangedBody},
+		"an event is delivered again":          {"delivers twice", plan{processes: 1}, ledger.TooManyDuplicates},
+		"a retry is never due":                 {"sleeps", plan{processes: 1, refused: 0.2}, ledger.LostEvent},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,19 +133,9 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 			p.mutant = c.mutant
 			p.drain = 10 * time.Second // what is left then may be a fault, too
 			r := soakOn(t, p)
-			if got := kinds(r.findings); !slices.Contains(got, c.want) {
+			if got := ledger.Kinds(r.findings); !slices.Contains(got, c.want) {
 				t.Errorf("found %q, want %q\n%s", got, c.want, r)
 			}
 		})
 	}
-}
-
-// kinds returns what kinds of findings there are, each once, in order.
-func kinds(findings []finding) []string {
-	var kinds []string
-	for _, f := range findings {
-		kinds = append(kinds, f.kind)
-	}
-	slices.Sort(kinds)
-	return slices.Compact(kinds)
 }

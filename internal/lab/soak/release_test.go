@@ -22,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/internal/lab/fixture"
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage/postgres"
 )
@@ -122,7 +123,7 @@ type beside struct {
 	kept      fixture.Kept
 	log       *os.File
 	config    serverConfig
-	receiver  *receiver
+	receiver  *ledger.Receiver
 	waiting   map[string]fixture.Received
 	others    *fixture.Receiver // what the release's webhooks get
 	db        *database
@@ -154,21 +155,21 @@ func newBeside(t *testing.T) *beside {
 	if b.waiting, err = kept.Waiting(t.Context(), pool, schema); err != nil || len(b.waiting) == 0 {
 		t.Fatalf("%d deliveries wait: %v", len(b.waiting), err)
 	}
-	if b.receiver, err = startReceiver(1, 0); err != nil {
+	if b.receiver, err = ledger.StartReceiver("127.0.0.1:0", 1, 0, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.receiver.others = b.others
+	b.receiver.Others = b.others
 	t.Cleanup(func() {
 		for _, p := range b.processes { // those that a failure has left
 			_ = p.kill()
 		}
-		if err := b.receiver.close(); err != nil {
+		if err := b.receiver.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	b.db = &database{pool: pool, schema: schema}
 	b.config = serverConfig{
-		Database: pgtest.URL(t), Schema: schema, Timeout: 5 * time.Second, InFlight: defaultInFlight, Receiver: strings.TrimPrefix(b.receiver.url, "http://"),
+		Database: pgtest.URL(t), Schema: schema, Timeout: 5 * time.Second, InFlight: defaultInFlight, Receiver: b.receiver.Address(),
 	}
 	return b
 }
@@ -245,7 +246,7 @@ func (b *beside) makeForms(program string) {
 	b.workspace = workspace.String()
 	hooks := make([]string, destinations)
 	for number := range hooks {
-		hooks[number] = b.receiver.webhookURL(number)
+		hooks[number] = b.receiver.WebhookURL(number)
 	}
 	for range spread {
 		form, err := api.form(workspace, hooks)
@@ -343,7 +344,7 @@ func (b *beside) finds(format string, args ...any) {
 const edited = 3
 
 // settingsInTurn: counts of a limit and entries of answers begin and end under the load.
-var settingsInTurn = []string{`{}`, `{"responseLimit":100000}`, `{"duplicateField":"` + blockID + `"}`, `{"responseLimit":100000,"duplicateField":"` + blockID + `"}`}
+var settingsInTurn = []string{`{}`, `{"responseLimit":100000}`, `{"duplicateField":"` + ledger.Block + `"}`, `{"responseLimit":100000,"duplicateField":"` + ledger.Block + `"}`}
 
 // edit changes a form again and again. No other edit comes between, so each finds the one before.
 func (b *beside) edit(stop context.Context, number int) {
@@ -372,7 +373,7 @@ func (b *beside) purge(stop context.Context) {
 		return made.ID
 	}
 	for i := 0; stop.Err() == nil; i++ {
-		answer, _, ok := b.ask(random, http.MethodPost, "/v1/forms", `{"workspace_id":"`+b.workspace+`","name":"purged","definition":{"blocks":[{"id":"`+blockID+`","type":"short_text"}]}}`, "", http.StatusCreated)
+		answer, _, ok := b.ask(random, http.MethodPost, "/v1/forms", `{"workspace_id":"`+b.workspace+`","name":"purged","definition":{"blocks":[{"id":"`+ledger.Block+`","type":"short_text"}]}}`, "", http.StatusCreated)
 		form := id(answer)
 		path := "/v1/forms/" + form
 		for _, step := range []struct {
@@ -407,7 +408,7 @@ func (b *beside) end() {
 	<-b.ended
 	b.edits.Wait()
 	r := result{plan: plan{processes: 2, inFlight: defaultInFlight}}
-	r.ledger.acknowledged, r.ledger.unanswered, r.unexpected = b.load.acknowledged, b.load.unanswered, b.load.unexpected
+	r.ledger.Acknowledged, r.ledger.Unanswered, r.unexpected = b.load.acknowledged, b.load.unanswered, b.load.unexpected
 	var err error
 	if r.drained, err = drain(ctx, b.db, time.Minute); err != nil {
 		b.t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 )
 
@@ -20,8 +21,8 @@ func TestARestoreHasWhatWasAcknowledgedBefore(t *testing.T) {
 	d := loseAll(t)
 	t.Run("to the point", func(t *testing.T) { d.goOn(t, d.restore(t, d.point)) })
 	t.Run("a second early", func(t *testing.T) {
-		if found := d.missing(t, d.restore(t, d.point.Add(-time.Second))); !slices.Contains(found, lostSubmission) {
-			t.Errorf("found %q, want %q", found, lostSubmission)
+		if found := d.missing(t, d.restore(t, d.point.Add(-time.Second))); !slices.Contains(found, ledger.LostSubmission) {
+			t.Errorf("found %q, want %q", found, ledger.LostSubmission)
 		}
 	})
 	t.Run("without the segment of the point", func(t *testing.T) {
@@ -32,8 +33,8 @@ func TestARestoreHasWhatWasAcknowledgedBefore(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "recovery ended before configured recovery target was reached") {
 			t.Errorf("a restore to a point that the archive does not reach = %v", err)
 		}
-		if found := d.missing(t, d.restore(t, time.Time{})); !slices.Contains(found, lostSubmission) {
-			t.Errorf("at the end of the archive: found %q, want %q", found, lostSubmission)
+		if found := d.missing(t, d.restore(t, time.Time{})); !slices.Contains(found, ledger.LostSubmission) {
+			t.Errorf("at the end of the archive: found %q, want %q", found, ledger.LostSubmission)
 		}
 	})
 }
@@ -42,7 +43,7 @@ func TestARestoreHasWhatWasAcknowledgedBefore(t *testing.T) {
 // what those outside know.
 type disaster struct {
 	server   *pgtest.Server
-	receiver *receiver
+	receiver *ledger.Receiver
 	db       *database // as it was
 	load     *load
 	point    time.Time // by the database's clock
@@ -59,17 +60,17 @@ func loseAll(t *testing.T) *disaster {
 	t.Helper()
 	d := &disaster{server: pgtest.NewServer(t, pgtest.Config{Archive: true})}
 	var err error
-	if d.receiver, err = startReceiver(1, refused); err != nil {
+	if d.receiver, err = ledger.StartReceiver("127.0.0.1:0", 1, refused, nil); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := d.receiver.close(); err != nil {
+		if err := d.receiver.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	urls := make([]string, destinations)
 	for number := range urls {
-		urls[number] = d.receiver.webhookURL(number)
+		urls[number] = d.receiver.WebhookURL(number)
 	}
 	if d.db, err = prepare(t.Context(), pgtest.PoolAt(t, d.server.URL()), "soak", urls); err != nil {
 		t.Fatal(err)
@@ -91,7 +92,7 @@ func loseAll(t *testing.T) *disaster {
 		d.load.more(t, 10)
 		ask(`SELECT clock_timestamp()`, &d.point)
 	}
-	received, _ := d.receiver.log()
+	received, _ := d.receiver.Log()
 	d.received, d.acknowledged = len(received), d.load.count()
 	ask(`SELECT clock_timestamp(), pg_walfile_name(pg_current_wal_lsn())`, &d.point, &d.segment)
 	d.load.more(t, 100)
@@ -187,7 +188,7 @@ func (d *disaster) missing(t *testing.T, server *pgtest.Server) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return kinds(ledger{acknowledged: d.load.acknowledged[:d.acknowledged], stored: stored}.checkSubmissions())
+	return ledger.Kinds(ledger.Ledger{Acknowledged: d.load.acknowledged[:d.acknowledged], Stored: stored}.CheckSubmissions())
 }
 
 // goOn runs the service on the restored server and checks everything.
@@ -198,7 +199,7 @@ func (d *disaster) goOn(t *testing.T, server *pgtest.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	received, _ := d.receiver.log()
+	received, _ := d.receiver.Log()
 	lost := len(received) // and what comes from here on is sent by the restored service
 	fleet := d.fleet(t, server)
 	load := newLoad(fleet.urls)
@@ -219,29 +220,29 @@ func (d *disaster) goOn(t *testing.T, server *pgtest.Server) {
 	}
 	l := &r.ledger
 	stored := map[string]bool{}
-	for _, s := range l.stored {
-		stored[s.id] = true
+	for _, s := range l.Stored {
+		stored[s.ID] = true
 	}
 	// What was acknowledged after the point may be there or not; its events may have been sent.
-	afterwards := slices.DeleteFunc(slices.Clone(d.load.acknowledged[d.acknowledged:]), func(a acknowledgement) bool { return !stored[a.submission] })
+	afterwards := slices.DeleteFunc(slices.Clone(d.load.acknowledged[d.acknowledged:]), func(a ledger.Acknowledgement) bool { return !stored[a.Submission] })
 	gone := len(d.load.acknowledged) - d.acknowledged - len(afterwards)
-	l.acknowledged = slices.Concat(d.load.acknowledged[:d.acknowledged], afterwards, load.acknowledged)
-	l.unanswered = load.unanswered
+	l.Acknowledged = slices.Concat(d.load.acknowledged[:d.acknowledged], afterwards, load.acknowledged)
+	l.Unanswered = load.unanswered
 	// What was accepted in the time that is lost is sent again, once.
-	for i, got := range l.received[:lost] {
-		if i >= d.received && got.accepted && stored[got.submission] {
-			l.maxDuplicates++
+	for i, got := range l.Received[:lost] {
+		if i >= d.received && got.Accepted && stored[got.Submission] {
+			l.MaxDuplicates++
 		}
 	}
 	ghosts := 0
-	l.received = slices.DeleteFunc(slices.Clone(l.received), func(got reception) bool {
-		ghost := !stored[got.submission]
+	l.Received = slices.DeleteFunc(slices.Clone(l.Received), func(got ledger.Reception) bool {
+		ghost := !stored[got.Submission]
 		if ghost {
 			ghosts++
 		}
 		return ghost
 	})
-	found := l.check()
+	found := l.Check()
 	for _, f := range found[:min(10, len(found))] {
 		t.Error(f)
 	}
@@ -249,5 +250,5 @@ func (d *disaster) goOn(t *testing.T, server *pgtest.Server) {
 		t.Errorf("%d responses from after the point are gone, with %d requests: the restore went beyond it", gone, ghosts)
 	}
 	t.Logf("%d acknowledged before the point, %d after it are gone (with %d requests), %d deliveries waited, %d accepted again",
-		d.acknowledged, gone, ghosts, waiting, l.duplicates())
+		d.acknowledged, gone, ghosts, waiting, l.Duplicates())
 }

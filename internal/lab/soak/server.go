@@ -18,6 +18,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/fixture"
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -177,7 +178,7 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
 		FormID:         *form,
-		Answers:        map[string]json.RawMessage{blockID: answer},
+		Answers:        map[string]json.RawMessage{ledger.Block: answer},
 		IdempotencyKey: asked.Key,
 	})
 	switch {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 )
 
 // plan is what one soak does.
@@ -55,7 +57,7 @@ type killer interface {
 // result is what came of a soak.
 type result struct {
 	plan        plan
-	ledger      ledger
+	ledger      ledger.Ledger
 	kills       int
 	serverKills int
 	cut         int // requests of the load generator that were not acknowledged
@@ -63,7 +65,7 @@ type result struct {
 	most        int // requests to the receiver that were under way at one time
 	load        time.Duration
 	drained     time.Duration
-	findings    []finding
+	findings    []ledger.Finding
 	unexpected  []string
 }
 
@@ -72,26 +74,26 @@ func (r result) ok() bool { return len(r.findings) == 0 && len(r.unexpected) == 
 
 func (r result) String() string {
 	accepted := 0
-	for _, got := range r.ledger.received {
-		if got.accepted {
+	for _, got := range r.ledger.Received {
+		if got.Accepted {
 			accepted++
 		}
 	}
 	acknowledged := map[string]bool{}
-	for _, a := range r.ledger.acknowledged {
-		acknowledged[a.key] = true
+	for _, a := range r.ledger.Acknowledged {
+		acknowledged[a.Key] = true
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d, %d processes, %d kills of a process, %d of the database server, %s of load, drained in %s\n",
 		r.plan.seed, r.plan.processes, r.kills, r.serverKills, r.load.Round(time.Millisecond), r.drained.Round(time.Millisecond))
 	fmt.Fprintf(&b, "submissions: %d acknowledged, %d stored; sent again: %d cut off or answered with 503, %d that no process took\n",
-		len(acknowledged), len(r.ledger.stored), r.cut, r.away)
+		len(acknowledged), len(r.ledger.Stored), r.cut, r.away)
 	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
-		len(r.ledger.received), accepted, len(r.ledger.stored)*r.ledger.webhooks, r.most)
-	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.duplicates(), r.ledger.maxDuplicates, repeatable*r.plan.inFlight)
+		len(r.ledger.Received), accepted, len(r.ledger.Stored)*r.ledger.Webhooks, r.most)
+	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.Duplicates(), r.ledger.MaxDuplicates, repeatable*r.plan.inFlight)
 	kinds := map[string]int{}
 	for i, f := range r.findings {
-		if kinds[f.kind]++; i < 10 {
+		if kinds[f.Kind]++; i < 10 {
 			fmt.Fprintf(&b, "FOUND %s\n", f)
 		}
 	}
@@ -110,22 +112,22 @@ func (r result) String() string {
 // soak runs a plan on a database with an empty schema. server is needed when the
 // plan kills it. What the serving processes log goes to log.
 func soak(ctx context.Context, p plan, url, schema string, server killer, log io.Writer) (result, error) {
-	receiver, err := startReceiver(p.seed, p.refused)
+	receiver, err := ledger.StartReceiver("127.0.0.1:0", p.seed, p.refused, nil)
 	if err != nil {
 		return result{}, err
 	}
 	pool, err := openPool(ctx, url)
 	if err != nil {
-		return result{}, errors.Join(err, receiver.close())
+		return result{}, errors.Join(err, receiver.Close())
 	}
 	defer pool.Close()
 	urls := make([]string, destinations)
 	for number := range urls {
-		urls[number] = receiver.webhookURL(number)
+		urls[number] = receiver.WebhookURL(number)
 	}
 	db, err := prepare(ctx, pool, schema, urls)
 	if err != nil {
-		return result{}, errors.Join(err, receiver.close())
+		return result{}, errors.Join(err, receiver.Close())
 	}
 	fleet := &fleet{
 		config: serverConfig{
@@ -139,7 +141,7 @@ func soak(ctx context.Context, p plan, url, schema string, server killer, log io
 	if err == nil {
 		r.drained, err = drain(ctx, db, p.drain)
 	}
-	err = errors.Join(err, fleet.stop(), receiver.close())
+	err = errors.Join(err, fleet.stop(), receiver.Close())
 	if err != nil {
 		return r, err
 	}
@@ -171,7 +173,7 @@ func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
 	<-done
 	patience.Stop()
 	r.load = time.Since(began)
-	r.ledger.acknowledged, r.ledger.unanswered = load.acknowledged, load.unanswered
+	r.ledger.Acknowledged, r.ledger.Unanswered = load.acknowledged, load.unanswered
 	r.cut, r.away, r.unexpected = load.cut, load.away, load.unexpected
 	return err
 }
@@ -261,23 +263,23 @@ func drain(ctx context.Context, db *database, patience time.Duration) (time.Dura
 }
 
 // compare completes the ledger and checks it. Nothing runs any more.
-func (r *result) compare(ctx context.Context, db *database, receiver *receiver) error {
+func (r *result) compare(ctx context.Context, db *database, receiver *ledger.Receiver) error {
 	var err error
 	l := &r.ledger
-	if l.stored, err = db.submissions(ctx); err != nil {
+	if l.Stored, err = db.submissions(ctx); err != nil {
 		return err
 	}
-	if l.left, err = db.left(ctx); err != nil {
+	if l.Left, err = db.left(ctx); err != nil {
 		return err
 	}
-	if l.counted, err = db.counted(ctx); err != nil {
+	if l.Counted, err = db.counted(ctx); err != nil {
 		return err
 	}
-	l.received, r.most = receiver.log()
-	l.webhooks = destinations
+	l.Received, r.most = receiver.Log()
+	l.Webhooks = destinations
 	// A kill of the server cuts off all processes at once.
-	l.maxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable * r.plan.inFlight
-	r.findings = l.check()
+	l.MaxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable * r.plan.inFlight
+	r.findings = l.Check()
 	return nil
 }
 

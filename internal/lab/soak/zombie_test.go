@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 )
 
@@ -41,7 +42,7 @@ func TestAStoppedProcessThatGoesOnChangesNothing(t *testing.T) {
 			sendSignal(t, first, syscall.SIGSTOP)
 			second, _ := z.start("second", 0)
 			current := z.next("second")
-			if current.event != old.event || current.body != old.body {
+			if current.Event != old.Event || current.Body != old.Body {
 				t.Error("the other process sends another event, or other bytes")
 			}
 			attempts := 1
@@ -121,7 +122,7 @@ type zombies struct {
 
 // request is one that waits for its answer.
 type request struct {
-	reception
+	ledger.Reception
 	status chan int
 }
 
@@ -143,7 +144,7 @@ func newZombies(t *testing.T, timeout time.Duration) *zombies {
 }
 
 func (z *zombies) receive(w http.ResponseWriter, r *http.Request) {
-	got, ok := readReception(r)
+	got, ok := ledger.ReadReception(r)
 	if !ok {
 		return
 	}
@@ -199,7 +200,7 @@ func (z *zombies) next(process string) request {
 	z.t.Helper()
 	select {
 	case r := <-z.arrived[process]:
-		if !r.signed {
+		if !r.Signed {
 			z.t.Error("the signature is wrong")
 		}
 		return r
