@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -260,6 +261,26 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What README says a host costs grows with a module, which is meant then.
+func TestAHostLinksTheModulesThatReadmeCounts(t *testing.T) {
+	t.Parallel()
+	linked := func(packages ...string) int {
+		args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, packages...)
+		out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+		if err != nil {
+			t.Fatalf("go list: %v", err)
+		}
+		modules := strings.Fields(string(out))
+		slices.Sort(modules)
+		return len(slices.Compact(modules))
+	}
+	says := fmt.Sprintf("the code of %d other modules, of %d with pages, of %d with PostgreSQL too",
+		linked(".", "./storage/memory"), linked(".", "./handler/formpage"), linked(".", "./handler/formpage", "./storage/postgres"))
+	if readme, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(readme), says) {
+		t.Errorf("README does not say %q, %v", says, err)
 	}
 }
 
