@@ -7,7 +7,7 @@ STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 # Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/orm examples/otel examples/replicas examples/storage
+NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/orm examples/otel examples/replicas examples/storage examples/cluster
 
 # The workshop: servers that it kills, browsers, Node. The other packages are the library.
 WORKSHOP := /internal/lab/
@@ -20,7 +20,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick compat test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak
+.PHONY: help quick compat test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -128,6 +128,13 @@ test-skew:
 ## test-size: how long responses wait beside purges, counts and deletions at size (2 million responses, takes minutes)
 test-size:
 	FORMSVC_TEST_AT_SIZE=1 $(WITH_POSTGRES) -fsync -- $(GO) test -run TestWaitsAtSize -v -timeout 30m ./storage/postgres
+
+## cluster: three hosts on three PostgreSQL under Patroni (examples/cluster), while something breaks again
+## and again (FAULTS times, 20 in nine minutes): nothing acknowledged is lost. Needs root, or namespaces for
+## users. Installs Debian's patroni, etcd, pgbouncer, haproxy and redis-server when one is missing
+FAULTS ?= 20
+cluster:
+	$(GO) run -C examples/cluster . -faults $(FAULTS)
 
 ## lint: formatting and static analysis
 lint:

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -11,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -31,7 +34,14 @@ const (
 	doorEvents  = "events"  // the receiver's
 )
 
-var doors = []string{doorPages, doorGo, doorOrders, doorEdits, doorExports, doorEvents}
+// The two ways by which hosts reach PostgreSQL, whose silences are measured as well: how long
+// no change was acknowledged by a host of that way.
+const (
+	wayDirect = "direct"
+	wayPooler = "pooler"
+)
+
+var doors = []string{doorPages, doorGo, doorOrders, doorEdits, doorExports, doorEvents, wayDirect, wayPooler}
 
 // workers are how many clients come in by a door, and how long each pauses at most.
 var workers = []struct {
@@ -49,14 +59,14 @@ var workers = []struct {
 
 const (
 	// requestTimeout is how long a client waits. It is longer than a host may take.
-	requestTimeout = 20 * time.Second
+	requestTimeout = 15 * time.Second
 	retryPause     = 50 * time.Millisecond
 	repeated       = 0.03 // of the acknowledged responses are sent again
 )
 
 // driver is the clients of the hosts, and what they were told.
 type driver struct {
-	hosts []*http.Client
+	hosts []reached
 	key   string // of the API
 	forms []formsvc.Form
 	seed  uint64
@@ -67,10 +77,17 @@ type driver struct {
 	byForm       map[formsvc.ID]map[string]bool // the acknowledged keys
 	edits        map[formsvc.ID]int             // the last acknowledged edit
 	exports      int
+	slowest      time.Duration  // answer
 	refusals     map[string]int // answers that ask to come again, by door
 	findings     []ledger.Finding
 	last         map[string]time.Time // that something worked, by door
 	longest      map[string]time.Duration
+}
+
+// reached is a host as the driver reaches it.
+type reached struct {
+	http *http.Client
+	way  string
 }
 
 // client is one of the clients of a door.
@@ -84,7 +101,7 @@ type client struct {
 // name is the key of what a client does in a turn.
 func (c client) name() string { return fmt.Sprintf("%s %d.%d", c.door, c.number, c.turn) }
 
-func newDriver(sockets []string, key string, forms []formsvc.Form, seed uint64) *driver {
+func newDriver(key string, forms []formsvc.Form, seed uint64) *driver {
 	d := &driver{
 		key: key, forms: forms, seed: seed,
 		byForm: map[formsvc.ID]map[string]bool{}, edits: map[formsvc.ID]int{}, refusals: map[string]int{},
@@ -93,19 +110,21 @@ func newDriver(sockets []string, key string, forms []formsvc.Form, seed uint64) 
 	for _, f := range forms {
 		d.byForm[f.ID] = map[string]bool{}
 	}
-	for _, socket := range sockets {
-		d.hosts = append(d.hosts, &http.Client{
-			Timeout: requestTimeout,
-			Transport: &http.Transport{
-				MaxIdleConnsPerHost: 50,
-				DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-					return (&net.Dialer{}).DialContext(ctx, "unix", socket)
-				},
-			},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		})
-	}
 	return d
+}
+
+// add gives the driver a host that listens at a socket.
+func (d *driver) add(socket, way string) {
+	d.hosts = append(d.hosts, reached{way: way, http: &http.Client{
+		Timeout: requestTimeout,
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: 50,
+			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+				return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+			},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}})
 }
 
 // run lets the clients work until stop ends, and then until each knows what became of its
@@ -155,8 +174,8 @@ func (d *driver) worked(door string) {
 func (d *driver) silences() map[string]time.Duration {
 	now, all := time.Now(), map[string]time.Duration{}
 	d.note(func() {
-		for _, door := range doors {
-			all[door] = max(d.longest[door], now.Sub(d.last[door]))
+		for door, before := range d.last {
+			all[door] = max(d.longest[door], now.Sub(before))
 			d.longest[door] = 0
 		}
 	})
@@ -169,13 +188,18 @@ func (d *driver) wait(ctx context.Context) error {
 	return until(ctx, wellWithin, func() (err error) {
 		d.note(func() {
 			for _, door := range doors {
-				if !d.last[door].After(from) {
+				if !d.last[door].After(from) && d.has(door) {
 					err = fmt.Errorf("nothing works at the door %q", door)
 				}
 			}
 		})
 		return err
 	})
+}
+
+// has reports whether there is such a door, or a host of that way.
+func (d *driver) has(door string) bool {
+	return door != wayDirect && door != wayPooler || slices.ContainsFunc(d.hosts, func(h reached) bool { return h.way == door })
 }
 
 func (d *driver) note(f func()) {
@@ -345,12 +369,17 @@ func (d *driver) call(ctx context.Context, c client, method, path, contentType s
 	if contentType != "" {
 		r.Header.Set("Content-Type", contentType)
 	}
-	answer, err := host.Do(r)
+	began := time.Now()
+	answer, err := host.http.Do(r)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer func() { _ = answer.Body.Close() }()
 	text, err := io.ReadAll(answer.Body)
+	d.note(func() { d.slowest = max(d.slowest, time.Since(began)) })
+	if err == nil && method != http.MethodGet && answer.StatusCode < http.StatusBadRequest {
+		d.worked(host.way)
+	}
 	return answer.StatusCode, text, err
 }
 
@@ -359,7 +388,7 @@ func (d *driver) refused(c client, status int, text []byte, err error) bool {
 	if err == nil && status != http.StatusServiceUnavailable {
 		d.found(oddAnswer, "%s: %d %.300s", c.name(), status, strings.TrimSpace(string(text)))
 	}
-	if errors.Is(err, context.DeadlineExceeded) && !strings.Contains(err.Error(), "connection refused") {
+	if errors.Is(err, context.DeadlineExceeded) {
 		d.found(noAnswer, "%s: %v", c.name(), err)
 	}
 	return false

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -9,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,7 +35,7 @@ var kinds = []kind{
 	{"host process killed", killHost, false, 1},
 	{"leader cut off", cutLeaderOff, true, 0},
 	{"switchover", switchOver, true, 0},
-	{"pooler killed", killPooler, true, 0},
+	{poolerKilled, killPooler, true, 0},
 	{"leader's disk full", fillDisk, true, 0},
 	{"etcd's leader killed", killEtcd, true, 0},
 	{"leader's machine off", turnLeaderOff, true, 0},
@@ -41,6 +44,8 @@ var kinds = []kind{
 	{"standby cut off", cutStandbyOff, true, 0},
 	{"Redis killed", killRedis, false, 0},
 }
+
+const poolerKilled = "pooler killed"
 
 func kindNames() (names []string) {
 	for _, k := range kinds {
@@ -176,9 +181,6 @@ func killEtcd(ctx context.Context, c *cluster) error {
 }
 
 func killPooler(_ context.Context, c *cluster) error {
-	if len(c.poolers) == 0 {
-		return nil
-	}
 	return c.poolers[c.random.IntN(len(c.poolers))].bouncer.kill()
 }
 
@@ -271,25 +273,25 @@ func switchOver(ctx context.Context, c *cluster) error {
 
 // schedule are the kinds of the faults in their order: all of them in turn, or some.
 func schedule(p plan, poolers bool) (all []kind, err error) {
-	wanted := kinds
-	if p.only != "" {
-		wanted = nil
-		for name := range strings.SplitSeq(p.only, ",") {
-			found := false
-			for _, k := range kinds {
-				if k.name == strings.TrimSpace(name) {
-					wanted, found = append(wanted, k), true
-				}
-			}
-			if !found {
-				return nil, fmt.Errorf("no kind of fault is named %q", name)
-			}
+	var wanted []kind
+	for _, k := range kinds {
+		if poolers || k.name != poolerKilled {
+			wanted = append(wanted, k)
 		}
 	}
-	for i := 0; len(all) < p.faults; i++ {
-		if k := wanted[i%len(wanted)]; poolers || k.name != "pooler killed" {
-			all = append(all, k)
+	if p.only != "" {
+		there := wanted
+		wanted = nil
+		for name := range strings.SplitSeq(p.only, ",") {
+			i := slices.IndexFunc(there, func(k kind) bool { return k.name == strings.TrimSpace(name) })
+			if i < 0 {
+				return nil, fmt.Errorf("no kind of fault is named %q", name)
+			}
+			wanted = append(wanted, there[i])
 		}
+	}
+	for len(all) < p.faults {
+		all = append(all, wanted[len(all)%len(wanted)])
 	}
 	return all, nil
 }

@@ -2,10 +2,8 @@ module github.com/formsvc/formsvc/examples/cluster
 
 go 1.26.0
 
-replace github.com/formsvc/formsvc => ../..
-
 require (
-	github.com/formsvc/formsvc v0.0.0
+	github.com/formsvc/formsvc v0.1.0
 	github.com/go-redis/redis_rate/v10 v10.0.1
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/redis/go-redis/v9 v9.23.0

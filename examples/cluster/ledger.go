@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -28,7 +30,8 @@ const (
 	badExport = "an export that is not whole, or has something twice"
 	oddAnswer = "an answer that no host should give"
 	noAnswer  = "no answer in time"
-	died      = "a host process ended by itself"
+	died      = "a host's process ended by itself"
+	notWhole  = "the cluster did not recover"
 )
 
 // database is what the ledger reads, past the hosts.
@@ -187,7 +190,7 @@ func report(w io.Writer, l ledger.Ledger, d *driver, done []happened, found []le
 	}
 	fmt.Fprintf(w, "\nresponses: %d acknowledged, %d stored; edits: %d; exports: %d\n", len(keys), len(l.Stored), sum(d.edits), d.exports)
 	fmt.Fprintf(w, "events: %d accepted of %d, %d twice (at most %d)\n", accepted, len(l.Stored)*l.Webhooks, l.Duplicates(), l.MaxDuplicates)
-	fmt.Fprintf(w, "asked again: %v\n", d.refusals)
+	fmt.Fprintf(w, "the slowest answer took %.1f s; asked again: %v\n", d.slowest.Seconds(), d.refusals)
 	counts := map[string]int{}
 	for _, f := range found {
 		if counts[f.Kind]++; counts[f.Kind] <= 5 {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -87,30 +89,34 @@ postgresql:
     unix_socket_directories: {{.Data}}
 `))
 
-// etcdVersion says by which API of etcd Patroni keeps its state: "etcd3", or "etcd", which is
-// version 2. Before 3.0.3, Patroni had a fault with the third: a leader that comes back from
-// behind a broken network overwrites the key of its successor, and what was acknowledged
-// meanwhile is lost (github.com/patroni/patroni/pull/2689). Debian 12 has Patroni 3.0.2.
-func etcdVersion(ctx context.Context) (section string, flags []string, err error) {
-	out, err := exec.CommandContext(ctx, "patroni", "--version").Output() // patroni 3.0.2
-	if err != nil {
-		return "", nil, err
-	}
+// etcdSection says by which API of etcd Patroni of a version keeps its state: "etcd3", or
+// "etcd", which is the second. Before 3.0.3, Patroni had a fault with the third: a leader that
+// comes back from behind a broken network overwrites the key of its successor, and what was
+// acknowledged meanwhile is lost (github.com/patroni/patroni/pull/2689). Debian 12 has 3.0.2.
+func etcdSection(version string) (string, error) {
 	var major, minor, patch int
-	if _, err := fmt.Sscanf(string(out), "patroni %d.%d.%d", &major, &minor, &patch); err != nil {
-		return "", nil, fmt.Errorf("%s: %w", out, err)
+	if _, err := fmt.Sscanf(version, "patroni %d.%d.%d", &major, &minor, &patch); err != nil {
+		return "", fmt.Errorf("the version of Patroni is %q: %w", version, err)
 	}
 	if 10000*major+100*minor+patch < 30003 {
-		return "etcd", []string{"--enable-v2"}, nil
+		return "etcd", nil
 	}
-	return "etcd3", nil, nil
+	return "etcd3", nil
 }
 
 // startNodes starts etcd and Patroni on each machine.
 func startNodes(ctx context.Context, machines []*machine, bin, dir, logs string) ([]*node, error) {
-	section, flags, err := etcdVersion(ctx)
+	version, err := exec.CommandContext(ctx, "patroni", "--version").Output()
 	if err != nil {
 		return nil, err
+	}
+	section, err := etcdSection(string(version))
+	if err != nil {
+		return nil, err
+	}
+	var flags []string
+	if section == "etcd" {
+		flags = []string{"--enable-v2"}
 	}
 	var members, clients []string
 	for _, m := range machines {

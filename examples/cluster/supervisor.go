@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -28,6 +30,8 @@ type unit struct {
 	process *os.Process // nil: it does not run
 	off     bool        // the machine is
 	changed *sync.Cond
+	ended   int // how often it did
+	killed  int // how often it was
 }
 
 // add gives a machine a unit, which runs from then on. What it writes is appended to a file
@@ -63,6 +67,7 @@ func (u *unit) supervise(log *os.File) {
 		}
 		u.mu.Lock()
 		u.process = nil
+		u.ended++
 		u.mu.Unlock()
 		fmt.Fprintf(log, "%s %s ended: %v\n", time.Now().Format(time.StampMilli), u.name, err)
 		time.Sleep(restartAfter)
@@ -76,7 +81,15 @@ func (u *unit) kill() error {
 	if u.process == nil {
 		return fmt.Errorf("%s does not run", u.name)
 	}
+	u.killed++
 	return u.process.Kill()
+}
+
+// fell returns how often a unit ended without being killed.
+func (u *unit) fell() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.ended - u.killed
 }
 
 // powerOff ends all that runs on a machine, at once, and starts nothing until powerOn.

@@ -2,10 +2,8 @@ module github.com/formsvc/formsvc/examples/orm
 
 go 1.26.0
 
-replace github.com/formsvc/formsvc => ../..
-
 require (
-	github.com/formsvc/formsvc v0.0.0
+	github.com/formsvc/formsvc v0.1.0
 	github.com/jackc/pgx/v5 v5.12.0
 	github.com/uptrace/bun v1.3.0
 	github.com/uptrace/bun/dialect/pgdialect v1.3.0

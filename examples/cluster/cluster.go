@@ -1,3 +1,5 @@
+//go:build linux
+
 package main
 
 import (
@@ -75,16 +77,20 @@ func drive(args []string) error {
 	<-ended
 	patience.Stop()
 	abandon()
-	if failed != nil {
-		c.driver.found("the cluster did not recover", "%v", failed)
+	if failed == nil {
+		failed = db.drain(ctx, 2*(2*attemptTimeout+30*time.Second))
 	}
-
-	if err := db.drain(ctx, 2*(2*attemptTimeout+30*time.Second)); err != nil {
-		return err
+	if failed != nil {
+		c.driver.found(notWhole, "%v", failed)
+	}
+	for _, m := range c.hosts {
+		if n := m.units[0].fell(); n != 0 {
+			c.driver.found(died, "%s, %d times", m.name, n)
+		}
 	}
 	l, found, err := db.compare(ctx, c.driver, receiver, repeats)
 	if err != nil {
-		return err
+		return errors.Join(failed, err)
 	}
 	report(os.Stdout, l, c.driver, done, found)
 	fmt.Printf("%.0f s in all\n", time.Since(began).Seconds())
@@ -174,12 +180,13 @@ func (c *cluster) prepare(ctx context.Context, db *database, receiver *ledger.Re
 	if err != nil {
 		return err
 	}
-	var sockets []string
+	c.driver = newDriver(key, forms, p.seed)
 	for i, m := range c.hosts {
-		if err := directory(filepath.Join(c.dir, m.name, "socket")); err != nil {
+		socket := filepath.Join(c.dir, m.name, "socket", "host")
+		if err := directory(filepath.Dir(socket)); err != nil {
 			return err
 		}
-		command := []string{program, partHost, "-socket", filepath.Join(c.dir, m.name, "socket", "host"), "-redis", c.redis.address + ":6379"}
+		command := []string{program, partHost, "-socket", socket, "-redis", c.redis.address + ":6379"}
 		url := nodesURL(c.nodes, databaseRole, databaseName)
 		pooled := i >= len(c.hosts)-p.poolers
 		if pooled {
@@ -189,17 +196,16 @@ func (c *cluster) prepare(ctx context.Context, db *database, receiver *ledger.Re
 		if _, err := m.add("host-"+m.name, c.logs, append(command, "-database", url)...); err != nil {
 			return err
 		}
+		way := wayDirect
 		if pooled {
+			way = wayPooler
 			pooler, err := startPooler(m, c.nodes, c.dir, c.logs)
 			if err != nil {
 				return err
 			}
 			c.poolers = append(c.poolers, pooler)
 		}
-		sockets = append(sockets, filepath.Join(c.dir, m.name, "socket", "host"))
-	}
-	c.driver = newDriver(sockets, key, forms, p.seed)
-	for _, socket := range sockets {
+		c.driver.add(socket, way)
 		if err := until(ctx, startWithin, func() error { _, err := os.Stat(socket); return err }); err != nil {
 			return err
 		}
