@@ -61,7 +61,7 @@ type Ledger struct {
 	MaxDuplicates int
 }
 
-// Acknowledgement: the service said that the submission with this key is stored under this
+// Acknowledgement says that the service called the submission with this key stored under this
 // id, empty when whoever asked does not learn it.
 type Acknowledgement struct{ Key, Submission string }
 
