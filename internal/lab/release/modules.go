@@ -162,7 +162,7 @@ func check(ctx context.Context, root string) error {
 func write(root string, files map[string][]byte) error {
 	var errs []error
 	for name, text := range files {
-		errs = append(errs, os.WriteFile(filepath.Join(root, name), text, 0o644)) //nolint:gosec // as git has them
+		errs = append(errs, os.WriteFile(filepath.Join(root, name), text, 0o644))
 	}
 	return errors.Join(errs...)
 }

@@ -47,7 +47,7 @@ func release(ctx context.Context, root, dir string) (proxy, error) {
 	}
 	if !t.released {
 		file := filepath.Join(copied, "CHANGELOG.md")
-		text, err := os.ReadFile(file) //nolint:gosec // of the copy
+		text, err := os.ReadFile(file)
 		if err != nil {
 			return proxy{}, err
 		}
@@ -82,7 +82,7 @@ func copyTree(ctx context.Context, root, to string) error {
 }
 
 func copyFile(from, to string) error {
-	text, err := os.ReadFile(from) //nolint:gosec // of the tree
+	text, err := os.ReadFile(from)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ var commands = regexp.MustCompile("(?s)```sh\n(.*?)```")
 // a repository in dir, and has the go command make a proxy of that repository.
 func publish(ctx context.Context, copied, dir string) (proxy, error) {
 	p := proxy{dir: dir}
-	page, err := os.ReadFile(filepath.Join(copied, "internal/docs/release.md")) //nolint:gosec // of the copy
+	page, err := os.ReadFile(filepath.Join(copied, "internal/docs/release.md"))
 	if err != nil {
 		return p, err
 	}
