@@ -280,7 +280,9 @@ func TestNetworkThatSwallowsConnections(t *testing.T) {
 // time, and the others do not notice.
 func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	t.Parallel()
-	d := openDoors(t, pgtest.Pool(t, pgtest.MaxConns(8)), 4, postgres.WithSchema(pgtest.Schema(t)), postgres.WithTimeout(waits().call))
+	// So long, because on a busy machine the others are not to run out of their time.
+	call := max(waits().call, 3*time.Second)
+	d := openDoors(t, pgtest.Pool(t, pgtest.MaxConns(8)), 4, postgres.WithSchema(pgtest.Schema(t)), postgres.WithTimeout(call))
 	held := d.forms[0]
 	d.forms = d.forms[1:]
 	tx, err := d.pool.Begin(t.Context())

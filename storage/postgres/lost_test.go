@@ -266,6 +266,11 @@ func TestResponsesFindOutAboutDeadConnections(t *testing.T) {
 	if failed == 0 || failed > 2 {
 		t.Errorf("%d responses failed, want one or two", failed)
 	}
+	began := time.Now()
+	eventually(t, "the dead connections have given up their places", func() bool { return pool.Stat().AcquiredConns() == 0 })
+	if took := time.Since(began); took > 10*time.Second { // pgx would take 15
+		t.Errorf("they took %v", took)
+	}
 }
 
 // A caller who leaves in the middle of a page gives the connection back.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -68,4 +69,23 @@ func TestGroupsHoldAtMostHalfOfThePool(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A response for which there is no room is refused in its time, and nobody goes on waiting for it.
+func TestAResponseWithoutRoomIsRefusedInTime(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})), WithTimeout(200*time.Millisecond))
+	all := s.submits
+	all.any <- struct{}{}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, _, err := s.Submit(ctx, response(1)); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit without room = %v", err)
+	}
+	eventually(t, "nobody waits for room", func() bool {
+		all.together.mu.Lock()
+		defer all.together.mu.Unlock()
+		return len(all.together.lines) == 0
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -48,6 +49,23 @@ func TestStorageInATransaction(t *testing.T) {
 		})
 		return New(pool, WithSchema(schema)).On(tx)
 	})
+}
+
+// The store's own time is not that of a host's transaction.
+func TestOnlyTheHostBoundsItsTransaction(t *testing.T) {
+	t.Parallel()
+	outside, pool := testStore(t)
+	s := New(pool, WithSchema(outside.db.Schema), WithTimeout(time.Nanosecond))
+	list := func(s *Store) error {
+		_, err := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
+		return err
+	}
+	if err := list(s); !errors.Is(err, storage.ErrUnavailable) {
+		t.Errorf("on the pool: %v", err)
+	}
+	if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error { return list(s.On(tx)) }); err != nil {
+		t.Errorf("in a transaction: %v", err)
+	}
 }
 
 // What a method answers is no error of the transaction.
