@@ -20,6 +20,14 @@ import (
 // Service is the form service: the handler of the HTTP API, the Go calls that a
 // host needs beside it, and the dispatcher of webhooks. It is safe for concurrent
 // use. Make one with [New].
+//
+// Its own Go calls are the host's and check no rights. Before such a call for a user the host
+// reads the record as the user, to whom a foreign one is [ErrNotFound]:
+//
+//	if _, err := svc.As(user).Form(ctx, form); err != nil {
+//		return err
+//	}
+//	n, err := svc.EraseRespondent(ctx, form, map[string]string{"email": address})
 type Service struct {
 	core       *core.Core
 	intake     intake.Intake

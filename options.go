@@ -129,7 +129,10 @@ type (
 	//	Email  string
 	//	Scopes []Scope
 	Principal = handler.Principal
-	// KeyResolver finds out whose key a request carries.
+	// KeyResolver finds out whose key a request carries, at each request and from many goroutines
+	// at once. Without a Principal it returns [ErrInvalidKey], which is 401; any other error is 503.
+	//
+	//	ResolveKey(ctx context.Context, key string) (Principal, error)
 	KeyResolver = handler.KeyResolver
 )
 

@@ -8,11 +8,20 @@
 //
 // # What a receiver gets
 //
-// Each delivery is a POST of {"id", "response": {"formId", "answers", …}} with the headers
-// Service-Version and, when the webhook has a signing secret, Service-Signature: sha256= and
-// the hexadecimal HMAC-SHA-256 of the body's bytes as they came. The receiver reads the whole
-// body, verifies the signature, and answers with a 2xx status promptly. In Go it calls
-// [Verify]; in JavaScript and Python it does this:
+// Each delivery is a POST of a body such as this one, which "webhooks" of the API's description
+// (GET /v1/openapi.json) has member by member. Answers are by block id and have the shapes of
+// package schema; a test event has no submissionId:
+//
+//	{"id": "65a1f0c2d4e5b6a7980c1d06", "response": {
+//	  "formId": "65a1f0c2d4e5b6a7980c1d02", "submissionId": "65a1f0c2d4e5b6a7980c1d03",
+//	  "answers": {"stars": 5, "found": {"id": "friend", "label": "A friend"}, "customer": "C-1042"},
+//	  "hidden": {"customer": "C-1042"}, "variables": {"score": 5}, "metadata": {"country": "PT"},
+//	  "submittedAt": "2026-11-21T16:05:40Z", "completionTime": 41.5}}
+//
+// It has the headers Service-Version and, when the webhook has a signing secret,
+// Service-Signature: sha256= and the hexadecimal HMAC-SHA-256 of the body's bytes as they came.
+// The receiver reads the whole body, verifies the signature, and answers with a 2xx status
+// promptly. In Go it calls [Verify]; in JavaScript and Python it does this:
 //
 //	const crypto = require("node:crypto");
 //	function genuine(secret, body /* Buffer */, signature) {
