@@ -3,7 +3,6 @@ package formsvc
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -71,19 +70,12 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // like any other: a draft is [ErrNotFound], and settings.closed or a limit that is
 // reached is [ErrClosed]. So import first, and close the form afterwards.
 func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
-	stored, err := s.intake.Submit(ctx, &intake.Response{
+	return s.intake.Submit(ctx, &intake.Response{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
 		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden},
 		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
 		SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})
-	switch {
-	case errors.Is(err, intake.ErrClosed):
-		err = ErrClosed
-	case errors.Is(err, intake.ErrKeyUsed):
-		err = ErrKeyUsed
-	}
-	return stored, err
 }
 
 // Path returns the way through a form for answers that may be incomplete: which

@@ -3,7 +3,6 @@ package formsvc
 import (
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/intake"
@@ -179,10 +178,10 @@ var (
 	// ErrNotOwner: only the owner of the workspace may do this.
 	ErrNotOwner = storage.ErrNotOwner
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = errors.New("formsvc: the form is closed")
+	ErrClosed = intake.ErrClosed
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
-	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+	ErrKeyUsed = intake.ErrKeyUsed
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable

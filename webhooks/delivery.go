@@ -271,12 +271,11 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 // classOf says what an error means. A name that did not resolve in time counts like a
 // name that did not resolve.
 func classOf(err error) string {
-	var refused *URLError
-	if errors.As(err, &refused) {
+	if _, refused := errors.AsType[*URLError](err); refused {
 		return ClassNetwork
 	}
-	var timeout net.Error
-	if errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+	timeout, ok := errors.AsType[net.Error](err)
+	if errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout() {
 		return ClassTimeout
 	}
 	return ClassNetwork
@@ -289,13 +288,11 @@ const maxCause = 512
 // causeOf is the text of err for the log, without the URL, whose query may hold
 // a credential of the receiver, and at most maxCause bytes of it.
 func causeOf(err error) string {
-	var withURL *url.Error
-	if errors.As(err, &withURL) {
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
 	}
 	cause := err.Error()
-	var refused *URLError
-	if errors.As(err, &refused) && refused.cause != nil {
+	if refused, ok := errors.AsType[*URLError](err); ok && refused.cause != nil {
 		cause = refused.Reason + ": " + refused.cause.Error()
 	}
 	if len(cause) > maxCause {

@@ -175,7 +175,11 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.guarded.CloseIdleConnections()
 	r := newRun(ctx, d)
 	defer r.end()
-	r.beside(ctx)
+	r.requests.Go(r.passOnNotices)
+	r.calls.Go(func() { d.tidyNowAndThen(ctx, r.requests.Go) })
+	if d.config.Observer != nil {
+		r.calls.Go(func() { r.watch(ctx) })
+	}
 	d.current.Store(r)
 	r.step()
 	<-ctx.Done()

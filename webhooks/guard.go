@@ -285,15 +285,11 @@ func isLabel(s string) bool {
 
 // permits reports whether addr may be dialled.
 func (g *Guard) permits(addr netip.Addr) bool {
-	return (publicaddr.Is(addr) || g.inAllowed(addr)) && !contains(g.denied, addr.Unmap())
+	return (publicaddr.Is(addr) || g.inAllowed(addr)) && !publicaddr.In(g.denied, addr.Unmap())
 }
 
 func (g *Guard) inAllowed(addr netip.Addr) bool {
-	return addr.Zone() == "" && contains(g.allowed, addr.Unmap())
-}
-
-func contains(networks []netip.Prefix, addr netip.Addr) bool {
-	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
+	return addr.Zone() == "" && publicaddr.In(g.allowed, addr.Unmap())
 }
 
 // resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses h when

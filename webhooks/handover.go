@@ -59,36 +59,30 @@ func (h *handOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
 	h.reserved = nil
 	h.mu.Unlock()
 	if len(reserved)+len(leased) > 0 {
-		h.run.handed.add(h.run, scheduler.Handed{Reserved: reserved, Deliveries: leased, At: at})
+		h.run.stepSoon(scheduler.Handed{Reserved: reserved, Deliveries: leased, At: at})
 	}
 	// h.run may have ended since the storing began, and another one may have begun.
 	if r := h.run.d.current.Load(); others && r != nil {
-		r.handed.add(r, scheduler.Woken{})
+		r.stepSoon(scheduler.Woken{})
 	}
 }
 
-// inbox collects events for one step.
-type inbox struct {
-	mu     sync.Mutex
-	events []scheduler.Event
-}
-
-// add has a step of r take in an event soon, with those that come until then: responses
+// stepSoon has a step take in an event soon, with those that come until then: responses
 // that are stored together are handed over together. Goroutines that can run come first,
 // above all the callers whose responses were stored. So these can store their next ones
 // while requests are made: with 16 of them in a loop a tenth more responses are stored.
-func (i *inbox) add(r *run, e scheduler.Event) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.events = append(i.events, e); len(i.events) > 1 {
+func (r *run) stepSoon(e scheduler.Event) {
+	r.collecting.Lock()
+	defer r.collecting.Unlock()
+	if r.handed = append(r.handed, e); len(r.handed) > 1 {
 		return
 	}
 	go func() {
 		runtime.Gosched()
-		i.mu.Lock()
-		events := i.events
-		i.events = nil
-		i.mu.Unlock()
+		r.collecting.Lock()
+		events := r.handed
+		r.handed = nil
+		r.collecting.Unlock()
 		r.step(events...)
 	}()
 }

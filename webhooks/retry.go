@@ -31,20 +31,17 @@ type RetryPolicy struct {
 	Jitter float64
 }
 
-func defaultDelays() []time.Duration {
-	return []time.Duration{
-		5 * time.Second, 5 * time.Minute, 30 * time.Minute,
-		2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
-	}
+var defaultDelays = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute,
+	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
 
 func (p RetryPolicy) withDefaults() RetryPolicy {
-	if p.Delays != nil {
-		p.Delays = slices.Clone(p.Delays)
-		return p
+	if p.Delays == nil {
+		p.Jitter = cmp.Or(p.Jitter, 0.2)
+		p.Delays = defaultDelays
 	}
-	p.Jitter = cmp.Or(p.Jitter, 0.2)
-	p.Delays = defaultDelays()
+	p.Delays = slices.Clone(p.Delays)
 	return p
 }
 

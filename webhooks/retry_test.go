@@ -110,7 +110,7 @@ func said(delays []time.Duration) string {
 // Who changes the schedule changes what callers and hosts read about it.
 func TestTextsSayTheDefaultSchedule(t *testing.T) {
 	t.Parallel()
-	delays := defaultDelays()
+	delays := defaultDelays
 	var all time.Duration
 	for _, d := range delays {
 		all += d

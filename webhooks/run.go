@@ -15,7 +15,7 @@ import (
 
 // run is one Run of a dispatcher: the shell of a scheduler. A goroutine that has
 // something to report takes a step: the scheduler decides, and the step begins the work
-// that it names. Hand-overs collect in an inbox, and one step takes in all of them.
+// that it names. Hand-overs collect, and one step takes in all of them.
 // Claims, writes and requests happen in goroutines of their own, which report their
 // results.
 type run struct {
@@ -34,7 +34,8 @@ type run struct {
 	over      bool // no more steps
 	notices   chan storage.PausedWebhook
 
-	handed inbox // the events that no step has taken in yet
+	collecting sync.Mutex        // guards handed
+	handed     []scheduler.Event // that no step has taken in yet
 
 	done      chan struct{}  // closed when nothing is left after a stop
 	calls     sync.WaitGroup // of the store
@@ -55,15 +56,6 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
 	return r
-}
-
-// beside starts what goes on beside the deliveries until ctx ends.
-func (r *run) beside(ctx context.Context) {
-	r.requests.Go(r.passOnNotices)
-	r.calls.Go(func() { r.d.tidyNowAndThen(ctx, r.requests.Go) })
-	if r.d.config.Observer != nil {
-		r.calls.Go(func() { r.watch(ctx) })
-	}
 }
 
 // step gives the scheduler the events and begins the work that it names. It waits for
@@ -203,8 +195,7 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		r.d.log.Info("webhook result changed nothing: the delivery was ended, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
-	var held *storage.HeldError
-	if errors.As(err, &held) {
+	if held, ok := errors.AsType[*storage.HeldError](err); ok {
 		return scheduler.Wrote{Held: held.Leases}
 	}
 	refused := err != nil && !passing(err)

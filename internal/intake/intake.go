@@ -15,10 +15,10 @@ import (
 // What Submit refuses a response with, beside faults and the errors of the storage.
 var (
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = errors.New("intake: the form is closed")
+	ErrClosed = errors.New("formsvc: the form is closed")
 	// ErrKeyUsed: another response is stored with the same idempotency key, and the new
 	// response asks for OneContent.
-	ErrKeyUsed = errors.New("intake: another response has this idempotency key")
+	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
 )
 
 // Intake is safe for concurrent use.

@@ -68,9 +68,9 @@ func Is(addr netip.Addr) bool {
 	addr = addr.Unmap()
 	switch {
 	case addr.Is4():
-		return !contains(special4, addr)
+		return !In(special4, addr)
 	case addr.Is6():
-		return global6.Contains(addr) && !contains(special6, addr) && !isISATAP(addr)
+		return global6.Contains(addr) && !In(special6, addr) && !isISATAP(addr)
 	}
 	return false
 }
@@ -83,7 +83,8 @@ func isISATAP(addr netip.Addr) bool {
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-func contains(networks []netip.Prefix, addr netip.Addr) bool {
+// In reports whether one of the networks has the address.
+func In(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 

@@ -53,7 +53,7 @@ func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
 		if Is(row.Addr()) || Is(last(row)) {
 			t.Errorf("an end of %s is public", row)
 		}
-		if contains(others, row.Addr()) || contains(others, last(row)) {
+		if In(others, row.Addr()) || In(others, last(row)) {
 			t.Errorf("%s lies within another row", row)
 		}
 		for _, beside := range []netip.Addr{row.Addr().Prev(), last(row).Next()} {
@@ -68,7 +68,7 @@ func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
 		"240.0.0.1", "2001::1", "2001:db8::1", "2002::1", "2620:4f:8000::1", "3ffe::1", "3fff::1",
 	}
 	for _, s := range want {
-		if !contains(rows, netip.MustParseAddr(s)) {
+		if !In(rows, netip.MustParseAddr(s)) {
 			t.Errorf("no row for %s", s)
 		}
 	}

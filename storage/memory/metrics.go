@@ -87,15 +87,12 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 }
 
 // SetLifetimeCounters implements [storage.MetricsStore].
-func (s *Store) SetLifetimeCounters(ctx context.Context, form storage.ID, c storage.Counters) error {
-	if err := s.lock(ctx); err != nil {
+func (s *Store) SetLifetimeCounters(ctx context.Context, id storage.ID, c storage.Counters) error {
+	f, err := lockOne(ctx, s, nil, func() *form { return s.forms[id] })
+	if err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	f := s.forms[form]
-	if f == nil {
-		return storage.ErrNotFound
-	}
 	f.lifetime = c
 	return nil
 }

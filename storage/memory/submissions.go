@@ -194,16 +194,11 @@ func (f *form) erase(id storage.ID) error {
 		return storage.ErrNotFound
 	}
 	f.answers.free(id)
-	f.remove(sub)
-	return nil
-}
-
-// remove takes a submission out of everything but the entered answers.
-func (f *form) remove(sub *submission) {
-	delete(f.byID, sub.rec.ID)
+	delete(f.byID, id)
 	delete(f.byKey, sub.key)
 	f.submissions.remove(sub)
 	for _, w := range f.webhooks {
 		w.forget(sub)
 	}
+	return nil
 }
