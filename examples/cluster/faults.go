@@ -271,7 +271,8 @@ func switchOver(ctx context.Context, c *cluster) error {
 	return c.succeeded(ctx, leader)
 }
 
-// schedule are the kinds of the faults in their order: all of them in turn, or some.
+// schedule are the kinds of the faults in their order: all of them in turn, or some. A seed
+// shuffles each turn.
 func schedule(p plan, poolers bool) (all []kind, err error) {
 	var wanted []kind
 	for _, k := range kinds {
@@ -290,10 +291,13 @@ func schedule(p plan, poolers bool) (all []kind, err error) {
 			wanted = append(wanted, there[i])
 		}
 	}
-	for len(all) < p.faults {
-		all = append(all, wanted[len(all)%len(wanted)])
+	for r := random(p.seed); len(all) < p.faults; {
+		if p.seed != 0 {
+			r.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
+		}
+		all = append(all, wanted...)
 	}
-	return all, nil
+	return all[:p.faults], nil
 }
 
 func random(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 1)) }

@@ -43,7 +43,7 @@ bootstrap:
     # How long a leader that says nothing stays the leader. Patroni takes no less.
     ttl: 20
     loop_wait: 2
-    retry_timeout: 5
+    retry_timeout: 8
     # A leader whose PostgreSQL does not come back in this time gives way.
     primary_start_timeout: 10
     # What is acknowledged is on two machines. Strict: without a second machine nothing is

@@ -30,13 +30,16 @@ func nodesURL(nodes []*node, role, database string) string {
 // poolerURL is PgBouncer on the host's own machine.
 const poolerURL = "postgres://" + databaseRole + "@127.0.0.1:6432/" + databaseName
 
-// silence is how long a network may say nothing before a connection is given up;
-// examples/quickstart/pool.go has the reasons of these settings. With several nodes in the URL
-// a new connection waits that long for each that is silent, so it is less here, and all of
-// them together have to fit into the time of a call.
 const (
-	networkSilence = 3 * time.Second
-	storeTimeout   = 8 * time.Second
+	// networkSilence is how long a network may say nothing before a connection is given up;
+	// examples/quickstart/pool.go has the reasons of these settings. With several nodes in the
+	// URL a new connection waits that long for each that is silent, so it is less here: all of
+	// them together have to fit into the time of a call.
+	networkSilence = 2 * time.Second
+	// storeTimeout is the time of a call. It is shorter than the time for which a leader that is
+	// cut off still leads (Patroni's retry_timeout), so that a client asks again while it does:
+	// that must not do harm, and here it is tried.
+	storeTimeout = 5 * time.Second
 )
 
 // openPool connects a host to PostgreSQL, directly or through a PgBouncer.

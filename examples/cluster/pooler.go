@@ -42,9 +42,9 @@ auth_file = %s
 pool_mode = transaction
 default_pool_size = 16
 max_client_conn = 200
-server_connect_timeout = 3
+server_connect_timeout = 2
 server_login_retry = 1
-query_wait_timeout = 5
+query_wait_timeout = 4
 log_connections = 0
 log_disconnections = 0
 `
