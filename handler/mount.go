@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/go-chi/chi/v5"
@@ -93,12 +94,7 @@ func (m mount) misses(r *http.Request, left, base string) bool {
 	if m.resources[firstSegment(left)] {
 		return false
 	}
-	for segment := range strings.SplitSeq(left, "/") {
-		if m.resources[segment] {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(left, "/"), func(segment string) bool { return m.resources[segment] })
 }
 
 func firstSegment(path string) string {

@@ -127,8 +127,7 @@ func New(svc Service, config Config) (*Handler, error) {
 			if v == nil {
 				return nil
 			}
-			w := host.Widget(v.Widget())
-			return &w
+			return new(host.Widget(v.Widget()))
 		},
 	}
 	return h, nil

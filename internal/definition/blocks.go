@@ -108,13 +108,8 @@ func (b *Blocks) Items() []json.RawMessage {
 	return items
 }
 
-// ID returns the id of the first block.
-func (b *Blocks) ID() string {
-	for _, block := range b.top() {
-		return block.Member("id").Text()
-	}
-	return ""
-}
+// ID returns the id of the one block.
+func (b *Blocks) ID() string { return b.list.Member("id").Text() }
 
 // Get returns the top-level block with that id; false when there is none.
 func (b *Blocks) Get(id string) (json.RawMessage, bool) {
@@ -131,11 +126,6 @@ func (b *Blocks) index(id string) int {
 		n := block.Member("id")
 		return n.Kind() == jsontree.String && n.Text() == id
 	})
-}
-
-// each calls f for every block, at every level.
-func (b *Blocks) each(f func(block jsontree.Node)) {
-	eachBlock(b.top(), f)
 }
 
 // eachBlock calls f for every block of a list and of the lists inside it.
@@ -161,7 +151,7 @@ func (b *Blocks) HasAnyOf(other *Blocks) bool {
 // ids returns the blocks of all levels by id.
 func (b *Blocks) ids() map[string]jsontree.Node {
 	ids := make(map[string]jsontree.Node, b.list.Len())
-	b.each(func(block jsontree.Node) {
+	eachBlock(b.top(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() {
 			ids[id.Text()] = block
 		}
@@ -178,7 +168,7 @@ func (b *Blocks) WithTypesFrom(stored *Blocks) *Blocks {
 	}
 	var known map[string]jsontree.Node
 	var types []jsontree.Edit
-	b.each(func(block jsontree.Node) {
+	eachBlock(b.top(), func(block jsontree.Node) {
 		id := block.Member("id")
 		if !id.Exists() || block.Member("type").Exists() {
 			return
@@ -243,7 +233,7 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 		names[name.Text()] = true
 	}
 	c := jsonshape.Check{Base: b.base}
-	b.each(func(block jsontree.Node) {
+	eachBlock(b.top(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() && names[id.Text()] {
 			c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
 		}

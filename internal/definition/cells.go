@@ -110,7 +110,7 @@ func (w *Writes) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	}
 	r := newBlockRules(&jsonshape.Check{Base: b.base}, w)
 	r.stored = stored.ids()
-	b.each(r.countCells)
+	eachBlock(b.top(), r.countCells)
 	r.formCells(r.cells, b.list)
 	return typed, r.Faults.Err()
 }

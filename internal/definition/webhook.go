@@ -47,8 +47,7 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		}
 	}
 	if enabled := r.root.Member("enabled"); enabled.Kind() == jsontree.Bool {
-		truth := enabled.Bool()
-		h.Enabled = &truth
+		h.Enabled = new(enabled.Bool())
 	}
 	return h, r.Faults.Err()
 }

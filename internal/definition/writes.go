@@ -162,8 +162,7 @@ func (r *request) text(name string) *string {
 	if n.Kind() != jsontree.String {
 		return nil
 	}
-	s := strings.Clone(n.Text())
-	return &s
+	return new(strings.Clone(n.Text()))
 }
 
 var errNotStored = errors.New("not what this package stores")

@@ -270,7 +270,6 @@ func count(target *int, k jsontree.Node) bool {
 }
 
 func bound(target **float64, k jsontree.Node) bool {
-	value := k.Float()
-	*target = &value
+	*target = new(k.Float())
 	return k.Kind() == jsontree.Number
 }

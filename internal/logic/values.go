@@ -1,6 +1,7 @@
 package logic
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -295,12 +296,5 @@ func (e evaluation) compare(a, b any) (order int, ordered bool) {
 		return strings.Compare(aText, bText), true // UTF-8 has the order of code points
 	}
 	x, y := e.number(a), e.number(b)
-	switch {
-	case x < y:
-		return -1, true
-	case x > y:
-		return 1, true
-	default:
-		return 0, x == y
-	}
+	return cmp.Compare(x, y), !math.IsNaN(x) && !math.IsNaN(y)
 }

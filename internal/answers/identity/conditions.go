@@ -96,9 +96,7 @@ func (all *Conditions) Hold(list json.RawMessage) bool {
 	defer tree.Release()
 	hold := true
 	for _, c := range all.all { // each of them, for what it learns
-		if !c.holds(tree.Root()) {
-			hold = false
-		}
+		hold = c.holds(tree.Root()) && hold
 	}
 	return hold
 }

@@ -116,17 +116,12 @@ func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 	}
 }
 
-// step is about a top-level block on its path.
+// step is about a top-level block on its path, and parts of its rule that have no effect.
 func (w *warner) step(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
 		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
 	}
-	w.rule(b, at, hidden)
-}
-
-// rule warns of parts of a rule that have no effect.
-func (w *warner) rule(b *schema.Block, at int, hidden bool) {
 	for _, warn := range w.notes[at] {
 		warn()
 	}

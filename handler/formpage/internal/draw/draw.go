@@ -135,7 +135,7 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 		block := p.Index.Find(id)
 		if block != nil {
 			label = block.Label
-			if walk.StepOf(p.Steps, id) >= 0 {
+			if slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return walk.Contains(s.Blocks, id) }) {
 				continue // its page is shown after this one
 			}
 		}

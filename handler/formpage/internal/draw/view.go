@@ -74,20 +74,14 @@ func (p *Page) newView(kind string) *view {
 	if p.Settings.Branding {
 		v.Brand = p.Site.Brand
 	}
-	v.Lost = v.lost()
+	if len(p.Lost) > 0 { // typed text that has no place
+		lost := pen.New(0)
+		for _, one := range p.Lost {
+			lost.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
+		}
+		v.Lost = v.inserts.Add(lost.End())
+	}
 	return v
-}
-
-// lost draws the typed text that has no place.
-func (v *view) lost() template.HTML {
-	if len(v.Page.Lost) == 0 {
-		return ""
-	}
-	p := pen.New(0)
-	for _, one := range v.Page.Lost {
-		p.Put("<div><dt>%v</dt><dd>%v</dd></div>", one.Block, one.Text)
-	}
-	return v.inserts.Add(p.End())
 }
 
 // send runs the templates, puts the layout around their output and sends the page. All of

@@ -120,12 +120,6 @@ func (p *Pen) Markup(s string) {
 	p.Raw(s)
 }
 
-// Whole writes what would mean something else if it were cut.
-func (p *Pen) Whole(s string) {
-	p.Room -= len(s)
-	p.Typed(s)
-}
-
 // Text writes text of the form as far as there is room.
 func (p *Pen) Text(s string) {
 	for i := range len(s) {
@@ -164,7 +158,8 @@ func (p *Pen) Put(format string, values ...string) {
 		case 's':
 			p.Text(value)
 		case 'i':
-			p.Whole(value)
+			p.Room -= len(value) // whole: cut, it would mean something else
+			p.Typed(value)
 		case 'v':
 			p.Typed(value)
 		}

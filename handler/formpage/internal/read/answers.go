@@ -101,18 +101,12 @@ func marshal(value any) (json.RawMessage, error) {
 	return json.Marshal(value)
 }
 
-// take returns the values of an input, and marks it as read.
-func (r *reader) take(name string) []string {
+// text returns the one value of an input, its line breaks as people count them.
+func (r *reader) text(name string) string {
 	values, ok := r.values[name]
 	if ok {
 		r.used[name] = true
 	}
-	return values
-}
-
-// text returns the one value of an input, its line breaks as people count them.
-func (r *reader) text(name string) string {
-	values := r.take(name)
 	if len(values) == 0 {
 		return ""
 	}

@@ -137,11 +137,6 @@ func StepAt(form *formsvc.PublicForm, steps []Step, id string) int {
 	return found
 }
 
-// StepOf returns the index of the step that shows a block, -1 when none does.
-func StepOf(steps []Step, block string) int {
-	return slices.IndexFunc(steps, func(s Step) bool { return Contains(s.Blocks, block) })
-}
-
 // Contains reports whether a block is among blocks or inside of them.
 func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })

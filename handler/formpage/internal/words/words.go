@@ -273,13 +273,10 @@ func WritesComma(t language.Tag) bool {
 // something.
 func Megabytes(bytes int64) float64 {
 	n := float64(bytes) / (1 << 20)
-	switch {
-	case n >= 1:
+	if n >= 1 {
 		return math.Floor(n)
-	case n >= 0.01:
-		return math.Floor(n*100) / 100
 	}
-	return 0.01
+	return max(0.01, math.Floor(n*100)/100)
 }
 
 // Bounds is how the keys of the texts on bounds end, "" where there are none.
