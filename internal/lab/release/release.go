@@ -30,7 +30,7 @@ func (p proxy) settings() []string {
 	return []string{
 		"GOPROXY=file://" + p.dir + "/made/cache/download," + p.fallback,
 		"GOMODCACHE=" + p.dir + "/used",
-		"GOFLAGS=-modcacherw -trimpath", "GOWORK=off", "GOPRIVATE=", "GONOPROXY=none", "GONOSUMDB=" + module,
+		"GOFLAGS=-modcacherw -trimpath", "GOWORK=off", "GOPRIVATE=", "GONOPROXY=", "GONOSUMDB=" + module,
 	}
 }
 
