@@ -5,9 +5,14 @@ GO ?= go
 # Tools run from the module proxy at these versions; nothing needs installing.
 STATICCHECK   := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOLANGCI_LINT := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK   := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 
-# Modules of their own, so that what only they need stays out of go.mod.
-NESTED := internal/lab/redistest internal/lab/bench internal/lab/descriptioncheck internal/lab/ssrfdiff internal/lab/contract internal/lab/e2e examples/orm examples/otel examples/replicas examples/storage examples/cluster
+# Modules of their own, so that what only they need stays out of go.mod: those of the workspace.
+NESTED := $(shell awk '/^\t\.\// {print $$1}' go.work)
+
+# The library is tested and linted with the versions that go.mod names and hosts get, where the
+# workspace has the newest that any of its modules requires.
+quick test test-workshop lint bench fuzz: export GOWORK := off
 
 # The workshop: servers that it kills, browsers, Node. The other packages are the library.
 WORKSHOP := /internal/lab/
@@ -20,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick compat test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak cluster
+.PHONY: help quick compat test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -136,17 +141,22 @@ FAULTS ?= 20
 cluster:
 	$(GO) run -C examples/cluster . -faults $(FAULTS)
 
-## lint: formatting and static analysis
+## lint: formatting, static analysis, and the modules as make tidy leaves them
 lint:
+	$(GO) run ./internal/lab/release tidy -check
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
 	if [ -n "$$unformatted" ]; then echo "not formatted:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(GOLANGCI_LINT) run ./...
 
-## tidy: go.mod and go.sum of every module; the nested ones follow the library's
+## vulnerabilities: known ones in what the library calls, of its modules and of this Go (needs vuln.go.dev)
+vulnerabilities:
+	GOWORK=off $(GO) run $(GOVULNCHECK) ./...
+
+## tidy: go.mod and go.sum of every module, as internal/docs/release.md says
 tidy:
-	set -e; for dir in . $(NESTED); do (cd $$dir && $(GO) mod tidy); done
+	$(GO) run ./internal/lab/release tidy
 
 ## bench: benchmarks, each beside its bare alternative, with allocations
 bench:

@@ -1,6 +1,7 @@
 package formsvc_test
 
 import (
+	"errors"
 	"go/parser"
 	gotoken "go/token"
 	"io/fs"
@@ -48,6 +49,21 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 				t.Errorf("the program in %s has %d lines", name, lines)
 			}
 		}
+	}
+}
+
+// The README gets the release that the modules beside the library require.
+func TestTheReadmeGetsTheRelease(t *testing.T) {
+	t.Parallel()
+	readme, readmeErr := os.ReadFile("README.md")
+	work, workErr := os.ReadFile("go.work")
+	if err := errors.Join(readmeErr, workErr); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile("\ngo get "+module+"@(\\S+)\n").FindAllStringSubmatch(string(readme), -1)
+	want := regexp.MustCompile("\nreplace "+module+" (\\S+) =>").FindStringSubmatch(string(work))
+	if len(got) != 1 || want == nil || got[0][1] != want[1] {
+		t.Errorf("the README has %q, go.work %q", got, want)
 	}
 }
 

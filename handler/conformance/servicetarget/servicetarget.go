@@ -33,8 +33,8 @@ func New(svc *formsvc.Service, url string) conformance.Target {
 		AddMember:           onMember(svc.AddMember),
 		RemoveMember:        onMember(svc.RemoveMember),
 		Submit:              a.submit,
-		RecordView:          onForm(svc.RecordView),
-		RecordStart:         onForm(svc.RecordStart),
+		RecordView:          onForm(written(svc, svc.RecordView)),
+		RecordStart:         onForm(written(svc, svc.RecordStart)),
 		SetLifetimeCounters: a.setLifetimeCounters,
 		RestoreForm: onForm(func(ctx context.Context, form formsvc.ID) error {
 			return svc.RestoreForm(ctx, form, formsvc.ID{})
@@ -140,6 +140,18 @@ func onMember(do func(ctx context.Context, workspace, user formsvc.ID) error) fu
 			return err
 		}
 		return do(ctx, w, u)
+	}
+}
+
+// written counts, and asks for the figures: so the count is written, and every process of the
+// service has it.
+func written(svc *formsvc.Service, count func(context.Context, formsvc.ID) error) func(context.Context, formsvc.ID) error {
+	return func(ctx context.Context, form formsvc.ID) error {
+		if err := count(ctx, form); err != nil {
+			return err
+		}
+		_, err := svc.AsHost().Metrics(ctx, form, formsvc.PeriodToday)
+		return err
 	}
 }
 

@@ -98,20 +98,19 @@ func TestTheReleaseIsInstalled(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		get := regexp.MustCompile("(?s)```sh\n([^`]*go get [^`]*)```").FindSubmatch(text)
-		code := regexp.MustCompile("(?s)```go\n(package main\n.*?)```").FindSubmatch(text)
-		if get == nil || code == nil {
-			t.Fatal("README.md has no go get or no program")
+		found := regexp.MustCompile("(?s)```sh\n(go get [^`]*)```\n\n```go\n(package main\n.*?)```\n\n```sh\n(go mod tidy) && go run").FindSubmatch(text)
+		if found == nil {
+			t.Fatal("README.md has no go get, program and go mod tidy, one after the other")
 		}
 		product := filepath.Join(user, "product")
 		if err := os.Mkdir(product, 0o750); err != nil {
 			t.Fatal(err)
 		}
 		run(t, product, "go", "mod", "init", "example.com/product")
-		if err := os.WriteFile(filepath.Join(product, "main.go"), code[1], 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(product, "main.go"), found[2], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		run(t, product, "sh", "-euc", string(get[1]))
+		run(t, product, "sh", "-euc", string(found[1])+string(found[3]))
 		run(t, product, "go", "build", "-mod=readonly", "-o", os.DevNull, ".")
 	})
 
