@@ -31,8 +31,8 @@ var programs = map[string]struct {
 	"examples/storage":           {[]string{"-addr", "127.0.0.1:0"}, `the API is at`, false},
 	"examples/otel":              {[]string{"-addr", "127.0.0.1:0"}, `API: http`, false},
 	"examples/auth":              {nil, `auth: -database-url is required`, true},
-	"examples/replicas":          {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `replicas: .*127\.0\.0\.1`, true},
-	"examples/orm":               {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `orm: .*127\.0\.0\.1`, true},
+	"examples/replicas":          {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)replicas: .*127\.0\.0\.1`, true},
+	"examples/orm":               {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)orm: .*127\.0\.0\.1`, true},
 	"examples/cluster":           {[]string{"-h"}, `how many faults`, false},
 	"handler/conformance/remote": {nil, `URL`, true},
 }
@@ -233,7 +233,9 @@ func TestTidy(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "internal/docs/release.md"))
 	must(err)
 	put("internal/docs/release.md", string(page))
-	for _, module := range []string{"otel", "replicas", "storage"} {
+	uses := ""
+	for _, module := range []string{"cluster", "orm", "otel", "replicas", "storage"} {
+		uses += "\t./examples/" + module + "\n"
 		put("examples/"+module+"/go.mod", "module github.com/formsvc/formsvc/examples/"+module+"\n\ngo 1.26.0\n\nrequire github.com/formsvc/formsvc v0.1.0\n")
 		put("examples/"+module+"/main.go", "package main\n\nimport _ \"github.com/formsvc/formsvc\"\n\nfunc main() {}\n")
 		put("examples/"+module+"/go.sum", "")
@@ -241,7 +243,7 @@ func TestTidy(t *testing.T) {
 	put("go.mod", "module github.com/formsvc/formsvc\n\ngo 1.26.0\n")
 	put("go.sum", "")
 	put("formsvc.go", "package formsvc\n")
-	put("go.work", "go 1.26.0\n\nuse (\n\t.\n\t./examples/otel\n\t./examples/replicas\n\t./examples/storage\n)\n\nreplace github.com/formsvc/formsvc v0.1.0 => ./\n")
+	put("go.work", "go 1.26.0\n\nuse (\n\t.\n"+uses+")\n\nreplace github.com/formsvc/formsvc v0.1.0 => ./\n")
 	put("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n")
 	_, err = command(t.Context(), dir, nil, "git", "init", "-q")
 	must(err)
