@@ -19,7 +19,7 @@ import (
 )
 
 // What operations.md says a response and a delivery take of the disk and of the log. With
-// FORMSVC_TEST_AT_SIZE it is 100,000 responses of each kind, in partitions too.
+// FORMSVC_TEST_AT_SIZE it is 30,000 responses of each kind, in partitions too.
 func TestBytesAreThoseOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("operations.md")
@@ -34,7 +34,7 @@ func TestBytesAreThoseOfTheDocumentation(t *testing.T) {
 	}
 	n, tables := 4000, []func(*testing.T) string{func(t *testing.T) string { return migrations(t, "up") }}
 	if os.Getenv("FORMSVC_TEST_AT_SIZE") != "" {
-		n, tables = 100_000, append(tables, inPartitions)
+		n, tables = 30_000, append(tables, inPartitions)
 	}
 	for _, up := range tables {
 		for what, is := range measuredBytes(t, up(t), n) {
