@@ -132,3 +132,33 @@ FROM (
 ) c
 GROUP BY c.name
 ORDER BY sum(c.bytes) DESC;
+
+-- 17. Does a dispatcher run, is maintenance done, and for how long has the oldest delivery been
+-- due that no pause holds? Reads every delivery that waits.
+SELECT now() - (SELECT max(u.done_at) FROM upkeep u WHERE u.work = 'dispatched') AS dispatched,
+	now() - (SELECT max(u.done_at) FROM upkeep u WHERE u.work = 'maintained') AS maintained,
+	count(*) AS waiting, now() - min(COALESCE(d.due_at, d.queued_at)) FILTER (WHERE (d.due_at IS NULL OR d.due_at <= now())
+		AND (d.leased_until IS NULL OR d.leased_until <= now()) AND (x.paused_until IS NULL OR x.paused_until <= now())) AS oldest_due
+FROM deliveries d LEFT JOIN destinations x ON x.webhook_id = d.webhook_id;
+
+-- 18. How far behind are the standbys, and for which of them do commits wait (sync, quorum)?
+-- With none of these a commit that should wait for one waits until one comes. Asked on the
+-- primary, by a superuser or a member of pg_monitor.
+SELECT application_name, state, sync_state, pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn)) AS not_flushed,
+	pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), replay_lsn)) AS not_replayed, replay_lag
+FROM pg_stat_replication
+ORDER BY sync_state DESC, application_name;
+
+-- 19. Is the log archived? What was not is lost with the machine, and stays on the disk until then.
+SELECT last_archived_wal, now() - last_archived_time AS since, pg_walfile_name(pg_current_wal_lsn()) AS current,
+	failed_count, last_failed_wal, last_failed_time > COALESCE(last_archived_time, '-infinity') AS failing
+FROM pg_stat_archiver;
+
+-- 20. Who waits for whom, and how many connections are taken of how many?
+SELECT (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS taken, current_setting('max_connections') AS most,
+	a.pid AS waits, now() - a.query_start AS since, left(a.query, 60) AS query, h.pid AS holder, h.state, now() - h.xact_start AS open, left(h.query, 60) AS last
+FROM (SELECT 1) one
+LEFT JOIN (pg_stat_activity a CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid)) b (pid) JOIN pg_stat_activity h ON h.pid = b.pid)
+	ON a.wait_event_type = 'Lock'
+ORDER BY since DESC NULLS LAST
+LIMIT 20;

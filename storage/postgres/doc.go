@@ -25,25 +25,6 @@
 //
 // # Settings
 //
-// A network between the program and PostgreSQL can fall silent: a firewall forgets its
-// connections, or a machine loses its power. Then TCP waits for a quarter of an hour, and a
-// few settings of the host's say how long to wait instead (examples/quickstart/pool.go sets
-// them to five seconds):
-//
-//   - ConnConfig.ConnectTimeout of the pool bounds a new connection. pgx has none by itself.
-//   - PingTimeout of the pool bounds the ping of a connection that was idle for a second. pgx
-//     has none by itself, so each call with such a connection waits for its whole time.
-//   - TCP_USER_TIMEOUT of the pool's sockets, which a Dialer's Control sets, ends a connection
-//     whose packets nobody acknowledges.
-//   - tcp_user_timeout of the role or the server does so on the other side, so that the locks
-//     of a program that is cut off do not stay.
-//
-// The store bounds its own calls ([WithTimeout]): after ten seconds without a connection or an
-// answer a call is refused, its connection is closed, and the pool's idle ones have to answer
-// within a second or are closed too. So connections that were dropped without a word cost the
-// calls of the moment ten seconds, whatever the settings. Storing responses never takes more
-// than half of the pool. A statement_timeout or lock_timeout of the role may be shorter.
-//
 // Read committed, the default, is the isolation level that a connection must have. Behind
 // PgBouncer in transaction mode use pgx's exec or simple-protocol mode, or PgBouncer 1.21 and
 // newer, which knows prepared statements. [Migrate] alone needs a session: give it a pool at the
@@ -178,24 +159,13 @@
 // package has the queries that an operator asks. "go run ./examples/quickstart -database-url
 // postgres://…" tries everything.
 //
-// # Vacuum
+// # Operation
 //
-// The tables have settings of their own, each with its reason in the migration, so autovacuum
-// needs none. What it does need is to be let: a session, a prepared transaction or a
-// replication slot that holds an old snapshot keeps every row that has died since, and polls
-// of the queue read them. An operator watches, with queries of cookbook.sql:
-//
-//   - what holds vacuum back (13), where nothing should be older than an hour;
-//   - what replication slots keep on the disk (14);
-//   - the age of rows that are not frozen (15), which stays below 100 percent, and is the time
-//     until the server takes no writes when it does not;
-//   - the size of a million rows of each table (16), which stays the same.
-//
-// # Partitions
-//
-// submissions by form, deliveries and attempts by webhook, and events by id can be partitioned
-// by hash, before there is data: partitions.sql beside this package does that and says when it
-// is worth it. The store and its migrations work on such tables as on whole ones.
+// operations.md beside this package is for who runs the database: pools and time-outs, failover
+// and poolers, what an acknowledged response survives, a restore to a point in time, partitions,
+// vacuum, upgrades of PostgreSQL, alerts and sizes. Two things belong into a program. The pool
+// needs time-outs against a network that falls silent (examples/quickstart/pool.go has them). And
+// no process goes on over a restore of the database: all are stopped before and started after it.
 //
 // # Errors
 //
