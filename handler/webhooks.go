@@ -51,7 +51,8 @@ func listWebhooks(c *call) error {
 		}
 		end := found[len(found)-1]
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
-		if found, err = c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
+		// Each page has a time of its own.
+		if found, err = c.h.core.Storage.Webhooks(c.r.Context(), c.actor(), page); err != nil {
 			c.log(slog.LevelError, "a list was cut: the storage failed in the middle", slog.Any("error", err))
 			panic(http.ErrAbortHandler)
 		}
