@@ -61,7 +61,7 @@ func TestTheReadmeGetsTheRelease(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := regexp.MustCompile("\ngo get "+module+"@(\\S+)\n").FindAllStringSubmatch(string(readme), -1)
-	want := regexp.MustCompile("\nreplace "+module+" (\\S+) =>").FindStringSubmatch(string(work))
+	want := regexp.MustCompile("\nreplace " + module + " (\\S+) =>").FindStringSubmatch(string(work))
 	if len(got) != 1 || want == nil || got[0][1] != want[1] {
 		t.Errorf("the README has %q, go.work %q", got, want)
 	}
