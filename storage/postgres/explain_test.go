@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,7 +21,7 @@ import (
 )
 
 // recorder keeps every statement that a pool runs, written for the schema formsvc, with the
-// arguments of its first runs: those of one may be refused, as a test wants.
+// arguments of its first runs and of each other shape: those of one may be refused, as a test wants.
 type recorder struct {
 	mu         sync.Mutex
 	statements map[string][][]any
@@ -51,9 +52,33 @@ func (r *recorder) keep(text string, args []any) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if runs := r.statements[text]; len(runs) < 8 {
+	shape := shapeOf(args)
+	if runs := r.statements[text]; len(runs) < 8 || !slices.ContainsFunc(runs, func(run []any) bool { return shapeOf(run) == shape }) {
 		r.statements[text] = append(runs, args)
 	}
+}
+
+// shapeOf says which arguments are null, and the value of those that are true or false: what a
+// plan for the arguments can leave parts of a statement out for.
+func shapeOf(args []any) string {
+	shape := make([]byte, len(args))
+	for i, arg := range args {
+		v := reflect.ValueOf(arg)
+		if v.Kind() == reflect.Pointer {
+			v = v.Elem()
+		}
+		switch {
+		case !v.IsValid(), v.Kind() == reflect.Slice && v.IsNil():
+			shape[i] = '0'
+		case v.Kind() == reflect.Bool && v.Bool():
+			shape[i] = 't'
+		case v.Kind() == reflect.Bool:
+			shape[i] = 'f'
+		default:
+			shape[i] = '.'
+		}
+	}
+	return string(shape)
 }
 
 func (r *recorder) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {

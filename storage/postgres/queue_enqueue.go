@@ -54,7 +54,7 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a
-	WHERE a.id = $2::bytea AND (NOT $4::boolean OR NOT a.success
+	WHERE a.id = $2::bytea AND (NOT (SELECT $4::boolean) OR NOT a.success
 		AND NOT EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = w.id AND d.event_id = a.event_id)
 		AND NOT EXISTS (
 			SELECT FROM formsvc.attempts b

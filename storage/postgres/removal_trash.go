@@ -87,7 +87,7 @@ func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID,
 // meanwhile.
 const lockRestoreTarget = `
 SELECT 1 FROM formsvc.workspaces w
-WHERE w.id = COALESCE($2::bytea, (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
+WHERE w.id = COALESCE((SELECT $2::bytea), (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
 FOR SHARE OF w`
 
 // formTrashed is the condition that the form f can be restored.

@@ -24,7 +24,7 @@ func scanSubmission(rows pgx.Rows, sub *storage.Submission, beside ...any) error
 const submissionByKey = `
 SELECT ` + submissionColumns + `
 FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-WHERE s.form_id = $1::bytea AND s.idempotency_key = $2::text AND ` + formThere
+WHERE s.form_id = $1::bytea AND s.idempotency_key = (SELECT $2::text) AND ` + formThere
 
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {

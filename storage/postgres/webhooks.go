@@ -308,9 +308,9 @@ const replaceSecrets = `
 WITH kept AS (
 	SELECT w.id, r.previous, r.replacement
 	FROM formsvc.webhooks w
-	JOIN unnest($1::bytea[], $2::bytea[], $3::bytea[]) AS r (id, previous, replacement)
+	JOIN unnest((SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bytea[])) AS r (id, previous, replacement)
 		ON r.id = w.id AND r.previous IN (sha256(w.secret), sha256(w.old_secret), sha256(w.older_secret)) AND r.previous <> sha256('')
-	WHERE w.id = ANY ($1::bytea[])
+	WHERE w.id = ANY ((SELECT $1::bytea[])::bytea[])
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
 ), changed AS (
