@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"strconv"
+	"strings"
 )
 
 // What a store answers with. Each may be wrapped; compare with [errors.Is].
@@ -33,12 +34,15 @@ var (
 	ErrUnimplemented = errors.New("storage: unimplemented")
 )
 
-// RevisionError is an [ErrRevisionMismatch] that tells the form's current
-// revision.
-type RevisionError struct{ Current int64 }
+// RevisionError is an [ErrRevisionMismatch] that tells the current revision of the form, or of
+// one of its documents.
+type RevisionError struct {
+	Current int64
+	Kind    string // of the document; empty: the form
+}
 
 func (e *RevisionError) Error() string {
-	return ErrRevisionMismatch.Error() + ": current is " + strconv.FormatInt(e.Current, 10)
+	return strings.TrimSuffix(ErrRevisionMismatch.Error()+" "+e.Kind, " ") + ": current is " + strconv.FormatInt(e.Current, 10)
 }
 
 // Is reports whether target is [ErrRevisionMismatch].

@@ -75,6 +75,9 @@ type Form struct {
 	// or one of a type that is never compared, Submit compares nothing and true means
 	// nothing: the form's warnings say so. See [DuplicateStore].
 	DuplicatesCovered bool
+	// Beside is set by the store: it rises by one with each change of a public document, see
+	// [DocumentChange]. 0: there never was one.
+	Beside int64
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -108,6 +111,10 @@ type FormChange struct {
 	IfRevision []int64
 	// At becomes UpdatedAt.
 	At time.Time
+	// Documents are written in the step that changes the form, and only when it does: a
+	// change that leaves everything as it was writes none, and looks at none of their
+	// conditions.
+	Documents []DocumentChange
 }
 
 // TrashParams says how a form goes to the trash.
@@ -152,6 +159,8 @@ type FormStore interface {
 	//  2. ErrNotFound when the workspace that it is to move to is not accessible.
 	//  3. ErrNotOwner when it would leave a workspace that the actor does not own.
 	//  4. A *RevisionError when IfRevision does not hold.
+	//  5. When the form would change, what [DocumentStore.PutDocument] returns for one of the
+	//     Documents. Nothing is changed then.
 	//
 	// A new response limit MUST NOT be overtaken by submissions in flight. When
 	// the submissions have to be counted for it, they are before the change takes

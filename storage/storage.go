@@ -13,9 +13,9 @@ import (
 // as an audit, has them all:
 //
 //	CreateWorkspace, UpdateWorkspace, DeleteWorkspace, SetMember,
-//	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm,
+//	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm, PutDocument,
 //	Submit, DeleteSubmission, EraseSubmissions, PurgeSubmissions,
-//	NotEntered, EnterAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
+//	SavePartial, DeletePartials, NotEntered, EnterAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
 //	CreateWebhook, UpdateWebhook, DeleteWebhook, ReplaceSecrets,
 //	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
 //	CreateKey, RevokeKey, TouchKeys, Sweep
@@ -25,7 +25,9 @@ import (
 type Storage interface {
 	WorkspaceStore
 	FormStore
+	DocumentStore
 	SubmissionStore
+	PartialStore
 	DuplicateStore
 	RemovalStore
 	MetricsStore

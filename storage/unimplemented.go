@@ -71,6 +71,21 @@ func (Unimplemented) TrashForm(context.Context, Actor, ID, TrashParams) error {
 // RestoreForm returns [ErrUnimplemented].
 func (Unimplemented) RestoreForm(context.Context, ID, ID, time.Time) error { return ErrUnimplemented }
 
+// PutDocument returns [ErrUnimplemented].
+func (Unimplemented) PutDocument(context.Context, Actor, ID, DocumentChange) (Document, error) {
+	return Document{}, ErrUnimplemented
+}
+
+// Document returns [ErrUnimplemented].
+func (Unimplemented) Document(context.Context, Actor, ID, string, string) (Document, error) {
+	return Document{}, ErrUnimplemented
+}
+
+// Documents returns [ErrUnimplemented].
+func (Unimplemented) Documents(context.Context, Actor, ID, DocumentQuery) ([]Document, bool, error) {
+	return nil, false, ErrUnimplemented
+}
+
 // Submit returns [ErrUnimplemented].
 func (Unimplemented) Submit(context.Context, NewSubmission) (Submission, bool, error) {
 	return Submission{}, false, ErrUnimplemented
@@ -93,6 +108,26 @@ func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionsParams, 
 
 // DeleteSubmission returns [ErrUnimplemented].
 func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error { return ErrUnimplemented }
+
+// SavePartial returns [ErrUnimplemented].
+func (Unimplemented) SavePartial(context.Context, SavePartialParams) (int64, error) {
+	return 0, ErrUnimplemented
+}
+
+// Partial returns [ErrUnimplemented].
+func (Unimplemented) Partial(context.Context, ID, [32]byte, time.Time) (Partial, error) {
+	return Partial{}, ErrUnimplemented
+}
+
+// Partials returns [ErrUnimplemented].
+func (Unimplemented) Partials(context.Context, Actor, ID, PartialQuery, func(*Partial) error) (bool, error) {
+	return false, ErrUnimplemented
+}
+
+// DeletePartials returns [ErrUnimplemented].
+func (Unimplemented) DeletePartials(context.Context, Actor, ID, DeletePartialsParams) (int, bool, error) {
+	return 0, false, ErrUnimplemented
+}
 
 // NotEntered returns [ErrUnimplemented].
 func (Unimplemented) NotEntered(context.Context, NotEnteredParams) (NotEntered, error) {

@@ -1,0 +1,84 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Document is something that is kept beside a form and is not the form: a working copy of it, an
+// earlier version. The store does not look into its value.
+type Document struct {
+	Kind, Key string
+	// Value is JSON, kept as it is. Nil in lists.
+	Value json.RawMessage
+	// Revision starts at 1 and rises by one with every write. A document that is made anew
+	// after a removal starts at 1 again.
+	Revision int64
+	// By is the user who wrote it last; zero: the host. The user may be gone.
+	By                   ID
+	CreatedAt, UpdatedAt time.Time
+}
+
+// DocumentChange writes or removes one document.
+type DocumentChange struct {
+	// Kind is 1 to 50, and Key at most 200 bytes of text that [ValidText] accepts; a key may be
+	// empty. Keys are compared byte by byte. Others are ErrInvalidValue.
+	Kind, Key string
+	// Value is the new one. Nil removes the document; one that is not there is no error.
+	Value json.RawMessage
+	// IfRevision makes the change conditional: the document must be at one of these revisions,
+	// where 0 stands for a document that is not there. Empty: no condition.
+	IfRevision []int64
+	// By and At become By and UpdatedAt, and CreatedAt of a new document.
+	By ID
+	At time.Time
+	// Public says that respondents' pages read documents of this kind: the change raises
+	// Form.Beside by one.
+	Public bool
+	// Keep bounds the kind after a write. A removal does not look at it.
+	Keep KeepOfKind
+}
+
+// KeepOfKind bounds the documents of one kind of a form. When there are more, those with the
+// lowest keys go in the same step, until the rest is within both bounds or only the one that was
+// written is left. Zero: no bound.
+type KeepOfKind struct {
+	Count int
+	Bytes int // of the values
+}
+
+// DocumentQuery selects documents for a list.
+type DocumentQuery struct {
+	Kind string
+	// Below asks for documents with lower keys. Nil: from the highest.
+	Below *string
+	Limit int // at least 1; a store returns no document for less
+}
+
+// DocumentStore keeps documents beside forms. Access to a document is access to its form:
+// each method returns ErrNotFound when the form is not accessible. A form in the trash keeps its
+// documents, and a purged one loses them.
+//
+// A store may leave out all three methods, as [Unimplemented] has them. A change of a form with
+// documents is ErrUnimplemented then, too.
+type DocumentStore interface {
+	// PutDocument writes or removes one document and returns it as it is then: the zero
+	// Document when it was removed. It MUST return a *RevisionError with the document's Kind
+	// when IfRevision does not hold; Current is 0 where there is none. The form's revision
+	// stays.
+	PutDocument(ctx context.Context, who Actor, form ID, c DocumentChange) (Document, error)
+
+	// Document returns one document, or ErrNotFound.
+	Document(ctx context.Context, who Actor, form ID, kind, key string) (Document, error)
+
+	// Documents lists documents of one kind by descending key, without their values, and
+	// reports whether there are more.
+	Documents(ctx context.Context, who Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
+}
+
+// ValidDocument reports whether every store keeps what c writes.
+func (c *DocumentChange) ValidDocument() bool {
+	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
+		ValidText(string(c.Value)) && ValidTime(c.At)
+}

@@ -1,0 +1,92 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Partial is a response that a respondent saved half-way. The store does not look into its
+// answers.
+type Partial struct {
+	ID       ID
+	FormID   ID
+	Revision int64 // starts at 1 and rises by one with every save
+	// Answers, Hidden and Metadata are objects, as they were sent. Nil once the response is
+	// submitted.
+	Answers, Hidden, Metadata json.RawMessage
+	Block                     string  // the farthest one that the respondent came to
+	Seconds                   float64 // that the respondent took so far
+	// Shared says that the respondent was told, when this was saved, that the owners of the
+	// form can read it.
+	Shared                     bool
+	CreatedAt, SavedAt, EndsAt time.Time
+	// SubmissionID is the response that was submitted from it. Zero: none yet.
+	SubmissionID ID
+}
+
+// SavePartialParams says what to save.
+type SavePartialParams struct {
+	// Partial has what is saved. FormID, ID and EndsAt are required. SavedAt is the time of the
+	// call, by the caller's clock, and CreatedAt of a new one. Revision and SubmissionID are
+	// ignored.
+	Partial Partial
+	// Token is the SHA-256 of what the respondent holds.
+	Token [32]byte
+	// New makes one; its token is new. Otherwise one is changed, and Partial.ID is ignored.
+	New bool
+	// IfRevision makes a change conditional. 0: no condition.
+	IfRevision int64
+	// Max bounds the half responses of the form that are neither submitted nor over. When a new
+	// one would be one more, it takes the place of the one that was saved longest ago, in the
+	// same step. Below 1: no bound.
+	Max int
+}
+
+// PartialQuery selects half responses for a list.
+type PartialQuery struct {
+	Page Page // by (SavedAt, ID)
+	Now  time.Time
+}
+
+// DeletePartialsParams says which half responses are removed: those that any of the set members
+// names.
+type DeletePartialsParams struct {
+	IDs []ID
+	// Token removes the one that it belongs to. Zero: none.
+	Token [32]byte
+	// SavedBefore removes those that were saved last before it. Zero: none.
+	SavedBefore time.Time
+	Max         int // that one call removes. Below 1: nothing is done
+}
+
+// PartialStore keeps half responses. They are counted nowhere: not in the funnel, not against a
+// limit, not for webhooks. A half response whose EndsAt has come is ErrNotFound for every method,
+// and [Storage.Sweep] removes it. A form in the trash keeps its half responses, which are
+// ErrNotFound meanwhile, and a purged one loses them.
+//
+// A store may leave out all four methods, as [Unimplemented] has them.
+type PartialStore interface {
+	// SavePartial saves a half response and returns its new revision. The form must exist,
+	// outside the trash, and be published: else ErrNotFound. So is a token that is unknown, of
+	// another form, or whose half response is over. ErrConflict: it was submitted. A
+	// *RevisionError when IfRevision does not hold; Kind is "partial". When New is set and the
+	// token is taken, it is ErrConflict.
+	//
+	// A store may lose what was saved in the last second when it crashes.
+	SavePartial(ctx context.Context, p SavePartialParams) (revision int64, err error)
+
+	// Partial returns one half response, or ErrNotFound, for any caller. One that was submitted
+	// has a SubmissionID and nothing of the answers.
+	Partial(ctx context.Context, form ID, token [32]byte, now time.Time) (Partial, error)
+
+	// Partials calls each for every half response of a page that is neither submitted nor over,
+	// newest first by (SavedAt, ID). It lends them as [SubmissionStore.Submissions] lends its
+	// records. It returns ErrNotFound when the form is not accessible.
+	Partials(ctx context.Context, who Actor, form ID, q PartialQuery, each func(*Partial) error) (more bool, err error)
+
+	// DeletePartials removes half responses of one form for good, in pieces: the caller repeats
+	// it while more holds. It returns ErrNotFound when the form is not accessible; for the host
+	// the form may be in the trash. Those that are not there are passed over.
+	DeletePartials(ctx context.Context, who Actor, form ID, p DeletePartialsParams) (n int, more bool, err error)
+}
