@@ -1,0 +1,5 @@
+-- Half responses.
+
+-- Documents.
+
+UPDATE formsvc_version SET version = 1;
