@@ -127,7 +127,9 @@ func (p parts) sameAs(other parts, path string, names, others []string) bool {
 	})
 }
 
-func (p parts) section(name string) json.RawMessage { return json.RawMessage(p.raw["/definition/"+name]) }
+func (p parts) section(name string) json.RawMessage {
+	return json.RawMessage(p.raw["/definition/"+name])
+}
 
 func (p parts) object(names []string) json.RawMessage {
 	var w jsontree.Writer

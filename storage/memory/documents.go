@@ -39,7 +39,7 @@ func put(rec *storage.Form, d documents, c storage.DocumentChange) (storage.Docu
 		return storage.Document{}, nil
 	}
 	if !there {
-		doc.Kind, doc.Key, doc.CreatedAt = c.Kind, c.Key, utc(c.At)
+		doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
 	}
 	doc.Value, doc.By, doc.UpdatedAt = bytes.Clone(c.Value), c.By, utc(c.At)
 	doc.Revision++
