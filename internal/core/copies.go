@@ -128,12 +128,18 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p 
 		}
 		after := f.content
 		if f.document.Revision != 0 {
-			if after, err = merge(f.base, f.content, contentOf(&f.form), p.Take); err != nil {
-				return storage.Form{}, err
-			}
+			after, err = merge(f.base, f.content, contentOf(&f.form), p.Take)
 		}
-		change, err := c.replace(&f.form, after)
+		var change storage.FormChange
+		if err == nil {
+			change, err = c.replace(&f.form, after)
+		}
 		if err != nil {
+			// Form and copy were read one after the other. What they say together is true when
+			// the copy is still the same.
+			if now, e := s.read(ctx, who, id); e == nil && now.document.Revision != f.document.Revision {
+				continue
+			}
 			return storage.Form{}, err
 		}
 		published := storage.StatusPublished
