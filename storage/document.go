@@ -13,8 +13,7 @@ type Document struct {
 	Kind, Key string
 	// Value is JSON, kept as it is. Nil in lists.
 	Value json.RawMessage
-	// Revision starts at 1 and rises by one with every write. A document that is made anew
-	// after a removal starts at 1 again.
+	// Revision rises by one with every write. A new document starts at DocumentChange.First.
 	Revision int64
 	// By is the user who wrote it last; zero: the host. The user may be gone.
 	By                   ID
@@ -31,6 +30,9 @@ type DocumentChange struct {
 	// IfRevision makes the change conditional: the document must be at one of these revisions,
 	// where 0 stands for a document that is not there. Empty: no condition.
 	IfRevision []int64
+	// First is the revision of a document that is not there yet; below 1: 1. With another one
+	// each time, IfRevision tells a document from an earlier one with its key.
+	First int64
 	// By and At become By and UpdatedAt, and CreatedAt of a new document.
 	By ID
 	At time.Time

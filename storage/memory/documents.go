@@ -53,7 +53,7 @@ func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) e
 			continue
 		}
 		if !there {
-			doc.Kind, doc.Key, doc.CreatedAt = c.Kind, c.Key, utc(c.At)
+			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
 		}
 		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
 		d[place(c)] = doc

@@ -28,8 +28,8 @@ FOR NO KEY UPDATE OF f`
 const documentsAsked = `asked AS MATERIALIZED (
 	SELECT c.*, d.revision
 	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
-		(SELECT $f::timestamptz[]), (SELECT $g::boolean[]), (SELECT $h::bigint[]), (SELECT $i::bigint[]))
-		WITH ORDINALITY AS c (kind, key, value, accepted, user_id, at, public, keep_count, keep_bytes, place)
+		(SELECT $f::timestamptz[]), (SELECT $g::boolean[]), (SELECT $h::bigint[]), (SELECT $i::bigint[]), (SELECT $j::bigint[]))
+		WITH ORDINALITY AS c (kind, key, value, accepted, user_id, at, public, keep_count, keep_bytes, first, place)
 	LEFT JOIN LATERAL (
 		SELECT d.revision FROM formsvc.documents d WHERE d.form_id = $1::bytea AND d.kind = c.kind AND d.key = c.key LIMIT 1
 	) d ON true
@@ -46,7 +46,7 @@ const documentsRaise = `(SELECT count(*) FROM asked a WHERE a.public AND (a.valu
 // there is one. No row is changed twice: what goes for a bound is not what was asked for.
 const documentsWritten = `written AS (
 	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
-	SELECT t.id, a.kind, a.key, 1, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
+	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
 	FROM target t, asked a
 	WHERE a.value IS NOT NULL
 	ON CONFLICT (form_id, kind, key) DO UPDATE SET revision = d.revision + 1, user_id = excluded.user_id,
@@ -76,9 +76,9 @@ const documentsWritten = `written AS (
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
 )`
 
-// numbered gives the nine arguments of documentsAsked their numbers.
+// numbered gives the arguments of documentsAsked their numbers.
 func numbered(text string, first int) string {
-	for i := range 9 {
+	for i := range 10 {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
 	}
 	return text
@@ -106,6 +106,7 @@ func documentArgs(changes []storage.DocumentChange) []any {
 		conn.Column(changes, func(c change) bool { return c.Public }),
 		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Count) }),
 		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Bytes) }),
+		conn.Column(changes, func(c change) int64 { return max(c.First, 1) }),
 	}
 }
 
