@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -83,4 +84,16 @@ type DocumentStore interface {
 func (c *DocumentChange) ValidDocument() bool {
 	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
 		ValidText(string(c.Value)) && ValidTime(c.At)
+}
+
+// ValidDocuments reports whether every store keeps what the changes write in one step: each is
+// valid, and no two are of one document.
+func ValidDocuments(changes []DocumentChange) bool {
+	for i := range changes {
+		c := &changes[i]
+		if !c.ValidDocument() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
+			return false
+		}
+	}
+	return true
 }

@@ -16,45 +16,73 @@ type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
 func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	f, err := s.lockForm(ctx, who, form, []storage.DocumentChange{c})
+	changes := []storage.DocumentChange{c}
+	f, err := s.lockForm(ctx, who, form, changes)
 	if err != nil {
 		return storage.Document{}, err
 	}
 	defer s.mu.Unlock()
-	return put(&f.rec, f.documents, c)
+	if err := f.documents.change(&f.rec, changes); err != nil {
+		return storage.Document{}, err
+	}
+	return own(f.documents[place(c)]), nil
 }
 
-// put makes a change of the documents beside rec.
-func put(rec *storage.Form, d documents, c storage.DocumentChange) (storage.Document, error) {
-	place := [2]string{c.Kind, c.Key}
-	doc, there := d[place]
-	if len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, doc.Revision) {
-		return storage.Document{}, &storage.RevisionError{Current: doc.Revision, Kind: c.Kind}
+func place(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
+
+// own returns the document as the caller's own.
+func own(doc storage.Document) storage.Document {
+	doc.Value = bytes.Clone(doc.Value)
+	return doc
+}
+
+// change makes changes of documents beside the form rec, or none of them.
+func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) error {
+	for _, c := range changes {
+		if old := d[place(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
+			return &storage.RevisionError{Current: old, Kind: c.Kind}
+		}
 	}
-	if c.Public && (there || c.Value != nil) {
-		rec.Beside++
-	}
-	if c.Value == nil {
-		delete(d, place)
-		return storage.Document{}, nil
-	}
-	if !there {
-		doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
-	}
-	doc.Value, doc.By, doc.UpdatedAt = bytes.Clone(c.Value), c.By, utc(c.At)
-	doc.Revision++
-	d[place] = doc
-	count, size := 1, len(doc.Value)
-	for _, other := range d.of(c.Kind) {
-		if other.Key == c.Key {
+	for _, c := range changes {
+		doc, there := d[place(c)]
+		if c.Public && (there || c.Value != nil) {
+			rec.Beside++
+		}
+		if c.Value == nil {
+			delete(d, place(c))
 			continue
 		}
-		count, size = count+1, size+len(other.Value)
-		if c.Keep.Count > 0 && count > c.Keep.Count || c.Keep.Bytes > 0 && size > c.Keep.Bytes {
-			delete(d, [2]string{c.Kind, other.Key})
+		if !there {
+			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
+		}
+		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
+		d[place(c)] = doc
+	}
+	for _, c := range changes {
+		if c.Value != nil {
+			d.keep(c.Kind, c.Keep, changes)
 		}
 	}
-	return own(doc), nil
+	return nil
+}
+
+// keep bounds a kind. What the changes wrote stays.
+func (d documents) keep(kind string, bound storage.KeepOfKind, changes []storage.DocumentChange) {
+	var others []storage.Document
+	count, size := 0, 0
+	for _, doc := range d.of(kind) {
+		if slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return place(c) == [2]string{kind, doc.Key} }) {
+			count, size = count+1, size+len(doc.Value)
+		} else {
+			others = append(others, doc)
+		}
+	}
+	for _, doc := range others {
+		count, size = count+1, size+len(doc.Value)
+		if bound.Count > 0 && count > bound.Count || bound.Bytes > 0 && size > bound.Bytes {
+			delete(d, [2]string{kind, doc.Key})
+		}
+	}
 }
 
 // of returns the documents of a kind, the one with the highest key first.
@@ -63,11 +91,6 @@ func (d documents) of(kind string) []storage.Document {
 	found = slices.DeleteFunc(found, func(doc storage.Document) bool { return doc.Kind != kind })
 	slices.SortFunc(found, func(a, b storage.Document) int { return strings.Compare(b.Key, a.Key) })
 	return found
-}
-
-func own(doc storage.Document) storage.Document {
-	doc.Value = bytes.Clone(doc.Value)
-	return doc
 }
 
 // Document implements [storage.DocumentStore].
@@ -84,16 +107,21 @@ func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID
 }
 
 // Documents implements [storage.DocumentStore].
-func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
-	f, err := s.lockForm(ctx, who, form, q.Below)
+func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+	f, err := s.lockForm(ctx, who, form, q.Kind, q.Below)
 	if err != nil {
 		return nil, false, err
 	}
 	defer s.mu.Unlock()
-	found := slices.DeleteFunc(f.documents.of(q.Kind), func(doc storage.Document) bool { return q.Below != nil && doc.Key >= *q.Below })
-	for i := range found {
-		found[i].Value = nil
+	for _, doc := range f.documents.of(q.Kind) {
+		if q.Below != nil && doc.Key >= *q.Below {
+			continue
+		}
+		if len(found) >= q.Limit {
+			return found, len(found) > 0, nil
+		}
+		doc.Value = nil
+		found = append(found, doc)
 	}
-	n := max(0, min(q.Limit, len(found)))
-	return found[:n:n], n > 0 && n < len(found), nil
+	return found, false, nil
 }

@@ -163,14 +163,10 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
 		rec.Revision++
 		rec.UpdatedAt = utc(c.At)
-		beside := maps.Clone(f.documents)
-		for _, doc := range c.Documents {
-			if _, err := put(&rec, beside, doc); err != nil {
-				return storage.Form{}, err
-			}
+		if err := f.documents.change(&rec, c.Documents); err != nil {
+			return storage.Form{}, err
 		}
 		old := f.rec.Gate.Unique.Block
-		f.documents = beside
 		if f.rec = rec; rec.Gate.Unique.Block != old {
 			s.enterAnew(f)
 		}

@@ -128,7 +128,7 @@ func valid(value any) bool {
 	case json.RawMessage:
 		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
 	case []storage.DocumentChange:
-		return !slices.ContainsFunc(v, func(c storage.DocumentChange) bool { return !c.ValidDocument() })
+		return storage.ValidDocuments(v)
 	case []storage.FunnelCount:
 		return !slices.ContainsFunc(v, func(c storage.FunnelCount) bool { return !storage.ValidTime(c.At) })
 	case []storage.Scope:
