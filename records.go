@@ -54,6 +54,7 @@ type (
 	//	Gate              storage.Gate
 	//	Full              bool
 	//	DuplicatesCovered bool
+	//	Beside            int64
 	//	CreatedAt         time.Time
 	//	UpdatedAt         time.Time
 	//	TrashedAt         time.Time
@@ -105,9 +106,11 @@ type (
 	//	CreatedAt     time.Time
 	//	NextAttemptAt time.Time
 	Delivery = storage.Delivery
-	// RevisionError says that a form is not at the expected revision, and at which.
+	// RevisionError says that a form, or something beside it, is not at the expected revision,
+	// and at which.
 	//
 	//	Current int64
+	//	Kind    string
 	RevisionError = storage.RevisionError
 	// Counters count the steps of a form's funnel.
 	//

@@ -80,8 +80,8 @@ type DocumentStore interface {
 	Documents(ctx context.Context, who Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 }
 
-// ValidDocument reports whether every store keeps what c writes.
-func (c *DocumentChange) ValidDocument() bool {
+// valid reports whether every store keeps what c writes.
+func (c *DocumentChange) valid() bool {
 	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
 		ValidText(string(c.Value)) && ValidTime(c.At)
 }
@@ -91,7 +91,7 @@ func (c *DocumentChange) ValidDocument() bool {
 func ValidDocuments(changes []DocumentChange) bool {
 	for i := range changes {
 		c := &changes[i]
-		if !c.ValidDocument() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
+		if !c.valid() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
 			return false
 		}
 	}
