@@ -376,7 +376,9 @@ func publicDocument(b *bundle) {
 }
 
 func besideOfNewForm(b *bundle) {
-	same(b, b.getForm(b.anyForm(func(f *storage.Form) { f.Beside = 7 }).ID).Beside, 0, "Beside of a form that was made with 7")
+	f := b.anyForm(func(f *storage.Form) { f.Beside = 7 })
+	f.Beside = 0
+	same(b, b.getForm(f.ID), f, "Form that was made with a Beside of 7")
 }
 
 func keepCount(b *bundle) {
@@ -480,6 +482,7 @@ func pageDocuments(b *bundle) {
 		for range len(descending) + 1 {
 			found, more := page(below, limit)
 			keys = append(keys, found...)
+			same(b, more, len(keys) < len(descending), "more of a page of %d, after %d keys", limit, len(keys))
 			if !more || len(found) == 0 {
 				break
 			}
