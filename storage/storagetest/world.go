@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,6 +25,7 @@ type world struct {
 	claimed   storage.ClaimedDelivery // that of the second submission, under a lease
 	waiting   storage.NewSubmission   // its delivery is due and not claimed
 	key       storage.Key             // of owner
+	document  storage.DocumentChange  // is beside the form, unless the store keeps no documents
 	hash      [32]byte
 	now       time.Time // when everything above is past and due
 }
@@ -49,6 +51,11 @@ func (b *bundle) furnish() *world {
 	b.submit(w.form)
 	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
+
+	w.document = b.newDocument(version, "0000000000000001")
+	if _, err := b.store.PutDocument(b.Context(), storage.AsHost(), w.form.ID, w.document); !errors.Is(err, storage.ErrUnimplemented) {
+		b.ok(err, "PutDocument")
+	}
 
 	b.ok(b.store.CountFunnel(b.Context(), counted(w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4})), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
@@ -86,6 +93,15 @@ func (b *bundle) snapshot() string {
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
+		for _, kind := range []string{version, workingCopy} {
+			documents, _, err := b.store.Documents(b.Context(), host, f.ID, storage.DocumentQuery{Kind: kind, Limit: everyRecord})
+			if !errors.Is(err, storage.ErrUnimplemented) {
+				b.ok(err, "Documents")
+			}
+			for _, d := range documents {
+				show("document", b.document(f.ID, kind, d.Key))
+			}
+		}
 	}
 	webhooks, err := b.store.Webhooks(b.Context(), host, all)
 	b.ok(err, "Webhooks")
