@@ -83,6 +83,7 @@ func TestMutants(t *testing.T) {
 	all = append(all, removalMutants()...)
 	all = append(all, deliveryMutants()...)
 	all = append(all, contractMutants()...)
+	all = append(all, partialMutants()...)
 	if len(all) < 20 {
 		t.Errorf("want at least 20 mutants, got %d", len(all))
 	}
