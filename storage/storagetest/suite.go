@@ -93,6 +93,7 @@ func Cases() []Case {
 		{"deliveries", expiryCases()},
 		{"deliveries", handOverCases()},
 		{"deliveries", queueCases()},
+		{"partials", partialCases()},
 	}
 	var all []Case
 	for _, g := range groups {
@@ -130,7 +131,8 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
 // Three methods may: FormForKey, SubmissionsForKey and WebhooksForKey, when a store gains nothing
 // from them; such a store skips the groups "form_for_key", "submissions_for_key" and
-// "webhooks_for_key".
+// "webhooks_for_key". So may the methods of [storage.PartialStore]; such a store skips the
+// group "partials".
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()

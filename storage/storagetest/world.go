@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,11 +20,12 @@ type world struct {
 	form      storage.Form      // published, with a webhook and submissions
 	trashed   storage.Form
 	webhook   storage.Webhook
-	first     storage.NewSubmission   // its delivery has ended and is in the history
-	attempt   storage.Delivery        // that of the first submission
-	claimed   storage.ClaimedDelivery // that of the second submission, under a lease
-	waiting   storage.NewSubmission   // its delivery is due and not claimed
-	key       storage.Key             // of owner
+	first     storage.NewSubmission     // its delivery has ended and is in the history
+	attempt   storage.Delivery          // that of the first submission
+	claimed   storage.ClaimedDelivery   // that of the second submission, under a lease
+	waiting   storage.NewSubmission     // its delivery is due and not claimed
+	key       storage.Key               // of owner
+	partial   storage.SavePartialParams // is saved, unless the store keeps no half responses
 	hash      [32]byte
 	now       time.Time // when everything above is past and due
 }
@@ -49,6 +51,10 @@ func (b *bundle) furnish() *world {
 	b.submit(w.form)
 	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
+	w.partial = b.newPartial(w.form.ID, endingAt(at(100_000*time.Hour)))
+	if _, err := b.store.SavePartial(b.Context(), w.partial); !errors.Is(err, storage.ErrUnimplemented) {
+		b.ok(err, "SavePartial")
+	}
 
 	b.ok(b.store.CountFunnel(b.Context(), counted(w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4})), "CountFunnel")
 	b.ok(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 9}), "SetLifetimeCounters")
@@ -85,6 +91,11 @@ func (b *bundle) snapshot() string {
 		submissions, err := storage.ListSubmissions(b.Context(), b.store, host, f.ID, storage.SubmissionsParams{Page: all})
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
+		partials, _, err := listPartials(b.Context(), b.store, host, f.ID, storage.PartialQuery{Now: soon(), Page: all})
+		if !errors.Is(err, storage.ErrUnimplemented) {
+			b.ok(err, "Partials")
+		}
+		show("half responses", partials)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
 	}
 	webhooks, err := b.store.Webhooks(b.Context(), host, all)
