@@ -447,6 +447,29 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.who, form, id)
 }
 
+// Partials lists the half responses to a form that are neither submitted nor over, those first
+// that were saved last. What respondents brought, from the answers to the block and the seconds,
+// is there only where they were told that the form's owners can read it
+// ([PartialResponse].Share). One that is saved during the loop moves to the front, and may be
+// missed. It returns [ErrUnsupported] with a storage that keeps none.
+func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
+	now := c.core().Clock()
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Partial, bool, error) {
+		found, more, err := c.core().Partials(ctx, c.who, form, now, page)
+		for i := range found {
+			if p := &found[i]; !p.Shared {
+				p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
+			}
+		}
+		return found, more, err
+	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
+}
+
+// DeletePartial removes one half response to a form for good.
+func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
+	return c.core().DeletePartial(ctx, c.who, form, id)
+}
+
 // Summary counts the answers to a form, in one pass over the responses of q, newest
 // first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
 // choices a block, not with the responses. All numbers in it are finite. Where respondents

@@ -106,8 +106,25 @@ type (
 	//	CreatedAt     time.Time
 	//	NextAttemptAt time.Time
 	Delivery = storage.Delivery
-	// RevisionError says that a form, or something beside it, is not at the expected revision,
-	// and at which.
+	// Partial is a response that was saved half-way, as it is stored. Answers is an object by
+	// block id, with the answers as they were sent.
+	//
+	//	ID           ID
+	//	FormID       ID
+	//	Revision     int64
+	//	Answers      json.RawMessage
+	//	Hidden       json.RawMessage
+	//	Metadata     json.RawMessage
+	//	Block        string
+	//	Seconds      float64
+	//	Shared       bool
+	//	CreatedAt    time.Time
+	//	SavedAt      time.Time
+	//	EndsAt       time.Time
+	//	SubmissionID ID
+	Partial = storage.Partial
+	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
+	// and at which it is.
 	//
 	//	Current int64
 	//	Kind    string
@@ -134,6 +151,7 @@ type (
 	//	Rule       int
 	//	Definition int
 	//	Response   int
+	//	Partial    int
 	//	FileSize   int64
 	Limits = schema.Limits
 	// Error lists everything that is wrong with a response.
@@ -186,14 +204,16 @@ var (
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
 	ErrKeyUsed = intake.ErrKeyUsed
+	// ErrSent: the half response was submitted.
+	ErrSent = intake.ErrSent
+	// ErrUnsupported: the storage, such as one of the host's own, does not keep this.
+	ErrUnsupported = core.ErrUnsupported
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable
 	// ErrOutcomeUnknown: the storage was lost while it made the change durable, which may
 	// have happened or not.
 	ErrOutcomeUnknown = storage.ErrOutcomeUnknown
-	// ErrUnsupported: the storage does not have what the call needs.
-	ErrUnsupported = core.ErrUnsupported
 )
 
 // UserIDFrom maps a host's own user id, whatever it looks like, to an [ID]: the
@@ -532,6 +552,10 @@ type Response struct {
 	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
 	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
 	OneContent bool
+	// Partial is the token of the half response that this one was begun with. That becomes
+	// empty when this is stored, and names it: see [Service.ResumePartial]. A token that is
+	// none, over or spent refuses nothing. Empty: none.
+	Partial string
 	// SubmittedAt says when a response was submitted that the host imports from
 	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
 	SubmittedAt time.Time
@@ -539,6 +563,34 @@ type Response struct {
 	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
 	// zero.
 	Deliver bool
+}
+
+// PartialResponse is a response that a respondent saves half-way, as [Service.SavePartial] takes
+// it and [Service.ResumePartial] returns it.
+type PartialResponse struct {
+	FormID ID // required
+	// Token is the 22 letters, digits, - and _ of an earlier SavePartial. Empty: a new one.
+	Token string
+	// Answers are by block id, as of a [Response]; what a respondent has begun may be faulty.
+	Answers map[string]json.RawMessage
+	// Hidden and Metadata are those of the Response to come.
+	Hidden   map[string]string
+	Metadata Metadata
+	// Block is the id of the farthest top-level block that the respondent came to. One that the
+	// form does not have is left out.
+	Block   string
+	Seconds float64 // that the respondent took so far
+	// Revision is that of the half response. SavePartial saves only while it is there; 0: no
+	// condition. It has no meaning without a Token.
+	Revision int64
+	// Share says that the respondent was told, before this save, that the form's owners can
+	// read it. Without it [Client.Partials] shows that there is one, and nothing of it.
+	Share bool
+
+	// What only ResumePartial sets.
+
+	SavedAt, EndsAt time.Time
+	SubmissionID    ID // of the response that was submitted from it; zero: none
 }
 
 // Metadata is what is known about where a response came from. Control characters are

@@ -12,8 +12,8 @@ type Partial struct {
 	ID       ID
 	FormID   ID
 	Revision int64 // starts at 1 and rises by one with every save
-	// Answers, Hidden and Metadata are objects, as they were sent. Nil once the response is
-	// submitted.
+	// Answers, Hidden and Metadata are objects, as they were sent. They are nil once the response
+	// is submitted, and Block and Seconds are zero.
 	Answers, Hidden, Metadata json.RawMessage
 	Block                     string  // the farthest one that the respondent came to
 	Seconds                   float64 // that the respondent took so far
@@ -67,17 +67,18 @@ type DeletePartialsParams struct {
 //
 // A store may leave out all four methods, as [Unimplemented] has them.
 type PartialStore interface {
-	// SavePartial saves a half response and returns its new revision. The form must exist,
-	// outside the trash, and be published: else ErrNotFound. So is a token that is unknown, of
-	// another form, or whose half response is over. ErrConflict: it was submitted. A
-	// *RevisionError when IfRevision does not hold; Kind is "partial". When New is set and the
-	// token is taken, it is ErrConflict.
+	// SavePartial saves a half response and returns its new revision. In this order:
+	//
+	//  1. ErrNotFound when there is no such form, it is in the trash, or it is not published.
+	//  2. ErrNotFound when the token of a change is unknown, of another form, or over.
+	//  3. ErrConflict when it was submitted, or when New is set and the token is taken.
+	//  4. A *RevisionError when IfRevision does not hold; Kind is "partial".
 	//
 	// A store may lose what was saved in the last second when it crashes.
 	SavePartial(ctx context.Context, p SavePartialParams) (revision int64, err error)
 
 	// Partial returns one half response, or ErrNotFound, for any caller. One that was submitted
-	// has a SubmissionID and nothing of the answers.
+	// has a SubmissionID and nothing of the answers. The form may be a draft.
 	Partial(ctx context.Context, form ID, token [32]byte, now time.Time) (Partial, error)
 
 	// Partials calls each for every half response of a page that is neither submitted nor over,

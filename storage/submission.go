@@ -43,9 +43,9 @@ type NewSubmission struct {
 	IdempotencyKey string
 	// Partial is the token of the half response that this one was begun with, as
 	// [SavePartialParams] has it. It is emptied in the step that stores the response, and names
-	// the submission until it is over. A token that is unknown, of another form, over or
-	// submitted already changes nothing and refuses nothing. Zero: none. A store without
-	// half responses ignores it.
+	// the submission until it is over. A token that is unknown, of another form, over at
+	// SubmittedAt or submitted already changes nothing and refuses nothing. Zero: none. A
+	// store without half responses ignores it.
 	Partial [32]byte
 	// Event is queued for each enabled webhook of the form. One without an ID is none.
 	Event Event

@@ -46,7 +46,7 @@ func (f *formAndCopy) shown() storage.Form {
 func (s copies) read(ctx context.Context, who storage.Actor, id storage.ID) (f formAndCopy, err error) {
 	f.document, err = s.Document(ctx, who, id, workingCopy, "")
 	if err != nil && !errors.Is(err, storage.ErrNotFound) {
-		return f, unsupported(err)
+		return f, Supported(err)
 	}
 	there := err == nil
 	if f.form, err = s.Storage.Form(ctx, who, id); err != nil {
@@ -167,7 +167,7 @@ func (c *Core) Discard(ctx context.Context, who storage.Actor, id storage.ID, co
 	_, err := c.Storage.PutDocument(ctx, who, id, storage.DocumentChange{
 		Kind: workingCopy, IfRevision: condition.OnlyRevisions(), At: c.Now(),
 	})
-	return unsupported(err)
+	return Supported(err)
 }
 
 // ofCopies refuses what a working copy does not have.

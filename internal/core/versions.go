@@ -71,7 +71,7 @@ func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.
 	}
 	documents, more, err := c.Storage.Documents(ctx, who, form, q)
 	if err != nil {
-		return nil, false, unsupported(err)
+		return nil, false, Supported(err)
 	}
 	found := make([]Version, 0, len(documents))
 	for i := range documents {
@@ -89,7 +89,7 @@ func versionOf(d *storage.Document) Version {
 func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, revision int64) (Version, error) {
 	d, err := c.Storage.Document(ctx, who, form, version, versionKey(revision))
 	if err != nil {
-		return Version{}, unsupported(err)
+		return Version{}, Supported(err)
 	}
 	v := versionOf(&d)
 	v.Content, _, err = readContent(d.Value)
@@ -126,14 +126,4 @@ func (c *Core) replace(stored *storage.Form, with Content) (storage.FormChange, 
 	change.Name, change.Gate = w.Name, comparing(w.Gate)
 	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
 	return change, err
-}
-
-// ErrUnsupported: the storage does not have what the call needs.
-var ErrUnsupported = errors.New("formsvc: the storage does not support this")
-
-func unsupported(err error) error {
-	if errors.Is(err, storage.ErrUnimplemented) {
-		return fmt.Errorf("%w: %w", ErrUnsupported, err)
-	}
-	return err
 }

@@ -25,6 +25,7 @@ type form struct {
 	byKey       map[string]*submission // by idempotency key
 	answers     uniqueAnswers
 	kept        int64 // places of submissions that were purged
+	partials    partials
 
 	funnel   funnel
 	lifetime storage.Counters // zero: not set

@@ -147,12 +147,21 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			out.Secrets++
 		}
 	}
+	partials := 0
+	for _, f := range s.forms {
+		for _, over := range f.partials.byToken {
+			if over.over(p.Now) && partials < p.Max && !p.Removals {
+				f.partials.remove(over)
+				partials++
+			}
+		}
+	}
 	going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
 	err := s.tell(ctx, p.Leaving, going)
 	if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
 		s.purged = slices.Delete(s.purged, 0, len(going))
 	}
-	out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets))
+	out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
 	return out, err
 }
 

@@ -26,6 +26,8 @@ const (
 	// lockValues is about an idempotency key or a unique answer of a form: of two
 	// responses with the same value, the second waits for the first.
 	lockValues lockKind = "value"
+	// lockPartials makes new half responses of a form one by one, for their bound.
+	lockPartials lockKind = "partial"
 	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
 	lockProbes lockKind = "probes"
 )

@@ -246,17 +246,17 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
 		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), ` + removeMost("unique_answers") + `, ` + removeMost("funnel_log") + `, ` + removeMost("funnel_days") + `, ` + removeMost("funnel_minutes") + `, ` + removeSome("documents", mostDocuments) + `
-SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM unique_answers) +
+), ` + removeMost("partials", "FOR UPDATE "+others) + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `, ` + removeSome("documents", mostDocuments) + `
+SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`
 })
 
 // removeMost is a part of a WITH list that removes rows of the purged forms from a table.
-// The part has the name of the table.
-func removeMost(table string) string {
+// The part has the name of the table. Somebody else may have locked rows of half responses.
+func removeMost(table, lock string) string {
 	return removeSome(table, `
 	SELECT t.rel, t.place FROM purged p
-	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.`+table+` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint)) t
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.`+table+` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint) `+lock+`) t
 	LIMIT (SELECT $1::bigint)`)
 }
 
@@ -289,6 +289,7 @@ WITH empty AS MATERIALIZED (
 	SELECT f.id FROM (` + somePurged + ` ` + others + `
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.partials h WHERE h.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.unique_answers u WHERE u.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)

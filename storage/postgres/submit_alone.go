@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -99,6 +101,25 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
+// submitWithPartial is submit for a response that was begun with the half response $17, which a
+// repeated response empties as well.
+var submitWithPartial = strings.Replace(submit, `
+)
+SELECT v.code`, `
+), emptied AS (
+	UPDATE formsvc.partials p SET `+partialEmptied+`
+	FROM (SELECT s.id FROM stored s UNION ALL SELECT e.id FROM verdict v JOIN earlier e ON v.code = 1) g
+	WHERE `+partialOfAlone+`
+)
+SELECT v.code`, 1)
+
+const partialOfAlone = `p.token = $17::bytea AND p.form_id = $1::bytea AND p.submission_id IS NULL AND p.ends_at > $3::timestamptz`
+
+// lockPartial comes before all other locks of a response: nobody waits for those while the
+// response waits for this one.
+const lockPartial = `
+SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND p.form_id = $2::bytea AND p.submission_id IS NULL FOR NO KEY UPDATE`
+
 // submitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.
 const submitTries = 8
@@ -137,16 +158,21 @@ func (r *submitted) known() bool { return r.stored || r.replayed || r.err != nil
 func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
 	sub := &n.Submission
 	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
-	store := conn.Run(submit,
+	text, args := submit, []any{
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		sub.Answers, sub.Metadata, sub.Hidden,
 		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
-		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules))
+		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules),
+	}
+	if token := tokenArg(&n.Partial); token != nil {
+		text, args = submitWithPartial, append(args, token)
+		batch = slices.Insert(batch, 0, conn.Run(lockPartial, token, sub.FormID[:]))
+	}
 
 	var code int
 	var revision int64
-	err = s.db.Send(ctx, append(batch, store.Row(func(rows pgx.Rows) error {
+	err = s.db.Send(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
 		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {

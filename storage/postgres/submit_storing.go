@@ -15,7 +15,8 @@ import (
 // submit determines why another response is not stored. It waits for no other transaction
 // but a piece of a count: a response with an idempotency key or a unique answer that
 // another transaction is about to store is left out, because both take the value's lock.
-// So is one whose unique answer is of another field than the form's gate has.
+// So is one whose unique answer is of another field than the form's gate has, and one whose
+// half response somebody holds.
 //
 // A statement has only what its responses need, because each part of it costs even
 // when it has nothing to do.
@@ -24,9 +25,11 @@ type storing struct {
 	several bool // the responses are to several forms
 	checked bool // all are of one form, which may have a limit, and may have unique answers
 	leased  bool // some deliveries are leased
+	partial bool // some were begun with a half response
 }
 
-// responseColumns are the arguments. The rest come in checked statements only.
+// responseColumns are the arguments. The rest come in checked statements only, and
+// partialColumn after all in those with half responses.
 var (
 	responseColumns = []responseColumn{
 		column("form_id", "bytea", formOf),
@@ -49,6 +52,7 @@ var (
 		column("answer_lock", "bigint", func(r *responseRow) int64 { return r.answerLock }),
 		column("unique_block", "text", func(r *responseRow) string { return r.n.UniqueField.Block }),
 		column("unique_rules", "bigint", func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }))
+	partialColumn = column("partial", "bytea", func(r *responseRow) []byte { return tokenArg(&r.n.Partial) })
 )
 
 type responseColumn struct {
@@ -68,17 +72,21 @@ func column[T any](name, sqlType string, value func(*responseRow) T) responseCol
 }
 
 func (how storing) columns() []responseColumn {
+	columns := responseColumns
 	if how.checked {
-		return checkedColumns
+		columns = checkedColumns
 	}
-	return responseColumns
+	if how.partial {
+		columns = append(columns[:len(columns):len(columns)], partialColumn)
+	}
+	return columns
 }
 
 // storingTexts are the statements, by the work that they do.
 var storingTexts = func() map[storing]string {
 	all := map[storing]string{}
-	for i := range 16 {
-		how := storing{one: i&1 != 0, several: i&2 != 0, checked: i&4 != 0, leased: i&8 != 0}
+	for i := range 32 {
+		how := storing{one: i&1 != 0, several: i&2 != 0, checked: i&4 != 0, leased: i&8 != 0, partial: i&16 != 0}
 		all[how] = how.build()
 	}
 	return all
@@ -121,7 +129,9 @@ WITH form AS MATERIALIZED (
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
-				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + `
+				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + how.ifPartial(`
+		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+`) IS NULL
+			OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL)`) + `
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
@@ -135,7 +145,10 @@ WITH form AS MATERIALIZED (
 ), taken AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE `+isCounted+`)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
-	WHERE l.form_id = form.id AND form.counted`) + `
+	WHERE l.form_id = form.id AND form.counted`) + how.ifPartial(`
+), emptied AS (
+	UPDATE formsvc.partials p SET `+partialEmptied+` FROM given g
+	WHERE p.token = ANY (ARRAY(SELECT g.partial FROM given g)) AND `+partialOfResponse) + `
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	` + how.counts() + `
@@ -143,6 +156,20 @@ WITH form AS MATERIALIZED (
 	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
 	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
 )` + how.deliveries()
+}
+
+// partialOfResponse is the condition that p is the half response that the response g was begun
+// with, and partialEmptied what becomes of it.
+const (
+	partialOfResponse = `p.token = g.partial AND p.form_id = g.form_id AND p.submission_id IS NULL AND p.ends_at > g.submitted_at`
+	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL`
+)
+
+func (how storing) ifPartial(text string) string {
+	if how.partial {
+		return text
+	}
+	return ""
 }
 
 // forms is the condition that f is a form whose responses the statement stores: one whose
@@ -301,7 +328,7 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 }
 
 func (how storing) args(rows []responseRow) []any {
-	args := make([]any, 0, len(checkedColumns)+3)
+	args := make([]any, 0, len(checkedColumns)+4)
 	for _, c := range how.columns() {
 		if how.one {
 			args = append(args, c.one(&rows[0]))

@@ -25,6 +25,8 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
+	// partials makes half responses of one form.
+	partials groups[partialsOf, save, error]
 	// counted has the revisions at which the submissions of a form are counted: only the
 	// responses of such a form are stored by the statement that counts them. When the other
 	// statement does not store a response, its caller knows that the form is counted.
@@ -55,13 +57,13 @@ func (s *Store) newSubmits() *submits {
 		if form.IsZero() {
 			room = all.any
 		}
-		return s.withConnection(ctx, room, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, room, take, submitFailed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			return s.submitTogether(ctx, form, taken)
 		})
 	}
 	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		return s.withConnection(ctx, all.own, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, all.own, take, submitFailed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			out, err := s.submitAlone(ctx, taken[0])
 			if out.counted {
 				all.counted.Put(form, taken[0].FormRevision, 0)
@@ -69,22 +71,28 @@ func (s *Store) newSubmits() *submits {
 			return []submitted{out}, err
 		})
 	}
+	all.partials.items, all.partials.bytes = submitRows, submitBytes
+	all.partials.write = func(ctx context.Context, _ partialsOf, take func() []save) []error {
+		return withConnection(ctx, s, all.own, take, partialFailed, s.makePartialsTogether)
+	}
 	return &all
 }
 
-// withConnection takes responses as soon as there is room and a connection, and does
+func submitFailed(err error) submitted { return submitted{err: err} }
+
+// withConnection takes items as soon as there is room and a connection, and does
 // something with them on it, again when that fails for a passing reason.
-func (s *Store) withConnection(ctx context.Context, room chan struct{}, take func() []storage.NewSubmission,
-	do func(context.Context, []storage.NewSubmission) ([]submitted, error),
-) []submitted {
+func withConnection[T, R any](ctx context.Context, s *Store, room chan struct{}, take func() []T, failed func(error) R,
+	do func(context.Context, []T) ([]R, error),
+) []R {
 	select {
 	case room <- struct{}{}:
 		defer func() { <-room }()
 	case <-ctx.Done():
 		return nil // and nothing is taken
 	}
-	var taken []storage.NewSubmission
-	var out []submitted
+	var taken []T
+	var out []R
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
 		if taken == nil {
 			// Callers that can run come first and join: with 16 of them in a loop a tenth
@@ -103,11 +111,7 @@ func (s *Store) withConnection(ctx context.Context, room chan struct{}, take fun
 	if taken == nil {
 		taken = take()
 	}
-	out = make([]submitted, len(taken))
-	for i := range out {
-		out[i].err = err
-	}
-	return out
+	return slices.Repeat([]R{failed(err)}, len(taken))
 }
 
 // submitTogether stores those responses of a form, or with the zero ID of any form, that
@@ -119,7 +123,8 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	hands, committed := reserve(taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	forms := formsOf(rows)
-	how := storing{one: len(rows) == 1, several: len(forms) > 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0}
+	how := storing{one: len(rows) == 1, several: len(forms) > 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0,
+		partial: slices.ContainsFunc(rows, func(r responseRow) bool { return r.n.Partial != [32]byte{} })}
 
 	lock := s.tryForms(forms)
 	if how.checked {
@@ -238,26 +243,39 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 // submit stores a response together with others: of any form, or else of its own form, or
 // else alone.
 func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
-	left, end := timeout.Spend(ctx, all.timeout)
+	late, end := all.late(ctx)
 	defer end()
-	late := time.NewTimer(left)
-	defer late.Stop()
 	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
 	counted, known := all.counted.Get(form)
 	checked, begun := n.UniqueAnswer != nil || known && counted == n.FormRevision, false
 	if !checked {
-		out, begun, err = all.together.do(ctx, late.C, storage.ID{}, n, size)
+		out, begun, err = all.together.do(ctx, late, storage.ID{}, n, size)
 	}
 	if err == nil && !out.known() && !out.refused {
-		out, begun, err = all.together.do(ctx, late.C, form, n, size)
+		out, begun, err = all.together.do(ctx, late, form, n, size)
 	}
 	if err == nil && !out.known() {
-		out, begun, err = all.alone.do(ctx, late.C, form, n, 0)
+		out, begun, err = all.alone.do(ctx, late, form, n, 0)
 	}
+	return out, notWaited(ctx, err, begun)
+}
+
+// late is when a caller has waited for as long as a call may take.
+func (all *submits) late(ctx context.Context) (at <-chan time.Time, end func()) {
+	left, spent := timeout.Spend(ctx, all.timeout)
+	late := time.NewTimer(left)
+	return late.C, func() {
+		late.Stop()
+		spent()
+	}
+}
+
+// notWaited is the error of a caller who has left a group.
+func notWaited(ctx context.Context, err error, begun bool) error {
 	if err != nil && begun {
-		err = fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
+		return fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
 	} else if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: %w", err, storage.ErrUnavailable)
+		return fmt.Errorf("%w: %w", err, storage.ErrUnavailable)
 	}
-	return out, err
+	return err
 }

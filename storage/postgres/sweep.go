@@ -19,6 +19,7 @@ var sweepSteps = [...]sweepStep{
 	(*Store).purgeOfDeleted,
 	(*Store).removePurged,
 	(*Store).purgeKeys,
+	(*Store).purgePartials,
 	(*Store).wipeSecrets,
 	(*Store).purgeEvents,
 	(*Store).dropCounts,

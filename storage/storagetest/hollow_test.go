@@ -71,6 +71,16 @@ func (*hollow) Submissions(context.Context, storage.Actor, storage.ID, storage.S
 func (*hollow) DeleteSubmission(context.Context, storage.Actor, storage.ID, storage.ID) error {
 	return nil
 }
+func (*hollow) SavePartial(context.Context, storage.SavePartialParams) (int64, error) { return 0, nil }
+func (*hollow) Partial(context.Context, storage.ID, [32]byte, time.Time) (storage.Partial, error) {
+	return storage.Partial{}, nil
+}
+func (*hollow) Partials(context.Context, storage.Actor, storage.ID, storage.PartialQuery, func(*storage.Partial) error) (bool, error) {
+	return false, nil
+}
+func (*hollow) DeletePartials(context.Context, storage.Actor, storage.ID, storage.DeletePartialsParams) (int, bool, error) {
+	return 0, false, nil
+}
 func (*hollow) NotEntered(context.Context, storage.NotEnteredParams) (storage.NotEntered, error) {
 	return storage.NotEntered{}, nil
 }

@@ -26,6 +26,12 @@ func accessMutants() []mutant {
 		isolation = append(isolation, "documents/isolation_"+op.name)
 		contexts = append(contexts, "documents/ended_context_"+op.name)
 	}
+	for _, op := range partialOperations() {
+		contexts = append(contexts, "partials/ended_context_"+op.name)
+		if op.withActor {
+			isolation = append(isolation, "partials/isolation_"+op.name)
+		}
+	}
 	return []mutant{
 		{"does for anybody what it does for the host", isolation,
 			func(s storage.Storage) storage.Storage { return blind{s} }},

@@ -131,7 +131,7 @@ func documentMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
 		{"takes documents that no store keeps", []string{"documents/invalid_values"},
 			edits(func(c *storage.DocumentChange) {
-				if !c.ValidDocument() {
+				if !storage.ValidDocuments([]storage.DocumentChange{*c}) {
 					*c = storage.DocumentChange{Kind: version, Key: "x", IfRevision: c.IfRevision, Value: json.RawMessage(`1`)}
 				}
 			})},
@@ -486,13 +486,13 @@ func (m takesForTrash) PutDocument(ctx context.Context, who storage.Actor, form 
 
 // A store that has only the stubs passes: the group says that it is unsupported, and everything
 // else is held to the contract.
-func TestAStoreWithoutDocuments(t *testing.T) {
+func TestAStoreWithoutWhatIsBesideAForm(t *testing.T) {
 	t.Parallel()
 	Run(t, func(*testing.T) storage.Storage { return stubs{memory.New()} })
 	said := 0
 	for _, c := range Cases() {
 		reason := c.unsupported(t.Context(), stubs{memory.New()})
-		if (reason != "") != (c.Group() == "documents") {
+		if (reason != "") != (optional[c.Group()] != nil) {
 			t.Errorf("%s is unsupported for %q", c.Name, reason)
 		}
 		if reason != "" {
@@ -501,7 +501,7 @@ func TestAStoreWithoutDocuments(t *testing.T) {
 		if reason := c.unsupported(t.Context(), memory.New()); reason != "" {
 			t.Errorf("%s is unsupported by a store that has all, for %q", c.Name, reason)
 		}
-		if c.Group() == "documents" && c.unsupported(t.Context(), halfStubs{stubs{memory.New()}}) != "" {
+		if c.unsupported(t.Context(), halfStubs{stubs{memory.New()}}) != "" {
 			t.Errorf("%s is unsupported by a store that has one of the methods", c.Name)
 		}
 	}
@@ -529,6 +529,22 @@ func (stubs) Documents(ctx context.Context, who storage.Actor, form storage.ID, 
 	return storage.Unimplemented{}.Documents(ctx, who, form, q)
 }
 
+func (stubs) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	return storage.Unimplemented{}.SavePartial(ctx, p)
+}
+
+func (stubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return storage.Unimplemented{}.Partial(ctx, form, token, now)
+}
+
+func (stubs) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return storage.Unimplemented{}.Partials(ctx, who, form, q, each)
+}
+
+func (stubs) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return storage.Unimplemented{}.DeletePartials(ctx, who, form, p)
+}
+
 func (m stubs) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if len(c.Documents) > 0 {
 		return storage.Form{}, storage.ErrUnimplemented
@@ -536,11 +552,15 @@ func (m stubs) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID,
 	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
-// halfStubs has one method of three.
+// halfStubs has one method of each role.
 type halfStubs struct{ stubs }
 
 func (m halfStubs) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
 	return m.Storage.Document(ctx, who, form, kind, key)
+}
+
+func (m halfStubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return m.Storage.Partial(ctx, form, token, now)
 }
 
 // halfRefusal drops what it cannot keep.

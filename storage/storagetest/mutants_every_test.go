@@ -70,6 +70,14 @@ func (m blind) Documents(ctx context.Context, _ storage.Actor, form storage.ID, 
 	return m.Storage.Documents(ctx, storage.AsHost(), form, q)
 }
 
+func (m blind) Partials(ctx context.Context, _ storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return m.Storage.Partials(ctx, storage.AsHost(), form, q, each)
+}
+
+func (m blind) DeletePartials(ctx context.Context, _ storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return m.Storage.DeletePartials(ctx, storage.AsHost(), form, p)
+}
+
 func (m blind) Funnel(ctx context.Context, _ storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	return m.Storage.Funnel(ctx, storage.AsHost(), form, w)
 }
@@ -191,6 +199,22 @@ func (m detached) Submissions(ctx context.Context, who storage.Actor, form stora
 
 func (m detached) DeleteSubmission(ctx context.Context, who storage.Actor, form storage.ID, id storage.ID) error {
 	return m.Storage.DeleteSubmission(context.WithoutCancel(ctx), who, form, id)
+}
+
+func (m detached) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	return m.Storage.SavePartial(context.WithoutCancel(ctx), p)
+}
+
+func (m detached) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return m.Storage.Partial(context.WithoutCancel(ctx), form, token, now)
+}
+
+func (m detached) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return m.Storage.Partials(context.WithoutCancel(ctx), who, form, q, each)
+}
+
+func (m detached) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return m.Storage.DeletePartials(context.WithoutCancel(ctx), who, form, p)
 }
 
 func (m detached) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {

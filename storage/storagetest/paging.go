@@ -27,18 +27,9 @@ func pagingCases() []Case {
 		{"submissions", pagedSubmissions},
 		{"webhooks", pagedWebhooks},
 	}
-	checks := []struct {
-		name, about string
-		run         func(b *bundle, l pagedList)
-	}{
-		{"order", "Pages of any size join to the whole list, newest first and then by id, down to the deepest page.", pagesJoin},
-		{"any_position", "A position is a place: it need not be that of a record.", anyPosition},
-		{"stable", "Records that come and go between pages make no page repeat or leave out one that was there throughout.", stablePages},
-		{"no_limit", "A limit below 1 returns no record.", limitBelowOne},
-	}
 	var cases []Case
 	for _, l := range lists {
-		for _, c := range checks {
+		for _, c := range pagingChecks() {
 			cases = append(cases, Case{
 				Name:  l.name + "_" + c.name,
 				About: c.about,
@@ -47,6 +38,21 @@ func pagingCases() []Case {
 		}
 	}
 	return cases
+}
+
+type pagingCheck struct {
+	name, about string
+	run         func(b *bundle, l pagedList)
+}
+
+// pagingChecks are what every list has to pass.
+func pagingChecks() []pagingCheck {
+	return []pagingCheck{
+		{"order", "Pages of any size join to the whole list, newest first and then by id, down to the deepest page.", pagesJoin},
+		{"any_position", "A position is a place: it need not be that of a record.", anyPosition},
+		{"stable", "Records that come and go between pages make no page repeat or leave out one that was there throughout.", stablePages},
+		{"no_limit", "A limit below 1 returns no record.", limitBelowOne},
+	}
 }
 
 func pagedWorkspaces(b *bundle) pagedList {

@@ -84,6 +84,7 @@ func TestMutants(t *testing.T) {
 	all = append(all, deliveryMutants()...)
 	all = append(all, contractMutants()...)
 	all = append(all, documentMutants()...)
+	all = append(all, partialMutants()...)
 	if len(all) < 20 {
 		t.Errorf("want at least 20 mutants, got %d", len(all))
 	}
@@ -154,6 +155,9 @@ func TestEveryMethodHasAContextCase(t *testing.T) {
 	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation(), webhooksForKeyOperation()}) {
 		covered = append(covered, op.method)
 	}
+	for _, op := range partialOperations() {
+		covered = append(covered, op.method)
+	}
 	// A method that hollow does not have fails by itself, and shows nothing of a case.
 	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations()) {
 		if err := op.call(t.Context(), &hollow{stop: func() {}}, &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
@@ -164,6 +168,11 @@ func TestEveryMethodHasAContextCase(t *testing.T) {
 	var withActor []string
 	for _, op := range append(actorOperations(), documentOperations()...) {
 		withActor = append(withActor, op.method)
+	}
+	for _, op := range partialOperations() {
+		if op.withActor {
+			withActor = append(withActor, op.method)
+		}
 	}
 	withActor = append(withActor, "PausedWebhooks") // whose case makes a pause, which the world of the others has not
 	find(t, "deliveries/paused_list_of_user")

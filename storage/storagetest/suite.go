@@ -94,6 +94,7 @@ func Cases() []Case {
 		{"deliveries", handOverCases()},
 		{"deliveries", queueCases()},
 		{"documents", documentCases()},
+		{"partials", partialCases()},
 	}
 	var all []Case
 	for _, g := range groups {
@@ -163,6 +164,7 @@ func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Op
 // did.
 var optional = map[string]func(context.Context, storage.Storage) string{
 	"documents": noDocuments,
+	"partials":  noPartials,
 }
 
 // unsupported says why the case is not for this store, or nothing.

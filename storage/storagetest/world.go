@@ -20,12 +20,13 @@ type world struct {
 	form      storage.Form      // published, with a webhook and submissions
 	trashed   storage.Form
 	webhook   storage.Webhook
-	first     storage.NewSubmission   // its delivery has ended and is in the history
-	attempt   storage.Delivery        // that of the first submission
-	claimed   storage.ClaimedDelivery // that of the second submission, under a lease
-	waiting   storage.NewSubmission   // its delivery is due and not claimed
-	key       storage.Key             // of owner
-	document  storage.DocumentChange  // is beside the form, unless the store keeps no documents
+	first     storage.NewSubmission     // its delivery has ended and is in the history
+	attempt   storage.Delivery          // that of the first submission
+	claimed   storage.ClaimedDelivery   // that of the second submission, under a lease
+	waiting   storage.NewSubmission     // its delivery is due and not claimed
+	key       storage.Key               // of owner
+	partial   storage.SavePartialParams // is saved, unless the store keeps no half responses
+	document  storage.DocumentChange    // is beside the form, unless the store keeps no documents
 	hash      [32]byte
 	now       time.Time // when everything above is past and due
 }
@@ -51,6 +52,10 @@ func (b *bundle) furnish() *world {
 	b.submit(w.form)
 	w.claimed = b.claimOne()
 	w.waiting = b.submit(w.form)
+	w.partial = b.newPartial(w.form.ID, endingAt(at(100_000*time.Hour)))
+	if _, err := b.store.SavePartial(b.Context(), w.partial); !errors.Is(err, storage.ErrUnimplemented) {
+		b.ok(err, "SavePartial")
+	}
 
 	w.document = b.newDocument(version, "0000000000000001")
 	if _, err := b.store.PutDocument(b.Context(), storage.AsHost(), w.form.ID, w.document); !errors.Is(err, storage.ErrUnimplemented) {
@@ -92,6 +97,11 @@ func (b *bundle) snapshot() string {
 		submissions, err := storage.ListSubmissions(b.Context(), b.store, host, f.ID, storage.SubmissionsParams{Page: all})
 		b.ok(err, "Submissions")
 		show("submissions", submissions)
+		partials, _, err := listPartials(b.Context(), b.store, host, f.ID, storage.PartialQuery{Now: soon(), Page: all})
+		if !errors.Is(err, storage.ErrUnimplemented) {
+			b.ok(err, "Partials")
+		}
+		show("half responses", partials)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
 		for _, kind := range []string{version, workingCopy} {
 			documents, _, err := b.store.Documents(b.Context(), host, f.ID, storage.DocumentQuery{Kind: kind, Limit: everyRecord})

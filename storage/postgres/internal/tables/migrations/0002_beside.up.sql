@@ -33,4 +33,50 @@ COMMENT ON COLUMN documents.value IS 'The value.';
 
 -- Half responses.
 
+CREATE DOMAIN token_digest AS bytea CHECK (octet_length(VALUE) = 32);
+COMMENT ON DOMAIN token_digest IS 'SHA-256 of what a respondent holds.';
+
+-- One that was submitted is empty, and says which response became of it until it ends.
+CREATE TABLE partials (
+    token         token_digest PRIMARY KEY,
+    form_id       id NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
+    id            id NOT NULL,
+    revision      revision NOT NULL,
+    answers       json,
+    hidden        json,
+    metadata      json,
+    block         text NOT NULL,
+    seconds       seconds NOT NULL,
+    shared        boolean NOT NULL,
+    created_at    timestamptz NOT NULL,
+    saved_at      timestamptz NOT NULL,
+    ends_at       timestamptz NOT NULL,
+    submission_id id,
+    CONSTRAINT partials_id UNIQUE (form_id, id),
+    CONSTRAINT partials_sent_check CHECK (submission_id IS NULL OR answers IS NULL AND hidden IS NULL AND metadata IS NULL)
+) WITH ( -- rows are replaced all the time, and who looks for the oldest passes the dead ones
+    autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
+);
+-- Whether one was submitted is a condition of the indexes, so that neither the list of a form
+-- nor its bound passes over those that were.
+CREATE INDEX partials_newest ON partials (form_id, saved_at DESC, id DESC) WHERE submission_id IS NULL;
+CREATE INDEX partials_sent ON partials (form_id, saved_at) WHERE submission_id IS NOT NULL;
+CREATE INDEX partials_ends_at ON partials (ends_at);
+
+COMMENT ON TABLE partials IS 'Responses that respondents saved half-way.';
+COMMENT ON COLUMN partials.token IS 'SHA-256 of what the respondent holds.';
+COMMENT ON COLUMN partials.form_id IS 'The form.';
+COMMENT ON COLUMN partials.id IS 'Id of the half response.';
+COMMENT ON COLUMN partials.revision IS 'Starts at 1 and rises by one with each save.';
+COMMENT ON COLUMN partials.answers IS 'The answers as they were sent; null: it was submitted.';
+COMMENT ON COLUMN partials.hidden IS 'Values of the hidden fields, by name; null: it was submitted.';
+COMMENT ON COLUMN partials.metadata IS 'Country, device, user agent and UTM parameters; null: it was submitted.';
+COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to.';
+COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far.';
+COMMENT ON COLUMN partials.shared IS 'Whether the respondent was told that the owners of the form can read it.';
+COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
+COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
+COMMENT ON COLUMN partials.ends_at IS 'From when on nobody sees it any more; a sweep removes it.';
+COMMENT ON COLUMN partials.submission_id IS 'The submission that became of it; null: none yet.';
+
 UPDATE formsvc_version SET version = 2, oldest_program = 1;
