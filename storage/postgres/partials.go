@@ -139,7 +139,7 @@ WITH form AS MATERIALIZED (
 	SELECT p.token, p.saved_at FROM formsvc.partials p
 	WHERE (SELECT $3::bigint) > 0 AND p.form_id = $1::bytea AND p.submission_id IS NULL AND p.ends_at > (SELECT $2::timestamptz)
 	ORDER BY p.saved_at DESC, p.id DESC
-	OFFSET (SELECT $3::bigint - count(*) FROM given)
+	OFFSET (SELECT GREATEST($3::bigint - count(*), 0) FROM given)
 ), gone AS (
 	DELETE FROM formsvc.partials p USING beyond b
 	WHERE p.token = ANY (ARRAY(SELECT b.token FROM beyond b)) AND p.token = b.token AND p.saved_at = b.saved_at AND p.submission_id IS NULL

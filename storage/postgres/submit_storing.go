@@ -162,7 +162,7 @@ WITH form AS MATERIALIZED (
 // with, and partialEmptied what becomes of it.
 const (
 	partialOfResponse = `p.token = g.partial AND p.form_id = g.form_id AND p.submission_id IS NULL AND p.ends_at > g.submitted_at`
-	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL`
+	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
 func (how storing) ifPartial(text string) string {

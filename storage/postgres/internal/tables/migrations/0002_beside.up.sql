@@ -71,8 +71,8 @@ COMMENT ON COLUMN partials.revision IS 'Starts at 1 and rises by one with each s
 COMMENT ON COLUMN partials.answers IS 'The answers as they were sent; null: it was submitted.';
 COMMENT ON COLUMN partials.hidden IS 'Values of the hidden fields, by name; null: it was submitted.';
 COMMENT ON COLUMN partials.metadata IS 'Country, device, user agent and UTM parameters; null: it was submitted.';
-COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to.';
-COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far.';
+COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to; empty: none, or it was submitted.';
+COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far; 0 when it was submitted.';
 COMMENT ON COLUMN partials.shared IS 'Whether the respondent was told that the owners of the form can read it.';
 COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
 COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
