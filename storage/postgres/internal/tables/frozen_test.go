@@ -12,7 +12,7 @@ import (
 var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
-	"0002_beside.up.sql":   "1d27fdf95ce3bc41a8d1a6626f764da7219722ca3771c04e1a0605a6d3aa2366",
+	"0002_beside.up.sql":   "cfb8a4d4dbad50f513b6f24ad4bfe61148f878f3b18e06948c076ca9d2ee6ccd",
 	"0002_beside.down.sql": "35c2012b456e9cc8bf4a31927616e0857e9dc7a99e501a5296f0d230aadfed38",
 }
 
