@@ -3,6 +3,7 @@ package formsvc
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -23,10 +24,14 @@ func (s *Service) PublicForm(ctx context.Context, publicID string) (PublicForm, 
 }
 
 // PreviewForm returns a form by its id as it is stored now, draft or published, with its
-// warnings: see [Service.Warnings]. It returns [ErrNotFound] when there is none, or it is
-// in the trash. It checks no access: a draft is shown to whom the host allows it.
+// warnings: see [Service.Warnings]. Of a form with a working copy it is the copy. It returns
+// [ErrNotFound] when there is none, or it is in the trash. It checks no access: a draft is shown
+// to whom the host allows it.
 func (s *Service) PreviewForm(ctx context.Context, id ID) (PublicForm, schema.Warnings, error) {
-	f, known, err := s.intake.Form(ctx, id)
+	f, known, err := s.intake.On(s.core.Copies()).Form(ctx, id)
+	if errors.Is(err, ErrUnsupported) {
+		f, known, err = s.intake.Form(ctx, id)
+	}
 	p, err := s.page(f, known, err)
 	if err != nil {
 		return PublicForm{}, nil, err
@@ -74,8 +79,61 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
 		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden},
 		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
-		SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
+		Partial: r.Partial, SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})
+}
+
+// SavePartial saves a response half-way, and returns the token by which it is found again: it
+// is whoever has the token's, so it goes to the respondent alone. Without a token in r a new
+// half response is made, with one it is replaced as a whole.
+//
+// Answers are kept as they were sent; nothing is checked before [Service.Submit]. Some are not
+// kept, and dropped has the sorted ids of their blocks: the form has no such block, or one that
+// takes no answer, a captcha, one that is off the path, or one that only the host can answer; or
+// the answer is not JSON, or has U+0000 in it. Answers that only the host can give lead the way
+// all the same, as for [Service.Path], and the respondent gives them again.
+//
+// A half response ends 30 days after its last save, at the end of the day in the service's
+// zone ([WithTimeZone]). A form keeps 10,000 at a time: one more takes the place of the one that
+// was saved longest ago. So a host that lets strangers make them limits how many one of them
+// makes. They are in no list of responses, export, webhook, metric or limit. Their last
+// second may be lost when the database crashes. See [Client.Partials].
+//
+// A new one is at revision 1, and each save raises that by one. With r.Revision, saves of two
+// devices do not overwrite each other: the second is a [*RevisionError] of the Kind "partial",
+// and its device reads what the first one saved. Without it the last save wins.
+//
+// Errors: an [*Error] when the answers and hidden fields take more than Limits.Partial, when
+// Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules would take
+// too long; [ErrNotFound] when the form does not exist, is a draft or in the trash, and when the
+// token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrSent];
+// [ErrUnsupported].
+func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token string, dropped []string, err error) {
+	return s.intake.SavePartial(ctx, &intake.Partial{
+		FormID: r.FormID, Token: r.Token, Answers: r.Answers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
+		Block: r.Block, Seconds: r.Seconds, Revision: r.Revision, Share: r.Share,
+	})
+}
+
+// ResumePartial returns what was saved with a token, to go on with. The form may have changed
+// since, so [Service.Path] says what of it counts now. A closed form's can be read.
+//
+// After [Service.Submit] with the token the error is [ErrSent], until the half response ends.
+// What is returned with it has nothing of the answers, and the SubmissionID that leads to the
+// form's ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
+func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialResponse, error) {
+	p, err := s.intake.ResumePartial(ctx, formID, token)
+	return PartialResponse{
+		FormID: p.FormID, Token: p.Token, Answers: p.Answers, Hidden: p.Hidden, Metadata: Metadata(p.Metadata),
+		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Share,
+		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
+	}, err
+}
+
+// ForgetPartial removes a half response for good, for the respondent who has its token. A token
+// of none is no error. It returns [ErrNotFound] when there is no such form, and [ErrUnsupported].
+func (s *Service) ForgetPartial(ctx context.Context, formID ID, token string) error {
+	return s.intake.ForgetPartial(ctx, formID, token)
 }
 
 // Path returns the way through a form for answers that may be incomplete: which
@@ -241,7 +299,8 @@ func (s *Service) PurgeTrash(ctx context.Context, olderThan time.Time) (int, err
 
 // PurgeSubmissions removes for good the responses that were submitted before olderThan,
 // and returns how many: those to one form, which may be in the trash. Idempotency keys,
-// pending deliveries and the bodies of events go with them.
+// pending deliveries and the bodies of events go with them. So do half responses that were
+// saved last before olderThan, which are not in the number.
 //
 // Its answer to settings.duplicateField is free again. A response that is purged for its
 // age still counts against settings.responseLimit; a deleted or erased response does not.
@@ -297,6 +356,10 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // before can still be named; or a name is that of a variable, a matrix, a file, a signature,
 // a payment or a whole contact, which are never compared. Otherwise 0 means that no response
 // matched: check the value.
+//
+// Half responses ([Service.SavePartial]) go too, and are not in the number: they are removed and
+// not counted, since nobody submitted them. An answer that Submit would refuse is compared as it
+// was sent. One that is saved again meanwhile may be missed.
 //
 // It reads all responses to the form and removes them in pieces. After an error the
 // number says how many are removed; repeat the call for the rest, and for responses that

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -243,6 +244,152 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
+// WorkingCopy returns the working copy of a form: what its editors write that no respondent
+// sees yet.
+//
+// A form has at most one, for all its editors. The first change makes it, from the form as it is
+// then; without one, the form is read. Its calls are those of the form, with the same rules and
+// for the same users, and conditions ([IfRevision]) are on a revision of its own. The form may
+// be changed meanwhile, by the API too: [WorkingCopy.Publish] puts both together. What shows the
+// copy are previews ([Service.PreviewForm]) and warnings.
+//
+// On a storage without documents each call is [ErrUnsupported].
+func (c Client) WorkingCopy(form ID) WorkingCopy {
+	copies := c.core().Copies()
+	on := *c.s
+	on.core = copies
+	return WorkingCopy{of: c, on: Client{&on, c.who}, form: form}
+}
+
+// Form returns the form with the name, the definition and the revision of the copy. The rest
+// is the form's.
+func (w WorkingCopy) Form(ctx context.Context) (Form, error) { return w.on.Form(ctx, w.form) }
+
+// UpdateForm changes the copy as [Client.UpdateForm] changes a form. It has a name and a
+// definition; Status and Workspace are faults.
+func (w WorkingCopy) UpdateForm(ctx context.Context, u FormUpdate) (Form, error) {
+	return w.on.UpdateForm(ctx, w.form, u)
+}
+
+// Blocks is [Client.Blocks] of the copy.
+func (w WorkingCopy) Blocks(ctx context.Context) (StoredBlocks, error) {
+	return w.on.Blocks(ctx, w.form)
+}
+
+// Block is [Client.Block] of the copy.
+func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) {
+	return w.on.Block(ctx, w.form, id)
+}
+
+// CreateBlock is [Client.CreateBlock] in the copy.
+func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+	return w.on.CreateBlock(ctx, w.form, block, conditions...)
+}
+
+// ReplaceBlocks is [Client.ReplaceBlocks] of the copy.
+func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
+	return w.on.ReplaceBlocks(ctx, w.form, blocks, conditions...)
+}
+
+// UpdateBlock is [Client.UpdateBlock] in the copy.
+func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+	return w.on.UpdateBlock(ctx, w.form, id, patch, conditions...)
+}
+
+// DeleteBlock is [Client.DeleteBlock] in the copy.
+func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Condition) (revision int64, err error) {
+	return w.on.DeleteBlock(ctx, w.form, id, conditions...)
+}
+
+// Warnings returns the warnings of the copy, see [Service.Warnings].
+func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
+	return w.on.Warnings(ctx, w.form)
+}
+
+// Publish puts the copy in force and removes it: in one step the form gets its name and its
+// definition, the status published, and a version of what it replaces ([Client.Versions]).
+// Whoever opens the form sees the state before or after.
+//
+// What was changed in the form since the copy was made stays. The two are compared by name, by
+// section of the definition, by member of the settings and by block: a part that one of them
+// changed is taken from there, and blocks have the order of the copy, where one that only the
+// form has follows the one that it follows there. A part that both changed, and not alike, is a
+// conflict: Publish changes nothing and returns a [*ConflictError], until p.Take says for each
+// which one is wanted. The result passes every rule of a write, or the error is a
+// [*schema.Error].
+//
+// A form without a copy is published as it is. Publish that loses a race with another
+// change runs again.
+func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
+	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, core.PublishParams{
+		Condition: precondition([]Condition{IfRevision(p.IfRevision)}), Take: p.Take,
+	}))
+}
+
+// Discard removes the copy with everything in it. Without one it does nothing.
+func (w WorkingCopy) Discard(ctx context.Context, conditions ...Condition) error {
+	return w.of.core().Discard(ctx, w.of.who, w.form, precondition(conditions))
+}
+
+// ServeHTTP serves the copy to an editor in a browser, as the API serves the form: GET and PATCH
+// of /forms/{formId}, GET of its /questions, and the operations on its /blocks, with their
+// bodies, answers and ETags. Other paths, and other forms, are 404. A PATCH of the form takes name
+// and definition.
+//
+// It asks for no key and limits nothing: the host, which knows who is signed in, takes the
+// Client of that user, refuses requests from foreign pages, and strips what stands before /forms/.
+// Links in answers begin where the request came to.
+func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
+	w.of.s.handler.WorkingCopy(w.on.core(), w.of.who, w.form).ServeHTTP(rw, r)
+}
+
+// Versions lists the earlier states of a form that were published, newest first, without their
+// content. A version is kept of the state that a change of the name or the definition replaces
+// while the form is published, or that is made a draft, in the step that does so: each time by
+// [WorkingCopy.Publish] and [Client.RestoreVersion], and by any other write unless a version was
+// kept less than ten minutes before. The newest 100 stay ([WithVersions]), within 32 MiB a form.
+//
+// On a storage without documents no versions are kept, and these calls are [ErrUnsupported].
+func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
+	return func(yield func(FormVersion, error) bool) {
+		for before := int64(0); ; {
+			found, more, err := c.core().VersionList(ctx, c.who, form, before, clientPage)
+			for _, v := range found {
+				if before = v.Revision; !yield(versionOf(v), nil) {
+					return
+				}
+			}
+			if err != nil {
+				yield(FormVersion{}, err)
+			}
+			if err != nil || !more {
+				return
+			}
+		}
+	}
+}
+
+// Version returns the version of a form that was at a revision, with its content, or
+// [ErrNotFound]. Two are compared with [schema.Diff].
+func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
+	v, err := c.core().Version(ctx, c.who, form, revision)
+	if err != nil {
+		return FormVersion{}, err
+	}
+	return versionOf(v), nil
+}
+
+func versionOf(v core.Version) FormVersion {
+	return FormVersion{Revision: v.Revision, Name: v.Content.Name, Definition: v.Content.Definition, ReplacedBy: v.ReplacedBy, ReplacedAt: v.ReplacedAt}
+}
+
+// RestoreVersion gives a form the name and the definition of a version again, as a new revision
+// with the same rules as any write, and keeps a version of what it replaces. The status, and a
+// working copy, stay. It returns [ErrNotFound] when there is no such version.
+func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
+	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Condition{IfRevision(r.IfRevision)})))
+}
+
 // DecodeAnswers returns the answers of a stored response in the order of the form, hidden
 // fields and variables last. Those that the respondent left out are absent.
 func DecodeAnswers(s Submission) ([]Answer, error) {
@@ -298,6 +445,29 @@ func (c Client) Submission(ctx context.Context, form, id ID) (Submission, error)
 // DeleteSubmission removes one response for good and ends its pending deliveries.
 func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 	return c.core().DeleteSubmission(ctx, c.who, form, id)
+}
+
+// Partials lists the half responses to a form that are neither submitted nor over, those first
+// that were saved last. What respondents brought, from the answers to the block and the seconds,
+// is there only where they were told that the form's owners can read it
+// ([PartialResponse].Share). One that is saved during the loop moves to the front, and may be
+// missed. It returns [ErrUnsupported] with a storage that keeps none.
+func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
+	now := c.core().Clock()
+	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Partial, bool, error) {
+		found, more, err := c.core().Partials(ctx, c.who, form, now, page)
+		for i := range found {
+			if p := &found[i]; !p.Shared {
+				p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
+			}
+		}
+		return found, more, err
+	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
+}
+
+// DeletePartial removes one half response to a form for good.
+func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
+	return c.core().DeletePartial(ctx, c.who, form, id)
 }
 
 // Summary counts the answers to a form, in one pass over the responses of q, newest

@@ -370,3 +370,102 @@ func Example_endEarly() {
 	// agree* name* bye
 	// agree* bye
 }
+
+// Two people edit a published form in peace, one of them through the API; what both changed is
+// decided by the one who publishes.
+func ExampleClient_WorkingCopy() {
+	svc, form := exampleForm()
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	w := ann.WorkingCopy(form)
+	f, err := w.Form(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	name := "Feedback 2027"
+	if f, err = w.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: f.Revision}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.CreateBlock(ctx, json.RawMessage(`{"id":"email","type":"email","label":"Your address"}`), formsvc.IfRevision(f.Revision)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.UpdateBlock(ctx, "why", json.RawMessage(`{"label":"Why this score?"}`)); err != nil {
+		log.Fatal(err)
+	}
+	block, err := w.Block(ctx, "email")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.DeleteBlock(ctx, block.ID, formsvc.IfRevision(block.Revision)); err != nil {
+		log.Fatal(err)
+	}
+	stored, err := w.Blocks(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.ReplaceBlocks(ctx, stored.JSON, formsvc.IfRevision(stored.Revision)); err != nil {
+		log.Fatal(err)
+	}
+	warnings, err := w.Warnings(ctx)
+	fmt.Println(len(warnings), err)
+
+	// Meanwhile somebody changed the same block of the form.
+	if _, err := ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)); err != nil {
+		log.Fatal(err)
+	}
+	_, err = w.Publish(ctx, formsvc.PublishOptions{})
+	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok {
+		take := map[string]formsvc.Side{}
+		for _, conflict := range clash.Conflicts { // ask whoever publishes: conflict.Copy or conflict.Form?
+			fmt.Println(conflict.Path)
+			take[conflict.Path] = formsvc.CopySide
+		}
+		f, err = w.Publish(ctx, formsvc.PublishOptions{Take: take})
+	}
+	fmt.Println(f.Name, err)
+	fmt.Println(w.Discard(ctx)) // what is written from here on would begin anew
+	// Output:
+	// 0 <nil>
+	// /definition/blocks/why
+	// Feedback 2027 <nil>
+	// <nil>
+}
+
+// A page lists what a form was, shows what would change, and brings a version back.
+func ExampleClient_Versions() {
+	svc, form := exampleForm(formsvc.WithVersions(20))
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	if _, err := ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)); err != nil {
+		log.Fatal(err)
+	}
+	now, err := ann.Form(ctx, form)
+	if err != nil {
+		log.Fatal(err)
+	}
+	text := func(name string, d formsvc.Definition) schema.FormText {
+		return schema.FormText{Name: name, Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields}
+	}
+	for v, err := range ann.Versions(ctx, form) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if v, err = ann.Version(ctx, form, v.Revision); err != nil { // lists have no content
+			log.Fatal(err)
+		}
+		diff, err := schema.Diff(text(v.Name, v.Definition), text(now.Name, now.Definition))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, b := range diff.Blocks {
+			fmt.Println(b.ID, b.Changed)
+		}
+		if _, err := ann.RestoreVersion(ctx, form, v.Revision, formsvc.RestoreOptions{IfRevision: now.Revision}); err != nil {
+			log.Fatal(err)
+		}
+		break
+	}
+	why, err := ann.Block(ctx, form, "why")
+	fmt.Println(string(why.JSON), err)
+	// Output:
+	// why [/label]
+	// {"id":"why","type":"long_text","label":"Why?"} <nil>
+}

@@ -16,8 +16,8 @@ import (
 )
 
 // exampleForm makes a service with one published form.
-func exampleForm() (*formsvc.Service, formsvc.ID) {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+func exampleForm(opts ...formsvc.Option) (*formsvc.Service, formsvc.ID) {
+	svc, err := formsvc.New(append(opts, formsvc.WithStorage(memory.New()))...)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -103,7 +103,7 @@ var allowed = map[string][]string{
 	},
 	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
 	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/faults", "internal/jsontree", "schema"},
-	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree"},
+	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree", "schema"},
 	"internal/answers/path": {
 		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
 	},

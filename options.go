@@ -35,6 +35,7 @@ type options struct {
 	secrets     *secrets.Sealer
 	sealedOnly  bool
 	limits      Limits
+	versions    int
 	timeZone    *time.Location
 	removeFiles func(context.Context, []string) error
 	logger      *slog.Logger
@@ -47,6 +48,7 @@ func defaults() options {
 		keyPrefix: "fs",
 		logger:    slog.New(slog.DiscardHandler),
 		timeZone:  time.UTC,
+		versions:  100,
 		clock:     time.Now,
 	}
 }
@@ -263,6 +265,16 @@ func WithoutPlainSecrets() Option {
 // WithLimits changes sizes. Zero fields keep their defaults.
 func WithLimits(l Limits) Option {
 	return option("WithLimits", l.Validate(), func(o *options) { o.limits = l })
+}
+
+// WithVersions sets how many versions of a form are kept, see [Client.Versions]. Default 100; 0
+// keeps none, and leaves those that there are.
+func WithVersions(n int) Option {
+	var fault error
+	if n < 0 {
+		fault = fmt.Errorf("%d is negative", n)
+	}
+	return option("WithVersions", fault, func(o *options) { o.versions = n })
 }
 
 // WithTimeZone sets the zone whose calendar days the bounds of a date mean (beforeDate,

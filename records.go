@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -53,6 +54,7 @@ type (
 	//	Gate              storage.Gate
 	//	Full              bool
 	//	DuplicatesCovered bool
+	//	Beside            int64
 	//	CreatedAt         time.Time
 	//	UpdatedAt         time.Time
 	//	TrashedAt         time.Time
@@ -104,9 +106,24 @@ type (
 	//	CreatedAt     time.Time
 	//	NextAttemptAt time.Time
 	Delivery = storage.Delivery
-	// RevisionError says that a form is not at the expected revision, and at which.
+	// Partial is a response that was saved half-way, as it is stored. Answers is an object by
+	// block id, with the answers as they were sent.
+	//
+	//	ID                         ID
+	//	FormID                     ID
+	//	Revision                   int64
+	//	Answers, Hidden, Metadata  json.RawMessage
+	//	Block                      string
+	//	Seconds                    float64
+	//	Shared                     bool
+	//	CreatedAt, SavedAt, EndsAt time.Time
+	//	SubmissionID               ID
+	Partial = storage.Partial
+	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
+	// and at which it is.
 	//
 	//	Current int64
+	//	Kind    string
 	RevisionError = storage.RevisionError
 	// Counters count the steps of a form's funnel.
 	//
@@ -130,6 +147,7 @@ type (
 	//	Rule       int
 	//	Definition int
 	//	Response   int
+	//	Partial    int
 	//	FileSize   int64
 	Limits = schema.Limits
 	// Error lists everything that is wrong with a response.
@@ -182,6 +200,10 @@ var (
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
 	ErrKeyUsed = intake.ErrKeyUsed
+	// ErrSent: the half response was submitted.
+	ErrSent = intake.ErrSent
+	// ErrUnsupported: the storage, such as one of the host's own, does not keep this.
+	ErrUnsupported = core.ErrUnsupported
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable
@@ -249,6 +271,65 @@ type FormUpdate struct {
 	Definition Definition
 	// IfRevision makes the change conditional: the form's revision must be this one, else
 	// the error is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+}
+
+// WorkingCopy is the working copy of one form, see [Client.WorkingCopy]. It costs nothing and is safe for
+// concurrent use. The zero WorkingCopy panics.
+type WorkingCopy struct {
+	of, on Client // of the form, and on the copy
+	form   ID
+}
+
+// PublishOptions say how a working copy is published. The zero value publishes it as it is.
+type PublishOptions struct {
+	// IfRevision makes it conditional: the copy's revision must be this one, else the error
+	// is a [*RevisionError]. 0: no condition.
+	IfRevision int64
+	// Take says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
+	// conflict is not looked at.
+	Take map[string]Side
+}
+
+// What [WorkingCopy.Publish] reports.
+type (
+	// ConflictError lists the parts that both the form and its working copy changed, by path.
+	//
+	//	Conflicts []Conflict
+	ConflictError = core.ConflictError
+	// Conflict is one of them. Path is a JSON Pointer into a FormUpdate in which a block has its
+	// id in place of its position: /name, /definition/theme, /definition/settings/closed,
+	// /definition/blocks/email. Copy and Form are the values, nil where the part was removed.
+	//
+	//	Path       string
+	//	Copy, Form json.RawMessage
+	Conflict = core.Conflict
+	// Side is the working copy or the form.
+	Side = core.Side
+)
+
+// The sides of a conflict.
+const (
+	CopySide = core.CopySide
+	FormSide = core.FormSide
+)
+
+// FormVersion is an earlier state of a form that was published, see [Client.Versions].
+type FormVersion struct {
+	Revision int64 // that it was
+	// Name and Definition are empty in lists.
+	Name       string
+	Definition Definition
+	// ReplacedBy is who replaced it, and ReplacedAt when. Zero: the host, or a user who is
+	// known by the host alone.
+	ReplacedBy ID
+	ReplacedAt time.Time
+}
+
+// RestoreOptions say how a version is restored.
+type RestoreOptions struct {
+	// IfRevision makes it conditional: the form's revision must be this one, else the error
+	// is a [*RevisionError]. 0: no condition.
 	IfRevision int64
 }
 
@@ -467,6 +548,10 @@ type Response struct {
 	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
 	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
 	OneContent bool
+	// Partial is the token of the half response that this one was begun with. That becomes
+	// empty when this is stored, and names it: see [Service.ResumePartial]. A token that is
+	// none, over or spent refuses nothing. Empty: none.
+	Partial string
 	// SubmittedAt says when a response was submitted that the host imports from
 	// elsewhere, in whole seconds. A time to come is refused. Zero: it is submitted now.
 	SubmittedAt time.Time
@@ -474,6 +559,34 @@ type Response struct {
 	// webhooks.Config.MaxAge counts from then. It has no meaning while SubmittedAt is
 	// zero.
 	Deliver bool
+}
+
+// PartialResponse is a response that a respondent saves half-way, as [Service.SavePartial] takes
+// it and [Service.ResumePartial] returns it.
+type PartialResponse struct {
+	FormID ID // required
+	// Token is the 22 letters, digits, - and _ of an earlier SavePartial. Empty: a new one.
+	Token string
+	// Answers are by block id, as of a [Response]; what a respondent has begun may be faulty.
+	Answers map[string]json.RawMessage
+	// Hidden and Metadata are those of the Response to come.
+	Hidden   map[string]string
+	Metadata Metadata
+	// Block is the id of the farthest top-level block that the respondent came to. One that the
+	// form does not have is left out.
+	Block   string
+	Seconds float64 // that the respondent took so far
+	// Revision is that of the half response. SavePartial saves only while it is there; 0: no
+	// condition. It has no meaning without a Token.
+	Revision int64
+	// Share says that the respondent was told, before this save, that the form's owners can
+	// read it. Without it [Client.Partials] shows that there is one, and nothing of it.
+	Share bool
+
+	// What only ResumePartial sets.
+
+	SavedAt, EndsAt time.Time
+	SubmissionID    ID // of the response that was submitted from it; zero: none
 }
 
 // Metadata is what is known about where a response came from. Control characters are

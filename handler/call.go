@@ -36,6 +36,8 @@ type call struct {
 	webhooks      []storage.Webhook // read together with the key
 	webhooksKnown bool
 
+	below string // what links begin with, see [onlyForm]
+
 	buffer *[]byte // see borrow
 
 	created bool // what was asked for is new: the status is 201
@@ -79,7 +81,12 @@ func (c *call) end() {
 
 func (c *call) ctx() context.Context { return c.waits }
 
-func (c *call) actor() storage.Actor { return storage.As(c.principal.UserID) }
+func (c *call) actor() storage.Actor {
+	if c.h.only != nil {
+		return c.h.only.who
+	}
+	return storage.As(c.principal.UserID)
+}
 
 // param returns a path parameter as the caller meant it. Routing is done on the
 // escaped path, which net/http has checked.
@@ -97,6 +104,9 @@ func (c *call) namedID(name string) storage.ID {
 
 // target is the form of the path.
 func (c *call) target() core.Target {
+	if only := c.h.only; only != nil && only.form != c.namedID("formId") {
+		return core.Target{Read: true} // there is no other form
+	}
 	return core.Target{ID: c.namedID("formId"), Read: c.formKnown, Form: c.form}
 }
 
@@ -166,6 +176,6 @@ func (c *call) deleted(err error) error {
 func (c *call) made(list, id string, err error) {
 	if err == nil {
 		c.created = true
-		c.w.Header()["Location"] = []string{c.h.base(c.r) + list + id}
+		c.w.Header()["Location"] = []string{c.base() + list + id}
 	}
 }

@@ -67,7 +67,7 @@ type formView struct {
 }
 
 func (c *call) formView() formView {
-	return formView{base: c.h.base(c.r), now: c.h.core.Clock()}
+	return formView{base: c.base(), now: c.h.core.Clock()}
 }
 
 // writeSummary writes the members of a form without its definition.

@@ -35,6 +35,8 @@ type Handler struct {
 	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
 
+	only *onlyForm // what the handler of a working copy serves; nil: everything
+
 	description     []byte
 	descriptionETag string
 }
@@ -115,11 +117,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.allow(methods)
 		return
 	}
+	if h.only != nil {
+		h.only.links(c, path)
+	}
 	c.op = op
 	// For the host's metrics and traces, which see the request when this returns.
 	r.Pattern = c.op.pattern
 
-	if !c.op.public {
+	if !c.op.public && h.only == nil {
 		if err := c.authenticate(); err != nil {
 			c.fail(err)
 			return
@@ -175,6 +180,13 @@ func (h *Handler) allowed(path string) string {
 }
 
 // base is what links begin with.
+func (c *call) base() string {
+	if c.h.only != nil {
+		return c.below
+	}
+	return c.h.base(c.r)
+}
+
 func (h *Handler) base(r *http.Request) string {
 	if h.config.BaseURLFunc != nil {
 		return strings.TrimSuffix(h.config.BaseURLFunc(r), "/") + h.config.BasePath

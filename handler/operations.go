@@ -25,6 +25,8 @@ type operation struct {
 	readsPage bool
 	// readsWebhooks: likewise, for the first webhooks.
 	readsWebhooks bool
+	// content: the operation is about the content of a form alone, so a working copy has it.
+	content bool
 }
 
 // operations lists all operations. A test holds it against the description.
@@ -50,17 +52,17 @@ func operations() []operation {
 
 		{id: "listForms", method: get, path: "/forms", scope: storage.ScopeFormsRead, serve: listForms},
 		{id: "createForm", method: post, path: "/forms", scope: storage.ScopeFormsWrite, serve: withBody(createForm)},
-		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true},
-		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true},
+		{id: "getForm", method: get, path: form, scope: storage.ScopeFormsRead, serve: getForm, readsForm: true, content: true},
+		{id: "updateForm", method: patch, path: form, scope: storage.ScopeFormsWrite, serve: withBody(updateForm), readsForm: true, content: true},
 		{id: "deleteForm", method: del, path: form, scope: storage.ScopeFormsWrite, serve: named(deleteForm)},
 
-		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
-		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true},
-		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(createBlock), readsForm: true},
-		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(replaceBlocks), readsForm: true},
-		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true},
-		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true},
-		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true},
+		{id: "listQuestions", method: get, path: form + "/questions", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, content: true},
+		{id: "listBlocks", method: get, path: form + "/blocks", scope: storage.ScopeFormsRead, serve: listBlocks, readsForm: true, content: true},
+		{id: "createBlock", method: post, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(createBlock), readsForm: true, content: true},
+		{id: "replaceBlocks", method: put, path: form + "/blocks", scope: storage.ScopeFormsWrite, serve: withBody(replaceBlocks), readsForm: true, content: true},
+		{id: "getBlock", method: get, path: block, scope: storage.ScopeFormsRead, serve: getBlock, readsForm: true, content: true},
+		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true, content: true},
+		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true, content: true},
 
 		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions, readsPage: true},
 		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: named(getSubmission)},

@@ -298,3 +298,23 @@ func ExampleBlock_AnswerShape() {
 	// ChoiceAnswer
 	// ChoicesAnswer
 }
+
+// A list of versions says what each of them changed.
+func ExampleDiff() {
+	diff, err := schema.Diff(
+		schema.FormText{Name: "Feedback", Blocks: json.RawMessage(`[{"id":"why","label":"Why?"},{"id":"score"},{"id":"email"}]`)},
+		schema.FormText{Name: "Feedback", Blocks: json.RawMessage(`[{"id":"email"},{"id":"why","label":"Tell us why"}]`), Settings: json.RawMessage(`{"closed":true}`)},
+	)
+	if err != nil {
+		panic(err)
+	}
+	for _, b := range diff.Blocks {
+		fmt.Println(b.ID, b.Removed, b.Moved, b.Changed)
+	}
+	fmt.Println(diff.Members)
+	// Output:
+	// email false true []
+	// why false false [/label]
+	// score true false []
+	// [/settings/closed]
+}

@@ -38,6 +38,10 @@ type Limits struct {
 	// may be larger than what the respondent sent.
 	Response int
 
+	// Partial is how many bytes the answers and hidden fields of a response that is saved
+	// half-way may take, as they were sent; default 64,000. A form has at most 10,000 of those.
+	Partial int
+
 	// FileSize is the largest size, in bytes, of an uploaded file that an answer
 	// may name when the block's maxFileSize is on; default 10 MiB.
 	FileSize int64
@@ -46,7 +50,7 @@ type Limits struct {
 // Validate returns an error when a limit is negative.
 func (l Limits) Validate() error {
 	least := min(l.Workspaces, l.Webhooks, l.Blocks, l.AllBlocks, l.Nesting, l.Cells, l.AllCells, l.Choices, l.CustomCSS, l.Text, l.Rule,
-		l.Definition, l.Response)
+		l.Definition, l.Response, l.Partial)
 	if least < 0 || l.Body < 0 || l.FileSize < 0 {
 		return errors.New("a limit is negative")
 	}
@@ -70,6 +74,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Rule = cmp.Or(l.Rule, 16_000)
 	l.Definition = cmp.Or(l.Definition, 4<<20)
 	l.Response = cmp.Or(l.Response, 1<<20)
+	l.Partial = cmp.Or(l.Partial, 64_000)
 	l.FileSize = cmp.Or(l.FileSize, 10<<20)
 	return l
 }

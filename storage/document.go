@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -12,8 +13,7 @@ type Document struct {
 	Kind, Key string
 	// Value is JSON, kept as it is. Nil in lists.
 	Value json.RawMessage
-	// Revision starts at 1 and rises by one with every write. A document that is made anew
-	// after a removal starts at 1 again.
+	// Revision rises by one with every write. A new document starts at DocumentChange.First.
 	Revision int64
 	// By is the user who wrote it last; zero: the host. The user may be gone.
 	By                   ID
@@ -30,6 +30,9 @@ type DocumentChange struct {
 	// IfRevision makes the change conditional: the document must be at one of these revisions,
 	// where 0 stands for a document that is not there. Empty: no condition.
 	IfRevision []int64
+	// First is the revision of a document that is not there yet; below 1: 1. With another one
+	// each time, IfRevision tells a document from an earlier one with its key.
+	First int64
 	// By and At become By and UpdatedAt, and CreatedAt of a new document.
 	By ID
 	At time.Time
@@ -77,8 +80,20 @@ type DocumentStore interface {
 	Documents(ctx context.Context, who Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 }
 
-// ValidDocument reports whether every store keeps what c writes.
-func (c *DocumentChange) ValidDocument() bool {
+// valid reports whether every store keeps what c writes.
+func (c *DocumentChange) valid() bool {
 	return c.Kind != "" && len(c.Kind) <= 50 && len(c.Key) <= 200 && ValidText(c.Kind) && ValidText(c.Key) &&
 		ValidText(string(c.Value)) && ValidTime(c.At)
+}
+
+// ValidDocuments reports whether every store keeps what the changes write in one step: each is
+// valid, and no two are of one document.
+func ValidDocuments(changes []DocumentChange) bool {
+	for i := range changes {
+		c := &changes[i]
+		if !c.valid() || slices.ContainsFunc(changes[:i], func(o DocumentChange) bool { return o.Kind == c.Kind && o.Key == c.Key }) {
+			return false
+		}
+	}
+	return true
 }

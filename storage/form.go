@@ -113,7 +113,8 @@ type FormChange struct {
 	At time.Time
 	// Documents are written in the step that changes the form, and only when it does: a
 	// change that leaves everything as it was writes none, and looks at none of their
-	// conditions.
+	// conditions. Two changes of one document are ErrInvalidValue. All conditions are looked
+	// at before the first is written, and no document that the change writes goes for a Keep.
 	Documents []DocumentChange
 }
 

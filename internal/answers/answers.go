@@ -33,6 +33,8 @@ type (
 	// Answers is a checked response in the one shape that is stored, listed, exported
 	// and delivered.
 	Answers = check.Answers
+	// Kept is what is kept of a response that is not finished.
+	Kept = path.Kept
 )
 
 // IdentityRules is the version of the rules by which Answers.Unique is made.
@@ -75,6 +77,18 @@ func (f Form) Check(in Input) (Answers, error) { return path.Check(f.form, in) }
 func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
 	return path.Of(f.form, answers, hidden)
 }
+
+// Keep returns what is kept of a response that is not finished. Answers stay as they were sent,
+// faulty ones too, as far as they belong to blocks on the path that a respondent answers.
+// Answers that only the host can give lead the way, as for [Form.Path], and are not kept. An
+// error is a *[schema.Error]: the rules would take too long, or a hidden field would be refused.
+func (f Form) Keep(answers map[string]json.RawMessage, hidden map[string]string) (Kept, error) {
+	return path.Keep(f.form, answers, hidden)
+}
+
+// Unfinished returns the answers that were kept as a list, for [Form.Conditions]: as Check reads
+// each, whatever the path, and as it was sent where there is a fault or no such block any more.
+func (f Form) Unfinished(in Input) json.RawMessage { return check.Unfinished(f.form, in) }
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
 // the rules say, and the variables that rules may set. The answers keep the form's rules and are

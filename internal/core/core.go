@@ -43,11 +43,15 @@ type Core struct {
 	Log      *slog.Logger   // of what maintenance found. Nil: discards
 	// RemoveFiles removes the files of responses before these are removed for good. Nil: they stay.
 	RemoveFiles func(ctx context.Context, ids []string) error
+	// Versions is how many versions of a form are kept. 0: none.
+	Versions int
 
 	writes  *definition.Writes
 	turns   *turns
 	visits  *gather.Group[storage.FunnelCount] // nil: they are written at once
 	leaving storage.Leaving                    // nil: nobody is told
+
+	copies bool // made by Copies
 
 	own    *Core         // c on the service's own storage
 	looked *atomic.Int64 // when a call looked for a dispatcher last, in ns; 0: never

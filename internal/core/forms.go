@@ -78,6 +78,11 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 	if err != nil {
 		return storage.Form{}, err
 	}
+	if c.copies {
+		if err := ofCopies(w.Status, w.WorkspaceID); err != nil {
+			return storage.Form{}, err
+		}
+	}
 	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: comparing(w.Gate), At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
@@ -86,7 +91,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 		}
 		change.WorkspaceID = &workspace
 	}
-	if !w.HasSections() {
+	if !w.HasSections() && !c.replaces(change) {
 		change.IfRevision = condition.OnlyRevisions()
 		return c.Storage.UpdateForm(ctx, who, t.ID, change)
 	}
@@ -102,6 +107,12 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 		change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
 		return change, err
 	})
+}
+
+// replaces reports whether a change without sections may replace a state that is kept as a
+// version.
+func (c *Core) replaces(change storage.FormChange) bool {
+	return c.Versions > 0 && (change.Name != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
 // comparing is a gate that compares answers by today's rules.
@@ -186,6 +197,11 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 			return storage.Form{}, err
 		}
 		change.IfRevision = []int64{stored.Revision}
+		if change.Documents == nil {
+			if err := c.keepVersion(ctx, who, stored, &change, false); err != nil {
+				return storage.Form{}, err
+			}
+		}
 		updated, err := c.Storage.UpdateForm(ctx, who, t.ID, change)
 		if !errors.Is(err, storage.ErrRevisionMismatch) {
 			return updated, err

@@ -94,8 +94,8 @@ func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms i
 	}
 }
 
-// EraseRespondent removes for good the responses to a form in which every one of the given
-// answers stands, and returns how many. Package formsvc says how answers are named and compared.
+// EraseRespondent removes for good the responses to a form, finished or not, in which every one
+// of the given answers stands, and returns how many finished ones. Package formsvc says how answers are named and compared.
 func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted map[string]string) (int, error) {
 	if err := checkConditions(wanted); err != nil {
 		return 0, err
@@ -140,6 +140,9 @@ func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted ma
 		last := &page.Submissions[len(page.Submissions)-1]
 		q.Page.After = &storage.Position{Time: last.SubmittedAt, ID: last.ID}
 	}
+	if err := c.erasePartials(ctx, formID, form, conditions.Hold); err != nil {
+		return erased, err
+	}
 	return erased, conditions.Err()
 }
 
@@ -161,7 +164,7 @@ func checkConditions(wanted map[string]string) error {
 }
 
 // PurgeSubmissions removes for good the responses to one form that were submitted before
-// olderThan, and returns how many.
+// olderThan, and returns how many. Half responses that were saved last before it go too.
 func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
 	if olderThan.IsZero() || form.IsZero() {
 		return 0, errors.New("formsvc: PurgeSubmissions needs a time and a form")
@@ -196,8 +199,17 @@ func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms 
 	for {
 		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Leaving: c.leaving, Max: sweepRows})
 		purged += got.Submissions
-		if err != nil || !got.More {
+		if err != nil {
+			return purged, err
+		}
+		if !got.More {
+			break
+		}
+	}
+	for _, form := range forms {
+		if err := c.deletePartials(ctx, form, storage.DeletePartialsParams{SavedBefore: olderThan}); err != nil {
 			return purged, err
 		}
 	}
+	return purged, nil
 }

@@ -21,6 +21,9 @@ var (
 	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
 )
 
+// ErrSent says that the response was submitted, and cannot be saved half-way any more.
+var ErrSent = errors.New("formsvc: the response is sent already")
+
 // Intake is safe for concurrent use.
 type Intake struct {
 	core     *core.Core
@@ -53,6 +56,7 @@ type Response struct {
 	CompletionTime float64
 	IdempotencyKey string
 	OneContent     bool
+	Partial        string
 	SubmittedAt    time.Time
 	Deliver        bool
 }

@@ -1,6 +1,7 @@
 package intake
 
 import (
+	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -42,6 +43,17 @@ func encodeMetadata(m Metadata) []byte {
 	}
 	w.EndObject()
 	return w.Bytes()
+}
+
+// decodeMetadata reads what encodeMetadata wrote.
+func decodeMetadata(raw json.RawMessage) (Metadata, error) {
+	var m struct {
+		Country, Device string
+		UserAgent       string `json:"user_agent"`
+		UTM             map[string]string
+	}
+	err := json.Unmarshal(raw, &m)
+	return Metadata(m), err
 }
 
 // writeText writes a member that is a string, unless it is empty.

@@ -125,7 +125,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 		return storage.NewSubmission{}, ErrClosed
 	}
 	checked, err := form.answers.Check(r.Input)
-	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkCompletionTime(r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
+	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkSeconds("/completion_time", r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {
 		return storage.NewSubmission{}, err
 	}
 	submission := storage.Submission{
@@ -144,6 +144,9 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 		UniqueField:    storage.UniqueField{Block: form.Gate.Unique.Block, Rules: answers.IdentityRules},
 		IdempotencyKey: r.IdempotencyKey,
 	}
+	if r.Partial != "" {
+		n.Partial = hashOf(r.Partial)
+	}
 	if !imported || r.Deliver {
 		event := i.core.NewID(i.core.Now())
 		n.Event = storage.Event{ID: event, Type: eventResponseCompleted, Body: eventBody(event, submission, checked)}
@@ -151,9 +154,9 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 	return n, nil
 }
 
-func checkCompletionTime(seconds float64) error {
+func checkSeconds(path string, seconds float64) error {
 	if seconds < 0 || math.IsNaN(seconds) || math.IsInf(seconds, 0) {
-		return faults.One("/completion_time", schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
+		return faults.One(path, schema.CodeOutOfRange, "must be a number of seconds, 0 or more", "min", json.Number("0"))
 	}
 	return nil
 }

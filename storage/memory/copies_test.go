@@ -61,6 +61,9 @@ func TestCopies(t *testing.T) {
 	hook := b.addWebhook(t, 1)
 	b.submit(t, 1)
 	must(t, b.store.SetLifetimeCounters(ctx, b.form, storage.Counters{Views: 7}))
+	put := storage.DocumentChange{Kind: "version", Key: "1", Value: json.RawMessage(`{"v":1}`), At: start}
+	_, err := b.store.PutDocument(ctx, b.owner, b.form, put)
+	must(t, err)
 
 	reads := map[string]func() (any, error){
 		"Form": func() (any, error) {
@@ -70,6 +73,20 @@ func TestCopies(t *testing.T) {
 		"FormByPublicID": func() (any, error) {
 			f, err := b.store.FormByPublicID(ctx, b.form.String())
 			return &f, err
+		},
+		"Document": func() (any, error) {
+			d, err := b.store.Document(ctx, b.owner, b.form, "version", "1")
+			return &d, err
+		},
+		"Documents": func() (any, error) {
+			d, _, err := b.store.Documents(ctx, b.owner, b.form, storage.DocumentQuery{Kind: "version", Limit: 9})
+			return d, err
+		},
+		"PutDocument": func() (any, error) {
+			put.Value = json.RawMessage(`{"v":2}`)
+			d, err := b.store.PutDocument(ctx, b.owner, b.form, put)
+			d.Revision = 0
+			return &d, err
 		},
 		"FormForKey": func() (any, error) {
 			got, err := b.store.FormForKey(ctx, storage.FormForKeyParams{Hash: b.hash, Form: b.form, At: start})

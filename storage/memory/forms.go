@@ -30,7 +30,8 @@ type form struct {
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
 
-	webhooks []*webhook
+	webhooks  []*webhook
+	documents documents
 }
 
 func (f *form) place() storage.Position { return storage.Position{Time: f.rec.CreatedAt, ID: f.rec.ID} }
@@ -82,7 +83,7 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	if s.forms[f.ID] != nil || s.publicForms[f.PublicID] != nil {
 		return storage.ErrConflict
 	}
-	f.Revision, f.Full, f.DuplicatesCovered, f.TrashedAt = 1, false, false, time.Time{}
+	f.Revision, f.Full, f.DuplicatesCovered, f.Beside, f.TrashedAt = 1, false, false, 0, time.Time{}
 	f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
 	for _, section := range sections(&f.Definition) {
 		*section = bytes.Clone(*section)
@@ -93,6 +94,8 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		byKey:   make(map[string]*submission),
 		funnel:  funnel{counts: make(map[int64]storage.Counters)},
 		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
+
+		documents: make(documents),
 	}
 	s.forms[f.ID] = rec
 	s.publicForms[f.PublicID] = rec
@@ -143,7 +146,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 
 // UpdateForm implements [storage.FormStore].
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := s.lockForm(ctx, who, id, c.Name, c.Status, c.Definition, c.Gate, c.At)
+	f, err := s.lockForm(ctx, who, id, c.Name, c.Status, c.Definition, c.Gate, c.At, c.Documents)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -161,6 +164,9 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
 		rec.Revision++
 		rec.UpdatedAt = utc(c.At)
+		if err := f.documents.change(&rec, c.Documents); err != nil {
+			return storage.Form{}, err
+		}
 		old := f.rec.Gate.Unique.Block
 		if f.rec = rec; rec.Gate.Unique.Block != old {
 			s.enterAnew(f)

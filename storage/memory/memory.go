@@ -127,6 +127,8 @@ func valid(value any) bool {
 		return v == nil || storage.ValidText(*v)
 	case json.RawMessage:
 		return bytes.IndexByte(v, 0) < 0 && utf8.Valid(v)
+	case []storage.DocumentChange:
+		return storage.ValidDocuments(v)
 	case []storage.FunnelCount:
 		return !slices.ContainsFunc(v, func(c storage.FunnelCount) bool { return !storage.ValidTime(c.At) })
 	case []storage.Scope:

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -16,7 +17,7 @@ import (
 const formHead = formGate + `, ` + formFull + `, ` + formTimes
 
 const formGate = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
-	f.closed, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered`
+	f.closed, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered, f.beside`
 
 const formTimes = `f.created_at, f.updated_at, f.trashed_at`
 
@@ -49,7 +50,7 @@ func appendHead(to []any, f *storage.Form) []any {
 	return append(to,
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
 		&f.Revision, &f.Gate.Closed, &f.Gate.CloseAt, &f.Gate.ResponseLimit,
-		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered, &f.Full,
+		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered, &f.Beside, &f.Full,
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
@@ -137,7 +138,7 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {
 	err = s.db.Read(ctx, func(ctx context.Context) error {
 		err := s.db.QueryRow(ctx, text, func(rows pgx.Rows) error {
-			return s.scanForm(rows, make([]any, 0, 24), &f)
+			return s.scanForm(rows, make([]any, 0, 25), &f)
 		}, args...)
 		if err != nil {
 			return conn.NoRow(err, storage.ErrNotFound)
@@ -206,7 +207,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 	return found, err
 }
 
-func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 17), f) }
+func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 18), f) }
 
 // notUntidied is the condition that a form or a webhook is not of a deleted workspace,
 // for rows that a list finds by the form's own row. It is for the lists of the host: the
@@ -260,16 +261,33 @@ const (
 	updateRevision
 	updateUncounted // the submissions have to be counted for the new limit
 	updateSame      // there is nothing to change
+	updateDocument  // and above: the condition of a document does not hold, by its place
 )
 
 // updateForm changes the form, or reports why it did not. The sections that stay are
-// not sent and not written again.
-const updateForm = `
+// not sent and not written again. With documents it is another statement, after
+// lockForDocuments, which writes them with the form.
+var (
+	updateForm          = updateFormText(withDocuments{otherwise: "0", current: "v.revision"})
+	updateFormDocuments = numbered(updateFormText(withDocuments{
+		asked:     documentsAsked + ", ",
+		otherwise: fmt.Sprint("COALESCE((SELECT r.place + ", updateDocument-1, " FROM refused r), 0)"),
+		changed:   "beside = f.beside + " + documentsRaise + ",",
+		written:   ", target AS (SELECT c.id FROM changed c), " + documentsWritten,
+		current:   fmt.Sprint("CASE WHEN v.code < ", updateDocument, " THEN v.revision ELSE (SELECT r.current FROM refused r) END"),
+	}), 19)
+)
+
+// withDocuments is what updateForm has for documents.
+type withDocuments struct{ asked, otherwise, changed, written, current string }
+
+func updateFormText(with withDocuments) string {
+	return `
 WITH seen AS MATERIALIZED (
 	SELECT f.* FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF f
-), verdict AS MATERIALIZED (
+), ` + with.asked + `verdict AS MATERIALIZED (
 	SELECT s.id, s.revision, s.response_limit, COALESCE($17::text <> s.unique_block, false) AS another_field, CASE
 		WHEN $3::bytea IS NOT NULL AND NOT EXISTS (
 			SELECT FROM formsvc.workspaces w WHERE w.id = $3::bytea AND ` + workspaceAccess + `) THEN 1
@@ -289,7 +307,7 @@ WITH seen AS MATERIALIZED (
 			AND ($14::json IS NULL OR $14::json::text = s.theme::text)
 			AND ($15::json IS NULL OR $15::json::text = s.variables::text)
 			AND ($16::json IS NULL OR $16::json::text = s.hidden_fields::text) THEN 5
-		ELSE 0
+		ELSE ` + with.otherwise + `
 	END AS code
 	FROM seen s
 ), changed AS (
@@ -305,7 +323,7 @@ WITH seen AS MATERIALIZED (
 		unique_block = COALESCE($17::text, f.unique_block),
 		unique_rules = CASE WHEN v.another_field THEN $18::bigint ELSE f.unique_rules END,
 		duplicates_covered = CASE WHEN v.another_field THEN $17::text <> '' AND ` + noSubmissions + ` ELSE f.duplicates_covered END,
-		updated_at = $5::timestamptz,
+		updated_at = $5::timestamptz,` + with.changed + `
 		format = COALESCE($11::bigint, f.format),
 		blocks = COALESCE($12::json, f.blocks),
 		settings = COALESCE($13::json, f.settings),
@@ -322,10 +340,11 @@ WITH seen AS MATERIALIZED (
 	UPDATE formsvc.form_limits l SET count_at = NULL
 	FROM verdict v
 	WHERE l.form_id = v.id AND v.code = 0 AND $10::bigint > 0 AND l.count_at IS NOT NULL
-)
-SELECT v.code, v.revision, ` + formColumns + `
+)` + with.written + `
+SELECT v.code, ` + with.current + `, ` + formColumns + `
 FROM verdict v
 LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHERE v.code = 5) f ON true`
+}
 
 // UpdateForm implements [storage.FormStore]. A change of the gate waits for the
 // responses in flight and keeps new ones waiting, so that they meet the old limit
@@ -333,6 +352,9 @@ LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHE
 // submissions are counted before: see count. The count belongs to no revision, so
 // the call tries again until nothing has come between.
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if err := checkDocuments(ctx, c.Documents); err != nil {
+		return storage.Form{}, err
+	}
 	for {
 		f, code, err := s.updateForm(ctx, who, id, c)
 		if err != nil || code != updateUncounted {
@@ -355,8 +377,13 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if c.WorkspaceID != nil {
 		batch = append(batch, conn.Run(lockWebhooksOfForm, id[:]))
 	}
+	text, args := updateForm, updateFormArgs(who, id, c)
+	if len(c.Documents) > 0 {
+		batch = append(batch, conn.Run(lockForDocuments, id[:], userArg(who)))
+		text, args = updateFormDocuments, append(args, documentArgs(c.Documents)...)
+	}
 	var current int64
-	err = s.db.Change(ctx, append(batch, conn.Run(updateForm, updateFormArgs(who, id, c)...).Row(func(rows pgx.Rows) error {
+	err = s.db.Change(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
 		err := conn.Scan(rows, appendForm([]any{&code, &current}, &f)...)
 		ownDefinition(&f.Definition)
 		return err
@@ -370,6 +397,8 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return storage.Form{}, 0, storage.ErrNotOwner
 	case code == updateRevision:
 		return storage.Form{}, 0, &storage.RevisionError{Current: current}
+	case code >= updateDocument:
+		return storage.Form{}, 0, &storage.RevisionError{Current: current, Kind: c.Documents[code-updateDocument].Kind}
 	}
 	return f, code, nil
 }

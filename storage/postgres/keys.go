@@ -164,7 +164,7 @@ func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams,
 	var ofKey rowVersion
 	*out = storage.FormForKey{}
 	err := s.db.QueryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		beside := append(appendKey(make([]any, 0, 40), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
+		beside := append(appendKey(make([]any, 0, 41), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
 		return s.scanForm(rows, beside, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID

@@ -246,18 +246,33 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
 		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), ` + removeMost("partials", "FOR UPDATE "+others) + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `
+), ` + removeMost("partials", "FOR UPDATE "+others) + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `, ` + removeSome("documents", mostDocuments) + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
-	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes)`
+	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`
 })
 
 // removeMost is a part of a WITH list that removes rows of the purged forms from a table.
 // The part has the name of the table. Somebody else may have locked rows of half responses.
 func removeMost(table, lock string) string {
-	return `most_` + table + ` AS MATERIALIZED (
+	return removeSome(table, `
 	SELECT t.rel, t.place FROM purged p
-	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.` + table + ` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint) ` + lock + `) t
-	LIMIT (SELECT $1::bigint)
+	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.`+table+` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint) `+lock+`) t
+	LIMIT (SELECT $1::bigint)`)
+}
+
+// mostDocuments are those that one piece removes: large values count as many rows.
+const mostDocuments = `
+	SELECT t.rel, t.place FROM (
+		SELECT t.rel, t.place, sum(t.value_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
+		FROM purged p
+		CROSS JOIN LATERAL (
+			SELECT t.tableoid AS rel, t.ctid AS place, t.value_bytes FROM formsvc.documents t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint)) t
+		LIMIT (SELECT $1::bigint)
+	) t
+	WHERE COALESCE(t.before, 0) < 16 << 20`
+
+func removeSome(table, some string) string {
+	return `most_` + table + ` AS MATERIALIZED (` + some + `
 ), ` + table + ` AS (
 	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
 	RETURNING 1
@@ -279,6 +294,7 @@ WITH empty AS MATERIALIZED (
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_log g WHERE g.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_days d WHERE d.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.funnel_minutes m WHERE m.form_id = f.id)
+		AND NOT EXISTS (SELECT FROM formsvc.documents b WHERE b.form_id = f.id)
 		AND NOT EXISTS (
 			SELECT FROM formsvc.webhooks h
 			WHERE h.form_id = f.id

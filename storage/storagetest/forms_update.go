@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -18,6 +19,7 @@ func formUpdateCases() []Case {
 		{"move", "UpdateForm moves a form to another accessible workspace.", moveForm},
 		{"move_takes_owner", "UpdateForm returns ErrNotOwner when the form would leave a workspace that the actor does not own.", moveTakesOwner},
 		{"update_order_of_errors", "UpdateForm looks at the form, the workspace that it moves to, the owner and the revision in this order.", updateFormOrder},
+		{"update_documents", "UpdateForm writes Documents with the form or, in a store that has none, returns ErrUnimplemented and changes nothing.", updateFormDocuments},
 		{"status_both_ways", "A form can be published and made a draft again.", statusBothWays},
 	}
 }
@@ -197,4 +199,21 @@ func statusBothWays(b *bundle) {
 		b.update(f.ID, storage.FormChange{Status: &status, At: b.tick()})
 		same(b, b.getForm(f.ID).Status, status, "Status")
 	}
+}
+
+func updateFormDocuments(b *bundle) {
+	f := b.anyForm()
+	c := b.newDocument(version, "a")
+	change := storage.FormChange{Name: ptr("changed"), At: b.tick(), Documents: []storage.DocumentChange{c}}
+	if noDocuments(b.Context(), b.store) != "" {
+		b.unchanged("UpdateForm with documents", func() {
+			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, change)
+			if !errors.Is(err, storage.ErrUnimplemented) {
+				b.Errorf("UpdateForm with documents: want ErrUnimplemented, as from PutDocument, got: %v", err)
+			}
+		})
+		return
+	}
+	b.update(f.ID, change)
+	same(b, b.document(f.ID, c.Kind, c.Key), documentOf(c), "Document after UpdateForm")
 }

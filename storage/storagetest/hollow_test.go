@@ -47,6 +47,15 @@ func (*hollow) TrashForm(context.Context, storage.Actor, storage.ID, storage.Tra
 	return nil
 }
 func (*hollow) RestoreForm(context.Context, storage.ID, storage.ID, time.Time) error { return nil }
+func (*hollow) PutDocument(context.Context, storage.Actor, storage.ID, storage.DocumentChange) (storage.Document, error) {
+	return storage.Document{}, nil
+}
+func (*hollow) Document(context.Context, storage.Actor, storage.ID, string, string) (storage.Document, error) {
+	return storage.Document{}, nil
+}
+func (*hollow) Documents(context.Context, storage.Actor, storage.ID, storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return nil, false, nil
+}
 func (*hollow) Submit(context.Context, storage.NewSubmission) (storage.Submission, bool, error) {
 	return storage.Submission{}, false, nil
 }

@@ -22,6 +22,10 @@ func accessMutants() []mutant {
 	isolation = append(isolation, "isolation/lists_hold_own", "isolation/former_member", "isolation/former_owner",
 		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access", "deliveries/paused_list_of_user")
 	contexts = append(contexts, "form_for_key/ended_context", "submissions_for_key/ended_context", "webhooks_for_key/ended_context")
+	for _, op := range documentOperations() {
+		isolation = append(isolation, "documents/isolation_"+op.name)
+		contexts = append(contexts, "documents/ended_context_"+op.name)
+	}
 	for _, op := range partialOperations() {
 		contexts = append(contexts, "partials/ended_context_"+op.name)
 		if op.withActor {

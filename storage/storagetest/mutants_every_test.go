@@ -58,6 +58,18 @@ func (m blind) DeleteSubmission(ctx context.Context, _ storage.Actor, form stora
 	return m.Storage.DeleteSubmission(ctx, storage.AsHost(), form, id)
 }
 
+func (m blind) PutDocument(ctx context.Context, _ storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	return m.Storage.PutDocument(ctx, storage.AsHost(), form, c)
+}
+
+func (m blind) Document(ctx context.Context, _ storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return m.Storage.Document(ctx, storage.AsHost(), form, kind, key)
+}
+
+func (m blind) Documents(ctx context.Context, _ storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return m.Storage.Documents(ctx, storage.AsHost(), form, q)
+}
+
 func (m blind) Partials(ctx context.Context, _ storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 	return m.Storage.Partials(ctx, storage.AsHost(), form, q, each)
 }
@@ -155,6 +167,18 @@ func (m detached) TrashForm(ctx context.Context, who storage.Actor, id storage.I
 
 func (m detached) RestoreForm(ctx context.Context, id storage.ID, workspace storage.ID, at time.Time) error {
 	return m.Storage.RestoreForm(context.WithoutCancel(ctx), id, workspace, at)
+}
+
+func (m detached) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	return m.Storage.PutDocument(context.WithoutCancel(ctx), who, form, c)
+}
+
+func (m detached) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return m.Storage.Document(context.WithoutCancel(ctx), who, form, kind, key)
+}
+
+func (m detached) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return m.Storage.Documents(context.WithoutCancel(ctx), who, form, q)
 }
 
 func (m detached) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {

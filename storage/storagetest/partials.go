@@ -12,8 +12,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// partialCases are a group of their own: a store without half responses returns
-// ErrUnimplemented and skips it.
+// noPartials says that a store has none, if that is so.
+func noPartials(ctx context.Context, s storage.Storage) string {
+	_, saved := s.SavePartial(ctx, storage.SavePartialParams{Partial: storage.Partial{FormID: newID(), SavedAt: at(0), EndsAt: at(0)}})
+	_, read := s.Partial(ctx, newID(), [32]byte{1}, at(0))
+	_, listed := s.Partials(ctx, storage.AsHost(), newID(), storage.PartialQuery{Now: at(0), Page: storage.Page{Limit: 1}}, func(*storage.Partial) error { return nil })
+	_, _, deleted := s.DeletePartials(ctx, storage.AsHost(), newID(), storage.DeletePartialsParams{Max: 1})
+	for _, err := range []error{saved, read, listed, deleted} {
+		if !errors.Is(err, storage.ErrUnimplemented) {
+			return ""
+		}
+	}
+	return "SavePartial, Partial, Partials and DeletePartials return ErrUnimplemented: the store keeps no half responses"
+}
+
+// partialCases are a group of their own: it is unsupported where a store has no half responses.
 func partialCases() []Case {
 	cases := []Case{
 		{"save_and_read", "SavePartial makes a half response at revision 1, which Partial returns as it was given, but for what the store sets.", savePartial},

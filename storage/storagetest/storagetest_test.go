@@ -83,6 +83,8 @@ func TestMutants(t *testing.T) {
 	all = append(all, removalMutants()...)
 	all = append(all, deliveryMutants()...)
 	all = append(all, contractMutants()...)
+	all = append(all, documentMutants()...)
+	all = append(all, partialMutants()...)
 	if len(all) < 20 {
 		t.Errorf("want at least 20 mutants, got %d", len(all))
 	}
@@ -150,21 +152,21 @@ func TestCasesAreNamedOnce(t *testing.T) {
 func TestEveryMethodHasAContextCase(t *testing.T) {
 	t.Parallel()
 	var covered []string
-	for _, op := range slices.Concat(actorOperations(), hostOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation(), webhooksForKeyOperation()}) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations(), []operation{formForKeyOperation(), submissionsForKeyOperation(), webhooksForKeyOperation()}) {
 		covered = append(covered, op.method)
 	}
 	for _, op := range partialOperations() {
 		covered = append(covered, op.method)
 	}
 	// A method that hollow does not have fails by itself, and shows nothing of a case.
-	for _, op := range append(actorOperations(), hostOperations()...) {
+	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations()) {
 		if err := op.call(t.Context(), &hollow{stop: func() {}}, &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
 			t.Errorf("%s is left out of hollow", op.method)
 		}
 	}
 	actor := reflect.TypeFor[storage.Actor]()
 	var withActor []string
-	for _, op := range actorOperations() {
+	for _, op := range append(actorOperations(), documentOperations()...) {
 		withActor = append(withActor, op.method)
 	}
 	for _, op := range partialOperations() {

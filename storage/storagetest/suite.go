@@ -93,6 +93,7 @@ func Cases() []Case {
 		{"deliveries", expiryCases()},
 		{"deliveries", handOverCases()},
 		{"deliveries", queueCases()},
+		{"documents", documentCases()},
 		{"partials", partialCases()},
 	}
 	var all []Case
@@ -131,8 +132,8 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
 // Three methods may: FormForKey, SubmissionsForKey and WebhooksForKey, when a store gains nothing
 // from them; such a store skips the groups "form_for_key", "submissions_for_key" and
-// "webhooks_for_key". So may the methods of [storage.PartialStore]; such a store skips the
-// group "partials".
+// "webhooks_for_key". A store that has only the stubs of a role that it may leave out need not
+// skip that group: its cases report themselves as unsupported, and the others run.
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()
@@ -147,6 +148,9 @@ func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Op
 				t.Skipf("skipped: %s", reason)
 			}
 			store := newStorage(t)
+			if reason := c.unsupported(t.Context(), store); reason != "" {
+				t.Skipf("unsupported: %s", reason)
+			}
 			second := store
 			if p.second != nil {
 				second = p.second(t, store)
@@ -154,6 +158,21 @@ func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Op
 			c.exercise(t, store, second)
 		})
 	}
+}
+
+// optional are the groups about a role that a store may leave out, each with what says that it
+// did.
+var optional = map[string]func(context.Context, storage.Storage) string{
+	"documents": noDocuments,
+	"partials":  noPartials,
+}
+
+// unsupported says why the case is not for this store, or nothing.
+func (c Case) unsupported(ctx context.Context, s storage.Storage) string {
+	if lacks := optional[c.Group()]; lacks != nil {
+		return lacks(ctx, s)
+	}
+	return ""
 }
 
 // exercise runs the case against an empty store and another handle on it.

@@ -26,6 +26,7 @@ type world struct {
 	waiting   storage.NewSubmission     // its delivery is due and not claimed
 	key       storage.Key               // of owner
 	partial   storage.SavePartialParams // is saved, unless the store keeps no half responses
+	document  storage.DocumentChange    // is beside the form, unless the store keeps no documents
 	hash      [32]byte
 	now       time.Time // when everything above is past and due
 }
@@ -54,6 +55,11 @@ func (b *bundle) furnish() *world {
 	w.partial = b.newPartial(w.form.ID, endingAt(at(100_000*time.Hour)))
 	if _, err := b.store.SavePartial(b.Context(), w.partial); !errors.Is(err, storage.ErrUnimplemented) {
 		b.ok(err, "SavePartial")
+	}
+
+	w.document = b.newDocument(version, "0000000000000001")
+	if _, err := b.store.PutDocument(b.Context(), storage.AsHost(), w.form.ID, w.document); !errors.Is(err, storage.ErrUnimplemented) {
+		b.ok(err, "PutDocument")
 	}
 
 	b.ok(b.store.CountFunnel(b.Context(), counted(w.form.ID, b.tick(), storage.Counters{Views: 5, Starts: 4})), "CountFunnel")
@@ -97,6 +103,15 @@ func (b *bundle) snapshot() string {
 		}
 		show("half responses", partials)
 		show("funnel", b.funnel(f.ID, time.Time{}, time.Time{}))
+		for _, kind := range []string{version, workingCopy} {
+			documents, _, err := b.store.Documents(b.Context(), host, f.ID, storage.DocumentQuery{Kind: kind, Limit: everyRecord})
+			if !errors.Is(err, storage.ErrUnimplemented) {
+				b.ok(err, "Documents")
+			}
+			for _, d := range documents {
+				show("document", b.document(f.ID, kind, d.Key))
+			}
+		}
 	}
 	webhooks, err := b.store.Webhooks(b.Context(), host, all)
 	b.ok(err, "Webhooks")

@@ -3,12 +3,14 @@ package check
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/identity"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // hiddenPath is where hidden fields stand in the path of a Violation.
@@ -199,6 +201,49 @@ func (w *Writer) Answers() Answers {
 
 // Stored returns an answer that was written; at is what Last was when it had been written.
 func (w *Writer) Stored(at [2]int) []byte { return w.list.Bytes()[at[0]:at[1]] }
+
+// HiddenFields checks the hidden fields of a response that is not finished, and returns them as
+// an object of strings. An error is a *[schema.Error].
+func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, error) {
+	w, r := NewWriter(f, Input{}), kinds.Report{Limit: math.MaxInt}
+	for i := range f.Hidden {
+		if text := hidden[f.Hidden[i].Name]; text != "" {
+			w.HiddenField(&f.Hidden[i], text, &r)
+		}
+	}
+	return w.Answers().Hidden, r.Faults.Err()
+}
+
+// Unfinished returns the answers of a response that is not finished as a list like that of an
+// Answers. The path does not matter. An answer with a fault stands there as it was sent, and
+// one to a block that the form does not have like that to a short_text.
+func Unfinished(f *compile.Form, in Input) json.RawMessage {
+	w := NewWriter(f, in)
+	asSent := func(id, typ string, value json.RawMessage) {
+		w.list.Object()
+		w.list.Name("field").Object()
+		w.list.Name("id").String(id)
+		w.list.Name("type").String(typ)
+		w.list.EndObject()
+		w.list.Name("value").Raw(value)
+		w.list.EndObject()
+	}
+	for id, raw := range in.Answers {
+		at, known := f.Index[id]
+		if !known {
+			asSent(id, schema.TypeShortText, raw)
+			continue
+		}
+		b, r := &f.Blocks[at], kinds.Report{Limit: math.MaxInt}
+		if w.Answer(b, raw, &r, false, true); r.Faulty() {
+			asSent(id, b.Type, raw)
+		}
+	}
+	for name, text := range in.Hidden {
+		asSent(name, schema.TypeHidden, jsontree.AppendString(nil, text))
+	}
+	return w.Answers().List
+}
 
 // Sample returns made-up answers to all blocks and hidden fields, for a test event, whatever
 // the rules say, and the variables that rules may set. The answers keep the form's rules and

@@ -61,6 +61,16 @@ func Blank(raw json.RawMessage) bool {
 	return IsBlank(tree.Root())
 }
 
+// Storable reports whether raw is JSON that every storage keeps.
+func Storable(raw json.RawMessage) bool {
+	tree, err := jsontree.Parse(raw, Bounds)
+	if err != nil {
+		return false
+	}
+	defer tree.Release()
+	return !tree.Root().HasNUL()
+}
+
 // IsBlank reports whether n means unanswered: it is not there or null, text of which
 // nothing can be seen, or an empty array.
 func IsBlank(n jsontree.Node) bool {

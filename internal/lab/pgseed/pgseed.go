@@ -27,8 +27,8 @@ type Size struct {
 	Forms int
 	// Submissions of the popular form, a second apart.
 	Submissions int
-	// AnswerBytes is about the size of a submission's answers, of an event's body
-	// and of a form's blocks.
+	// AnswerBytes is about the size of a submission's answers, of an event's body,
+	// of a form's blocks and of the one document beside it.
 	AnswerBytes int
 	// Webhooks are spread over the forms, from the first one on.
 	Webhooks int
@@ -171,6 +171,9 @@ func tables(size Size) []table {
 				}
 			},
 		},
+		{"documents", "form_id kind key revision user_id created_at updated_at value_bytes value", size.Forms + size.Others, func(i int) []any {
+			return []any{bytesOf(Form, i), "version", "0000000000000001", int64(1), user, at(i), at(i), int32(len(answers)), answers}
+		}},
 		{
 			"webhooks", "id form_id workspace_id url enabled secret created_at updated_at", size.Webhooks, func(i int) []any {
 				return []any{

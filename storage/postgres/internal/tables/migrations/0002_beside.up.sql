@@ -4,6 +4,33 @@
 
 -- Documents.
 
+-- A kind is read and written under the lock of the form's row, and bounded by number and bytes.
+CREATE TABLE documents (
+    form_id     id NOT NULL REFERENCES forms (id) ON DELETE CASCADE,
+    kind        text NOT NULL,
+    key         text COLLATE "C" NOT NULL,
+    revision    revision NOT NULL,
+    user_id     id,
+    created_at  timestamptz NOT NULL,
+    updated_at  timestamptz NOT NULL,
+    value_bytes byte_count NOT NULL,
+    value       json NOT NULL,
+    PRIMARY KEY (form_id, kind, key)
+);
+ALTER TABLE forms ADD COLUMN beside bigint NOT NULL DEFAULT 0;
+
+COMMENT ON COLUMN forms.beside IS 'Rises with each change of a document that respondents'' pages read; 0: there never was one.';
+COMMENT ON TABLE documents IS 'What is kept beside a form: its working copy, earlier versions.';
+COMMENT ON COLUMN documents.form_id IS 'The form.';
+COMMENT ON COLUMN documents.kind IS 'What it is: working-copy, version.';
+COMMENT ON COLUMN documents.key IS 'Tells documents of a kind apart, compared byte by byte.';
+COMMENT ON COLUMN documents.revision IS 'Counts the writes of the document.';
+COMMENT ON COLUMN documents.user_id IS 'Who wrote it last, perhaps a user who is gone; null: the host.';
+COMMENT ON COLUMN documents.created_at IS 'When it was made.';
+COMMENT ON COLUMN documents.updated_at IS 'When it was written last.';
+COMMENT ON COLUMN documents.value_bytes IS 'Bytes of the value as it was given.';
+COMMENT ON COLUMN documents.value IS 'The value.';
+
 -- Half responses.
 
 CREATE DOMAIN token_digest AS bytea CHECK (octet_length(VALUE) = 32);
@@ -54,4 +81,4 @@ COMMENT ON COLUMN partials.ends_at IS 'From when on nobody sees it any more; a s
 COMMENT ON COLUMN partials.submission_id IS 'The submission that became of it; null: none yet.';
 COMMENT ON COLUMN partials.open IS 'Whether it was not submitted.';
 
-UPDATE formsvc_version SET version = 2;
+UPDATE formsvc_version SET version = 2, oldest_program = 1;

@@ -1,0 +1,55 @@
+package path
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/formsvc/formsvc/internal/answers/check"
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// Kept is what is kept of a response that is not finished.
+type Kept struct {
+	Answers json.RawMessage // an object of answers as they were sent, by block id
+	Hidden  json.RawMessage // an object of strings
+	Dropped []string        // the sorted ids of the other answers
+}
+
+// Keep takes what can be kept of a response that is not finished. An error is a *[schema.Error].
+func Keep(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]string) (kept Kept, err error) {
+	way, err := Of(f, answers, hidden)
+	if err != nil {
+		return kept, err
+	}
+	on := make(map[string]bool, len(way.Blocks))
+	for _, b := range way.Blocks {
+		on[b.ID] = true
+	}
+	var w jsontree.Writer
+	w.Object()
+	for _, s := range f.Steps {
+		for _, b := range f.Blocks[s.From:s.To] {
+			raw := answers[b.ID]
+			switch {
+			case len(raw) == 0:
+			case on[f.Blocks[s.From].ID] && !b.Host && !b.Hide && b.Rule != nil && kinds.Storable(raw):
+				w.Raw(b.Key)
+				w.Raw(raw)
+			default:
+				kept.Dropped = append(kept.Dropped, b.ID)
+			}
+		}
+	}
+	w.EndObject()
+	for id := range answers {
+		if _, known := f.Index[id]; !known {
+			kept.Dropped = append(kept.Dropped, id)
+		}
+	}
+	slices.Sort(kept.Dropped)
+	kept.Answers = w.Bytes()
+	kept.Hidden, err = check.HiddenFields(f, hidden)
+	return kept, err
+}

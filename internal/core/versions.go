@@ -1,0 +1,129 @@
+package core
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// The kinds of documents.
+const (
+	workingCopy = "working-copy" // at most one a form, with the empty key
+	version     = "version"      // by the revision that it was
+)
+
+// versionsApart is how long after a version an ordinary write keeps none. Who edits a published form
+// writes at each keystroke, and a version of each would push out those that people look for.
+const versionsApart = 10 * time.Minute
+
+// versionBytes is what the versions of a form may take together: eight of the largest forms, and
+// 100 of a form of 300 kB.
+const versionBytes = 32 << 20
+
+// Version is an earlier state of a published form.
+type Version struct {
+	Revision   int64
+	Content    Content    // zero in lists
+	ReplacedBy storage.ID // zero: the host
+	ReplacedAt time.Time
+}
+
+func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
+
+// keepVersion adds to a change the version of the state that it replaces, when that is to be
+// kept: each time, or when none is younger than versionsApart.
+func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
+	before := contentOf(stored)
+	drafted := change.Status != nil && *change.Status != stored.Status
+	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && before.same(before.after(change)) {
+		return nil
+	}
+	if !eachTime {
+		newest, _, err := c.Storage.Documents(ctx, who, stored.ID, storage.DocumentQuery{Kind: version, Limit: 1})
+		switch {
+		case errors.Is(err, storage.ErrUnimplemented):
+			return nil
+		case err != nil:
+			return err
+		case len(newest) > 0 && change.At.Sub(newest[0].CreatedAt) < versionsApart:
+			return nil
+		}
+	}
+	user, _ := who.User()
+	change.Documents = append(change.Documents, storage.DocumentChange{
+		Kind: version, Key: versionKey(stored.Revision), Value: before.write(nil), By: user, At: change.At,
+		Keep: storage.KeepOfKind{Count: c.Versions, Bytes: versionBytes},
+	})
+	return nil
+}
+
+// VersionList returns a page of versions, newest first, without their content. before is the
+// revision that they are older than; 0: none.
+func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID, before int64, limit int) ([]Version, bool, error) {
+	q := storage.DocumentQuery{Kind: version, Limit: limit}
+	if before > 0 {
+		key := versionKey(before)
+		q.Below = &key
+	}
+	documents, more, err := c.Storage.Documents(ctx, who, form, q)
+	if err != nil {
+		return nil, false, Supported(err)
+	}
+	found := make([]Version, 0, len(documents))
+	for i := range documents {
+		found = append(found, versionOf(&documents[i]))
+	}
+	return found, more, nil
+}
+
+func versionOf(d *storage.Document) Version {
+	revision, _ := strconv.ParseInt(d.Key, 10, 64) // written by versionKey
+	return Version{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
+}
+
+// Version returns one version with its content.
+func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, revision int64) (Version, error) {
+	d, err := c.Storage.Document(ctx, who, form, version, versionKey(revision))
+	if err != nil {
+		return Version{}, Supported(err)
+	}
+	v := versionOf(&d)
+	v.Content, _, err = readContent(d.Value)
+	return v, err
+}
+
+// RestoreVersion gives a form the name and the definition of a version, as a FormUpdate would.
+func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
+	v, err := c.Version(ctx, who, form, revision)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	return c.updateFrom(ctx, who, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
+		change, err := c.replace(stored, v.Content)
+		if err == nil {
+			err = c.keepVersion(ctx, who, stored, &change, true)
+		}
+		return change, err
+	})
+}
+
+// replace is the change that gives a form another content, held to the rules of a FormUpdate.
+func (c *Core) replace(stored *storage.Form, with Content) (storage.FormChange, error) {
+	change := storage.FormChange{At: c.Now()}
+	if with.same(contentOf(stored)) {
+		return change, nil
+	}
+	b := with.body(contentOf(stored))
+	b.w.EndObject()
+	w, err := c.writes.FormUpdate(b.w.Bytes())
+	if err != nil {
+		return change, err
+	}
+	change.Name, change.Gate = w.Name, comparing(w.Gate)
+	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
+	return change, err
+}

@@ -1,0 +1,571 @@
+package servicetest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+func labelOf(t *testing.T, block formsvc.StoredBlock, err error) string {
+	t.Helper()
+	var b struct{ Label string }
+	if err == nil {
+		err = json.Unmarshal(block.JSON, &b)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Label
+}
+
+func label(text string) json.RawMessage { return json.RawMessage(`{"label":"` + text + `"}`) }
+
+// Respondents see what is published, editors what they write, and Publish makes the one the other.
+func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form, ctx := b.Form(servicetest.TextBlock, `{}`), t.Context()
+		c := b.As(b.User.ID)
+		copied := c.WorkingCopy(form)
+		before, err := c.Form(ctx, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read, err := copied.Form(ctx)
+		if err != nil || read.Revision != before.Revision || read.Name != "Form" {
+			t.Fatalf("without a copy the form is %+v, %v", read, err)
+		}
+		block, err := copied.UpdateBlock(ctx, "name", label("Half a wo"), formsvc.IfRevision(before.Revision))
+		if got := labelOf(t, block, err); got != "Half a wo" {
+			t.Error(got)
+		}
+		if block.Revision < 1<<40 {
+			t.Errorf("the copy is at %d, which a form could be", block.Revision)
+		}
+		name := "Renamed"
+		if _, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: before.Revision}); !errors.Is(err, storage.ErrRevisionMismatch) {
+			t.Errorf("a condition on the form's revision: %v", err)
+		}
+		if _, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: block.Revision}); err != nil {
+			t.Error(err)
+		}
+		public, err := b.PublicForm(ctx, before.PublicID)
+		if err != nil || public.Name != "Form" || public.Blocks[0].Label != "Name" {
+			t.Errorf("respondents see %+v, %v", public, err)
+		}
+		if f, err := c.Form(ctx, form); err != nil || f.Revision != before.Revision {
+			t.Errorf("the form is at %d, %v", f.Revision, err)
+		}
+		preview, _, err := b.PreviewForm(ctx, form)
+		if err != nil || preview.Name != "Renamed" || preview.Blocks[0].Label != "Half a wo" {
+			t.Errorf("the preview has %+v, %v", preview.Blocks, err)
+		}
+		if _, err := b.Answer(form, "name", `"Ann"`); err != nil {
+			t.Errorf("a response after the preview: %v", err)
+		}
+
+		published, err := copied.Publish(ctx, formsvc.PublishOptions{})
+		if err != nil || published.Name != "Renamed" || published.Revision != before.Revision+1 || published.Status != "published" {
+			t.Fatalf("published: %+v, %v", published, err)
+		}
+		public, err = b.PublicForm(ctx, before.PublicID)
+		if err != nil || public.Name != "Renamed" || public.Blocks[0].Label != "Half a wo" {
+			t.Errorf("respondents see %+v, %v", public, err)
+		}
+		if read, err := copied.Form(ctx); err != nil || read.Revision != published.Revision {
+			t.Errorf("after it was published the copy is %+v, %v", read, err)
+		}
+		v, err := c.Version(ctx, form, before.Revision)
+		if err != nil || v.Name != "Form" || v.ReplacedBy != b.User.ID || !strings.Contains(string(v.Definition.Blocks), `"label":"Name"`) {
+			t.Errorf("the version is %+v, %v", v, err)
+		}
+
+		_, err = copied.UpdateBlock(ctx, "name", label("Thrown away"))
+		if err == nil {
+			err = copied.Discard(ctx)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := copied.Block(ctx, "name"); labelOf(t, got, err) != "Half a wo" {
+			t.Error("what was discarded is there")
+		}
+	})
+}
+
+// Parts that only one side changed are both kept; the same part is a conflict until the caller
+// says which is wanted, and until then nothing has changed.
+func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(`[{"id":"a","label":"A"},{"id":"b","label":"B"},{"id":"c","label":"C"}]`, `{"closedMessage":"Closed"}`)
+		ctx, c := t.Context(), b.As(b.User.ID)
+		copied := c.WorkingCopy(form)
+		must := func(_ formsvc.StoredBlock, err error) {
+			t.Helper()
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		must(copied.UpdateBlock(ctx, "a", label("A of the copy")))
+		must(copied.UpdateBlock(ctx, "b", label("B of the copy")))
+		must(c.UpdateBlock(ctx, form, "b", label("B of the form")))
+		must(c.UpdateBlock(ctx, form, "c", label("C of the form")))
+		b.Settings(form, `{"closedMessage":"Gone"}`)
+
+		before, err := c.Form(ctx, form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = copied.Publish(ctx, formsvc.PublishOptions{})
+		clash, ok := errors.AsType[*formsvc.ConflictError](err)
+		if !ok || len(clash.Conflicts) != 1 || clash.Conflicts[0].Path != "/definition/blocks/b" ||
+			!strings.Contains(string(clash.Conflicts[0].Copy), "B of the copy") || !strings.Contains(string(clash.Conflicts[0].Form), "B of the form") {
+			t.Fatalf("the conflict is %v", err)
+		}
+		if after, err := c.Form(ctx, form); err != nil || after.Revision != before.Revision {
+			t.Errorf("the refused publication changed the form: %v", err)
+		}
+		f, err := copied.Publish(ctx, formsvc.PublishOptions{Take: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for id, want := range map[string]string{"a": "A of the copy", "b": "B of the form", "c": "C of the form"} {
+			if got, err := c.Block(ctx, form, id); labelOf(t, got, err) != want {
+				t.Errorf("block %s is %q, want %q", id, labelOf(t, got, err), want)
+			}
+		}
+		if string(f.Definition.Settings) != `{"closedMessage":"Gone"}` {
+			t.Errorf("the settings are %s", f.Definition.Settings)
+		}
+	})
+}
+
+// A publication passes the rules of a write: what each side may have alone, the two together may
+// not.
+func TestWhatIsPublishedFollowsTheRules(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithoutRateLimit(), formsvc.WithLimits(formsvc.Limits{Blocks: 3}))
+	ctx, c := t.Context(), b.AsHost()
+	form := b.Form(`[{"id":"a","label":"A"}]`, `{}`)
+	copied := c.WorkingCopy(form)
+	for _, id := range []string{"b", "c"} {
+		if _, err := copied.CreateBlock(ctx, json.RawMessage(`{"id":"`+id+`"}`)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := c.CreateBlock(ctx, form, json.RawMessage(`{"id":"d"}`)); err != nil {
+		t.Fatal(err)
+	}
+	_, err := copied.Publish(ctx, formsvc.PublishOptions{})
+	if faults, ok := errors.AsType[*formsvc.Error](err); !ok || faults.Violations[0].Path != "/definition/blocks" {
+		t.Errorf("four blocks where three may be: %v", err)
+	}
+	if _, err := copied.DeleteBlock(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := copied.Publish(ctx, formsvc.PublishOptions{}); err != nil {
+		t.Error(err)
+	}
+	status := "draft"
+	_, err = copied.UpdateForm(ctx, formsvc.FormUpdate{Status: &status, Workspace: &b.Workspace})
+	if faults, ok := errors.AsType[*formsvc.Error](err); !ok || len(faults.Violations) != 2 || faults.Violations[0].Path != "/status" || faults.Violations[1].Path != "/workspace_id" {
+		t.Errorf("a status and a workspace for a copy: %v", err)
+	}
+}
+
+// Nobody but the users of the form's workspace reads, changes, publishes or discards a copy, or
+// sees a version.
+func TestWorkingCopiesAndVersionsAreTheFormsUsersAlone(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		ctx, form := t.Context(), b.Form(servicetest.TextBlock, `{}`)
+		own := b.As(b.User.ID)
+		if _, err := own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret")); err != nil {
+			t.Fatal(err)
+		}
+		f, err := own.WorkingCopy(form).Publish(ctx, formsvc.PublishOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret too")); err != nil {
+			t.Fatal(err)
+		}
+		check := func(who string, c formsvc.Client) {
+			t.Helper()
+			w := c.WorkingCopy(form)
+			calls := map[string]func() error{
+				"Form":       func() error { _, err := w.Form(ctx); return err },
+				"UpdateForm": func() error { _, err := w.UpdateForm(ctx, formsvc.FormUpdate{Definition: f.Definition}); return err },
+				"UpdateBlock": func() error {
+					_, err := w.UpdateBlock(ctx, "name", label("x"))
+					return err
+				},
+				"Publish": func() error { _, err := w.Publish(ctx, formsvc.PublishOptions{}); return err },
+				"Discard": func() error { return w.Discard(ctx) },
+				"Version": func() error { _, err := c.Version(ctx, form, f.Revision-1); return err },
+				"RestoreVersion": func() error {
+					_, err := c.RestoreVersion(ctx, form, f.Revision-1, formsvc.RestoreOptions{})
+					return err
+				},
+				"Versions": func() error {
+					for _, err := range c.Versions(ctx, form) {
+						return err
+					}
+					return nil
+				},
+			}
+			for name, call := range calls {
+				if err := call(); !errors.Is(err, formsvc.ErrNotFound) {
+					t.Errorf("%s, %s: %v", who, name, err)
+				}
+			}
+			rec := httptest.NewRecorder()
+			w.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/forms/"+form.String(), nil))
+			if rec.Code != http.StatusNotFound || strings.Contains(rec.Body.String(), "Secret") {
+				t.Errorf("%s, ServeHTTP: %d %s", who, rec.Code, rec.Body)
+			}
+		}
+		check("a stranger", b.As(formsvc.UserIDFrom("bob")))
+		if got, err := own.WorkingCopy(form).Block(ctx, "name"); labelOf(t, got, err) != "Secret too" {
+			t.Error("a stranger changed the copy")
+		}
+		if err := own.TrashForm(ctx, form); err != nil {
+			t.Fatal(err)
+		}
+		check("the owner, of a form in the trash", own)
+		if err := b.RestoreForm(ctx, form, formsvc.ID{}); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := own.WorkingCopy(form).Block(ctx, "name"); labelOf(t, got, err) != "Secret too" {
+			t.Error("the copy did not come back from the trash")
+		}
+	})
+}
+
+// An editor in a browser gets the copy below a path of its own: the form's operations, nothing
+// else, with its ETag and with links that lead back to it.
+func TestAWorkingCopyIsServedAsAForm(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithoutRateLimit())
+	form, other := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
+	mux := http.NewServeMux()
+	mux.Handle("/edit/", http.StripPrefix("/edit", b.As(b.User.ID).WorkingCopy(form)))
+	do := func(method, path, body, ifMatch string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest(method, path, strings.NewReader(body))
+		if body != "" {
+			r.Header.Set("Content-Type", "application/json")
+		}
+		if ifMatch != "" {
+			r.Header.Set("If-Match", ifMatch)
+		}
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, r)
+		return w
+	}
+	at := "/edit/forms/" + form.String()
+	first := do(http.MethodGet, at, "", "")
+	if first.Code != http.StatusOK || !strings.Contains(first.Body.String(), `"self":"/edit/forms/`+form.String()+`"`) {
+		t.Fatalf("%d %s", first.Code, first.Body)
+	}
+	tag := first.Header().Get("Etag")
+	for _, step := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodPatch, "", `{"name":"Other"}`, 200},
+		{http.MethodPost, "/blocks", `{"block":{"id":"a/b"}}`, 201},
+		{http.MethodGet, "/blocks/a%2Fb", "", 200},
+		{http.MethodPatch, "/blocks/a%2Fb", `{"block":{"label":"B"}}`, 200},
+		{http.MethodGet, "/questions", "", 200},
+		{http.MethodDelete, "/blocks/name", "", 204},
+		{http.MethodPut, "/blocks", `{"blocks":[{"id":"z"},{"id":"a/b"}]}`, 200},
+	} {
+		w := do(step.method, at+step.path, step.body, tag)
+		if w.Code != step.want || w.Header().Get("Etag") == "" || w.Header().Get("X-Request-Id") == "" {
+			t.Fatalf("%s %s: %d %s", step.method, step.path, w.Code, w.Body)
+		}
+		if location := w.Header().Get("Location"); step.want == 201 && location != at+"/blocks/a%2Fb" {
+			t.Errorf("the new block is at %q", location)
+		}
+		if step.method != http.MethodGet {
+			if stale := do(http.MethodPatch, at, `{"name":"Lost"}`, tag); stale.Code != http.StatusPreconditionFailed {
+				t.Errorf("after %s %s an old tag is taken: %d", step.method, step.path, stale.Code)
+			}
+		}
+		tag = w.Header().Get("Etag")
+	}
+	for _, c := range []struct {
+		method, path, body string
+		want               int
+	}{
+		{http.MethodDelete, at, "", 405}, {http.MethodGet, at + "/submissions", "", 404}, {http.MethodGet, "/edit/me", "", 404},
+		{http.MethodGet, "/edit/forms/" + other.String(), "", 404}, {http.MethodPatch, "/edit/forms/" + other.String(), `{"name":"x"}`, 404},
+		{http.MethodPost, "/edit/forms/" + other.String() + "/blocks", `{"block":{"id":"x"}}`, 404},
+		{http.MethodPatch, at, `{"status":"draft"}`, 422}, {http.MethodPatch, at, `{"workspace_id":"` + b.Workspace.String() + `"}`, 422},
+		{http.MethodPatch, at, `{"name":""}`, 422}, {http.MethodGet, "/edit/workspaces", "", 404}, {http.MethodGet, "/edit/openapi.json", "", 404},
+	} {
+		if w := do(c.method, c.path, c.body, ""); w.Code != c.want {
+			t.Errorf("%s %s: %d, want %d: %s", c.method, c.path, w.Code, c.want, w.Body)
+		}
+	}
+	if f, err := b.AsHost().Form(t.Context(), form); err != nil || f.Name != "Form" {
+		t.Errorf("the form itself is %q, %v", f.Name, err)
+	}
+	if f, err := b.AsHost().Form(t.Context(), other); err != nil || f.Revision != 2 {
+		t.Errorf("the other form is at %d, %v", f.Revision, err)
+	}
+}
+
+// Which writes keep a version, and which are too soon after another one.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T) storage.Storage{
+		"memory":   func(*testing.T) storage.Storage { return memory.New() },
+		"postgres": func(t *testing.T) storage.Storage { return servicetest.PostgresStore(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+			b := servicetest.SetupOn(t, open(t), formsvc.WithClock(clock.Now), formsvc.WithoutRateLimit(), formsvc.WithVersions(3))
+			ctx, c := t.Context(), b.As(b.User.ID)
+			form := b.Form(servicetest.TextBlock, `{}`) // at revision 2
+			var want []int64
+			check := func(step string, add ...int64) {
+				t.Helper()
+				want = append(add, want...)
+				want = want[:min(3, len(want))]
+				var got []int64
+				for v, err := range c.Versions(ctx, form) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					if v.Name != "" || v.Definition.Blocks != nil || v.ReplacedAt.IsZero() {
+						t.Errorf("the list has %+v", v)
+					}
+					got = append(got, v.Revision)
+				}
+				if fmt.Sprint(got) != fmt.Sprint(want) {
+					t.Errorf("%s: versions %v, want %v", step, got, want)
+				}
+			}
+			change := func(u formsvc.FormUpdate) {
+				t.Helper()
+				if _, err := c.UpdateForm(ctx, form, u); err != nil {
+					t.Fatal(err)
+				}
+			}
+			name := func(text string) formsvc.FormUpdate { return formsvc.FormUpdate{Name: &text} }
+			status := func(text string) formsvc.FormUpdate { return formsvc.FormUpdate{Status: &text} }
+			check("nothing was replaced yet")
+			change(name("Two")) // now at 3
+			check("the first write", 2)
+			change(name("Three"))
+			check("too soon")
+			clock.Advance(10*time.Minute - time.Second)
+			change(name("Four"))
+			check("a second too soon")
+			clock.Advance(time.Second)
+			if _, err := c.UpdateBlock(ctx, form, "name", label("Your name")); err != nil { // now at 6
+				t.Fatal(err)
+			}
+			check("ten minutes later", 5)
+			clock.Advance(time.Hour)
+			change(name("Four"))
+			change(formsvc.FormUpdate{Workspace: &b.Workspace})
+			check("nothing was changed")
+			change(status("draft")) // now at 7
+			check("it is made a draft", 6)
+			clock.Advance(time.Hour)
+			change(name("Five"))
+			change(status("published")) // now at 9
+			check("a draft has no versions")
+			w := c.WorkingCopy(form)
+			for _, text := range []string{"Six", "Seven"} {
+				if _, err := w.UpdateForm(ctx, name(text)); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.Publish(ctx, formsvc.PublishOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			check("Publish does so each time", 10, 9)
+			if _, err := c.Version(ctx, form, 2); !errors.Is(err, formsvc.ErrNotFound) {
+				t.Errorf("the fourth but last is there: %v", err)
+			}
+			if _, err := c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{}); !errors.Is(err, formsvc.ErrNotFound) {
+				t.Errorf("and can be restored: %v", err)
+			}
+			if _, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 10}); !errors.Is(err, storage.ErrRevisionMismatch) {
+				t.Errorf("a condition that does not hold: %v", err)
+			}
+			f, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 11})
+			if err != nil || f.Name != "Five" || f.Revision != 12 || f.Status != "published" {
+				t.Errorf("restored: %+v, %v", f, err)
+			}
+			check("so does RestoreVersion", 11)
+			v, err := c.Version(ctx, form, 10)
+			if err != nil || v.Name != "Six" || !v.ReplacedAt.Equal(clock.Now()) || v.ReplacedBy != b.User.ID {
+				t.Errorf("version 10 is %+v, %v", v, err)
+			}
+		})
+	}
+}
+
+// A storage that has no documents refuses the calls that need them, and keeps none for the others.
+func TestAStorageWithoutDocuments(t *testing.T) {
+	t.Parallel()
+	b := servicetest.SetupOn(t, withoutDocuments{memory.New()}, formsvc.WithoutRateLimit())
+	form, ctx, c := b.Form(servicetest.TextBlock, `{}`), t.Context(), b.AsHost()
+	if _, err := c.UpdateBlock(ctx, form, "name", label("Your name")); err != nil {
+		t.Errorf("a write: %v", err)
+	}
+	if f, _, err := b.PreviewForm(ctx, form); err != nil || f.Blocks[0].Label != "Your name" {
+		t.Errorf("a preview: %v", err)
+	}
+	w := c.WorkingCopy(form)
+	for name, call := range map[string]func() error{
+		"WorkingCopy.Form":    func() error { _, err := w.Form(ctx); return err },
+		"WorkingCopy.Block":   func() error { _, err := w.Block(ctx, "name"); return err },
+		"WorkingCopy.Publish": func() error { _, err := w.Publish(ctx, formsvc.PublishOptions{}); return err },
+		"WorkingCopy.Discard": func() error { return w.Discard(ctx) },
+		"Version":             func() error { _, err := c.Version(ctx, form, 1); return err },
+		"Versions": func() error {
+			for _, err := range c.Versions(ctx, form) {
+				return err
+			}
+			return nil
+		},
+	} {
+		if err := call(); !errors.Is(err, formsvc.ErrUnsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+type withoutDocuments struct{ *memory.Store }
+
+func (withoutDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	return storage.Unimplemented{}.PutDocument(ctx, who, form, c)
+}
+
+func (withoutDocuments) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return storage.Unimplemented{}.Document(ctx, who, form, kind, key)
+}
+
+func (withoutDocuments) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return storage.Unimplemented{}.Documents(ctx, who, form, q)
+}
+
+// Editors in two processes write into one copy, others publish, restore, discard nothing, and write to the
+// form beside it. Each has blocks of their own, so nothing of what a call reported as done may
+// be gone in the end, and each state that was replaced by Publish or RestoreVersion is a version.
+func TestManyWriteToOneCopy(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		const editors, edits = 6, 40
+		var replaced sync.Map // revisions that Publish replaced
+		store := publications{b.Store, &replaced}
+		first := servicetest.New(t, store, formsvc.WithoutRateLimit(), formsvc.WithVersions(100_000))
+		second := servicetest.New(t, store, formsvc.WithoutRateLimit(), formsvc.WithVersions(100_000))
+		var blocks []string
+		for i := range editors {
+			blocks = append(blocks, fmt.Sprintf(`{"id":"copy%d","label":"0"},{"id":"form%d","label":"0"}`, i, i))
+		}
+		form, ctx := b.Form("["+strings.Join(blocks, ",")+"]", `{}`), t.Context()
+		var all sync.WaitGroup
+		var left atomic.Int64
+		written := make([]map[string]string, 2*editors)
+		for i := range 2 * editors {
+			written[i] = map[string]string{}
+			svc, id, random := []*formsvc.Service{first, second}[i%2], fmt.Sprintf("copy%d", i/2), rand.New(rand.NewPCG(uint64(i), 28))
+			c := svc.As(b.User.ID)
+			left.Add(1)
+			all.Go(func() {
+				defer left.Add(-1)
+				write := c.WorkingCopy(form).UpdateBlock
+				if i%2 == 1 {
+					id = fmt.Sprintf("form%d", i/2)
+					write = func(ctx context.Context, id string, patch json.RawMessage, on ...formsvc.Condition) (formsvc.StoredBlock, error) {
+						return c.UpdateBlock(ctx, form, id, patch, on...)
+					}
+				}
+				for n := range edits {
+					text := fmt.Sprintf("%d of %d", n, random.Int())
+					if _, err := write(ctx, id, label(text)); err != nil {
+						t.Errorf("%s: %v", id, err)
+						return
+					}
+					written[i][id] = text
+				}
+			})
+		}
+		for i := range 2 {
+			svc := []*formsvc.Service{first, second}[i]
+			all.Go(func() {
+				for done := false; !done; {
+					done = left.Load() == 0
+					if _, err := svc.AsHost().WorkingCopy(form).Publish(ctx, formsvc.PublishOptions{}); err != nil {
+						t.Errorf("Publish: %v", err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		c := first.AsHost()
+		for _, blocks := range written {
+			for id, want := range blocks {
+				if got, err := c.Block(ctx, form, id); labelOf(t, got, err) != want {
+					t.Errorf("block %s has %q, last written was %q", id, labelOf(t, got, err), want)
+				}
+			}
+		}
+		kept := map[int64]bool{}
+		for v, err := range c.Versions(ctx, form) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			kept[v.Revision] = true
+		}
+		published := 0
+		for revision := range replaced.Range {
+			if published++; !kept[revision.(int64)] {
+				t.Errorf("revision %d was replaced by a publication and is no version", revision)
+			}
+		}
+		if published < 2 {
+			t.Errorf("%d publications beside the writers", published)
+		}
+	})
+}
+
+// publications notes the revisions that were replaced together with a working copy.
+type publications struct {
+	storage.Storage
+	replaced *sync.Map
+}
+
+func (s publications) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := s.Storage.UpdateForm(ctx, who, id, c)
+	removes := slices.ContainsFunc(c.Documents, func(d storage.DocumentChange) bool { return d.Value == nil })
+	if err == nil && removes && f.Revision == c.IfRevision[0]+1 {
+		s.replaced.Store(c.IfRevision[0], true)
+	}
+	return f, err
+}

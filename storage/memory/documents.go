@@ -1,0 +1,127 @@
+package memory
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/formsvc/formsvc/storage"
+)
+
+// documents are those beside a form, by kind and key. Their values are replaced, never
+// changed.
+type documents map[[2]string]storage.Document
+
+// PutDocument implements [storage.DocumentStore].
+func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	changes := []storage.DocumentChange{c}
+	f, err := s.lockForm(ctx, who, form, changes)
+	if err != nil {
+		return storage.Document{}, err
+	}
+	defer s.mu.Unlock()
+	if err := f.documents.change(&f.rec, changes); err != nil {
+		return storage.Document{}, err
+	}
+	return own(f.documents[place(c)]), nil
+}
+
+func place(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
+
+// own returns the document as the caller's own.
+func own(doc storage.Document) storage.Document {
+	doc.Value = bytes.Clone(doc.Value)
+	return doc
+}
+
+// change makes changes of documents beside the form rec, or none of them.
+func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) error {
+	for _, c := range changes {
+		if old := d[place(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
+			return &storage.RevisionError{Current: old, Kind: c.Kind}
+		}
+	}
+	for _, c := range changes {
+		doc, there := d[place(c)]
+		if c.Public && (there || c.Value != nil) {
+			rec.Beside++
+		}
+		if c.Value == nil {
+			delete(d, place(c))
+			continue
+		}
+		if !there {
+			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
+		}
+		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
+		d[place(c)] = doc
+	}
+	for _, c := range changes {
+		if c.Value != nil {
+			d.keep(c.Kind, c.Keep, changes)
+		}
+	}
+	return nil
+}
+
+// keep bounds a kind. What the changes wrote stays.
+func (d documents) keep(kind string, bound storage.KeepOfKind, changes []storage.DocumentChange) {
+	var others []storage.Document
+	count, size := 0, 0
+	for _, doc := range d.of(kind) {
+		if slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return place(c) == [2]string{kind, doc.Key} }) {
+			count, size = count+1, size+len(doc.Value)
+		} else {
+			others = append(others, doc)
+		}
+	}
+	for _, doc := range others {
+		count, size = count+1, size+len(doc.Value)
+		if bound.Count > 0 && count > bound.Count || bound.Bytes > 0 && size > bound.Bytes {
+			delete(d, [2]string{kind, doc.Key})
+		}
+	}
+}
+
+// of returns the documents of a kind, the one with the highest key first.
+func (d documents) of(kind string) []storage.Document {
+	found := slices.Collect(maps.Values(d))
+	found = slices.DeleteFunc(found, func(doc storage.Document) bool { return doc.Kind != kind })
+	slices.SortFunc(found, func(a, b storage.Document) int { return strings.Compare(b.Key, a.Key) })
+	return found
+}
+
+// Document implements [storage.DocumentStore].
+func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	f, err := s.lockForm(ctx, who, form)
+	if err != nil {
+		return storage.Document{}, err
+	}
+	defer s.mu.Unlock()
+	if doc, there := f.documents[[2]string{kind, key}]; there {
+		return own(doc), nil
+	}
+	return storage.Document{}, storage.ErrNotFound
+}
+
+// Documents implements [storage.DocumentStore].
+func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+	f, err := s.lockForm(ctx, who, form, q.Kind, q.Below)
+	if err != nil {
+		return nil, false, err
+	}
+	defer s.mu.Unlock()
+	for _, doc := range f.documents.of(q.Kind) {
+		if q.Below != nil && doc.Key >= *q.Below {
+			continue
+		}
+		if len(found) >= q.Limit {
+			return found, len(found) > 0, nil
+		}
+		doc.Value = nil
+		found = append(found, doc)
+	}
+	return found, false, nil
+}

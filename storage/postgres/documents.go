@@ -1,0 +1,219 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// Whoever changes documents of a form has the form's row locked, so that conditions and bounds
+// hold, and nothing is added to a form that is purged. lockForDocuments is a statement of its
+// own: the one after it sees the documents as they are when the lock is had.
+const lockForDocuments = `
+SELECT 1 FROM formsvc.forms f
+WHERE f.id = $1::bytea AND ` + formAccess + `
+FOR NO KEY UPDATE OF f`
+
+// documentsAsked is a part of a WITH list: the changes that are asked for, each with the
+// revision that its document is at, and the first one whose condition does not hold.
+const documentsAsked = `asked AS MATERIALIZED (
+	SELECT c.*, d.revision
+	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
+		(SELECT $f::timestamptz[]), (SELECT $g::boolean[]), (SELECT $h::bigint[]), (SELECT $i::bigint[]), (SELECT $j::bigint[]))
+		WITH ORDINALITY AS c (kind, key, value, accepted, user_id, at, public, keep_count, keep_bytes, first, place)
+	LEFT JOIN LATERAL (
+		SELECT d.revision FROM formsvc.documents d WHERE d.form_id = $1::bytea AND d.kind = c.kind AND d.key = c.key LIMIT 1
+	) d ON true
+), refused AS MATERIALIZED (
+	SELECT a.place, COALESCE(a.revision, 0) AS current FROM asked a
+	WHERE a.accepted <> '{}' AND COALESCE(a.revision, 0) <> ALL (a.accepted::bigint[])
+	ORDER BY a.place LIMIT 1
+)`
+
+// documentsRaise is how much the changes raise the form's beside.
+const documentsRaise = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
+
+// documentsWritten is a part of a WITH list that makes the changes for the form in target, if
+// there is one. No row is changed twice: what goes for a bound is not what was asked for.
+const documentsWritten = `written AS (
+	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
+	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
+	FROM target t, asked a
+	WHERE a.value IS NOT NULL
+	ON CONFLICT (form_id, kind, key) DO UPDATE SET revision = d.revision + 1, user_id = excluded.user_id,
+		updated_at = excluded.updated_at, value_bytes = excluded.value_bytes, value = excluded.value
+	RETURNING d.revision, d.created_at, d.updated_at
+), removed AS (
+	DELETE FROM formsvc.documents d USING target t, asked a
+	WHERE a.value IS NULL AND d.form_id = t.id AND d.kind = a.kind AND d.key = a.key
+), bounded AS MATERIALIZED (
+	SELECT t.id AS form_id, a.kind, count(*) AS n, sum(octet_length(a.value::text)) AS size, min(a.keep_count) AS keep_count, min(a.keep_bytes) AS keep_bytes
+	FROM target t, asked a
+	WHERE a.value IS NOT NULL
+	GROUP BY t.id, a.kind
+	HAVING min(a.keep_count) > 0 OR min(a.keep_bytes) > 0
+), surplus AS MATERIALIZED (
+	SELECT o.form_id, o.kind, o.key
+	FROM bounded b
+	CROSS JOIN LATERAL (
+		SELECT o.form_id, o.kind, o.key, b.n + row_number() OVER downwards AS n, b.size + sum(o.value_bytes) OVER downwards AS size
+		FROM formsvc.documents o
+		WHERE o.form_id = b.form_id AND o.kind = b.kind AND o.key <> ALL (ARRAY(SELECT a.key FROM asked a WHERE a.kind = b.kind))
+		WINDOW downwards AS (ORDER BY o.key DESC)
+	) o
+	WHERE o.n > b.keep_count OR o.size > b.keep_bytes
+), dropped_documents AS (
+	DELETE FROM formsvc.documents d USING surplus s
+	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
+)`
+
+// numbered gives the arguments of documentsAsked their numbers.
+func numbered(text string, first int) string {
+	for i := range 10 {
+		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
+	}
+	return text
+}
+
+// documentArgs are those arguments.
+func documentArgs(changes []storage.DocumentChange) []any {
+	type change = *storage.DocumentChange
+	bound := func(n int) *int64 {
+		if n < 1 {
+			return nil
+		}
+		bound := int64(n)
+		return &bound
+	}
+	return []any{
+		conn.Column(changes, func(c change) string { return c.Kind }),
+		conn.Column(changes, func(c change) string { return c.Key }),
+		conn.Column(changes, func(c change) json.RawMessage { return c.Value }),
+		conn.Column(changes, func(c change) string {
+			return "{" + strings.Trim(strings.ReplaceAll(fmt.Sprint(c.IfRevision), " ", ","), "[]") + "}"
+		}),
+		conn.Column(changes, func(c change) []byte { return conn.IDArg(c.By) }),
+		conn.Column(changes, func(c change) time.Time { return c.At.UTC() }),
+		conn.Column(changes, func(c change) bool { return c.Public }),
+		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Count) }),
+		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Bytes) }),
+		conn.Column(changes, func(c change) int64 { return max(c.First, 1) }),
+	}
+}
+
+var putDocument = numbered(`
+WITH seen AS MATERIALIZED (
+	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND `+formAccess+`
+), `+documentsAsked+`, target AS MATERIALIZED (
+	SELECT s.id FROM seen s WHERE NOT EXISTS (SELECT FROM refused)
+), raised AS (
+	UPDATE formsvc.forms f SET beside = f.beside + `+documentsRaise+`
+	FROM target t
+	WHERE f.id = t.id AND `+documentsRaise+` > 0
+), `+documentsWritten+`
+SELECT r.place IS NULL, r.current, w.revision, w.created_at, w.updated_at
+FROM seen s LEFT JOIN refused r ON true LEFT JOIN written w ON true`, 3)
+
+// PutDocument implements [storage.DocumentStore].
+func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	changes := []storage.DocumentChange{c}
+	if err := checkDocuments(ctx, changes); err != nil {
+		return storage.Document{}, err
+	}
+	var holds bool
+	var current int64
+	doc := storage.Document{Kind: c.Kind, Key: c.Key, Value: bytes.Clone(c.Value), By: c.By}
+	err := s.db.Change(ctx, conn.Run(lockForDocuments, form[:], userArg(who)),
+		conn.Run(putDocument, append([]any{form[:], userArg(who)}, documentArgs(changes)...)...).
+			Into(&holds, &current, &doc.Revision, &doc.CreatedAt, &doc.UpdatedAt))
+	switch {
+	case err != nil:
+		return storage.Document{}, err
+	case !holds:
+		return storage.Document{}, &storage.RevisionError{Current: current, Kind: c.Kind}
+	case c.Value == nil:
+		return storage.Document{}, nil
+	}
+	return doc, nil
+}
+
+// checkDocuments finds what no store keeps.
+func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error {
+	if err := ctx.Err(); err != nil || storage.ValidDocuments(changes) {
+		return err
+	}
+	return fmt.Errorf("%w: a document", storage.ErrInvalidValue)
+}
+
+const documentColumns = `d.kind, d.key, d.revision, d.user_id, d.created_at, d.updated_at`
+
+// appendDocument appends what takes documentColumns.
+func appendDocument(to []any, d *storage.Document) []any {
+	return append(to, &d.Kind, &d.Key, &d.Revision, &d.By, &d.CreatedAt, &d.UpdatedAt)
+}
+
+const documentByKey = `
+SELECT ` + documentColumns + `, d.value
+FROM formsvc.forms f
+JOIN formsvc.documents d ON d.form_id = f.id
+WHERE f.id = $1::bytea AND ` + formAccess + ` AND d.form_id = $1::bytea AND d.kind = $3::text AND d.key = $4::text`
+
+// Document implements [storage.DocumentStore].
+func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (d storage.Document, err error) {
+	if !storage.ValidText(kind) || !storage.ValidText(key) {
+		return d, conn.NotStored(ctx)
+	}
+	err = s.db.ReadRow(ctx, documentByKey, func(rows pgx.Rows) error {
+		err := conn.Scan(rows, append(appendDocument(nil, &d), &d.Value)...)
+		conn.Own(&d.Value)
+		return err
+	}, form[:], userArg(who), kind, key)
+	if err != nil {
+		return storage.Document{}, err
+	}
+	return d, nil
+}
+
+// documentsOfKind has a row of nulls for a form without any.
+const documentsOfKind = `
+SELECT ` + documentColumns + `
+FROM formsvc.forms f
+LEFT JOIN LATERAL (
+	SELECT ` + documentColumns + ` FROM formsvc.documents d
+	WHERE d.form_id = $1::bytea AND d.kind = $3::text AND d.key < (SELECT $4::text)
+	ORDER BY d.key DESC
+	LIMIT (SELECT $5::bigint)
+) d ON true
+WHERE f.id = $1::bytea AND ` + formAccess + `
+ORDER BY d.key DESC`
+
+// highestKey comes after every key.
+var highestKey = strings.Repeat("\U0010ffff", 51)
+
+// Documents implements [storage.DocumentStore].
+func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+	below, limit := highestKey, max(q.Limit, 0)
+	if q.Below != nil {
+		below = *q.Below
+	}
+	found, err = conn.ReadAll(ctx, &s.db, func(d *storage.Document) []any { return appendDocument(nil, d) },
+		documentsOfKind, form[:], userArg(who), q.Kind, below, int64(limit)+1)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case len(found) == 0:
+		return nil, false, storage.ErrNotFound
+	}
+	found = slices.DeleteFunc(found, func(d storage.Document) bool { return d.Revision == 0 })
+	n := min(limit, len(found))
+	return found[:n:n], n > 0 && n < len(found), nil
+}

@@ -1,0 +1,572 @@
+package storagetest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// documentMutants are broken in what is kept beside forms.
+func documentMutants() []mutant {
+	edits := func(edit func(*storage.DocumentChange)) func(storage.Storage) storage.Storage {
+		return func(s storage.Storage) storage.Storage { return editsDocuments{s, edit} }
+	}
+	returns := func(edit func(*storage.Document)) func(storage.Storage) storage.Storage {
+		return func(s storage.Storage) storage.Storage { return returnsDocuments{s, edit} }
+	}
+	lists := func(q func(*storage.DocumentQuery), list func([]storage.Document) []storage.Document, more func(found, more bool) bool) func(storage.Storage) storage.Storage {
+		return func(s storage.Storage) storage.Storage { return listsDocuments{s, q, list, more} }
+	}
+	return []mutant{
+		{"forgets who wrote a document", []string{"documents/put_and_read", "documents/put_again", "documents/delete_user"},
+			edits(func(c *storage.DocumentChange) { c.By = storage.ID{} })},
+		{"does not look at IfRevision of a document", []string{
+			"documents/if_revision_mismatch", "documents/update_form_mismatch", "documents/concurrent_create", "documents/concurrent_revision",
+			"documents/concurrent_update_form", "documents/public", "documents/keep_others",
+		}, edits(func(c *storage.DocumentChange) { c.IfRevision = nil })},
+		{"takes IfRevision 0 for no condition", []string{"documents/if_revision_mismatch", "documents/concurrent_create"},
+			edits(func(c *storage.DocumentChange) {
+				if slices.Contains(c.IfRevision, 0) {
+					c.IfRevision = nil
+				}
+			})},
+		{"looks at the first of IfRevision only", []string{"documents/if_revision"},
+			edits(func(c *storage.DocumentChange) { c.IfRevision = c.IfRevision[:min(1, len(c.IfRevision))] })},
+		{"tells no kind of a document", []string{"documents/if_revision_mismatch"},
+			func(s storage.Storage) storage.Storage { return bareDocumentMismatch{s} }},
+		{"begins every document at 1", []string{"documents/first"},
+			edits(func(c *storage.DocumentChange) { c.First = 0 })},
+		{"never raises Beside", []string{"documents/public", "documents/update_form", "documents/concurrent_revision", "documents/concurrent_writes", "documents/concurrent_update_form"},
+			edits(func(c *storage.DocumentChange) { c.Public = false })},
+		{"raises Beside for every document", []string{"documents/public", "documents/put_and_read", "documents/beside_is_the_stores"},
+			func(s storage.Storage) storage.Storage {
+				return besideIsGiven{editsDocuments{s, func(c *storage.DocumentChange) { c.Public = true }}}
+			}},
+		{"raises Beside for a removal of nothing", []string{"documents/public", "documents/remove"},
+			func(s storage.Storage) storage.Storage { return raisesForNothing{s} }},
+		{"makes a revision of the form of every document", []string{"documents/put_and_read", "documents/concurrent_writes"},
+			func(s storage.Storage) storage.Storage { return raisesForm{s} }},
+		{"keeps every document", []string{"documents/keep_count", "documents/keep_bytes", "documents/keep_others", "documents/concurrent_keep", "documents/update_form_keep"},
+			edits(func(c *storage.DocumentChange) { c.Keep = storage.KeepOfKind{} })},
+		{"keeps one byte more", []string{"documents/keep_bytes"},
+			edits(func(c *storage.DocumentChange) {
+				if c.Keep.Bytes > 0 {
+					c.Keep.Bytes++
+				}
+			})},
+		{"looks at Keep.Count only", []string{"documents/keep_bytes"},
+			edits(func(c *storage.DocumentChange) { c.Keep.Bytes = 0 })},
+		{"keeps the highest keys, not the one that was written", []string{"documents/keep_count", "documents/keep_bytes"},
+			func(s storage.Storage) storage.Storage { return keepsHighest{s} }},
+		{"bounds what two changes wrote one after the other", []string{"documents/update_form_keep"},
+			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
+		{"removes no document", []string{"documents/remove", "documents/first", "documents/if_revision", "documents/update_form"},
+			edits(func(c *storage.DocumentChange) {
+				if c.Value == nil {
+					c.Value = json.RawMessage(`null`)
+				}
+			})},
+		{"returns a zero document where there is none", []string{"documents/unknown", "documents/remove", "documents/invalid_text_found"},
+			func(s storage.Storage) storage.Storage { return neverMissing{s} }},
+		{"folds the case of keys", []string{"documents/keys", "documents/list"},
+			edits(func(c *storage.DocumentChange) { c.Key = strings.ToLower(c.Key) })},
+		{"writes a value anew", []string{"documents/json"},
+			returns(func(d *storage.Document) {
+				var v any
+				if json.Unmarshal(d.Value, &v) == nil {
+					d.Value, _ = json.Marshal(v) //nolint:errchkjson // of what was JSON
+				}
+			})},
+		{"cuts times of documents to the second", []string{"documents/times", "documents/put_and_read"},
+			returns(func(d *storage.Document) {
+				d.CreatedAt, d.UpdatedAt = wholeSeconds(d.CreatedAt), wholeSeconds(d.UpdatedAt)
+			})},
+		{"makes every write a new document", []string{"documents/put_again"},
+			returns(func(d *storage.Document) { d.CreatedAt = d.UpdatedAt })},
+		{"lists documents by ascending key", []string{"documents/list", "documents/list_pages"},
+			lists(nil, func(list []storage.Document) []storage.Document { slices.Reverse(list); return list }, nil)},
+		{"lists documents with their values", []string{"documents/list"},
+			lists(nil, func(list []storage.Document) []storage.Document {
+				for i := range list {
+					list[i].Value = json.RawMessage(`1`)
+				}
+				return list
+			}, nil)},
+		{"lists the document at Below, too", []string{"documents/list_pages"},
+			lists(func(q *storage.DocumentQuery) {
+				if q.Below != nil {
+					q.Below = ptr(*q.Below + "\x01")
+				}
+			}, nil, nil)},
+		{"never says that there are more documents", []string{"documents/list_pages"},
+			lists(nil, nil, func(bool, bool) bool { return false })},
+		{"says that there are more whenever there are documents", []string{"documents/list", "documents/list_pages"},
+			lists(nil, nil, func(found, _ bool) bool { return found })},
+		{"lists one document at least", []string{"documents/list_no_limit"},
+			lists(func(q *storage.DocumentQuery) { q.Limit = max(q.Limit, 1) }, nil, nil)},
+		{"loses documents when a form moves", []string{"documents/moved_form"},
+			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, moved: true} }},
+		{"loses documents when a form goes to the trash", []string{"documents/trash", "documents/concurrent_trash"},
+			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, trashed: true} }},
+		{"loses what a deleted user wrote", []string{"documents/delete_user"},
+			func(s storage.Storage) storage.Storage { return &losesUsers{Storage: s} }},
+		{"shows documents of forms that are gone", []string{"documents/trash", "documents/purge"},
+			func(s storage.Storage) storage.Storage { return &remembersDocuments{Storage: s} }},
+		{"shows the documents of an earlier form", []string{"documents/purge", "documents/delete_user"},
+			func(s storage.Storage) storage.Storage { return &remembersKeys{Storage: s} }},
+		{"writes no documents with a form", []string{"documents/update_form", "forms/update_documents"},
+			func(s storage.Storage) storage.Storage { return withoutTheForm{s} }},
+		{"writes documents before the form", []string{"documents/update_form_same", "documents/update_form_mismatch", "documents/update_form_order"},
+			func(s storage.Storage) storage.Storage { return writesBefore{s, true} }},
+		{"writes documents after the form", []string{"documents/update_form_same", "documents/update_form_mismatch", "documents/concurrent_update_form"},
+			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
+		{"takes documents that no store keeps", []string{"documents/invalid_values"},
+			edits(func(c *storage.DocumentChange) {
+				if !storage.ValidDocuments([]storage.DocumentChange{*c}) {
+					*c = storage.DocumentChange{Kind: version, Key: "x", IfRevision: c.IfRevision, Value: json.RawMessage(`1`)}
+				}
+			})},
+		{"takes the last of two changes of a document", []string{"documents/invalid_twice"},
+			func(s storage.Storage) storage.Storage { return lastOfTwo{s} }},
+		{"looks for any text in a query", []string{"documents/invalid_text_found"},
+			lists(func(q *storage.DocumentQuery) {
+				q.Kind, q.Below = strings.ToValidUTF8(strings.ReplaceAll(q.Kind, "\x00", ""), ""), nil
+			}, nil, nil)},
+		{"keeps the slice of a document", []string{"documents/copies_in"},
+			func(s storage.Storage) storage.Storage { return &keepsValues{Storage: s, in: true} }},
+		{"hands out the slice of a document", []string{"documents/copies_out"},
+			func(s storage.Storage) storage.Storage { return &keepsValues{Storage: s} }},
+		{"reads a document and writes it, in two steps", []string{"documents/concurrent_writes"},
+			func(s storage.Storage) storage.Storage { return writesInTwoSteps{s, newRendezvous(40)} }},
+		{"takes a document for a form in the trash", []string{"documents/concurrent_trash", "documents/unknown"},
+			func(s storage.Storage) storage.Storage { return takesForTrash{s} }},
+	}
+}
+
+// editsDocuments edits changes before they are made.
+type editsDocuments struct {
+	storage.Storage
+	edit func(*storage.DocumentChange)
+}
+
+func (m editsDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	m.edit(&c)
+	return m.Storage.PutDocument(ctx, who, form, c)
+}
+
+func (m editsDocuments) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	c.Documents = slices.Clone(c.Documents)
+	for i := range c.Documents {
+		m.edit(&c.Documents[i])
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// returnsDocuments edits what is returned.
+type returnsDocuments struct {
+	storage.Storage
+	edit func(*storage.Document)
+}
+
+func (m returnsDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	m.edit(&d)
+	return d, err
+}
+
+func (m returnsDocuments) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, who, form, kind, key)
+	m.edit(&d)
+	return d, err
+}
+
+// listsDocuments edits queries and lists.
+type listsDocuments struct {
+	storage.Storage
+	query func(*storage.DocumentQuery)
+	list  func([]storage.Document) []storage.Document
+	more  func(found, more bool) bool
+}
+
+func (m listsDocuments) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	if m.query != nil {
+		m.query(&q)
+	}
+	list, more, err := m.Storage.Documents(ctx, who, form, q)
+	if m.list != nil {
+		list = m.list(list)
+	}
+	if m.more != nil {
+		more = m.more(len(list) > 0, more)
+	}
+	return list, more, err
+}
+
+type bareDocumentMismatch struct{ storage.Storage }
+
+func (m bareDocumentMismatch) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	if mismatch := new(storage.RevisionError); errors.As(err, &mismatch) {
+		err = &storage.RevisionError{Current: mismatch.Current}
+	}
+	return d, err
+}
+
+// besideIsGiven takes Beside from the caller.
+type besideIsGiven struct{ storage.Storage }
+
+func (m besideIsGiven) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+	err := m.Storage.CreateForm(ctx, who, f)
+	for range f.Beside {
+		if err == nil {
+			_, err = m.PutDocument(ctx, who, f.ID, storage.DocumentChange{Kind: version, Value: json.RawMessage(`1`)})
+		}
+	}
+	return err
+}
+
+type raisesForNothing struct{ storage.Storage }
+
+func (m raisesForNothing) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	if _, err := m.Document(ctx, who, form, c.Kind, c.Key); c.Value == nil && c.Public && errors.Is(err, storage.ErrNotFound) {
+		made := c
+		made.Value = json.RawMessage(`1`)
+		if _, err := m.Storage.PutDocument(ctx, who, form, made); err != nil {
+			return storage.Document{}, err
+		}
+		c.Public = false
+	}
+	return m.Storage.PutDocument(ctx, who, form, c)
+}
+
+type raisesForm struct{ storage.Storage }
+
+func (m raisesForm) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	if err == nil {
+		_, err = m.UpdateForm(ctx, who, form, storage.FormChange{Name: ptr(text("Form")), At: c.At})
+	}
+	return d, err
+}
+
+// keepsHighest lets the one that was written go, too.
+type keepsHighest struct{ storage.Storage }
+
+func (m keepsHighest) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	keep := c.Keep
+	c.Keep = storage.KeepOfKind{}
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	if err != nil || c.Value == nil {
+		return d, err
+	}
+	list, _, err := m.Documents(ctx, who, form, storage.DocumentQuery{Kind: c.Kind, Limit: everyRecord})
+	count, size := 0, 0
+	for _, old := range list {
+		of, readErr := m.Document(ctx, who, form, c.Kind, old.Key)
+		count, size, err = count+1, size+len(of.Value), errors.Join(err, readErr)
+		if count > 1 && (keep.Count > 0 && count > keep.Count || keep.Bytes > 0 && size > keep.Bytes) {
+			_, removeErr := m.Storage.PutDocument(ctx, who, form, storage.DocumentChange{Kind: c.Kind, Key: old.Key})
+			err = errors.Join(err, removeErr)
+		}
+	}
+	return d, err
+}
+
+type neverMissing struct{ storage.Storage }
+
+func (m neverMissing) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, who, form, kind, key)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = nil
+	}
+	return d, err
+}
+
+// losesDocuments loses those of a form.
+type losesDocuments struct {
+	storage.Storage
+	moved, trashed bool
+}
+
+func (m losesDocuments) lose(ctx context.Context, form storage.ID) {
+	for _, kind := range []string{version, workingCopy} {
+		list, _, _ := m.Documents(ctx, storage.AsHost(), form, storage.DocumentQuery{Kind: kind, Limit: everyRecord})
+		for _, d := range list {
+			_, _ = m.PutDocument(ctx, storage.AsHost(), form, storage.DocumentChange{Kind: kind, Key: d.Key})
+		}
+	}
+}
+
+func (m losesDocuments) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if m.moved && c.WorkspaceID != nil {
+		m.lose(ctx, id)
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+func (m losesDocuments) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+	if m.trashed {
+		m.lose(ctx, id)
+	}
+	return m.Storage.TrashForm(ctx, who, id, p)
+}
+
+type losesUsers struct {
+	storage.Storage
+	wrote [][2]any // the form and its change
+}
+
+func (m *losesUsers) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	m.wrote = append(m.wrote, [2]any{form, c})
+	return m.Storage.PutDocument(ctx, who, form, c)
+}
+
+func (m *losesUsers) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
+	for _, w := range m.wrote {
+		if c := w[1].(storage.DocumentChange); c.By == user {
+			_, _ = m.Storage.PutDocument(ctx, storage.AsHost(), w[0].(storage.ID), storage.DocumentChange{Kind: c.Kind, Key: c.Key})
+		}
+	}
+	return m.Storage.DeleteUser(ctx, user, at)
+}
+
+// remembersDocuments shows what it has read, whatever became of the form.
+type remembersDocuments struct {
+	storage.Storage
+	seen sync.Map
+}
+
+func (m *remembersDocuments) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, who, form, kind, key)
+	if err == nil {
+		m.seen.Store(form, d)
+	} else if d, there := m.seen.Load(form); there {
+		return d.(storage.Document), nil
+	}
+	return d, err
+}
+
+func (m *remembersDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	if err == nil {
+		m.seen.Store(form, d)
+	}
+	return d, err
+}
+
+// remembersKeys leaves the rows of purged forms where the next form with the id finds them.
+type remembersKeys struct {
+	storage.Storage
+	wrote sync.Map
+}
+
+func (m *remembersKeys) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	m.wrote.Store(form, c)
+	return m.Storage.PutDocument(ctx, who, form, c)
+}
+
+func (m *remembersKeys) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+	err := m.Storage.CreateForm(ctx, who, f)
+	if c, there := m.wrote.Load(f.ID); there && err == nil {
+		_, err = m.Storage.PutDocument(ctx, who, f.ID, c.(storage.DocumentChange))
+	}
+	return err
+}
+
+type withoutTheForm struct{ storage.Storage }
+
+func (m withoutTheForm) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	c.Documents = nil
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// writesBefore writes documents one by one, before or after the form.
+type writesBefore struct {
+	storage.Storage
+	before bool
+}
+
+func (m writesBefore) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, err error) {
+	documents := c.Documents
+	c.Documents = nil
+	put := func() {
+		for _, doc := range documents {
+			if err == nil {
+				_, err = m.PutDocument(ctx, who, id, doc)
+			}
+		}
+	}
+	if m.before {
+		put()
+	}
+	if err == nil {
+		f, err = m.Storage.UpdateForm(ctx, who, id, c)
+	}
+	if !m.before {
+		put()
+	}
+	return f, err
+}
+
+type lastOfTwo struct{ storage.Storage }
+
+func (m lastOfTwo) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	var last []storage.DocumentChange
+	for _, doc := range c.Documents {
+		last = slices.DeleteFunc(last, func(o storage.DocumentChange) bool { return o.Kind == doc.Kind && o.Key == doc.Key })
+		last = append(last, doc)
+	}
+	c.Documents = last
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// keepsValues keeps the bytes that it was given, or those that it handed out.
+type keepsValues struct {
+	storage.Storage
+	in     bool
+	values sync.Map
+}
+
+func (m *keepsValues) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	kept := bytes.Clone(c.Value)
+	if m.in {
+		kept = c.Value
+	} else {
+		d.Value = kept
+	}
+	m.values.Store(c.Key, kept)
+	return d, err
+}
+
+func (m *keepsValues) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	d, err := m.Storage.Document(ctx, who, form, kind, key)
+	if kept, there := m.values.Load(key); there {
+		d.Value = kept.([]byte)
+	}
+	return d, err
+}
+
+type writesInTwoSteps struct {
+	storage.Storage
+	all *rendezvous
+}
+
+func (m writesInTwoSteps) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	before, err := m.Document(ctx, who, form, c.Kind, c.Key)
+	m.all.meet()
+	if err == nil || errors.Is(err, storage.ErrNotFound) {
+		c.IfRevision = []int64{before.Revision}
+		before, err = m.Storage.PutDocument(ctx, who, form, c)
+	}
+	if errors.Is(err, storage.ErrRevisionMismatch) {
+		err = nil // the other's write is lost
+	}
+	return before, err
+}
+
+type takesForTrash struct{ storage.Storage }
+
+func (m takesForTrash) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	d, err := m.Storage.PutDocument(ctx, who, form, c)
+	if errors.Is(err, storage.ErrNotFound) {
+		err = nil
+	}
+	return d, err
+}
+
+// A store that has only the stubs passes: the group says that it is unsupported, and everything
+// else is held to the contract.
+func TestAStoreWithoutWhatIsBesideAForm(t *testing.T) {
+	t.Parallel()
+	Run(t, func(*testing.T) storage.Storage { return stubs{memory.New()} })
+	said := 0
+	for _, c := range Cases() {
+		reason := c.unsupported(t.Context(), stubs{memory.New()})
+		if (reason != "") != (optional[c.Group()] != nil) {
+			t.Errorf("%s is unsupported for %q", c.Name, reason)
+		}
+		if reason != "" {
+			said++
+		}
+		if reason := c.unsupported(t.Context(), memory.New()); reason != "" {
+			t.Errorf("%s is unsupported by a store that has all, for %q", c.Name, reason)
+		}
+		if c.unsupported(t.Context(), halfStubs{stubs{memory.New()}}) != "" {
+			t.Errorf("%s is unsupported by a store that has one of the methods", c.Name)
+		}
+	}
+	if said < 30 {
+		t.Errorf("%d cases are unsupported", said)
+	}
+	// It has to refuse what it cannot keep.
+	if failed, _ := record(t.Context(), find(t, "forms/update_documents"), halfRefusal{stubs{memory.New()}}); !failed {
+		t.Error("the suite takes a store that drops the documents of a form's change")
+	}
+}
+
+// stubs has no documents.
+type stubs struct{ storage.Storage }
+
+func (stubs) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	return storage.Unimplemented{}.PutDocument(ctx, who, form, c)
+}
+
+func (stubs) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return storage.Unimplemented{}.Document(ctx, who, form, kind, key)
+}
+
+func (stubs) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return storage.Unimplemented{}.Documents(ctx, who, form, q)
+}
+
+func (stubs) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	return storage.Unimplemented{}.SavePartial(ctx, p)
+}
+
+func (stubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return storage.Unimplemented{}.Partial(ctx, form, token, now)
+}
+
+func (stubs) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return storage.Unimplemented{}.Partials(ctx, who, form, q, each)
+}
+
+func (stubs) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return storage.Unimplemented{}.DeletePartials(ctx, who, form, p)
+}
+
+func (m stubs) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if len(c.Documents) > 0 {
+		return storage.Form{}, storage.ErrUnimplemented
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// halfStubs has one method of each role.
+type halfStubs struct{ stubs }
+
+func (m halfStubs) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+	return m.Storage.Document(ctx, who, form, kind, key)
+}
+
+func (m halfStubs) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return m.Storage.Partial(ctx, form, token, now)
+}
+
+// halfRefusal drops what it cannot keep.
+type halfRefusal struct{ stubs }
+
+func (m halfRefusal) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	c.Documents = nil
+	return m.stubs.UpdateForm(ctx, who, id, c)
+}
