@@ -115,7 +115,7 @@ SELECT v.code`, 1)
 // lockPartial comes before all other locks of a response: nobody waits for those while the
 // response waits for this one.
 const lockPartial = `
-SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND p.form_id = $2::bytea AND p.submission_id IS NULL FOR NO KEY UPDATE`
+SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
 // submitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.
