@@ -131,7 +131,7 @@ func documentMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
 		{"takes documents that no store keeps", []string{"documents/invalid_values"},
 			edits(func(c *storage.DocumentChange) {
-				if !c.ValidDocument() {
+				if !storage.ValidDocuments([]storage.DocumentChange{*c}) {
 					*c = storage.DocumentChange{Kind: version, Key: "x", IfRevision: c.IfRevision, Value: json.RawMessage(`1`)}
 				}
 			})},
