@@ -108,10 +108,8 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrSent];
 // [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token string, dropped []string, err error) {
-	return s.intake.SavePartial(ctx, &intake.Partial{
-		FormID: r.FormID, Token: r.Token, Answers: r.Answers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
-		Block: r.Block, Seconds: r.Seconds, Revision: r.Revision, Share: r.Share,
-	})
+	p := Partial{FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.Share}
+	return s.intake.SavePartial(ctx, r.Token, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
 // ResumePartial returns what was saved with a token, to go on with. The form may have changed
@@ -121,10 +119,13 @@ func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token str
 // What is returned with it has nothing of the answers, and the SubmissionID that leads to the
 // form's ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialResponse, error) {
-	p, err := s.intake.ResumePartial(ctx, formID, token)
+	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
+	if p.ID.IsZero() {
+		return PartialResponse{}, err
+	}
 	return PartialResponse{
-		FormID: p.FormID, Token: p.Token, Answers: p.Answers, Hidden: p.Hidden, Metadata: Metadata(p.Metadata),
-		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Share,
+		FormID: formID, Token: token, Answers: in.Answers, Hidden: in.Hidden, Metadata: Metadata(m),
+		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Shared,
 		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
 	}, err
 }

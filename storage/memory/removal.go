@@ -149,9 +149,9 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	}
 	partials := 0
 	for _, f := range s.forms {
-		for _, over := range f.partials.byToken {
-			if over.over(p.Now) && partials < p.Max && !p.Removals {
-				f.partials.remove(over)
+		for token, old := range f.partials {
+			if old.over(p.Now) && partials < p.Max && !p.Removals {
+				delete(f.partials, token)
 				partials++
 			}
 		}
