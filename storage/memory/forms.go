@@ -24,8 +24,8 @@ type form struct {
 	byID        map[storage.ID]*submission
 	byKey       map[string]*submission // by idempotency key
 	answers     uniqueAnswers
-	kept        int64                 // places of submissions that were purged
-	partials    map[[32]byte]*partial // by token
+	kept        int64 // places of submissions that were purged
+	partials    partials
 
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
@@ -89,12 +89,11 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 		*section = bytes.Clone(*section)
 	}
 	rec := &form{
-		rec:      f,
-		byID:     make(map[storage.ID]*submission),
-		byKey:    make(map[string]*submission),
-		partials: make(map[[32]byte]*partial),
-		funnel:   funnel{counts: make(map[int64]storage.Counters)},
-		answers:  uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
+		rec:     f,
+		byID:    make(map[storage.ID]*submission),
+		byKey:   make(map[string]*submission),
+		funnel:  funnel{counts: make(map[int64]storage.Counters)},
+		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
 
 		documents: make(documents),
 	}

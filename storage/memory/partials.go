@@ -3,7 +3,6 @@ package memory
 import (
 	"bytes"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,13 +24,59 @@ func (p *partial) over(now time.Time) bool { return p == nil || !p.rec.EndsAt.Af
 
 func (p *partial) open(now time.Time) bool { return !p.over(now) && p.rec.SubmissionID.IsZero() }
 
+// partials are the half responses of a form. The zero value is none.
+type partials struct {
+	byToken  map[[32]byte]*partial
+	open     index[*partial] // those that were not submitted
+	firstEnd time.Time       // none ends earlier
+}
+
+// put adds p, in place of one with its token.
+func (x *partials) put(p *partial) {
+	x.remove(x.byToken[p.token])
+	if len(x.byToken) == 0 {
+		x.byToken, x.firstEnd = make(map[[32]byte]*partial), p.rec.EndsAt
+	}
+	x.byToken[p.token] = p
+	if p.rec.SubmissionID.IsZero() {
+		x.open.add(p)
+	}
+	if p.rec.EndsAt.Before(x.firstEnd) {
+		x.firstEnd = p.rec.EndsAt
+	}
+}
+
+func (x *partials) remove(p *partial) {
+	if p != nil {
+		delete(x.byToken, p.token)
+		x.open.remove(p)
+	}
+}
+
+// sweep removes those that are over, most of them, and returns how many.
+func (x *partials) sweep(now time.Time, most int) (n int) {
+	if x.firstEnd.After(now) {
+		return 0
+	}
+	x.firstEnd = now.AddDate(100, 0, 0)
+	for _, p := range x.byToken {
+		if p.over(now) && n < most {
+			x.remove(p)
+			n++
+		} else if p.rec.EndsAt.Before(x.firstEnd) {
+			x.firstEnd = p.rec.EndsAt
+		}
+	}
+	return n
+}
+
 func copyPartial(rec storage.Partial) storage.Partial {
 	rec.Answers, rec.Hidden, rec.Metadata = bytes.Clone(rec.Answers), bytes.Clone(rec.Hidden), bytes.Clone(rec.Metadata)
 	return rec
 }
 
-// SavePartial implements [storage.PartialStore]. A new one looks at all half responses of the
-// form when there are as many as it may have.
+// SavePartial implements [storage.PartialStore]. When there are as many as the form may have,
+// those that are over go first.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	rec := p.Partial
 	f, err := s.lockForm(ctx, storage.AsHost(), rec.FormID, rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt)
@@ -39,7 +84,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 		return 0, err
 	}
 	defer s.mu.Unlock()
-	old := f.partials[p.Token]
+	old := f.partials.byToken[p.Token]
 	switch {
 	case f.rec.Status != storage.StatusPublished, !p.New && old.over(rec.SavedAt):
 		return 0, storage.ErrNotFound
@@ -52,40 +97,24 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	rec.SavedAt, rec.EndsAt, rec.SubmissionID = utc(rec.SavedAt), utc(rec.EndsAt), storage.ID{}
 	if p.New {
 		rec.Revision, rec.CreatedAt = 1, rec.SavedAt
-		f.makeRoom(p.Max, rec.SavedAt)
+		if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
+			if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
+				x.remove(x.open.items[0])
+			}
+		}
 	} else {
 		rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
 	}
-	f.partials[p.Token] = &partial{rec, p.Token}
+	f.partials.put(&partial{rec, p.Token})
 	return rec.Revision, nil
-}
-
-// makeRoom removes the half response that was saved longest ago when there are most.
-func (f *form) makeRoom(most int, now time.Time) {
-	if most < 1 || len(f.partials) < most {
-		return
-	}
-	var oldest *partial
-	n := 0
-	for _, p := range f.partials {
-		if !p.open(now) {
-			continue
-		}
-		if n++; oldest == nil || comparePositions(p.place(), oldest.place()) < 0 {
-			oldest = p
-		}
-	}
-	if n >= most {
-		delete(f.partials, oldest.token)
-	}
 }
 
 // emptyPartial empties the half response that a response was begun with, if it is there.
 func (f *form) emptyPartial(token [32]byte, sub *submission) {
-	if p := f.partials[token]; token != [32]byte{} && p.open(sub.rec.SubmittedAt) {
+	if p := f.partials.byToken[token]; token != [32]byte{} && p.open(sub.rec.SubmittedAt) {
 		rec := p.rec
 		rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.Seconds, rec.SubmissionID = nil, nil, nil, "", 0, sub.rec.ID
-		f.partials[token] = &partial{rec, token}
+		f.partials.put(&partial{rec, token})
 	}
 }
 
@@ -96,7 +125,7 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 		return storage.Partial{}, err
 	}
 	defer s.mu.Unlock()
-	p := f.partials[token]
+	p := f.partials.byToken[token]
 	if p.over(now) {
 		return storage.Partial{}, storage.ErrNotFound
 	}
@@ -111,8 +140,8 @@ func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID
 	}
 	limit := max(0, q.Page.Limit)
 	q.Page.Limit = limit + 1
-	found := pageOf(maps.Values(f.partials), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
-		func(p *partial) bool { return p.open(q.Now) })
+	found := pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
+		func(p *partial) bool { return !p.over(q.Now) })
 	s.mu.Unlock()
 	for i := range found[:min(limit, len(found))] {
 		if err := each(&found[i]); err != nil {
@@ -134,14 +163,14 @@ func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, id storag
 		return 0, false, err
 	}
 	defer s.mu.Unlock()
-	for token, old := range f.partials {
+	for token, old := range f.partials.byToken {
 		if !old.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, old.rec.ID) && (token != p.Token || token == [32]byte{}) {
 			continue
 		}
 		if n >= p.Max {
 			return n, n > 0, nil
 		}
-		delete(f.partials, token)
+		f.partials.remove(old)
 		n++
 	}
 	return n, false, nil
