@@ -69,8 +69,8 @@ func precondition(conditions []Condition) (p core.Precondition) {
 
 // RejectedURLError says why nothing may be sent to the URL of a webhook: the [webhooks.Guard]
 // refuses it. Find it with errors.As and a *RejectedURLError. An *[Error] is found in it as
-// well, so a handler that knows that one needs no case for this. In development, receivers on
-// the own machine are allowed by [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]).
+// well, so a handler that knows that one needs no case for this. In development
+// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
 //
 // Reason is in English and for the user, such as "its scheme must be http or https", and says
 // nothing about the host's network.

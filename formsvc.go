@@ -94,7 +94,7 @@ func New(opts ...Option) (*Service, error) {
 //
 // A host's own handlers answer with the status and code that the API has for an error:
 //
-//	*Error             422 VALIDATION_FAILED        every fault of what was given, see [Error]
+//	*Error             422 VALIDATION_FAILED        every fault of what was given
 //	*RejectedURLError  422 WEBHOOK_URL_REJECTED     an *Error as well
 //	ErrInvalidKey      401 INVALID_API_KEY
 //	ErrNotOwner        403 OWNER_REQUIRED
