@@ -68,9 +68,21 @@ func precondition(conditions []Condition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError says why nothing may be sent to a URL.
+// RejectedURLError says why nothing may be sent to the URL of a webhook: the [webhooks.Guard]
+// refuses it. Find it with errors.As and a *RejectedURLError. An *[Error] is found in it as
+// well, so a handler that knows that one needs no case for this. In development
+// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
+//
+// Reason is in English and for the user, such as "its scheme must be http or https", and says
+// nothing about the host's network.
 //
 //	Reason string
+//
+// Its methods:
+//
+//	Error() string                // for logs
+//	Unwrap() error                // the *Error with that violation
+//	Violation() schema.Violation  // Path is /url, Code NOT_ALLOWED, Message is Reason
 type RejectedURLError = core.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this id.
@@ -587,13 +599,20 @@ const (
 // NDJSON has one response a line, exactly as the API lists it.
 //
 // CSV is as RFC 4180 has it, in UTF-8, with a header and one line a response. Every text
-// is quoted; numbers, dates and ids are not. Its columns are submission_id and
-// submitted_at; a column for each block that answers, named by its id, in the order of the
-// form; the hidden fields and variables; blocks that are gone from the form but stand in
-// responses; completion_time and metadata. A value with parts has a column for each, named
-// id/part: the rows of a matrix by their ids, the parts of an address or contact, a file's
-// name and url, a payment's amount, currency, status, gateway and reference. An unanswered
-// block is an empty cell.
+// of a form or a respondent is quoted; numbers, dates and ids of responses are not, nor are the
+// names of the columns that every file has. The columns in their order:
+//
+//   - submission_id and submitted_at, in every file.
+//   - One for each block that answers, named by its id, in the order of the form; then the
+//     hidden fields and variables; then blocks that are gone from the form but stand in
+//     responses. A value with parts has a column for each, named id/part: the rows of a matrix
+//     by their ids, the parts of an address or contact, a file's name and url, a payment's
+//     amount, currency, status, gateway and reference.
+//   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent,
+//     metadata/utm/campaign, metadata/utm/content, metadata/utm/medium, metadata/utm/source and
+//     metadata/utm/term, in every file, also where all of their cells are empty.
+//
+// An unanswered block is an empty cell.
 //
 // A respondent's own text in a column by choice is in id/other. A choice whose id is
 // "other" or begins with "choice:" has the column id/choice:other or the like. A file in
@@ -658,7 +677,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 // secret; the comment of [IssuedKey] says how a secret may still be shown.
 type WebhookCreate struct {
 	Form     ID     // required
-	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
+	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others, in development 127.0.0.1/32)
 	Disabled bool   // nothing is sent before it is enabled
 	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
 	SigningSecret string
