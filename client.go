@@ -473,7 +473,7 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 // Summary counts the answers to a form, in one pass over the responses of q, newest
 // first. Its memory grows with the blocks and choices, and up to 10,000 days or gone
 // choices a block, not with the responses. All numbers in it are finite. Where respondents
-// give up it cannot say: only whole responses are stored. It returns a
+// give up it cannot say: only whole responses are counted. It returns a
 // [*schema.Error] when the responses have more than 16,384 different fields.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.who, form)

@@ -63,7 +63,8 @@
 //     examples/tenants for several customers on one pool.
 //   - Respondents have no keys. Package [github.com/formsvc/formsvc/handler/formpage] shows
 //     forms and takes responses. A page of your own calls [Service.PublicForm],
-//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit]. What
+//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit], and
+//     [Service.SavePartial] and [Service.ResumePartial] for respondents who go on later. What
 //     answers look like, and what the rules of a form mean, is in package
 //     [github.com/formsvc/formsvc/schema].
 //   - [Client.Export] streams responses as CSV or NDJSON, [Service.ExportHandler] does so over

@@ -416,7 +416,7 @@ type KeyRequest struct {
 
 // Summary counts the answers to a form.
 //
-// It cannot say at which block respondents give up: only whole responses are stored. For
+// It cannot say at which block respondents give up: only whole responses are counted. For
 // that the page would have to report every block that a respondent reaches, and the
 // service to count these reports by block as it counts views and starts.
 type Summary struct {

@@ -112,6 +112,30 @@ func ExampleUpkeep() {
 	// true
 }
 
+// A host keeps something of its own beside forms: a note for editors, which two of them cannot
+// overwrite without seeing each other's.
+func ExampleDocumentStore() {
+	ctx, store, now := context.Background(), memory.New(), time.Now()
+	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
+		fmt.Println(err)
+	}
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	if err := store.CreateForm(ctx, storage.AsHost(), form); err != nil {
+		fmt.Println(err)
+	}
+	ann := storage.As(storage.ID{2})
+	for _, text := range []string{`"ask Bob"`, `"asked Bob"`} { // both begin without a note
+		d, err := store.PutDocument(ctx, ann, form.ID, storage.DocumentChange{Kind: "acme-note", Value: []byte(text), IfRevision: []int64{0}, By: storage.ID{2}, At: now})
+		fmt.Println(string(d.Value), err)
+	}
+	found, more, err := store.Documents(ctx, ann, form.ID, storage.DocumentQuery{Kind: "acme-note", Limit: 10})
+	fmt.Println(len(found), more, err)
+	// Output:
+	// "ask Bob" <nil>
+	//  storage: revision mismatch acme-note: current is 1
+	// 1 false <nil>
+}
+
 // A half response from its first save to its removal, as a service asks a storage for it.
 func ExamplePartialStore() {
 	ctx, store, now := context.Background(), memory.New(), time.Now()
@@ -141,29 +165,5 @@ func ExamplePartialStore() {
 	// 0 storage: revision mismatch partial: current is 2
 	// {"q":1}
 	// false <nil>
-	// 1 false <nil>
-}
-
-// A host keeps something of its own beside forms: a note for editors, which two of them cannot
-// overwrite without seeing each other's.
-func ExampleDocumentStore() {
-	ctx, store, now := context.Background(), memory.New(), time.Now()
-	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
-		fmt.Println(err)
-	}
-	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
-	if err := store.CreateForm(ctx, storage.AsHost(), form); err != nil {
-		fmt.Println(err)
-	}
-	ann := storage.As(storage.ID{2})
-	for _, text := range []string{`"ask Bob"`, `"asked Bob"`} { // both begin without a note
-		d, err := store.PutDocument(ctx, ann, form.ID, storage.DocumentChange{Kind: "acme-note", Value: []byte(text), IfRevision: []int64{0}, By: storage.ID{2}, At: now})
-		fmt.Println(string(d.Value), err)
-	}
-	found, more, err := store.Documents(ctx, ann, form.ID, storage.DocumentQuery{Kind: "acme-note", Limit: 10})
-	fmt.Println(len(found), more, err)
-	// Output:
-	// "ask Bob" <nil>
-	//  storage: revision mismatch acme-note: current is 1
 	// 1 false <nil>
 }

@@ -90,6 +90,10 @@ type Config struct {
 	// negative: none.
 	MinFillTime time.Duration
 
+	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
+	// is saved before the form is sent. The service has to be a [PartialSaver].
+	Partials Partials
+
 	// Address returns what identifies a visitor's address to Limiter, such as
 	// r.RemoteAddr without the port, or the header that the host's proxy sets. Both
 	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
@@ -97,11 +101,12 @@ type Config struct {
 	Address func(*http.Request) string
 	// Limiter bounds how many requests of an address are taken that store a response or
 	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
-	// page to page are free. Views and starts have a budget of the same size each, and are
-	// not counted beyond it. The handler never closes the limiter, and its keys are prefixed
+	// page to page are free. Views, starts, half responses that are begun, and saves of these
+	// with looks for them, have a budget of the same size each. Beyond it they are not counted
+	// or saved, and the page says that it is not. The handler never closes the limiter, and its keys are prefixed
 	// "formsvc:page:". One that fails, or has not answered within [ratelimit.Patience], lets
-	// visitors pass, and is logged. Without it a page with files or a captcha is listed by
-	// [Handler.Lacks].
+	// visitors pass, and is logged. Without it a page with files or a captcha, or that saves
+	// half responses, is listed by [Handler.Lacks].
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
@@ -124,7 +129,7 @@ type Config struct {
 	MaxVisitFiles int64
 
 	// HostAnswers returns answers that only the host can give, such as a payment's. It is
-	// asked for every page that is opened or sent, but a preview's: rules may read these
+	// asked for every page that is opened, sent or saved, but a preview's: rules may read these
 	// answers. So it is quick and changes nothing. With an error the page comes back, and
 	// nothing is stored. Nil: none.
 	HostAnswers func(r *http.Request, form formsvc.PublicForm) (map[string]json.RawMessage, error)

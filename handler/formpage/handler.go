@@ -75,6 +75,9 @@ func New(svc Service, config Config) (*Handler, error) {
 	for _, origin := range config.AllowedOrigins {
 		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
+	_, saver := svc.(PartialSaver)
+	must(config.Partials >= 0 && config.Partials <= ResumeAndShow, "Partials is none of its values")
+	must(config.Partials == 0 || saver, "Partials needs a service that is a PartialSaver")
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
 		must(known && v != nil, "in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind)
@@ -120,7 +123,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.site.Layout = func(out io.Writer, d draw.Document) error { return config.Layout.Execute(out, Document(d)) }
 	}
 	h.host = host.Host{
-		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Location: config.Location,
+		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
 		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,
 		Captcha: func(kind string) *host.Widget {
 			v := config.Verifiers[kind]

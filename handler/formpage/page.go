@@ -48,7 +48,7 @@ func (c *call) open() {
 // post takes a page that was sent. Whatever happens, the typed text is shown again or
 // stored.
 func (c *call) post() {
-	h, r, form := c.h, c.r, c.Form
+	h, r := c.h, c.r
 	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
 		h.config.Logger.InfoContext(r.Context(), "a page was not read", "error", err)
@@ -57,11 +57,12 @@ func (c *call) post() {
 	}
 	c.bring(values)
 	c.goOnIn(values.Get(input.Language))
-	if c.visit, c.known = h.signer.OpenVisit(visit.PurposeVisit, form.ID.String(), values.Get(input.State), c.now); !c.known {
-		// The page was made by another process, or long ago. A new page is as good.
-		c.visit = visit.New(form.ID.String(), c.now)
-		h.warnSecret()
+	action := values.Get(input.Go)
+	if c.saves() && values.Has(input.Link) {
+		c.byLink(action == input.GoForget)
+		return
 	}
+	c.openVisit()
 	takenBack := c.openFiles()
 	c.readAnswers()
 	c.given.Unplaced = append(c.given.Unplaced, c.Files.Unplaced(c.takesFiles)...)
@@ -71,7 +72,7 @@ func (c *call) post() {
 	}
 	c.countSent()
 
-	switch action := values.Get(input.Go); {
+	switch {
 	case !complete:
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
@@ -84,11 +85,22 @@ func (c *call) post() {
 		}
 		c.showFirst(status, c.refused)
 	case action == input.GoBack:
-		c.showStep(http.StatusOK, max(0, c.At-1), nil)
+		c.goTo(max(0, c.At-1))
 	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
 		c.showStep(http.StatusOK, c.At, nil)
+	case c.saves() && action == input.GoForget:
+		c.forget()
+	case c.saves() && (action == input.GoSave || action == input.GoLater):
+		c.saveNow(action == input.GoLater)
 	default:
 		c.forward()
+	}
+}
+
+// goTo shows another page of the form, after it has saved what this one brought.
+func (c *call) goTo(at int) {
+	if c.saved(at) {
+		c.showStep(http.StatusOK, at, nil)
 	}
 }
 
@@ -112,33 +124,30 @@ func (c *call) forward() {
 		c.showStep(http.StatusUnprocessableEntity, c.At, faults)
 		return
 	}
-	// again shows the page with a sentence above it.
-	again := func(status int, word string) {
-		c.Notice = c.Words.Get(word)
-		c.showStep(status, c.At, nil)
-	}
 	switch last := c.At+1 == len(c.Steps); {
 	case walk.Unseen(on, c.Values[input.Seen]): // the answers of this page called for blocks that were not on it
-		again(http.StatusOK, "more_questions")
+		c.again(http.StatusOK, "more_questions")
 	case walk.Asks(on, c.Readings, c.Values[input.Shown]):
-		again(http.StatusUnprocessableEntity, "read.check")
+		c.again(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.Form.Closed: // nobody fills in the rest in vain
 		c.closed()
 	case !last:
-		c.showStep(http.StatusOK, c.At+1, nil)
+		c.goTo(c.At + 1)
 	case !c.known:
-		again(http.StatusUnprocessableEntity, "send_again")
+		c.again(http.StatusUnprocessableEntity, "send_again")
 	case c.Preview != nil: // what holds programs up would only be in the author's way
 		c.submit()
 	case c.Values.Get(input.Trap) != "":
 		c.Values.Del(input.Trap)
-		again(http.StatusUnprocessableEntity, "send_again")
+		c.again(http.StatusUnprocessableEntity, "send_again")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
-		again(http.StatusUnprocessableEntity, "too_fast")
+		c.again(http.StatusUnprocessableEntity, "too_fast")
 	case len(c.given.Unplaced) > 0 && c.Values.Get(input.Lost) == "":
 		c.Lost = c.given.Unplaced
 		c.Values.Set(input.Lost, "1")
-		again(http.StatusConflict, "lost")
+		c.again(http.StatusConflict, "lost")
+	case c.behind():
+		c.again(http.StatusConflict, "partial.merged")
 	default:
 		c.submit()
 	}

@@ -39,6 +39,9 @@ type call struct {
 	given   read.Given                 // the answers of the page as the service takes them
 	hosts   map[string]json.RawMessage // what Config.HostAnswers returned
 	proofs  visit.Proofs               // the captchas that are solved
+	half    visit.Half                 // what the page saves half-way
+	kept    string                     // why that was not done, a key of the catalogue
+	later   string                     // the link to it, where it is asked for
 
 	draw.Page
 }
@@ -85,34 +88,69 @@ func (c *call) allowed() bool {
 	return !c.limited
 }
 
+// openVisit reads the visit that the page carries, and what it saves half-way.
+func (c *call) openVisit() {
+	id := c.Form.ID.String()
+	if c.visit, c.known = c.h.signer.OpenVisit(visit.PurposeVisit, id, c.Values.Get(input.State), c.now); !c.known {
+		// The page was made by another process, or long ago. A new page is as good.
+		c.visit = visit.New(id, c.now)
+		c.h.warnSecret()
+	}
+	if c.saves() && !c.h.signer.Open(visit.PurposeHalf, c.Values.Get(input.Half), &c.half) {
+		c.half = visit.Half{}
+	}
+}
+
+// manner is how the inputs of the page are read.
+func (c *call) manner() read.Manner {
+	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
+	return read.Manner{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed}
+}
+
 // readAnswers reads the inputs of the page.
 func (c *call) readAnswers() {
-	typed := c.h.words.ByTag(c.Values.Get(input.Language), c.Words)
-	c.given, c.Readings = read.Answers(c.Form.Blocks, c.Values, read.Manner{Comma: typed.Comma, Zone: c.h.config.Location, Words: typed})
+	c.given, c.Readings = read.Answers(c.Form.Blocks, c.Values, c.manner())
 }
 
 // findPath finds out which blocks are to be shown: the walk is the one that Submit makes.
-// Without a path there is no page: the caller shows that it is out of order. The host is asked for its answers first, but not for a preview: an author is not
-// a respondent.
-//
-// The service takes every answer that only the host can give for the host's, so such
-// answers of a respondent are left out.
+// Without a path there is no page: the caller shows that it is out of order. The host is asked
+// for its answers first.
 func (c *call) findPath() error {
-	if c.h.config.HostAnswers != nil && c.Preview == nil {
-		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
-		if err != nil {
-			return fmt.Errorf("HostAnswers: %w", err)
-		}
-		c.hosts = answers
+	if err := c.askHost(); err != nil {
+		return err
 	}
-	all := maps.Clone(c.given.Answers)
-	dropHosts(c.Form.Blocks, all)
-	maps.Copy(all, c.hostAnswers())
-	path, err := c.walk(all)
+	return c.findWay()
+}
+
+// askHost asks the host for its answers, but not for a preview: an author is not a respondent.
+func (c *call) askHost() error {
+	if c.h.config.HostAnswers == nil || c.Preview != nil {
+		return nil
+	}
+	answers, err := c.h.config.HostAnswers(c.r, *c.Form)
+	if err != nil {
+		return fmt.Errorf("HostAnswers: %w", err)
+	}
+	c.hosts = answers
+	return nil
+}
+
+// findWay is findPath with the host's answers as they are known.
+func (c *call) findWay() error {
+	path, err := c.walk(c.allAnswers())
 	if err == nil {
 		c.follow(path)
 	}
 	return err
+}
+
+// allAnswers are those of the page and those of the host. The service takes every answer that only
+// the host can give for the host's, so such answers of a respondent are left out.
+func (c *call) allAnswers() map[string]json.RawMessage {
+	all := maps.Clone(c.given.Answers)
+	dropHosts(c.Form.Blocks, all)
+	maps.Copy(all, c.hostAnswers())
+	return all
 }
 
 // walk returns the path through the form as this request has read it. A service of the host's may

@@ -141,31 +141,41 @@ func (c *call) store(r formsvc.Response) error {
 
 // response is the response to submit.
 func (c *call) response() formsvc.Response {
-	r := formsvc.Response{
+	return formsvc.Response{
 		FormID: c.Form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
-		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(),
-		Metadata: formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}},
+		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(), Partial: c.half.Token,
+		Metadata: c.metadata(), CompletionTime: c.seconds(),
 	}
+}
+
+// metadata is what is known of the respondent.
+func (c *call) metadata() formsvc.Metadata {
+	m := formsvc.Metadata{UserAgent: read.Cleaned(c.r.UserAgent()), Device: "desktop", UTM: map[string]string{}}
 	if strings.Contains(c.r.UserAgent(), "Mobi") {
-		r.Metadata.Device = "mobile"
+		m.Device = "mobile"
 	}
 	if c.h.config.Country != nil {
-		r.Metadata.Country = read.Cleaned(c.h.config.Country(c.r))
-	}
-	r.CompletionTime = max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
-	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < r.CompletionTime {
-		r.CompletionTime = took
+		m.Country = read.Cleaned(c.h.config.Country(c.r))
 	}
 	if utm := c.Form.Settings.UTM; utm != nil { // the form says which ones it records
 		for name, wanted := range map[string]bool{
 			"campaign": utm.Campaign, "content": utm.Content, "medium": utm.Medium, "source": utm.Source, "term": utm.Term,
 		} {
 			if text := read.Cleaned(c.Values.Get(input.UTM + name)); wanted && text != "" {
-				r.Metadata.UTM[name] = text
+				m.UTM[name] = text
 			}
 		}
 	}
-	return r
+	return m
+}
+
+// seconds is how long the respondent has taken.
+func (c *call) seconds() float64 {
+	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
+	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < age {
+		return took
+	}
+	return age
 }
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the

@@ -16,16 +16,19 @@ type route struct {
 	methods string
 	json    bool // its refusals are JSON
 	shared  bool // other origins may use it, where the host allows them
+	half    bool // it is there where pages save half responses
 }
 
 var routes = map[string]route{
-	"":          {(*call).page, pageMethods, false, false},
-	"done":      {(*call).done, readMethods, false, false},
-	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true},
-	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true},
-	"form.json": {(*call).formJSON, readMethods, true, true},
-	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true},
-	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true},
+	"":          {(*call).page, pageMethods, false, false, false},
+	"done":      {(*call).done, readMethods, false, false, false},
+	"view":      {func(c *call) { c.beacon(viewed) }, "POST, OPTIONS", false, true, false},
+	"start":     {func(c *call) { c.beacon(started) }, "POST, OPTIONS", false, true, false},
+	"form.json": {(*call).formJSON, readMethods, true, true, false},
+	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true, false},
+	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true, false},
+	"save":      {(*call).saveJSON, "POST, OPTIONS", true, false, true},
+	"later":     {func(c *call) { c.askForLink(http.StatusOK, "") }, readMethods, false, false, true},
 }
 
 // ServeHTTP serves {base}/{public id} and what belongs to it.
@@ -44,6 +47,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	route, known := routes[rest]
+	known = known && (!route.half || h.config.Partials != 0)
 	if route.shared && h.shared(w, r, route.methods) {
 		return
 	}
@@ -53,7 +57,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case h.answersMethod(w, r, route.methods, route.json):
 		return
-	case rest != "" && h.foreign(r, true):
+	case rest != "" && h.foreign(r, route.shared):
 		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
 		return
 	}

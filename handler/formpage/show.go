@@ -69,9 +69,18 @@ func (c *call) typed() []read.Unplaced {
 			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}
-			u.Block = cmp.Or(b.Label, u.Block)
 		}
 		list = append(list, u)
+	}
+	return c.labelled(list)
+}
+
+// labelled names blocks by their labels, where they have some.
+func (c *call) labelled(list []read.Unplaced) []read.Unplaced {
+	for i := range list {
+		if b := c.Index.Find(list[i].Block); b != nil {
+			list[i].Block = cmp.Or(b.Label, b.ID)
+		}
 	}
 	return list
 }
@@ -108,10 +117,11 @@ const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
-func (c *call) finished() {
+func (c *call) finished() { c.leadTo(c.end()) }
+
+func (c *call) end() (target string) {
 	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
-		c.leadTo(string(target))
-		return
+		return string(target)
 	}
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
 	if c.Preview != nil {
@@ -123,7 +133,7 @@ func (c *call) finished() {
 	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")
 	}
-	c.leadTo(c.Up + page + "/done?" + query.Encode())
+	return c.Up + page + "/done?" + query.Encode()
 }
 
 // redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No
@@ -166,7 +176,16 @@ func (c *call) drawing() *draw.Page {
 func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
 	p.At, p.Faults, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.token()
+	if c.saves() {
+		p.Keep = c.keep()
+	}
 	c.sent(p.Step(c.w, status))
+}
+
+// again shows the page that was sent with a sentence above it.
+func (c *call) again(status int, word string) {
+	c.Notice = c.Words.Get(word)
+	c.showStep(status, c.At, nil)
 }
 
 func (c *call) showMessage(status int, title, text string) {

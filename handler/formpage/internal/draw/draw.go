@@ -43,6 +43,18 @@ type Page struct {
 	Path  schema.Path
 	Index formblock.Index
 	State string // the visit, signed
+	Keep  *Keep  // nil: the page saves nothing
+}
+
+// Keep is what a page says of the half response that it saves.
+type Keep struct {
+	Half   string // signed: the input of that name
+	Auto   bool   // it is saved without a press of a button
+	Saved  bool   // there is one
+	Days   int    // that it is kept
+	Shared bool   // owners can read it
+	Status string // key of the text that says whether it is saved
+	Link   string // that leads to it, "" where the page does not show it
 }
 
 // Site has the settings of the host's Config for all pages.
@@ -180,6 +192,9 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 		hidden(name, p.Values.Get(name))
 	}
 	hidden(input.Proof, p.Values[input.Proof]...)
+	if p.Keep != nil {
+		hidden(input.Half, p.Keep.Half)
+	}
 	for _, name := range []string{input.Lost, input.Embed} {
 		if p.Values.Has(name) {
 			hidden(name, p.Values.Get(name))
@@ -203,6 +218,14 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 func (p *Page) Message(w http.ResponseWriter, status int, title, text string) error {
 	v := p.newView("message")
 	v.Title, v.Text, v.LostNames = title, text, p.Words.List(p.LostFiles)
+	return v.send(w, status)
+}
+
+// Resume sends the page that a link to a half response leads to: a button, and an input for the
+// link where no script reads it from the address.
+func (p *Page) Resume(w http.ResponseWriter, status int) error {
+	v := p.newView("resume")
+	v.Title, v.Action, v.referrer = p.Words.Get("partial.title"), p.Up+p.Form.PublicID, "same-origin"
 	return v.send(w, status)
 }
 

@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"embed"
 	"html/template"
@@ -35,14 +36,16 @@ type view struct {
 	Embedded bool
 	Notice   string
 	Steps    []walk.Step
+	Keep     *Keep
 
-	Kind  string // form, message or ending
+	Kind  string // form, message, ending or resume
 	Nonce string
 	Brand struct{ Text, URL string }
 
 	Title, Text string        // of a message
 	Lost        template.HTML // see pen.Inserts; so are Inputs, Problems and Fields
 	LostNames   string
+	Action      string // where the button of a link leads
 
 	Ending  *field.Field
 	LeadsTo template.URL // where the ending leads on to, by itself
@@ -60,8 +63,9 @@ type view struct {
 	Cut                      string // the missing parts of the fields
 	Next                     string
 
-	inserts pen.Inserts
-	policy  *policy.Policy
+	inserts  pen.Inserts
+	policy   *policy.Policy
+	referrer string // "": the usual policy
 }
 
 // newView is a page as far as it does not depend on the blocks.
@@ -89,7 +93,7 @@ func (p *Page) newView(kind string) *view {
 // leave half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
-	v.Notice = v.Page.Notice
+	v.Notice, v.Keep = v.Page.Notice, v.Page.Keep
 	v.Nonce = rand.Text()
 	body, err := v.inserts.Execute(templates, "body.html", v)
 	if err != nil {
@@ -155,7 +159,7 @@ func (v *view) begin(w http.ResponseWriter, status int) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	h.Set("Referrer-Policy", cmp.Or(v.referrer, "strict-origin-when-cross-origin"))
 	w.WriteHeader(status)
 }
 

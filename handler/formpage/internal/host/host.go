@@ -15,6 +15,7 @@ type Host struct {
 	Files    bool           // there is a place for files
 	Payments bool           // the host may answer payments
 	Limited  bool           // the requests of an address are limited
+	Partials bool           // half responses are saved
 	Location *time.Location // the zone of the days by which bounds of dates are shown
 
 	MaxFile     int64 // bytes of one file
@@ -76,6 +77,9 @@ type Lack struct {
 // Lacks returns the parts that a form with these blocks lacks.
 func (h *Host) Lacks(blocks []schema.Block) []Lack {
 	var list []Lack
+	if h.Partials && !h.Limited {
+		list = append(list, Lack{"half responses are saved: there is no Config.Limiter, so one address may make any number of them", true})
+	}
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
 			continue

@@ -45,6 +45,8 @@ const (
 	Ending   = "ending"    // of the address of a preview's ending: its block
 	Sent     = "sent"      // of an ending's address: signed, a response is stored
 	Proof    = "proof"     // signed: this visit solved its captcha
+	Half     = "half"      // signed: the half response that the page saves, see visit.Half
+	Link     = "link"      // of the page that a link to a half response leads to: its token
 )
 
 // What the button that was pressed asks for; "next", or none, is the next page.
@@ -52,6 +54,11 @@ const (
 	GoBack   = "back"
 	GoStay   = "stay"   // the same page, with the blocks that the answers call for
 	GoUpload = "upload" // store the files that were chosen and stay
+
+	GoSave   = "save"   // save the half response and stay
+	GoLater  = "later"  // the same, and show the link to it
+	GoForget = "forget" // remove it
+	GoResume = "resume" // go on with the one that a link leads to
 )
 
 // A choice is posted with a prefix, so that no id can be mistaken for PickedOther.
@@ -66,6 +73,20 @@ var answerPrefixes = []string{Answer, Other, Row, Rank, Part, Day, Month, Year, 
 // Sub names an input for one row, choice or part of a block.
 func Sub(prefix, sub, id string) string {
 	return prefix + strings.ReplaceAll(url.QueryEscape(sub), ".", "%2E") + "." + id
+}
+
+// Block returns the block that an input belongs to, "" when it belongs to none.
+func Block(name string) string {
+	prefix, id, _ := strings.Cut(name, ".")
+	switch prefix += "."; {
+	case !slices.Contains(answerPrefixes, prefix):
+		return ""
+	case prefix == Whose:
+		return Block(id)
+	case prefix == Row || prefix == Rank || prefix == Part:
+		_, id, _ = strings.Cut(id, ".")
+	}
+	return id
 }
 
 // IsAnswer reports whether an input of this name belongs to a block.

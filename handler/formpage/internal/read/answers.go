@@ -320,10 +320,7 @@ func (r *reader) unplaced() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		prefix, id := name[:2], name[2:]
-		if prefix == input.Row || prefix == input.Rank || prefix == input.Part {
-			_, id, _ = strings.Cut(id, ".")
-		}
+		prefix, id := name[:2], input.Block(name)
 		for _, text := range r.values[name] {
 			// A choice's id was not typed, and means nothing without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.Picked) && text != input.PickedOther && prefix != input.Rank {

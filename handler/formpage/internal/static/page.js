@@ -5,11 +5,11 @@
   let root = document.querySelector(".fs[data-kind]");
   if (!root) return;
   const framed = window.parent !== window;
-  const page = location.pathname.replace(/\/(done)?$/, "");
+  const page = location.pathname.replace(/\/(done|later)?$/, "");
   // What was kept of one link is not for another one.
   const every = `formsvc:${page}?`, key = every + location.search;
   const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, asking = null, began = 0;
+  let busy = false, timer = 0, saving = 0, asking = null, began = 0;
   // What is done before the kept answers are back.
   let early = null;
 
@@ -66,11 +66,14 @@
   };
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
-  const post = (body, signal) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, signal });
+  const post = (body, more, url) => fetch(url || location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
+  const parse = text => new DOMParser().parseFromString(text, "text/html");
   const send = async (body, after) => {
     if (busy) return;
     busy = true;
     clearTimeout(timer);
+    clearTimeout(saving);
+    saving = 0;
     asking?.abort();
     const buttons = all(".fs-button", form());
     buttons.forEach(b => b.setAttribute("aria-disabled", "true"));
@@ -80,12 +83,14 @@
       const target = answer.headers.get("Formpage-Location");
       if (target) {
         memory.clear();
+        // Who comes back with the browser's button begins another response.
+        mark("half", "");
         // An ending says so itself.
         if (/^https?:/.test(target)) tell({ done: true });
         location.assign(new URL(target, location.href));
         return;
       }
-      after(new DOMParser().parseFromString(await answer.text(), "text/html"), answer);
+      after(parse(await answer.text()));
     } catch {
       say(root.dataset.offline);
     } finally {
@@ -148,10 +153,43 @@
     const list = entries(f).concat([["go", "stay"]]);
     asking?.abort();
     asking = new AbortController();
-    post(new URLSearchParams(list), asking.signal)
+    post(new URLSearchParams(list), { signal: asking.signal })
       .then(r => r.ok ? r.text() : Promise.reject())
-      .then(text => how(f, new DOMParser().parseFromString(text, "text/html").querySelector(".fs-form")))
+      .then(text => how(f, parse(text).querySelector(".fs-form")))
       .catch(() => {});
+  };
+  // Where the form is saved half-way, that is ten seconds after a change, and when the page is
+  // left. Answers of another tab or device come with the page, and never over what is being typed.
+  const due = () => { if (one(".fs-keep[data-auto]")) saving ||= setTimeout(keep, 10000); };
+  const keep = async () => {
+    clearTimeout(saving);
+    saving = 0;
+    const f = form();
+    if (!f || busy || early) return;
+    timed(f);
+    const list = new URLSearchParams(entries(f)), was = String(list);
+    try {
+      const answer = await post(list, { keepalive: document.visibilityState === "hidden" }, page + "/save");
+      const { code, message, half, location: to } = await answer.json();
+      if (busy || f !== form()) return;
+      if (to) {
+        memory.clear();
+        location.assign(new URL(to, answer.url));
+      } else if (code === "CHANGED") {
+        list.append("go", "save");
+        const fresh = parse(await (await post(list)).text());
+        const still = !busy && f === form() && String(new URLSearchParams(entries(f))) === was;
+        if (still && !all("[type=file]", f).some(i => i.files.length)) swap(fresh); else due();
+      } else {
+        const box = one(".fs-keep");
+        box.querySelector("b").textContent = message;
+        if (code === "GONE") delete box.dataset.auto;
+        if (!half) return;
+        box.querySelector("[value=forget]").hidden = code;
+        mark("half", half);
+        save();
+      }
+    } catch { /* a later change tries again */ }
   };
   const held = f => all(":scope>[type=hidden]", f);
   // How a number, a phone or an address is read is the service's to say.
@@ -183,8 +221,10 @@
       } else { fields.insertBefore(e, at); enhance(e); }
     }
     pass();
+    const half = control("half")?.value; // it may have been saved since
     held(f).forEach(i => i.remove());
     f.prepend(...held(fresh));
+    mark("half", half);
     const button = f.querySelector(".fs-actions button"), other = fresh.querySelector(".fs-actions button");
     if (button && other) button.textContent = other.textContent;
     save();
@@ -303,12 +343,27 @@
     all("[data-max]", from).forEach(count);
     all(".ranking", from).forEach(rank);
   };
+  // A link to what is saved has its token behind the #, which is sent when the button is pressed.
+  const linked = () => {
+    const paste = one("[data-paste]"), token = location.hash.slice(1);
+    if (paste && token) {
+      paste.hidden = true;
+      paste.querySelector("input").value = token;
+    }
+    all("[data-copy]").forEach(b => {
+      const link = b.previousElementSibling;
+      link.textContent = link.href;
+      b.hidden = !navigator.clipboard;
+    });
+  };
+  on(window, "hashchange", linked);
   const ready = () => {
     if (root.dataset.kind === "ending") {
       memory.clear();
       tell({ done: true });
     }
     enhance(root);
+    linked();
     if (!document.prerendering && document.visibilityState === "visible") viewed();
     if (framed) measure();
   };
@@ -330,6 +385,7 @@
     const ours = form()?.contains(e.target);
     if (ours) {
       started();
+      due();
       early?.typed.add(e.target.closest("[data-b]") || e.target);
     }
     return ours;
@@ -362,13 +418,15 @@
     aimed = null;
   }, true);
   on(document, "click", e => {
-    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
+    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]"), copy = e.target.closest("[data-copy]");
     if (embed) {
       e.preventDefault();
       embed.replaceWith(make("iframe", {
         sandbox: "allow-scripts allow-same-origin allow-forms allow-popups allow-presentation",
         allow: "fullscreen; autoplay", title: embed.textContent.trim(), src: embed.parentElement.dataset.frame,
       }));
+    } else if (copy) {
+      navigator.clipboard.writeText(copy.previousElementSibling.href).then(() => { copy.textContent = "✓"; }, () => {});
     } else if (share && navigator.share) {
       e.preventDefault();
       navigator.share({ url: share.href, title: document.title }).catch(() => {});
@@ -390,7 +448,7 @@
     const target = option ? option.closest(".opt").querySelector("input") : step;
     if (target && all(".q", f).length === 1) { e.preventDefault(); target.focus(); target.click(); }
   });
-  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); });
+  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving) keep(); });
 
   // The page comes back with the kept answers. What was typed meanwhile is newer, and its
   // fields stay as they are, those of another page unseen.

@@ -55,6 +55,7 @@ const (
 	PurposeProof       = "captcha"
 	PurposePreview     = "preview"
 	PurposePreviewFile = "preview file"
+	PurposeHalf        = "half response"
 )
 
 // Visit is one respondent's way through a form, from the first page to the end. It
