@@ -84,6 +84,8 @@
 //   - After Submit: changes of that form's gate or webhooks, its move to the trash, and a new
 //     response limit, and with them other responses to that form; for a form with a response
 //     limit every other response to it.
+//   - After SavePartial: other saves of that half response, and the response that is begun with
+//     it; and, when it is new, others that are new to that form, and moves of the form.
 //   - After creating, moving or restoring a form: the deletion of that workspace.
 //   - After a change of a form, or of what is kept beside it: other changes of both.
 //   - After Redeliver or a change of a webhook: the record of what was sent for that webhook.
