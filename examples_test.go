@@ -23,7 +23,6 @@ import (
 // withoutExample are exported functions, methods and types that need no example, and why.
 var withoutExample = map[string]string{
 	"storage.HeldError":               "a store tells the dispatcher by it what to give again",
-	"storage.ValidDocuments":          "a store asks it, as examples/storage does",
 	"storage.SubmissionsForKey":       "a step that a store may leave out, as examples/storage does",
 	"storage.SubmissionsForKeyParams": "the same",
 	"storage.WebhooksForKey":          "the same",

@@ -109,19 +109,15 @@ type (
 	// Partial is a response that was saved half-way, as it is stored. Answers is an object by
 	// block id, with the answers as they were sent.
 	//
-	//	ID           ID
-	//	FormID       ID
-	//	Revision     int64
-	//	Answers      json.RawMessage
-	//	Hidden       json.RawMessage
-	//	Metadata     json.RawMessage
-	//	Block        string
-	//	Seconds      float64
-	//	Shared       bool
-	//	CreatedAt    time.Time
-	//	SavedAt      time.Time
-	//	EndsAt       time.Time
-	//	SubmissionID ID
+	//	ID                         ID
+	//	FormID                     ID
+	//	Revision                   int64
+	//	Answers, Hidden, Metadata  json.RawMessage
+	//	Block                      string
+	//	Seconds                    float64
+	//	Shared                     bool
+	//	CreatedAt, SavedAt, EndsAt time.Time
+	//	SubmissionID               ID
 	Partial = storage.Partial
 	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
 	// and at which it is.

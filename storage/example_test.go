@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -132,5 +133,37 @@ func ExampleDocumentStore() {
 	// Output:
 	// "ask Bob" <nil>
 	//  storage: revision mismatch acme-note: current is 1
+	// 1 false <nil>
+}
+
+// A half response from its first save to its removal, as a service asks a storage for it.
+func ExamplePartialStore() {
+	ctx, store, now := context.Background(), memory.New(), time.Now()
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, CreatedAt: now, UpdatedAt: now}
+	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
+		fmt.Println(err)
+	}
+	if err := store.CreateForm(ctx, storage.AsHost(), form); err != nil {
+		fmt.Println(err)
+	}
+	save := storage.SavePartialParams{New: true, Token: sha256.Sum256([]byte("what the respondent holds")), Max: 10_000, Partial: storage.Partial{
+		ID: storage.ID{4}, FormID: form.ID, Answers: []byte(`{"q":1}`), SavedAt: now, EndsAt: now.AddDate(0, 0, 30),
+	}}
+	fmt.Println(store.SavePartial(ctx, save))
+	save.New, save.IfRevision = false, 1
+	fmt.Println(store.SavePartial(ctx, save))
+	fmt.Println(store.SavePartial(ctx, save))
+	more, err := store.Partials(ctx, storage.AsHost(), form.ID, storage.PartialQuery{Now: now, Page: storage.Page{Limit: 10}}, func(p *storage.Partial) error {
+		fmt.Println(string(p.Answers)) // lent: not kept, not changed
+		return nil
+	})
+	fmt.Println(more, err)
+	fmt.Println(store.DeletePartials(ctx, storage.AsHost(), form.ID, storage.DeletePartialsParams{Token: save.Token, Max: 1}))
+	// Output:
+	// 1 <nil>
+	// 2 <nil>
+	// 0 storage: revision mismatch partial: current is 2
+	// {"q":1}
+	// false <nil>
 	// 1 false <nil>
 }

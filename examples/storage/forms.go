@@ -19,7 +19,7 @@ const (
 
 const formColumns = `f.id, f.public_id, f.workspace, f.name, f.type, f.status, f.revision,
 	f.closed, f.close_at, f.response_limit, f.response_limit > 0 AND f.responses >= f.response_limit,
-	f.unique_block, f.unique_rules, f.unique_block <> '' AND f.unique_to IS NULL,
+	f.unique_block, f.unique_rules, f.unique_block <> '' AND f.unique_to IS NULL, f.beside,
 	f.created, f.updated, f.trashed`
 
 const definitionColumns = `f.blocks, f.settings, f.theme, f.variables, f.hidden_fields, f.format`
@@ -28,7 +28,7 @@ func formFields(f *storage.Form) []any {
 	return []any{
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status, &f.Revision,
 		&f.Gate.Closed, at(&f.Gate.CloseAt), &f.Gate.ResponseLimit, &f.Full,
-		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered,
+		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered, &f.Beside,
 		at(&f.CreatedAt), at(&f.UpdatedAt), at(&f.TrashedAt),
 	}
 }
@@ -133,6 +133,9 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if err := check(c.Name, c.Status, c.Definition, c.At); err != nil {
 		return f, err
 	}
+	if !storage.ValidDocuments(c.Documents) {
+		return f, storage.ErrInvalidValue
+	}
 	if c.Gate != nil {
 		if err := check(c.Gate.CloseAt, c.Gate.Unique.Block); err != nil {
 			return f, err
@@ -168,6 +171,9 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 			[]byte(d.Blocks), []byte(d.Settings), []byte(d.Theme), []byte(d.Variables), []byte(d.HiddenFields), d.Format, id)
 		if err == nil && to.Gate.Unique.Block != f.Gate.Unique.Block {
 			err = tx.enterAnew(id)
+		}
+		if err == nil {
+			err = tx.changeDocuments(id, c.Documents)
 		}
 		if err != nil {
 			return err

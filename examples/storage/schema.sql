@@ -37,6 +37,7 @@ CREATE TABLE IF NOT EXISTS forms (
 	unique_to      BLOB,
 	unique_round   INTEGER NOT NULL DEFAULT 0, -- raised whenever entering begins anew
 	unique_turn    INTEGER NOT NULL DEFAULT 0, -- of several forms, the lowest one is next
+	beside         INTEGER NOT NULL DEFAULT 0, -- raised with each change of a public document
 	responses      INTEGER NOT NULL DEFAULT 0, -- how many rows submissions has, with those that were purged for their age
 	created        INTEGER NOT NULL,
 	updated        INTEGER NOT NULL,
@@ -56,6 +57,19 @@ CREATE TABLE IF NOT EXISTS forms (
 CREATE INDEX IF NOT EXISTS forms_workspace ON forms (workspace, created, id);
 CREATE INDEX IF NOT EXISTS forms_created ON forms (created, id);
 CREATE INDEX IF NOT EXISTS forms_trashed ON forms (trashed) WHERE trashed > 0;
+
+-- What is kept beside a form.
+CREATE TABLE IF NOT EXISTS documents (
+	form     BLOB NOT NULL REFERENCES forms,
+	kind     TEXT NOT NULL,
+	key      TEXT NOT NULL,
+	revision INTEGER NOT NULL,
+	user     BLOB NOT NULL,
+	created  INTEGER NOT NULL,
+	updated  INTEGER NOT NULL,
+	value    BLOB NOT NULL,
+	PRIMARY KEY (form, kind, key)
+) STRICT;
 
 CREATE TABLE IF NOT EXISTS submissions (
 	form            BLOB NOT NULL REFERENCES forms,

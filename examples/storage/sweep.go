@@ -57,6 +57,8 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			{nil, `DELETE FROM funnel_days WHERE rowid IN (SELECT rowid FROM funnel_days
 				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
+			{nil, `DELETE FROM documents WHERE rowid IN (SELECT rowid FROM documents
+				WHERE form IN (SELECT id FROM forms WHERE trashed > 0 AND purged) LIMIT ?1)`, nil, false},
 			// Rows of purged forms, and old rows.
 			{nil, `DELETE FROM funnel_minutes WHERE rowid IN (SELECT m.rowid FROM funnel_minutes m
 				WHERE m.form IN (SELECT id FROM forms WHERE trashed > 0 AND purged)
@@ -64,6 +66,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 			{nil, `DELETE FROM forms WHERE trashed > 0 AND purged
 				AND NOT EXISTS (SELECT 1 FROM submissions WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM unique_answers WHERE form = forms.id)
+				AND NOT EXISTS (SELECT 1 FROM documents WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_days WHERE form = forms.id)
 				AND NOT EXISTS (SELECT 1 FROM funnel_minutes WHERE form = forms.id)`, nil, false},
 			{&swept.Secrets, `UPDATE webhooks SET old_secret = iif(old_secret_until <= ?2, x'', old_secret),

@@ -136,7 +136,7 @@ func errorClass(err error) string {
 	if errors.As(err, &faults) {
 		return fmt.Sprintf("faults %v", faults.Violations)
 	}
-	for _, class := range []error{formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed} {
+	for _, class := range []error{formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed, formsvc.ErrSent} {
 		if errors.Is(err, class) {
 			return class.Error()
 		}
@@ -150,12 +150,14 @@ type stepScript struct {
 	now                                      *servicetest.Clock
 	workspaces, forms, webhooks, submissions []string
 	etags                                    []string
-	cursors                                  []string // whole paths
-	forClient                                bool     // no step succeeds that the client cannot take
+	cursors                                  []string                       // whole paths
+	forClient                                bool                           // no step succeeds that the client cannot take
+	halfOf                                   [3]formsvc.ID                  // the form of each half response
+	tokens                                   map[*formsvc.Service][3]string // of half responses: each door has its own
 }
 
 func newStepScript(seed uint64, now *servicetest.Clock) *stepScript {
-	return &stepScript{random: rand.New(rand.NewPCG(seed, 0)), now: now}
+	return &stepScript{random: rand.New(rand.NewPCG(seed, 0)), now: now, tokens: map[*formsvc.Service][3]string{}}
 }
 
 // keep adds a value to a short list of which old ones are forgotten.
@@ -344,6 +346,9 @@ func (s *stepScript) goCall() step {
 			return svc.AsHost().Metrics(background, form, formsvc.PeriodAll)
 		}, form)
 	}
+	if s.random.IntN(3) == 0 {
+		return s.halfResponse(form)
+	}
 	switch s.random.IntN(14) {
 	case 0:
 		return visit("RecordView", (*formsvc.Service).RecordView)
@@ -386,6 +391,70 @@ func (s *stepScript) goCall() step {
 		maps.Copy(r.Answers, servicetest.Answers("pick", pick(s.random, `"a"`, `"b"`, `"none"`), "n", pick(s.random, `1`, `-1`)))
 	}
 	return named("Submit", func(svc *formsvc.Service) (any, error) { return svc.Submit(background, r) }, form, r)
+}
+
+// halfResponse is a call about one of a few half responses.
+func (s *stepScript) halfResponse(form formsvc.ID) step {
+	slot, revision := s.random.IntN(3), int64(s.random.IntN(6))
+	fresh := s.random.IntN(4) == 0 || s.halfOf[slot].IsZero()
+	if fresh {
+		s.halfOf[slot] = form
+	} else if s.random.IntN(10) > 0 {
+		form = s.halfOf[slot]
+	}
+	name := pick(s.random, `"Ann"`, `"Bob"`, `7`, `{"a":1.0}`)
+	answers := servicetest.Answers("name", name, "pick", pick(s.random, `"a"`, `null`), pick(s.random, "x", "n"), `1`)
+	share := s.random.IntN(2) == 0
+	kind := s.random.IntN(16)
+	if fresh {
+		kind = 0
+	}
+	call := func(svc *formsvc.Service) (any, error) {
+		tokens := s.tokens[svc]
+		switch kind {
+		case 0, 1, 2, 3:
+			r := formsvc.PartialResponse{FormID: form, Token: tokens[slot], Answers: answers, Block: "n", Seconds: 2, Share: share, Revision: revision / 2}
+			if fresh { // of a form that takes responses, if it can be made one
+				r.Token = ""
+				_ = svc.RestoreForm(background, form, formsvc.ID{})
+				published := formsvc.StatusPublished
+				_, _ = svc.AsHost().UpdateForm(background, form, formsvc.FormUpdate{Status: &published, Definition: formsvc.Definition{Settings: json.RawMessage(`{}`)}})
+			}
+			token, dropped, err := svc.SavePartial(background, r)
+			if err == nil {
+				tokens[slot] = token
+				s.tokens[svc] = tokens
+			}
+			return dropped, err
+		case 4, 5, 14, 15:
+			r, err := svc.ResumePartial(background, form, tokens[slot])
+			if errors.Is(err, formsvc.ErrSent) {
+				err = nil
+			}
+			r.Token = ""
+			return r, err
+		case 6, 12, 13:
+			return svc.Submit(background, formsvc.Response{FormID: form, Partial: tokens[slot]})
+		case 7:
+			return nil, svc.ForgetPartial(background, form, tokens[slot])
+		case 8:
+			return svc.EraseRespondent(background, form, map[string]string{"name": "ann"})
+		case 9:
+			return svc.PurgeSubmissions(background, s.now.Now().Add(-2*time.Hour), form)
+		}
+		var all []formsvc.Partial
+		for p, err := range svc.AsHost().Partials(background, form, formsvc.Query{}) {
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, p)
+		}
+		if kind == 10 && len(all) > 0 {
+			return nil, svc.AsHost().DeletePartial(background, form, all[len(all)-1].ID)
+		}
+		return all, nil
+	}
+	return step{name: fmt.Sprintf("half response %d of %s: call %d with %v, %v, %d, %s", slot, form, kind, share, fresh, revision, answers), call: call}
 }
 
 // The same random operations on both storages have the same outcomes, to the byte.
@@ -445,6 +514,7 @@ func TestADisagreementIsSeen(t *testing.T) {
 		"a deletion that deletes nothing": keepsSubmissions{memory.New()},
 		"a list in another order":         reversesForms{memory.New()},
 		"a count that is lost":            losesViews{memory.New()},
+		"a half response that is kept":    keepsPartials{memory.New()},
 	} {
 		now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 		pairs[name] = pair{[]door{newHTTPDoor(t, memory.New(), now), newHTTPDoor(t, broken, now)}, now}
@@ -480,4 +550,11 @@ func (s losesViews) CountFunnel(ctx context.Context, counts []storage.FunnelCoun
 		counts[i].Views = 0
 	}
 	return s.Storage.CountFunnel(ctx, counts)
+}
+
+type keepsPartials struct{ storage.Storage }
+
+func (s keepsPartials) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	n.Partial = [32]byte{}
+	return s.Storage.Submit(ctx, n)
 }

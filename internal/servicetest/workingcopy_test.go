@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -478,7 +479,11 @@ func (withoutDocuments) Documents(ctx context.Context, who storage.Actor, form s
 func TestManyWriteToOneCopy(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
-		const editors, edits = 6, 40
+		const editors = 6
+		edits := 40
+		if n, err := strconv.Atoi(testSteps()); err == nil {
+			edits = n / (2 * editors)
+		}
 		var replaced sync.Map // revisions that Publish replaced
 		store := publications{b.Store, &replaced}
 		first := servicetest.New(t, store, formsvc.WithoutRateLimit(), formsvc.WithVersions(100_000))
@@ -568,4 +573,54 @@ func (s publications) UpdateForm(ctx context.Context, who storage.Actor, id stor
 		s.replaced.Store(c.IfRevision[0], true)
 	}
 	return f, err
+}
+
+// A crash leaves nothing half-done, because each step on a copy is one write of the storage: an
+// edit, a publication with its version and the removal of the copy, a restoration.
+func TestEachStepOnACopyIsOneWrite(t *testing.T) {
+	t.Parallel()
+	written := 0
+	b := servicetest.SetupOn(t, writes{memory.New(), &written}, formsvc.WithoutRateLimit())
+	form, ctx, c := b.Form(servicetest.TextBlock, `{}`), t.Context(), b.AsHost()
+	w := c.WorkingCopy(form)
+	text := func(s string) *string { return &s }
+	for _, step := range []struct {
+		name string
+		want int
+		do   func() error
+	}{
+		{"reading", 0, func() error { _, err := w.Form(ctx); return err }},
+		{"the first edit", 1, func() error { _, err := w.UpdateBlock(ctx, "name", label("A")); return err }},
+		{"the same again", 0, func() error { _, err := w.UpdateBlock(ctx, "name", label("A")); return err }},
+		{"another edit", 1, func() error { _, err := w.UpdateForm(ctx, formsvc.FormUpdate{Name: text("B")}); return err }},
+		{"Publish", 1, func() error { _, err := w.Publish(ctx, formsvc.PublishOptions{}); return err }},
+		{"a write of the form with a version", 1, func() error {
+			_, err := c.UpdateForm(ctx, form, formsvc.FormUpdate{Name: text("C")})
+			return err
+		}},
+		{"RestoreVersion", 1, func() error { _, err := c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{}); return err }},
+	} {
+		written = 0
+		if err := step.do(); err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
+		if written != step.want {
+			t.Errorf("%s: %d writes, want %d", step.name, written, step.want)
+		}
+	}
+}
+
+type writes struct {
+	storage.Storage
+	count *int
+}
+
+func (s writes) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	*s.count++
+	return s.Storage.UpdateForm(ctx, who, id, c)
+}
+
+func (s writes) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+	*s.count++
+	return s.Storage.PutDocument(ctx, who, form, c)
 }

@@ -77,7 +77,7 @@ func TestEveryTableThatGrowsSaysHowItIsVacuumed(t *testing.T) {
 		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r'
 			AND o.option_name = 'autovacuum_vacuum_scale_factor' AND o.option_value::float <= 0.02
 		ORDER BY 1`)
-	if want := []string{"arrivals", "attempts", "deliveries", "destinations", "events", "funnel_log", "submissions", "unique_answers"}; !slices.Equal(got, want) {
+	if want := []string{"arrivals", "attempts", "deliveries", "destinations", "events", "funnel_log", "partials", "submissions", "unique_answers"}; !slices.Equal(got, want) {
 		t.Errorf("a threshold of their own have %q, want %q", got, want)
 	}
 }
@@ -137,13 +137,14 @@ var badValues = map[string]string{
 	"funnel_days_views_check":            "views = -1",
 	"funnel_days_starts_check":           "starts = -1",
 	"funnel_days_submissions_check":      "submissions = -1",
+	"partials_sent_check":                `submission_id = id, answers = '{}'; submission_id = id, answers = NULL, hidden = '{}'; submission_id = id, answers = NULL, hidden = NULL, metadata = '{}'`,
 }
 
 // badOfDomain are values that the domains have to refuse.
 var badOfDomain = map[string]string{
 	"id": `'\x00'`, "revision": "0", "seconds": "'NaN'", "byte_count": "-1", "counter": "-1", "attempt_number": "0", "copy_number": "-1", "urgency": "3",
 	"small_counter": "-1", "pause_reason": "'x'",
-	"http_status": "1000", "microseconds": "-1",
+	"http_status": "1000", "microseconds": "-1", "token_digest": `'\x00'`,
 }
 
 func refuses(t *testing.T, pool *pgxpool.Pool, table, set, constraint string) {
@@ -161,7 +162,7 @@ var idCheck = regexp.MustCompile(`^CHECK \(\(octet_length\((\w+)\) = 12\)\)$`)
 func TestTheTablesRefuseBadRows(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t)
-	schema := filled(t, pool, pgseed.Size{Forms: 1, Submissions: 1, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Minutes: 1})
+	schema := filled(t, pool, pgseed.Size{Forms: 1, Submissions: 1, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Partials: 1, Minutes: 1})
 	s := New(pool, WithSchema(schema))
 	// What pgseed has no rows of.
 	if err := s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}); err != nil {

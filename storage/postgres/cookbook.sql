@@ -162,3 +162,8 @@ LEFT JOIN (pg_stat_activity a CROSS JOIN LATERAL unnest(pg_blocking_pids(a.pid))
 	ON a.wait_event_type = 'Lock'
 ORDER BY since DESC NULLS LAST
 LIMIT 20;
+
+-- 21. What is kept beside a form, how large is it, and who wrote it last?
+SELECT kind, key, revision, created_at, updated_at, encode(user_id, 'hex') AS user_id, value_bytes
+FROM documents WHERE form_id = decode(:'form', 'hex')
+ORDER BY kind, key DESC;

@@ -84,6 +84,7 @@
 //     response limit, and with them other responses to that form; for a form with a response
 //     limit every other response to it.
 //   - After creating, moving or restoring a form: the deletion of that workspace.
+//   - After a change of a form, or of what is kept beside it: other changes of both.
 //   - After Redeliver or a change of a webhook: the record of what was sent for that webhook.
 //   - After DeleteUser: whoever creates a key or a workspace for that user, or a form in a
 //     workspace of theirs. DeleteUser itself waits for every open transaction that stored a

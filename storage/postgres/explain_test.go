@@ -198,12 +198,12 @@ func noStatementScansATable(t *testing.T, statements map[string][][]any) {
 	}
 	pool := pgtest.Pool(t)
 	size := pgseed.Size{
-		Forms: 2500, Submissions: 25_000, AnswerBytes: 100, Webhooks: 3000, Deliveries: 10_000, Attempts: 10_000, Others: 2500, Minutes: 2500,
+		Forms: 2500, Submissions: 25_000, AnswerBytes: 100, Webhooks: 3000, Deliveries: 10_000, Attempts: 10_000, Partials: 10_000, Others: 2500, Minutes: 2500,
 	}
 	t.Run("tables", func(t *testing.T) { noneScansATable(t, pool, filled(t, pool, size), statements) })
 	t.Run("partitions", func(t *testing.T) { // each about as large as a table above
 		size.Webhooks, size.Deliveries, size.Attempts = 4*size.Webhooks, 4*size.Deliveries, 4*size.Attempts
-		size.Others, size.Minutes = 4*size.Others, 4*size.Minutes
+		size.Partials, size.Others, size.Minutes = 4*size.Partials, 4*size.Others, 4*size.Minutes
 		noneScansATable(t, pool, filledFrom(t, pool, inAllPartitions(t), size), statements)
 	})
 }

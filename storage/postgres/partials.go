@@ -15,11 +15,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// unsynced spares a save the wait for the disk. It ends with the transaction, so it is not for
-// one of the host's.
+// unsynced spares a save the wait for the disk and for standbys. It ends with the transaction,
+// and is not sent in one of the host's.
 const unsynced = `SELECT set_config('synchronous_commit', 'off', true)`
 
-// savePartial sends the statement of a save, when the locks before it are had.
+// savePartial sends what saves half responses.
 func (s *Store) savePartial(ctx context.Context, batch ...conn.Statement) error {
 	if !s.db.InTx {
 		batch = append([]conn.Statement{conn.Run(unsynced)}, batch...)
@@ -49,7 +49,10 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	if errors.Is(err, errAlone) {
 		err = s.db.Write(ctx, func(ctx context.Context) error {
 			made, err := s.makePartials(ctx, []save{p})
-			return cmp.Or(err, errors.Join(made...))
+			if err == nil {
+				err = made[0]
+			}
+			return err
 		})
 	}
 	if err != nil {
@@ -91,9 +94,9 @@ const formForPartials = `SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea
 
 const changePartial = `
 WITH seen AS MATERIALIZED (
-	SELECT p.revision, p.submission_id IS NOT NULL AS sent
+	SELECT p.revision, NOT p.open AS sent
 	FROM formsvc.partials p
-	WHERE p.token = $2::bytea AND p.form_id = (` + formForPartials + `) AND p.ends_at > $4::timestamptz
+	WHERE p.token = $2::bytea AND (p.form_id = (` + formForPartials + `) AND p.ends_at > $4::timestamptz) IS TRUE
 	FOR NO KEY UPDATE OF p
 ), saved AS (
 	UPDATE formsvc.partials p SET revision = p.revision + 1, saved_at = $4::timestamptz, ends_at = $5::timestamptz, answers = $6::json,
@@ -123,9 +126,14 @@ func (s *Store) changePartial(ctx context.Context, p storage.SavePartialParams) 
 	return revision, nil
 }
 
-// newPartials makes half responses of the form $1, no more than $3 when that is a bound. They
-// take the places of those beyond it that were saved longest ago. When one of these changes at
-// that moment, nothing is made: the first column says so, and the next run sees the change.
+// newPartials makes half responses of the form $1. When there would be more than $3, they take
+// the places of those that were saved longest ago. When one of these changes at that moment,
+// nothing is done: the first column says so, and the next run sees the change. It follows the
+// lock under which the form's half responses do not become more. The count reads up to $3 entries
+// of an index, once for all that are made together.
+//
+// A row of unnest behind a limit is one for the planner, which then looks up each token. From
+// replaced it would expect thousands, and read the whole table.
 const newPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -136,16 +144,23 @@ WITH form AS MATERIALIZED (
 		AS g (token, id, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared)
 	WHERE (SELECT true FROM formsvc.partials p WHERE p.token = g.token) IS NULL
 ), beyond AS MATERIALIZED (
-	SELECT p.token, p.saved_at FROM formsvc.partials p
-	WHERE (SELECT $3::bigint) > 0 AND p.form_id = $1::bytea AND p.submission_id IS NULL AND p.ends_at > (SELECT $2::timestamptz)
+	SELECT p.id, p.saved_at FROM formsvc.partials p
+	WHERE (SELECT $3::bigint) > 0 AND p.form_id = (SELECT $1::bytea FROM given LIMIT 1) AND p.open AND p.ends_at > (SELECT $2::timestamptz)
 	ORDER BY p.saved_at DESC, p.id DESC
-	OFFSET (SELECT $3::bigint - count(*) FROM given)
-), gone AS (
-	DELETE FROM formsvc.partials p USING beyond b
-	WHERE p.token = ANY (ARRAY(SELECT b.token FROM beyond b)) AND p.token = b.token AND p.saved_at = b.saved_at AND p.submission_id IS NULL
-	RETURNING 1
+	OFFSET (SELECT GREATEST($3::bigint - count(*), 0) FROM given)
+), replaced AS MATERIALIZED (
+	SELECT p.token
+	FROM beyond b CROSS JOIN LATERAL (
+		SELECT p.token FROM formsvc.partials p
+		WHERE p.form_id = $1::bytea AND p.open AND p.saved_at = b.saved_at AND p.id = b.id
+		LIMIT 1
+		FOR UPDATE) p
 ), room AS MATERIALIZED (
-	SELECT (SELECT count(*) FROM gone) = (SELECT count(*) FROM beyond) AS made
+	SELECT (SELECT count(*) FROM replaced) = (SELECT count(*) FROM beyond) AS made
+), gone AS (
+	DELETE FROM formsvc.partials p
+	USING (SELECT * FROM unnest(ARRAY(SELECT r.token FROM replaced r CROSS JOIN room WHERE room.made)) AS r (token) LIMIT (SELECT count(*) FROM replaced)) r
+	WHERE p.token = r.token
 ), made AS (
 	INSERT INTO formsvc.partials (token, form_id, id, revision, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared)
 	SELECT g.token, $1::bytea, g.id, 1, g.saved_at, g.saved_at, g.ends_at, g.answers, g.hidden, g.metadata, g.block, g.seconds, g.shared
@@ -226,7 +241,7 @@ func partialTargets(p *storage.Partial) []any {
 const partialByToken = `
 SELECT ` + partialColumns + `
 FROM formsvc.partials p JOIN formsvc.forms f ON f.id = p.form_id
-WHERE p.token = $2::bytea AND p.form_id = $1::bytea AND p.ends_at > $3::timestamptz AND ` + formThere
+WHERE p.token = $2::bytea AND (p.form_id = $1::bytea AND p.ends_at > $3::timestamptz) IS TRUE AND ` + formThere
 
 // Partial implements [storage.PartialStore].
 func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
@@ -247,7 +262,7 @@ const partialPage = `
 SELECT ` + partialColumns + `
 FROM formsvc.partials p
 WHERE p.form_id = (SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formAccess + `)
-	AND p.submission_id IS NULL AND p.ends_at > (SELECT $6::timestamptz)
+	AND p.open AND p.ends_at > (SELECT $6::timestamptz)
 	AND (p.saved_at, p.id) < (COALESCE((SELECT $3::timestamptz), 'infinity'), $4::bytea)
 ORDER BY p.saved_at DESC, p.id DESC
 LIMIT (SELECT $5::bigint + 1)`
@@ -298,9 +313,9 @@ WITH form AS MATERIALIZED (
 ), found AS MATERIALIZED (
 	(SELECT p.token FROM formsvc.partials p WHERE p.form_id = $1::bytea AND p.id = ANY ($3::bytea[]))
 	UNION
-	(SELECT p.token FROM formsvc.partials p WHERE p.form_id = $1::bytea AND p.token = $4::bytea)
-	UNION ` + savedBefore("IS NULL") + `
-	UNION ` + savedBefore("IS NOT NULL") + `
+	(SELECT p.token FROM formsvc.partials p WHERE p.token = $4::bytea AND (p.form_id = $1::bytea) IS TRUE)
+	UNION ` + savedBefore("p.open") + `
+	UNION ` + savedBefore("NOT p.open") + `
 ), gone AS (
 	DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(SELECT f.token FROM form CROSS JOIN found f LIMIT (SELECT $6::bigint)))
 	RETURNING 1
@@ -308,12 +323,12 @@ WITH form AS MATERIALIZED (
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
 }
 
-// savedBefore are those that were submitted, or were not.
-func savedBefore(submission string) string {
+// savedBefore are those that were not submitted, or were.
+func savedBefore(open string) string {
 	return `(
 		SELECT p.token FROM formsvc.partials p
-		WHERE p.form_id = $1::bytea AND p.submission_id ` + submission + ` AND p.saved_at < (SELECT $5::timestamptz)
-		ORDER BY p.saved_at
+		WHERE p.form_id = $1::bytea AND ` + open + ` AND p.saved_at < (SELECT $5::timestamptz)
+		ORDER BY p.saved_at, p.id
 		LIMIT (SELECT $6::bigint + 1))`
 }
 
@@ -340,7 +355,7 @@ func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, form stor
 const purgePartials = `
 DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(
 	SELECT o.token FROM formsvc.partials o
-	WHERE o.ends_at <= (SELECT $1::timestamptz)
+	WHERE o.ends_at <= (SELECT $1::timestamptz) AND o.revision > 0
 	ORDER BY o.ends_at
 	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`

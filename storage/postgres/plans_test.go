@@ -33,7 +33,7 @@ func everyStatementKeepsOnePlan(t *testing.T, statements map[string][][]any) {
 	})
 	t.Run("tables", func(t *testing.T) {
 		eachKeepsOnePlan(t, pool, filled(t, pool, pgseed.Size{
-			Forms: 2500, Submissions: 25_000, AnswerBytes: 100, Webhooks: 3000, Deliveries: 10_000, Attempts: 10_000, Others: 2500, Minutes: 2500,
+			Forms: 2500, Submissions: 25_000, AnswerBytes: 100, Webhooks: 3000, Deliveries: 10_000, Attempts: 10_000, Partials: 10_000, Others: 2500, Minutes: 2500,
 		}), statements)
 	})
 }

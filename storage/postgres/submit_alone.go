@@ -101,24 +101,21 @@ SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// submitWithPartial is submit for a response that was begun with the half response $17, which a
-// repeated response empties as well.
+// submitWithPartial is submit for a response that was begun with the half response $17.
 var submitWithPartial = strings.Replace(submit, `
 )
 SELECT v.code`, `
 ), emptied AS (
 	UPDATE formsvc.partials p SET `+partialEmptied+`
-	FROM (SELECT s.id FROM stored s UNION ALL SELECT e.id FROM verdict v JOIN earlier e ON v.code = 1) g
-	WHERE `+partialOfAlone+`
+	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
+	WHERE `+partialOfResponse+`
 )
 SELECT v.code`, 1)
-
-const partialOfAlone = `p.token = $17::bytea AND p.form_id = $1::bytea AND p.submission_id IS NULL AND p.ends_at > $3::timestamptz`
 
 // lockPartial comes before all other locks of a response: nobody waits for those while the
 // response waits for this one.
 const lockPartial = `
-SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND p.form_id = $2::bytea AND p.submission_id IS NULL FOR NO KEY UPDATE`
+SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
 // submitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.

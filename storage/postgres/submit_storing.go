@@ -130,8 +130,8 @@ WITH form AS MATERIALIZED (
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
 				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + how.ifPartial(`
-		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+`) IS NULL
-			OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL)`) + `
+		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
+			OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+`) IS NULL)`) + `
 ), stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
@@ -148,7 +148,7 @@ WITH form AS MATERIALIZED (
 	WHERE l.form_id = form.id AND form.counted`) + how.ifPartial(`
 ), emptied AS (
 	UPDATE formsvc.partials p SET `+partialEmptied+` FROM given g
-	WHERE p.token = ANY (ARRAY(SELECT g.partial FROM given g)) AND `+partialOfResponse) + `
+	WHERE `+partialOfResponse) + `
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	` + how.counts() + `
@@ -159,10 +159,11 @@ WITH form AS MATERIALIZED (
 }
 
 // partialOfResponse is the condition that p is the half response that the response g was begun
-// with, and partialEmptied what becomes of it.
+// with, and partialEmptied what becomes of it. No index but that of the token serves the
+// conditions behind IS TRUE.
 const (
-	partialOfResponse = `p.token = g.partial AND p.form_id = g.form_id AND p.submission_id IS NULL AND p.ends_at > g.submitted_at`
-	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL`
+	partialOfResponse = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
+	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
 func (how storing) ifPartial(text string) string {

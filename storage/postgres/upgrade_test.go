@@ -14,6 +14,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/fixture"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
@@ -290,6 +291,8 @@ func (u *upgraded) changes() {
 		name += " again"
 		_, err := host.UpdateForm(ctx, f.ID, formsvc.FormUpdate{Name: &name})
 		u.is("UpdateForm", err, nil)
+		_, err = u.store.PutDocument(ctx, storage.AsHost(), f.ID, storage.DocumentChange{Kind: "version", Key: "1", Value: json.RawMessage(`{}`), At: u.kept.At, Public: true})
+		u.is("PutDocument", err, nil)
 	}
 	for w, err := range host.Workspaces(ctx, formsvc.Query{}) {
 		u.is("Workspaces", err, nil)

@@ -37,8 +37,11 @@ type Size struct {
 	Deliveries int
 	// Attempts are spread over the webhooks; their events are gone.
 	Attempts int
-	// Others are users with a key, a workspace, a form, a submission and a day of
-	// the funnel each. Of their forms every tenth is in the trash, and of the
+	// Partials are half responses of the popular form, saved a second apart. Every tenth was
+	// submitted.
+	Partials int
+	// Others are users with a key, a workspace, a form, a submission, a half response and a day
+	// of the funnel each. Of their forms every tenth is in the trash, and of the
 	// workspaces of those every tenth is deleted.
 	Others int
 	// Minutes of the popular form's funnel, and as many days.
@@ -64,6 +67,7 @@ const (
 	Event
 	Attempt
 	Key
+	Partial
 )
 
 // ID returns the id of the record with this number.
@@ -81,6 +85,9 @@ func KeyHash(number int) [32]byte {
 	binary.BigEndian.PutUint64(h[:], uint64(number)*0x9e3779b97f4a7c15)
 	return h
 }
+
+// Token returns the token of the half response with this number.
+func Token(number int) [32]byte { return KeyHash(^number) }
 
 func at(number int) time.Time { return Start().Add(time.Duration(number) * time.Second) }
 
@@ -182,6 +189,22 @@ func tables(size Size) []table {
 		{"unique_answers", "form_id digest block_id rules copy submission_id", size.Submissions + size.Others, func(i int) []any {
 			return []any{formOf(i, size.Submissions, size.Forms), bytesOf(Submission, i), "earlier", int32(1), int32(0), bytesOf(Submission, i)}
 		}},
+		{
+			"partials", "token form_id id revision answers hidden metadata block seconds shared created_at saved_at ends_at submission_id",
+			size.Partials + size.Others, func(i int) []any {
+				token, row := Token(i), []any{formOf(i, size.Partials, size.Forms), bytesOf(Partial, i), int64(2)}
+				if i%10 == 0 {
+					row = append(row, nil, nil, nil, "", 0.0)
+				} else {
+					row = append(row, answers, none, none, "question-01", 12.5)
+				}
+				row = append(row, i%2 == 0, at(i), at(i), at(i).AddDate(0, 0, 30), nil)
+				if i%10 == 0 {
+					row[len(row)-1] = bytesOf(Submission, i)
+				}
+				return append([]any{token[:]}, row...)
+			},
+		},
 		{"events", "id form_id submission_id type body refs", size.Deliveries, func(i int) []any {
 			return []any{bytesOf(Event, i), bytesOf(Form, i%hooks%size.Forms), bytesOf(Submission, i), "form.response.completed", []byte(answers), int32(1)}
 		}},

@@ -29,8 +29,9 @@ import (
 
 // Who releases another version puts it here.
 const (
-	previous = "v0.1.0" // the newest release: migrations of this build serve its program
-	leftBy   = "v0.1.0" // the newest release with a database in internal/lab/fixture
+	previous = "v0.1.0"        // the newest release: migrations of this build serve its program
+	commit   = "RELEASECOMMIT" // that gets the tag, for clones from before it is set
+	leftBy   = "v0.1.0"        // the newest release with a database in internal/lab/fixture
 )
 
 // later is a migration to come. It adds to the tables and says that they serve who they served.
@@ -76,8 +77,8 @@ func TestAReleaseBesideThisBuild(t *testing.T) {
 // changed are the answers that the test changes: by deliveries, maintenance and forms of its own.
 var changed = []string{"/deliveries", "/host/", "/v1/workspaces", "/v1/forms?", "/v1/webhooks?"}
 
-// programOf builds this command as a release has it. Without the release's tag in a whole
-// clone it is not out yet, and this tree is what becomes it.
+// programOf builds this command as a release has it. Without its tag or commit in a whole clone
+// it is not out yet, and this tree is what becomes it.
 func programOf(t *testing.T, release string) string {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
@@ -100,7 +101,10 @@ func programOf(t *testing.T, release string) string {
 		t.Fatal(err)
 	}
 	switch {
-	case run(root, "git", "tag", "--list", release) == release:
+	case run(root, "git", "tag", "--list", release) == release, run(root, "git", "cat-file", "-t", commit) == "commit":
+		if run(root, "git", "tag", "--list", release) == "" {
+			release = commit
+		}
 		source = t.TempDir()
 		run(root, "sh", "-c", `git archive "$0" | tar -x -C "$1"`, release, source)
 	case run(root, "git", "rev-parse", "--is-shallow-repository") != "false" || len(migrations) > 1:

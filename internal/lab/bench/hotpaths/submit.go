@@ -3,18 +3,22 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	mathrand "math/rand/v2"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // submits store one response of ten answers and what follows from it, durably, to
@@ -36,6 +40,8 @@ func submits() suite {
 			{"50 forms", openSubmit(questions, "plain", 50, false)},
 			{"50 forms and keys", openSubmit(questions, "plain", 50, true)},
 			{"500 forms", openSubmit(questions, "plain", mostForms, false)},
+			{"half-way", openHalf(questions, 1)},
+			{"50 forms half-way", openHalf(questions, 50)},
 		},
 	}
 }
@@ -152,30 +158,86 @@ func accept(store func(ctx context.Context, body []byte, in response) (id string
 // at random.
 func openSubmit(questions int, kind string, spread int, withKey bool) func(context.Context, *database) (served, error) {
 	return func(ctx context.Context, db *database) (served, error) {
-		request, err := submitRequest(questions)
-		if err != nil {
+		return openSubmitOn(ctx, db, db.store(), questions, kind, spread, withKey)
+	}
+}
+
+func openSubmitOn(ctx context.Context, db *database, store storage.Storage, questions int, kind string, spread int, withKey bool) (served, error) {
+	request, err := submitRequest(questions)
+	if err != nil {
+		return served{}, err
+	}
+	service, err := newService(store)
+	if err != nil {
+		return served{}, err
+	}
+	forms := make([]formsvc.ID, spread)
+	for i := range forms {
+		if forms[i], err = db.form(ctx, numbered(kind, i)); err != nil {
 			return served{}, err
 		}
-		service, err := newService(db.store())
-		if err != nil {
-			return served{}, err
+	}
+	handler := accept(func(ctx context.Context, _ []byte, in response) (string, error) {
+		r := formsvc.Response{FormID: forms[mathrand.IntN(spread)], Answers: in.Answers, CompletionTime: 12.5}
+		if withKey {
+			r.IdempotencyKey = string(in.Answers[question(0)][1 : 1+len(placeholder)])
 		}
-		forms := make([]formsvc.ID, spread)
-		for i := range forms {
-			if forms[i], err = db.form(ctx, numbered(kind, i)); err != nil {
+		stored, err := service.Submit(ctx, r)
+		return stored.ID.String(), err
+	})
+	return served{handler, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, nil
+}
+
+// openHalf stores responses to plain forms that were each begun with a half response of the
+// same size.
+func openHalf(questions, spread int) func(context.Context, *database) (served, error) {
+	return func(ctx context.Context, db *database) (served, error) {
+		store := &halves{Storage: db.store(), left: map[formsvc.ID]*atomic.Int64{}}
+		for i := range spread {
+			form, err := db.form(ctx, numbered("plain", i))
+			if err != nil {
 				return served{}, err
 			}
-		}
-		handler := accept(func(ctx context.Context, _ []byte, in response) (string, error) {
-			r := formsvc.Response{FormID: forms[mathrand.IntN(spread)], Answers: in.Answers, CompletionTime: 12.5}
-			if withKey {
-				r.IdempotencyKey = string(in.Answers[question(0)][1 : 1+len(placeholder)])
+			if _, err := db.pool.Exec(ctx, db.sql(makeHalves), form[:], mostHalves/spread, spread,
+				`{"`+strings.Repeat(`question":"0123456789abcdef is an answer of some length","`, questions)+`":0}`); err != nil {
+				return served{}, err
 			}
-			stored, err := service.Submit(ctx, r)
-			return stored.ID.String(), err
-		})
-		return served{handler, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, nil
+			store.left[form] = &atomic.Int64{}
+			store.left[form].Store(int64(mostHalves / spread))
+		}
+		if err := db.run(ctx, "VACUUM ANALYZE formsvc.partials"); err != nil {
+			return served{}, err
+		}
+		store.spread = spread
+		return openSubmitOn(ctx, db, store, questions, "plain", spread, false)
 	}
+}
+
+// mostHalves is how many responses a process can take: each has a half response of its own.
+const mostHalves = 40_000
+
+// makeHalves makes half responses whose tokens are digests of the form, the number of forms and
+// their own number.
+const makeHalves = `INSERT INTO formsvc.partials (token, form_id, id, revision, answers, hidden, metadata, block, seconds, shared, created_at, saved_at, ends_at)
+	SELECT sha256(convert_to(encode($1::bytea, 'hex') || ' ' || $3::bigint || ' ' || n, 'UTF8')), $1,
+		substr(sha256(convert_to($3::bigint || ' ' || n, 'UTF8')), 1, 12), 2, $4, '{}', '{}', 'q9', 12.5, false, now(), now(), now() + interval '30 days'
+	FROM generate_series(1, $2::bigint) AS n`
+
+// halves gives each response the token of a half response.
+type halves struct {
+	storage.Storage
+	spread int
+	left   map[formsvc.ID]*atomic.Int64
+}
+
+func (s *halves) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	form := n.Submission.FormID
+	number := s.left[form].Add(-1) + 1
+	if number < 1 {
+		return storage.Submission{}, false, errors.New("no half response is left")
+	}
+	n.Partial = sha256.Sum256(fmt.Appendf(nil, "%s %d %d", form, s.spread, number))
+	return s.Storage.Submit(ctx, n)
 }
 
 // row is what the bare handlers store.

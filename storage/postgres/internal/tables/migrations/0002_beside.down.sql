@@ -7,4 +7,5 @@ DROP DOMAIN IF EXISTS token_digest;
 DROP TABLE IF EXISTS documents;
 ALTER TABLE IF EXISTS forms DROP COLUMN IF EXISTS beside;
 
-UPDATE formsvc_version SET version = 1;
+-- Sets the version to 1, where there is one: the table may be gone when this runs again.
+ALTER TABLE IF EXISTS formsvc_version ALTER COLUMN version TYPE integer USING 1;

@@ -52,16 +52,17 @@ CREATE TABLE partials (
     saved_at      timestamptz NOT NULL,
     ends_at       timestamptz NOT NULL,
     submission_id id,
-    CONSTRAINT partials_id UNIQUE (form_id, id),
+    open          boolean NOT NULL GENERATED ALWAYS AS (submission_id IS NULL) STORED, -- of a list, and of the bound
     CONSTRAINT partials_sent_check CHECK (submission_id IS NULL OR answers IS NULL AND hidden IS NULL AND metadata IS NULL)
 ) WITH ( -- rows are replaced all the time, and who looks for the oldest passes the dead ones
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
--- Whether one was submitted is a condition of the indexes, so that neither the list of a form
--- nor its bound passes over those that were.
-CREATE INDEX partials_newest ON partials (form_id, saved_at DESC, id DESC) WHERE submission_id IS NULL;
-CREATE INDEX partials_sent ON partials (form_id, saved_at) WHERE submission_id IS NOT NULL;
-CREATE INDEX partials_ends_at ON partials (ends_at);
+-- The lists of a form and its bound, which do not pass over those that were submitted; and all
+-- that is removed with a form. Each save and each response writes every index, so there are few.
+CREATE INDEX partials_newest ON partials (form_id, open, saved_at DESC, id DESC) INCLUDE (ends_at);
+-- The condition on revision always holds. Only a sweep says it: no other statement can be
+-- planned with this index.
+CREATE INDEX partials_ends_at ON partials (ends_at) WHERE revision > 0;
 
 COMMENT ON TABLE partials IS 'Responses that respondents saved half-way.';
 COMMENT ON COLUMN partials.token IS 'SHA-256 of what the respondent holds.';
@@ -71,12 +72,13 @@ COMMENT ON COLUMN partials.revision IS 'Starts at 1 and rises by one with each s
 COMMENT ON COLUMN partials.answers IS 'The answers as they were sent; null: it was submitted.';
 COMMENT ON COLUMN partials.hidden IS 'Values of the hidden fields, by name; null: it was submitted.';
 COMMENT ON COLUMN partials.metadata IS 'Country, device, user agent and UTM parameters; null: it was submitted.';
-COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to.';
-COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far.';
+COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to; empty: none, or it was submitted.';
+COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far; 0 when it was submitted.';
 COMMENT ON COLUMN partials.shared IS 'Whether the respondent was told that the owners of the form can read it.';
 COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
 COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
 COMMENT ON COLUMN partials.ends_at IS 'From when on nobody sees it any more; a sweep removes it.';
 COMMENT ON COLUMN partials.submission_id IS 'The submission that became of it; null: none yet.';
+COMMENT ON COLUMN partials.open IS 'Whether it was not submitted.';
 
 UPDATE formsvc_version SET version = 2, oldest_program = 1;

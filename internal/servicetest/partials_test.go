@@ -1,0 +1,756 @@
+package servicetest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
+)
+
+// onEachWithClock is OnEachStorage with a clock of the test's, which begins at now.
+func onEachWithClock(t *testing.T, now time.Time, test func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock), opts ...formsvc.Option) {
+	t.Helper()
+	for name, open := range map[string]func(*testing.T) storage.Storage{
+		"memory":   func(*testing.T) storage.Storage { return memory.New() },
+		"postgres": func(t *testing.T) storage.Storage { return servicetest.PostgresStore(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clock := servicetest.NewClock(now)
+			test(t, servicetest.SetupOn(t, open(t), append(opts, formsvc.WithClock(clock.Now))...), clock)
+		})
+	}
+}
+
+// save saves a half response that has to be kept as a whole, and returns its token.
+func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string {
+	t.Helper()
+	token, dropped, err := svc.SavePartial(t.Context(), r)
+	if err != nil || len(dropped) > 0 {
+		t.Fatalf("SavePartial: dropped %q, %v", dropped, err)
+	}
+	return token
+}
+
+// resumed is what is saved with a token, without its times.
+func resumed(t *testing.T, svc *formsvc.Service, form formsvc.ID, token string) formsvc.PartialResponse {
+	t.Helper()
+	r, err := svc.ResumePartial(t.Context(), form, token)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.SavedAt, r.EndsAt = time.Time{}, time.Time{}
+	return r
+}
+
+func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 8, 0, 0, 123456000, time.UTC)
+	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)}}); err != nil {
+			t.Fatal(err)
+		}
+		r := formsvc.PartialResponse{
+			FormID: form, Answers: servicetest.Answers("name", `"A \u0041"`, "mail", `"ann@"`), Hidden: map[string]string{"ref": "mail", "gone": "x", "none": ""},
+			Metadata: formsvc.Metadata{Country: "NL", Device: "phone", UserAgent: "Browser", UTM: map[string]string{"source": "mail"}},
+			Block:    "name", Seconds: 12.5, Share: true,
+			SavedAt: start.Add(time.Hour), EndsAt: start.Add(time.Hour), SubmissionID: formsvc.ID{1}, // which only ResumePartial sets
+		}
+		token := save(t, b.Service, r)
+		if !regexp.MustCompile(`^[\w-]{22}$`).MatchString(token) {
+			t.Errorf("the token is %q, want 128 bits in base64url", token)
+		}
+		if second := save(t, b.Service, r); second == token {
+			t.Error("two half responses have one token")
+		}
+		want := r
+		want.Token, want.Revision, want.Hidden = token, 1, map[string]string{"ref": "mail"}
+		want.SavedAt, want.EndsAt, want.SubmissionID = start, time.Date(2026, 12, 21, 0, 0, 0, 0, time.UTC), formsvc.ID{}
+		if got, err := b.ResumePartial(t.Context(), form, token); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("resumed %+v\nwant %+v\n%v", got, want, err)
+		}
+
+		clock.Advance(24 * time.Hour)
+		r = formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`), Block: "gone", Seconds: 20}
+		if again := save(t, b.Service, r); again != token {
+			t.Errorf("a later save returned %q, want %q", again, token)
+		}
+		want = r
+		want.Revision, want.Block, want.Hidden, want.SavedAt, want.EndsAt = 2, "", map[string]string{}, start.Add(24*time.Hour), want.EndsAt.Add(24*time.Hour)
+		want.EndsAt = time.Date(2026, 12, 22, 0, 0, 0, 0, time.UTC)
+		if got, err := b.ResumePartial(t.Context(), form, token); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("resumed after a second save %+v\nwant %+v\n%v", got, want, err)
+		}
+
+		sent, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = formsvc.PartialResponse{FormID: form, Token: token, Revision: 2, SavedAt: want.SavedAt, EndsAt: want.EndsAt, SubmissionID: sent.ID}
+		if got, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrSent) || !reflect.DeepEqual(got, want) {
+			t.Errorf("resumed when it was sent %+v\nwant %+v\n%v", got, want, err)
+		}
+		if _, _, err := b.SavePartial(t.Context(), r); !errors.Is(err, formsvc.ErrSent) {
+			t.Errorf("saved when it was sent: %v", err)
+		}
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
+			t.Errorf("a response with a spent token: %v", err)
+		}
+	})
+}
+
+func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(`[
+			{"id":"go","type":"yes_no","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.go"},false]},"to":"end"}]}}},
+			{"id":"note","type":"statement"},
+			{"id":"n","type":"number"},
+			{"id":"box","type":"group","children":[{"id":"in","type":"email"},{"id":"file in","type":"file_upload"}]},
+			{"id":"file","type":"file_upload"},{"id":"sign","type":"signature"},{"id":"pay","type":"payment"},
+			{"id":"plan","type":"short_text","properties":{"hide":true}},
+			{"id":"vip","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"gold"]}}}},
+			{"id":"robot","type":"captcha"},
+			{"id":"end","type":"ending"}]`, `{}`)
+		all := servicetest.Answers("go", `true`, "note", `"x"`, "n", ` 1.50 `, "box", `1`, "in", `"no address"`, "file in", `[]`, "file", `[{"id":"f","name":"f"}]`, "sign", `"s"`,
+			"pay", `{"status":"succeeded"}`, "plan", `"gold"`, "vip", `{"b":1,"a":[null]}`, "robot", `"r"`, "end", `1`, "gone", `1`, "", `1`)
+		kept := func(name string, answers, want map[string]json.RawMessage, wantDropped ...string) {
+			t.Helper()
+			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Answers: answers})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			if !slices.Equal(dropped, wantDropped) {
+				t.Errorf("%s: dropped %q, want %q", name, dropped, wantDropped)
+			}
+			if got := resumed(t, b.Service, form, token).Answers; fmt.Sprintf("%s", got) != fmt.Sprintf("%s", want) {
+				t.Errorf("%s: kept %s, want %s", name, got, want)
+			}
+		}
+		kept("everything", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`, "vip", `{"b":1,"a":[null]}`),
+			"", "box", "end", "file", "file in", "gone", "note", "pay", "plan", "robot", "sign")
+		delete(all, "plan")
+		kept("a block is off the path", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`),
+			"", "box", "end", "file", "file in", "gone", "note", "pay", "robot", "sign", "vip")
+		kept("the path passes over the rest", servicetest.Answers("go", `false`, "n", `1`, "in", `"a@b.example"`), servicetest.Answers("go", `false`), "in", "n")
+		kept("unanswered", servicetest.Answers("go", `null`, "n", `""`, "in", ``), servicetest.Answers("go", `null`, "n", `""`))
+		kept("no JSON", servicetest.Answers("go", `yes`, "n", "\"\xff\"", "in", `"\u0000"`), map[string]json.RawMessage{}, "go", "in", "n")
+		kept("nothing", nil, map[string]json.RawMessage{})
+	})
+}
+
+func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithLimits(formsvc.Limits{Partial: 100}))
+	form := b.Form(servicetest.MailBlocks, `{}`)
+	if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}); err != nil {
+		t.Fatal(err)
+	}
+	text := func(n int) map[string]json.RawMessage {
+		return servicetest.Answers("name", `"`+strings.Repeat("n", n-len(`{"name":""}{}`))+`"`)
+	}
+	for name, c := range map[string]struct {
+		r          formsvc.PartialResponse
+		path, code string
+	}{
+		"100 bytes":             {formsvc.PartialResponse{Answers: text(100)}, "", ""},
+		"101 bytes":             {formsvc.PartialResponse{Answers: text(101)}, "", schema.CodeTooLong},
+		"101 with hidden":       {formsvc.PartialResponse{Answers: text(100), Hidden: map[string]string{"ref": "x"}}, "", schema.CodeTooLong},
+		"dropped ones":          {formsvc.PartialResponse{Answers: servicetest.Answers("gone", `"`+strings.Repeat("n", 200)+`"`)}, "", ""},
+		"a long hidden field":   {formsvc.PartialResponse{Hidden: map[string]string{"ref": strings.Repeat("x", 10_001)}}, "/hidden/ref", schema.CodeTooLong},
+		"a control character":   {formsvc.PartialResponse{Hidden: map[string]string{"ref": "\n"}}, "/hidden/ref", schema.CodeBadFormat},
+		"metadata":              {formsvc.PartialResponse{Metadata: formsvc.Metadata{Device: "\x00"}}, "/metadata/device", schema.CodeBadFormat},
+		"seconds":               {formsvc.PartialResponse{Seconds: -1}, "/seconds", schema.CodeOutOfRange},
+		"no number":             {formsvc.PartialResponse{Seconds: math.NaN()}, "/seconds", schema.CodeOutOfRange},
+		"long metadata is cut":  {formsvc.PartialResponse{Metadata: formsvc.Metadata{UserAgent: strings.Repeat("x", 2000)}}, "", ""},
+		"an undeclared hidden":  {formsvc.PartialResponse{Hidden: map[string]string{"x": "\n"}}, "", ""},
+		"a block of any length": {formsvc.PartialResponse{Block: strings.Repeat("x\x00", 2000)}, "", ""},
+	} {
+		c.r.FormID = form
+		_, _, err := b.SavePartial(t.Context(), c.r)
+		var faults *formsvc.Error
+		switch {
+		case c.code == "" && err == nil:
+		case !errors.As(err, &faults) || !slices.ContainsFunc(faults.Violations, func(v schema.Violation) bool { return v.Path == c.path && v.Code == c.code }):
+			t.Errorf("%s: %v, want %s at %q", name, err, c.code, c.path)
+		}
+	}
+	if got := (formsvc.Limits{}).WithDefaults().Partial; got != 64_000 {
+		t.Errorf("the default of Limits.Partial is %d", got)
+	}
+}
+
+// A half response ends in whole days of the service's zone.
+func TestAHalfResponseEnds(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", 5*60*60)
+	start := time.Date(2026, 11, 20, 23, 59, 0, 0, zone)
+	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		token := save(t, b.Service, formsvc.PartialResponse{FormID: form})
+		got, err := b.ResumePartial(t.Context(), form, token)
+		end := time.Date(2026, 12, 21, 0, 0, 0, 0, zone)
+		if err != nil || !got.EndsAt.Equal(end) || got.EndsAt.Location() != time.UTC {
+			t.Errorf("it ends at %v, want %v in UTC: %v", got.EndsAt, end, err)
+		}
+		clock.Advance(end.Sub(start) - time.Microsecond)
+		resumed(t, b.Service, form, token)
+		clock.Advance(time.Microsecond)
+		if _, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("resumed when it is over: %v", err)
+		}
+		if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("saved when it is over: %v", err)
+		}
+		if _, err := b.Answer(form); err != nil {
+			t.Error(err)
+		}
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
+			t.Errorf("submitted when it is over: %v", err)
+		}
+	}, formsvc.WithTimeZone(zone))
+}
+
+func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
+		state := func(name string, saves, resumes error, change func() error) {
+			t.Helper()
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			for _, token := range []string{"", token} {
+				if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`)}); !errors.Is(err, saves) {
+					t.Errorf("%s: saved with the token %q: %v, want %v", name, token, err, saves)
+				}
+			}
+			got, err := b.ResumePartial(t.Context(), form, token)
+			if !errors.Is(err, resumes) || err == nil && string(got.Answers["name"]) != `"Ann"` {
+				t.Errorf("%s: resumed %s, %v, want %v", name, got.Answers, err, resumes)
+			}
+		}
+		update := func(u formsvc.FormUpdate) func() error {
+			return func() error {
+				_, err := b.AsHost().UpdateForm(t.Context(), form, u)
+				return err
+			}
+		}
+		settings := func(s string) formsvc.FormUpdate {
+			return formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(s)}}
+		}
+		draft, published := formsvc.StatusDraft, formsvc.StatusPublished
+		state("closed", formsvc.ErrClosed, nil, update(settings(`{"closed":true}`)))
+		state("closed by time", formsvc.ErrClosed, nil, update(settings(`{"closeAt":"2020-01-01T00:00:00Z"}`)))
+		state("full", formsvc.ErrClosed, nil, func() error {
+			if err := update(settings(`{"responseLimit":1}`))(); err != nil {
+				return err
+			}
+			_, err := b.Answer(form, "name", `"Bob"`)
+			return err
+		})
+		state("a draft", formsvc.ErrNotFound, formsvc.ErrNotFound, update(formsvc.FormUpdate{Status: &draft, Definition: settings(`{}`).Definition}))
+		state("published again", nil, nil, update(formsvc.FormUpdate{Status: &published}))
+		state("in the trash", formsvc.ErrNotFound, formsvc.ErrNotFound, func() error { return b.AsHost().TrashForm(t.Context(), form) })
+		state("restored", nil, nil, func() error { return b.RestoreForm(t.Context(), form, formsvc.ID{}) })
+		state("with another question in its place", nil, nil, update(formsvc.FormUpdate{Definition: formsvc.Definition{
+			Blocks: json.RawMessage(`[{"id":"name","type":"number"},{"id":"new","type":"email"}]`)}}))
+	})
+}
+
+// Of two devices with one revision the second is told of the first.
+func TestTwoDevicesWithOneHalfResponse(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Revision: 7}) // which has no meaning without a token
+		first, second := resumed(t, b.Service, form, token), resumed(t, b.Service, form, token)
+		first.Answers, second.Answers = servicetest.Answers("name", `"first"`), servicetest.Answers("mail", `"second"`)
+		save(t, b.Service, first)
+		_, _, err := b.SavePartial(t.Context(), second)
+		var mismatch *formsvc.RevisionError
+		if !errors.As(err, &mismatch) || mismatch.Current != 2 || mismatch.Kind != "partial" {
+			t.Errorf("the second device: %v", err)
+		}
+		other := resumed(t, b.Service, form, token)
+		if string(other.Answers["name"]) != `"first"` || len(other.Answers) != 1 {
+			t.Errorf("after the second device: %s", other.Answers)
+		}
+		maps.Copy(other.Answers, second.Answers)
+		save(t, b.Service, other)
+		other.Revision = 0
+		save(t, b.Service, other)
+		if got := resumed(t, b.Service, form, token); got.Revision != 4 || len(got.Answers) != 2 {
+			t.Errorf("in the end: %d, %s", got.Revision, got.Answers)
+		}
+	})
+}
+
+// The owner sees what is there, and of what is in it what respondents were told of.
+func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
+		r := formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Block: "name", Seconds: 3, Metadata: formsvc.Metadata{Country: "NL"}}
+		alone := save(t, b.Service, r)
+		r.Share = true
+		shared := save(t, b.Service, r)
+		save(t, b.Service, formsvc.PartialResponse{FormID: other})
+		ann, bob := b.As(b.User.ID), b.As(formsvc.UserIDFrom("bob"))
+		list := func(c formsvc.Client, q formsvc.Query) (all []formsvc.Partial) {
+			t.Helper()
+			for p, err := range c.Partials(t.Context(), form, q) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				all = append(all, p)
+			}
+			return all
+		}
+		check := func(c formsvc.Client) []formsvc.Partial {
+			t.Helper()
+			all := list(c, formsvc.Query{})
+			if len(all) != 2 {
+				t.Fatalf("%d half responses, want 2", len(all))
+			}
+			for _, p := range all {
+				private := p.Answers == nil && p.Hidden == nil && p.Metadata == nil && p.Block == "" && p.Seconds == 0
+				if p.ID.IsZero() || p.FormID != form || p.SavedAt.IsZero() || p.EndsAt.Before(p.SavedAt) || p.Revision != 1 || private == p.Shared {
+					t.Errorf("the list has %+v", p)
+				}
+				if p.Shared && (string(p.Answers) != `{"name":"Ann"}` || string(p.Metadata) != `{"country":"NL"}` || p.Block != "name" || p.Seconds != 3) {
+					t.Errorf("a shared one: %+v", p)
+				}
+			}
+			return all
+		}
+		check(b.AsHost())
+		all := check(ann)
+		if got := list(ann, formsvc.Query{Limit: 1}); len(got) != 1 || got[0].ID != all[0].ID {
+			t.Errorf("with a limit of 1: %+v", got)
+		}
+		for _, err := range bob.Partials(t.Context(), form, formsvc.Query{}) {
+			if !errors.Is(err, formsvc.ErrNotFound) {
+				t.Errorf("a foreign form: %v", err)
+			}
+		}
+		for _, err := range []error{
+			bob.DeletePartial(t.Context(), form, all[0].ID), ann.DeletePartial(t.Context(), other, all[0].ID), ann.DeletePartial(t.Context(), form, formsvc.ID{1}),
+		} {
+			if !errors.Is(err, formsvc.ErrNotFound) {
+				t.Errorf("deleted: %v", err)
+			}
+		}
+		if err := ann.DeletePartial(t.Context(), form, all[0].ID); err != nil {
+			t.Error(err)
+		}
+		if err := ann.DeletePartial(t.Context(), form, all[0].ID); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("deleted twice: %v", err)
+		}
+		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].ID != all[1].ID {
+			t.Errorf("left are %+v", left)
+		}
+		// A save that says no more that it is shared takes it back.
+		token := shared
+		if all[0].Shared {
+			token = alone
+		}
+		r.Share, r.Token = false, token
+		save(t, b.Service, r)
+		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].Answers != nil || left[0].Revision != 2 {
+			t.Errorf("no longer shared: %+v", left)
+		}
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
+			t.Fatal(err)
+		}
+		if left := list(ann, formsvc.Query{}); len(left) != 0 {
+			t.Errorf("submitted: %+v", left)
+		}
+	})
+}
+
+func TestARespondentForgetsAHalfResponse(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
+		gone, stays := save(t, b.Service, formsvc.PartialResponse{FormID: form}), save(t, b.Service, formsvc.PartialResponse{FormID: form})
+		for range 2 {
+			if err := b.ForgetPartial(t.Context(), form, gone); err != nil {
+				t.Error(err)
+			}
+		}
+		if _, err := b.ResumePartial(t.Context(), form, gone); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("resumed what is forgotten: %v", err)
+		}
+		for _, token := range []string{"", "x", gone} {
+			if err := b.ForgetPartial(t.Context(), form, token); err != nil {
+				t.Errorf("the token %q: %v", token, err)
+			}
+		}
+		if err := b.ForgetPartial(t.Context(), other, stays); err != nil {
+			t.Error(err)
+		}
+		resumed(t, b.Service, form, stays)
+		if err := b.ForgetPartial(t.Context(), formsvc.ID{1}, stays); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("an unknown form: %v", err)
+		}
+	})
+}
+
+// partialCalls counts calls of the storage, and keeps the last that saved.
+type partialCalls struct {
+	storage.Storage
+	reads, submits, half atomic.Int64
+	saved                storage.SavePartialParams
+	submitted            storage.NewSubmission
+}
+
+func (s *partialCalls) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	s.reads.Add(1)
+	return s.Storage.Form(ctx, who, id)
+}
+
+func (s *partialCalls) FormByPublicID(ctx context.Context, id string) (storage.Form, error) {
+	s.reads.Add(1)
+	return s.Storage.FormByPublicID(ctx, id)
+}
+
+func (s *partialCalls) SubmissionByKey(ctx context.Context, form storage.ID, key string) (storage.Submission, error) {
+	s.reads.Add(1)
+	return s.Storage.SubmissionByKey(ctx, form, key)
+}
+
+func (s *partialCalls) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	s.submits.Add(1)
+	s.submitted = n
+	return s.Storage.Submit(ctx, n)
+}
+
+func (s *partialCalls) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	s.half.Add(1)
+	s.saved = p
+	return s.Storage.SavePartial(ctx, p)
+}
+
+func (s *partialCalls) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	s.half.Add(1)
+	return s.Storage.Partial(ctx, form, token, now)
+}
+
+func (s *partialCalls) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	s.half.Add(1)
+	return s.Storage.Partials(ctx, who, form, q, each)
+}
+
+func (s *partialCalls) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	s.half.Add(1)
+	return s.Storage.DeletePartials(ctx, who, form, p)
+}
+
+// Nobody pays for half responses who has none, and a token costs a response no call either. All
+// tokens that are none are the same work.
+func TestWhatHalfResponsesCost(t *testing.T) {
+	t.Parallel()
+	store := &partialCalls{Storage: memory.New()}
+	clock := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
+	form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
+	f, err := b.AsHost().Form(t.Context(), form)
+	if err != nil {
+		t.Fatal(err)
+	}
+	costs := func(name string, reads, submits, half int64, call func() error) {
+		t.Helper()
+		store.reads.Store(0)
+		store.submits.Store(0)
+		store.half.Store(0)
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if r, s, h := store.reads.Load(), store.submits.Load(), store.half.Load(); r != reads || s != submits || h != half {
+			t.Errorf("%s: %d reads, %d of Submit and %d of half responses, want %d, %d and %d", name, r, s, h, reads, submits, half)
+		}
+	}
+	submit := func(token string) func() error {
+		return func() error {
+			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token, IdempotencyKey: "key " + token})
+			return err
+		}
+	}
+	costs("a page", 1, 0, 0, func() error {
+		_, err := b.PublicForm(t.Context(), f.PublicID)
+		return err
+	})
+	costs("the first response", 0, 1, 0, submit(""))
+	if store.submitted.Partial != [32]byte{} {
+		t.Error("a response without a token has one")
+	}
+	r := formsvc.PartialResponse{FormID: form}
+	costs("a new half response", 1, 0, 1, func() (err error) {
+		r.Token, _, err = b.SavePartial(t.Context(), r)
+		return err
+	})
+	if p := store.saved; p.Max != 10_000 || p.IfRevision != 0 || !p.New {
+		t.Errorf("saved with %+v", p)
+	}
+	costs("a later save", 1, 0, 1, func() error {
+		_, _, err := b.SavePartial(t.Context(), r)
+		return err
+	})
+	costs("a response with a token", 0, 1, 0, submit(r.Token))
+
+	over := save(t, b.Service, formsvc.PartialResponse{FormID: form})
+	clock.Advance(31 * 24 * time.Hour)
+	foreign := save(t, b.Service, formsvc.PartialResponse{FormID: other})
+	for name, token := range map[string]string{"unknown": strings.Repeat("A", 22), "foreign": foreign, "over": over, "a word": "x", "empty": "", "long": strings.Repeat("x", 1000)} {
+		costs("a token that is "+name, 1, 0, 1, func() error {
+			if _, err := b.ResumePartial(t.Context(), form, token); err != storage.ErrNotFound { //nolint:errorlint // it says nothing more
+				t.Errorf("a token that is %s: %v", name, err)
+			}
+			return nil
+		})
+		if token == "" {
+			continue
+		}
+		costs("a save with a token that is "+name, 1, 0, 1, func() error {
+			if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); err != storage.ErrNotFound { //nolint:errorlint // it says nothing more
+				t.Errorf("a token that is %s: %v", name, err)
+			}
+			return nil
+		})
+	}
+}
+
+// noPartials is a storage that keeps no half responses.
+type noPartials struct {
+	storage.Storage
+	none storage.Unimplemented
+}
+
+func (s noPartials) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	return s.none.SavePartial(ctx, p)
+}
+
+func (s noPartials) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return s.none.Partial(ctx, form, token, now)
+}
+
+func (s noPartials) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+	return s.none.Partials(ctx, who, form, q, each)
+}
+
+func (s noPartials) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	return s.none.DeletePartials(ctx, who, form, p)
+}
+
+func TestAStorageWithoutHalfResponses(t *testing.T) {
+	t.Parallel()
+	b := servicetest.SetupOn(t, noPartials{Storage: memory.New()})
+	form := b.Form(servicetest.MailBlocks, `{}`)
+	_, _, saves := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form})
+	_, resumes := b.ResumePartial(t.Context(), form, "x")
+	var lists error
+	for _, lists = range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
+	}
+	for name, err := range map[string]error{
+		"SavePartial": saves, "ResumePartial": resumes, "Partials": lists,
+		"DeletePartial": b.AsHost().DeletePartial(t.Context(), form, formsvc.ID{1}), "ForgetPartial": b.ForgetPartial(t.Context(), form, "x"),
+	} {
+		if !errors.Is(err, formsvc.ErrUnsupported) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"}); err != nil {
+		t.Error(err)
+	}
+	if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}); n != 1 || err != nil {
+		t.Errorf("EraseRespondent: %d, %v", n, err)
+	}
+	if n, err := b.PurgeSubmissions(t.Context(), time.Now(), form); n != 0 || err != nil {
+		t.Errorf("PurgeSubmissions: %d, %v", n, err)
+	}
+}
+
+// In the host's transaction a half response is saved, submitted and erased with all else.
+func TestHalfResponsesInAHostsTransaction(t *testing.T) {
+	t.Parallel()
+	schema, pool := pgtest.Schema(t), pgtest.Pool(t, pgtest.MaxConns(4))
+	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
+	b := servicetest.SetupOn(t, store)
+	form := b.Form(servicetest.MailBlocks, `{}`)
+	r := formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)}
+	r.Token = save(t, b.Service, r)
+	for _, commits := range []bool{false, true} {
+		tx, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := b.Using(store.On(tx))
+		other := save(t, in, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
+		save(t, in, r)
+		if got := resumed(t, in, form, r.Token); got.Revision != 2 {
+			t.Errorf("revision %d in the transaction", got.Revision)
+		}
+		sent, err := in.Submit(t.Context(), formsvc.Response{FormID: form, Partial: r.Token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, err := in.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}); n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		if _, err := in.ResumePartial(t.Context(), form, other); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("resumed what is erased in the transaction: %v", err)
+		}
+		if !commits {
+			if err := tx.Rollback(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := resumed(t, b.Service, form, r.Token); got.Revision != 1 {
+				t.Errorf("revision %d after a rollback", got.Revision)
+			}
+			continue
+		}
+		if err := tx.Commit(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := b.ResumePartial(t.Context(), form, r.Token); !errors.Is(err, formsvc.ErrSent) || got.SubmissionID != sent.ID {
+			t.Errorf("%+v, %v after a commit", got, err)
+		}
+	}
+}
+
+// A half response is erased by what is in it, faulty or off the path as it may be, and by
+// nothing else; by age, with its form and with its owner.
+func TestHalfResponsesAreErased(t *testing.T) {
+	t.Parallel()
+	onEachSearched(t, func(t *testing.T, b *servicetest.Bundle, find search) {
+		const blocks = `[{"id":"mail","type":"email"},{"id":"who","type":"contact_info","properties":{"addressOrContact":{"email":{"required":true},"lastName":{"required":true}}}},
+			{"id":"pick","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]},{"id":"old","type":"short_text"},{"id":"note","type":"long_text"}]`
+		form, other := b.Form(blocks, `{}`), b.Form(blocks, `{}`)
+		withHidden := formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}
+		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: withHidden}); err != nil {
+			t.Fatal(err)
+		}
+		add := func(form formsvc.ID, note string, hidden map[string]string, pairs ...string) {
+			t.Helper()
+			save(t, b.Service, formsvc.PartialResponse{
+				FormID: form, Answers: servicetest.Answers(append(pairs, "note", `"note `+note+`"`)...), Hidden: hidden, Metadata: formsvc.Metadata{UserAgent: "browser of " + note},
+			})
+		}
+		add(form, "one", nil, "mail", `"ANN@answers.example"`)
+		add(form, "two", nil, "who", `{"email":"ann@ANSWERS.example"}`) // without its name, which Submit asks for
+		add(form, "three", map[string]string{"ref": "user 1"}, "old", `"ann"`)
+		add(form, "four", nil, "mail", `"ann@answers.example and more"`)
+		add(form, "five", nil, "pick", `"b"`)
+		add(form, "six", nil, "old", `"ann@answers.example"`, "mail", `7`)
+		add(other, "seven", nil, "mail", `"ann@answers.example"`)
+		gone := func(name string, wanted map[string]string, notes ...string) {
+			t.Helper()
+			in := func(want bool, when string) {
+				t.Helper()
+				list := needles{}
+				for _, note := range notes {
+					list["the note"+note], list["the browser"+note] = []byte("note "+note), []byte("browser of "+note)
+				}
+				list.there(t, find, want, name+": "+when)
+			}
+			in(true, "before")
+			if n, err := b.EraseRespondent(t.Context(), form, wanted); n != 0 || err != nil {
+				t.Errorf("%s: %d, %v", name, n, err)
+			}
+			in(false, "after")
+		}
+		gone("by what nobody has", map[string]string{"mail": "ann@answers.example", "old": "bob"})
+		gone("by an answer", map[string]string{"mail": " Ann@answers.example"}, "one")
+		gone("by a part of a faulty answer", map[string]string{"who/email": "ann@answers.example"}, "two")
+		gone("by a choice", map[string]string{"pick": "b"}, "five")
+		gone("by a hidden field", map[string]string{"ref": "user 1", "old": "Ann"}, "three")
+		needles{"faulty": []byte("note four"), "another form's": []byte("note seven")}.there(t, find, true, "so far")
+		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
+			Blocks: json.RawMessage(`[{"id":"note","type":"long_text"},{"id":"mail","type":"email","properties":{"rule":{"show":{"==":[1,2]}}}}]`)}}); err != nil {
+			t.Fatal(err)
+		}
+		gone("by a block that is gone", map[string]string{"old": "ann@answers.example"}, "six")
+		add(form, "late", nil)
+		gone("by an answer that is faulty, to a block that is off the path now", map[string]string{"mail": "ann@answers.example and more"}, "four")
+
+		var faults *formsvc.Error
+		if _, err := b.EraseRespondent(t.Context(), form, map[string]string{"never": "x"}); !errors.As(err, &faults) {
+			t.Errorf("a name that nothing has: %v", err)
+		}
+		list := needles{"of the form": []byte("note late"), "of another form": []byte("note seven")}
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(-time.Hour), form); n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		list.there(t, find, true, "after a purge of older ones")
+		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), form); n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		needles{"of the form": []byte("note late")}.there(t, find, false, "after PurgeSubmissions")
+		needles{"of another form": []byte("note seven")}.there(t, find, true, "after PurgeSubmissions")
+		if err := b.AsHost().TrashForm(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)); n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		needles{"of a form in the trash": []byte("note seven")}.there(t, find, false, "after PurgeAllSubmissions")
+	})
+}
+
+// More than a page of them, also those that are over and not swept yet, and an interruption.
+func TestManyHalfResponsesAreErased(t *testing.T) {
+	t.Parallel()
+	onEachWithClock(t, time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC), func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		var over string
+		for i := range 120 {
+			token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("mail", fmt.Sprintf(`"%d@example.com"`, i%2))})
+			if i == 0 {
+				over = token
+				clock.Advance(40 * 24 * time.Hour)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"}); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%d, %v", n, err)
+		}
+		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}); n != 0 || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+		left := 0
+		for _, err := range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			left++
+		}
+		if left != 60 {
+			t.Errorf("%d half responses are left, want 60", left)
+		}
+		clock.Advance(-40 * 24 * time.Hour)
+		if _, err := b.ResumePartial(t.Context(), form, over); !errors.Is(err, formsvc.ErrNotFound) {
+			t.Errorf("one that was over when it was erased: %v", err)
+		}
+	})
+}

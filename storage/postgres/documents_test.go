@@ -1,0 +1,245 @@
+package postgres
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+func versionOf(key string) storage.DocumentChange {
+	return storage.DocumentChange{Kind: "version", Key: key, Value: json.RawMessage(`{"v":1}`), At: pgseed.Start()}
+}
+
+func putVersion(s *Store, edit ...func(*storage.DocumentChange)) error {
+	c := versionOf("new")
+	for _, e := range edit {
+		e(&c)
+	}
+	_, err := s.PutDocument(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), c)
+	return err
+}
+
+// renameWith gives the form a name that it has not.
+func renameWith(s *Store, documents ...storage.DocumentChange) error {
+	name := time.Now().String()
+	_, err := s.UpdateForm(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Name: &name, Documents: documents})
+	return err
+}
+
+// Each call is one round trip, and a change of a form without documents sends what it sent
+// before there were any.
+func TestDocumentsTakeOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	seen := &recorder{}
+	trips := 0
+	s, pool := seeded(t, seen.trace)
+	counting := New(&before{Pool: pool, do: func(int) { trips++ }}, WithSchema(s.db.Schema))
+	for name, call := range map[string]struct {
+		run   func() error
+		wants []string
+	}{
+		"PutDocument":               {func() error { return putVersion(counting) }, []string{lockForDocuments, putDocument}},
+		"UpdateForm":                {func() error { return renameWith(counting) }, []string{updateForm}},
+		"UpdateForm with documents": {func() error { return renameWith(counting, versionOf("a"), versionOf("b")) }, []string{lockForDocuments, updateFormDocuments}},
+		"Document": {func() error {
+			_, err := counting.Document(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), "version", "0000000000000001")
+			return err
+		}, []string{documentByKey}},
+		"Documents": {func() error {
+			_, _, err := counting.Documents(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.DocumentQuery{Kind: "version", Limit: 9})
+			return err
+		}, []string{documentsOfKind}},
+	} {
+		trips = 0
+		sent := slices.Sorted(maps.Keys(seen.of(t, call.run)))
+		slices.Sort(call.wants)
+		if !slices.Equal(sent, call.wants) || trips != 1 {
+			t.Errorf("%s takes %d round trips and sends %q", name, trips, sent)
+		}
+	}
+	if strings.Contains(updateForm, "documents") {
+		t.Error("a change of a form without documents looks at them")
+	}
+}
+
+// Whoever changes documents waits for the form's row, and sees what was done under its lock.
+func TestDocumentsAreChangedUnderTheLockOfTheForm(t *testing.T) {
+	t.Parallel()
+	form := pgseed.ID(pgseed.Form, 0)
+	none := func(c *storage.DocumentChange) { c.IfRevision = []int64{0} }
+	calls := map[string]func(*Store) error{
+		"PutDocument": func(s *Store) error { return putVersion(s, none) },
+		"UpdateForm": func(s *Store) error {
+			c := versionOf("new")
+			none(&c)
+			return renameWith(s, c)
+		},
+	}
+	for name, first := range map[string]struct {
+		do   func(ctx context.Context, s *Store) error
+		want error
+		left int // documents of the form
+	}{
+		"a document":      {func(_ context.Context, s *Store) error { return putVersion(s) }, storage.ErrRevisionMismatch, 2},
+		"one with a form": {func(_ context.Context, s *Store) error { return renameWith(s, versionOf("new")) }, storage.ErrRevisionMismatch, 2},
+		"a form trashed": {func(ctx context.Context, s *Store) error {
+			return s.TrashForm(ctx, storage.AsHost(), form, storage.TrashParams{At: time.Now()})
+		}, storage.ErrNotFound, 1},
+		"a form that was read": {func(ctx context.Context, s *Store) error {
+			_, err := s.Form(ctx, storage.AsHost(), form)
+			return err
+		}, nil, 2},
+	} {
+		for call, run := range calls {
+			t.Run(call+" after "+name, func(t *testing.T) {
+				t.Parallel()
+				s, pool := seeded(t, pgtest.MaxConns(6))
+				tx, err := pool.Begin(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+				if err := first.do(t.Context(), s.On(tx)); err != nil {
+					t.Fatal(err)
+				}
+				done := make(chan error, 1)
+				go func() { done <- run(s) }()
+				eventually(t, "it waits, or has ended", func() bool { return len(done) > 0 || waited(t, pool, tx) })
+				if waits := len(done) == 0; waits != (first.want != nil) {
+					t.Errorf("that it waits is %t", waits)
+				}
+				if err := tx.Commit(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if err := <-done; !errors.Is(err, first.want) {
+					t.Errorf("it returns %v, want %v", err, first.want)
+				}
+				if n := documentsOf(t, pool, s, form); n != first.left {
+					t.Errorf("the form has %d documents, want %d", n, first.left)
+				}
+			})
+		}
+	}
+}
+
+func documentsOf(t *testing.T, pool *pgxpool.Pool, s *Store, form storage.ID) (n int) {
+	t.Helper()
+	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.documents WHERE form_id = $1`), pgx.QueryExecModeExec, form[:]).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// Large documents of a purged form go some at a time, before the form's row.
+func TestDocumentsOfPurgedFormsGoInPieces(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	form := pgseed.ID(pgseed.Form, 0)
+	for i := range 9 {
+		if err := putVersion(s, func(c *storage.DocumentChange) { c.Key = fmt.Sprint(i) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range []string{
+		`UPDATE formsvc.documents SET value_bytes = 6 << 20`,
+		`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now() WHERE public_id = 'f0'`,
+	} {
+		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ most, left int }{{100, 7}, {2, 5}, {1, 4}, {100, 1}, {100, 0}} { // three of them are 18 MB
+		if more, err := s.removePurged(t.Context(), storage.SweepParams{Max: c.most}, nil); err != nil || !more {
+			t.Fatal(more, err)
+		}
+		if left := documentsOf(t, pool, s, form); left != c.left {
+			t.Errorf("a piece of at most %d leaves %d documents, want %d", c.most, left, c.left)
+		}
+		if c.left > 0 && count(t, pool, s, "forms") != 3 {
+			t.Fatal("the form goes before its documents")
+		}
+	}
+	if n := count(t, pool, s, "documents"); n != 2 {
+		t.Errorf("%d documents of other forms are left, want 2", n)
+	}
+}
+
+// A process that remembers a form sees that a document beside it was changed.
+func TestARememberedFormHasItsBeside(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	other := New(pool, WithSchema(s.db.Schema))
+	p := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: pgseed.ID(pgseed.Form, 0), At: pgseed.Start()}
+	for want := range int64(3) {
+		for range 2 { // from the database, and remembered
+			got, err := s.FormForKey(t.Context(), p)
+			if err != nil || got.Form == nil || got.Form.Beside != want {
+				t.Fatalf("Beside is %+v (%v), want %d", got.Form, err, want)
+			}
+		}
+		if err := putVersion(other, func(c *storage.DocumentChange) { c.Public = true }); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A list reads no value, and a write that bounds its kind reads none of those that stay or go.
+func TestListsOfDocumentsReadNoValues(t *testing.T) {
+	t.Parallel()
+	seen := &recorder{}
+	pool := pgtest.Pool(t, seen.trace)
+	schema := filled(t, pool, pgseed.Size{Forms: 1000, AnswerBytes: 100})
+	s := New(pool, WithSchema(schema))
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+		INSERT INTO formsvc.documents (form_id, kind, key, revision, created_at, updated_at, value_bytes, value)
+		SELECT f.id, 'version', lpad(i::text, 16, '0'), 1, now(), now(), 60000, to_json((SELECT string_agg(md5(i::text || n::text), '') FROM generate_series(1, 1875) n))
+		FROM formsvc.forms f, generate_series(2, 100) i WHERE f.public_id = 'f0'`)); err != nil {
+		t.Fatal(err)
+	}
+	form := pgseed.ID(pgseed.Form, 0)
+	list := costOf(t, pool, seen, schema, func(s *Store) error {
+		found, more, err := s.Documents(t.Context(), storage.AsHost(), form, storage.DocumentQuery{Kind: "version", Limit: 1000})
+		if len(found) != 100 || more {
+			t.Errorf("%d documents, more %t", len(found), more)
+		}
+		return err
+	})
+	page := costOf(t, pool, seen, schema, func(s *Store) error {
+		_, _, err := s.Documents(t.Context(), storage.AsHost(), form, storage.DocumentQuery{Kind: "version", Limit: 10})
+		return err
+	})
+	t.Logf("all %+v, a page %+v", list, page)
+	if list.buffers > 150 || page.buffers > 30 || strings.Contains(documentsOfKind, "value") { // which is read when it is sent
+		t.Errorf("100 documents take %d pages, 10 take %d", list.buffers, page.buffers)
+	}
+	c := versionOf("0000000000000101")
+	c.Keep = storage.KeepOfKind{Count: 100, Bytes: 32 << 20}
+	var raw []byte
+	args := append([]any{pgx.QueryExecModeExec, form[:], []byte(nil)}, documentArgs([]storage.DocumentChange{c})...)
+	if err := pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.db.SQL(putDocument), args...).Scan(&raw); err != nil {
+		t.Fatal(err)
+	}
+	plan, err := explained(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var most int64 // of a part: the whole does not count those whose rows nobody asks for
+	plan.each(false, func(n *planNode, _ bool) { most = max(most, n.Hit+n.Read) })
+	t.Logf("a write %d", most)
+	if most > 200 { // the values have 3,000
+		t.Errorf("a part of a write takes %d pages", most)
+	}
+}
