@@ -11,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
@@ -20,7 +19,6 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -186,17 +184,15 @@ func (c *call) behind() bool {
 
 // saveNow saves at a press and shows the same page, with the link if that is asked for.
 func (c *call) saveNow(link bool) {
-	if !c.known {
-		c.again(http.StatusUnprocessableEntity, "send_again")
-		return
-	}
 	if link && c.half.Off {
 		c.half = visit.Half{Told: c.half.Told}
 	}
-	if !c.half.Off && c.saveAt(c.At) {
-		return
-	}
 	switch {
+	case c.Form.Closed:
+		c.closed()
+	case !c.known:
+		c.again(http.StatusUnprocessableEntity, "send_again")
+	case !c.half.Off && c.saveAt(c.At): // it has answered
 	case link && c.kept != "":
 		c.again(http.StatusUnprocessableEntity, c.kept)
 	case link:
@@ -362,14 +358,13 @@ func (c *call) resume(p *formsvc.PartialResponse) {
 	values.Set(input.Language, c.Words.Locale.String())
 	values.Set(input.Viewed, "1")
 	values.Set(input.Started, "1")
-	values.Set(input.Took, words.Plain(p.Seconds))
 	c.bring(values)
 	if c.Form.Closed {
 		c.closed()
 		return
 	}
-	took := min(time.Duration(p.Seconds*float64(time.Second)), visit.MaxAge-24*time.Hour)
-	c.visit, c.known = visit.New(c.Form.ID.String(), c.now.Add(-took)), true
+	c.visit, c.known = visit.New(c.Form.ID.String(), c.now), true
+	c.visit.Before = p.Seconds
 	c.readAnswers()
 	c.half = visit.Half{Token: p.Token, Block: p.Block}
 	c.half.Learn(p.Revision, c.given.Answers)

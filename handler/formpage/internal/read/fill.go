@@ -1,6 +1,7 @@
 package read
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -22,9 +23,12 @@ func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma boo
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
 	lose := func(id string) {
-		text := "–" // what was chosen means nothing without its label
-		_ = json.Unmarshal(answers[id], &text)
-		lost = append(lost, Unplaced{id, text})
+		var text string
+		var beside struct{ Other string }
+		if json.Unmarshal(answers[id], &text) != nil {
+			_ = json.Unmarshal(answers[id], &beside)
+		}
+		lost = append(lost, Unplaced{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
 	}
 	for b, hidden := range formblock.Walk(blocks) {
 		if raw, ok := left[b.ID]; ok && !hidden {
