@@ -94,7 +94,7 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 	text, scale := "", formblock.IsButtonScale(b)
 	if json.Unmarshal(raw, &text) != nil {
 		text = string(raw)
-		if strings.ContainsAny(text, "{[n") { // no number and no boolean
+		if strings.ContainsAny(text, "{[") {
 			return false
 		}
 		if f.comma && !scale {
