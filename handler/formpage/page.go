@@ -97,13 +97,6 @@ func (c *call) post() {
 	}
 }
 
-// goTo shows another page of the form, after it has saved what this one brought.
-func (c *call) goTo(at int) {
-	if c.saved(at) {
-		c.showStep(http.StatusOK, at, nil)
-	}
-}
-
 // goOnIn chooses the language of the page that was sent, where the host chooses none.
 func (c *call) goOnIn(tag string) {
 	if tag != "" && (c.h.config.Language == nil || c.h.config.Language(c.r, *c.Form) == "") {
