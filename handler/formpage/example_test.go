@@ -127,6 +127,9 @@ func ExampleService() {
 	if _, ok := svc.(formpage.Previewer); !ok {
 		log.Fatal("previews would be off")
 	}
+	if _, ok := svc.(formpage.PartialSaver); !ok {
+		log.Fatal("nobody could go on later")
+	}
 	_, err := formpage.New(svc, formpage.Config{Secret: []byte("one secret for all processes")})
 	if err != nil {
 		log.Fatal(err)
