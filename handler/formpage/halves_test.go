@@ -287,17 +287,19 @@ func TestTheScriptSaves(t *testing.T) {
 	if got := s.saved(form, s.token()); got != `{"a":"off","paid":"p"}` || len(s.halves.tokens) != 1 {
 		t.Errorf("saved is %s", got)
 	}
-	// What is off the path stays in the page, and is its own when the path leads there again.
-	if p = p.fill("a.a", "on").press("stay"); p.values.Get("a.off") != "typed" {
+	// What is off the path stays in the page, whatever another page saves.
+	link := p.later()
+	check(s.follow(link).fill("a.paid", "q"), http.StatusOK, "")
+	if p = p.press("save"); p.values.Get("a.off") != "typed" || p.values.Get("a.paid") != "q" {
 		t.Errorf("%v", p.values)
 	}
-	link := p.later()
+	p.fill("a.a", "on").later()
 	other := s.follow(link).fill("a.a", "on", "a.off", "elsewhere")
 	check(other, http.StatusOK, "")
 	// Nobody's answers are taken over behind the back of somebody who types.
 	half := p.values.Get("half")
 	check(p, http.StatusConflict, "CHANGED")
-	if p.values.Get("half") != half || s.saved(form, s.token()) != `{"a":"on","off":"elsewhere","paid":"p"}` {
+	if p.values.Get("half") != half || s.saved(form, s.token()) != `{"a":"on","off":"elsewhere","paid":"q"}` {
 		t.Errorf("saved is %s", s.saved(form, s.token()))
 	}
 	if p = p.press("save"); p.status != http.StatusConflict || p.values.Get("a.off") != "elsewhere" {
