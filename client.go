@@ -319,7 +319,8 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 }
 
 // Publish puts the copy in force and removes it: in one step the form gets its name and its
-// definition, the status published, and a version of what it replaces ([Client.Versions]).
+// definition, the status published, and, if it was published, a version of what it replaces
+// ([Client.Versions]).
 // Whoever opens the form sees the state before or after.
 //
 // What was changed in the form since the copy was made stays. The two are compared by name, by
@@ -327,8 +328,8 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // changed is taken from there, and blocks have the order of the copy, where one that only the
 // form has follows the one that it follows there. A part that both changed, and not alike, is a
 // conflict: Publish changes nothing and returns a [*ConflictError], until p.Take says for each
-// which one is wanted. The result passes every rule of a write, or the error is a
-// [*schema.Error].
+// which one is wanted. Parts are compared as they are written, and an order of blocks that only the
+// form has is lost. The result passes every rule of a write, or the error is a [*schema.Error].
 //
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
@@ -350,7 +351,7 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Condition) error
 //
 // It asks for no key and limits nothing: the host, which knows who is signed in, takes the
 // Client of that user, refuses requests from foreign pages, and strips what stands before /forms/.
-// Links in answers begin where the request came to.
+// Links in answers begin where the request came to; the one to submissions leads nowhere.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.of.s.handler.WorkingCopy(w.on.core(), w.of.who, w.form).ServeHTTP(rw, r)
 }
@@ -396,8 +397,8 @@ func versionOf(v core.Version) FormVersion {
 }
 
 // RestoreVersion gives a form the name and the definition of a version again, as a new revision
-// with the same rules as any write, and keeps a version of what it replaces. The status, and a
-// working copy, stay. It returns [ErrNotFound] when there is no such version.
+// with the same rules as any write, and keeps a version of what it replaces when that is
+// published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Condition{IfRevision(r.IfRevision)})))
 }

@@ -689,7 +689,7 @@ func ExampleClient_WorkingCopy() {
 			fmt.Println(conflict.Path)
 			take[conflict.Path] = formsvc.CopySide
 		}
-		f, err = w.Publish(ctx, formsvc.PublishOptions{Take: take})
+		f, err = w.Publish(ctx, formsvc.PublishOptions{Take: take, IfRevision: clash.Revision})
 	}
 	fmt.Println(f.Name, err)
 	fmt.Println(w.Discard(ctx)) // what is written from here on would begin anew

@@ -113,6 +113,9 @@ func New(opts ...Option) (*Service, error) {
 //	ErrConflict        409
 //	ErrDuplicate       409
 //	ErrKeyUsed         409
+//	*ConflictError     409                          of WorkingCopy.Publish
+//	ErrSent            409
+//	ErrUnsupported     501
 //
 // All of them may be wrapped: compare with errors.Is, and errors.As for those with a star.
 //

@@ -306,15 +306,18 @@ type PublishOptions struct {
 	// is a [*RevisionError]. 0: no condition.
 	IfRevision int64
 	// Take says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
-	// conflict is not looked at.
+	// conflict is not looked at. With the Revision of the [ConflictError] as IfRevision nothing
+	// is dropped that was written into the copy after the choice.
 	Take map[string]Side
 }
 
 // What [WorkingCopy.Publish] reports.
 type (
-	// ConflictError lists the parts that both the form and its working copy changed, by path.
+	// ConflictError lists the parts that both the form and its working copy changed, by path,
+	// and has the revision of the copy.
 	//
 	//	Conflicts []Conflict
+	//	Revision  int64
 	ConflictError = core.ConflictError
 	// Conflict is one of them. Path is a JSON Pointer into a FormUpdate in which a block has its
 	// id in place of its position: /name, /definition/theme, /definition/settings/closed,

@@ -121,6 +121,17 @@ func (n notified) Submit(ctx context.Context, r formsvc.Response) (formsvc.Submi
 	return submission, err
 }
 
+// Respondents go on later, and owners see how far they came. A service that a host has wrapped saves
+// for the pages as well, as long as it embeds one.
+func ExamplePartialSaver() {
+	var svc formpage.PartialSaver = notified{Service: newService()}
+	pages, err := formpage.New(svc.(notified), formpage.Config{Partials: formpage.ResumeAndShow})
+	if err != nil {
+		log.Fatal(err)
+	}
+	http.Handle("/f/", pages)
+}
+
 // Pages over a service that a host has wrapped.
 func ExampleService() {
 	var svc formpage.Service = notified{newService(), func(s formsvc.Submission) { log.Println("a response:", s.ID) }}

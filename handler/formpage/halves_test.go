@@ -89,6 +89,11 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	if end := p.press("next").press("back").press("stay").press("next").press("next"); !strings.Contains(end.url, "/done") || on.halves.calls != 0 {
 		t.Errorf("%s, %d calls", end.url, on.halves.calls)
 	}
+	p = on.open(form, "").fill("a.a", "x") // of which nobody knows where it was made
+	p.values.Del("state")
+	if p = p.press("next"); p.status != http.StatusOK || on.halves.calls != 0 {
+		t.Errorf("%d, %d calls", p.status, on.halves.calls)
+	}
 	preview, err := formpage.New(halves{on.service, on.halves}, on.config)
 	if err != nil {
 		t.Fatal(err)
@@ -265,8 +270,9 @@ func TestTheScriptSaves(t *testing.T) {
 		return map[string]json.RawMessage{"pay": json.RawMessage(`{"amount":"1","currency":"EUR","status":"paid","gateway":"test"}`)}, nil
 	}})
 	form := s.form("MULTI", `[{"id":"pay","type":"payment","label":"Pay","properties":{"amount":"1","currency":"EUR"}},{"id":"a","type":"short_text","label":"A"},
+		{"id":"paid","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.pay.status"},"paid"]}}}},
 		{"id":"off","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.a"},"on"]}}}},{"id":"end","type":"ending","label":"The end"}]`, "", "")
-	p := s.open(form, "").fill("a.a", "on")
+	p := s.open(form, "").fill("a.a", "on", "a.paid", "p")
 	p.values.Set("a.off", "typed")
 	check := func(p *page, wantStatus int, want string) string {
 		t.Helper()
@@ -278,20 +284,22 @@ func TestTheScriptSaves(t *testing.T) {
 	}
 	check(p, http.StatusOK, "")
 	check(p.fill("a.a", "off"), http.StatusOK, "")
-	if got := s.saved(form, s.token()); got != `{"a":"off"}` || len(s.halves.tokens) != 1 {
+	if got := s.saved(form, s.token()); got != `{"a":"off","paid":"p"}` || len(s.halves.tokens) != 1 {
 		t.Errorf("saved is %s", got)
 	}
-	// What is off the path stays in the page, and is its own when the path leads there again.
-	if p = p.fill("a.a", "on").press("stay"); p.values.Get("a.off") != "typed" {
+	// What is off the path stays in the page, whatever another page saves.
+	link := p.later()
+	check(s.follow(link).fill("a.paid", "q"), http.StatusOK, "")
+	if p = p.press("save"); p.values.Get("a.off") != "typed" || p.values.Get("a.paid") != "q" {
 		t.Errorf("%v", p.values)
 	}
-	link := p.later()
+	p.fill("a.a", "on").later()
 	other := s.follow(link).fill("a.a", "on", "a.off", "elsewhere")
 	check(other, http.StatusOK, "")
 	// Nobody's answers are taken over behind the back of somebody who types.
 	half := p.values.Get("half")
 	check(p, http.StatusConflict, "CHANGED")
-	if p.values.Get("half") != half || s.saved(form, s.token()) != `{"a":"on","off":"elsewhere"}` {
+	if p.values.Get("half") != half || s.saved(form, s.token()) != `{"a":"on","off":"elsewhere","paid":"q"}` {
 		t.Errorf("saved is %s", s.saved(form, s.token()))
 	}
 	if p = p.press("save"); p.status != http.StatusConflict || p.values.Get("a.off") != "elsewhere" {

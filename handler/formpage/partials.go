@@ -284,8 +284,6 @@ func (c *call) saveJSON() {
 	case c.half.Off || c.half.Token == "" && !c.known:
 		c.refuse(http.StatusForbidden, "STATE", "partial.off")
 		return
-	case c.Form.Closed:
-		err = formsvc.ErrClosed
 	default:
 		c.readAnswers()
 		if err = c.askHost(); err == nil {

@@ -113,6 +113,11 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 			}
 		}
 	}
+	// A text that is no number in its country grows once.
+	given, _ := read.Answers(blocks, url.Values{"a.ph": {"999 DE"}, "c.a.ph": {"DE"}}, read.Manner{})
+	if got := string(given.Answers["ph"]); got != `"999 DE"` {
+		t.Errorf("the phone is %s", got)
+	}
 	_, lost := read.Filled(blocks, map[string]json.RawMessage{"absent": json.RawMessage(`{"other":"<b>"}`), "gone": json.RawMessage(`"typed"`)}, false)
 	if fmt.Sprint(lost) != "[{absent <b>} {gone typed}]" {
 		t.Errorf("lost is %v", lost)
