@@ -34,11 +34,11 @@ type Config struct {
 	BasePath string
 
 	// Secret signs the links of previews, and what a page carries from one request to the
-	// next: the time when it was opened, its idempotency key, and stored files. All
-	// processes of a host need the same one, of at least 16 bytes. One that is empty and not
-	// nil is an error, as it is that of an environment variable which is not set. With nil
-	// previews are off, and each process makes a secret of its own, which is logged once
-	// when it matters. A page that another process made, or the same process before a
+	// next: the time when it was opened, its idempotency key, stored files, the token of what it
+	// saves half-way. All processes of a host need the same one, of at least 16 bytes. One that
+	// is empty and not nil is an error, as it is that of an environment variable which is not
+	// set. With nil previews are off, and each process makes a secret of its own, which is logged
+	// once when it matters. A page that another process made, or the same process before a
 	// restart, comes back filled in and has to be sent again.
 	Secret Secret
 	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
@@ -92,7 +92,8 @@ type Config struct {
 	MinFillTime time.Duration
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
-	// is saved before the form is sent. The service has to be a [PartialSaver].
+	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
+	// that keeps half responses.
 	Partials Partials
 
 	// Address returns what identifies a visitor's address to Limiter, such as

@@ -89,6 +89,14 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	if end := p.press("next").press("back").press("stay").press("next").press("next"); !strings.Contains(end.url, "/done") || on.halves.calls != 0 {
 		t.Errorf("%s, %d calls", end.url, on.halves.calls)
 	}
+	// A step is one call, and so is sending; without what was saved it is none.
+	if p = on.open(form, "").fill("a.a", "x").press("next"); on.halves.calls != 1 {
+		t.Errorf("a step makes %d calls", on.halves.calls)
+	}
+	if end := p.press("next"); !strings.Contains(end.url, "/done") || on.halves.calls != 2 {
+		t.Errorf("%s, %d calls", end.url, on.halves.calls)
+	}
+	on.halves.calls = 0
 	p = on.open(form, "").fill("a.a", "x") // of which nobody knows where it was made
 	p.values.Del("state")
 	if p = p.press("next"); p.status != http.StatusOK || on.halves.calls != 0 {
@@ -128,11 +136,11 @@ func TestThePageSaysHowLongItIsKept(t *testing.T) {
 	}
 	s.wait(29 * 24 * time.Hour)
 	link := s.token()
-	if got := s.get(p.url + "/later").fill("link", link).press("resume"); got.status != http.StatusOK || got.values.Get("a.a") != "x" {
+	if got := s.get(p.url+"/later").fill("link", link).press("resume"); got.status != http.StatusOK || got.values.Get("a.a") != "x" {
 		t.Errorf("after 29 days: %d", got.status)
 	}
 	s.wait(3 * 24 * time.Hour)
-	if got := s.get(p.url + "/later").fill("link", link).press("resume"); got.status != http.StatusNotFound || !strings.Contains(got.text("summary"), "There are no saved answers for this link.") {
+	if got := s.get(p.url+"/later").fill("link", link).press("resume"); got.status != http.StatusNotFound || !strings.Contains(got.text("summary"), "There are no saved answers for this link.") {
 		t.Errorf("after 32 days: %d %s", got.status, got.text("fs-main"))
 	}
 	// The page itself is older than a page may be, and goes on: nothing is made anew by itself.
@@ -173,7 +181,7 @@ func TestOwnersSeeWhatTheRespondentWasTold(t *testing.T) {
 		t.Errorf("owners see %s", shown())
 	}
 	s.config.Partials = formpage.Resume
-	if p = p.press("back"); shown() != "" {
+	if p.press("back"); shown() != "" {
 		t.Errorf("owners see %s", shown())
 	}
 }
