@@ -30,7 +30,7 @@ import (
 // Who releases another version puts it here.
 const (
 	previous = "v0.1.0"                                   // the newest release: migrations of this build serve its program
-	commit   = "61bd7db1be0cd23477466ac8c0bb1633dff85bda" // that gets the tag, for clones from before it is set
+	commit   = "08d1107500c023dcd59d106a094b0ce207f2f08d" // that gets the tag, for clones from before it is set
 	leftBy   = "v0.1.0"                                   // the newest release with a database in internal/lab/fixture
 )
 
