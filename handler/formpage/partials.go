@@ -308,11 +308,7 @@ func (c *call) saveJSON() {
 		c.refuse(status, code, "partial.failed")
 		return
 	}
-	at := values.Get(input.At)
-	if c.Index.Find(at) == nil {
-		at = ""
-	}
-	if _, err = c.save(at, false); err != nil {
+	if _, err = c.save(values.Get(input.At), false); err != nil { // the service checks the block
 		status, out.Code, out.Message = c.unsaved(err)
 		out.Message = c.Words.Get(out.Message)
 	}
