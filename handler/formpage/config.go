@@ -93,7 +93,8 @@ type Config struct {
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
 	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
-	// that keeps half responses.
+	// that keeps half responses. It keeps 10,000 a form: a new one replaces the one that was saved
+	// longest ago.
 	Partials Partials
 
 	// Address returns what identifies a visitor's address to Limiter, such as

@@ -46,10 +46,10 @@
 // # Going on later
 //
 // With [Config.Partials] a page saves what is filled in: whenever it goes forward or back, and with
-// its script ten seconds after a change and when the tab is left. Nothing is saved before there is
-// an answer. Below its buttons the page says that it saves, for how long what is saved is kept (30
-// days after the last save), and who sees it, and it has a button that deletes it: nothing more is
-// saved by itself then.
+// its script ten seconds after a change and, once it was saved, when the tab is left. Nothing is
+// saved before there is an answer. Below its buttons the page says that it saves, for how long what
+// is saved is kept (at most 30 days after the last save, see [Config.Partials]), and who sees it,
+// and it has a button that deletes it: nothing more is saved by itself then.
 //
 // The tab goes on by itself. Elsewhere a link does, which a button of the page shows. The link leads
 // to /f/{public_id}/later and has its token behind a #, where no server and no log sees it. Its page
@@ -60,7 +60,9 @@
 // is counted. What the form does not ask for any more is shown, to be copied. Of a closed form the
 // link shows what was typed. When several tabs or devices go on with one response, a page takes over
 // the answers that another one saved, but for those that it changed itself. It says so and stays,
-// also instead of sending. When one of them has sent the response, the others are led to the ending.
+// also instead of sending. An answer that another one removed stays. When one of them has sent the
+// response, the next save leads the others to the ending, or shows what was changed since, to be
+// copied. What is sent from their last page is stored as a response of its own.
 //
 // A half response is begun and saved within budgets of the visitor's address, see [Config.Limiter].
 // Front ends of the host's own have no route for it.

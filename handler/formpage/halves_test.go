@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 )
 
 const twoPages = `[{"id":"a","type":"short_text","label":"A"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text","label":"B"}]`
@@ -131,7 +133,7 @@ func TestThePageSaysHowLongItIsKept(t *testing.T) {
 	form := s.form("MULTI", twoPages, "", "")
 	p := s.open(form, "").fill("a.a", "x").press("next")
 	saved, err := s.service.ResumePartial(t.Context(), form.ID, s.token())
-	if days := int(saved.EndsAt.Sub(saved.SavedAt).Hours() / 24); err != nil || !strings.Contains(p.text("fs-keep"), fmt.Sprintf("kept for %d days", days)) {
+	if days := int(saved.EndsAt.Sub(saved.SavedAt).Hours() / 24); err != nil || !strings.Contains(p.text("fs-keep"), fmt.Sprintf("kept for up to %d days", days)) {
 		t.Errorf("%v, %d days: %s", err, days, p.text("fs-keep"))
 	}
 	s.wait(29 * 24 * time.Hour)
@@ -184,6 +186,15 @@ func TestOwnersSeeWhatTheRespondentWasTold(t *testing.T) {
 	if p.press("back"); shown() != "" {
 		t.Errorf("owners see %s", shown())
 	}
+	// A save of the script changes nothing of what the page says.
+	p = s.open(form, "").fill("a.a", "z")
+	p.save()
+	s.config.Partials = formpage.ResumeAndShow
+	for range 2 {
+		if p.save(); strings.TrimSpace(shown()) != "" {
+			t.Errorf("owners see %s", shown())
+		}
+	}
 }
 
 func TestAPressForgets(t *testing.T) {
@@ -197,7 +208,10 @@ func TestAPressForgets(t *testing.T) {
 	if token := s.token(); !button(p) || button(s.open(form, "")) || s.saved(form, token) != `{"a":"x"}` {
 		t.Fatal("the button is not there when it should")
 	}
-	other := p
+	other, before := p, s.halves.calls
+	if got := s.open(form, "").press("forget"); got.status != http.StatusOK || s.halves.calls != before {
+		t.Errorf("what was never saved is looked for: %d", got.status)
+	}
 	p = p.fill("a.b", "y").press("forget")
 	if !strings.Contains(p.text("summary"), "has been deleted") || p.values.Get("a.b") != "y" || button(p) || !strings.Contains(p.text("fs-keep"), "not being saved") {
 		t.Errorf("%s", p.text("fs-main"))
@@ -209,6 +223,15 @@ func TestAPressForgets(t *testing.T) {
 		}
 	}
 	gone(s.token())
+	// Nor does it matter what else is sent.
+	fresh := s.open(form, "").fill("a.a", "x").press("next")
+	s.config.MaxBody = 2000
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, fresh.url, strings.NewReader("go=forget&"+fresh.values.Encode()+"&a.b="+strings.Repeat("x", 3000)))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if got := s.do(r); got.status != http.StatusOK || s.saved(form, s.token()) == `{"a":"x"}` {
+		t.Errorf("too large: %d %s", got.status, s.saved(form, s.token()))
+	}
+	s.config.MaxBody, s.halves.tokens = 0, s.halves.tokens[:1]
 	// Neither this page nor another one saves again by itself.
 	calls := s.halves.calls
 	p = p.press("back").press("next")
@@ -241,15 +264,20 @@ func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = dir.Close() })
 	s := newLater(t, formpage.Config{Files: dir, Verifiers: map[string]formpage.Verifier{"hcaptcha": sums{}}})
-	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"Paper","required":true},{"id":"c","type":"captcha","properties":{"captchaType":"hcaptcha"}},
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"Paper","required":true},{"id":"about","type":"short_text","properties":{"rule":{"show":{"!!":[{"var":"answers.f"}]}}}},{"id":"c","type":"captcha","properties":{"captchaType":"hcaptcha"}},
 		{"id":"a","type":"short_text","label":"A"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text","label":"B"}]`, "", "")
 	p := s.open(form, "").fill("a.a", "x")
 	p.values.Set("sum", "4")
-	p = p.attach("next", [3]string{"u.f", "paper.png", pngBytes})
+	p = p.attach("next", [3]string{"u.f", "paper.png", pngBytes}).press("next")
 	if p.status != http.StatusOK || s.saved(form, s.token()) != `{"a":"x"}` {
 		t.Fatalf("%d %s: %s", p.status, p.text("summary"), s.saved(form, s.token()))
 	}
 	first := p
+	p.values.Set("a.about", "a paper")
+	if status, got := p.save(); status != http.StatusOK || s.saved(form, s.token()) != `{"a":"x","about":"a paper"}` {
+		t.Errorf("%d %v: what depends on a file is not saved: %s", status, got, s.saved(form, s.token()))
+	}
+	p.values.Del("a.about")
 	p = s.follow(p.later())
 	if text := p.text("fs-main"); !strings.Contains(text, "Files are not saved: please add them again.") || strings.Contains(p.raw, "paper.png") {
 		t.Fatalf("%s", text)
@@ -259,7 +287,7 @@ func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 		t.Fatalf("%d %s", p.status, p.text("fs-main"))
 	}
 	p.values.Set("sum", "4")
-	if p = p.attach("next", [3]string{"u.f", "again.pdf", pdfBytes}).press("next"); !strings.Contains(p.url, "/done") {
+	if p = p.attach("next", [3]string{"u.f", "again.pdf", pdfBytes}).press("next").press("next"); !strings.Contains(p.url, "/done") {
 		t.Fatalf("%d %s", p.status, p.text("fs-main"))
 	}
 	if got := fmt.Sprint(s.answers(form)); !strings.Contains(got, "again.pdf") || strings.Contains(got, "paper.png") || !strings.Contains(got, `b:"y"`) {
@@ -320,15 +348,35 @@ func TestTheScriptSaves(t *testing.T) {
 	if long := p.press("later"); long.status != http.StatusUnprocessableEntity || !strings.Contains(long.text("summary"), "too long to be saved") {
 		t.Errorf("%d %s", long.status, long.text("fs-main"))
 	}
-	s.halves.fail = errors.New("secret of the host")
-	check(p.fill("a.a", "y"), http.StatusServiceUnavailable, "UNAVAILABLE")
+	for _, s.halves.fail = range []error{errors.New("secret of the host"), &schema.Error{Violations: []schema.Violation{{Path: "/metadata", Code: schema.CodeTooLong}}}} {
+		check(p.fill("a.a", "y"), http.StatusServiceUnavailable, "UNAVAILABLE")
+		if failed := p.press("back"); failed.status != http.StatusOK || failed.header.Get("Retry-After") != "" || !strings.Contains(failed.text("fs-keep"), "could not be saved") {
+			t.Errorf("%d %v %s", failed.status, failed.header, failed.text("fs-keep"))
+		}
+	}
 	s.halves.fail = nil
+	hosts, sent := s.config.HostAnswers, s.halves.calls
+	s.config.HostAnswers = func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
+		return nil, formsvc.ErrSent
+	}
+	check(p, http.StatusServiceUnavailable, "UNAVAILABLE")
+	if s.config.HostAnswers = hosts; s.halves.calls != sent {
+		t.Error("it is saved without the answers of the host")
+	}
 	forged := *p
 	forged.values = url.Values{"a.a": {"x"}, "half": {"x.y"}}
 	check(&forged, http.StatusForbidden, "STATE")
 	fresh := s.open(form, "").fill("a.a", "z")
 	if end := p.press("next"); !strings.Contains(end.url, "/done") {
 		t.Fatalf("%d %s", end.status, end.text("fs-main"))
+	}
+	changed := *other
+	changed.values = maps.Clone(other.values)
+	if to := check(changed.fill("a.off", "typed since"), http.StatusConflict, "SENT"); to != "" {
+		t.Errorf("who has changed something is led to %q", to)
+	}
+	if got := changed.press("save"); got.status != http.StatusConflict || !strings.Contains(got.text("fs-main"), "already sent from another") || !strings.Contains(got.text("fs-main"), "typed since") {
+		t.Errorf("%d %s", got.status, got.text("fs-main"))
 	}
 	if to := check(other, http.StatusConflict, "SENT"); !strings.HasPrefix(to, "../"+form.PublicID+"/done?") || !strings.Contains(s.get(other.resolve(form.PublicID+"/"+to)).raw, "The end") {
 		t.Errorf("it leads to %q", to)

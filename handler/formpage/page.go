@@ -73,6 +73,8 @@ func (c *call) post() {
 	c.countSent()
 
 	switch {
+	case c.saves() && action == input.GoForget:
+		c.forget()
 	case !complete:
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
@@ -88,8 +90,6 @@ func (c *call) post() {
 		c.goTo(max(0, c.At-1))
 	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
 		c.showStep(http.StatusOK, c.At, nil)
-	case c.saves() && action == input.GoForget:
-		c.forget()
 	case c.saves() && (action == input.GoSave || action == input.GoLater):
 		c.saveNow(action == input.GoLater)
 	default:

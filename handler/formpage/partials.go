@@ -118,7 +118,8 @@ func (c *call) saveOnce() error {
 }
 
 // catchUp takes over the answers that another page has saved, where this one did not change its
-// own. It reports whether there are any.
+// own. It reports whether there are any. One that the other page does not have stays: it may be off
+// the path there alone.
 func (c *call) catchUp() (taken bool, err error) {
 	theirs, err := c.saver().ResumePartial(c.r.Context(), c.Form.ID, c.half.Token)
 	if err != nil || theirs.Revision == c.half.Revision {
@@ -129,7 +130,7 @@ func (c *call) catchUp() (taken bool, err error) {
 	take := func(name string) bool {
 		id := input.Block(name)
 		mine := c.given.Answers[id]
-		return id != "" && !strings.HasPrefix(name, input.File) && !c.half.Changed(id, mine) && !bytes.Equal(mine, given.Answers[id])
+		return given.Answers[id] != nil && !strings.HasPrefix(name, input.File) && !c.half.Changed(id, mine) && !bytes.Equal(mine, given.Answers[id])
 	}
 	for name := range c.Values {
 		if take(name) {
@@ -205,9 +206,11 @@ func (c *call) saveNow(link bool) {
 
 // forget removes the half response at a press.
 func (c *call) forget() {
-	if err := c.saver().ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
-		c.failed(err)
-		return
+	if c.half.Token != "" {
+		if err := c.saver().ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
+			c.failed(err)
+			return
+		}
 	}
 	c.half = visit.Half{Off: true}
 	c.again(http.StatusOK, "partial.forgotten")
@@ -215,10 +218,10 @@ func (c *call) forget() {
 
 // unsaved says why the half response was not saved: by a code, and by a text of the catalogue.
 func (c *call) unsaved(err error) (status int, code, word string) {
-	var tooLong *schema.Error
+	var refused *schema.Error
 	switch {
 	case errors.Is(err, formsvc.ErrSent):
-		return http.StatusConflict, "SENT", "done.text"
+		return http.StatusConflict, "SENT", "partial.sent"
 	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
 		return http.StatusGone, "CLOSED", "closed.title"
 	case errors.Is(err, errChanged):
@@ -227,7 +230,7 @@ func (c *call) unsaved(err error) (status int, code, word string) {
 		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
 		c.half = visit.Half{Off: true}
 		return http.StatusConflict, "GONE", "partial.gone"
-	case errors.As(err, &tooLong):
+	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		return http.StatusRequestEntityTooLarge, "TOO_LONG", "partial.long"
 	}
 	status, code, _ = c.notTaken("a half response", err)
@@ -241,17 +244,30 @@ func (c *call) ended(err error) bool {
 		return false
 	}
 	_, code, word := c.unsaved(err)
-	switch code {
-	case "SENT":
+	switch {
+	case code == "SENT" && c.changed():
+		c.handBack(http.StatusConflict, word, "", nil)
+	case code == "SENT":
 		c.leadTo(c.onlyEnding())
-	case "CLOSED":
+	case code == "CLOSED":
 		c.Form.Closed = true
 		c.closed()
 	default:
 		c.kept = word
+		c.w.Header().Del("Retry-After") // the page itself was taken
 		return false
 	}
 	return true
+}
+
+// changed reports whether the page has an answer that is another one than was saved.
+func (c *call) changed() bool {
+	for id, answer := range c.given.Answers {
+		if c.half.Changed(id, answer) {
+			return true
+		}
+	}
+	return false
 }
 
 // onlyEnding leads to the ending of a form that has one. Which of several a response reached that
@@ -276,6 +292,7 @@ func (c *call) saveJSON() {
 	c.bring(values)
 	c.goOnIn(values.Get(input.Language))
 	c.openVisit()
+	c.openFiles() // answers may depend on them
 	out, status := jsonError{Message: c.Words.Get("partial.saved")}, http.StatusOK
 	switch {
 	case err != nil || !complete:
@@ -284,21 +301,25 @@ func (c *call) saveJSON() {
 	case c.half.Off || c.half.Token == "" && !c.known:
 		c.refuse(http.StatusForbidden, "STATE", "partial.off")
 		return
-	default:
-		c.readAnswers()
-		if err = c.askHost(); err == nil {
-			_, err = c.save(values.Get(input.At), false)
-		}
 	}
-	if err != nil {
+	c.readAnswers()
+	if err = c.askHost(); err != nil {
+		status, code, _ := c.notTaken("a half response", err)
+		c.refuse(status, code, "partial.failed")
+		return
+	}
+	if _, err = c.save(values.Get(input.At), false); err != nil { // the service checks the block
 		status, out.Code, out.Message = c.unsaved(err)
 		out.Message = c.Words.Get(out.Message)
 	}
 	switch out.Code {
 	case "", "GONE":
-		out.Half = c.keep().Half
+		// Only a page that is drawn says who sees the answers, and this one says what it said before.
+		out.Half = c.h.signer.Sign(visit.PurposeHalf, c.half)
 	case "SENT":
-		out.Location = c.onlyEnding()
+		if !c.changed() {
+			out.Location = c.onlyEnding()
+		}
 	}
 	writeJSON(c.w, status, out)
 }

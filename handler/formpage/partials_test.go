@@ -195,7 +195,7 @@ func TestThreeDevicesHandOneResponseOn(t *testing.T) {
 	}
 
 	p = s.follow(link)
-	if text := p.text("fs-main"); p.status != http.StatusOK || !strings.Contains(text, "Das sind Ihre gespeicherten Antworten.") || !strings.Contains(text, "Size") || p.values.Get("a.size") != "1,5" || p.values.Get("a.name") != "Ada <b>" {
+	if text := p.text("fs-main"); p.status != http.StatusOK || !strings.Contains(text, "Das sind die gespeicherten Antworten.") || !strings.Contains(text, "Size") || p.values.Get("a.size") != "1,5" || p.values.Get("a.name") != "Ada <b>" {
 		t.Fatalf("%d %v %s", p.status, p.values, text)
 	}
 	s.wait(time.Minute)
@@ -293,7 +293,8 @@ func TestEveryAnswerComesBack(t *testing.T) {
 }
 
 // What another device saved is taken over, as far as this one did not change it, whichever of the two
-// is later, and when both save at the same moment. The page says so, and stays.
+// is later, and when both save at the same moment, but for what it removed. The page says so, and
+// stays.
 func TestTwoTabsMerge(t *testing.T) {
 	t.Parallel()
 	s := newLater(t, formpage.Config{})
@@ -314,10 +315,10 @@ func TestTwoTabsMerge(t *testing.T) {
 	if one.status != http.StatusConflict || !strings.Contains(one.text("summary"), "on another device") {
 		t.Fatalf("%d %s", one.status, one.text("fs-main"))
 	}
-	if one.values.Get("a.a") != "3" || one.values.Get("a.b") != "3" || one.values.Get("a.d") != "" || strings.Join(one.values["a.c"], " ") != "id:x id:y" {
+	if one.values.Get("a.a") != "3" || one.values.Get("a.b") != "3" || one.values.Get("a.d") != "1" || strings.Join(one.values["a.c"], " ") != "id:x id:y" {
 		t.Errorf("the page has %v", one.values)
 	}
-	if got := s.saved(form, s.token()); got != `{"a":"3","b":"3","c":[{"id":"x"},{"id":"y"}]}` {
+	if got := s.saved(form, s.token()); got != `{"a":"3","b":"3","c":[{"id":"x"},{"id":"y"}],"d":"1"}` {
 		t.Errorf("saved is %s", got)
 	}
 	if p := s.follow(link); !p.values.Has("a.f") || p.values.Get("a.a") != "3" {

@@ -118,7 +118,7 @@ func TestGoingOnLater(t *testing.T) {
 			}
 			two.until(`!document.body.innerText.includes("closed")`)
 			two.press("resume")
-			two.shows("These are your saved answers.")
+			two.shows("These are the saved answers.")
 			two.shot("later-resumed-" + name)
 			two.until(`document.querySelector("[name='a.b']").value === "closed"`)
 			if at := get(two, chromedp.Evaluate[string](`location.href`)); strings.Contains(at, token) {
@@ -159,11 +159,14 @@ func TestGoingOnLater(t *testing.T) {
 			s.halves(form, 0, "")
 			if script {
 				two.do(soon)
-				two.set(choice("a.c", "id:x"), "") // saved by itself
+				two.set(choice("a.c", "id:x"), "") // saved by itself, and new: it stays
+				two.shows("already sent from another window or device")
+				two.press("back")
+				two.shows("Your answers were not sent. You can copy")
 			} else {
 				two.press("back")
+				two.shows("The very end")
 			}
-			two.shows("The very end")
 			for _, b := range tabs {
 				asked, problems := b.requests.list()
 				if i := slices.IndexFunc(asked, func(url string) bool { before, _, _ := strings.Cut(url, "#"); return strings.Contains(before, token) }); i >= 0 || len(problems) > 0 {
@@ -203,4 +206,57 @@ func TestComingBackAfterSending(t *testing.T) {
 	if n := len(s.answers(form)); n != 2 {
 		t.Errorf("%d are stored", n)
 	}
+}
+
+// slow holds the answers to saves back until the test says release(), and counts saves.
+const slow = `{ const real = fetch; window.saves = 0; window.fetch = (url, o) => !/\/save$/.test(url) ? real(url, o) :
+	(window.saves++, real(url, o).then(r => new Promise(go => { window.release = () => go(r); }))) }`
+
+// A form that is sent while its first save is on its way leaves nothing behind, and a page that
+// nobody sees begins nothing.
+func TestSendingWaitsForTheFirstSave(t *testing.T) {
+	s := newSite(t, formpage.Config{Partials: formpage.ResumeAndShow})
+	form := s.publish("Slow", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`)})
+	b := newTab(t, 390, 800)
+	b.open(s.url(form, ""))
+	b.until(`document.querySelector("[name=viewed]").value`)
+	b.do(slow)
+	b.set(field("a.a"), "1")
+	b.hide(func() { b.until(`window.saves === 0`) })
+	b.run(chromedp.Reload())
+	b.until(`document.querySelector("[name='a.a']")?.value === "1" && document.querySelector("[name=viewed]").value`)
+	b.do(slow)
+	b.do(soon)
+	b.set(field("a.a"), "2")
+	s.halves(form, 1, `{"a":"2"}`)
+	b.until(`window.release`)
+	b.set(field("a.a"), "3")
+	b.click(".fs-actions [value=next]")
+	b.do(`setTimeout(release, 300)`)
+	b.shows("Thank you!")
+	s.halves(form, 0, "")
+	wantAnswers(t, s.answers(form), map[string]string{"a": `"3"`})
+}
+
+// A file that is chosen is not lost to what another device saved: the page says that there is
+// something, once for each change.
+func TestAChosenFileStays(t *testing.T) {
+	s := newSite(t, formpage.Config{Partials: formpage.ResumeAndShow})
+	form := s.publish("File", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"f","type":"file_upload","label":"F"},{"id":"a","type":"short_text","label":"A"},{"id":"b","type":"short_text","label":"B"}]`)})
+	b := newTab(t, 390, 800)
+	b.open(s.url(form, ""))
+	b.until(`document.querySelector("[name=viewed]").value`)
+	b.do(soon)
+	b.set(field("a.a"), "1")
+	b.shows("Your answers are saved.")
+	token := get(b, chromedp.Evaluate[string](`JSON.parse(atob(document.querySelector("[name=half]").value.split(".")[0].replace(/-/g,"+").replace(/_/g,"/"))).t`))
+	if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Token: token, Answers: map[string]json.RawMessage{"a": json.RawMessage(`"other"`)}}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(`const d = new DataTransfer(); d.items.add(new File(["x"], "x.png")); document.querySelector("[type=file]").files = d.files;
+		const real = fetch; window.saves = 0; window.fetch = (...list) => (window.saves++, real(...list))`)
+	b.set(field("a.b"), "2")
+	b.shows("also changed in another window")
+	b.do(`setTimeout(() => { window.later = 1; }, 500)`)
+	b.until(`window.later && window.saves <= 2 && document.querySelector("[type=file]").files.length === 1`)
 }

@@ -126,7 +126,7 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 func (f filler) date(b *schema.Block, text string) (fits bool) {
 	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
-	if strings.Trim(day, "0123456789-") != "" || len(parts) != 3 && day != "" || timed && !formblock.Properties(b).ShowTimePicker {
+	if strings.Trim(day, "0123456789-") != "" || len(parts) != 3 && day != "" || timed && (!formblock.Properties(b).ShowTimePicker || !strings.ContainsAny(clock, "Z+-")) {
 		return false
 	}
 	if _, err := time.Parse(time.DateOnly, day); err == nil {

@@ -101,7 +101,7 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	blocks := blocksOf(t, filledForm)
 	for id, list := range map[string][]string{
-		"y": {`"maybe"`, `1`}, "r": {`6`, `0`, `1.5`, `"x"`}, "s": {`0.05`, `2`}, "ti": {`"noon"`}, "d": {`"soon"`, `"a-b-c"`, `"2026-02-28T09:00:00Z"`, `5`},
+		"y": {`"maybe"`, `1`}, "r": {`6`, `0`, `1.5`, `"x"`}, "s": {`0.05`, `2`}, "ti": {`"noon"`}, "dt": {`"2026-02-28T09:00"`}, "d": {`"soon"`, `"a-b-c"`, `"2026-02-28T09:00:00Z"`, `5`},
 		"c": {`{"id":"gone"}`, `[{"id":"a.b"},{"id":"other"}]`, `"a.b"`, `{}`}, "m": {`[{"id":"a.b"},{"id":"gone"}]`, `[1]`, `"x"`}, "k": {`["a.b","gone"]`, `{"a":1}`},
 		"x": {`{"gone":{"id":"a"}}`, `{"2":{"id":"gone"}}`, `{"2":[{"id":"a"},{"id":"b"}]}`, `[]`}, "ad": {`{"fax":"1"}`, `{"city":1}`, `"x"`}, "t.1": {`{"id":"a"}`, `[1]`},
 		"absent": {`"x"`}, "n": {`[1]`}, "co": {`{}`},
