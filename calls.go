@@ -63,7 +63,7 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // to the same atomic step. The form must be published and settings.closed off.
 //
 // Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
-// does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
+// does not exist, is a draft (as the error's text says) or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
 // not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
 // response may or may not be stored: repeat the call with the same IdempotencyKey.
@@ -83,15 +83,14 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 	})
 }
 
-// SavePartial saves a response half-way, and returns the token by which it is found again: it
-// is whoever has the token's, so it goes to the respondent alone. Without a token in r a new
-// half response is made, with one it is replaced as a whole.
+// SavePartial saves a response half-way, and returns the token by which it is found again.
+// Whoever has the token can read and change what is saved, so it goes to the respondent alone.
+// Without a token in r a new half response is made, with one it is replaced as a whole.
 //
-// Answers are kept as they were sent; nothing is checked before [Service.Submit]. Some are not
-// kept, and dropped has the sorted ids of their blocks: the form has no such block, or one that
+// Answers are kept as they were sent; [Service.Submit] is what checks them. Some are not kept, and dropped has the sorted ids of their blocks: the form has no such block, or one that
 // takes no answer, a captcha, one that is off the path, or one that only the host can answer; or
-// the answer is not JSON, or has U+0000 in it. Answers that only the host can give lead the way
-// all the same, as for [Service.Path], and the respondent gives them again.
+// the answer is no JSON that the API would read. Answers that only the host can give lead the
+// way all the same, as for [Service.Path], and the respondent gives them again.
 //
 // A half response ends 30 days after its last save, at the end of the day in the service's
 // zone ([WithTimeZone]). A form keeps 10,000 at a time: one more takes the place of the one that
@@ -104,15 +103,13 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // and its device reads what the first one saved. Without it the last save wins.
 //
 // Errors: an [*Error] when the answers and hidden fields take more than Limits.Partial, when
-// Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules would take
-// too long; [ErrNotFound] when the form does not exist, is a draft or in the trash, and when the
+// Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules
+// would take too long; [ErrNotFound] when the form does not exist, is a draft or in the trash, and when the
 // token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrSent];
 // [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token string, dropped []string, err error) {
-	return s.intake.SavePartial(ctx, &intake.Partial{
-		FormID: r.FormID, Token: r.Token, Answers: r.Answers, Hidden: r.Hidden, Metadata: intake.Metadata(r.Metadata),
-		Block: r.Block, Seconds: r.Seconds, Revision: r.Revision, Share: r.Share,
-	})
+	p := Partial{FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.Share}
+	return s.intake.SavePartial(ctx, r.Token, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
 // ResumePartial returns what was saved with a token, to go on with. The form may have changed
@@ -122,10 +119,13 @@ func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token str
 // What is returned with it has nothing of the answers, and the SubmissionID that leads to the
 // form's ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
 func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialResponse, error) {
-	p, err := s.intake.ResumePartial(ctx, formID, token)
+	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
+	if p.ID.IsZero() {
+		return PartialResponse{}, err
+	}
 	return PartialResponse{
-		FormID: p.FormID, Token: p.Token, Answers: p.Answers, Hidden: p.Hidden, Metadata: Metadata(p.Metadata),
-		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Share,
+		FormID: formID, Token: token, Answers: in.Answers, Hidden: in.Hidden, Metadata: Metadata(m),
+		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Shared,
 		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
 	}, err
 }
@@ -355,7 +355,11 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // field of the form nor that of any response to it, so that blocks which the form had
 // before can still be named; or a name is that of a variable, a matrix, a file, a signature,
 // a payment or a whole contact, which are never compared. Otherwise 0 means that no response
-// matched: check the value.
+// matched: there is none, or the value is misspelt.
+//
+// It looks at one form. The example goes through all forms of a user, with the names of all
+// answers that may be the person's. Receivers of webhooks have what they were sent and are not
+// told: that is for the host to do.
 //
 // Half responses ([Service.SavePartial]) go too, and are not in the number: they are removed and
 // not counted, since nobody submitted them. An answer that Submit would refuse is compared as it

@@ -469,6 +469,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	for name, config := range map[string]formpage.Config{
 		"a short secret":               {Secret: []byte("short")},
+		"a variable that is not set":   {Secret: []byte("")},
 		"an address without a limiter": {Address: func(*http.Request) string { return "x" }},
 		"a negative body":              {MaxBody: -1},
 		"an ancestor with a directive": {FrameAncestors: []string{"https://a.example; script-src *"}},

@@ -29,30 +29,16 @@ const (
 	maxPartials = 10_000
 )
 
-// Partial is a response that a respondent saves half-way. Package formsvc documents its fields.
-type Partial struct {
-	FormID          storage.ID
-	Token           string
-	Answers         map[string]json.RawMessage
-	Hidden          map[string]string
-	Metadata        Metadata
-	Block           string
-	Seconds         float64
-	Revision        int64
-	Share           bool
-	SavedAt, EndsAt time.Time
-	SubmissionID    storage.ID
-}
-
 // hashOf is what the storage knows a token by. Texts that are no token have one too, so that
 // all that are unknown take the same way.
 func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// SavePartial saves a half response. Package formsvc documents it.
-func (i Intake) SavePartial(ctx context.Context, r *Partial) (token string, dropped []string, err error) {
+// SavePartial saves a half response. Package formsvc documents it. Of p it takes FormID, Revision,
+// Block, Seconds and Shared.
+func (i Intake) SavePartial(ctx context.Context, token string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.Share(ctx)
 	// Read, never cached: nothing would show that a cached form lacks the newest questions.
-	f, known, err := i.Form(ctx, r.FormID)
+	f, known, err := i.Form(ctx, p.FormID)
 	if err != nil {
 		return "", nil, err
 	}
@@ -63,33 +49,29 @@ func (i Intake) SavePartial(ctx context.Context, r *Partial) (token string, drop
 	case f.IsClosed(now):
 		return "", nil, ErrClosed
 	}
-	kept, err := known.answers.Keep(r.Answers, r.Hidden)
+	kept, err := known.answers.Keep(in.Answers, in.Hidden)
 	var tooLong error
 	if limit := i.core.Limits.Partial; len(kept.Answers)+len(kept.Hidden) > limit {
 		tooLong = faults.One("", schema.CodeTooLong, "the answers would take more than "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
 	}
-	if err := faults.Join(err, tooLong, checkMetadata(r.Metadata), checkSeconds("/seconds", r.Seconds)); err != nil {
+	if err := faults.Join(err, tooLong, checkMetadata(m), checkSeconds("/seconds", p.Seconds)); err != nil {
 		return "", nil, err
 	}
-	p := storage.SavePartialParams{
-		Partial: storage.Partial{
-			FormID: r.FormID, Answers: kept.Answers, Hidden: kept.Hidden, Metadata: encodeMetadata(r.Metadata),
-			Seconds: r.Seconds, Shared: r.Share, SavedAt: now, EndsAt: i.endOfPartial(now),
-		},
-		IfRevision: r.Revision, Max: maxPartials,
+	if !slices.ContainsFunc(known.Blocks, func(b schema.Block) bool { return b.ID == p.Block }) {
+		p.Block = ""
 	}
-	if slices.ContainsFunc(known.Blocks, func(b schema.Block) bool { return b.ID == r.Block }) {
-		p.Partial.Block = r.Block
-	}
-	if token = r.Token; token == "" {
+	p.Answers, p.Hidden, p.Metadata = kept.Answers, kept.Hidden, encodeMetadata(m)
+	p.SavedAt, p.EndsAt = now, i.endOfPartial(now)
+	fresh := token == ""
+	if fresh {
 		var secret [16]byte
 		rand.Read(secret[:]) // never fails, says its documentation
-		token = base64.RawURLEncoding.EncodeToString(secret[:])
-		p.New, p.Partial.ID = true, i.core.NewID(now)
+		token, p.ID = base64.RawURLEncoding.EncodeToString(secret[:]), i.core.NewID(now)
 	}
-	p.Token = hashOf(token)
-	_, err = i.core.Storage.SavePartial(ctx, p)
-	if errors.Is(err, storage.ErrConflict) && !p.New {
+	_, err = i.core.Storage.SavePartial(ctx, storage.SavePartialParams{
+		Partial: p, Token: hashOf(token), New: fresh, IfRevision: p.Revision, Max: maxPartials,
+	})
+	if errors.Is(err, storage.ErrConflict) && !fresh {
 		err = ErrSent
 	}
 	if err != nil {
@@ -105,33 +87,27 @@ func (i Intake) endOfPartial(saved time.Time) time.Time {
 	return time.Date(year, month, day+partialDays+1, 0, 0, 0, 0, zone).UTC()
 }
 
-// ResumePartial returns a half response. Package formsvc documents it.
-func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string) (Partial, error) {
+// ResumePartial returns a half response, and what is in it. Package formsvc documents it.
+func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string) (p storage.Partial, in Input, m Metadata, err error) {
 	ctx = timeout.Share(ctx)
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), form)
 	if err == nil && f.Status != storage.StatusPublished {
 		err = storage.ErrNotFound
 	}
-	if err != nil {
-		return Partial{}, err
+	if err == nil {
+		p, err = i.core.Storage.Partial(ctx, form, hashOf(token), i.core.Clock().UTC())
 	}
-	p, err := i.core.Storage.Partial(ctx, form, hashOf(token), i.core.Clock().UTC())
-	if err != nil {
-		return Partial{}, core.Supported(err)
+	switch {
+	case err != nil:
+		return storage.Partial{}, in, m, core.Supported(err)
+	case !p.SubmissionID.IsZero():
+		return p, in, m, ErrSent
 	}
-	r := Partial{
-		FormID: form, Token: token, Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Shared,
-		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
+	m, err = decodeMetadata(p.Metadata)
+	if err := errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden), err); err != nil {
+		return storage.Partial{}, in, m, fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
 	}
-	if !p.SubmissionID.IsZero() {
-		return r, ErrSent
-	}
-	var broken error
-	r.Metadata, broken = decodeMetadata(p.Metadata)
-	if err := errors.Join(json.Unmarshal(p.Answers, &r.Answers), json.Unmarshal(p.Hidden, &r.Hidden), broken); err != nil {
-		return Partial{}, fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
-	}
-	return r, nil
+	return p, in, m, nil
 }
 
 // ForgetPartial removes a half response. Package formsvc documents it.

@@ -124,14 +124,14 @@ func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
 			{"id":"go","type":"yes_no","properties":{"rule":{"next":[{"if":{"==":[{"var":"answers.go"},false]},"to":"end"}]}}},
 			{"id":"note","type":"statement"},
 			{"id":"n","type":"number"},
-			{"id":"box","type":"group","children":[{"id":"in","type":"email"},{"id":"file in","type":"file_upload"}]},
+			{"id":"box","type":"group","children":[{"id":"in","type":"email"},{"id":"file in","type":"file_upload"},{"id":"tier","type":"short_text","properties":{"hide":true}}]},
 			{"id":"file","type":"file_upload"},{"id":"sign","type":"signature"},{"id":"pay","type":"payment"},
 			{"id":"plan","type":"short_text","properties":{"hide":true}},
 			{"id":"vip","type":"short_text","properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"gold"]}}}},
 			{"id":"robot","type":"captcha"},
 			{"id":"end","type":"ending"}]`, `{}`)
 		all := servicetest.Answers("go", `true`, "note", `"x"`, "n", ` 1.50 `, "box", `1`, "in", `"no address"`, "file in", `[]`, "file", `[{"id":"f","name":"f"}]`, "sign", `"s"`,
-			"pay", `{"status":"succeeded"}`, "plan", `"gold"`, "vip", `{"b":1,"a":[null]}`, "robot", `"r"`, "end", `1`, "gone", `1`, "", `1`)
+			"pay", `{"status":"succeeded"}`, "plan", `"gold"`, "tier", `"x"`, "vip", `{"b":1,"a":[null]}`, "robot", `"r"`, "end", `1`, "gone", `1`, "", `1`)
 		kept := func(name string, answers, want map[string]json.RawMessage, wantDropped ...string) {
 			t.Helper()
 			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Answers: answers})
@@ -146,13 +146,14 @@ func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
 			}
 		}
 		kept("everything", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`, "vip", `{"b":1,"a":[null]}`),
-			"", "box", "end", "file", "file in", "gone", "note", "pay", "plan", "robot", "sign")
+			"", "box", "end", "file", "file in", "gone", "note", "pay", "plan", "robot", "sign", "tier")
 		delete(all, "plan")
 		kept("a block is off the path", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`),
-			"", "box", "end", "file", "file in", "gone", "note", "pay", "robot", "sign", "vip")
+			"", "box", "end", "file", "file in", "gone", "note", "pay", "robot", "sign", "tier", "vip")
 		kept("the path passes over the rest", servicetest.Answers("go", `false`, "n", `1`, "in", `"a@b.example"`), servicetest.Answers("go", `false`), "in", "n")
 		kept("unanswered", servicetest.Answers("go", `null`, "n", `""`, "in", ``), servicetest.Answers("go", `null`, "n", `""`))
 		kept("no JSON", servicetest.Answers("go", `yes`, "n", "\"\xff\"", "in", `"\u0000"`), map[string]json.RawMessage{}, "go", "in", "n")
+		kept("JSON that the API does not read", servicetest.Answers("go", `"\udc00"`, "n", `1e400`, "in", `{"a":1,"a":2}`), map[string]json.RawMessage{}, "go", "in", "n")
 		kept("nothing", nil, map[string]json.RawMessage{})
 	})
 }
@@ -202,7 +203,7 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 func TestAHalfResponseEnds(t *testing.T) {
 	t.Parallel()
 	zone := time.FixedZone("", 5*60*60)
-	start := time.Date(2026, 11, 20, 23, 59, 0, 0, zone)
+	start := time.Date(2026, 11, 20, 0, 30, 0, 0, zone) // the day before in UTC
 	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		token := save(t, b.Service, formsvc.PartialResponse{FormID: form})
@@ -268,8 +269,8 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 			_, err := b.Answer(form, "name", `"Bob"`)
 			return err
 		})
-		state("a draft", formsvc.ErrNotFound, formsvc.ErrNotFound, update(formsvc.FormUpdate{Status: &draft, Definition: settings(`{}`).Definition}))
-		state("published again", nil, nil, update(formsvc.FormUpdate{Status: &published}))
+		state("a draft", formsvc.ErrNotFound, formsvc.ErrNotFound, update(formsvc.FormUpdate{Status: &draft, Definition: settings(`{"closed":true}`).Definition}))
+		state("published again", nil, nil, update(formsvc.FormUpdate{Status: &published, Definition: settings(`{}`).Definition}))
 		state("in the trash", formsvc.ErrNotFound, formsvc.ErrNotFound, func() error { return b.AsHost().TrashForm(t.Context(), form) })
 		state("restored", nil, nil, func() error { return b.RestoreForm(t.Context(), form, formsvc.ID{}) })
 		state("with another question in its place", nil, nil, update(formsvc.FormUpdate{Definition: formsvc.Definition{

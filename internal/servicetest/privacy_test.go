@@ -194,6 +194,8 @@ func newTenant(b *servicetest.Bundle, name, url string) *tenant {
 			Metadata: formsvc.Metadata{UserAgent: name + "'s browser"},
 		})
 		ok(err)
+		_, _, err = b.SavePartial(ctx, formsvc.PartialResponse{FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`'s half response"`)})
+		ok(err)
 		ok(b.RecordView(ctx, f.ID))
 		_, err = b.AsHost().Metrics(ctx, f.ID, formsvc.PeriodAll) // writes it
 		ok(err)
@@ -206,7 +208,7 @@ func newTenant(b *servicetest.Bundle, name, url string) *tenant {
 	u.needles.id("the id of the user", u.user.ID)
 	u.needles.id("the id of the workspace", u.workspace.ID)
 	u.needles.id("the id of the deleted workspace", gone.ID)
-	for _, text := range []string{" the user", "@users.example", "'s key", "'s workspace", "'s form 0", "'s form 1", "'s form 2", "'s label", "@answers.example", "'s attempt", "'s browser"} {
+	for _, text := range []string{" the user", "@users.example", "'s key", "'s workspace", "'s form 0", "'s form 1", "'s form 2", "'s label", "@answers.example", "'s attempt", "'s browser", "'s half response"} {
 		u.needles[name+text] = []byte(name + text)
 	}
 	return u

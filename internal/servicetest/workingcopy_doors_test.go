@@ -66,12 +66,12 @@ func (d *contentDoor) do(t *testing.T, s contentStep) string {
 	if s.body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
-	switch last := len(d.tags) - 1; {
-	case s.condition == 1:
+	switch last := len(d.tags) - 1; s.condition {
+	case 1:
 		r.Header.Set("If-Match", d.tags[last])
-	case s.condition == 2:
+	case 2:
 		r.Header.Set("If-Match", d.tags[max(0, last-1)])
-	case s.condition == 3:
+	case 3:
 		r.Header.Set("If-Match", "*")
 	}
 	w := httptest.NewRecorder()
@@ -179,7 +179,8 @@ func inGo(ctx context.Context, t *testing.T, w formsvc.WorkingCopy, s contentSte
 	if err != nil {
 		t.Fatal(err)
 	}
-	done, revision := "200", int64(0)
+	var revision int64
+	done := "200"
 	switch {
 	case s.method == http.MethodGet && strings.HasPrefix(s.path, "/blocks/"):
 		var b formsvc.StoredBlock

@@ -10,8 +10,8 @@
 // method is one atomic effect.
 //
 // Lists are looked for among all records of their kind. Only what there are
-// many of is kept in order (index.go): the submissions and the half responses of a form,
-// and the deliveries that wait for a webhook. A claim looks at each webhook, and at
+// many of is kept in order (index.go): the submissions and half responses of a form, and
+// the deliveries that wait for a webhook. A claim looks at each webhook, and at
 // deliveries only where one may be due (queue.go).
 //
 // The body of an event is referred to by the deliveries and the attempts that

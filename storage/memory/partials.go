@@ -22,20 +22,27 @@ func (p *partial) place() storage.Position {
 // over reports whether p has ended, or is nil.
 func (p *partial) over(now time.Time) bool { return p == nil || !p.rec.EndsAt.After(now) }
 
+func (p *partial) open(now time.Time) bool { return !p.over(now) && p.rec.SubmissionID.IsZero() }
+
 // partials are the half responses of a form. The zero value is none.
 type partials struct {
-	byToken map[[32]byte]*partial
-	open    index[*partial] // those that were not submitted
+	byToken  map[[32]byte]*partial
+	open     index[*partial] // those that were not submitted
+	firstEnd time.Time       // none ends earlier
 }
 
+// put adds p, in place of one with its token.
 func (x *partials) put(p *partial) {
 	x.remove(x.byToken[p.token])
-	if x.byToken == nil {
-		x.byToken = make(map[[32]byte]*partial)
+	if len(x.byToken) == 0 {
+		x.byToken, x.firstEnd = make(map[[32]byte]*partial), p.rec.EndsAt
 	}
 	x.byToken[p.token] = p
 	if p.rec.SubmissionID.IsZero() {
 		x.open.add(p)
+	}
+	if p.rec.EndsAt.Before(x.firstEnd) {
+		x.firstEnd = p.rec.EndsAt
 	}
 }
 
@@ -46,40 +53,31 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
-// makeRoom removes those that were saved longest ago until there are fewer than most, beside
-// those that are over.
-func (x *partials) makeRoom(most int, now time.Time) {
-	n := len(x.open.items)
-	if n < most {
-		return
+// sweep removes those that are over, most of them, and returns how many.
+func (x *partials) sweep(now time.Time, most int) (n int) {
+	if x.firstEnd.After(now) {
+		return 0
 	}
-	for _, p := range x.open.items {
-		if p.over(now) {
-			n--
-		}
-	}
-	for i := 0; n >= most; {
-		if p := x.open.items[i]; p.over(now) {
-			i++
-		} else {
+	x.firstEnd = now.AddDate(100, 0, 0)
+	for _, p := range x.byToken {
+		if p.over(now) && n < most {
 			x.remove(p)
-			n--
+			n++
+		} else if p.rec.EndsAt.Before(x.firstEnd) {
+			x.firstEnd = p.rec.EndsAt
 		}
 	}
+	return n
 }
 
-// submit empties the one that a response was begun with, if it is there.
-func (x *partials) submit(token [32]byte, sub *submission) {
-	if p := x.byToken[token]; token != [32]byte{} && !p.over(sub.rec.SubmittedAt) && p.rec.SubmissionID.IsZero() {
-		rec := p.rec
-		rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.Seconds = nil, nil, nil, "", 0
-		rec.SubmissionID = sub.rec.ID
-		x.put(&partial{rec, token})
-	}
+func copyPartial(rec storage.Partial) storage.Partial {
+	rec.Answers, rec.Hidden, rec.Metadata = bytes.Clone(rec.Answers), bytes.Clone(rec.Hidden), bytes.Clone(rec.Metadata)
+	return rec
 }
 
-// SavePartial implements [storage.PartialStore].
-func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+// SavePartial implements [storage.PartialStore]. When there are as many as the form may have,
+// those that are over go first.
+func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	rec := p.Partial
 	f, err := s.lockForm(ctx, storage.AsHost(), rec.FormID, rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt)
 	if err != nil {
@@ -90,23 +88,34 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 	switch {
 	case f.rec.Status != storage.StatusPublished, !p.New && old.over(rec.SavedAt):
 		return 0, storage.ErrNotFound
-	case p.New && old != nil, !p.New && !old.rec.SubmissionID.IsZero():
+	case p.New && old != nil, !p.New && !old.open(rec.SavedAt):
 		return 0, storage.ErrConflict
 	case !p.New && p.IfRevision != 0 && p.IfRevision != old.rec.Revision:
 		return 0, &storage.RevisionError{Current: old.rec.Revision, Kind: "partial"}
 	}
+	rec = copyPartial(rec)
 	rec.SavedAt, rec.EndsAt, rec.SubmissionID = utc(rec.SavedAt), utc(rec.EndsAt), storage.ID{}
-	rec.Answers, rec.Hidden, rec.Metadata = bytes.Clone(rec.Answers), bytes.Clone(rec.Hidden), bytes.Clone(rec.Metadata)
 	if p.New {
 		rec.Revision, rec.CreatedAt = 1, rec.SavedAt
-		if p.Max > 0 {
-			f.partials.makeRoom(p.Max, rec.SavedAt)
+		if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
+			if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
+				x.remove(x.open.items[0])
+			}
 		}
 	} else {
 		rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
 	}
 	f.partials.put(&partial{rec, p.Token})
 	return rec.Revision, nil
+}
+
+// emptyPartial empties the half response that a response was begun with, if it is there.
+func (f *form) emptyPartial(token [32]byte, sub *submission) {
+	if p := f.partials.byToken[token]; token != [32]byte{} && p.open(sub.rec.SubmittedAt) {
+		rec := p.rec
+		rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.Seconds, rec.SubmissionID = nil, nil, nil, "", 0, sub.rec.ID
+		f.partials.put(&partial{rec, token})
+	}
 }
 
 // Partial implements [storage.PartialStore].
@@ -120,9 +129,7 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 	if p.over(now) {
 		return storage.Partial{}, storage.ErrNotFound
 	}
-	rec := p.rec
-	rec.Answers, rec.Hidden, rec.Metadata = bytes.Clone(rec.Answers), bytes.Clone(rec.Hidden), bytes.Clone(rec.Metadata)
-	return rec, nil
+	return copyPartial(p.rec), nil
 }
 
 // Partials implements [storage.PartialStore]. It lends as Submissions does.
@@ -131,51 +138,39 @@ func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID
 	if err != nil {
 		return false, err
 	}
-	var found []*partial
-	at := len(f.partials.open.items)
-	if q.Page.After != nil {
-		at = f.partials.open.before(*q.Page.After)
-	}
-	for _, p := range slices.Backward(f.partials.open.items[:at]) {
-		if p.over(q.Now) {
-			continue
-		}
-		if more = len(found) >= q.Page.Limit; more {
-			break
-		}
-		found = append(found, p)
-	}
+	limit := max(0, q.Page.Limit)
+	q.Page.Limit = limit + 1
+	found := pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
+		func(p *partial) bool { return !p.over(q.Now) })
 	s.mu.Unlock()
-	for _, p := range found {
-		rec := p.rec
-		if err := each(&rec); err != nil {
+	for i := range found[:min(limit, len(found))] {
+		if err := each(&found[i]); err != nil {
 			return false, err
 		}
 	}
-	return more && len(found) > 0, nil
+	return limit > 0 && len(found) > limit, nil
 }
 
 // DeletePartials implements [storage.PartialStore]. It looks at all half responses of the form.
-func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
-	if err := s.lock(ctx, p.SavedBefore); err != nil {
+func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, id storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
+	f, err := lockOne(ctx, s, []any{p.SavedBefore}, func() *form {
+		if who.Host() {
+			return s.forms[id]
+		}
+		return s.visible(who, id)
+	})
+	if err != nil {
 		return 0, false, err
 	}
 	defer s.mu.Unlock()
-	f := s.visible(who, form)
-	if f == nil && who.Host() {
-		f = s.forms[form]
-	}
-	if f == nil {
-		return 0, false, storage.ErrNotFound
-	}
-	for token, partial := range f.partials.byToken {
-		if !partial.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, partial.rec.ID) && (token != p.Token || token == [32]byte{}) {
+	for token, old := range f.partials.byToken {
+		if !old.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, old.rec.ID) && (token != p.Token || token == [32]byte{}) {
 			continue
 		}
 		if n >= p.Max {
 			return n, n > 0, nil
 		}
-		f.partials.remove(partial)
+		f.partials.remove(old)
 		n++
 	}
 	return n, false, nil

@@ -149,11 +149,8 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 	}
 	partials := 0
 	for _, f := range s.forms {
-		for _, over := range f.partials.byToken {
-			if over.over(p.Now) && partials < p.Max && !p.Removals {
-				f.partials.remove(over)
-				partials++
-			}
+		if !p.Removals {
+			partials += f.partials.sweep(p.Now, p.Max-partials)
 		}
 	}
 	going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])

@@ -69,7 +69,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	clock := s.now()
 	sub := s.store(f, n)
 	f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
-	f.partials.submit(n.Partial, sub)
+	f.emptyPartial(n.Partial, sub)
 	leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
 	return copySubmission(sub.rec), false, nil
 }

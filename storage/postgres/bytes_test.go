@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"math"
 	"os"
@@ -89,6 +90,9 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 	is["delivery that waits"] = size("pg_total_relation_size", "deliveries")
 	is["log of sending a delivery"] = logged(func() { sendAll(t, s, n) })
 	is["attempt"] = size("pg_total_relation_size", "attempts")
+	is["log of a half response"] = logged(func() { saveMany(t, s, n, true) })
+	is["half response"] = size("pg_total_relation_size", "partials")
+	is["log of another save of it"] = logged(func() { saveMany(t, s, n, false) })
 	return is
 }
 
@@ -110,6 +114,28 @@ func submitMany(t *testing.T, s *Store, first, n int) {
 					FormRevision: 1, IdempotencyKey: objectid.Random(22),
 					Event: storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: pgseed.Answers(600)},
 				}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// saveMany makes or changes n half responses of a hundred forms.
+func saveMany(t *testing.T, s *Store, n int, fresh bool) {
+	t.Helper()
+	ids := objectid.NewSource()
+	var group sync.WaitGroup
+	for first := range 16 {
+		group.Go(func() {
+			for i := first; i < n; i += 16 {
+				now := time.Now().UTC()
+				if _, err := s.SavePartial(t.Context(), storage.SavePartialParams{New: fresh, Token: sha256.Sum256(fmt.Append(nil, i)), Partial: storage.Partial{
+					ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24 * time.Hour).AddDate(0, 0, 31),
+					Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`), Block: "question-02", Seconds: 12.5,
+				}}); err != nil {
 					t.Error(err)
 					return
 				}

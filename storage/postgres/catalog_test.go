@@ -230,7 +230,7 @@ func TestARefusedRowIsAnInvalidValue(t *testing.T) {
 func TestTheCookbookRuns(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t, pgtest.MaxConns(1))
-	schema := filled(t, pool, pgseed.Size{Forms: 3, Submissions: 3, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Minutes: 3})
+	schema := filled(t, pool, pgseed.Size{Forms: 3, Submissions: 3, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Partials: 1, Minutes: 3})
 	text, err := os.ReadFile("cookbook.sql")
 	if err != nil {
 		t.Fatal(err)

@@ -63,8 +63,8 @@ func TestPagesCostTheSame(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
 	pool := pgtest.Pool(t, seen.trace)
-	small := filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 1000, AnswerBytes: 1000})
-	large := filled(t, pool, pgseed.Size{Forms: 10_000, Submissions: 60_000, AnswerBytes: 1000, Others: 1000})
+	small := filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 1000, Partials: 1000, AnswerBytes: 1000})
+	large := filled(t, pool, pgseed.Size{Forms: 10_000, Submissions: 60_000, Partials: 20_000, AnswerBytes: 1000, Others: 1000})
 	user := storage.As(pgseed.ID(pgseed.User, 0))
 
 	after := func(k pgseed.Kind, number int) *storage.Position {
@@ -82,12 +82,20 @@ func TestPagesCostTheSame(t *testing.T) {
 			return err
 		}
 	}
+	partials := func(at *storage.Position) func(s *Store) error {
+		return func(s *Store) error {
+			_, err := s.Partials(t.Context(), user, pgseed.ID(pgseed.Form, 0), storage.PartialQuery{Page: storage.Page{After: at, Limit: 100}, Now: pgseed.Start()},
+				func(*storage.Partial) error { return nil })
+			return err
+		}
+	}
 	workspace := pgseed.ID(pgseed.Workspace, 0)
 	for _, c := range []struct {
 		name               string
 		first, deep, short func(s *Store) error
 	}{
 		{"submissions", submissions(nil), submissions(after(pgseed.Submission, 150)), submissions(nil)},
+		{"half responses", partials(nil), partials(after(pgseed.Partial, 150)), partials(nil)},
 		{"forms of a workspace", forms(workspace, nil), forms(workspace, after(pgseed.Form, 150)), forms(workspace, nil)},
 		{"forms of all workspaces", forms(storage.ID{}, nil), forms(storage.ID{}, after(pgseed.Form, 150)), forms(storage.ID{}, nil)},
 	} {
@@ -153,7 +161,8 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 	}
 }
 
-// callsForPage are the two methods that lend submissions.
+// callsForPage are the methods that lend records. A half response is lent as a submission with
+// its id.
 func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
 	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
@@ -165,6 +174,12 @@ func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx con
 			_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: pgseed.KeyHash(0), Form: form, Query: q, At: pgseed.Start()}, each)
 			return err
 		},
+		"Partials": func(ctx context.Context, each func(*storage.Submission) error) error {
+			_, err := s.Partials(ctx, user, form, storage.PartialQuery{Page: q.Page, Now: pgseed.Start()}, func(p *storage.Partial) error {
+				return each(&storage.Submission{ID: p.ID})
+			})
+			return err
+		},
 	}
 }
 
@@ -173,7 +188,7 @@ func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx con
 func TestAPageIsLentOnce(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.Pool(t)
-	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
+	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, Partials: 112, AnswerBytes: 100_000}) // more than sockets hold
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
 	q := storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
@@ -220,7 +235,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t, pgtest.MaxConns(1))
-	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, Partials: 56, AnswerBytes: 1000})))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, call := range callsForPage(s, storage.SubmissionsParams{Page: storage.Page{Limit: 50}}) {

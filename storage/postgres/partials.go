@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -126,8 +127,9 @@ func (s *Store) changePartial(ctx context.Context, p storage.SavePartialParams) 
 	return revision, nil
 }
 
-// newPartials makes half responses of the form $1. When there would be more than $3, they take
-// the places of those that were saved longest ago. When one of these changes at that moment,
+// newPartials makes half responses of the form $1, as if one after the other in the order of
+// their times. When there would be more than $3, those go that were saved longest ago: stored
+// ones, or of those that are made all but the last. When a stored one changes at that moment,
 // nothing is done: the first column says so, and the next run sees the change. It follows the
 // lock under which the form's half responses do not become more. The count reads up to $3 entries
 // of an index, once for all that are made together.
@@ -140,23 +142,30 @@ WITH form AS MATERIALIZED (
 ), given AS MATERIALIZED (
 	SELECT g.*
 	FROM form CROSS JOIN unnest((SELECT $4::bytea[]), (SELECT $5::bytea[]), (SELECT $6::timestamptz[]), (SELECT $7::timestamptz[]), (SELECT $8::json[]),
-		(SELECT $9::json[]), (SELECT $10::json[]), (SELECT $11::text[]), (SELECT $12::float8[]), (SELECT $13::boolean[]))
-		AS g (token, id, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared)
+		(SELECT $9::json[]), (SELECT $10::json[]), (SELECT $11::text[]), (SELECT $12::float8[]), (SELECT $13::boolean[])) WITH ORDINALITY
+		AS g (token, id, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, place)
 	WHERE (SELECT true FROM formsvc.partials p WHERE p.token = g.token) IS NULL
 ), beyond AS MATERIALIZED (
 	SELECT p.id, p.saved_at FROM formsvc.partials p
 	WHERE (SELECT $3::bigint) > 0 AND p.form_id = (SELECT $1::bytea FROM given LIMIT 1) AND p.open AND p.ends_at > (SELECT $2::timestamptz)
 	ORDER BY p.saved_at DESC, p.id DESC
 	OFFSET (SELECT GREATEST($3::bigint - count(*), 0) FROM given)
+), oldest AS MATERIALIZED (
+	SELECT b.saved_at, b.id, 0 AS place FROM beyond b
+	UNION ALL
+	SELECT g.saved_at, g.id, g.place FROM given g WHERE g.place < (SELECT max(l.place) FROM given l)
+	ORDER BY saved_at, id
+	LIMIT (SELECT count(*) FROM beyond)
 ), replaced AS MATERIALIZED (
 	SELECT p.token
-	FROM beyond b CROSS JOIN LATERAL (
+	FROM oldest o CROSS JOIN LATERAL (
 		SELECT p.token FROM formsvc.partials p
-		WHERE p.form_id = $1::bytea AND p.open AND p.saved_at = b.saved_at AND p.id = b.id
+		WHERE p.form_id = $1::bytea AND p.open AND p.saved_at = o.saved_at AND p.id = o.id
 		LIMIT 1
 		FOR UPDATE) p
+	WHERE o.place = 0
 ), room AS MATERIALIZED (
-	SELECT (SELECT count(*) FROM replaced) = (SELECT count(*) FROM beyond) AS made
+	SELECT (SELECT count(*) FROM replaced) = (SELECT count(*) FROM oldest o WHERE o.place = 0) AS made
 ), gone AS (
 	DELETE FROM formsvc.partials p
 	USING (SELECT * FROM unnest(ARRAY(SELECT r.token FROM replaced r CROSS JOIN room WHERE room.made)) AS r (token) LIMIT (SELECT count(*) FROM replaced)) r
@@ -164,11 +173,10 @@ WITH form AS MATERIALIZED (
 ), made AS (
 	INSERT INTO formsvc.partials (token, form_id, id, revision, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared)
 	SELECT g.token, $1::bytea, g.id, 1, g.saved_at, g.saved_at, g.ends_at, g.answers, g.hidden, g.metadata, g.block, g.seconds, g.shared
-	FROM given g, room WHERE room.made
+	FROM given g CROSS JOIN room WHERE room.made AND g.place NOT IN (SELECT o.place FROM oldest o)
 	ON CONFLICT DO NOTHING
-	RETURNING token
 )
-SELECT room.made, m.token FROM form CROSS JOIN room LEFT JOIN made m ON true`
+SELECT room.made, g.token FROM form CROSS JOIN room LEFT JOIN given g ON true`
 
 // makePartials makes half responses of one form with one bound, and says what became of each.
 func (s *Store) makePartials(ctx context.Context, of []save) ([]error, error) {
@@ -180,14 +188,18 @@ func (s *Store) makePartials(ctx context.Context, of []save) ([]error, error) {
 			rows = append(rows, of[i])
 		}
 	}
-	replaced := 0 // at once, by those that came with them
+	slices.SortFunc(rows, func(a, b save) int {
+		return cmp.Or(a.Partial.SavedAt.Compare(b.Partial.SavedAt), bytes.Compare(a.Partial.ID[:], b.Partial.ID[:]))
+	})
+	now := rows[len(rows)-1].Partial.SavedAt
+	over := 0 // that are replaced by those which come with them
 	if most > 0 {
-		replaced = max(0, len(rows)-most)
+		over = max(0, len(rows)-most)
 	}
-	text := conn.Run(newPartials, append([]any{form[:], of[len(of)-1].Partial.SavedAt.UTC(), int64(most)}, columnsOf(rows[replaced:])...)...)
+	text := conn.Run(newPartials, append([]any{form[:], now.UTC(), int64(most)}, columnsOf(rows[over:])...)...)
 	for range submitTries {
 		out := slices.Repeat([]error{storage.ErrConflict}, len(of))
-		for i := range rows[:replaced] {
+		for i := range rows[:over] {
 			out[places[rows[i].Token]] = nil
 		}
 		var there, made bool

@@ -71,9 +71,10 @@ func (s *Store) newSubmits() *submits {
 			return []submitted{out}, err
 		})
 	}
+	forms := make(chan struct{}, half) // each has one connection at a time
 	all.partials.items, all.partials.bytes = submitRows, submitBytes
 	all.partials.write = func(ctx context.Context, _ partialsOf, take func() []save) []error {
-		return withConnection(ctx, s, all.own, take, partialFailed, s.makePartialsTogether)
+		return withConnection(ctx, s, forms, take, partialFailed, s.makePartialsTogether)
 	}
 	return &all
 }

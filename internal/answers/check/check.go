@@ -220,12 +220,8 @@ func HiddenFields(f *compile.Form, hidden map[string]string) (json.RawMessage, e
 func Unfinished(f *compile.Form, in Input) json.RawMessage {
 	w := NewWriter(f, in)
 	asSent := func(id, typ string, value json.RawMessage) {
-		w.list.Object()
-		w.list.Name("field").Object()
-		w.list.Name("id").String(id)
-		w.list.Name("type").String(typ)
-		w.list.EndObject()
-		w.list.Name("value").Raw(value)
+		w.list.Raw(compile.NewItem(id, typ, "").Head)
+		w.list.Raw(value)
 		w.list.EndObject()
 	}
 	for id, raw := range in.Answers {

@@ -136,7 +136,7 @@ func Read(from Source) (d Definition, err error) {
 			continue
 		}
 		f.HiddenNames[name] = true
-		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: newItem(name, schema.TypeHidden, name)})
+		f.Hidden = append(f.Hidden, Hidden{Name: name, Item: NewItem(name, schema.TypeHidden, name)})
 	}
 	if at, ok := f.Index[d.Settings.DuplicateField]; ok {
 		f.Unique = at
@@ -159,7 +159,7 @@ func (d *Definition) AddRules(to Watch) {
 		*rule = c.read(raw, i)
 		for _, a := range rule.Set {
 			v := &f.Variables[a.Variable]
-			v.Item = newItem(v.Name, schema.TypeVariable, v.Name)
+			v.Item = NewItem(v.Name, schema.TypeVariable, v.Name)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
 			Required: b.Required,
 			Shape:    k.Shape,
 			Rule:     kinds.New(b, with),
-			Item:     newItem(b.ID, b.Type, b.Label),
+			Item:     NewItem(b.ID, b.Type, b.Label),
 		}
 		if c.Host {
 			c.Path = jsontree.Pointer(HostAnswersPath, b.ID)
@@ -241,7 +241,8 @@ func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
 	}
 }
 
-func newItem(id, typ, label string) Item {
+// NewItem returns how an answer begins.
+func NewItem(id, typ, label string) Item {
 	var head, key jsontree.Writer
 	head.Object()
 	head.Name("field").Object()
