@@ -46,10 +46,10 @@
 // # Going on later
 //
 // With [Config.Partials] a page saves what is filled in: whenever it goes forward or back, and with
-// its script ten seconds after a change and when the tab is left. Nothing is saved before there is
-// an answer. Below its buttons the page says that it saves, for how long what is saved is kept (30
-// days after the last save), and who sees it, and it has a button that deletes it: nothing more is
-// saved by itself then.
+// its script ten seconds after a change and when the tab is left. It begins with the first answer.
+// Below its buttons the page says that it saves, for how long what is saved is kept (30 days after
+// the last save), and who sees it, and it has a button that deletes it: nothing more is saved by
+// itself then.
 //
 // The tab goes on by itself. Elsewhere a link does, which a button of the page shows. The link leads
 // to /f/{public_id}/later and has its token behind a #, where no server and no log sees it. Its page
