@@ -133,7 +133,7 @@ func saveMany(t *testing.T, s *Store, n int, fresh bool) {
 			for i := first; i < n; i += 16 {
 				now := time.Now().UTC()
 				if _, err := s.SavePartial(t.Context(), storage.SavePartialParams{New: fresh, Token: sha256.Sum256(fmt.Append(nil, i)), Partial: storage.Partial{
-					ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24 * time.Hour).AddDate(0, 0, 31),
+					ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24*time.Hour).AddDate(0, 0, 31),
 					Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`), Block: "question-02", Seconds: 12.5,
 				}}); err != nil {
 					t.Error(err)

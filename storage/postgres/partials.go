@@ -134,8 +134,10 @@ func (s *Store) changePartial(ctx context.Context, p storage.SavePartialParams) 
 // lock under which the form's half responses do not become more. The count reads up to $3 entries
 // of an index, once for all that are made together.
 //
-// A row of unnest behind a limit is one for the planner, which then looks up each token. From
-// replaced it would expect thousands, and read the whole table.
+// The limits are for the planner. Behind an offset and a limit it expects a fifth of the form's
+// entries, and so takes them from the index in their order instead of reading and sorting the whole
+// table where one form has most of it. Of unnest behind a limit it expects one row, not the
+// thousands of replaced, and looks up each token.
 const newPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -149,7 +151,7 @@ WITH form AS MATERIALIZED (
 	SELECT p.id, p.saved_at FROM formsvc.partials p
 	WHERE (SELECT $3::bigint) > 0 AND p.form_id = (SELECT $1::bytea FROM given LIMIT 1) AND p.open AND p.ends_at > (SELECT $2::timestamptz)
 	ORDER BY p.saved_at DESC, p.id DESC
-	OFFSET (SELECT GREATEST($3::bigint - count(*), 0) FROM given)
+	OFFSET (SELECT GREATEST($3::bigint - count(*), 0) FROM given) LIMIT (SELECT $3::bigint + 1000000)
 ), oldest AS MATERIALIZED (
 	SELECT b.saved_at, b.id, 0 AS place FROM beyond b
 	UNION ALL
@@ -323,13 +325,13 @@ func deletePartials(access string) string {
 WITH form AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + access + `
 ), found AS MATERIALIZED (
-	(SELECT p.token FROM formsvc.partials p WHERE p.form_id = $1::bytea AND p.id = ANY ($3::bytea[]))
+	(SELECT p.token FROM formsvc.partials p WHERE p.form_id = (SELECT form.id FROM form) AND p.id = ANY ($3::bytea[]))
 	UNION
-	(SELECT p.token FROM formsvc.partials p WHERE p.token = $4::bytea AND (p.form_id = $1::bytea) IS TRUE)
+	(SELECT p.token FROM formsvc.partials p WHERE p.token = $4::bytea AND (p.form_id = (SELECT form.id FROM form)) IS TRUE)
 	UNION ` + savedBefore("p.open") + `
 	UNION ` + savedBefore("NOT p.open") + `
 ), gone AS (
-	DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(SELECT f.token FROM form CROSS JOIN found f LIMIT (SELECT $6::bigint)))
+	DELETE FROM formsvc.partials p WHERE p.token = ANY (ARRAY(SELECT f.token FROM found f LIMIT (SELECT $6::bigint)))
 	RETURNING 1
 )
 SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FROM form`
@@ -339,7 +341,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FR
 func savedBefore(open string) string {
 	return `(
 		SELECT p.token FROM formsvc.partials p
-		WHERE p.form_id = $1::bytea AND ` + open + ` AND p.saved_at < (SELECT $5::timestamptz)
+		WHERE p.form_id = (SELECT form.id FROM form) AND ` + open + ` AND p.saved_at < (SELECT $5::timestamptz)
 		ORDER BY p.saved_at, p.id
 		LIMIT (SELECT $6::bigint + 1))`
 }

@@ -516,6 +516,31 @@ func TestHalfResponsesThatAreMadeAtOnceAreMadeOneAfterTheOther(t *testing.T) {
 	}
 }
 
+// The bound is looked at in the index, also when nearly all half responses are of one form and
+// none of their pages was vacuumed: then the planner knows nothing better than to read the table.
+func TestTheBoundReadsNoTable(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t)
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 3, Partials: 12_000, AnswerBytes: 500})))
+	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.partials SET shared = NOT shared; ANALYZE formsvc.partials`), pgx.QueryExecModeSimpleProtocol); err != nil {
+		t.Fatal(err)
+	}
+	args := append([]any{bytesOf(pgseed.ID(pgseed.Form, 0)), pgseed.Start(), int64(10_000)}, columnsOf([]storage.SavePartialParams{half(0, 0)})...)
+	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
+		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
+	} {
+		plan, err := explain(t.Context(), pool, s.db.SQL(newPartials), [][]any{args})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan.each(false, func(n *planNode, _ bool) {
+			if n.Relation == "partials" && (n.Kind == "Seq Scan" || n.Kind == "Bitmap Heap Scan") {
+				t.Errorf("%s it has a %s", what, n.Kind)
+			}
+		})
+	}
+}
+
 // A purge passes over a half response that somebody holds, and its form with it.
 func TestPurgingWaitsForNoHalfResponse(t *testing.T) {
 	t.Parallel()
