@@ -63,7 +63,7 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // to the same atomic step. The form must be published and settings.closed off.
 //
 // Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
-// does not exist, is a draft or is in the trash; [ErrClosed] when it takes no
+// does not exist, is a draft (as the error's text says) or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
 // not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
 // response may or may not be stored: repeat the call with the same IdempotencyKey.
@@ -355,7 +355,11 @@ func (s *Service) DeleteUser(ctx context.Context, user ID) error { return s.core
 // field of the form nor that of any response to it, so that blocks which the form had
 // before can still be named; or a name is that of a variable, a matrix, a file, a signature,
 // a payment or a whole contact, which are never compared. Otherwise 0 means that no response
-// matched: check the value.
+// matched: there is none, or the value is misspelt.
+//
+// It looks at one form. The example goes through all forms of a user, with the names of all
+// answers that may be the person's. Receivers of webhooks have what they were sent and are not
+// told: that is for the host to do.
 //
 // Half responses ([Service.SavePartial]) go too, and are not in the number: they are removed and
 // not counted, since nobody submitted them. An answer that Submit would refuse is compared as it

@@ -68,9 +68,21 @@ func precondition(conditions []Condition) (p core.Precondition) {
 	return p
 }
 
-// RejectedURLError says why nothing may be sent to a URL.
+// RejectedURLError says why nothing may be sent to the URL of a webhook: the [webhooks.Guard]
+// refuses it. Find it with errors.As and a *RejectedURLError. An *[Error] is found in it as
+// well, so a handler that knows that one needs no case for this. In development
+// [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
+//
+// Reason is in English and for the user, such as "its scheme must be http or https", and says
+// nothing about the host's network.
 //
 //	Reason string
+//
+// Its methods:
+//
+//	Error() string                // for logs
+//	Unwrap() error                // the *Error with that violation
+//	Violation() schema.Violation  // Path is /url, Code NOT_ALLOWED, Message is Reason
 type RejectedURLError = core.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this id.
@@ -307,7 +319,8 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 }
 
 // Publish puts the copy in force and removes it: in one step the form gets its name and its
-// definition, the status published, and a version of what it replaces ([Client.Versions]).
+// definition, the status published, and, if it was published, a version of what it replaces
+// ([Client.Versions]).
 // Whoever opens the form sees the state before or after.
 //
 // What was changed in the form since the copy was made stays. The two are compared by name, by
@@ -315,8 +328,8 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // changed is taken from there, and blocks have the order of the copy, where one that only the
 // form has follows the one that it follows there. A part that both changed, and not alike, is a
 // conflict: Publish changes nothing and returns a [*ConflictError], until p.Take says for each
-// which one is wanted. The result passes every rule of a write, or the error is a
-// [*schema.Error].
+// which one is wanted. Parts are compared as they are written, and an order of blocks that only the
+// form has is lost. The result passes every rule of a write, or the error is a [*schema.Error].
 //
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
@@ -338,7 +351,7 @@ func (w WorkingCopy) Discard(ctx context.Context, conditions ...Condition) error
 //
 // It asks for no key and limits nothing: the host, which knows who is signed in, takes the
 // Client of that user, refuses requests from foreign pages, and strips what stands before /forms/.
-// Links in answers begin where the request came to.
+// Links in answers begin where the request came to; the one to submissions leads nowhere.
 func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 	w.of.s.handler.WorkingCopy(w.on.core(), w.of.who, w.form).ServeHTTP(rw, r)
 }
@@ -384,8 +397,8 @@ func versionOf(v core.Version) FormVersion {
 }
 
 // RestoreVersion gives a form the name and the definition of a version again, as a new revision
-// with the same rules as any write, and keeps a version of what it replaces. The status, and a
-// working copy, stay. It returns [ErrNotFound] when there is no such version.
+// with the same rules as any write, and keeps a version of what it replaces when that is
+// published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
 	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Condition{IfRevision(r.IfRevision)})))
 }
@@ -587,13 +600,20 @@ const (
 // NDJSON has one response a line, exactly as the API lists it.
 //
 // CSV is as RFC 4180 has it, in UTF-8, with a header and one line a response. Every text
-// is quoted; numbers, dates and ids are not. Its columns are submission_id and
-// submitted_at; a column for each block that answers, named by its id, in the order of the
-// form; the hidden fields and variables; blocks that are gone from the form but stand in
-// responses; completion_time and metadata. A value with parts has a column for each, named
-// id/part: the rows of a matrix by their ids, the parts of an address or contact, a file's
-// name and url, a payment's amount, currency, status, gateway and reference. An unanswered
-// block is an empty cell.
+// of a form or a respondent is quoted; numbers, dates and ids of responses are not, nor are the
+// names of the columns that every file has. The columns in their order:
+//
+//   - submission_id and submitted_at, in every file.
+//   - One for each block that answers, named by its id, in the order of the form; then the
+//     hidden fields and variables; then blocks that are gone from the form but stand in
+//     responses. A value with parts has a column for each, named id/part: the rows of a matrix
+//     by their ids, the parts of an address or contact, a file's name and url, a payment's
+//     amount, currency, status, gateway and reference.
+//   - completion_time (in seconds), metadata/country, metadata/device, metadata/user_agent,
+//     metadata/utm/campaign, metadata/utm/content, metadata/utm/medium, metadata/utm/source and
+//     metadata/utm/term, in every file, also where all of their cells are empty.
+//
+// An unanswered block is an empty cell.
 //
 // A respondent's own text in a column by choice is in id/other. A choice whose id is
 // "other" or begins with "choice:" has the column id/choice:other or the like. A file in
@@ -658,7 +678,7 @@ func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) erro
 // secret; the comment of [IssuedKey] says how a secret may still be shown.
 type WebhookCreate struct {
 	Form     ID     // required
-	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others)
+	URL      string // required: http or https, to a public address (webhooks.Config.AllowedNetworks allows others, in development 127.0.0.1/32)
 	Disabled bool   // nothing is sent before it is enabled
 	// SigningSecret has at least 16 characters. Empty: deliveries are not signed.
 	SigningSecret string

@@ -2,6 +2,9 @@
 // ordered blocks, submissions, funnel analytics, signed webhooks and scoped API keys, as an
 // [http.Handler].
 //
+// The example [A product in an afternoon] is a program with sessions, PostgreSQL, pages, exports,
+// webhooks and erasure. "go doc -http" shows the examples of a package, go doc alone does not.
+//
 // # A whole use
 //
 // This program makes a form, shows it to respondents and serves the API:
@@ -59,8 +62,8 @@
 //     same rules and storage calls, and with [Service.Using] in a host's own transaction.
 //     [DecodeForm] and [DecodeAnswers] make Go values of stored JSON.
 //   - Users are yours: [UserIDFrom] makes ids of your ids. [Service.CreateKey] makes API
-//     keys; [WithKeyResolver] takes the sessions that you have. See examples/auth, and
-//     examples/tenants for several customers on one pool.
+//     keys; [WithKeyResolver] takes the sessions that you have, see below. examples/tenants is
+//     for several customers on one pool.
 //   - Respondents have no keys. Package [github.com/formsvc/formsvc/handler/formpage] shows
 //     forms and takes responses. A page of your own calls [Service.PublicForm],
 //     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit], and
@@ -77,6 +80,9 @@
 //     [Service.PurgeSubmissions] responses that are too old, and [Service.PurgeTrash] forms
 //     that were deleted; [WithFiles] has their files removed too. [Service.RestoreForm] brings
 //     a form back.
+//   - The comment of [Client] has the errors of the Go calls, and the HTTP status of each.
+//     Package [github.com/formsvc/formsvc/handler] has the paths of the API with the Go call
+//     that does the same.
 //   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check]
 //     says what a deployment lacks: tables, rights, settings, dispatcher, maintenance.
 //   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people, and
@@ -97,8 +103,9 @@
 // Host header.
 //
 // The time-outs of the server are the host's: without ReadTimeout and WriteTimeout a client
-// that sends or reads a byte now and then holds a connection for ever. A host that stops ends
-// its server first, then the dispatcher, then the service: see examples/mount.
+// that sends or reads a byte now and then holds a connection for ever. A middleware whose
+// [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter: without
+// it the WriteTimeout cuts exports ([Service.ExportHandler]).
 //
 // Each key may make 600 requests a minute, counted in this process, unless [WithRateLimit]
 // or [WithLimiter] says otherwise. Nobody limits requests with unknown keys: limit them by
@@ -106,14 +113,53 @@
 //
 // CORS and compression are the host's. A host that serves browsers exposes ETag, Location,
 // X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. API keys do not belong in
-// browsers. Browsers send cookies along with requests that other sites cause: a host whose
-// [WithCredential] reads a cookie puts [http.CrossOriginProtection] in front.
+// browsers.
 //
 // After a call Request.Pattern is the operation's path as the description has it, behind the
 // base path and without the method: /v1/forms/{formId}. Metrics and traces group requests by
 // it. A request that is no operation keeps the pattern of the host's mux. A middleware sees
 // the pattern unless something between it and the service copies the request, as
 // http.StripPrefix, a chi router and Request.WithContext do: then it stands inside of that.
+//
+// # Sessions and keys
+//
+// Without options the API takes the keys of [Service.CreateKey], in X-API-Key or as a bearer
+// token. A host whose users have sessions gives two functions, and the example of
+// [WithKeyResolver] has both in full:
+//
+//   - [WithCredential] says where a credential stands. It asks [Credential] first, and takes the
+//     cookie of the session only where that finds no key.
+//   - [WithKeyResolver] says whose credential it is. A session becomes a [Principal]; everything
+//     else goes on to [Service.ResolveKey], or no API key is accepted any more. [ErrInvalidKey] is
+//     status 401, any other error 503.
+//
+// The resolver needs the service, and [New] needs the resolver: New calls no resolver, so the
+// service is put into the resolver after New and before the first request.
+//
+// Principal.KeyID stands in the rate limiter's store, and callers with one KeyID share a limit.
+// Make it of the session's id or of a digest of the cookie, never of the cookie itself.
+// Principal.UserID is [UserIDFrom] of the user's id in the product, as for [Service.As].
+//
+// Browsers send cookies along with requests that other sites cause, so a host that takes a
+// cookie puts [http.CrossOriginProtection] in front of the service and of
+// [Service.ExportHandler]. examples/auth is a whole product with users.
+//
+// # Stopping
+//
+// A process that is told to stop ends its parts in this order, as the [example Stopping] does:
+//
+//  1. The server, by its Shutdown: no request comes in, and those under way end. An export may
+//     take longer than the time that Shutdown is given; Close of the server then cuts it.
+//  2. The dispatcher, by its own context, and wait until Run has returned: deliveries under way
+//     have 10 seconds to end, and Run returns after 16 seconds at the latest. The context is not
+//     the one that the signal ends: the dispatcher would stop while responses still come.
+//  3. The service: [Service.Close] writes pending views, starts and last uses of keys, which takes
+//     a moment.
+//  4. What the host gave the service: the pool.
+//
+// So a process stops within 30 seconds when Shutdown is given 10. In the wrong order, or killed,
+// it loses nothing that was acknowledged: deliveries wait for the next process. Views and starts
+// of the last 250 ms may be lost, and a delivery that was under way may come twice.
 //
 // # Log lines
 //
@@ -128,4 +174,7 @@
 //	lacks                                what a form's page has no part for
 //	origin, host                         a post to a page that was refused
 //	deliveries, results, values          how many
+//
+// [A product in an afternoon]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Afternoon
+// [example Stopping]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Stopping
 package formsvc

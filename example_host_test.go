@@ -220,24 +220,22 @@ func (everybody) ResolveKey(_ context.Context, key string) (formsvc.Principal, e
 	return formsvc.Principal{KeyID: key, UserID: formsvc.UserIDFrom(key)}, nil
 }
 
-// gcm is a cipher for signing secrets. Its key comes from the host's own secrets.
-func gcm(key string) cipher.AEAD {
-	block, err := aes.NewCipher([]byte(key))
-	if err != nil {
-		log.Fatal(err)
-	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return aead
-}
-
 // Signing secrets are sealed in the storage. To change the cipher's key, the old one
 // stays as a previous one until everything is sealed anew.
 func ExampleWithSecretCipher() {
+	gcm := func(key string) cipher.AEAD {
+		block, err := aes.NewCipher([]byte(key)) // 32 bytes from the host's own secrets
+		if err != nil {
+			log.Fatal(err)
+		}
+		aead, err := cipher.NewGCM(block) // the service makes the nonces
+		if err != nil {
+			log.Fatal(err)
+		}
+		return aead
+	}
 	ctx, store := context.Background(), memory.New()
-	local := formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	local := formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	first := gcm("0123456789abcdef0123456789abcdef")
 	svc, err := formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(first))
 	if err != nil {
@@ -281,7 +279,7 @@ func ExampleService_Dispatcher() {
 	}))
 	defer receiver.Close()
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
-		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, // the receiver is on this machine
+		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, // the receiver is on this machine
 	}))
 	if err != nil {
 		log.Fatal(err)
@@ -416,7 +414,7 @@ func ExampleRejectedURLError() {
 
 // exampleWebhook makes a service whose form has a webhook to a receiver on this machine.
 func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, formsvc.Webhook) {
-	config.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	config.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config))
 	if err != nil {
 		log.Fatal(err)

@@ -307,7 +307,8 @@ func contactForm(ctx context.Context) (svc *formsvc.Service, owner, form formsvc
 		return nil, owner, form, err
 	}
 	f, err := svc.As(owner).CreateForm(ctx, formsvc.FormCreate{Workspace: w.ID, Name: "Contact", Definition: formsvc.Definition{
-		Blocks: []byte(`[{"id":"mail","type":"email"}]`), Settings: []byte(`{"duplicateField":"mail"}`),
+		Blocks:   []byte(`[{"id":"mail","type":"email"},{"id":"g","type":"group","children":[{"id":"contact","type":"contact_info"}]}]`),
+		Settings: []byte(`{"duplicateField":"mail"}`),
 	}})
 	if err != nil {
 		return nil, owner, form, err
@@ -316,21 +317,59 @@ func contactForm(ctx context.Context) (svc *formsvc.Service, owner, form formsvc
 	return svc, owner, f.ID, err
 }
 
-// A respondent asks to be forgotten.
+// A person asks to be forgotten. Their address is looked for in all forms of a workspace, in
+// every question that takes one. Whoever got their responses by webhook is not told: that is for
+// the host to do.
 func ExampleService_EraseRespondent() {
 	ctx := context.Background()
-	svc, _, form, err := contactForm(ctx)
+	svc, owner, form, err := contactForm(ctx)
 	if err != nil {
-		fmt.Println(err)
-		return
+		log.Fatal(err)
 	}
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(`"Ann@Example.com"`)}}); err != nil {
-		fmt.Println(err)
-		return
+	for block, answer := range map[string]string{"mail": `"Ann@Example.com"`, "contact": `{"firstName":"Ann","email":"ann@example.com"}`} {
+		if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(answer)}}); err != nil {
+			log.Fatal(err)
+		}
 	}
-	n, err := svc.EraseRespondent(ctx, form, map[string]string{"mail": "ann@example.com"})
-	fmt.Println(n, err)
-	// Output: 1 <nil>
+
+	// The names of answers that may be an e-mail address, also of blocks in groups. A hidden
+	// field may be one as well: the host knows which.
+	var names func(blocks []schema.Block) []string
+	names = func(blocks []schema.Block) (found []string) {
+		for _, b := range blocks {
+			switch b.Type {
+			case schema.TypeEmail:
+				found = append(found, b.ID)
+			case schema.TypeContactInfo, schema.TypeAddress:
+				found = append(found, b.ID+"/email")
+			}
+			found = append(found, names(b.Children)...)
+		}
+		return found
+	}
+	mine, erased := svc.As(owner), 0
+	for listed, err := range mine.Forms(ctx, formsvc.FormQuery{}) { // or those of one workspace
+		if err != nil {
+			log.Fatal(err)
+		}
+		f, err := mine.Form(ctx, listed.ID) // a list has no definitions
+		if err != nil {
+			log.Fatal(err)
+		}
+		content, err := formsvc.DecodeForm(f)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, name := range names(content.Blocks) {
+			n, err := svc.EraseRespondent(ctx, f.ID, map[string]string{name: "ann@example.com"})
+			if err != nil {
+				log.Fatal(err)
+			}
+			erased += n
+		}
+	}
+	fmt.Println(erased) // 0 may also mean that the address is misspelt
+	// Output: 2
 }
 
 // Responses are brought from elsewhere with their dates, and those that are older than

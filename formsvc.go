@@ -90,9 +90,36 @@ func New(opts ...Option) (*Service, error) {
 // storage. [Service.As] and [Service.AsHost] make one; it costs nothing and is safe for
 // concurrent use. The zero Client panics.
 //
-// Errors, beside those of the storage: a [*schema.Error] that lists every fault of what
-// was given, with the paths that the API names; [ErrNotFound] for what does not exist, is
-// in the trash or is not accessible to the user; [ErrNotOwner]; a [*RevisionError].
+// # Errors
+//
+// A host's own handlers answer with the status and code that the API has for an error:
+//
+//	*Error             422 VALIDATION_FAILED        every fault of what was given
+//	*RejectedURLError  422 WEBHOOK_URL_REJECTED     an *Error as well
+//	ErrInvalidKey      401 INVALID_API_KEY
+//	ErrNotOwner        403 OWNER_REQUIRED
+//	ErrNotFound        404 NOT_FOUND                it does not exist, is in the trash, or is not the user's to see
+//	ErrLimitReached    409 WORKSPACE_LIMIT_REACHED
+//	ErrBlockExists     409 BLOCK_EXISTS
+//	*RevisionError     412 REVISION_MISMATCH
+//	ErrUnavailable     503 UNAVAILABLE              nothing was changed
+//	ErrOutcomeUnknown  503 UNAVAILABLE              it was changed or not
+//	context.Canceled   503 UNAVAILABLE              and context.DeadlineExceeded
+//
+// Anything else is 500, for the log. These come of calls that the API does not have, and suit
+// the status beside them:
+//
+//	ErrClosed          410                          as the pages of formpage answer
+//	ErrConflict        409
+//	ErrDuplicate       409
+//	ErrKeyUsed         409
+//	*ConflictError     409                          of WorkingCopy.Publish
+//	ErrSent            409
+//	ErrUnsupported     501
+//
+// All of them may be wrapped: compare with errors.Is, and errors.As for those with a star.
+//
+// # Lists
 //
 // A list is an iterator that reads page by page while the loop goes on, and holds nothing
 // of the storage in between. A loop may end early; another one over the same iterator
@@ -153,11 +180,15 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // A fault after the first byte aborts the connection, so that a cut file never looks
 // whole; HTTP/1.0 cannot tell, and is refused with status 505: nginx needs
 // proxy_http_version 1.1. The server's WriteTimeout does not end an export: a client may
-// take 30 seconds for each 64 kB.
+// take 30 seconds for each 64 kB. For that each middleware in front whose
+// [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter, by which
+// [http.ResponseController] finds the connection. Behind one without it the WriteTimeout cuts
+// the file, and the log says so once.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
 // Dispatcher returns the dispatcher, which sends webhooks: always the same one. The host
-// runs it; without a Run, deliveries wait in the storage.
+// runs it; without a Run, deliveries wait in the storage. "Stopping" in the package's
+// documentation says when the context of Run ends.
 func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 
 // Using returns a cheap copy of the service on another store, most of all on the
@@ -194,7 +225,8 @@ func (s *Service) Using(st storage.Storage) *Service {
 // the last uses of keys that are pending: it returns the error when that fails. It never
 // closes a part that the host gave, so close a pool after it. It may be called more than once.
 // A running Dispatcher is stopped by its own context, and the host stops its server first:
-// requests after Close are not limited any more.
+// requests after Close are not limited any more. "Stopping" in the package's documentation has
+// the order.
 func (s *Service) Close(ctx context.Context) error {
 	if s.borrowed {
 		return nil

@@ -116,14 +116,16 @@ func WithStorage(s storage.Storage) Option {
 
 // WithKeyResolver lets the host decide whose key a request carries. It replaces the
 // default, the keys that [Service.CreateKey] makes: they are not accepted any more,
-// unless the resolver passes what it does not know on to [Service.ResolveKey].
+// unless the resolver passes what it does not know on to [Service.ResolveKey], as in the
+// example. "Sessions and keys" in the package's documentation says what belongs to it.
 func WithKeyResolver(r KeyResolver) Option {
 	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.http.Resolver = r })
 }
 
 // What a host with keys of its own brings, and what it uses.
 type (
-	// Principal is who an API key belongs to.
+	// Principal is who an API key belongs to. KeyID is never the key or a cookie itself: see
+	// "Sessions and keys" in the package's documentation. Fields: [handler.Principal].
 	//
 	//	KeyID  string
 	//	UserID ID
@@ -133,6 +135,7 @@ type (
 	Principal = handler.Principal
 	// KeyResolver finds out whose key a request carries, at each request and from many goroutines
 	// at once. Without a Principal it returns [ErrInvalidKey], which is 401; any other error is 503.
+	// The contract: [handler.KeyResolver].
 	//
 	//	ResolveKey(ctx context.Context, key string) (Principal, error)
 	KeyResolver = handler.KeyResolver
@@ -243,7 +246,8 @@ func WithWebhookConfig(c webhooks.Config) Option {
 }
 
 // WithSecretCipher encrypts the signing secrets of webhooks in the storage, bound
-// to their webhook. Secrets that were sealed with one of the previous ciphers, or
+// to their webhook. [crypto/aes.NewCipher] with a key of 32 bytes and [crypto/cipher.NewGCM]
+// make a cipher, as in the example; the service makes the nonces. Secrets that were sealed with one of the previous ciphers, or
 // stored before there was one, are still read; new ones are sealed with current, and
 // [Service.ResealSecrets] seals the others with it.
 // Default: stored as they are, and PostgreSQL may then write them into its log: see

@@ -11,17 +11,21 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// The records that lie in the packages below.
+// The records that lie in the packages below. The types that the comments name there have the
+// meaning of each field.
 type (
-	// ID names a record: 24 hexadecimal digits on the wire.
+	// ID names a record. IDs are comparable, and the zero ID names nothing: IsZero asks for
+	// it. String, [ParseID], JSON and text have 24 hexadecimal digits. An ID is written into
+	// columns of bytes and of text, and read from both. Methods: [storage.ID].
 	ID = storage.ID
-	// User is the owner of API keys.
+	// User is the owner of API keys. Fields: [storage.User].
 	//
 	//	ID    ID
 	//	Name  string
 	//	Email string
 	User = storage.User
-	// Key is what is kept of an API key: everything but the key itself.
+	// Key is what is kept of an API key: everything but the key itself. Times that are not
+	// set are zero. Fields: [storage.Key].
 	//
 	//	ID         ID
 	//	UserID     ID
@@ -33,7 +37,7 @@ type (
 	//	RevokedAt  time.Time
 	//	LastUsedAt time.Time
 	Key = storage.Key
-	// Workspace is a set of forms with an owner and members.
+	// Workspace is a set of forms with an owner and members. Fields: [storage.Workspace].
 	//
 	//	ID        ID
 	//	PublicID  string
@@ -42,7 +46,9 @@ type (
 	//	CreatedAt time.Time
 	//	UpdatedAt time.Time
 	Workspace = storage.Workspace
-	// Form is a form as it is stored.
+	// Form is a form as it is stored. IsClosed(now time.Time) bool reports whether it takes no
+	// responses at a time, [DecodeForm] makes Go values of its definition, and respondents find
+	// it by PublicID. Methods and fields: [storage.Form].
 	//
 	//	ID                ID
 	//	PublicID          string
@@ -60,7 +66,8 @@ type (
 	//	TrashedAt         time.Time
 	//	Definition        Definition
 	Form = storage.Form
-	// Submission is a stored response.
+	// Submission is a stored response. [DecodeAnswers] makes Go values of its answers. Fields:
+	// [storage.Submission].
 	//
 	//	ID             ID
 	//	FormID         ID
@@ -71,7 +78,8 @@ type (
 	//	Metadata       json.RawMessage
 	//	Hidden         json.RawMessage
 	Submission = storage.Submission
-	// Definition is what a form consists of, as five JSON values.
+	// Definition is what a form consists of, as five JSON values. Package schema has their Go
+	// types. Fields: [storage.Definition].
 	//
 	//	Blocks       json.RawMessage
 	//	Settings     json.RawMessage
@@ -81,7 +89,7 @@ type (
 	//	Format       int
 	Definition = storage.Definition
 	// Webhook is where the responses of a form are sent. The signing secret is not part of
-	// it.
+	// it: HasSecret says that there is one. Fields: [storage.Webhook].
 	//
 	//	ID        ID
 	//	FormID    ID
@@ -91,7 +99,8 @@ type (
 	//	CreatedAt time.Time
 	//	UpdatedAt time.Time
 	Webhook = storage.Webhook
-	// Delivery is one try to deliver an event to a webhook.
+	// Delivery is one try to deliver an event to a webhook. Error is a class, such as timeout,
+	// and Status 0 where there was no answer. Fields: [storage.Delivery].
 	//
 	//	ID            ID
 	//	WebhookID     ID
@@ -120,18 +129,20 @@ type (
 	//	SubmissionID               ID
 	Partial = storage.Partial
 	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
-	// and at which it is.
+	// and at which it is. Find it with errors.As and a *RevisionError. Methods:
+	// [storage.RevisionError].
 	//
 	//	Current int64
 	//	Kind    string
 	RevisionError = storage.RevisionError
-	// Counters count the steps of a form's funnel.
+	// Counters count the steps of a form's funnel. Fields: [storage.Counters].
 	//
 	//	Views, Starts, Submissions int64
 	Counters = storage.Counters
-	// Scope is one permission of an API key. [Scopes] lists them.
+	// Scope is one permission of an API key, a string such as forms:read. [Scopes] lists them.
 	Scope = storage.Scope
-	// Limits are the sizes that a host may change.
+	// Limits are the sizes that a host may change. A zero field means its default. What each
+	// field means, its unit and its default: [schema.Limits].
 	//
 	//	Body       int64
 	//	Workspaces int
@@ -150,7 +161,14 @@ type (
 	//	Partial    int
 	//	FileSize   int64
 	Limits = schema.Limits
-	// Error lists everything that is wrong with a response.
+	// Error lists everything that is wrong with a response, or with what else was given. Find
+	// it with errors.As and an *Error.
+	//
+	// Its method Error is for logs. Users are told Message of each violation, a sentence in
+	// English that a respondent can read. Of an answer, Field is the id of its block. Of
+	// anything else, Path says where it stands, in the names of the API: /signing_secret is the
+	// field SigningSecret, and /definition/blocks/3/label a member of Definition.Blocks. More:
+	// [schema.Error], [schema.Violation] and, for another language, [schema.CodeParams].
 	//
 	//	Violations []schema.Violation
 	Error = schema.Error
@@ -182,7 +200,8 @@ const (
 // else is an error.
 func ParseID(s string) (ID, error) { return storage.ParseID(s) }
 
-// Errors of the Go calls. Compare with [errors.Is].
+// Errors of the Go calls. Compare with [errors.Is]. The comment of [Client] has the HTTP status
+// of each.
 var (
 	// ErrNotFound: there is no such record, or it is in the trash.
 	ErrNotFound = storage.ErrNotFound
@@ -287,15 +306,18 @@ type PublishOptions struct {
 	// is a [*RevisionError]. 0: no condition.
 	IfRevision int64
 	// Take says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
-	// conflict is not looked at.
+	// conflict is not looked at. With the Revision of the [ConflictError] as IfRevision nothing
+	// is dropped that was written into the copy after the choice.
 	Take map[string]Side
 }
 
 // What [WorkingCopy.Publish] reports.
 type (
-	// ConflictError lists the parts that both the form and its working copy changed, by path.
+	// ConflictError lists the parts that both the form and its working copy changed, by path,
+	// and has the revision of the copy.
 	//
 	//	Conflicts []Conflict
+	//	Revision  int64
 	ConflictError = core.ConflictError
 	// Conflict is one of them. Path is a JSON Pointer into a FormUpdate in which a block has its
 	// id in place of its position: /name, /definition/theme, /definition/settings/closed,
@@ -360,7 +382,8 @@ type FormContent struct {
 }
 
 // Answer is one answer of a stored response as a Go value. Package schema has the kinds
-// of values, for a type switch.
+// of values, for a type switch. String is the answer as text. Methods and fields:
+// [schema.Answer].
 //
 //	ID    string
 //	Type  string
@@ -379,7 +402,8 @@ type SubmissionQuery struct {
 
 // PausedWebhook is a webhook whose deliveries wait, because its destination fails or asked
 // for it: since FailingSince, after so many Failures in a row, until PausedUntil, when one
-// of them is tried. Reason is [PauseFailures] or [PauseRetryAfter].
+// of them is tried. Reason is [PauseFailures] or [PauseRetryAfter]. Fields:
+// [storage.PausedWebhook].
 //
 //	WebhookID    ID
 //	FormID       ID
@@ -599,14 +623,14 @@ type Metadata struct {
 
 type (
 	// Path is the way that a respondent takes through a form, as far as the answers
-	// that were given say.
+	// that were given say. Fields: [schema.Path].
 	//
 	//	Blocks    []PathBlock
 	//	Ending    string
 	//	Variables map[string]any
 	//	Faults    []schema.Violation
 	Path = schema.Path
-	// PathBlock is one block on a path.
+	// PathBlock is one block on a path. Fields: [schema.PathBlock].
 	//
 	//	ID       string
 	//	Required bool

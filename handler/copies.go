@@ -34,6 +34,8 @@ func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) 
 // names the operation.
 func (*onlyForm) links(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
-		c.below = strings.TrimSuffix(sent.EscapedPath(), path)
+		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // else the host rewrites paths
+			c.below = below
+		}
 	}
 }

@@ -90,7 +90,7 @@ func (c *call) translate(err error) *apiError {
 		return invalid(broken.Violations...)
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound):
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, core.ErrUnsupported): // the storage has no working copies
 		return errNotFound
 	case errors.Is(err, core.ErrBlockExists):
 		return errBlockExists

@@ -3,6 +3,7 @@ package handler
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -91,6 +92,7 @@ func (c *call) export() error {
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
 
+	c.warnHidden()
 	budget := budget{c: c}
 	gone, err := file.Send(c.w, func(w io.Writer) error {
 		return export.Write(c.r.Context(), w, form.Definition, options, func(ctx context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
@@ -112,6 +114,21 @@ func (c *call) export() error {
 	}
 	c.log(level, "an export was cut", slog.Any("error", err))
 	panic(http.ErrAbortHandler)
+}
+
+// warnHidden logs the first export that the server's WriteTimeout ends, because a middleware
+// hides the connection.
+func (c *call) warnHidden() {
+	server, _ := c.r.Context().Value(http.ServerContextKey).(*http.Server)
+	if server == nil || server.WriteTimeout <= 0 {
+		return
+	}
+	if err := http.NewResponseController(c.w).SetWriteDeadline(time.Time{}); errors.Is(err, http.ErrNotSupported) {
+		c.h.hidden.Do(func() {
+			c.log(slog.LevelWarn, "the server's WriteTimeout ends exports: the ResponseWriter of a middleware has no method Unwrap() http.ResponseWriter",
+				slog.Any("error", err))
+		})
+	}
 }
 
 // exportOptions reads the options out of the query.

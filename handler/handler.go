@@ -32,6 +32,7 @@ type Handler struct {
 	// limiterHealth is shared with the copies that on makes.
 	limiterHealth *limiterHealth
 	misplaced     *sync.Once            // logs the first request at another path than the base path; shared likewise
+	hidden        *sync.Once            // logs the first export whose connection a middleware hides; shared likewise
 	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
 
@@ -65,6 +66,7 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		routes:          chi.NewMux(),
 		limiterHealth:   new(limiterHealth),
 		misplaced:       new(sync.Once),
+		hidden:          new(sync.Once),
 		exports:         new(sync.Map),
 		operations:      make(map[string]*operation, len(table)),
 		description:     description,
@@ -114,6 +116,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if methods == "" && h.mount.misses(r, path, mounted) {
 			h.logMisplaced(r, mounted)
 		}
+		if methods == "" {
+			c.fail(errNotFound.with("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
+			return
+		}
 		c.allow(methods)
 		return
 	}
@@ -144,12 +150,8 @@ func (h *Handler) logMisplaced(r *http.Request, base string) {
 	})
 }
 
-// allow answers OPTIONS, or a method that is not among those. Without any, nothing is there.
+// allow answers OPTIONS, or a method that is not among those.
 func (c *call) allow(methods string) {
-	if methods == "" {
-		c.fail(errNotFound)
-		return
-	}
 	c.w.Header()["Allow"] = []string{methods}
 	if c.r.Method == http.MethodOptions {
 		c.begin(http.StatusNoContent)

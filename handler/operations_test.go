@@ -2,6 +2,9 @@ package handler
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -72,6 +75,35 @@ func TestTheTableAndTheDescriptionAreOne(t *testing.T) {
 	}
 	if diff := cmp.Diff(described(t), table); diff != "" {
 		t.Errorf("description (-) and table (+) differ:\n%s", diff)
+	}
+}
+
+// Hosts read there which paths there are, and which call of the root does the same.
+func TestTheDocumentationListsTheOperations(t *testing.T) {
+	t.Parallel()
+	text, textErr := os.ReadFile("doc.go")
+	surface, surfaceErr := os.ReadFile("../internal/docs/surface.txt")
+	if err := errors.Join(textErr, surfaceErr); err != nil {
+		t.Fatal(err)
+	}
+	var want, got []string
+	for _, op := range operations() {
+		scope := string(op.scope)
+		if op.public {
+			scope = "no key"
+		} else if scope == "" {
+			scope = "any key"
+		}
+		want = append(want, op.method+" "+op.path+" "+scope)
+	}
+	for _, row := range regexp.MustCompile(`(?m)^//\t([A-Z]+) +(/\S*) +(no key|any key|\S+)(?: +Client\.(\w+))?$`).FindAllStringSubmatch(string(text), -1) {
+		got = append(got, strings.Join(row[1:4], " "))
+		if call := row[4]; call == "" && !strings.HasSuffix(row[3], " key") || call != "" && !strings.Contains(string(surface), "func (c Client) "+call+"(") {
+			t.Errorf("%s: there is no Client.%s", row[0], call)
+		}
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("operations (-) and doc.go (+) differ:\n%s", diff)
 	}
 }
 

@@ -41,8 +41,9 @@ type BlockDifference struct {
 }
 
 // Diff returns what is different in the later of two texts of a form. Values are compared as JSON:
-// white space, the order of members and the way that a number is written make no difference. It is
-// an error when a section is not what the API stores.
+// white space, the order of members and the way that a number is written make no difference;
+// numbers are compared as float64. It is an error when a section is not JSON, or a block has no id
+// of its own.
 func Diff(before, after FormText) (Difference, error) {
 	var d Difference
 	if before.Name != after.Name {
@@ -172,6 +173,9 @@ func blocksByID(raw json.RawMessage) (x blockIndex, err error) {
 			return x, fmt.Errorf("/blocks/%d: %w", i, err)
 		}
 		id, _ := v["id"].(string)
+		if _, twice := x.at[id]; twice || id == "" {
+			return x, fmt.Errorf("/blocks/%d: no id of its own", i)
+		}
 		x.ids, x.values, x.at[id] = append(x.ids, id), append(x.values, v), i
 	}
 	return x, nil

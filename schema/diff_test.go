@@ -79,7 +79,7 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	for _, section := range []schema.FormText{{Blocks: json.RawMessage(`{}`)}, {Blocks: json.RawMessage(`[1]`)}, {Settings: json.RawMessage(`{`)}} {
+	for _, section := range []schema.FormText{{Blocks: json.RawMessage(`{}`)}, {Blocks: json.RawMessage(`[1]`)}, {Blocks: json.RawMessage(`[{}]`)}, {Blocks: json.RawMessage(`[{"id":"a"},{"id":"a"}]`)}, {Settings: json.RawMessage(`{`)}} {
 		if _, err := schema.Diff(before, section); err == nil {
 			t.Errorf("%+v: no error", section)
 		}

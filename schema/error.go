@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // The codes of a [Violation]. [CodeParams] lists the parameters of each.
@@ -95,18 +97,16 @@ type Error struct {
 	Violations []Violation
 }
 
-// Error names the first violation and the number of the others.
+// Error is for logs: it names the first five violations and the number of the others. Users
+// are told Message of each violation, beside the field that Path names.
 func (e *Error) Error() string {
-	if len(e.Violations) == 0 {
-		return "schema: not valid"
+	const shown = 5
+	texts := make([]string, 0, shown)
+	for _, v := range e.Violations[:min(shown, len(e.Violations))] {
+		texts = append(texts, cmp.Or(v.Path, "body")+": "+v.Message+" ("+v.Code+")")
 	}
-	first := e.Violations[0]
-	where := first.Path
-	if where == "" {
-		where = "body"
-	}
-	text := fmt.Sprintf("schema: %s: %s (%s)", where, first.Message, first.Code)
-	if more := len(e.Violations) - 1; more > 0 {
+	text := "schema: " + cmp.Or(strings.Join(texts, "; "), "not valid")
+	if more := len(e.Violations) - shown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

@@ -19,9 +19,10 @@ func TestLimitsWithDefaultsFillsOnlyZeroFields(t *testing.T) {
 func TestErrorText(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"schema: not valid":                                    &Error{},
-		"schema: body: is required (REQUIRED)":                 &Error{Violations: []Violation{{Code: CodeRequired, Message: "is required"}}},
-		"schema: /a: must be a string (WRONG_TYPE) and 1 more": &Error{Violations: []Violation{{Path: "/a", Code: CodeWrongType, Message: "must be a string"}, {}}},
+		"schema: not valid":                    &Error{},
+		"schema: body: is required (REQUIRED)": &Error{Violations: []Violation{{Code: CodeRequired, Message: "is required"}}},
+		"schema: /a: w (W); /b: w (W)":         &Error{Violations: []Violation{{Path: "/a", Code: "W", Message: "w"}, {Path: "/b", Code: "W", Message: "w"}}},
+		"schema: body: w (W)" + strings.Repeat("; body: w (W)", 4) + " and 2 more": &Error{Violations: slices.Repeat([]Violation{{Code: "W", Message: "w"}}, 7)},
 	} {
 		if err.Error() != want {
 			t.Errorf("got %q, want %q", err, want)

@@ -25,7 +25,7 @@ type DocumentChange struct {
 	// Kind is 1 to 50, and Key at most 200 bytes of text that [ValidText] accepts; a key may be
 	// empty. Keys are compared byte by byte. Others are ErrInvalidValue.
 	Kind, Key string
-	// Value is the new one. Nil removes the document; one that is not there is no error.
+	// Value is the new one: of package formsvc at most Limits.Definition and 256 kB. Nil removes the document; one that is not there is no error.
 	Value json.RawMessage
 	// IfRevision makes the change conditional: the document must be at one of these revisions,
 	// where 0 stands for a document that is not there. Empty: no condition.

@@ -13,8 +13,8 @@ var (
 	ErrNotFound = errors.New("storage: not found")
 	// ErrNotOwner: the actor may see the workspace but does not own it.
 	ErrNotOwner = errors.New("storage: not the owner")
-	// ErrRevisionMismatch: the form is not at an expected revision. Returned as
-	// a [*RevisionError].
+	// ErrRevisionMismatch: the form, or a document or half response beside it, is not at an
+	// expected revision. Returned as a [*RevisionError].
 	ErrRevisionMismatch = errors.New("storage: revision mismatch")
 	// ErrConflict: the current state does not allow the call.
 	ErrConflict = errors.New("storage: conflict")

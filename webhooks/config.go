@@ -75,9 +75,10 @@ type Config struct {
 	// behind it the release that sends, as in "formsvc-webhook/1.0 formsvc/v0.1.0".
 	UserAgent string
 	// AllowedNetworks may be reached although they are not public: for
-	// development and for installations whose receivers are on-premises. A name
-	// that resolves wholly inside them need not look like a public name either, so
-	// http://localhost:8080 works with 127.0.0.0/8 and ::1/128. None by default.
+	// development and for installations whose receivers are on-premises. 127.0.0.1/32 is
+	// enough for a receiver at http://127.0.0.1:8080. A name that resolves wholly inside them
+	// need not look like a public name either, so http://localhost:8080 works with
+	// 127.0.0.1/32 and ::1/128. None by default.
 	AllowedNetworks []netip.Prefix
 	// DeniedNetworks may not be reached although they are public: a host's own
 	// addresses, a provider's NAT64 prefix. They win over AllowedNetworks. None by

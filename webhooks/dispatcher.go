@@ -164,6 +164,9 @@ func (d *Dispatcher) Wake() {
 // may still go out after its webhook was disabled or deleted, or go to the old URL with
 // the old secret after a change.
 //
+// A process that stops ends ctx after its server: see "Stopping" in the documentation of
+// package [github.com/formsvc/formsvc].
+//
 // A second Run while one is active returns [ErrRunning]. After a return it may be
 // called again. Any number of dispatchers, in this or other processes, may run on
 // one store.

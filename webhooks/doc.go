@@ -21,7 +21,7 @@
 // It has the headers Service-Version and, when the webhook has a signing secret,
 // Service-Signature: sha256= and the hexadecimal HMAC-SHA-256 of the body's bytes as they came.
 // The receiver reads the whole body, verifies the signature, and answers with a 2xx status
-// promptly. In Go it calls [Verify]; in JavaScript and Python it does this:
+// promptly. In Go it calls [Verify], and the [example Receiver] is a whole one; in JavaScript and Python it does this:
 //
 //	const crypto = require("node:crypto");
 //	function genuine(secret, body /* Buffer */, signature) {
@@ -114,7 +114,7 @@
 // [NewClient] gives the same client for calls of your own.
 //
 // [Config.AllowedNetworks] takes prefixes that may be reached all the same, for development
-// (127.0.0.0/8, ::1/128) and for receivers on your premises. A name that resolves wholly
+// (127.0.0.1/32, ::1/128) and for receivers on your premises. A name that resolves wholly
 // inside them may have any form. Everybody who can make a webhook can then reach all of those
 // networks, on all ports but the refused ones: name the narrowest.
 //
@@ -152,4 +152,6 @@
 //
 // [New] and [Params] are wiring between this package and the root package. They
 // may change before version 1.
+//
+// [example Receiver]: https://pkg.go.dev/github.com/formsvc/formsvc/webhooks#example-package-Receiver
 package webhooks

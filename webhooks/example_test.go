@@ -2,6 +2,7 @@ package webhooks_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -44,6 +45,64 @@ func ExampleVerify() {
 	// Output:
 	// 204
 	// 401
+}
+
+// A receiver makes a row of each event, and knows by the event's id which it has. In place of
+// the map it has a table with a unique column, and answers when the row is committed.
+func Example_receiver() {
+	const secret = "the signing secret of the webhook"
+	type event struct {
+		ID       string
+		Response *struct { // nil: an event of another kind
+			FormID, SubmissionID string                     // no SubmissionID: a test event
+			Answers              map[string]json.RawMessage // by block id, in the shapes of package schema
+			Hidden, Variables    map[string]any
+			SubmittedAt          time.Time
+			CompletionTime       float64 // seconds
+		}
+	}
+	rows := map[string]event{}
+	receiver := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 4<<20))
+		if err != nil {
+			http.Error(w, "body", http.StatusBadRequest)
+			return
+		}
+		if err := webhooks.Verify(secret, body, r.Header.Get("Service-Signature")); err != nil {
+			http.Error(w, "signature", http.StatusUnauthorized)
+			return
+		}
+		var e event
+		if err := json.Unmarshal(body, &e); err != nil { // members that it does not know are passed over
+			http.Error(w, "json", http.StatusBadRequest)
+			return
+		}
+		if _, there := rows[e.ID]; !there && e.Response != nil {
+			rows[e.ID] = e
+		}
+		w.WriteHeader(http.StatusNoContent) // also to what came before, and to what it does not know
+	})
+
+	for _, body := range []string{
+		`{"id":"65a1f0c2d4e5b6a7980c1d06","response":{"formId":"65a1f0c2d4e5b6a7980c1d02","submissionId":"65a1f0c2d4e5b6a7980c1d03",
+			"answers":{"stars":5,"found":{"id":"friend","label":"A friend"}},"hidden":{"customer":"C-1042"},"variables":{"score":5},
+			"metadata":{"country":"PT"},"submittedAt":"2026-11-21T16:05:40Z","completionTime":41.5}}`,
+		`{"id":"65a1f0c2d4e5b6a7980c1d06","response":{}}`, // it comes again
+		`{"id":"65a1f0c2d4e5b6a7980c1d07","form":{}}`,     // of another kind
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(body))
+		r.Header.Set("Service-Signature", webhooks.Sign(secret, []byte(body)))
+		w := httptest.NewRecorder()
+		receiver.ServeHTTP(w, r)
+		fmt.Println(w.Code, len(rows))
+	}
+	first := rows["65a1f0c2d4e5b6a7980c1d06"].Response
+	fmt.Println(first.SubmissionID, string(first.Answers["stars"]), first.Hidden["customer"])
+	// Output:
+	// 204 1
+	// 204 1
+	// 204 1
+	// 65a1f0c2d4e5b6a7980c1d03 5 C-1042
 }
 
 // A host fetches a URL that a stranger gave it.

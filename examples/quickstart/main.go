@@ -149,7 +149,8 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		return nil, err
 	}
 	forms, err := formpage.New(h.service, formpage.Config{
-		Files: files,
+		Files:    files,
+		Partials: formpage.Resume, // respondents may go on later
 		// Files are stored before anybody knows who sends them: an address has a limit.
 		Limiter: h.limit,
 		Address: func(r *http.Request) string { return netip.MustParseAddrPort(r.RemoteAddr).Addr().String() },

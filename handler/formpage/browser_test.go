@@ -193,13 +193,36 @@ func (p *page) press(button string) *page {
 
 func (p *page) post(values url.Values) *page {
 	p.s.t.Helper()
-	r, err := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.url, strings.NewReader(values.Encode()))
+	r, err := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(values.Encode()))
 	if err != nil {
 		p.s.t.Fatal(err)
 	}
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("User-Agent", "Test Mobi")
 	return p.s.do(r)
+}
+
+// action is where the page's form is sent to.
+func (p *page) action() string {
+	p.s.t.Helper()
+	form := p.find(func(n *html.Node) bool { return n.Data == "form" })
+	if form == nil || attr(form, "action") == "" {
+		return p.url
+	}
+	return p.resolve(attr(form, "action"))
+}
+
+// resolve makes an address of the page absolute.
+func (p *page) resolve(address string) string {
+	p.s.t.Helper()
+	base, err := url.Parse(p.url)
+	if err != nil {
+		p.s.t.Fatal(err)
+	}
+	if base, err = base.Parse(address); err != nil {
+		p.s.t.Fatal(err)
+	}
+	return base.String()
 }
 
 // fill types into inputs: names and values in turn. An input that is not on the page

@@ -34,10 +34,11 @@ type Config struct {
 	BasePath string
 
 	// Secret signs the links of previews, and what a page carries from one request to the
-	// next: the time when it was opened, its idempotency key, and stored files. All
-	// processes of a host need the same one, of at least 16 bytes. Without a Secret
-	// previews are off, and each process makes a secret of its own, which is logged once
-	// when it matters. A page that another process made, or the same process before a
+	// next: the time when it was opened, its idempotency key, stored files, the token of what it
+	// saves half-way. All processes of a host need the same one, of at least 16 bytes. One that
+	// is empty and not nil is an error, as it is that of an environment variable which is not
+	// set. With nil previews are off, and each process makes a secret of its own, which is logged
+	// once when it matters. A page that another process made, or the same process before a
 	// restart, comes back filled in and has to be sent again.
 	Secret Secret
 	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
@@ -57,7 +58,7 @@ type Config struct {
 	// the region of the visitor's first language, if the language is the same.
 	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Words adds languages and changes words: by language tag, then by key. The keys
-	// are in the files of the directory words. What is missing is English.
+	// are in the files of handler/formpage/internal/words/texts. What is missing is English.
 	Words map[string]map[string]string
 
 	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
@@ -87,11 +88,13 @@ type Config struct {
 
 	// MinFillTime is how long a person takes at least between opening a page and
 	// sending it. Sent earlier, the form is shown again, filled in. Default 2 s;
-	// negative: none.
+	// negative: none, as for tests.
 	MinFillTime time.Duration
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
-	// is saved before the form is sent. The service has to be a [PartialSaver].
+	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
+	// that keeps half responses. It keeps 10,000 a form: a new one replaces the one that was saved
+	// longest ago.
 	Partials Partials
 
 	// Address returns what identifies a visitor's address to Limiter, such as

@@ -29,6 +29,7 @@ type costs struct {
 	svc   *formsvc.Service
 	place formsvc.ID
 	pages *formpage.Handler
+	saves *formpage.Handler // the same, which save half responses
 	store *memory.Store
 	files *formpage.Dir
 	now   time.Time
@@ -53,8 +54,12 @@ func newCosts(tb testing.TB) *costs {
 		tb.Fatal(err)
 	}
 	c.files = files
-	c.pages, err = formpage.New(c.svc, formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1})
-	if err != nil {
+	config := formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1}
+	if c.pages, err = formpage.New(c.svc, config); err != nil {
+		tb.Fatal(err)
+	}
+	config.Partials = formpage.Resume
+	if c.saves, err = formpage.New(c.svc, config); err != nil {
 		tb.Fatal(err)
 	}
 	return c
@@ -96,11 +101,13 @@ func (s *sink) Write(p []byte) (int, error) { s.size += len(p); return len(p), n
 // sent is a request that can be sent time and again.
 type sent struct{ method, path, kind, body string }
 
-func (c *costs) serve(form formsvc.PublicForm, r sent) *sink {
+func (c *costs) serve(form formsvc.PublicForm, r sent) *sink { return c.serveBy(c.pages, form, r) }
+
+func (c *costs) serveBy(pages http.Handler, form formsvc.PublicForm, r sent) *sink {
 	request := httptest.NewRequest(r.method, "/f/"+form.PublicID+r.path, strings.NewReader(r.body))
 	request.Header.Set("Content-Type", r.kind)
 	w := &sink{header: http.Header{}, status: http.StatusOK}
-	c.pages.ServeHTTP(w, request)
+	pages.ServeHTTP(w, request)
 	return w
 }
 
@@ -273,6 +280,15 @@ func TestWhatAPageCosts(t *testing.T) {
 			}
 			if bytes > mostAllocated && !raceDetector || w.size > 4<<20+2*len(visits[kind].body) {
 				t.Errorf("%s: %s: status %d, %d bytes sent, %d allocated", name, kind, w.status, w.size, bytes)
+			}
+		}
+		// To save is a walk through the form, and a page that is shown is another one.
+		typed := visits["wrong"]
+		for _, r := range []sent{{typed.method, "/save", typed.kind, typed.body}, {typed.method, "", typed.kind, typed.body + "&go=later"}} {
+			var w *sink
+			bytes := allocated(func() { w = c.serveBy(c.saves, form, r) })
+			if bytes > mostAllocated*3/2 && !raceDetector || r.path != "" && bytes > mostAllocated || w.size > 4<<20+2*len(r.body) {
+				t.Errorf("%s: saving: status %d, %d bytes sent, %d allocated", name, w.status, w.size, bytes)
 			}
 		}
 	}

@@ -2,8 +2,8 @@
 // without JavaScript, and is pleasanter with a little of it. It shows every block type, one
 // question at a time or by pages, with branches, themes, files and captchas, in ten languages.
 //
-//	pages, err := formpage.New(svc, formpage.Config{}) // svc is a *formsvc.Service
-//	mux.Handle("/f/", pages)                           // /f/{public_id}
+//	pages, err := formpage.New(svc, formpage.Config{Secret: secret}) // svc is a *formsvc.Service
+//	mux.Handle("/f/", pages)                                         // /f/{public_id}
 //
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
 // page before travels in the page, signed: see [Config.Secret]. All processes of a host have
@@ -42,6 +42,30 @@
 // Sending the same answers of one visit again, by a double click or in a second tab, finds the
 // response that is stored. Other answers, sent after going back, are another response; with a
 // captcha, which is good for one response, they come back and the captcha is solved anew.
+//
+// # Going on later
+//
+// With [Config.Partials] a page saves what is filled in: whenever it goes forward or back, and with
+// its script ten seconds after a change and, once it was saved, when the tab is left. Nothing is
+// saved before there is an answer. Below its buttons the page says that it saves, for how long what
+// is saved is kept (at most 30 days after the last save, see [Config.Partials]), and who sees it,
+// and it has a button that deletes it: nothing more is saved by itself then.
+//
+// The tab goes on by itself. Elsewhere a link does, which a button of the page shows. The link leads
+// to /f/{public_id}/later and has its token behind a #, where no server and no log sees it. Its page
+// shows a button, and nothing of the answers, to whatever looks at links that somebody sends.
+// Without a script it has an input for the link. Whoever has the link reads and changes the answers.
+//
+// Files are not saved and are asked for again, captchas are solved again, and no second view or start
+// is counted. What the form does not ask for any more is shown, to be copied. Of a closed form the
+// link shows what was typed. When several tabs or devices go on with one response, a page takes over
+// the answers that another one saved, but for those that it changed itself. It says so and stays,
+// also instead of sending. An answer that another one removed stays. When one of them has sent the
+// response, the next save leads the others to the ending, or shows what was changed since, to be
+// copied. What is sent from their last page is stored as a response of its own.
+//
+// A half response is begun and saved within budgets of the visitor's address, see [Config.Limiter].
+// Front ends of the host's own have no route for it.
 //
 // # What people type
 //
@@ -182,4 +206,26 @@
 //
 // There is no route for files: forms that ask for files need the page. Origins other than the
 // handler's own are listed in [Config.AllowedOrigins].
+//
+// # Tests of a host
+//
+// A test fills in a page as a browser without JavaScript does, see the [example TestsOfAHost]. It
+// gets the page and posts all of its inputs, state among them, with the answers filled in;
+// [Answers] lists the names. The input more_info stays empty, as only programs fill it in.
+// [Config.MinFillTime] is -1, or the test has to wait for two seconds. A post is answered with
+//
+//	303  to …/done: the response is stored
+//	200  the next page of the form, or this one with questions that the answers call for
+//	422  this page again: faults, sent within MinFillTime, made by another Secret or without
+//	     state, a reading to confirm, a captcha
+//	409  this page again: the answer to settings.duplicateField is there already, a captcha
+//	     was used before, or the form has changed and a text has no place any more
+//	410  the form was closed, made a draft or put into the trash after the page was opened
+//	413  this page again: it is larger than MaxBody
+//	429  this page again: [Config.Limiter]
+//	403  it was sent from another origin
+//	404  there is no such form, or it was a draft all the time
+//	503  this page again: the storage is not available
+//
+// [example TestsOfAHost]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#example-package-TestsOfAHost
 package formpage

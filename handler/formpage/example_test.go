@@ -7,11 +7,14 @@ import (
 	"io"
 	"log"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
 	"sync"
 	"time"
+
+	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -29,14 +32,78 @@ func newService() *formsvc.Service {
 }
 
 func Example() {
-	pages, err := formpage.New(newService(), formpage.Config{
-		Secret: []byte(os.Getenv("PAGE_SECRET")), // the same for all processes
-	})
+	secret := os.Getenv("PAGE_SECRET") // the same for all processes, such as from openssl rand -hex 32
+	if secret == "" {
+		log.Println("PAGE_SECRET is not set")
+		return
+	}
+	pages, err := formpage.New(newService(), formpage.Config{Secret: []byte(secret)})
 	if err != nil {
 		log.Fatal(err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages) // /f/{public_id}
+}
+
+// A test of the host's own sends a page as a browser without JavaScript does.
+func Example_testsOfAHost() {
+	ctx, svc := context.Background(), newService()
+	ann := svc.As(formsvc.UserIDFrom("ann"))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Type: "MULTI", Definition: formsvc.Definition{
+		Blocks: []byte(`[{"id":"email","type":"email","required":true},{"id":"score","type":"nps"}]`),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if form, err = ann.PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
+	pages, err := formpage.New(svc, formpage.Config{MinFillTime: -1}) // a test does not wait
+	if err != nil {
+		log.Fatal(err)
+	}
+	server := httptest.NewServer(pages)
+	defer server.Close()
+	client := server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+	address := server.URL + "/f/" + form.PublicID
+	for _, email := range []string{"ann", "ann@example.com"} {
+		page, err := client.Get(address)
+		if err != nil {
+			log.Fatal(err)
+		}
+		document, err := html.Parse(page.Body) // golang.org/x/net/html
+		_ = page.Body.Close()
+		if err != nil {
+			log.Fatal(err)
+		}
+		inputs := url.Values{} // all but what nobody has checked; some have one name
+		for n := range document.Descendants() {
+			attributes := map[string]string{}
+			for _, a := range n.Attr {
+				attributes[a.Key] = a.Val
+			}
+			if n.Data == "input" && attributes["type"] != "radio" && attributes["type"] != "checkbox" {
+				inputs.Add(attributes["name"], attributes["value"])
+			}
+		}
+		inputs.Set("a.email", email)
+		inputs.Set("a.score", "9")
+		sent, err := client.PostForm(address, inputs)
+		if err != nil {
+			log.Fatal(err)
+		}
+		_ = sent.Body.Close()
+		fmt.Println(sent.StatusCode, strings.Contains(sent.Header.Get("Location"), "/done?"))
+	}
+	// Output:
+	// 422 false
+	// 303 true
 }
 
 // notified tells the host of each response. It embeds the service, so that it still has what
@@ -54,11 +121,25 @@ func (n notified) Submit(ctx context.Context, r formsvc.Response) (formsvc.Submi
 	return submission, err
 }
 
+// Respondents go on later, and owners see how far they came. A service that a host has wrapped saves
+// for the pages as well, as long as it embeds one.
+func ExamplePartialSaver() {
+	var svc formpage.PartialSaver = notified{Service: newService()}
+	pages, err := formpage.New(svc.(notified), formpage.Config{Partials: formpage.ResumeAndShow})
+	if err != nil {
+		log.Fatal(err)
+	}
+	http.Handle("/f/", pages)
+}
+
 // Pages over a service that a host has wrapped.
 func ExampleService() {
 	var svc formpage.Service = notified{newService(), func(s formsvc.Submission) { log.Println("a response:", s.ID) }}
 	if _, ok := svc.(formpage.Previewer); !ok {
 		log.Fatal("previews would be off")
+	}
+	if _, ok := svc.(formpage.PartialSaver); !ok {
+		log.Fatal("nobody could go on later")
 	}
 	_, err := formpage.New(svc, formpage.Config{Secret: []byte("one secret for all processes")})
 	if err != nil {

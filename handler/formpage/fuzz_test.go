@@ -20,6 +20,7 @@ type fuzzed struct {
 func newFuzzed(f *testing.F) *fuzzed {
 	f.Helper()
 	c := newCosts(f)
+	c.pages = c.saves // they do more
 	form := c.form(every)
 	return &fuzzed{c, "/f/" + form.PublicID, c.state(form)}
 }
@@ -63,12 +64,14 @@ func FuzzURLEncodedPage(f *testing.F) {
 	z := newFuzzed(f)
 	values := z.filled()
 	for _, state := range []string{z.state, "", "x.y", z.state[:len(z.state)-2], strings.ToUpper(z.state)} {
-		for _, action := range []string{"next", "back", "stay", "upload"} {
+		for _, action := range []string{"next", "back", "stay", "upload", "save", "later", "forget"} {
 			values.Set("state", state)
 			values.Set("go", action)
 			f.Add(values.Encode())
 		}
 	}
+	f.Add("go=resume&link=" + marker)
+	f.Add("go=forget&link=%23" + marker)
 	f.Add("a.short=%ff%&;&=&a.long=%00&%00=x")
 	f.Fuzz(func(t *testing.T, body string) {
 		z.post(t, "", "application/x-www-form-urlencoded", []byte(body))
@@ -126,9 +129,9 @@ func FuzzPageTokens(f *testing.F) {
 	f.Add(z.state, z.state, z.state, z.state)
 	f.Add(strings.Replace(z.state, ".", "..", 1), "x.", ".", z.state+"=")
 	f.Fuzz(func(t *testing.T, state, proof, file, preview string) {
-		values := url.Values{"state": {state}, "proof": {proof}, "f.file": {file}, "go": {"next"}, "a.short": {marker}}
+		values := url.Values{"state": {state}, "proof": {proof}, "half": {proof}, "f.file": {file}, "go": {"next"}, "a.short": {marker}}
 		z.post(t, "", "application/x-www-form-urlencoded", []byte(values.Encode()))
-		for _, path := range []string{"/view", "/start"} {
+		for _, path := range []string{"/view", "/start", "/save"} {
 			z.post(t, path, "application/x-www-form-urlencoded", []byte(values.Encode()))
 		}
 		w := httptest.NewRecorder()

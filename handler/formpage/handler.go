@@ -64,7 +64,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		}
 	}
 	must(svc != nil, "a service is required")
-	must(len(config.Secret) == 0 || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16", len(config.Secret))
+	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
 	for _, former := range config.FormerSecrets {
 		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
 	}
@@ -115,7 +115,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		h.limiter = ratelimit.Over(config.Limiter)
 	}
 	h.signer = visit.Signer{Secret: config.Secret, Former: config.FormerSecrets}
-	if len(config.Secret) == 0 {
+	if config.Secret == nil {
 		h.signer.Secret = []byte(rand.Text())
 	}
 	h.config, h.site = config, draw.Site{Brand: config.Brand, FrameAncestors: config.FrameAncestors}
@@ -178,7 +178,7 @@ func (h *Handler) language(r *http.Request, form formsvc.PublicForm) *words.Word
 
 // warnSecret logs once that there is no secret that all processes share.
 func (h *Handler) warnSecret() {
-	if len(h.config.Secret) > 0 {
+	if h.config.Secret != nil {
 		return
 	}
 	h.ownSecret.Do(func() {

@@ -73,6 +73,8 @@ func (c *call) post() {
 	c.countSent()
 
 	switch {
+	case c.saves() && action == input.GoForget:
+		c.forget()
 	case !complete:
 		c.Notice = c.Words.Get("too_large")
 		c.showStep(http.StatusRequestEntityTooLarge, c.At, nil)
@@ -88,19 +90,10 @@ func (c *call) post() {
 		c.goTo(max(0, c.At-1))
 	case action == input.GoStay || action == input.GoUpload || takenBack && action == "":
 		c.showStep(http.StatusOK, c.At, nil)
-	case c.saves() && action == input.GoForget:
-		c.forget()
 	case c.saves() && (action == input.GoSave || action == input.GoLater):
 		c.saveNow(action == input.GoLater)
 	default:
 		c.forward()
-	}
-}
-
-// goTo shows another page of the form, after it has saved what this one brought.
-func (c *call) goTo(at int) {
-	if c.saved(at) {
-		c.showStep(http.StatusOK, at, nil)
 	}
 }
 

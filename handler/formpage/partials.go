@@ -2,6 +2,7 @@ package formpage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/draw"
@@ -19,7 +19,6 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
-	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -29,7 +28,7 @@ type Partials int
 
 // The values of [Config.Partials].
 const (
-	// Resume saves them for those who go on with them: see "Going on later".
+	// Resume saves them for respondents who go on later.
 	Resume Partials = 1 + iota
 	// ResumeAndShow also lets the owners of the form read what is saved, by
 	// [formsvc.Client.Partials], even where it is never sent. The page says so.
@@ -53,34 +52,31 @@ var errChanged = errors.New("the half response was changed by another page")
 // saves reports whether pages save half responses. A preview stores nothing.
 func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
-// saver is the service, where pages save half responses.
-func (c *call) saver() PartialSaver { return c.h.service.(PartialSaver) } //nolint:forcetypeassert // New has seen to it
+// saver is the service. New has seen to it that it saves.
+func (c *call) saver() PartialSaver { return c.h.service.(PartialSaver) } //nolint:forcetypeassert // see above
 
 // keep is what a page says of the half response.
 func (c *call) keep() *draw.Keep {
-	half := c.half
+	half, status := c.half, "partial.auto"
 	half.Told = c.h.config.Partials == ResumeAndShow
-	k := &draw.Keep{
-		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: partialDays, Shared: half.Told, Status: c.kept, Link: c.later,
+	if half.Off {
+		status = "partial.off"
+	} else if half.Token != "" {
+		status = "partial.saved"
 	}
-	switch {
-	case k.Status != "":
-	case half.Off:
-		k.Status = "partial.off"
-	case k.Saved:
-		k.Status = "partial.saved"
-	default:
-		k.Status = "partial.auto"
+	return &draw.Keep{
+		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: partialDays, Shared: half.Told,
+		Status: cmp.Or(c.kept, status), Link: c.later,
 	}
-	return k
 }
 
 // save saves the half response of a respondent who has come to a block. Where another page saved
-// meanwhile, merge takes over its answers, and taken says that there were any; otherwise that is
-// errChanged.
+// meanwhile, merge takes over its answers, and taken says that there were any; without merge that
+// is errChanged.
 //
-// Making one and saving one have budgets of their own: whoever fills in the form beside many others
-// of one address can send it all the same. A save that is refused is made up for by the next one.
+// Half responses that are begun have a budget of their own, and so have saves: who fills in the form
+// beside many others of one address can send it all the same. The next save makes up for one that
+// is refused.
 func (c *call) save(block string, merge bool) (taken bool, err error) {
 	kind := "save:"
 	if c.half.Token == "" {
@@ -89,17 +85,17 @@ func (c *call) save(block string, merge bool) (taken bool, err error) {
 	if !c.h.allowed(c.r, kind) {
 		return false, errLimited
 	}
-	c.half.Block = c.farther(c.half.Block, block)
+	c.half.Block = walk.Later(c.Form, c.half.Block, block)
 	for range 3 {
-		err = c.saveOnce()
-		if !errors.As(err, new(*storage.RevisionError)) {
+		var other *storage.RevisionError
+		if err = c.saveOnce(); !errors.As(err, &other) {
 			return taken, err
 		}
 		more, failed := c.catchUp()
-		switch taken = taken || more; {
-		case failed != nil:
+		if taken = taken || more; failed != nil {
 			return taken, failed
-		case taken && !merge:
+		}
+		if taken && !merge {
 			return taken, errChanged
 		}
 	}
@@ -110,31 +106,20 @@ func (c *call) saveOnce() error {
 	token, dropped, err := c.saver().SavePartial(c.r.Context(), formsvc.PartialResponse{
 		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
 		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
-		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // this page may be older than the setting
+		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		kept := maps.Clone(c.given.Answers)
+		maps.DeleteFunc(kept, func(id string, _ json.RawMessage) bool { return slices.Contains(dropped, id) })
+		c.half.Token = token
+		c.half.Learn(c.half.Revision+1, kept)
 	}
-	kept := maps.Clone(c.given.Answers)
-	maps.DeleteFunc(kept, func(id string, _ json.RawMessage) bool { return slices.Contains(dropped, id) })
-	c.half.Token = token
-	c.half.Learn(c.half.Revision+1, kept)
-	return nil
-}
-
-// farther returns that one of two blocks at the top of the form that comes later.
-func (c *call) farther(a, b string) string {
-	order := func(id string) int {
-		return slices.IndexFunc(c.Form.Blocks, func(b schema.Block) bool { return b.ID == id })
-	}
-	if order(a) > order(b) {
-		return a
-	}
-	return b
+	return err
 }
 
 // catchUp takes over the answers that another page has saved, where this one did not change its
-// own. It reports whether there are any.
+// own. It reports whether there are any. One that the other page does not have stays: it may be off
+// the path there alone.
 func (c *call) catchUp() (taken bool, err error) {
 	theirs, err := c.saver().ResumePartial(c.r.Context(), c.Form.ID, c.half.Token)
 	if err != nil || theirs.Revision == c.half.Revision {
@@ -142,23 +127,24 @@ func (c *call) catchUp() (taken bool, err error) {
 	}
 	values, _ := read.Filled(c.Form.Blocks, theirs.Answers, c.manner().Comma)
 	given, _ := read.Answers(c.Form.Blocks, values, c.manner())
-	take := map[string]bool{}
-	for b := range formblock.Walk(c.Form.Blocks) {
-		mine := c.given.Answers[b.ID]
-		take[b.ID] = !c.half.Changed(b.ID, mine) && !bytes.Equal(mine, given.Answers[b.ID])
-		taken = taken || take[b.ID]
+	take := func(name string) bool {
+		id := input.Block(name)
+		mine := c.given.Answers[id]
+		return given.Answers[id] != nil && !strings.HasPrefix(name, input.File) && !c.half.Changed(id, mine) && !bytes.Equal(mine, given.Answers[id])
 	}
 	for name := range c.Values {
-		if take[input.Block(name)] && !strings.HasPrefix(name, input.File) {
+		if take(name) {
 			delete(c.Values, name)
+			taken = true
 		}
 	}
 	for name, list := range values {
-		if take[input.Block(name)] {
+		if take(name) {
 			c.Values[name] = list
+			taken = true
 		}
 	}
-	c.half.Block = c.farther(c.half.Block, theirs.Block)
+	c.half.Block = walk.Later(c.Form, c.half.Block, theirs.Block)
 	c.half.Learn(theirs.Revision, given.Answers)
 	if taken {
 		c.readAnswers()
@@ -167,21 +153,24 @@ func (c *call) catchUp() (taken bool, err error) {
 	return taken, err
 }
 
-// saved saves before the page with an index is shown, and reports whether it is to be shown. If not,
-// the request is answered. Nothing is made of a page without any answer, or of one that was not made
-// here.
-func (c *call) saved(at int) bool {
-	if !c.saves() || c.Form.Closed || c.half.Off || c.half.Token == "" && (len(c.given.Answers) == 0 || !c.known) {
-		return true
-	}
+// saveAt saves as the page with an index is about to be shown. It reports whether it has answered
+// the request instead.
+func (c *call) saveAt(at int) (answered bool) {
 	taken, err := c.save(c.Steps[at].ID, true)
-	if c.ended(err) {
-		return false
-	}
-	if taken {
+	answered = c.ended(err)
+	if !answered && taken {
 		c.again(http.StatusConflict, "partial.merged")
 	}
-	return !taken
+	return answered || taken
+}
+
+// goTo shows another page of the form. It saves what this one brought, but makes no half response of
+// a page without any answer, or of one that was not made here.
+func (c *call) goTo(at int) {
+	save := c.saves() && !c.Form.Closed && !c.half.Off && (c.half.Token != "" || len(c.given.Answers) > 0 && c.known)
+	if !save || !c.saveAt(at) {
+		c.showStep(http.StatusOK, at, nil)
+	}
 }
 
 // behind reports whether the page takes over answers of another one, before the response is sent.
@@ -196,57 +185,56 @@ func (c *call) behind() bool {
 
 // saveNow saves at a press and shows the same page, with the link if that is asked for.
 func (c *call) saveNow(link bool) {
-	if !c.known {
-		c.again(http.StatusUnprocessableEntity, "send_again")
-		return
-	}
 	if link && c.half.Off {
 		c.half = visit.Half{Told: c.half.Told}
 	}
-	taken, status := false, http.StatusOK
-	if !c.half.Off {
-		var err error
-		if taken, err = c.save(c.Steps[c.At].ID, true); c.ended(err) {
+	switch {
+	case c.Form.Closed:
+		c.closed()
+	case !c.known:
+		c.again(http.StatusUnprocessableEntity, "send_again")
+	case !c.half.Off && c.saveAt(c.At): // it has answered
+	case link && c.kept != "":
+		c.again(http.StatusUnprocessableEntity, c.kept)
+	case link:
+		c.later = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.half.Token
+		c.again(http.StatusOK, "partial.link")
+	default:
+		c.showStep(http.StatusOK, c.At, nil)
+	}
+}
+
+// forget removes the half response at a press.
+func (c *call) forget() {
+	if c.half.Token != "" {
+		if err := c.saver().ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
+			c.failed(err)
 			return
 		}
 	}
-	switch {
-	case taken:
-		c.Notice, status = c.Words.Get("partial.merged"), http.StatusConflict
-	case !link:
-	case c.kept != "":
-		c.Notice, status = c.Words.Get(c.kept), http.StatusUnprocessableEntity
-	default:
-		c.Notice = c.Words.Get("partial.link")
-		c.later = c.Up + c.Form.PublicID + "/later?" + url.Values{input.Language: {c.Words.Tag}}.Encode() + "#" + c.half.Token
-	}
-	c.showStep(status, c.At, nil)
+	c.half = visit.Half{Off: true}
+	c.again(http.StatusOK, "partial.forgotten")
 }
 
-// unsaved says why the half response was not saved, by a code, and by a text of the catalogue for
-// the page that goes on without it.
+// unsaved says why the half response was not saved: by a code, and by a text of the catalogue.
 func (c *call) unsaved(err error) (status int, code, word string) {
-	var tooLong *schema.Error
+	var refused *schema.Error
 	switch {
 	case errors.Is(err, formsvc.ErrSent):
-		return http.StatusConflict, "SENT", "done.text"
-	case errors.Is(err, errChanged):
-		return http.StatusConflict, "CHANGED", "partial.merged"
+		return http.StatusConflict, "SENT", "partial.sent"
 	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
 		return http.StatusGone, "CLOSED", "closed.title"
-	case errors.As(err, &tooLong):
-		return http.StatusRequestEntityTooLarge, "TOO_LONG", "partial.long"
+	case errors.Is(err, errChanged):
+		return http.StatusConflict, "CHANGED", "partial.merged"
 	case errors.Is(err, storage.ErrNotFound):
 		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
 		c.half = visit.Half{Off: true}
 		return http.StatusConflict, "GONE", "partial.gone"
-	case errors.Is(err, errLimited):
-		return http.StatusTooManyRequests, "RATE_LIMITED", "partial.failed"
+	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
+		return http.StatusRequestEntityTooLarge, "TOO_LONG", "partial.long"
 	}
-	if c.r.Context().Err() == nil {
-		c.h.config.Logger.ErrorContext(c.r.Context(), "a half response was not saved", "form", c.Form.ID, "error", err)
-	}
-	return http.StatusServiceUnavailable, "UNAVAILABLE", "partial.failed"
+	status, code, _ = c.notTaken("a half response", err)
+	return status, code, "partial.failed"
 }
 
 // ended answers the request where the response is sent or the form closed, and reports whether it
@@ -256,73 +244,82 @@ func (c *call) ended(err error) bool {
 		return false
 	}
 	_, code, word := c.unsaved(err)
-	switch code {
-	case "SENT":
+	switch {
+	case code == "SENT" && c.changed():
+		c.handBack(http.StatusConflict, word, "", nil)
+	case code == "SENT":
 		c.leadTo(c.onlyEnding())
-	case "CLOSED":
+	case code == "CLOSED":
 		c.Form.Closed = true
 		c.closed()
 	default:
 		c.kept = word
+		c.w.Header().Del("Retry-After") // the page itself was taken
 		return false
 	}
 	return true
 }
 
+// changed reports whether the page has an answer that is another one than was saved.
+func (c *call) changed() bool {
+	for id, answer := range c.given.Answers {
+		if c.half.Changed(id, answer) {
+			return true
+		}
+	}
+	return false
+}
+
 // onlyEnding leads to the ending of a form that has one. Which of several a response reached that
 // another page sent is not known here.
 func (c *call) onlyEnding() (target string) {
-	c.Path.Ending = ""
+	var ids []string
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
 		if b.Type == schema.TypeEnding && !hidden {
-			if c.Path.Ending != "" {
-				c.Path.Ending = ""
-				break
-			}
-			c.Path.Ending = b.ID
+			ids = append(ids, b.ID)
 		}
 	}
+	if c.Path.Ending = ""; len(ids) == 1 {
+		c.Path.Ending = ids[0]
+	}
 	return c.end()
-}
-
-// jsonSaved answers the script of a page.
-type jsonSaved struct {
-	Code     string `json:"code,omitempty"` // "": it is saved
-	Message  string `json:"message"`
-	Half     string `json:"half,omitempty"`     // the input of that name from now on
-	Location string `json:"location,omitempty"` // where the page leads
 }
 
 // saveJSON serves {public id}/save: the script of a page saves what its inputs have. Answers of
 // another page are not taken over here: the script asks for the page, which shows them.
 func (c *call) saveJSON() {
 	values, complete, err := read.Values(c.r, read.Bounds{Bytes: c.h.config.MaxBody, Inputs: c.mostInputs()}, nil)
-	if err != nil || !complete {
-		writeJSON(c.w, http.StatusBadRequest, jsonSaved{Code: "MALFORMED", Message: c.Words.Get("unreadable.text")})
-		return
-	}
 	c.bring(values)
 	c.goOnIn(values.Get(input.Language))
 	c.openVisit()
-	if c.half.Off || c.half.Token == "" && !c.known {
-		writeJSON(c.w, http.StatusForbidden, jsonSaved{Code: "STATE", Message: c.Words.Get("partial.off")})
+	c.openFiles() // answers may depend on them
+	out, status := jsonError{Message: c.Words.Get("partial.saved")}, http.StatusOK
+	switch {
+	case err != nil || !complete:
+		c.refuse(http.StatusBadRequest, "UNREADABLE", "unreadable.text")
+		return
+	case c.half.Off || c.half.Token == "" && !c.known:
+		c.refuse(http.StatusForbidden, "STATE", "partial.off")
 		return
 	}
 	c.readAnswers()
-	if err = c.askHost(); err == nil {
-		_, err = c.save(values.Get(input.At), false)
+	if err = c.askHost(); err != nil {
+		status, code, _ := c.notTaken("a half response", err)
+		c.refuse(status, code, "partial.failed")
+		return
 	}
-	status, out := http.StatusOK, jsonSaved{Message: c.Words.Get("partial.saved")}
-	if err != nil {
-		var word string
-		status, out.Code, word = c.unsaved(err)
-		out.Message = c.Words.Get(word)
+	if _, err = c.save(values.Get(input.At), false); err != nil { // the service checks the block
+		status, out.Code, out.Message = c.unsaved(err)
+		out.Message = c.Words.Get(out.Message)
 	}
 	switch out.Code {
 	case "", "GONE":
-		out.Half = c.keep().Half
+		// Only a page that is drawn says who sees the answers, and this one says what it said before.
+		out.Half = c.h.signer.Sign(visit.PurposeHalf, c.half)
 	case "SENT":
-		out.Location = c.onlyEnding()
+		if !c.changed() {
+			out.Location = c.onlyEnding()
+		}
 	}
 	writeJSON(c.w, status, out)
 }
@@ -331,12 +328,10 @@ func (c *call) saveJSON() {
 // at links that somebody sends. The token is in the link's fragment, which no server is told, so
 // nothing logs it. Without a script the link is put into an input.
 //
-// The page tells its address to no other host. It tells it to this one, because browsers send the
-// Origin "null" from a page that tells nobody, and of such a POST nobody knows that it is not foreign.
+// The page tells other hosts nothing of its address. It tells this one, because browsers send the
+// Origin "null" from a page that tells nobody, and such a POST may be foreign.
 func (c *call) askForLink(status int, word string) {
-	if word != "" {
-		c.Notice = c.Words.Get(word)
-	}
+	c.Notice = c.Words.Get(word)
 	c.w.Header().Set("X-Robots-Tag", "noindex, nofollow")
 	c.sent(c.drawing().Resume(c.w, status))
 }
@@ -347,12 +342,12 @@ func (c *call) byLink(forget bool) {
 	token := strings.TrimSpace(link[strings.LastIndexByte(link, '#')+1:])
 	var p formsvc.PartialResponse
 	err := errLimited
-	if c.h.allowed(c.r, "save:") {
-		if forget {
-			err = c.saver().ForgetPartial(c.r.Context(), c.Form.ID, token)
-		} else {
-			p, err = c.saver().ResumePartial(c.r.Context(), c.Form.ID, token)
-		}
+	switch {
+	case !c.h.allowed(c.r, "save:"):
+	case forget:
+		err = c.saver().ForgetPartial(c.r.Context(), c.Form.ID, token)
+	default:
+		p, err = c.saver().ResumePartial(c.r.Context(), c.Form.ID, token)
 	}
 	switch {
 	case err == nil && forget:
@@ -370,7 +365,7 @@ func (c *call) byLink(forget bool) {
 }
 
 // resume shows a half response on the farthest page that its respondent came to: in a new visit,
-// which counts no view and no start, and has solved no captcha. A closed form shows what was typed.
+// which counts no view and no start and has solved no captcha. A closed form shows what was typed.
 func (c *call) resume(p *formsvc.PartialResponse) {
 	values, lost := read.Filled(c.Form.Blocks, p.Answers, c.manner().Comma)
 	for name, text := range p.Hidden {
@@ -379,19 +374,16 @@ func (c *call) resume(p *formsvc.PartialResponse) {
 	for name, text := range p.Metadata.UTM {
 		values.Set(input.UTM+name, text)
 	}
-	for name, text := range map[string]string{
-		input.Language: c.Words.Locale.String(), input.Viewed: "1", input.Started: "1", input.Took: words.Plain(p.Seconds),
-	} {
-		values.Set(name, text)
-	}
+	values.Set(input.Language, c.Words.Locale.String())
+	values.Set(input.Viewed, "1")
+	values.Set(input.Started, "1")
 	c.bring(values)
 	if c.Form.Closed {
 		c.closed()
 		return
 	}
-	// The visit began as long ago as the respondent has taken so far.
-	so := min(time.Duration(p.Seconds*float64(time.Second)), visit.MaxAge-24*time.Hour)
-	c.visit, c.known = visit.New(c.Form.ID.String(), c.now.Add(-so)), true
+	c.visit, c.known = visit.New(c.Form.ID.String(), c.now), true
+	c.visit.Before = p.Seconds
 	c.readAnswers()
 	c.half = visit.Half{Token: p.Token, Block: p.Block}
 	c.half.Learn(p.Revision, c.given.Answers)
@@ -410,14 +402,4 @@ func (c *call) resume(p *formsvc.PartialResponse) {
 		}
 	}
 	c.showStep(http.StatusOK, walk.StepAt(c.Form, c.Steps, p.Block), nil)
-}
-
-// forget removes the half response at a press.
-func (c *call) forget() {
-	if err := c.saver().ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
-		c.failed(err)
-		return
-	}
-	c.half = visit.Half{Off: true}
-	c.again(http.StatusOK, "partial.forgotten")
 }

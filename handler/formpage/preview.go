@@ -69,7 +69,7 @@ type previewLink struct {
 
 // previewer returns what reads drafts, nil when previews are off.
 func (h *Handler) previewer() Previewer {
-	if len(h.config.Secret) == 0 {
+	if h.config.Secret == nil {
 		h.warnSecret()
 		return nil
 	}

@@ -173,9 +173,9 @@ func (c *call) metadata() formsvc.Metadata {
 func (c *call) seconds() float64 {
 	age := max(0, c.visit.Age(c.now).Round(time.Second/10).Seconds())
 	if took, err := strconv.ParseFloat(c.Values.Get(input.Took), 64); err == nil && took > 0 && took < age {
-		return took
+		age = took
 	}
-	return age
+	return c.visit.Before + age
 }
 
 // idempotencyKey is the same for the same answers of one visit. A second click finds the

@@ -95,6 +95,14 @@ func (b *Body) Fault(path, code, message string) {
 	b.faults = append(b.faults, faults.One(path, code, message))
 }
 
+// syntaxFault makes a fault of the caller's values of what the parser of bodies refuses.
+func syntaxFault(err error) error {
+	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
+		return faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
+	}
+	return err
+}
+
 // Write gives a body to an operation, within the size that a request's body may have. Beside an
 // error it returns the zero value.
 func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, error) {
@@ -107,10 +115,7 @@ func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, 
 		return none, err
 	}
 	v, err := operation(b.w.Bytes())
-	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
-		err = faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
-	}
-	if err != nil {
+	if err = syntaxFault(err); err != nil {
 		return none, err
 	}
 	return v, nil

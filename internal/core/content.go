@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
@@ -18,24 +17,40 @@ type Content struct {
 	Definition storage.Definition
 }
 
-func contentOf(f *storage.Form) Content { return Content{f.Name, f.Definition} }
+// contentOf is what people wrote of a form. An import may have left a section out.
+func contentOf(f *storage.Form) Content {
+	c := Content{f.Name, f.Definition}
+	for _, s := range sections(&c.Definition) {
+		if len(*s.raw) == 0 {
+			*s.raw = s.empty
+		}
+	}
+	return c
+}
 
 // section is one of the five values of a definition.
 type section struct {
-	name string
-	raw  *json.RawMessage
+	name  string
+	raw   *json.RawMessage
+	empty json.RawMessage
 }
 
 func sections(d *storage.Definition) [5]section {
 	return [...]section{
-		{"blocks", &d.Blocks}, {"settings", &d.Settings}, {"theme", &d.Theme}, {"variables", &d.Variables}, {"hidden_fields", &d.HiddenFields},
+		{"blocks", &d.Blocks, json.RawMessage("[]")}, {"settings", &d.Settings, json.RawMessage("{}")}, {"theme", &d.Theme, json.RawMessage("{}")},
+		{"variables", &d.Variables, json.RawMessage("{}")}, {"hidden_fields", &d.HiddenFields, json.RawMessage("[]")},
 	}
 }
 
 // same reports whether nothing has changed.
 func (c Content) same(other Content) bool {
 	from, to := sections(&c.Definition), sections(&other.Definition)
-	return c.Name == other.Name && !slices.ContainsFunc([]int{0, 1, 2, 3, 4}, func(i int) bool { return !bytes.Equal(*from[i].raw, *to[i].raw) })
+	for i := range from {
+		if !bytes.Equal(*from[i].raw, *to[i].raw) {
+			return false
+		}
+	}
+	return c.Name == other.Name
 }
 
 // after is the content after a change of the form.
@@ -83,7 +98,7 @@ type document struct {
 // base is the form that a working copy was made from.
 type base struct {
 	Revision int64             `json:"revision"`
-	Digests  map[string]string `json:"digests"` // of its parts, by path
+	Digests  map[string]string `json:"digests"` // of its parts, by that of their path
 }
 
 // write returns the value of a document. The bytes of the sections stay as they are.
@@ -99,8 +114,8 @@ func (c Content) write(from *base) json.RawMessage {
 		w.Name("base").Object()
 		w.Name("revision").Int(from.Revision)
 		w.Name("digests").Object()
-		for path, digest := range from.Digests {
-			w.Name(path).String(digest)
+		for path, part := range from.Digests {
+			w.Name(path).String(part)
 		}
 		w.EndObject()
 		w.EndObject()
@@ -160,7 +175,7 @@ func partsOf(c Content) (parts, error) {
 func (p parts) digests() map[string]string {
 	found := make(map[string]string, len(p.raw))
 	for path, raw := range p.raw {
-		found[path] = digest(raw, true)
+		found[digest(path, true)] = digest(raw, true) // ids may be long
 	}
 	return found
 }

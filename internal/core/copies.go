@@ -140,6 +140,9 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p 
 			if now, e := s.read(ctx, who, id); e == nil && now.document.Revision != f.document.Revision {
 				continue
 			}
+			if clash, ok := errors.AsType[*ConflictError](err); ok {
+				clash.Revision = f.document.Revision
+			}
 			return storage.Form{}, err
 		}
 		published := storage.StatusPublished
@@ -164,9 +167,11 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p 
 
 // Discard removes the working copy of a form. One that is not there is no error.
 func (c *Core) Discard(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition) error {
-	_, err := c.Storage.PutDocument(ctx, who, id, storage.DocumentChange{
-		Kind: workingCopy, IfRevision: condition.OnlyRevisions(), At: c.Now(),
-	})
+	revisions := condition.OnlyRevisions()
+	if revisions != nil {
+		revisions = append(revisions, 0) // one that is gone is what was asked for
+	}
+	_, err := c.Storage.PutDocument(ctx, who, id, storage.DocumentChange{Kind: workingCopy, IfRevision: revisions, At: c.Now()})
 	return Supported(err)
 }
 

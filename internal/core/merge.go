@@ -27,7 +27,10 @@ type Conflict struct {
 }
 
 // ConflictError lists the conflicts of a publication, sorted by path.
-type ConflictError struct{ Conflicts []Conflict }
+type ConflictError struct {
+	Conflicts []Conflict
+	Revision  int64 // of the copy that has them
+}
 
 func (e *ConflictError) Error() string {
 	return fmt.Sprintf("formsvc: form and working copy changed %d of the same parts, the first is %s", len(e.Conflicts), e.Conflicts[0].Path)
@@ -52,7 +55,7 @@ func merge(from base, ours, theirs Content, take map[string]Side) (Content, erro
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
 		inCopy, hasCopy := c.raw[path]
 		inForm, hasForm := f.raw[path]
-		was := from.Digests[path]
+		was := from.Digests[digest(path, true)]
 		side := take[path]
 		switch {
 		case inCopy == inForm && hasCopy == hasForm, digest(inForm, hasForm) == was:
@@ -70,7 +73,7 @@ func merge(from base, ours, theirs Content, take map[string]Side) (Content, erro
 		}
 	}
 	if conflicts != nil {
-		return Content{}, &ConflictError{conflicts}
+		return Content{}, &ConflictError{Conflicts: conflicts}
 	}
 	result := Content{Name: merged.raw["/name"], Definition: ours.Definition}
 	d := &result.Definition

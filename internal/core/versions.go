@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -49,8 +50,11 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 			return nil
 		case err != nil:
 			return err
-		case len(newest) > 0 && change.At.Sub(newest[0].CreatedAt) < versionsApart:
-			return nil
+		}
+		for _, v := range newest { // one from a clock that was ahead is no reason to keep none
+			if age := change.At.Sub(v.CreatedAt); age >= 0 && age < versionsApart {
+				return nil
+			}
 		}
 	}
 	user, _ := who.User()
@@ -114,14 +118,17 @@ func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form stora
 // replace is the change that gives a form another content, held to the rules of a FormUpdate.
 func (c *Core) replace(stored *storage.Form, with Content) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
-	if with.same(contentOf(stored)) {
+	switch {
+	case with.same(contentOf(stored)):
 		return change, nil
+	case with.Definition.Format != definition.Format:
+		return change, fmt.Errorf("formsvc: a definition in format %d", with.Definition.Format)
 	}
 	b := with.body(contentOf(stored))
 	b.w.EndObject()
 	w, err := c.writes.FormUpdate(b.w.Bytes())
 	if err != nil {
-		return change, err
+		return change, syntaxFault(err)
 	}
 	change.Name, change.Gate = w.Name, comparing(w.Gate)
 	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)

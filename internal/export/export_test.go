@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -208,6 +210,15 @@ func TestAnExportByteForByte(t *testing.T) {
 	empty.Metadata, empty.Answers, empty.CompletionTime = nil, nil, 0
 	const rest = "completion_time,metadata/country,metadata/device,metadata/user_agent," +
 		"metadata/utm/campaign,metadata/utm/content,metadata/utm/medium,metadata/utm/source,metadata/utm/term\r\n"
+	says, err := os.ReadFile("../../client.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range strings.SplitSeq(strings.TrimSpace(rest), ",") {
+		if !regexp.MustCompile(`(?m)^//.*\b` + name + `\b`).Match(says) {
+			t.Errorf("the comment of formsvc.Export does not name the column %s", name)
+		}
+	}
 	const first = `000000000000000000000001,2026-11-20T08:33:01Z,"a` + "\r\n" + `b",31.5,"NL","phone","'=a","c","d","m","s","t"` + "\r\n"
 	const second = "000000000000000000000002,2026-11-20T08:33:01Z,,0,,,,,,,,\r\n"
 	const table = `submission_id,submitted_at,"q",` + rest + first + second

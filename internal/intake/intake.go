@@ -4,6 +4,7 @@ package intake
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/answers"
@@ -19,6 +20,8 @@ var (
 	// ErrKeyUsed: another response is stored with the same idempotency key, and the new
 	// response asks for OneContent.
 	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+	// errDraft is an ErrNotFound that tells a host the likely cause.
+	errDraft = fmt.Errorf("formsvc: the form is a draft, which Client.PublishForm ends: %w", storage.ErrNotFound)
 )
 
 // ErrSent says that the response was submitted, and cannot be saved half-way any more.

@@ -120,7 +120,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 	}
 	switch {
 	case form.Status != storage.StatusPublished:
-		return storage.NewSubmission{}, storage.ErrNotFound
+		return storage.NewSubmission{}, errDraft
 	case form.Gate.IsClosed(false, clock):
 		return storage.NewSubmission{}, ErrClosed
 	}

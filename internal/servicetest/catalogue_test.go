@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -104,6 +108,60 @@ func TestEveryErrorOfTheDescriptionCanBeProvoked(t *testing.T) {
 			t.Errorf("%s is not described", code)
 		}
 	}
+}
+
+// noWorkspace makes none, with the error of a failingStore.
+type noWorkspace struct{ failingStore }
+
+func (s noWorkspace) CreateWorkspace(context.Context, storage.Workspace, int) error { return s.err }
+
+// A host that answers as the comment of Client says answers as the API does.
+func TestErrorsHaveTheStatusThatClientSays(t *testing.T) {
+	t.Parallel()
+	source, err := os.ReadFile("../../formsvc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := servicetest.Setup(t)
+	causes := map[string]error{
+		"*Error": &formsvc.Error{}, "*RejectedURLError": &formsvc.RejectedURLError{}, "*RevisionError": &formsvc.RevisionError{},
+		"ErrInvalidKey": formsvc.ErrInvalidKey, "ErrNotOwner": formsvc.ErrNotOwner, "ErrNotFound": formsvc.ErrNotFound,
+		"ErrLimitReached": formsvc.ErrLimitReached, "ErrBlockExists": formsvc.ErrBlockExists,
+		"ErrUnavailable": formsvc.ErrUnavailable, "ErrOutcomeUnknown": formsvc.ErrOutcomeUnknown, "context.Canceled": context.Canceled,
+	}
+	rows := regexp.MustCompile(`(?m)^//\t(\S+) +(\d{3}) ([A-Z_]+)`).FindAllStringSubmatch(string(source), -1)
+	if len(rows) != len(causes) {
+		t.Errorf("the comment has %d rows, want %d", len(rows), len(causes))
+	}
+	for _, row := range rows {
+		cause := causes[row[1]]
+		if cause == nil {
+			t.Errorf("the row of %s is not tried", row[1])
+			continue
+		}
+		resolver := formsvc.KeyResolver(b)
+		if errors.Is(cause, formsvc.ErrInvalidKey) {
+			resolver = noKeys{}
+		}
+		svc := servicetest.New(t, noWorkspace{failingStore{b.Store, fmt.Errorf("wrapped: %w", cause)}}, formsvc.WithKeyResolver(resolver))
+		r := b.Request(http.MethodGet, "/workspaces", "")
+		if errors.Is(cause, formsvc.ErrLimitReached) {
+			r = b.Request(http.MethodPost, "/workspaces", `{"name":"x"}`)
+		}
+		w := httptest.NewRecorder()
+		svc.ServeHTTP(w, r) // an operation whose description need not have the error
+		var e struct{ Code string }
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || strconv.Itoa(w.Code) != row[2] || e.Code != row[3] {
+			t.Errorf("%s: %d %s, %v; the comment has %s %s", row[1], w.Code, w.Body, err, row[2], row[3])
+		}
+	}
+}
+
+// noKeys accepts none.
+type noKeys struct{}
+
+func (noKeys) ResolveKey(context.Context, string) (formsvc.Principal, error) {
+	return formsvc.Principal{}, formsvc.ErrInvalidKey
 }
 
 // What integrations read in the log of deliveries.

@@ -57,6 +57,18 @@ func TestNoAnswerButTheDescriptionMayBeCached(t *testing.T) {
 	}
 }
 
+// A mistyped path is not taken for a form that is somebody else's.
+func TestAPathWithoutAnOperationLeadsToTheDescription(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithBaseURL("https://example.com/api"))
+	const leads = "GET https://example.com/api/v1/openapi.json lists them."
+	for path, want := range map[string]bool{"/form": true, "/me/": true, "/forms/1": false, "/forms/65a1f0c2d4e5b6a7980c1d02": false} {
+		if w := b.Do(http.MethodGet, path, "", nil); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), leads) != want {
+			t.Errorf("%s: %d %s", path, w.Code, w.Body)
+		}
+	}
+}
+
 func TestAnUnavailableServiceSaysWhenToTryAgain(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)

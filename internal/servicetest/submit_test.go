@@ -173,8 +173,8 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	}
 
 	b.Do(http.MethodPatch, path, `{"status":"draft"}`, nil)
-	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("a draft: %v, want ErrNotFound", err)
+	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) || !strings.Contains(err.Error(), "draft") {
+		t.Errorf("a draft: %v, want an ErrNotFound that says so", err)
 	}
 	b.Publish(form)
 	if err := submit(nil); err != nil {

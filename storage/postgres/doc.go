@@ -10,7 +10,8 @@
 //	svc, err := formsvc.New(formsvc.WithStorage(postgres.New(pool)))
 //
 // The pool stays the host's: it is never reconfigured and never closed, and no connection of
-// it is kept. It may use any of pgx's modes.
+// it is kept. It may use any of pgx's modes. It needs time-outs against a network that falls
+// silent, as the [example Pool] sets them.
 //
 // # Rights
 //
@@ -133,7 +134,7 @@
 //
 // # Tests of a host
 //
-// A test takes the service into a transaction that is rolled back; the example TestsOfAHost has
+// A test takes the service into a transaction that is rolled back; the [example TestsOfAHost] has
 // the ten lines. The API, pages, keys, exports and erasures work in it, and a view or a start
 // counts at once. Closing that copy of the service does nothing. In the transaction
 //
@@ -166,9 +167,8 @@
 //
 // operations.md beside this package is for who runs the database: pools and time-outs, failover
 // and poolers, what an acknowledged response survives, a restore to a point in time, partitions,
-// vacuum, upgrades of PostgreSQL, alerts and sizes. Two things belong into a program. The pool
-// needs time-outs against a network that falls silent (examples/quickstart/pool.go has them). And
-// no process goes on over a restore of the database: all are stopped before and started after it.
+// vacuum, upgrades of PostgreSQL, alerts and sizes. No process goes on over a restore of the
+// database: all are stopped before and started after it.
 //
 // # Errors
 //
@@ -193,4 +193,7 @@
 // or hook panics with in that goroutine reaches each of these callers, with the stack of the
 // hook, as a panic in the caller's own goroutine. What pgxpool calls in goroutines of its own,
 // such as AfterConnect, nobody can recover but the host's function itself.
+//
+// [example Pool]: https://pkg.go.dev/github.com/formsvc/formsvc/storage/postgres#example-package-Pool
+// [example TestsOfAHost]: https://pkg.go.dev/github.com/formsvc/formsvc/storage/postgres#example-package-TestsOfAHost
 package postgres

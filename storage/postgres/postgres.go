@@ -118,7 +118,8 @@ func (c config) check() error {
 }
 
 // New returns a store on db, which is a pool. It is cheap, opens nothing and runs
-// no statement; the tables are made by [Migrate]. With a nil db, or a schema name that no
+// no statement, so it does not see whether there are tables: [Migrate] makes them, and
+// [Store.CheckVersion] looks at them. With a nil db, or a schema name that no
 // server takes, every call fails; [Store.Validate] says so before. Every method is a transaction of
 // its own and is tried again when it failed for a passing reason. To use the store
 // inside a transaction of the host's, call [Store.On].

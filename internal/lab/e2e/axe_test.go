@@ -64,6 +64,14 @@ func TestAxe(t *testing.T) {
 		check(b, name+" a preview of a closed form")
 		b.open(s.url(feedback, "?embed=1"))
 		check(b, name+" in a frame")
+		saves := newSite(t, formpage.Config{Partials: formpage.Resume})
+		later := saves.sample("feedback")
+		b.open(saves.url(later, "?lang=de"))
+		b.click("[value=later]")
+		b.until(`document.querySelector("[data-link]")`)
+		check(b, name+" a link for later")
+		b.open(saves.url(later, "/later?lang=ar"))
+		check(b, name+" the page of a link")
 	}
 	// On paper; the media of the page are those of the browser, so this comes last.
 	b := newTab(t, 800, 900)

@@ -29,9 +29,9 @@ import (
 
 // Who releases another version puts it here.
 const (
-	previous = "v0.1.0"        // the newest release: migrations of this build serve its program
-	commit   = "RELEASECOMMIT" // that gets the tag, for clones from before it is set
-	leftBy   = "v0.1.0"        // the newest release with a database in internal/lab/fixture
+	previous = "v0.1.0"                                   // the newest release: migrations of this build serve its program
+	commit   = "08d1107500c023dcd59d106a094b0ce207f2f08d" // that gets the tag, for clones from before it is set
+	leftBy   = "v0.1.0"                                   // the newest release with a database in internal/lab/fixture
 )
 
 // later is a migration to come. It adds to the tables and says that they serve who they served.

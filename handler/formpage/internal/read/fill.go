@@ -1,7 +1,7 @@
 package read
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -13,164 +13,121 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
-	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Filled makes inputs of answers: [Answers] reads the same answers from them again. What does not
-// fit the form is lost, with the texts that it has. Comma says how numbers are written.
+// Filled makes inputs of answers that [Answers] has read, possibly of another version of the form:
+// it reads the same answers from them. Answers that do not fit the form, or not as a whole, are
+// lost. Comma says how numbers are written.
 func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []Unplaced) {
 	f := filler{url.Values{}, comma}
-	left := make(map[string]any, len(answers))
-	for id, raw := range answers {
-		var value any
-		d := json.NewDecoder(bytes.NewReader(raw))
-		d.UseNumber()
-		if d.Decode(&value) == nil {
-			left[id] = value
+	left := maps.Clone(answers)
+	lose := func(id string) {
+		var text string
+		var beside struct{ Other string }
+		if json.Unmarshal(answers[id], &text) != nil {
+			_ = json.Unmarshal(answers[id], &beside)
 		}
+		lost = append(lost, Unplaced{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
 	}
-	lose := func(name string, over ...any) {
-		for _, value := range over {
-			for _, text := range texts(value) {
-				lost = append(lost, Unplaced{name, text})
+	for b, hidden := range formblock.Walk(blocks) {
+		if raw, ok := left[b.ID]; ok && !hidden {
+			delete(left, b.ID)
+			if !f.fill(b, raw) {
+				lose(b.ID)
 			}
 		}
 	}
-	for b, hidden := range formblock.Walk(blocks) {
-		if value, ok := left[b.ID]; ok && !hidden {
-			delete(left, b.ID)
-			lose(b.ID, f.fill(b, value)...)
-		}
-	}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		lose(id, left[id])
+		lose(id)
 	}
 	return f.values, lost
 }
 
-// filler fills in inputs.
+// filler fills in inputs. Its methods report whether all of an answer fits.
 type filler struct {
 	values url.Values
 	comma  bool
 }
 
-// fill fills in the inputs of a block, and returns the parts of the answer that do not fit it.
-func (f filler) fill(b *schema.Block, value any) (over []any) {
-	name := input.Answer + b.ID
-	parts, _ := value.(map[string]any)
-	list, several := value.([]any)
-	if !several {
-		list = []any{value}
-	}
+func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
+	p := formblock.Properties(b)
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
-		if len(list) > 1 && !formblock.TakesSeveral(b) {
-			return list
-		}
 		other := ""
-		if formblock.Properties(b).OtherOption {
+		if p.OtherOption {
 			other = input.Other + b.ID
 		}
-		return f.pick(name, other, list, b.Choices)
+		return f.pick(input.Answer+b.ID, other, raw, b.Choices, formblock.TakesSeveral(b))
 	case schema.ShapeMatrix:
-		if parts == nil {
-			return list
-		}
-		for row, cell := range parts {
-			picks, several := cell.([]any)
-			if !several {
-				picks = []any{cell}
-			}
-			if !has(b.MatrixRows, row) || len(picks) > 1 && !formblock.Properties(b).MultiSelection {
-				over = append(over, cell)
-				continue
-			}
-			over = append(over, f.pick(input.Sub(input.Row, row, b.ID), "", picks, b.MatrixColumns)...)
+		var rows map[string]json.RawMessage
+		fits = json.Unmarshal(raw, &rows) == nil
+		for row, cell := range rows {
+			fits = has(b.MatrixRows, row) && f.pick(input.Sub(input.Row, row, b.ID), "", cell, b.MatrixColumns, p.MultiSelection) && fits
 		}
 	case schema.ShapeRanking:
-		for i, one := range list {
-			if id := idOf(one); has(b.Choices, id) {
-				f.values.Set(input.Sub(input.Rank, id, b.ID), strconv.Itoa(i+1))
-			} else {
-				over = append(over, one)
-			}
+		var order []string
+		fits = json.Unmarshal(raw, &order) == nil
+		for i, id := range order {
+			f.values.Set(input.Sub(input.Rank, id, b.ID), strconv.Itoa(i+1))
+			fits = fits && has(b.Choices, id)
 		}
 	case schema.ShapeContact:
-		if parts == nil {
-			return list
-		}
-		for part, one := range parts {
-			text, ok := one.(string)
-			if !ok || !slices.Contains(formblock.ContactParts, part) || formblock.Properties(b).AddressOrContact.Part(part).Hide {
-				over = append(over, one)
-				continue
+		var parts map[string]string
+		fits = json.Unmarshal(raw, &parts) == nil
+		for part, text := range parts {
+			if shown := slices.Contains(formblock.ContactParts, part) && !p.AddressOrContact.Part(part).Hide; shown {
+				f.values.Set(input.Sub(input.Part, part, b.ID), text)
+			} else {
+				fits = false
 			}
-			f.text(input.Sub(input.Part, part, b.ID), text, part == "phone")
 		}
-	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // no page takes these back
-		return list
+	case schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment: // nobody fills these in
 	default:
-		return f.plain(b, name, value)
+		return f.text(b, raw)
 	}
-	return over
+	return fits
 }
 
-// plain fills in an answer of one value.
-func (f filler) plain(b *schema.Block, name string, value any) (over []any) {
-	text, fits := "", b.TakesAnswer()
-	switch value := value.(type) {
-	case string:
-		text = value
-	case json.Number:
-		text = value.String()
-	case bool:
-		text = strconv.FormatBool(value)
-	default:
-		return []any{value}
-	}
-	switch shape := b.AnswerShape(); {
-	case shape == schema.ShapeBoolean:
-		fits = text == "true" || text == "false"
-	case formblock.IsButtonScale(b):
-		from, to, step, _ := formblock.Scale(b.Type, formblock.Properties(b))
-		n, err := strconv.ParseFloat(text, 64)
-		at := (n - from) / step
-		fits = err == nil && n >= from && n <= to && words.Plain(at) == strconv.Itoa(int(at+0.5))
-		text = words.Plain(n)
-	case shape == schema.ShapeNumber || shape == schema.ShapeInteger:
-		if _, number := value.(json.Number); number && f.comma {
+// text fills in an answer that is one text, number or boolean.
+func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
+	text, scale := "", formblock.IsButtonScale(b)
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+		if strings.ContainsAny(text, "{[") {
+			return false
+		}
+		if f.comma && !scale {
 			text = strings.Replace(text, ".", ",", 1)
 		}
-	case shape == schema.ShapeTime:
-		fits = strings.Contains(text, ":")
+	}
+	switch shape := b.AnswerShape(); {
 	case shape == schema.ShapeDate:
 		return f.date(b, text)
-	}
-	if !fits {
-		return []any{value}
-	}
-	f.text(name, text, b.Type == schema.TypePhone)
-	return nil
-}
-
-// text fills in a text. One that is no phone number may end with its country, see phone.
-func (f filler) text(name, text string, phone bool) {
-	if at := strings.LastIndexByte(text, ' '); phone && at >= 0 {
-		if country, calling := kinds.PhoneCountry(text[at+1:]); calling != 0 {
-			text = text[:at]
-			f.values.Set(input.Whose+name, country)
+	case shape == schema.ShapeBoolean:
+		fits = text == "true" || text == "false"
+	case shape == schema.ShapeTime:
+		fits = strings.Contains(text, ":")
+	case scale:
+		from, _, step, buttons := formblock.Scale(b.Type, formblock.Properties(b))
+		for i := range buttons {
+			fits = fits || text == words.Plain(from+float64(i)*step)
 		}
+	default:
+		fits = b.TakesAnswer()
 	}
-	f.values.Set(name, text)
+	if fits {
+		f.values.Set(input.Answer+b.ID, text)
+	}
+	return fits
 }
 
 // date fills in a day, or what there is of it, and a time with its offset.
-func (f filler) date(b *schema.Block, text string) (over []any) {
-	day, clock, _ := strings.Cut(text, "T")
+func (f filler) date(b *schema.Block, text string) (fits bool) {
+	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
-	if day != "" && (len(parts) != 3 || strings.Trim(day, "0123456789-") != "") || clock != "" && !formblock.Properties(b).ShowTimePicker {
-		return []any{text}
+	if strings.Trim(day, "0123456789-") != "" || len(parts) != 3 && day != "" || timed && (!formblock.Properties(b).ShowTimePicker || !strings.ContainsAny(clock, "Z+-")) {
+		return false
 	}
 	if _, err := time.Parse(time.DateOnly, day); err == nil {
 		f.values.Set(input.Answer+b.ID, day)
@@ -179,67 +136,38 @@ func (f filler) date(b *schema.Block, text string) (over []any) {
 			f.values.Set(name+b.ID, parts[i])
 		}
 	}
-	if at := strings.IndexAny(clock, "Zz+-"); at >= 0 {
+	if at := strings.IndexAny(clock, "Z+-"); at >= 0 {
 		f.values.Set(input.Zone+b.ID, clock[at:])
-		clock = strings.TrimSuffix(clock[:at], ":00")
+		f.values.Set(input.Time+b.ID, strings.TrimSuffix(clock[:at], ":00"))
 	}
-	if clock != "" {
-		f.values.Set(input.Time+b.ID, clock)
-	}
-	return nil
+	return true
 }
 
-// pick chooses in an input what is listed, and fills in the text beside the choices: other is its
-// input, "" for none.
-func (f filler) pick(name, other string, list []any, choices []schema.Choice) (over []any) {
+// pick chooses in an input, and fills in the text beside the choices: other is its input, "" for none.
+func (f filler) pick(name, other string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
+	type pick struct {
+		ID    string
+		Other *string
+	}
+	list := make([]pick, 1)
+	if json.Unmarshal(raw, &list) != nil && json.Unmarshal(raw, &list[0]) != nil || len(list) > 1 && !several {
+		return false
+	}
+	fits = true
 	for _, one := range list {
-		parts, _ := one.(map[string]any)
-		text, ok := parts["other"].(string)
-		switch id := idOf(one); {
-		case has(choices, id):
-			f.values.Add(name, input.Picked+id)
-		case ok && other != "":
+		switch {
+		case one.Other != nil && other != "":
 			f.values.Add(name, input.PickedOther)
-			f.values.Set(other, text)
+			f.values.Set(other, *one.Other)
+		case has(choices, one.ID):
+			f.values.Add(name, input.Picked+one.ID)
 		default:
-			over = append(over, one)
+			fits = false
 		}
 	}
-	return over
-}
-
-// idOf is the id of a choice as an answer names it.
-func idOf(one any) string {
-	if parts, ok := one.(map[string]any); ok {
-		one = parts["id"]
-	}
-	id, _ := one.(string)
-	return id
+	return fits
 }
 
 func has(choices []schema.Choice, id string) bool {
 	return slices.ContainsFunc(choices, func(c schema.Choice) bool { return c.ID == id })
-}
-
-// texts are the texts in an answer. One without any was chosen.
-func texts(value any) (list []string) {
-	switch value := value.(type) {
-	case string:
-		return []string{value}
-	case json.Number:
-		return []string{value.String()}
-	case []any:
-		for _, one := range value {
-			list = append(list, texts(one)...)
-		}
-		return list
-	case map[string]any:
-		if _, chosen := value["id"]; !chosen {
-			for _, name := range slices.Sorted(maps.Keys(value)) {
-				list = append(list, texts(value[name])...)
-			}
-			return list
-		}
-	}
-	return []string{"–"}
 }

@@ -58,7 +58,7 @@ func (r *reader) phone(b *schema.Block, name, text, country string) string {
 	own, _ := kinds.PhoneCountry(formblock.Properties(b).DefaultCountry)
 	read, ok := kinds.ReadPhone(text, cmp.Or(country, own))
 	if !ok {
-		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) {
+		if country != "" && strings.ContainsFunc(text, unicode.IsDigit) && !strings.HasSuffix(text, " "+country) {
 			return text + " " + country // with letters, it is none anywhere
 		}
 		return text

@@ -9,7 +9,7 @@
   // What was kept of one link is not for another one.
   const every = `formsvc:${page}?`, key = every + location.search;
   const coarse = matchMedia("(pointer:coarse)").matches;
-  let busy = false, timer = 0, saving = 0, asking = null, began = 0;
+  let busy = false, timer = 0, saving = 0, keeping = null, asking = null, began = 0;
   // What is done before the kept answers are back.
   let early = null;
 
@@ -160,30 +160,36 @@
   };
   // Where the form is saved half-way, that is ten seconds after a change, and when the page is
   // left. Answers of another tab or device come with the page, and never over what is being typed.
+  // Only the answer to the first save has the token: no page is left with it, and nothing is saved
+  // or sent before it is there.
   const due = () => { if (one(".fs-keep[data-auto]")) saving ||= setTimeout(keep, 10000); };
-  const keep = async () => {
+  const keep = () => {
     clearTimeout(saving);
     saving = 0;
     const f = form();
     if (!f || busy || early) return;
+    if (keeping) { due(); return; }
+    keeping = keepNow(f).then(() => { keeping = null; });
+  };
+  const keepNow = async f => {
     timed(f);
     const list = new URLSearchParams(entries(f)), was = String(list);
     try {
       const answer = await post(list, { keepalive: document.visibilityState === "hidden" }, page + "/save");
       const { code, message, half, location: to } = await answer.json();
       if (busy || f !== form()) return;
+      const box = one(".fs-keep"), files = () => all("[type=file]", f).some(i => i.files.length);
       if (to) {
         memory.clear();
         location.assign(new URL(to, answer.url));
-      } else if (code === "CHANGED") {
+      } else if (code === "CHANGED" && !files()) {
         list.append("go", "save");
         const fresh = parse(await (await post(list)).text());
         const still = !busy && f === form() && String(new URLSearchParams(entries(f))) === was;
-        if (still && !all("[type=file]", f).some(i => i.files.length)) swap(fresh); else due();
+        if (still && !files()) swap(fresh); else due();
       } else {
-        const box = one(".fs-keep");
         box.querySelector("b").textContent = message;
-        if (code === "GONE") delete box.dataset.auto;
+        if (code === "GONE" || code === "SENT") delete box.dataset.auto;
         if (!half) return;
         box.querySelector("[value=forget]").hidden = code;
         mark("half", half);
@@ -350,13 +356,9 @@
       paste.hidden = true;
       paste.querySelector("input").value = token;
     }
-    all("[data-copy]").forEach(b => {
-      const link = b.previousElementSibling;
-      link.textContent = link.href;
-      b.hidden = !navigator.clipboard;
-    });
+    const link = one("[data-link]");
+    if (link) link.textContent = link.href;
   };
-  on(window, "hashchange", linked);
   const ready = () => {
     if (root.dataset.kind === "ending") {
       memory.clear();
@@ -372,7 +374,12 @@
     const f = form(), button = e.submitter;
     if (e.target !== f) return;
     if (early) early.go = button?.value || "next";
-    else if ("native" in f.dataset) {
+    else if (keeping) {
+      e.preventDefault();
+      say(root.dataset.sending);
+      keeping.then(() => { say(""); f.requestSubmit(button); });
+      return;
+    } else if ("native" in f.dataset) {
       // Where the browser goes from here is not known: the answers are the service's now.
       timed(f);
       memory.clear();
@@ -418,15 +425,13 @@
     aimed = null;
   }, true);
   on(document, "click", e => {
-    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]"), copy = e.target.closest("[data-copy]");
+    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
     if (embed) {
       e.preventDefault();
       embed.replaceWith(make("iframe", {
         sandbox: "allow-scripts allow-same-origin allow-forms allow-popups allow-presentation",
         allow: "fullscreen; autoplay", title: embed.textContent.trim(), src: embed.parentElement.dataset.frame,
       }));
-    } else if (copy) {
-      navigator.clipboard.writeText(copy.previousElementSibling.href).then(() => { copy.textContent = "✓"; }, () => {});
     } else if (share && navigator.share) {
       e.preventDefault();
       navigator.share({ url: share.href, title: document.title }).catch(() => {});
@@ -448,7 +453,7 @@
     const target = option ? option.closest(".opt").querySelector("input") : step;
     if (target && all(".q", f).length === 1) { e.preventDefault(); target.focus(); target.click(); }
   });
-  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving) keep(); });
+  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one("[value=forget]:not([hidden])")) keep(); });
 
   // The page comes back with the kept answers. What was typed meanwhile is newer, and its
   // fields stay as they are, those of another page unseen.

@@ -61,9 +61,10 @@ const (
 // Visit is one respondent's way through a form, from the first page to the end. It
 // travels in the page, signed: the handler keeps nothing of it.
 type Visit struct {
-	Form   string `json:"f"`
-	Opened int64  `json:"t"` // Unix milliseconds
-	Key    string `json:"k"` // the idempotency key: a second click finds the first result
+	Form   string  `json:"f"`
+	Opened int64   `json:"t"`           // Unix milliseconds
+	Key    string  `json:"k"`           // the idempotency key: a second click finds the first result
+	Before float64 `json:"b,omitempty"` // seconds that the respondent took in other visits
 }
 
 // New returns a visit to a form that begins now.

@@ -125,16 +125,26 @@ func StepAt(form *formsvc.PublicForm, steps []Step, id string) int {
 	if at := slices.IndexFunc(steps, func(s Step) bool { return s.ID == id }); at >= 0 {
 		return at
 	}
-	order := func(id string) int {
-		return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
-	}
-	wanted, found := order(id), 0
+	wanted, found := order(form, id), 0
 	for i, s := range steps {
-		if order(s.ID) <= wanted {
+		if order(form, s.ID) <= wanted {
 			found = i
 		}
 	}
 	return found
+}
+
+// order is the index of a block at the top of a form, -1 when there is none.
+func order(form *formsvc.PublicForm, id string) int {
+	return slices.IndexFunc(form.Blocks, func(b schema.Block) bool { return b.ID == id })
+}
+
+// Later returns that one of two blocks at the top of a form that comes later.
+func Later(form *formsvc.PublicForm, a, b string) string {
+	if order(form, a) > order(form, b) {
+		return a
+	}
+	return b
 }
 
 // Contains reports whether a block is among blocks or inside of them.

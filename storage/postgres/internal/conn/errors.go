@@ -118,6 +118,9 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	case v == invalid:
 		return fmt.Errorf("%w: %w", storage.ErrInvalidValue, err)
 	}
+	if code := SQLState(err); code == "3F000" || code == "42P01" {
+		err = fmt.Errorf("tables are missing: call postgres.Migrate: %w", err)
+	}
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -74,6 +75,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"a time limit of the host":      {reportedBy("57014"), later},
 		"a full disk":                   {reportedBy("53100"), later},
 		"no tables":                     {reportedBy("42P01"), later},
+		"no schema":                     {reportedBy("3F000"), later},
 		"text that is no UTF-8":         {reportedBy("22021"), invalid},
 		"a number that is out of range": {reportedBy("22003"), invalid},
 		"no rights":                     {reportedBy("42501"), asItIs},
@@ -102,6 +104,9 @@ func TestErrorsAreToldApart(t *testing.T) {
 				})
 				if tries != call.tries {
 					t.Errorf("%s: %d tries, want %d", call.name, tries, call.tries)
+				}
+				if told := strings.Contains(err.Error(), "call postgres.Migrate"); told != (name == "no tables" || name == "no schema") {
+					t.Errorf("%s: %v", call.name, err)
 				}
 				if !errors.Is(err, c.err) {
 					t.Errorf("%s: %v does not wrap its cause", call.name, err)

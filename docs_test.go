@@ -2,8 +2,11 @@ package formsvc_test
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/doc"
 	"go/importer"
@@ -11,14 +14,262 @@ import (
 	gotoken "go/token"
 	"go/types"
 	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
 )
+
+// documentedProgram finds whole programs: in the README between fences, in doc.go as a block with a
+// tab in front of each line.
+var documentedProgram = regexp.MustCompile("(?s)```go\n(package main\n.*?)```|\n(\tpackage main\n(?:\n|\t[^\n]*\n)*)")
+
+// The programs in the README and in the package's documentation compile.
+func TestDocumentedProgramsCompile(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"README.md": string(readme), "doc.go": file.Doc.Text()} {
+		programs := documentedProgram.FindAllStringSubmatch(text, -1)
+		if len(programs) == 0 {
+			t.Errorf("%s has no program", name)
+		}
+		for _, found := range programs {
+			code := found[1] + found[2]
+			dir := t.TempDir()
+			source := filepath.Join(dir, "main.go")
+			if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			// Built from the module's folder, so that its imports are this module's.
+			out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), source).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: go build: %v\n%s", name, err, out)
+			}
+			if lines := strings.Count(code, "\n"); lines > 55 {
+				t.Errorf("the program in %s has %d lines", name, lines)
+			}
+		}
+	}
+}
+
+// The product of an afternoon does what it is there for, and stops in order.
+func TestTheAfternoonRuns(t *testing.T) {
+	t.Parallel()
+	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "afternoon")
+	if _, err := admin.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	at := admin.Config().ConnConfig
+	env := map[string]string{
+		"DATABASE_URL": fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, name),
+		"SEAL_KEY":     "0123456789abcdef0123456789abcdef", "PAGE_SECRET": "a secret of all processes", "DEVELOPMENT": "1",
+	}
+	delivered := make(chan error, 1)
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		select {
+		case delivered <- errors.Join(err, webhooks.Verify("a secret of the receiver", body, r.Header.Get("Service-Signature"))):
+		default: // it may come twice
+		}
+	}))
+	defer receiver.Close()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	go func() { stopped <- serve(ctx, listener, func(name string) string { return env[name] }) }()
+
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	send := func(method, path, body string, want int, header ...string) string {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Cookie", "session=cookie of ann")
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer response.Body.Close()
+		text, err := io.ReadAll(response.Body)
+		if err != nil || response.StatusCode != want {
+			t.Fatalf("%s %s: %d %s, %v; want %d", method, path, response.StatusCode, text, err, want)
+		}
+		return string(text)
+	}
+	send("GET", "/health", "", 200) // answered when the tables are there
+	pool := pgtest.PoolAt(t, env["DATABASE_URL"])
+	if _, err := pool.Exec(t.Context(), `INSERT INTO sessions VALUES (encode(sha256('cookie of ann'), 'hex'), 'ann', now() + interval '1 hour')`); err != nil {
+		t.Fatal(err)
+	}
+	workspace := regexp.MustCompile(`"id":"(\w+)"`).FindStringSubmatch(send("POST", "/v1/workspaces", `{"name":"Ann's"}`, 201, "Content-Type", "application/json"))[1]
+	body := url.Values{"name": {"Feedback"}, "workspace": {workspace}, "webhook": {receiver.URL}, "secret": {"a secret of the receiver"}}
+	send("POST", "/forms", body.Encode(), 401, "Cookie", "session=another")
+	send("POST", "/forms", body.Encode(), 403, "Sec-Fetch-Site", "cross-site")
+	if text := send("POST", "/forms", "workspace="+workspace, 422); !strings.HasPrefix(text, "name ") {
+		t.Errorf("without a name: %s", text)
+	}
+	paths := strings.Fields(send("POST", "/forms", body.Encode(), 200))
+	if page := send("GET", paths[0], "", 200); !strings.Contains(page, "Your e-mail") {
+		t.Errorf("the page: %s", page)
+	}
+
+	// Another process takes a response.
+	other, err := formsvc.New(formsvc.WithStorage(postgres.New(pool)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := strings.TrimSuffix(path.Base(paths[1]), ".csv")
+	form, err := formsvc.ParseID(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-delivered; err != nil {
+		t.Error(err)
+	}
+	if file := send("GET", paths[1], "", 200); !strings.Contains(file, "carl@example.com") {
+		t.Errorf("the export: %s", file)
+	}
+	send("POST", "/forms/1/erase", "email=carl@example.com", 404)
+	if text := send("POST", "/forms/"+id+"/erase", "email=CARL@example.com", 200); !strings.HasPrefix(text, "1 ") {
+		t.Errorf("erased: %s", text)
+	}
+	stop()
+	if err := <-stopped; err != nil {
+		t.Error(err)
+	}
+}
+
+// The README names the release that the modules beside the library require.
+func TestTheReadmeGetsTheRelease(t *testing.T) {
+	t.Parallel()
+	readme, readmeErr := os.ReadFile("README.md")
+	work, workErr := os.ReadFile("go.work")
+	if err := errors.Join(readmeErr, workErr); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile("\ngo (get|run) "+module+"\\S*@(\\S+)").FindAllStringSubmatch(string(readme), -1)
+	want := regexp.MustCompile("\nreplace " + module + " (\\S+) =>").FindStringSubmatch(string(work))
+	if len(got) != 2 || want == nil || got[0][2] != want[1] || got[1][2] != want[1] {
+		t.Errorf("the README has %q, go.work %q", got, want)
+	}
+}
+
+// ownLink is a link to the documentation of a package here, to an example or a section of it, or
+// to what it declares.
+var ownLink = regexp.MustCompile(`https://pkg\.go\.dev/` + module + `(/[\w/]+)?(?:#(example-package-|example-|hdr-)?([\w.]+))?`)
+
+// Links to the documentation lead to what is there.
+func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	files := []string{"README.md", "storage/postgres/operations.md"}
+	sources := map[string]string{} // by package
+	for _, dir := range public {
+		names, err := filepath.Glob(dir + "/*.go")
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, names...)
+		for _, name := range names {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[dir] += string(text)
+		}
+	}
+	links := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range ownLink.FindAllStringSubmatch(string(text), -1) {
+			links++
+			source := sources[cmp.Or(strings.TrimPrefix(link[1], "/"), ".")]
+			name := regexp.QuoteMeta(link[3])
+			want := map[string]string{
+				"":                 `(?m)^(type|func|\t?) ?` + name + `\b`,
+				"hdr-":             `(?m)^// # ` + strings.ReplaceAll(name, "_", " ") + `$`,
+				"example-":         `func Example` + strings.ReplaceAll(name, `\.`, "_") + `\(`,
+				"example-package-": `func Example_` + strings.ToLower(name[:min(1, len(name))]) + name[min(1, len(name)):] + `\(`,
+			}[link[2]]
+			if source == "" || !regexp.MustCompile(want).MatchString(source) {
+				t.Errorf("%s: %s leads nowhere", file, link[0])
+			}
+		}
+	}
+	if links < 20 {
+		t.Errorf("%d links were found", links)
+	}
+}
+
+// A test that the guide names is there.
+func TestTheGuideNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(".github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	err = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		tests.Write(code)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(guide), -1)
+	if len(named) < 20 {
+		t.Errorf("the guide names %d tests", len(named))
+	}
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+			t.Errorf("the guide names %s, which does not exist", name[1])
+		}
+	}
+}
 
 // withoutExample are exported functions, methods and types that need no example, and why.
 var withoutExample = map[string]string{

@@ -1,0 +1,437 @@
+package formpage_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/net/html"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+)
+
+// halves counts what pages ask a service for half responses.
+type halves struct {
+	*formsvc.Service
+	*asked
+}
+
+type asked struct {
+	mu     sync.Mutex
+	calls  int
+	tokens []string // of the half responses that were made
+	before func()   // happens before the next call
+	fail   error    // of saves
+}
+
+func (a *asked) called() error {
+	a.mu.Lock()
+	a.calls++
+	before, fail := a.before, a.fail
+	a.before = nil
+	a.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return fail
+}
+
+func (h halves) SavePartial(ctx context.Context, r formsvc.PartialResponse) (string, []string, error) {
+	if err := h.called(); err != nil {
+		return "", nil, err
+	}
+	token, dropped, err := h.Service.SavePartial(ctx, r)
+	if err == nil && r.Token == "" {
+		h.mu.Lock()
+		h.tokens = append(h.tokens, token)
+		h.mu.Unlock()
+	}
+	return token, dropped, err
+}
+
+func (h halves) ResumePartial(ctx context.Context, form formsvc.ID, token string) (formsvc.PartialResponse, error) {
+	_ = h.called()
+	return h.Service.ResumePartial(ctx, form, token)
+}
+
+func (h halves) ForgetPartial(ctx context.Context, form formsvc.ID, token string) error {
+	_ = h.called()
+	return h.Service.ForgetPartial(ctx, form, token)
+}
+
+// later is a site whose pages save half responses. Each request is served by a service and pages
+// that are made anew, as after a crash.
+type later struct {
+	*site
+	halves *asked
+	config formpage.Config
+}
+
+func newLater(t *testing.T, config formpage.Config) *later {
+	t.Helper()
+	config.Secret = secret
+	if config.Partials == 0 {
+		config.Partials = formpage.Resume
+	}
+	if config.MinFillTime == 0 {
+		config.MinFillTime = -1
+	}
+	s := &later{site: newSite(t, config), halves: &asked{}}
+	config.Clock = s.clock
+	s.config = config
+	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		service, err := formsvc.New(formsvc.WithStorage(s.store), formsvc.WithClock(s.clock))
+		if err != nil {
+			t.Error(err)
+		}
+		pages, err := formpage.New(halves{service, s.halves}, s.config)
+		if err != nil {
+			t.Error(err)
+		}
+		pages.ServeHTTP(w, r)
+		if err := service.Close(context.WithoutCancel(r.Context())); err != nil { // stores the views
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+// token is that of the half response that was made last.
+func (s *later) token() string {
+	s.t.Helper()
+	if len(s.halves.tokens) == 0 {
+		s.t.Fatal("no half response was made")
+	}
+	return s.halves.tokens[len(s.halves.tokens)-1]
+}
+
+// saved is a half response as it is stored: its answers as one text.
+func (s *later) saved(form formsvc.Form, token string) string {
+	s.t.Helper()
+	p, err := s.service.ResumePartial(s.t.Context(), form.ID, token)
+	if err != nil {
+		return err.Error()
+	}
+	raw, _ := json.Marshal(p.Answers)
+	return string(raw)
+}
+
+func (s *later) change(form formsvc.Form, u formsvc.FormUpdate) {
+	s.t.Helper()
+	if _, err := s.service.AsHost().UpdateForm(s.t.Context(), form.ID, u); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// later presses the button for the link, and returns the link.
+func (p *page) later() string {
+	p.s.t.Helper()
+	got := p.press("later")
+	a := got.find(func(n *html.Node) bool { return n.Data == "a" && has(n, "data-link") })
+	if got.status != http.StatusOK || a == nil {
+		p.s.t.Fatalf("no link: %d %s", got.status, got.text("fs-main"))
+	}
+	p.values.Set("half", got.values.Get("half")) // the test goes on with this page
+	return got.resolve(attr(a, "href"))
+}
+
+// follow opens a link to a half response on another device, and presses its button.
+func (s *later) follow(link string) *page {
+	s.t.Helper()
+	address, _, _ := strings.Cut(link, "#")
+	p := s.get(address)
+	if p.status != http.StatusOK {
+		s.t.Fatalf("%s: %d", address, p.status)
+	}
+	return p.fill("link", link).press("resume")
+}
+
+const fourQuestions = `[{"id":"name","type":"short_text","label":"Name","required":true},{"id":"size","type":"number","label":"Size"},
+	{"id":"color","type":"single_choice","label":"Color","required":true,"choices":[{"id":"r","label":"Red"},{"id":"g","label":"Green"}],"properties":{"otherOption":true}},
+	{"id":"last","type":"long_text","label":"Last"},{"id":"end","type":"ending","label":"The very end"}]`
+
+// One response goes through three devices: the first has no script, and each request comes after a
+// crash. It is one visit in the funnel, and one response.
+func TestThreeDevicesHandOneResponseOn(t *testing.T) {
+	t.Parallel()
+	s := newLater(t, formpage.Config{})
+	form := s.form("SINGLE", fourQuestions, `{"utm":{"source":true}}`, "", "ref")
+	p := s.open(form, "ref=r7&utm_source=mail&lang=de")
+	if s.halves.calls != 0 {
+		t.Errorf("opening a form makes %d calls", s.halves.calls)
+	}
+	s.wait(time.Minute)
+	p = p.fill("a.name", "Ada <b>").press("next")
+	if p.status != http.StatusOK || !strings.Contains(p.text("fs-keep"), "Ihre Antworten sind gespeichert.") || !strings.Contains(p.text("fs-keep"), "30 Tage") {
+		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	}
+	first := p
+	s.wait(time.Minute)
+	link := p.fill("a.size", "1,5").later()
+	if !strings.Contains(link, "/later?lang=de#") || strings.Count(link, s.token()) != 1 || s.saved(form, s.token()) != `{"name":"Ada \u003cb\u003e","size":1.5}` {
+		t.Fatalf("the link is %s, saved is %s", link, s.saved(form, s.token()))
+	}
+
+	// The page of the link says nothing, and asks for nothing.
+	s.wait(24 * time.Hour)
+	calls := s.halves.calls
+	address, token, _ := strings.Cut(link, "#")
+	before := s.get(address)
+	if before.status != http.StatusOK || s.halves.calls != calls || strings.Contains(before.raw, "Ada") || strings.Contains(before.raw, token) || !strings.Contains(before.raw, "Meine Antworten anzeigen") {
+		t.Errorf("%d, %d calls: %s", before.status, s.halves.calls-calls, before.text("fs-main"))
+	}
+	for name, want := range map[string]string{"Referrer-Policy": "same-origin", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "no-store"} {
+		if got := before.header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+
+	p = s.follow(link)
+	if text := p.text("fs-main"); p.status != http.StatusOK || !strings.Contains(text, "Das sind die gespeicherten Antworten.") || !strings.Contains(text, "Size") || p.values.Get("a.size") != "1,5" || p.values.Get("a.name") != "Ada <b>" {
+		t.Fatalf("%d %v %s", p.status, p.values, text)
+	}
+	s.wait(time.Minute)
+	p = p.press("next")
+	p.values.Set("a.color", "other")
+	p = p.fill("o.color", `"Blue"`)
+	again := p.later()
+	if again != link {
+		t.Errorf("the second link is %s", again)
+	}
+
+	s.wait(time.Hour)
+	p = before.fill("link", " "+token).press("resume") // the third one has the text behind the # alone
+	if text := p.text("fs-main"); !strings.Contains(text, "Color") || p.values.Get("o.color") != `"Blue"` {
+		t.Fatalf("%s %v", text, p.values)
+	}
+	if p = p.press("back"); p.values.Get("a.size") != "1,5" {
+		t.Errorf("%v", p.values)
+	}
+	s.wait(time.Minute)
+	p = s.follow(link)
+	if text := p.text("fs-main"); !strings.Contains(text, "Color") {
+		t.Errorf("who went back goes on at %s", text)
+	}
+	p = p.press("next").fill("a.last", "z")
+	s.wait(time.Minute)
+	if p = p.press("next"); p.status != http.StatusOK || !strings.Contains(p.raw, "The very end") {
+		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	}
+	want := map[string]string{"name": `"Ada <b>"`, "size": "1.5", "color": `{"other":"\"Blue\""}`, "last": `"z"`, "ref": `"r7"`}
+	stored := s.answers(form)
+	if len(stored) != 1 {
+		t.Fatalf("stored is %v", stored)
+	}
+	for id, value := range want {
+		if stored[0][id] != value {
+			t.Errorf("%s is %s, want %s", id, stored[0][id], value)
+		}
+	}
+	for submission, err := range s.service.AsHost().Submissions(t.Context(), form.ID, formsvc.SubmissionQuery{}) {
+		// Two minutes before the link, one on the second device, one on the third.
+		if err != nil || !strings.Contains(string(submission.Metadata), `"mail"`) || submission.CompletionTime != 4*60 {
+			t.Errorf("%v %s, %v s", err, submission.Metadata, submission.CompletionTime)
+		}
+	}
+	if m := s.funnel(form); m.Views != 1 || m.Starts != 1 {
+		t.Errorf("the funnel is %+v", m)
+	}
+	// Whoever saves or resumes it now is led to the ending.
+	for name, got := range map[string]*page{"the first device": first.press("next"), "its link": s.follow(link), "its button": first.press("later")} {
+		if got.status != http.StatusOK || !strings.Contains(got.url, "/done?") || !strings.Contains(got.raw, "The very end") {
+			t.Errorf("%s: %d %s", name, got.status, got.url)
+		}
+	}
+	if len(s.answers(form)) != 1 || len(s.halves.tokens) != 1 {
+		t.Errorf("%d responses, %d half responses", len(s.answers(form)), len(s.halves.tokens))
+	}
+}
+
+// What is shown of a half response sends the same response as the page that saved it, for each type
+// of blocks.
+func TestEveryAnswerComesBack(t *testing.T) {
+	t.Parallel()
+	s := newLater(t, formpage.Config{})
+	form := s.form("MULTI", every, "", "")
+	for _, lang := range []string{"en", "de", "ar"} {
+		number := map[string]string{"en": "1,234.5", "de": "1.234,5", "ar": "1234.5"}[lang]
+		p := s.open(form, "lang="+lang).fill(
+			"a.short", "word", "a.long", "one\r\n<two>", "a.email", "ada@Example.COM", "a.phone", "030 1234567", "a.site", "example.com",
+			"a.number", number, "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
+			"a.one", "id:b", "a.pic", "id:y", "o.drop", "Pie",
+			"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
+			"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
+			"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "p.phone.contact", "999", "c.p.phone.contact", "FR", "a.country", "JP", "a.inner", "within",
+		).add("a.many", "id:c").add("a.many", "id:a").add("z.when", "+05:00")
+		resumed := s.follow(p.later())
+		p.values.Del("half") // it sends a response of its own
+		for _, one := range []*page{p, resumed} {
+			one.values.Del("p.phone.contact") // which is no number
+			one.values.Set("z.when", "+05:00")
+			one.values["shown"] = nil
+			last := one.press("next")
+			for last.status == http.StatusUnprocessableEntity {
+				last = last.press("next") // it was asked how a number is meant
+			}
+			if end := last.fill("a.last", "z").press("next"); !strings.Contains(end.url, "/done") {
+				t.Fatalf("%s: %d %s", lang, end.status, end.text("summary"))
+			}
+		}
+		stored := s.answers(form)
+		if len(stored[0]) < 25 || fmt.Sprint(stored[0]) != fmt.Sprint(stored[1]) {
+			t.Errorf("%s: stored is\n%v\nnot\n%v", lang, stored[0], stored[1])
+		}
+	}
+}
+
+// What another device saved is taken over, as far as this one did not change it, whichever of the two
+// is later, and when both save at the same moment, but for what it removed. The page says so, and
+// stays.
+func TestTwoTabsMerge(t *testing.T) {
+	t.Parallel()
+	s := newLater(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"short_text"},{"id":"c","type":"multiple_choice","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]},
+		{"id":"d","type":"short_text"},{"id":"p1","type":"page_break"},{"id":"e","type":"short_text"},{"id":"p2","type":"page_break"},{"id":"f","type":"short_text"}]`, "", "")
+	one := s.open(form, "").fill("a.a", "1", "a.b", "1", "a.d", "1").add("a.c", "id:x").press("next")
+	link := one.later()
+	one = one.press("back")
+	two := s.follow(link).press("back")
+	// The second one changes b, empties d and chooses more.
+	two = two.fill("a.b", "2", "a.d", "").add("a.c", "id:y").press("next")
+	if two.status != http.StatusOK || two.text("summary") != "" {
+		t.Fatalf("%d %s", two.status, two.text("summary"))
+	}
+	two = two.press("next") // and is on the last page
+	// The first one changes a and b meanwhile: b is its own.
+	one = one.fill("a.a", "3", "a.b", "3").press("next")
+	if one.status != http.StatusConflict || !strings.Contains(one.text("summary"), "on another device") {
+		t.Fatalf("%d %s", one.status, one.text("fs-main"))
+	}
+	if one.values.Get("a.a") != "3" || one.values.Get("a.b") != "3" || one.values.Get("a.d") != "1" || strings.Join(one.values["a.c"], " ") != "id:x id:y" {
+		t.Errorf("the page has %v", one.values)
+	}
+	if got := s.saved(form, s.token()); got != `{"a":"3","b":"3","c":[{"id":"x"},{"id":"y"}],"d":"1"}` {
+		t.Errorf("saved is %s", got)
+	}
+	if p := s.follow(link); !p.values.Has("a.f") || p.values.Get("a.a") != "3" {
+		t.Errorf("a link leads to %s", p.text("fs-main"))
+	}
+	// Both go on: what is the same is nothing to tell.
+	one = one.press("next")
+	if two = two.press("back"); two.status != http.StatusConflict || two.values.Get("a.a") != "3" {
+		t.Errorf("%d %v", two.status, two.values)
+	}
+	two = two.press("back").fill("a.e", "2")
+	s.halves.before = func() { one.fill("a.e", "2").press("next") }
+	if two = two.press("next"); two.status != http.StatusOK {
+		t.Errorf("%d %s", two.status, two.text("summary"))
+	}
+	// The last page is not sent without what the other one saved.
+	one = one.press("next").fill("a.f", "last")
+	two.press("back").press("back").fill("a.d", "new").press("next")
+	sent := one.press("next")
+	if sent.status != http.StatusConflict || sent.values.Get("a.d") != "new" || sent.values.Get("a.f") != "last" || len(s.answers(form)) != 0 {
+		t.Fatalf("%d %v", sent.status, sent.values)
+	}
+	if sent = sent.press("next"); !strings.Contains(sent.url, "/done") {
+		t.Fatalf("%d %s", sent.status, sent.text("fs-main"))
+	}
+	if got := fmt.Sprint(s.answers(form)); got != `[map[a:"3" b:"3" c:[{"id":"x","label":"X"},{"id":"y","label":"Y"}] d:"new" e:"2" f:"last"]]` {
+		t.Errorf("stored is %s", got)
+	}
+}
+
+// What happens to a form while its response is away.
+func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
+	t.Parallel()
+	s := newLater(t, formpage.Config{})
+	blocks := func(list string) formsvc.FormUpdate {
+		return formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(list)}}
+	}
+	begin := func() (formsvc.Form, string, *page) {
+		form := s.form("SINGLE", fourQuestions, "", "")
+		p := s.open(form, "").fill("a.name", "Ada").press("next").fill("a.size", "3").press("next").fill("a.color", "id:r").press("next")
+		return form, p.fill("a.last", "a <long> text").later(), p
+	}
+	t.Run("changed", func(t *testing.T) {
+		form, link, _ := begin()
+		s.change(form, blocks(`[{"id":"size","type":"short_text","label":"Size"},{"id":"new","type":"short_text","label":"New","required":true},
+			{"id":"color","type":"single_choice","label":"Color","choices":[{"id":"g","label":"Green"}]},{"id":"last","type":"rating","label":"How <i>much</i>"}]`))
+		p := s.follow(link)
+		note := p.text("summary")
+		for _, want := range []string{"no longer asks for these answers", "nameAda", "How <i>much</i>a <long> text", "Color–"} {
+			if !strings.Contains(note, want) {
+				t.Errorf("the page lacks %q: %s", want, note)
+			}
+		}
+		if p.values.Get("a.size") != "3" || p.values.Has("a.name") || p.values.Get("a.color") != "" || p.find(func(n *html.Node) bool { return n.Data == "i" || n.Data == "long" }) != nil {
+			t.Errorf("%v", p.values)
+		}
+	})
+	t.Run("closed", func(t *testing.T) {
+		form, link, p := begin()
+		s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Enough"}`)}})
+		calls := s.halves.calls
+		for name, got := range map[string]*page{"sent": p.press("next"), "for later": p.press("later")} {
+			if got.status != http.StatusGone || !strings.Contains(got.text("fs-main"), "Enough") {
+				t.Errorf("%s: %d %s", name, got.status, got.text("fs-main"))
+			}
+		}
+		if p = p.press("back"); p.status != http.StatusOK || s.halves.calls > calls+1 {
+			t.Errorf("back: %d, %d calls", p.status, s.halves.calls-calls)
+		}
+		got := s.follow(link)
+		if text := got.text("fs-main"); got.status != http.StatusGone || !strings.Contains(text, "Enough") || !strings.Contains(text, "Lasta <long> text") || !strings.Contains(text, "NameAda") {
+			t.Errorf("%d %s", got.status, text)
+		}
+		// Closed at the moment of a save.
+		form, _, p = begin()
+		s.halves.before = func() {
+			s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}})
+		}
+		if p = p.press("back"); p.status != http.StatusGone || !strings.Contains(p.text("fs-main"), "a <long> text") {
+			t.Errorf("%d %s", p.status, p.text("fs-main"))
+		}
+	})
+	for name, away := range map[string]func(formsvc.Form) (back func()){
+		"a draft": func(form formsvc.Form) func() {
+			draft, published := formsvc.StatusDraft, formsvc.StatusPublished
+			s.change(form, formsvc.FormUpdate{Status: &draft})
+			return func() { s.change(form, formsvc.FormUpdate{Status: &published}) }
+		},
+		"trashed": func(form formsvc.Form) func() {
+			if err := s.service.AsHost().TrashForm(t.Context(), form.ID); err != nil {
+				t.Fatal(err)
+			}
+			return func() {
+				if err := s.service.RestoreForm(t.Context(), form.ID, s.place); err != nil {
+					t.Fatal(err)
+				}
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			form, link, p := begin()
+			back := away(form)
+			if got := p.press("back"); got.status != http.StatusGone || !strings.Contains(got.text("fs-main"), "a <long> text") {
+				t.Errorf("%d %s", got.status, got.text("fs-main"))
+			}
+			address, _, _ := strings.Cut(link, "#")
+			if got := s.get(address); got.status != http.StatusNotFound {
+				t.Errorf("its link: %d", got.status)
+			}
+			back()
+			if got := s.follow(link); got.status != http.StatusOK || got.values.Get("a.last") != "a <long> text" {
+				t.Errorf("%d %s", got.status, got.text("fs-main"))
+			}
+		})
+	}
+}
