@@ -205,7 +205,7 @@ func openHalf(questions, spread int) func(context.Context, *database) (served, e
 			store.left[form] = &atomic.Int64{}
 			store.left[form].Store(int64(mostHalves / spread))
 		}
-		if err := db.run(ctx, "VACUUM ANALYZE formsvc.partials"); err != nil {
+		if err := db.run(ctx, "ANALYZE formsvc.partials"); err != nil {
 			return served{}, err
 		}
 		store.spread = spread
