@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/internal/objectid"
+	"github.com/formsvc/formsvc/internal/version"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
@@ -264,3 +265,9 @@ func rejection(err error) error {
 	}
 	return err
 }
+
+// Version is the release of this module in the program, as in "v0.1.0": what Go noted when
+// it built the program. A commit without a tag has a version that ends in its revision, and
+// a copy in a folder, go run in a checkout and a test have "(devel)". The API description has
+// it as x-formsvc-version, and deliveries in their User-Agent ([webhooks.Config]).
+func Version() string { return version.String() }
