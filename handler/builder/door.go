@@ -35,13 +35,13 @@ func clientOf(r *http.Request) formsvc.Client {
 
 // failure is an error in the shape of the API's.
 type failure struct {
-	Type      string              `json:"type,omitempty"`
-	Code      string              `json:"code"`
-	Message   string              `json:"message"`
-	Status    int                 `json:"status"`
+	Type      string             `json:"type,omitempty"`
+	Code      string             `json:"code"`
+	Message   string             `json:"message"`
+	Status    int                `json:"status"`
 	Details   []schema.Violation `json:"details,omitempty"`
-	Conflicts []formsvc.Conflict  `json:"conflicts,omitempty"` // of Publish
-	Revision  int64               `json:"revision,omitempty"`  // of the working copy, with Conflicts
+	Conflicts []formsvc.Conflict `json:"conflicts,omitempty"` // of Publish
+	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
 }
 
 func (f failure) write(w http.ResponseWriter) { answer(w, f.Status, f) }

@@ -1,4 +1,4 @@
-import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ComponentChildren, Ref } from 'preact';
+import type { ButtonHTMLAttributes, ComponentChildren, Ref } from 'preact';
 import { Icon, type IconName } from './Icon';
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'label' | 'ref'> {
@@ -33,9 +33,9 @@ export function IconButton({ label, icon, ...rest }: Omit<ButtonProps, 'children
 }
 
 /** A link that looks like a button. */
-export function LinkButton({ icon, kind = 'plain', children, ...rest }: Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'icon'> & { icon?: IconName; kind?: 'plain' | 'primary' | 'quiet' }) {
+export function LinkButton({ href, icon, kind = 'plain', children, target, download }: { href: string; icon?: IconName; kind?: 'plain' | 'primary' | 'quiet'; children?: ComponentChildren; target?: string; download?: boolean }) {
   return (
-    <a {...rest} class={`button ${kind} ${rest.class ?? ''}`}>
+    <a href={href} target={target} rel={target ? 'noopener' : undefined} download={download} class={`button ${kind}`}>
       {icon && <Icon name={icon} />}
       {children}
     </a>

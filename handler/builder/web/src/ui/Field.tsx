@@ -1,4 +1,4 @@
-import type { ComponentChildren, HTMLAttributes, HTMLInputTypeAttribute } from 'preact';
+import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
 import { t } from '../app/words';
 
@@ -25,34 +25,39 @@ export function Field({ label, bare, hint, fault, children }: Around & { childre
   );
 }
 
-type Native<T extends EventTarget> = Omit<HTMLAttributes<T>, 'onInput' | 'onChange' | 'value' | 'label' | 'ref' | 'type'>;
+/** What a control takes of the element's own attributes. */
+interface Native {
+  placeholder?: string | undefined;
+  disabled?: boolean | undefined;
+  readOnly?: boolean | undefined;
+  autoFocus?: boolean | undefined;
+  maxLength?: number | undefined;
+  onBlur?(event: FocusEvent): void;
+  onFocus?(event: FocusEvent): void;
+  onKeyDown?(event: KeyboardEvent): void;
+}
 
-interface Text extends Around, Native<HTMLInputElement> {
+interface Text extends Around, Native {
   value: string;
   onInput(value: string): void;
-  type?: HTMLInputTypeAttribute;
-  placeholder?: string;
-  maxLength?: number;
+  type?: 'text' | 'search' | 'email' | 'url' | 'tel' | 'date' | 'time' | 'datetime-local';
   list?: string;
-  disabled?: boolean;
   inputRef?: { current: HTMLInputElement | null };
 }
 
 export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
 
-interface Area extends Around, Native<HTMLTextAreaElement> {
+interface Area extends Around, Native {
   value: string;
   onInput(value: string): void;
   rows?: number;
-  placeholder?: string;
   code?: boolean;
-  disabled?: boolean;
 }
 
 export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, ...rest }: Area) {
@@ -65,15 +70,13 @@ export function TextArea({ label, bare, hint, fault, value, onInput, code, rows 
   );
 }
 
-interface Figure extends Around, Native<HTMLInputElement> {
+interface Figure extends Around, Native {
   value: number | undefined;
   /** undefined: the field is empty. What is no number is shown as a fault and not passed on. */
   onInput(value: number | undefined): void;
   min?: number;
   max?: number;
   step?: number | 'any';
-  placeholder?: string;
-  disabled?: boolean;
 }
 
 export function NumberField({ label, bare, hint, fault, value, onInput, step = 'any', ...rest }: Figure) {
