@@ -256,6 +256,17 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	return c.s.Warnings(f.Definition)
 }
 
+// ServeHTTP serves the API as the client's user, with all operations, bodies, answers and errors of
+// [Service.ServeHTTP], for pages of the host's own product such as handler/builder's.
+//
+// It asks for no key or scope and limits nothing: the host, which knows who is signed in, takes the
+// Client of that user, and refuses requests from foreign pages. The host strips what stands before
+// the operation's path, as in /workspaces. Links in answers begin where the request came to.
+// [Service.AsHost] has no user: GET /me has the zero id there, and a workspace cannot be made.
+func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.s.handler.For(c.who).ServeHTTP(w, r)
+}
+
 // WorkingCopy returns the working copy of a form: what its editors write that no respondent
 // sees yet.
 //

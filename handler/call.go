@@ -36,7 +36,7 @@ type call struct {
 	webhooks      []storage.Webhook // read together with the key
 	webhooksKnown bool
 
-	below string // what links begin with, see [onlyForm]
+	below string // what links begin with, see [onlyFor]
 
 	buffer *[]byte // see borrow
 
@@ -104,7 +104,7 @@ func (c *call) namedID(name string) storage.ID {
 
 // target is the form of the path.
 func (c *call) target() core.Target {
-	if only := c.h.only; only != nil && only.form != c.namedID("formId") {
+	if only := c.h.only; only != nil && !only.form.IsZero() && only.form != c.namedID("formId") {
 		return core.Target{Read: true} // there is no other form
 	}
 	return core.Target{ID: c.namedID("formId"), Read: c.formKnown, Form: c.form}

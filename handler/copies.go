@@ -9,10 +9,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// onlyForm makes a handler serve one form, for an actor that is known.
-type onlyForm struct {
+// onlyFor makes a handler serve an actor who is known, and one form or, with the zero id, all.
+type onlyFor struct {
 	who  storage.Actor
 	form storage.ID
+}
+
+// For is wiring for package formsvc, without promise before v1. It serves all operations for an
+// actor, without a key, a scope or a limit.
+func (h *Handler) For(who storage.Actor) http.Handler {
+	copied := h.on(h.core, nil)
+	copied.only = &onlyFor{who: who}
+	return copied
 }
 
 // WorkingCopy is wiring for package formsvc, without promise before v1. It serves the operations on
@@ -20,7 +28,7 @@ type onlyForm struct {
 // [core.Core.Copies].
 func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) http.Handler {
 	copied := h.on(c, nil)
-	copied.only = &onlyForm{who, form}
+	copied.only = &onlyFor{who, form}
 	copied.operations = map[string]*operation{}
 	for at, op := range h.operations {
 		if op.content {
@@ -32,7 +40,7 @@ func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) 
 
 // links has the links of an answer begin where the request came to: path is the part of it that
 // names the operation.
-func (*onlyForm) links(c *call, path string) {
+func (*onlyFor) links(c *call, path string) {
 	if sent, err := url.ParseRequestURI(c.r.RequestURI); err == nil {
 		if below, ok := strings.CutSuffix(sent.EscapedPath(), path); ok { // else the host rewrites paths
 			c.below = below

@@ -14,6 +14,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // Handler is wiring for package formsvc, whose Service is the HTTP API for hosts; it
@@ -36,7 +37,7 @@ type Handler struct {
 	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
 
-	only *onlyForm // what the handler of a working copy serves; nil: everything
+	only *onlyFor // whom the handler serves, without keys; nil: whoever has a key
 
 	description     []byte
 	descriptionETag string
@@ -125,6 +126,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if h.only != nil {
 		h.only.links(c, path)
+		c.principal.UserID, _ = h.only.who.User()
+		c.principal.Scopes = storage.Scopes()
 	}
 	c.op = op
 	// For the host's metrics and traces, which see the request when this returns.

@@ -1,0 +1,100 @@
+package builder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// The door has what the page needs and the API does not have, as JSON, with the rights of the user
+// who is signed in.
+func (h *Handler) doors() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+	})
+	return mux
+}
+
+type clientKey struct{}
+
+func withClient(ctx context.Context, client formsvc.Client) context.Context {
+	return context.WithValue(ctx, clientKey{}, client)
+}
+
+// clientOf is the client of the user whose request it is.
+func clientOf(r *http.Request) formsvc.Client {
+	client, _ := r.Context().Value(clientKey{}).(formsvc.Client) // the door is reached with one alone
+	return client
+}
+
+// failure is an error in the shape of the API's.
+type failure struct {
+	Type      string             `json:"type,omitempty"`
+	Code      string             `json:"code"`
+	Message   string             `json:"message"`
+	Status    int                `json:"status"`
+	Details   []schema.Violation `json:"details,omitempty"`
+	Conflicts []formsvc.Conflict `json:"conflicts,omitempty"` // of Publish
+	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
+}
+
+func (f failure) write(w http.ResponseWriter) { answer(w, f.Status, f) }
+
+func refuse(w http.ResponseWriter, status int, code, message string) {
+	failure{Code: code, Message: message, Status: status}.write(w)
+}
+
+// answer writes a value as JSON.
+func answer(w http.ResponseWriter, status int, value any) {
+	body, err := json.Marshal(value)
+	if err != nil {
+		status, body = http.StatusInternalServerError, []byte(`{"code":"INTERNAL_ERROR"}`)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(append(body, '\n')) // the browser may be gone
+}
+
+// fail answers with an error, as the API does.
+func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
+	f := failure{Status: http.StatusInternalServerError, Code: "INTERNAL_ERROR", Message: "An unexpected error occurred."}
+	if broken, ok := errors.AsType[*formsvc.Error](err); ok {
+		f = failure{Status: http.StatusUnprocessableEntity, Code: "VALIDATION_FAILED", Message: "The request breaks one or more rules; details lists them.", Details: broken.Violations}
+	} else if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
+		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy changed the same parts.", Conflicts: conflict.Conflicts, Revision: conflict.Revision}
+	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
+		f = failure{Status: http.StatusPreconditionFailed, Code: "REVISION_MISMATCH", Message: "The form is at another revision.", Revision: moved.Current}
+	} else {
+		for _, known := range known {
+			if errors.Is(err, known.err) {
+				f = failure{Status: known.status, Code: known.code, Message: known.message}
+				break
+			}
+		}
+	}
+	if f.Status >= http.StatusInternalServerError {
+		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "a request of the builder failed", slog.String("path", r.URL.Path), slog.Any("error", err))
+	}
+	f.write(w)
+}
+
+var known = []struct {
+	err           error
+	status        int
+	code, message string
+}{
+	{formsvc.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "The resource does not exist or is not accessible."},
+	{formsvc.ErrNotOwner, http.StatusForbidden, "OWNER_REQUIRED", "Only the owner of the workspace may do this."},
+	{formsvc.ErrConflict, http.StatusConflict, "CONFLICT", "Something else is in the way."},
+	{formsvc.ErrUnsupported, http.StatusNotImplemented, "UNSUPPORTED", "The storage of this service does not keep this."},
+	{formsvc.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
+	{formsvc.ErrOutcomeUnknown, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
+	{context.Canceled, http.StatusServiceUnavailable, "UNAVAILABLE", "The request was cancelled."},
+}

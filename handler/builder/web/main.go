@@ -1,0 +1,177 @@
+// Command web makes the script and the style of the owners' pages from the sources in src and
+// styles, into the folder dist of package builder, under fixed names:
+//
+//	go run .           bundles
+//	go run . -check    fails when the output is not what lies in dist
+//	go run . -test     runs the tests in src with Node
+//	go run . -vendor   takes the libraries anew from node_modules (npm ci), with their licences
+//
+// It needs no Node but for -test, and no npm but for -vendor. Types are checked by npx tsc.
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+func main() {
+	check := flag.Bool("check", false, "compare with dist")
+	test := flag.Bool("test", false, "run the tests")
+	vendor := flag.Bool("vendor", false, "take the libraries from node_modules")
+	flag.Parse()
+	err := os.Chdir(here())
+	switch {
+	case err != nil:
+	case *test:
+		err = runTests(flag.Args())
+	case *vendor:
+		err = takeLibraries()
+	default:
+		err = bundle(*check)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "web:", err)
+		os.Exit(1)
+	}
+}
+
+// here is the folder of this file.
+func here() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Dir(file)
+}
+
+const (
+	output = "../dist"
+	most   = 150_000 // bytes of all outputs, compressed
+)
+
+// outputs are the files that a browser loads, and what each is made of.
+var outputs = map[string]string{"app.js": "src/main.tsx", "app.css": "styles/app.css"}
+
+func bundle(check bool) error {
+	total := 0
+	for name, entry := range outputs {
+		options := settings()
+		options.EntryPoints, options.Outfile = []string{entry}, name
+		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
+		options.LegalComments = api.LegalCommentsNone
+		made, err := build(options)
+		if err != nil {
+			return err
+		}
+		packed, err := pack(made[0].Contents)
+		if err != nil {
+			return err
+		}
+		total += len(packed)
+		path := filepath.Join(output, name+".gz")
+		if !check {
+			if err := os.WriteFile(path, packed, 0o600); err != nil {
+				return err
+			}
+			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[0].Contents), len(packed))
+			continue
+		}
+		stored, err := os.ReadFile(path) //nolint:gosec // of this program
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(stored, packed) {
+			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
+		}
+	}
+	if total > most {
+		return fmt.Errorf("%d bytes are more than %d", total, most)
+	}
+	return nil
+}
+
+// settings are those of all builds: the libraries are the files in the folder vendor.
+func settings() api.BuildOptions {
+	alias := map[string]string{}
+	for _, l := range libraries {
+		alias[l.name] = "./vendor/" + l.file()
+	}
+	return api.BuildOptions{
+		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,
+		JSX: api.JSXAutomatic, JSXImportSource: "preact", Alias: alias, Charset: api.CharsetUTF8,
+	}
+}
+
+func build(options api.BuildOptions) ([]api.OutputFile, error) {
+	made := api.Build(options)
+	var faults []error
+	for _, m := range append(made.Errors, made.Warnings...) {
+		text := m.Text
+		if m.Location != nil {
+			text = fmt.Sprintf("%s:%d: %s", m.Location.File, m.Location.Line, text)
+		}
+		faults = append(faults, errors.New(text))
+	}
+	return made.OutputFiles, errors.Join(faults...)
+}
+
+func pack(content []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(content)
+	err = errors.Join(err, w.Close())
+	return packed.Bytes(), err
+}
+
+// runTests bundles the tests, all or those whose path has one of the names, and runs them with Node.
+func runTests(names []string) error {
+	dir, err := os.MkdirTemp("", "web")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	options := settings()
+	options.Platform, options.Outdir, options.Write = api.PlatformNode, dir, true
+	options.OutExtension = map[string]string{".js": ".mjs"}
+	options.Sourcemap = api.SourceMapInline
+	err = filepath.WalkDir("src", func(path string, _ fs.DirEntry, err error) error {
+		wanted := len(names) == 0
+		for _, name := range names {
+			wanted = wanted || strings.Contains(path, name)
+		}
+		if wanted && (strings.HasSuffix(path, ".test.ts") || strings.HasSuffix(path, ".test.tsx")) {
+			options.EntryPoints = append(options.EntryPoints, path)
+		}
+		return err
+	})
+	if err != nil || len(options.EntryPoints) == 0 {
+		return err
+	}
+	if _, err := build(options); err != nil {
+		return err
+	}
+	var files []string
+	err = filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".mjs") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	node := exec.Command("node", append([]string{"--enable-source-maps", "--test"}, files...)...) //nolint:gosec,noctx // the tests of this folder, until they end
+	node.Stdout, node.Stderr = os.Stdout, os.Stderr
+	return node.Run()
+}

@@ -1,0 +1,121 @@
+import { signal } from '@preact/signals';
+import { config } from './config';
+
+/** One fault of a request: path is a JSON Pointer into the body. */
+export interface Detail {
+  path: string;
+  code: string;
+  message: string;
+}
+
+/** An answer that is no success, or none at all: status 0, code OFFLINE. */
+export class ApiError extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+    readonly details: Detail[] = [],
+    /** Seconds until it makes sense to ask again, of 429 and 503. */
+    readonly retryAfter = 0,
+    /** The whole body, for members of single answers. */
+    readonly body: Record<string, unknown> = {},
+  ) {
+    super(message);
+  }
+}
+
+/** An answer of the API or the door. etag is '' where there is none. */
+export interface Answer<T> {
+  body: T;
+  etag: string;
+}
+
+export interface Options {
+  method?: string;
+  body?: unknown;
+  ifMatch?: string;
+  keepalive?: boolean;
+  signal?: AbortSignal;
+}
+
+/** True since an answer said that nobody is signed in; false again with the next success. */
+export const signedOut = signal(false);
+
+/** Asks below the handler's own path: '/-/v1/forms', '/-/door/…'. Throws an ApiError. */
+export async function request<T>(path: string, options: Options = {}): Promise<Answer<T>> {
+  const headers: Record<string, string> = { Accept: 'application/json' };
+  if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (options.ifMatch) headers['If-Match'] = options.ifMatch;
+  let response: Response;
+  let text: string;
+  try {
+    response = await fetch(config.base + path, {
+      method: options.method ?? (options.body === undefined ? 'GET' : 'POST'),
+      headers,
+      body: options.body === undefined ? null : JSON.stringify(options.body),
+      credentials: 'same-origin',
+      keepalive: options.keepalive ?? false,
+      signal: options.signal ?? null,
+    });
+    text = await response.text();
+  } catch (cause) {
+    if (options.signal?.aborted) throw cause;
+    throw new ApiError(0, 'OFFLINE', String(cause));
+  }
+  let body: unknown;
+  try {
+    body = text === '' ? null : JSON.parse(text);
+  } catch {
+    throw new ApiError(response.status || 502, 'NOT_JSON', text.slice(0, 200));
+  }
+  if (response.ok) {
+    signedOut.value = false;
+    return { body: body as T, etag: response.headers.get('ETag') ?? '' };
+  }
+  const fault = (body ?? {}) as { code?: string; message?: string; details?: Detail[] };
+  if (response.status === 401) signedOut.value = true;
+  throw new ApiError(
+    response.status,
+    fault.code ?? 'UNKNOWN',
+    fault.message ?? response.statusText,
+    fault.details ?? [],
+    Number(response.headers.get('Retry-After') ?? 0) || 0,
+    fault as Record<string, unknown>,
+  );
+}
+
+export const api = <T>(path: string, options?: Options): Promise<Answer<T>> => request<T>('/-/v1' + path, options);
+
+export const door = async <T>(path: string, options?: Options): Promise<T> =>
+  (await request<T>('/-/door' + path, options)).body;
+
+/** A page of a list of the API. */
+export interface Page<T> {
+  items: T[];
+  page: { has_more: boolean; next_cursor: string | null };
+}
+
+export const query = (params: Record<string, string | number | undefined | null>): string => {
+  const set = Object.entries(params).filter(([, v]) => v !== undefined && v !== null && v !== '');
+  return set.length === 0 ? '' : '?' + new URLSearchParams(set.map(([k, v]) => [k, String(v)])).toString();
+};
+
+/** The pages of a list, one after the other. */
+export async function* pages<T>(path: string, params: Record<string, string | number | undefined> = {}): AsyncGenerator<Page<T>> {
+  for (let cursor: string | undefined; ; ) {
+    const { body } = await api<Page<T>>(path + query({ limit: 100, ...params, cursor }));
+    yield body;
+    if (!body.page.has_more || !body.page.next_cursor) return;
+    cursor = body.page.next_cursor;
+  }
+}
+
+/** All of a list, up to a number. */
+export async function all<T>(path: string, params: Record<string, string | number | undefined> = {}, most = 10_000): Promise<T[]> {
+  const found: T[] = [];
+  for await (const page of pages<T>(path, params)) {
+    found.push(...page.items);
+    if (found.length >= most) break;
+  }
+  return found;
+}

@@ -1,0 +1,41 @@
+import { signal } from '@preact/signals';
+import { config } from './config';
+
+const read = (): string => {
+  const path = location.pathname;
+  return path.startsWith(config.base) ? path.slice(config.base.length).replace(/^\//, '') : '';
+};
+
+/** The path below the handler's, without a slash before it, as in "{form}/results". */
+export const route = signal(typeof location === 'undefined' ? '' : read());
+
+const guards = new Set<() => boolean>();
+
+/** The page asks guards before it is left: false keeps it. Returns how to take the guard away. */
+export function guard(may: () => boolean): () => void {
+  guards.add(may);
+  return () => guards.delete(may);
+}
+
+export const href = (to: string): string => config.base + '/' + to;
+
+export function go(to: string, replace = false): void {
+  if (![...guards].every((may) => may())) return;
+  history[replace ? 'replaceState' : 'pushState'](null, '', href(to));
+  route.value = read();
+  scrollTo(0, 0);
+}
+
+export function startRouter(): void {
+  addEventListener('popstate', () => (route.value = read()));
+  // Links of the page stay in the page, unless somebody wants them elsewhere.
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (!link || link.target || link.hasAttribute('download') || link.origin !== location.origin) return;
+    const below = link.pathname.startsWith(config.base + '/') ? link.pathname.slice(config.base.length + 1) : null;
+    if (below === null || below.startsWith('-/')) return;
+    event.preventDefault();
+    go(below + link.search);
+  });
+}

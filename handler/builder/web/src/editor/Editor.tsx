@@ -1,0 +1,3 @@
+export function Editor({ form }: { form: string; view: string }) {
+  return <p>{form}</p>;
+}

@@ -1,0 +1,43 @@
+import type { ButtonHTMLAttributes, ComponentChildren, Ref } from 'preact';
+import { Icon, type IconName } from './Icon';
+
+export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'icon' | 'label' | 'ref'> {
+  icon?: IconName;
+  kind?: 'plain' | 'primary' | 'quiet' | 'danger';
+  /** Shows that what was pressed is under way, and takes no second press. */
+  busy?: boolean;
+  buttonRef?: Ref<HTMLButtonElement>;
+  children?: ComponentChildren;
+}
+
+export function Button({ icon, kind = 'plain', busy, buttonRef, children, class: more, onClick, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      ref={buttonRef}
+      class={`button ${kind} ${more ?? ''}`}
+      aria-busy={busy || undefined}
+      aria-disabled={busy || undefined}
+      onClick={busy ? undefined : onClick}
+    >
+      {(busy || icon) && <Icon name={busy ? 'loader-circle' : icon!} />}
+      {children}
+    </button>
+  );
+}
+
+/** A button with an icon alone; label is its name and its tip. */
+export function IconButton({ label, icon, ...rest }: Omit<ButtonProps, 'children' | 'icon'> & { label: string; icon: IconName }) {
+  return <Button kind="quiet" {...rest} icon={icon} aria-label={label} title={label} class={`only-icon ${rest.class ?? ''}`} />;
+}
+
+/** A link that looks like a button. */
+export function LinkButton({ href, icon, kind = 'plain', children, target, download }: { href: string; icon?: IconName; kind?: 'plain' | 'primary' | 'quiet'; children?: ComponentChildren; target?: string; download?: boolean }) {
+  return (
+    <a href={href} target={target} rel={target ? 'noopener' : undefined} download={download} class={`button ${kind}`}>
+      {icon && <Icon name={icon} />}
+      {children}
+    </a>
+  );
+}

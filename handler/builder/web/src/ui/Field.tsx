@@ -1,0 +1,143 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useState } from 'preact/hooks';
+import { t } from '../app/words';
+
+interface Around {
+  label: string;
+  /** The label is for screen readers alone. */
+  bare?: boolean;
+  hint?: ComponentChildren;
+  /** What is wrong with the value. */
+  fault?: string | undefined;
+}
+
+/** Puts a label, a hint and a fault around a control, which gets the ids for its attributes. */
+export function Field({ label, bare, hint, fault, children }: Around & { children: (ids: { id: string; 'aria-describedby': string | undefined; 'aria-invalid': boolean | undefined }) => ComponentChildren }) {
+  const id = useId();
+  const about = [hint ? id + 'h' : '', fault ? id + 'f' : ''].filter(Boolean).join(' ');
+  return (
+    <div class={fault ? 'field wrong' : 'field'}>
+      <label for={id} class={bare ? 'unseen' : undefined}>{label}</label>
+      {children({ id, 'aria-describedby': about || undefined, 'aria-invalid': fault ? true : undefined })}
+      {hint && <p class="hint" id={id + 'h'}>{hint}</p>}
+      {fault && <p class="fault" id={id + 'f'}>{fault}</p>}
+    </div>
+  );
+}
+
+/** What a control takes of the element's own attributes. */
+interface Native {
+  placeholder?: string | undefined;
+  disabled?: boolean | undefined;
+  readOnly?: boolean | undefined;
+  autoFocus?: boolean | undefined;
+  maxLength?: number | undefined;
+  onBlur?(event: FocusEvent): void;
+  onFocus?(event: FocusEvent): void;
+  onKeyDown?(event: KeyboardEvent): void;
+}
+
+interface Text extends Around, Native {
+  value: string;
+  onInput(value: string): void;
+  type?: 'text' | 'search' | 'email' | 'url' | 'tel' | 'date' | 'time' | 'datetime-local';
+  list?: string;
+  inputRef?: { current: HTMLInputElement | null };
+}
+
+export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
+  return (
+    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
+      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+    </Field>
+  );
+}
+
+interface Area extends Around, Native {
+  value: string;
+  onInput(value: string): void;
+  rows?: number;
+  code?: boolean;
+}
+
+export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, ...rest }: Area) {
+  return (
+    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
+      {(ids) => (
+        <textarea {...rest} {...ids} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
+      )}
+    </Field>
+  );
+}
+
+interface Figure extends Around, Native {
+  value: number | undefined;
+  /** undefined: the field is empty. What is no number is shown as a fault and not passed on. */
+  onInput(value: number | undefined): void;
+  min?: number;
+  max?: number;
+  step?: number | 'any';
+}
+
+export function NumberField({ label, bare, hint, fault, value, onInput, step = 'any', ...rest }: Figure) {
+  const [bad, setBad] = useState(false);
+  return (
+    <Field label={label} bare={bare ?? false} hint={hint} fault={bad ? t('app.no_number') : fault}>
+      {(ids) => (
+        <input
+          {...rest}
+          {...ids}
+          class="input"
+          type="number"
+          step={step}
+          value={value ?? ''}
+          onInput={(e) => {
+            const input = e.currentTarget;
+            setBad(input.validity.badInput);
+            if (!input.validity.badInput) onInput(input.value === '' ? undefined : input.valueAsNumber);
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+export function Select({ label, bare, hint, fault, value, options, onChange, disabled }: Around & { value: string; options: readonly (readonly [value: string, text: string])[]; onChange(value: string): void; disabled?: boolean }) {
+  return (
+    <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
+      {(ids) => (
+        <select {...ids} class="input" value={value} disabled={disabled} onChange={(e) => onChange(e.currentTarget.value)}>
+          {options.map(([v, text]) => (
+            <option key={v} value={v}>{text}</option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function Switch({ label, hint, fault, value, onChange, disabled }: Around & { value: boolean; onChange(value: boolean): void; disabled?: boolean }) {
+  const id = useId();
+  return (
+    <div class={fault ? 'field switch wrong' : 'field switch'}>
+      <input id={id} type="checkbox" role="switch" checked={value} disabled={disabled} aria-describedby={hint || fault ? id + 'h' : undefined} onChange={(e) => onChange(e.currentTarget.checked)} />
+      <label for={id}>{label}</label>
+      {(hint || fault) && <p class={fault ? 'fault' : 'hint'} id={id + 'h'}>{fault ?? hint}</p>}
+    </div>
+  );
+}
+
+/** A colour as #rrggbb; undefined: none is set. */
+export function ColorField({ label, hint, fault, value, onInput, placeholder }: Around & { value: string | undefined; onInput(value: string | undefined): void; placeholder?: string }) {
+  const plain = /^#[0-9a-f]{6}$/i.test(value ?? '') ? value! : (placeholder ?? '#000000');
+  return (
+    <Field label={label} hint={hint} fault={fault}>
+      {(ids) => (
+        <span class="color">
+          <input type="color" aria-label={label} value={plain} onInput={(e) => onInput(e.currentTarget.value)} />
+          <input {...ids} class="input" value={value ?? ''} placeholder={placeholder} onInput={(e) => onInput(e.currentTarget.value || undefined)} />
+        </span>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,89 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Button, type ButtonProps } from './Button';
+import { Icon, type IconName } from './Icon';
+
+export interface Item {
+  label: string;
+  icon?: IconName;
+  danger?: boolean;
+  disabled?: boolean;
+  /** A line before it. */
+  apart?: boolean;
+  run?(): void;
+  href?: string;
+  download?: boolean;
+}
+
+/** A button that opens a menu: arrows choose, Enter does, Escape closes. label names a button without text. */
+export function Menu({ items, label, children, ...button }: { items: Item[]; label?: string; children?: ComponentChildren } & Omit<ButtonProps, 'children'>) {
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLDivElement>(null);
+  const opener = useRef<HTMLButtonElement>(null);
+  const entries = () => [...(box.current?.querySelectorAll<HTMLElement>('[role=menuitem]:not([aria-disabled=true])') ?? [])];
+  const close = () => {
+    setOpen(false);
+    opener.current?.focus();
+  };
+  useEffect(() => {
+    if (!open) return;
+    entries()[0]?.focus();
+    const outside = (e: Event) => !box.current?.parentElement?.contains(e.target as Node) && setOpen(false);
+    document.addEventListener('pointerdown', outside);
+    return () => document.removeEventListener('pointerdown', outside);
+  }, [open]);
+  const key = (e: KeyboardEvent) => {
+    const list = entries();
+    const at = list.indexOf(document.activeElement as HTMLElement);
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: list.length - 1 }[e.key];
+    if (to !== undefined) list.at(to % list.length)?.focus();
+    else if (e.key === 'Escape') close();
+    else if (e.key === 'Tab') return setOpen(false);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  return (
+    <div class="menu-root">
+      <Button
+        {...button}
+        aria-label={label}
+        title={label}
+        class={`${children ? '' : 'only-icon'} ${button.class ?? ''}`}
+        aria-haspopup="menu"
+        aria-expanded={open}
+        buttonRef={opener}
+        onClick={() => setOpen(!open)}
+      >
+        {children}
+      </Button>
+      {open && (
+        <div class="menu" role="menu" aria-label={label} ref={box} onKeyDown={key}>
+          {items.map((item) => {
+            const inner = (
+              <>
+                {item.icon && <Icon name={item.icon} />}
+                <span>{item.label}</span>
+              </>
+            );
+            const shared = {
+              role: 'menuitem' as const,
+              tabIndex: -1,
+              class: `item${item.danger ? ' danger' : ''}${item.apart ? ' apart' : ''}`,
+              'aria-disabled': item.disabled || undefined,
+            };
+            return item.href ? (
+              <a key={item.label} {...shared} href={item.href} download={item.download || undefined} onClick={() => setOpen(false)}>
+                {inner}
+              </a>
+            ) : (
+              <button key={item.label} type="button" {...shared} onClick={() => !item.disabled && (close(), item.run?.())}>
+                {inner}
+              </button>
+            );
+          })}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,100 @@
+import { signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { ApiError } from '../app/api';
+import { t } from '../app/words';
+import { Button } from './Button';
+import { Icon, type IconName } from './Icon';
+
+/** Shown while something is read, but not within the first moment. */
+export function Loading({ label = t('app.loading') }: { label?: string }) {
+  return (
+    <p class="loading" role="status">
+      <Icon name="loader-circle" /> {label}
+    </p>
+  );
+}
+
+export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <Icon name={icon} />
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  );
+}
+
+/** What an error means to the user, in the page's language. */
+export function explain(error: unknown): string {
+  if (!(error instanceof ApiError)) return t('app.error');
+  if (error.status === 0) return t('app.offline');
+  if (error.status === 401) return t('app.signed_out');
+  if (error.status === 404) return t('app.not_found');
+  if (error.status === 429) return t('app.too_many');
+  if (error.status >= 500) return t('app.unavailable');
+  return error.details.length > 0 ? error.details.map((d) => d.message).join(' ') : error.message;
+}
+
+export function Failed({ error, again }: { error: unknown; again?: () => void }) {
+  return (
+    <div class="notice bad" role="alert">
+      <Icon name="circle-alert" />
+      <span>{explain(error)}</span>
+      {again && <Button onClick={again}>{t('app.again')}</Button>}
+    </div>
+  );
+}
+
+/** What a component has read: until then, or when it failed, others are undefined. */
+export interface Loaded<T> {
+  value?: T;
+  error?: unknown;
+  loading: boolean;
+  reload(): void;
+}
+
+/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. */
+export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+  const state = useSignal<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
+  const turn = useSignal(0);
+  useEffect(() => {
+    let current = true;
+    state.value = { ...state.peek(), loading: true };
+    read().then(
+      (value) => current && (state.value = { value, loading: false }),
+      (error: unknown) => current && (state.value = { error, loading: false }),
+    );
+    return () => void (current = false);
+  }, [...inputs, turn.value]);
+  return { ...state.value, reload: () => turn.value++ };
+}
+
+interface Toast {
+  text: string;
+  undo?: (() => void) | undefined;
+}
+
+const toast = signal<Toast | undefined>();
+let ends: ReturnType<typeof setTimeout> | undefined;
+
+/** Says for eight seconds what was done, with a button that takes it back. */
+export function say(text: string, undo?: () => void): void {
+  clearTimeout(ends);
+  toast.value = { text, undo };
+  ends = setTimeout(() => (toast.value = undefined), 8000);
+}
+
+export function Toasts() {
+  const now = toast.value;
+  return (
+    <div class="toasts" role="status">
+      {now && (
+        <div class="toast">
+          <span>{now.text}</span>
+          {now.undo && <Button kind="quiet" icon="undo-2" onClick={() => ((toast.value = undefined), now.undo!())}>{t('app.undo')}</Button>}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,3 @@
+export function Webhooks({ form }: { form: string; view: string }) {
+  return <p>{form}</p>;
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// library is one that the sources import, by the name that they import.
+type library struct{ name, of string }
+
+// libraries are in the order in which they need one another. What is beside a package is a part of
+// it; what a package itself needs (tslib and the like) is bundled with it.
+var libraries = []library{
+	{"preact", "preact"},
+	{"preact/hooks", "preact"},
+	{"preact/jsx-runtime", "preact"},
+	{"@preact/signals-core", "@preact/signals-core"},
+	{"@preact/signals", "@preact/signals"},
+	{"@atlaskit/pragmatic-drag-and-drop/element/adapter", "@atlaskit/pragmatic-drag-and-drop"},
+	{"@atlaskit/pragmatic-drag-and-drop/combine", "@atlaskit/pragmatic-drag-and-drop"},
+	{"@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge", "@atlaskit/pragmatic-drag-and-drop-hitbox"},
+	{"lean-qr", "lean-qr"},
+}
+
+func (l library) file() string {
+	return strings.NewReplacer("@", "", "/", "-").Replace(l.name) + ".mjs"
+}
+
+func takeLibraries() error {
+	var notices bytes.Buffer
+	noted := map[string]bool{}
+	for _, l := range libraries {
+		options := api.BuildOptions{
+			EntryPoints: []string{l.name}, Outfile: filepath.Join("vendor", l.file()), Write: true, Bundle: true,
+			Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022, LegalComments: api.LegalCommentsInline, Charset: api.CharsetUTF8,
+		}
+		for _, other := range libraries {
+			if other != l {
+				options.External = append(options.External, other.name)
+			}
+		}
+		if _, err := build(options); err != nil {
+			return err
+		}
+		if noted[l.of] {
+			continue
+		}
+		noted[l.of] = true
+		if err := notice(&notices, l.of); err != nil {
+			return err
+		}
+	}
+	if err := takeIcons(); err != nil {
+		return err
+	}
+	for _, name := range []string{"lucide-static", "@babel/runtime", "bind-event-listener", "raf-schd"} {
+		if err := notice(&notices, name); err != nil {
+			return err
+		}
+	}
+	return os.WriteFile(filepath.Join(output, "LICENSES.txt"), notices.Bytes(), 0o600)
+}
+
+// notice adds the licence of a package.
+func notice(to *bytes.Buffer, name string) error {
+	dir := filepath.Join("node_modules", name)
+	raw, err := os.ReadFile(filepath.Join(dir, "package.json")) //nolint:gosec // of npm
+	if err != nil {
+		return err
+	}
+	var about struct{ Version, License string }
+	if err := json.Unmarshal(raw, &about); err != nil {
+		return err
+	}
+	fmt.Fprintf(to, "%s %s (%s)\n\n", name, about.Version, about.License)
+	found, err := filepath.Glob(filepath.Join(dir, "LICENSE*"))
+	if err != nil {
+		return err
+	}
+	for _, file := range found {
+		text, err := os.ReadFile(file) //nolint:gosec // of npm
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(to, "%s\n\n", bytes.TrimSpace(text))
+	}
+	return nil
+}
+
+var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
+
+// takeIcons writes the icons that icons.txt names, as the elements inside an svg of 24 by 24.
+func takeIcons() error {
+	names, err := os.ReadFile("vendor/icons.txt")
+	if err != nil {
+		return err
+	}
+	out := bytes.NewBufferString("// Icons of Lucide (ISC), made by go run . -vendor from vendor/icons.txt.\nexport const icons = {\n")
+	for _, name := range strings.Fields(string(names)) {
+		svg, err := os.ReadFile(filepath.Join("node_modules/lucide-static/icons", name+".svg"))
+		if err != nil {
+			return err
+		}
+		inner := inSVG.FindSubmatch(svg)
+		if inner == nil {
+			return fmt.Errorf("the icon %s is no svg", name)
+		}
+		fmt.Fprintf(out, "  '%s': '%s',\n", name, strings.Join(strings.Fields(string(inner[1])), " "))
+	}
+	out.WriteString("} as const;\n\nexport type IconName = keyof typeof icons;\n")
+	return os.WriteFile("src/ui/icons.gen.ts", out.Bytes(), 0o600)
+}
