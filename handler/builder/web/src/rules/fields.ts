@@ -1,30 +1,16 @@
 // What a rule can read: answers and their parts, hidden fields, variables. The kind of a field
 // says which comparisons are offered.
 
-export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+import type { Block, Choice as Offered, Definition, Json } from '../app/records';
 
-/** The members of a block that rules need. */
-export interface Block {
-  id: string;
-  type?: string;
-  label?: string;
-  properties?: { [name: string]: unknown };
-  choices?: Choice[];
-  children?: Block[];
-  matrix_rows?: Choice[];
-  matrix_columns?: Choice[];
-}
+export type { Json };
+
+/** The sections of a definition that rules read. */
+export type Content = Pick<Definition, 'blocks'> & Partial<Pick<Definition, 'hidden_fields' | 'variables'>>;
 
 export interface Choice {
   id: string;
   label?: string;
-}
-
-/** The sections of a definition that rules read. */
-export interface Content {
-  blocks: Block[];
-  hidden_fields?: string[];
-  variables?: { [name: string]: number | string };
 }
 
 export type Source = 'answers' | 'hidden' | 'variables';
@@ -117,6 +103,9 @@ function kindOf(block: Block): Kind | undefined {
   return types[block.type ?? ''];
 }
 
+/** A choice without an id, which was just added, cannot be compared with. */
+const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
+
 function partsOf(block: Block, kind: Kind): Omit<Field, 'at'>[] {
   const p = block.properties ?? {};
   const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []) =>
@@ -128,10 +117,10 @@ function partsOf(block: Block, kind: Kind): Omit<Field, 'at'>[] {
         .map((name) => part(name, name === 'country' ? 'country' : 'text', { word: name }));
     }
     case 'matrix':
-      return (block.matrix_rows ?? []).map((row) =>
-        part(row.id, p.multiSelection ? 'list' : 'choice', { label: row.label || row.id }, block.matrix_columns ?? []));
+      return withIDs(block.matrix_rows).map((row) =>
+        part(row.id, p.multiSelection ? 'list' : 'choice', { label: row.label || row.id }, withIDs(block.matrix_columns)));
     case 'ranking':
-      return (block.choices ?? []).map((_, i) => part(String(i), 'choice', { word: 'place', n: i + 1 }, block.choices ?? []));
+      return withIDs(block.choices).map((_, i, all) => part(String(i), 'choice', { word: 'place', n: i + 1 }, all));
     case 'payment':
       return [part('currency', 'text', { word: 'currency' }), part('status', 'text', { word: 'status' })];
     case 'file_upload':
@@ -172,7 +161,7 @@ export class Fields {
     const kind = kindOf(block);
     if (kind) {
       const rows = block.type === 'matrix';
-      const choices = (rows ? block.matrix_columns : block.choices) ?? [];
+      const choices = withIDs(rows ? block.matrix_columns : block.choices);
       this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, at });
       for (const part of partsOf(block, kind)) this.put({ ...part, at });
     }
