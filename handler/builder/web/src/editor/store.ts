@@ -5,10 +5,11 @@
 // member, see merge.ts. Undo does the way from after to before once more, to what is there now.
 import { batch, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import * as edits from './edits';
+import type { Block } from '../app/records';
 import type { KeyValue, Saved } from './offline';
 import {
   changes, contentOf, drop, find, flat, get, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, unit, withhold, written,
-  type Block, type Conflict, type Content, type Obj, type Path, type Write,
+  type Conflict, type Content, type Obj, type Path, type Write,
 } from './merge';
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
@@ -225,7 +226,7 @@ export class EditorStore {
   }
 
   /** Adds a block; its id has to be new, see newId. */
-  add(block: Block, place: edits.Place = { endOf: '' }): void {
+  add(block: Block, place: edits.Place = { parent: undefined, index: Infinity }): void {
     this.apply((c) => edits.addBlock(c, block, place));
   }
 
@@ -336,7 +337,7 @@ export class EditorStore {
   private without(c: Content, id: string): Content {
     const base = this.base as Content;
     const inside = (of: string): string[] => (flat(c.blocks).lists.get(of) ?? []).flatMap((child) => (find(base, child) ? [child] : inside(child)));
-    return drop(inside(id).reduceRight((now, child) => edits.moveBlock(now, child, { after: id }), c), id);
+    return drop(inside(id).reduceRight((now, child) => edits.moveBehind(now, child, id), c), id);
   }
 
   private become(content: Content, now: boolean): void {
