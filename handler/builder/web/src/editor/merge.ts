@@ -434,7 +434,8 @@ function memberChanges(from: Obj, to: Obj, path: Path, deep?: string): Path[] {
   return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((n) => {
     const [a, b] = [member(from, n), member(to, n)];
     if (same(a, b)) return [];
-    return n === deep && isObject(a) && isObject(b) ? memberChanges(a, b, [...path, n]) : [[...path, n]];
+    const inside = n === deep && isObject(a ?? {}) && isObject(b ?? {}) ? memberChanges((a ?? {}) as Obj, (b ?? {}) as Obj, [...path, n]) : [];
+    return inside.length > 0 ? inside : [[...path, n]];
   });
 }
 
@@ -475,8 +476,10 @@ export function withhold(base: Content, mine: Content, back: readonly Path[]): C
     for (const id of extra) made = drop(made, id);
   }
   for (const path of back) {
-    if (path[0] !== 'blocks') made = set(made, path, get(base, path));
-    else if (path.length > 2 && b.nodes.has(path[1] as string)) made = set(made, path, get(base, path));
+    if (path[0] === 'blocks' && (path.length < 3 || !b.nodes.has(path[1] as string))) continue;
+    made = set(made, path, get(base, path));
+    const all = path.slice(0, 3); // its properties, which base may not have at all
+    if (path.length === 4 && get(base, all) === undefined && same(get(made, all), {})) made = set(made, all, undefined);
   }
   return made;
 }

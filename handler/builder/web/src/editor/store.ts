@@ -114,7 +114,7 @@ export class EditorStore {
   private base: Content | null = null;
   private etag = '';
   private mine: Content | null = null;
-  private sent: Content[] = []; // what the form is if a write without an answer was done
+  private sent: Content[] = []; // what the form is after the write under way, or one without an answer
   private open_: Conflict[] = [];
   private refused: Refused[] = [];
   private past: Step[] = [];
@@ -345,13 +345,13 @@ export class EditorStore {
     this.mine = content;
     this.settle();
     this.update();
-    this.persist();
     if (now) void this.flush();
     else {
       this.cancelSave?.();
       const wait = Math.min(pause, this.firstUnsent + longest - this.clock.now());
       this.cancelSave = this.clock.after(Math.max(wait, 0), () => void this.flush());
     }
+    this.persist();
   }
 
   // Saving --------------------------------------------------------------------------------------
@@ -414,8 +414,8 @@ export class EditorStore {
       if (!write && this.refused.some((r) => r.etag !== this.etag)) {
         // What was refused may be right beside what was saved since.
         for (const r of this.refused) r.again = r.etag !== this.etag;
-        write = plan(this.base, this.target(this.base), done);
-        if (!write) for (const r of this.refused) r.again = false;
+        done.clear();
+        write = plan(this.base, this.target(this.base));
       }
       if (!write) {
         if (!this.due) return;
@@ -436,7 +436,9 @@ export class EditorStore {
   private async send(write: Write): Promise<boolean> {
     const base = this.base as Content;
     this.writing = true;
+    this.sent = [...this.sent, write.after];
     this.update();
+    this.persist();
     const reply = await this.options.backend.write(write, this.etag, false).catch(noReply);
     this.writing = false;
     if (isDone(reply.status)) {
@@ -447,7 +449,7 @@ export class EditorStore {
       this.outdated = this.etag;
       this.mustRead = true;
     } else if (reply.status === 404 || !this.failed(reply, true)) this.refuse(write, reply);
-    if (isUnknown(reply.status)) this.sent = [...this.sent, write.after];
+    if (!isUnknown(reply.status)) this.sent = this.sent.filter((c) => c !== write.after);
     this.due = true;
     this.update();
     this.persist();
@@ -555,6 +557,7 @@ export class EditorStore {
       this.clash(conflicts);
       this.base = theirs;
       this.etag = etag;
+      this.due ||= this.sent.length > 0;
       this.sent = [];
     }
     for (const [, saved] of this.adopted.slice(1)) {
