@@ -130,8 +130,13 @@ func TestTheAPIThroughThisDoor(t *testing.T) {
 }
 
 func skipped() []conformance.Option {
+	const keys = "it is about keys, or asks without one; here a user has to be signed in, who has all scopes"
 	var all []conformance.Option
-	for name, reason := range map[string]string{} {
+	for name, reason := range map[string]string{
+		"auth": keys, "scope": keys, "me": keys, "description": keys, "mounting": keys,
+		"order/key-before-body": keys, "order/scope-before-body": keys, "order/route-before-key": keys,
+		"request-id/supplied": keys, "routing/head": keys, "routing/allow": keys,
+	} {
 		all = append(all, conformance.Skip(name, reason))
 	}
 	return all
