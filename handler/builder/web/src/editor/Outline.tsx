@@ -9,7 +9,7 @@ import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
 import { iconOf, typeName } from './kinds';
-import { nameOf, type Place, type Row, rowsOf, step } from './places';
+import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
 
 /** What is done to blocks. The editor does it. */
 export interface Actions {
@@ -89,6 +89,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
             onChoose={() => (selected.value = row.block.id)}
             onMove={(by) => moveBy(row, by)}
             onRemove={() => remove(row)}
+            onDrop={(id, to) => actions.move(id, afterwards(rows, id, to))}
             actions={actions}
           />
         ))}
@@ -110,15 +111,16 @@ interface RowProps {
   onChoose(): void;
   onMove(by: -1 | 1): void;
   onRemove(): void;
+  onDrop(id: string, to: Place): void;
   actions: Actions;
 }
 
-function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readOnly, onChoose, onMove, onRemove, actions }: RowProps) {
+function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readOnly, onChoose, onMove, onRemove, onDrop, actions }: RowProps) {
   const { block, place } = row;
   const ref = useRef<HTMLLIElement>(null);
   const edge = useSignal<'top' | 'bottom' | undefined>(undefined);
-  const now = useRef({ id: block.id, place, actions });
-  now.current = { id: block.id, place, actions };
+  const now = useRef({ id: block.id, place, onDrop });
+  now.current = { id: block.id, place, onDrop };
 
   useEffect(() => {
     const element = ref.current!;
@@ -133,8 +135,8 @@ function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readO
         onDragLeave: () => (edge.value = undefined),
         onDrop: ({ self, source }) => {
           edge.value = undefined;
-          const { place: there, actions: act } = now.current;
-          act.move(source.data.block as string, { parent: there.parent, index: there.index + (extractClosestEdge(self.data) === 'bottom' ? 1 : 0) });
+          const { place: there, onDrop: drop } = now.current;
+          drop(source.data.block as string, { parent: there.parent, index: there.index + (extractClosestEdge(self.data) === 'bottom' ? 1 : 0) });
         },
       }),
     );

@@ -54,7 +54,7 @@ export function step(rows: readonly Row[], id: string, by: -1 | 1): Place | unde
 export function placesFor(rows: readonly Row[], id: string): Place[] {
   const inside = new Set<string | undefined>([id]);
   const places: Place[] = [];
-  let ends = new Map<string | undefined, number>();
+  const ends = new Map<string | undefined, number>();
   for (const row of rows) {
     if (inside.has(row.place.parent)) {
       inside.add(row.block.id);
@@ -66,6 +66,12 @@ export function placesFor(rows: readonly Row[], id: string): Place[] {
   }
   for (const [parent, index] of ends) places.push({ parent, index });
   return places;
+}
+
+/** The place that a block has when it was moved before the one that is at a place now. */
+export function afterwards(rows: readonly Row[], id: string, to: Place): Place {
+  const from = rows.find((r) => r.block.id === id)?.place;
+  return from && from.parent === to.parent && from.index < to.index ? { ...to, index: to.index - 1 } : to;
 }
 
 /** What a block is called in lists: its label on one line, else its type. */
