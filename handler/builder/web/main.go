@@ -2,7 +2,8 @@
 // styles, into the folder dist of package builder, under fixed names:
 //
 //	go run .           bundles
-//	go run . -check    fails when the output is not what lies in dist
+//	go run . -check    fails when the output is not what lies in dist, or the table not what -props makes
+//	go run . -props    makes the table of what can be set from the description of the API
 //	go run . -test     runs the tests in src with Node
 //	go run . -vendor   takes the libraries anew from node_modules (npm ci), with their licences
 //
@@ -11,6 +12,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"flag"
@@ -29,6 +31,7 @@ import (
 func main() {
 	check := flag.Bool("check", false, "compare with dist")
 	test := flag.Bool("test", false, "run the tests")
+	props := flag.Bool("props", false, "make the table of what can be set")
 	vendor := flag.Bool("vendor", false, "take the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(here())
@@ -38,8 +41,12 @@ func main() {
 		err = runTests(flag.Args())
 	case *vendor:
 		err = takeLibraries()
+	case *props:
+		err = makeTable(false)
+	case *check:
+		err = cmp.Or(makeTable(true), bundle(true))
 	default:
-		err = bundle(*check)
+		err = bundle(false)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
