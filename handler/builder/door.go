@@ -15,6 +15,7 @@ import (
 // who is signed in.
 func (h *Handler) doors() *http.ServeMux {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /forms/{form}/warnings", h.warnings)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 	})
