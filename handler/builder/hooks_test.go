@@ -54,7 +54,7 @@ func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
 // failed submits a response whose delivery is given up, and returns the id of that attempt.
 func (h *doorHost) failed(form formsvc.Form, hook formsvc.Webhook) formsvc.ID {
 	h.Helper()
-	_, err := h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, CompletionTime: 3.25})
+	_, err := h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25})
 	h.must(err)
 	h.settle(h.claim(), 500)
 	return h.deliveries(hook)[0].ID

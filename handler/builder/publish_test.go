@@ -89,12 +89,14 @@ func (h *doorHost) ok(method, path, body string, into ...any) {
 
 func (h *doorHost) owner() formsvc.Client { return h.service.As(formsvc.UserIDFrom("owner")) }
 
-const twoBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"age","type":"number","label":"Age"}]`
+const twoBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"age","type":"number","label":"Age","properties":{"rule":{"set":{"score":{"var":"answers.age"}}}}}]`
 
 // published makes a published form of the owner.
 func (h *doorHost) published() formsvc.Form {
 	h.Helper()
-	form, err := h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{Blocks: json.RawMessage(twoBlocks)}})
+	form, err := h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
+		Blocks: json.RawMessage(twoBlocks), Variables: json.RawMessage(`{"score":0}`), HiddenFields: json.RawMessage(`["ref"]`),
+	}})
 	h.must(err)
 	form, err = h.owner().PublishForm(h.Context(), form.ID)
 	h.must(err)
@@ -313,10 +315,13 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 	h.must(h.owner().TrashForm(t.Context(), purged.ID))
 	hook := h.hook(form)
 	delivery := h.failed(form, hook)
-	// The stranger has a webhook, too, so that a door could take it for the other one.
+	// The stranger has a webhook and a form in the trash, too, so that a door could take these for the others.
 	stranger := h.service.As(formsvc.UserIDFrom("stranger"))
 	own, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"})
 	h.must(err)
+	gone, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"})
+	h.must(err)
+	h.must(stranger.TrashForm(t.Context(), gone.ID))
 	ownHook, err := stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"})
 	h.must(err)
 	if code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), ""); code != http.StatusNotFound {
