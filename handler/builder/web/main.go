@@ -15,6 +15,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -84,11 +85,11 @@ func bundle(check bool) error {
 			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[0].Contents), len(packed))
 			continue
 		}
-		stored, err := os.ReadFile(path) //nolint:gosec // of this program
+		stored, err := unpacked(path)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(stored, packed) {
+		if !bytes.Equal(stored, made[0].Contents) {
 			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
 		}
 	}
@@ -132,6 +133,18 @@ func pack(content []byte) ([]byte, error) {
 	_, err = w.Write(content)
 	err = errors.Join(err, w.Close())
 	return packed.Bytes(), err
+}
+
+func unpacked(path string) ([]byte, error) {
+	packed, err := os.ReadFile(path) //nolint:gosec // of this program
+	if err != nil {
+		return nil, err
+	}
+	content, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(content)
 }
 
 // runTests bundles the tests, all or those whose path has one of the names, and runs them with Node.
