@@ -1,14 +1,13 @@
-// Command quickstart shows formsvc at work: one process with the API, a page for
+// Command quickstart shows formsvc at work: one process with the API, pages for owners and
 // respondents, a receiver of webhooks, and data to look at. Everything is kept in
 // memory and is gone when the process ends, unless it is given a database.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -database-url postgres://localhost/forms
 //
-// Read main.go first: it is how a host puts formsvc together. The pages for respondents
-// are handler/formpage. seed.go makes what there is to look at, from the forms in the
-// directory forms; receiver.go is the other end of a webhook, pages.go is the rest of
-// what a browser sees.
+// Read main.go first: it is how a host puts formsvc together. The pages for owners are
+// handler/builder, those for respondents handler/formpage. seed.go makes what there is to look
+// at, from the forms in the directory forms; receiver.go is the other end of a webhook.
 package main
 
 import (
@@ -33,6 +32,7 @@ import (
 	"github.com/sethvargo/go-limiter/memorystore"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/storage"
@@ -164,6 +164,15 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	if err != nil {
 		return nil, err
 	}
+	owners, err := builder.New(h.service, builder.Config{
+		// Whoever reaches this program is Mara. A real host asks its sessions who is signed in.
+		User:   func(*http.Request) (formsvc.ID, error) { return mara.ID, nil },
+		Pages:  forms,
+		Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	preview, err := forms.PreviewPath(h.demo.FormID, time.Now().Add(24*time.Hour))
 	if err != nil {
 		return nil, err
@@ -174,18 +183,17 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	mux.Handle("/v1/", h.service) // the API; everything else is this program's own
 	mux.Handle("POST "+receivePath, h.receiver)
 	mux.Handle("GET /docs", docs.Handler(h.service, "/v1/openapi.json", docs.Options{Key: h.demo.Key, HomeURL: "/"}))
-	mux.HandleFunc("GET /{$}", h.home)
-	mux.HandleFunc("GET /live", h.live)
 	mux.Handle("/f/", forms)
+	mux.Handle("/forms/", owners)
+	mux.Handle("GET /{$}", http.RedirectHandler("/forms/", http.StatusSeeOther))
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // a real host asks who is there first
-	mux.Handle("GET /static/", http.FileServerFS(assets))
 	h.routes = ownHosts(mux)
 	return h, nil
 }
 
-// ownHosts refuses requests with a host name that is not this program's. Its pages show
-// a key to whoever opens them: a stranger's page in the same browser, whose name leads
-// here all of a sudden (DNS rebinding), would read it. A host behind a domain lists the
+// ownHosts refuses requests with a host name that is not this program's. Its pages are
+// anybody's who opens them: a stranger's page in the same browser, whose name leads
+// here all of a sudden (DNS rebinding), would read them. A host behind a domain lists the
 // domain.
 func ownHosts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -240,24 +248,19 @@ func (h *host) print(w io.Writer) {
 	fmt.Fprintf(w, "API: %s/v1\n", h.url)
 	fmt.Fprintf(w, "Key: %s\n", h.demo.Key)
 	for _, c := range h.commands() {
-		fmt.Fprintln(w, c.Line)
+		fmt.Fprintln(w, c)
 	}
 	fmt.Fprintf(w, "Preview: %s\n", h.preview)
 	fmt.Fprintf(w, "Page: %s/\n", h.url)
 }
 
-// command is something to paste into a shell.
-type command struct{ Title, Line string }
-
-func (h *host) commands() []command {
-	return []command{
-		{"Whose key is this?", fmt.Sprintf(
-			"curl -sS '%s/v1/me' -H 'X-API-Key: %s'", h.url, h.demo.Key)},
-		{"Read the newest responses", fmt.Sprintf(
-			"curl -sS '%s/v1/forms/%s/submissions?limit=3' -H 'X-API-Key: %s'", h.url, h.demo.FormID, h.demo.Key)},
-		{"Make a form", fmt.Sprintf(
-			"curl -sS '%s/v1/forms' -H 'X-API-Key: %s' -H 'Content-Type: application/json' -d '%s'", h.url, h.demo.Key,
-			`{"workspace_id":"`+h.demo.WorkspaceID.String()+`","name":"Tasting evening","definition":{"blocks":[{"id":"name","type":"short_text","label":"Your name","required":true},{"id":"seats","type":"number","label":"How many seats?"}]}}`)},
+// commands are lines to paste into a shell.
+func (h *host) commands() []string {
+	return []string{
+		fmt.Sprintf("curl -sS '%s/v1/me' -H 'X-API-Key: %s'", h.url, h.demo.Key),
+		fmt.Sprintf("curl -sS '%s/v1/forms/%s/submissions?limit=3' -H 'X-API-Key: %s'", h.url, h.demo.FormID, h.demo.Key),
+		fmt.Sprintf("curl -sS '%s/v1/forms' -H 'X-API-Key: %s' -H 'Content-Type: application/json' -d '%s'", h.url, h.demo.Key,
+			`{"workspace_id":"`+h.demo.WorkspaceID.String()+`","name":"Tasting evening","definition":{"blocks":[{"id":"name","type":"short_text","label":"Your name","required":true},{"id":"seats","type":"number","label":"How many seats?"}]}}`),
 	}
 }
 

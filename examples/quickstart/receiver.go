@@ -82,10 +82,3 @@ func (rc *receiver) remember(d delivery) {
 		rc.arrived(d)
 	}
 }
-
-// list returns the remembered deliveries, newest first.
-func (rc *receiver) list() []delivery {
-	rc.mu.Lock()
-	defer rc.mu.Unlock()
-	return slices.Clone(rc.deliveries)
-}

@@ -22,21 +22,13 @@ type demo struct {
 	WorkspaceID formsvc.ID
 	FormID      formsvc.ID // of the feedback form
 	PublicID    string
-	Forms       []shownForm
 }
-
-// shownForm is a form that the overview leads to.
-type shownForm struct{ Name, About, Path string }
 
 //go:embed forms
 var formFiles embed.FS
 
 // The forms of the quickstart. The first one has responses and a webhook.
-var samples = []struct{ file, about, query string }{
-	{"feedback", "A page of questions, with four weeks of responses", "?ref=overview&utm_source=quickstart"},
-	{"finder", "One question at a time, with branches, in German", "?lang=de"},
-	{"every", "Every block type there is, on four pages", ""},
-}
+var samples = []string{"feedback", "finder", "every"}
 
 const (
 	seedDays      = 28
@@ -103,12 +95,10 @@ func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, 
 		if err != nil {
 			return demo{}, err
 		}
-		d := demo{
+		return demo{
 			Key: key.Secret, Secret: signingSecret,
 			WorkspaceID: form.WorkspaceID, FormID: form.ID, PublicID: form.PublicID,
-		}
-		d.Forms, err = seededForms(ctx, client, form.WorkspaceID)
-		return d, err
+		}, nil
 	}
 	return demo{}, errors.New("the database has data, but not the form of this program; give it an empty one")
 }
@@ -135,18 +125,15 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 		return demo{}, fmt.Errorf("workspace: %w", err)
 	}
 	var forms []formsvc.Form
-	for _, s := range samples {
-		form, err := publish(ctx, client, workspace.ID, s.file)
+	for _, file := range samples {
+		form, err := publish(ctx, client, workspace.ID, file)
 		if err != nil {
-			return demo{}, fmt.Errorf("form %s: %w", s.file, err)
+			return demo{}, fmt.Errorf("form %s: %w", file, err)
 		}
 		forms = append(forms, form)
 	}
 	form := forms[0]
 	d := demo{Key: key.Secret, Secret: signingSecret, WorkspaceID: workspace.ID, FormID: form.ID, PublicID: form.PublicID}
-	if d.Forms, err = seededForms(ctx, client, workspace.ID); err != nil {
-		return demo{}, err
-	}
 
 	// The same visitors on every start; only their dates move with today.
 	random := rand.New(rand.NewPCG(2026, 7))
@@ -220,29 +207,6 @@ func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, f
 		return form, err
 	}
 	return client.PublishForm(ctx, form.ID)
-}
-
-// seededForms finds the forms of the quickstart by their names, so it also finds forms
-// of an earlier run.
-func seededForms(ctx context.Context, client formsvc.Client, workspace formsvc.ID) ([]shownForm, error) {
-	byName := map[string]formsvc.Form{}
-	for form, err := range client.Forms(ctx, formsvc.FormQuery{Workspace: workspace}) {
-		if err != nil {
-			return nil, err
-		}
-		byName[form.Name] = form
-	}
-	var shown []shownForm
-	for _, s := range samples {
-		sample, err := readSample(s.file)
-		if err != nil {
-			return nil, err
-		}
-		if form, ok := byName[sample.Name]; ok {
-			shown = append(shown, shownForm{sample.Name, s.about, "/f/" + form.PublicID + s.query})
-		}
-	}
-	return shown, nil
 }
 
 // visitor makes up a response. Who rates low also recommends less and has more to

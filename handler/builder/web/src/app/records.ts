@@ -1,0 +1,61 @@
+/** The records of the API, as far as several parts of the page read them. */
+
+export interface Workspace {
+  id: string;
+  name: string;
+  created_at: string;
+  updated_at: string;
+}
+
+export type Status = 'draft' | 'published';
+
+export interface FormSummary {
+  id: string;
+  public_id: string;
+  workspace_id: string;
+  name: string;
+  type: 'SINGLE' | 'MULTI';
+  status: Status;
+  is_closed: boolean;
+  created_at: string;
+  updated_at: string;
+}
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export type JsonObject = { [key: string]: Json };
+
+export interface Choice {
+  id?: string;
+  label?: string;
+  image?: Json;
+  color?: string;
+  row_id?: string;
+  alt?: string;
+}
+
+export interface Block {
+  id: string;
+  type: string;
+  label?: string;
+  description?: string;
+  required?: boolean;
+  properties?: JsonObject;
+  part_of?: string;
+  row_id?: string;
+  choices?: Choice[];
+  children?: Block[];
+  matrix_columns?: Choice[];
+  matrix_rows?: Choice[];
+}
+
+export interface Definition {
+  blocks: Block[];
+  settings: JsonObject;
+  theme: JsonObject;
+  variables: Record<string, string | number>;
+  hidden_fields: string[];
+}
+
+export interface Form extends FormSummary {
+  definition: Definition;
+}

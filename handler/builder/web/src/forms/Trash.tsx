@@ -1,0 +1,62 @@
+import { useSignal } from '@preact/signals';
+import { door } from '../app/api';
+import type { FormSummary, Workspace } from '../app/records';
+import { href } from '../app/router';
+import { moment, t } from '../app/words';
+import { Button, LinkButton } from '../ui/Button';
+import { Confirm } from '../ui/Dialog';
+import { Empty, Failed, Loading, say, useLoaded } from '../ui/states';
+
+type Trashed = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
+
+/** The forms of a workspace that are in the trash. */
+export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
+  const forms = useLoaded(() => door<{ items: Trashed[] }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
+  const purging = useSignal<Trashed | undefined>(undefined);
+  const items = forms.value?.items;
+  const restore = async (form: Trashed) => {
+    try {
+      await door(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
+      say(t('forms.restored', { name: form.name }));
+    } catch {
+      say(t('app.error'));
+    }
+    forms.reload();
+  };
+  return (
+    <>
+      <div class="row">
+        <LinkButton href={href('w/' + workspace.id)} icon="arrow-left" kind="quiet">{workspace.name}</LinkButton>
+      </div>
+      <h1>{t('forms.trash')}</h1>
+      {forms.error !== undefined && <Failed error={forms.error} again={forms.reload} />}
+      {forms.loading && !items && <Loading />}
+      {items?.length === 0 && <Empty icon="trash-2" title={t('forms.trash_empty')} />}
+      {items && items.length > 0 && (
+        <ul class="forms-list">
+          {items.map((form) => (
+            <li key={form.id} class="form-row">
+              <div class="form-name"><strong>{form.name}</strong></div>
+              <time class="muted" dateTime={form.trashed_at}>{moment(form.trashed_at)}</time>
+              <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
+              <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.purge')}</Button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {purging.value && (
+        <Confirm
+          title={t('forms.purge')}
+          text={t('forms.purge_text', { name: purging.value.name })}
+          action={t('forms.purge')}
+          danger
+          run={async () => {
+            await door('/trash/' + purging.value!.id + '?from=' + workspace.id, { method: 'DELETE' });
+            forms.reload();
+          }}
+          onClose={() => (purging.value = undefined)}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,144 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
+import { api, ApiError } from '../app/api';
+import type { Form, FormSummary, Workspace } from '../app/records';
+import { go } from '../app/router';
+import { t } from '../app/words';
+import { Button } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
+import { Select, TextArea, TextField } from '../ui/Field';
+import { explain } from '../ui/states';
+import { templates } from './templates';
+
+/** A dialog with a form in it: Enter sends it, a fault is shown, and it closes when it has worked. */
+function Ask({ title, action, disabled, run, onClose, wide, children }: { title: string; action: string; disabled?: boolean; run(): Promise<unknown>; onClose(): void; wide?: boolean; children: ComponentChildren }) {
+  const busy = useSignal(false);
+  const fault = useSignal<unknown>(undefined);
+  const id = useRef('ask' + Math.random().toString(36).slice(2)).current;
+  const send = async (e: Event) => {
+    e.preventDefault();
+    if (busy.value || disabled) return;
+    busy.value = true;
+    fault.value = undefined;
+    try {
+      await run();
+      onClose();
+    } catch (error) {
+      fault.value = error;
+    } finally {
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      wide={wide ?? false}
+      foot={
+        <>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" form={id} busy={busy.value} disabled={disabled}>{action}</Button>
+        </>
+      }
+    >
+      <form id={id} class="stack" onSubmit={send}>
+        {children}
+        {fault.value !== undefined && (
+          <div class="fault" role="alert">
+            {fault.value instanceof ApiError && fault.value.details.length > 0
+              ? <ul>{fault.value.details.slice(0, 20).map((d) => <li key={d.path + d.code}><code>{d.path}</code> {d.message}</li>)}</ul>
+              : explain(fault.value)}
+          </div>
+        )}
+      </form>
+    </Dialog>
+  );
+}
+
+/** Asks for a name, of a new thing or another one for an old thing. */
+export function Rename({ title, label, action, name, run, onClose }: { title: string; label: string; action: string; name: string; run(name: string): Promise<unknown>; onClose(): void }) {
+  const value = useSignal(name);
+  return (
+    <Ask title={title} action={action} disabled={value.value.trim() === ''} run={() => run(value.value.trim())} onClose={onClose}>
+      <TextField label={label} autoFocus maxLength={200} value={value.value} onInput={(v) => (value.value = v)} />
+    </Ask>
+  );
+}
+
+export function Move({ form, workspaces, run, onClose }: { form: FormSummary; workspaces: Workspace[]; run(id: string): Promise<unknown>; onClose(): void }) {
+  const others = workspaces.filter((w) => w.id !== form.workspace_id);
+  const to = useSignal(others[0]?.id ?? '');
+  return (
+    <Ask title={t('forms.move_title', { name: form.name })} action={t('forms.move')} disabled={to.value === ''} run={() => run(to.value)} onClose={onClose}>
+      <Select label={t('forms.workspace')} value={to.value} options={others.map((w) => [w.id, w.name] as const)} onChange={(v) => (to.value = v)} />
+    </Ask>
+  );
+}
+
+/** Makes a form: empty, from a template, or from JSON. */
+export function CreateForm({ workspace, onClose }: { workspace: string; onClose(): void }) {
+  const from = useSignal('empty');
+  const name = useSignal('');
+  const type = useSignal<'SINGLE' | 'MULTI'>('MULTI');
+  const json = useSignal('');
+  const template = templates.find((x) => x.key === from.value);
+  const given = template ? t('forms.template_' + template.key) : '';
+
+  const run = async () => {
+    let body: Record<string, unknown> = { name: name.value.trim() || given || t('forms.untitled'), type: template?.type ?? type.value };
+    if (template) body.definition = template.definition();
+    if (from.value === 'json') body = { ...body, ...fromJSON(json.value, name.value.trim()) };
+    const made = await api<Form>('/forms', { body: { ...body, workspace_id: workspace } });
+    go(made.body.id);
+  };
+
+  return (
+    <Ask title={t('forms.new')} action={t('forms.create')} run={run} onClose={onClose} wide>
+      <fieldset class="starts">
+        <legend>{t('forms.begin_with')}</legend>
+        {['empty', ...templates.map((x) => x.key), 'json'].map((key) => (
+          <label key={key} class="start">
+            <input type="radio" name="start" checked={from.value === key} onChange={() => (from.value = key)} />
+            <span>
+              <strong>{t(key === 'empty' || key === 'json' ? 'forms.begin_' + key : 'forms.template_' + key)}</strong>
+              <span class="muted">{t(key === 'empty' || key === 'json' ? `forms.begin_${key}_text` : `forms.template_${key}_text`)}</span>
+            </span>
+          </label>
+        ))}
+      </fieldset>
+      <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={given || t('forms.untitled')} onInput={(v) => (name.value = v)} />
+      {!template && (
+        <fieldset class="starts two">
+          <legend>{t('forms.type')}</legend>
+          {(['MULTI', 'SINGLE'] as const).map((key) => (
+            <label key={key} class="start">
+              <input type="radio" name="type" checked={type.value === key} onChange={() => (type.value = key)} />
+              <span>
+                <strong>{t('forms.type_' + key)}</strong>
+                <span class="muted">{t(`forms.type_${key}_text`)}</span>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      )}
+      {from.value === 'json' && <TextArea label={t('forms.json')} hint={t('forms.json_hint')} code rows={10} value={json.value} onInput={(v) => (json.value = v)} />}
+    </Ask>
+  );
+}
+
+/** The body of a create from what was pasted: a form as the API gives it, a body of a create, or a definition alone. */
+function fromJSON(text: string, name: string): Record<string, unknown> {
+  let pasted: unknown;
+  try {
+    pasted = JSON.parse(text);
+  } catch (e) {
+    throw new ApiError(422, 'MALFORMED_JSON', t('forms.no_json', { reason: e instanceof Error ? e.message : '' }));
+  }
+  if (typeof pasted !== 'object' || pasted === null || Array.isArray(pasted)) throw new ApiError(422, 'MALFORMED_JSON', t('forms.no_json', { reason: '' }));
+  const { name: given, type, definition, ...rest } = pasted as Record<string, unknown>;
+  const body: Record<string, unknown> = { definition: definition ?? rest };
+  if (typeof given === 'string' && name === '') body.name = given;
+  if (type === 'SINGLE' || type === 'MULTI') body.type = type;
+  return body;
+}

@@ -1,0 +1,53 @@
+import type { Definition } from '../app/records';
+import { t } from '../app/words';
+
+export interface Template {
+  key: string;
+  type: 'SINGLE' | 'MULTI';
+  definition(): Partial<Definition>;
+}
+
+const say = (key: string) => t('forms.template_' + key);
+
+const choices = (...labels: string[]) => labels.map((label, i) => ({ id: 'c' + (i + 1), label: say(label) }));
+
+/** The forms that somebody can begin with, in the page's language. */
+export const templates: readonly Template[] = [
+  {
+    key: 'contact',
+    type: 'MULTI',
+    definition: () => ({
+      blocks: [
+        { id: 'name', type: 'short_text', label: say('name'), required: true },
+        { id: 'email', type: 'email', label: say('email'), required: true },
+        { id: 'message', type: 'long_text', label: say('message'), required: true },
+        { id: 'thanks', type: 'ending', label: say('contact_thanks') },
+      ],
+    }),
+  },
+  {
+    key: 'feedback',
+    type: 'SINGLE',
+    definition: () => ({
+      blocks: [
+        { id: 'rating', type: 'rating', label: say('rating'), required: true },
+        { id: 'nps', type: 'nps', label: say('nps') },
+        { id: 'better', type: 'long_text', label: say('better') },
+        { id: 'thanks', type: 'ending', label: say('feedback_thanks') },
+      ],
+    }),
+  },
+  {
+    key: 'event',
+    type: 'SINGLE',
+    definition: () => ({
+      blocks: [
+        { id: 'name', type: 'short_text', label: say('name'), required: true },
+        { id: 'coming', type: 'yes_no', label: say('coming'), required: true },
+        { id: 'guests', type: 'number', label: say('guests'), properties: { min: true, minVal: 0, max: true, maxVal: 10, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
+        { id: 'food', type: 'multiple_choice', label: say('food'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
+        { id: 'thanks', type: 'ending', label: say('event_thanks') },
+      ],
+    }),
+  },
+];
