@@ -80,7 +80,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 		slices.SortStableFunc(marks, func(x, y mark) int {
 			return cmp.Or(-cmp.Compare(min(x.Count, 1), min(y.Count, 1)), cmp.Compare(x.Place, y.Place))
 		})
-		return []table{list("", marks)}, nil, a.bars(b.Label, marks, func(m mark) (float64, string) {
+		return []table{list("", marks)}, nil, bars(b.Label, marks, func(m mark) (float64, string) {
 			if m.Count == 0 {
 				return 0, "–"
 			}
@@ -95,7 +95,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 			slices.SortStableFunc(marks, func(x, y mark) int { return cmp.Compare(y.Count, x.Count) })
 		}
 		share(marks, b.Answered)
-		return []table{list("", marks)}, nil, a.bars(b.Label, marks, a.shareOf)
+		return []table{list("", marks)}, nil, bars(b.Label, marks, a.shareOf)
 	case b.Numbers != nil:
 		n := b.Numbers
 		figures = []figure{{"mean", n.Mean}, {"median", n.Median}, {"spread", n.StdDev}, {"min", n.Min}, {"max", n.Max}}
@@ -107,7 +107,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 				{Label: a.words["results.detractors"], Count: b.NPS.Detractors, kind: "bad"},
 			}, n.Count)
 			figures = slices.Insert(figures, 0, figure{"nps", b.NPS.Score})
-			tables, svg = []table{list("", groups)}, a.bars(b.Label, groups, a.shareOf)
+			tables, svg = []table{list("", groups)}, bars(b.Label, groups, a.shareOf)
 		}
 		return append(tables, list("", marks)), figures, svg + a.columns(b.Label, marks)
 	case len(b.Days) > 0:
@@ -121,7 +121,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 	marks := share([]mark{
 		{Label: a.words["results.answered"], Count: b.Answered}, {Label: a.words["results.unanswered"], Count: b.Skipped},
 	}, b.Answered+b.Skipped)
-	return []table{list("", marks)}, nil, a.bars(b.Label, marks, a.shareOf)
+	return []table{list("", marks)}, nil, bars(b.Label, marks, a.shareOf)
 }
 
 func list(label string, marks []mark) table {
@@ -199,7 +199,7 @@ func calendar(days []formsvc.DayCount) (marks []mark) {
 		at, _ := time.Parse(time.DateOnly, days[0].Day[:u.digits]+u.first) // as it was counted
 		for marks = nil; len(marks) <= maxDays; at = at.AddDate(u.years, u.months, u.days) {
 			key := at.Format(time.DateOnly)[:u.digits]
-			if key > last {
+			if key > last || at.Year() > 9999 {
 				return marks
 			}
 			marks = append(marks, mark{Label: key + u.mark, Count: counts[key]})
@@ -230,7 +230,7 @@ func (a artist) number(n float64, digits int) string {
 	return a.printer.Sprint(number.Decimal(n, number.MaxFractionDigits(digits)))
 }
 
-// shareOf is how long the bar of a mark is, in percent, and what stands at it.
+// shareOf draws by the share.
 func (a artist) shareOf(m mark) (width float64, text string) {
 	return m.Share, a.number(float64(m.Count), 0) + " · " + a.printer.Sprint(number.Percent(m.Share/100, number.MaxFractionDigits(0)))
 }
@@ -281,19 +281,22 @@ func draw(shape string, p picture) string {
 }
 
 // inWords says what a chart shows.
-func (a artist) inWords(label string, marks []mark) string {
+func inWords(label string, marks []mark, size sizes) string {
 	said := make([]string, 0, maxDrawn)
 	for _, m := range marks[:min(len(marks), maxDrawn)] {
-		_, figure := a.shareOf(m)
+		_, figure := size(m)
 		said = append(said, short(m.Label)+" "+figure)
 	}
 	return short(label) + ": " + strings.Join(said, ", ")
 }
 
+// sizes says how long the bar of a mark is, in percent, and what stands at it.
+type sizes func(mark) (width float64, figure string)
+
 // bars are drawn below each other, each below its label.
-func (a artist) bars(label string, marks []mark, size func(mark) (width float64, figure string)) string {
+func bars(label string, marks []mark, size sizes) string {
 	drawn := marks[:min(len(marks), maxDrawn)]
-	p := picture{Text: a.inWords(label, drawn), Height: 46 * len(drawn)}
+	p := picture{Text: inWords(label, drawn, size), Height: 46 * len(drawn)}
 	for i, m := range drawn {
 		width, figure := size(m)
 		p.Cells = append(p.Cells, cell{Label: short(m.Label), Figure: figure, Kind: m.kind, Width: round(min(width, 100)), Y: 46 * i})
@@ -303,7 +306,7 @@ func (a artist) bars(label string, marks []mark, size func(mark) (width float64,
 
 // columns stand beside each other. Where there are many, only some have their labels.
 func (a artist) columns(label string, marks []mark) string {
-	p := picture{Text: a.inWords(label, marks), Height: 178}
+	p := picture{Text: inWords(label, marks, a.shareOf), Height: 178}
 	most, longest := int64(1), 1
 	for _, m := range marks {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
@@ -333,7 +336,7 @@ func (a artist) grid(label string, rows []table) string {
 	said := make([]string, len(drawn))
 	columns := 1
 	for i, row := range drawn {
-		said[i] = a.inWords(row.Label, row.Rows)
+		said[i] = inWords(row.Label, row.Rows, a.shareOf)
 		columns = max(columns, min(len(row.Rows), maxDrawn))
 	}
 	p := picture{Text: short(label) + ": " + strings.Join(said, "; "), Height: 28 + 64*len(drawn)}

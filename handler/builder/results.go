@@ -30,9 +30,9 @@ const (
 
 // resultDoors are what a form's results need beside the API, below the path of the door:
 //
-//	GET    /counts?form={id}&form={id}…    {"counts": {"{id}": 12}}: the responses that ever came in to each of at
-//	                                       most 100 forms; those that the user does not see are left out. It
-//	                                       costs one look at each form's counters, not at the responses.
+//	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": 12}: the responses that ever came in to
+//	                                       each of at most 100 forms; those that the user does not see are left
+//	                                       out. It costs one look at each form's counters, not at its responses.
 //	GET    /forms/{form}/summary           a summaryAnswer. It reads all responses of the time.
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
@@ -43,7 +43,7 @@ const (
 // The responses themselves and the funnel are read by the API.
 func (h *Handler) resultDoors(mux *http.ServeMux) {
 	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"GET /counts": counts, "GET /forms/{form}/summary": h.summary, "GET /forms/{form}/export": h.export,
+		"POST /workspaces/{workspace}/counts": counts, "GET /forms/{form}/summary": h.summary, "GET /forms/{form}/export": h.export,
 		"GET /forms/{form}/partials": partials, "DELETE /forms/{form}/partials/{id}": deletePartial,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
@@ -61,10 +61,12 @@ func pathID(r *http.Request, name string) formsvc.ID {
 }
 
 func counts(w http.ResponseWriter, r *http.Request) error {
+	var asked struct{ Forms []formsvc.ID }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
+		return &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
+	}
 	counts := map[string]int64{}
-	forms := r.URL.Query()["form"]
-	for _, name := range forms[:min(len(forms), maxCounted)] {
-		id, _ := formsvc.ParseID(name)
+	for _, id := range asked.Forms {
 		m, err := clientOf(r).Metrics(r.Context(), id, formsvc.PeriodAll)
 		if errors.Is(err, formsvc.ErrNotFound) {
 			continue
@@ -74,7 +76,7 @@ func counts(w http.ResponseWriter, r *http.Request) error {
 		}
 		counts[id.String()] = m.Submissions
 	}
-	answer(w, http.StatusOK, map[string]any{"counts": counts})
+	answer(w, http.StatusOK, counts)
 	return nil
 }
 
