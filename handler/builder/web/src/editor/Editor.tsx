@@ -81,7 +81,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const siblings = (node?.parent ? store.find(node.parent)?.block.children : blocks.value) ?? [];
     // What comes after an ending is never seen: new blocks go before the endings.
     const index = node ? siblings.findIndex((b) => b.id === after) + 1 : type === 'ending' ? siblings.length : firstEnding(siblings);
-    store.add(type === 'welcome' ? newBlock(type, id) : newBlock(type, id), { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
+    store.add(newBlock(type, id) as Block, { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
     asking.value = '';
     edit(id);
   };

@@ -46,7 +46,8 @@ export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) 
           </button>
         ))}
       </div>
-      <fieldset id="panel-body" class="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} disabled={readOnly} onBlurCapture={() => void store.flush()}>
+      <div id="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} onBlurCapture={() => void store.flush()}>
+      <fieldset class="panel-body" disabled={readOnly}>
         {tab.value === 'block' && !block && <p class="muted">{t('editor.nothing')}</p>}
         {tab.value === 'block' && block && (
           <BlockProperties
@@ -92,6 +93,7 @@ export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) 
           />
         )}
       </fieldset>
+      </div>
     </>
   );
 }
