@@ -190,7 +190,7 @@ type asset struct {
 }
 
 var assets = loadAssets(map[string]string{
-	"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8",
+	"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8", "licenses.txt": "text/plain; charset=utf-8",
 })
 
 // assetsVersion changes with the files, so that browsers may keep them for ever.
