@@ -112,7 +112,9 @@
 //	  "next": [{"if": L, "to": "a_later_block"}, {"to": "end"}]
 //	}
 //
-// All members are optional. L is JsonLogic (jsonlogic.com), see below.
+// All members are optional. L is JsonLogic (jsonlogic.com), see below. [Rule] writes a rule in Go:
+//
+//	schema.Rule(schema.When("nps").Below(7).GoTo("why").Otherwise("thanks"))
 //
 // The path is walked once, in the order of the blocks. A block that its show, or
 // properties.hide, takes off the path runs nothing of its rule. On the path, require is

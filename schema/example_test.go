@@ -318,3 +318,69 @@ func ExampleDiff() {
 	// score true false []
 	// [/settings/closed]
 }
+
+// Critics are asked why, and thanked; all others go on.
+func ExampleWhen() {
+	fmt.Println(string(schema.Rule(schema.When("nps").Below(7).GoTo("why").Otherwise("thanks"))))
+	// Output: {"next":[{"if":{"<":[{"var":"answers.nps"},7]},"to":"why"},{"to":"thanks"}]}
+}
+
+// A rule stands in the properties of a block.
+func ExampleRule() {
+	drink, adult := schema.When("drink"), schema.When("age").AtLeast(18)
+	form := []schema.Block{
+		{ID: "drink", Type: schema.TypeMultipleChoice, Choices: []schema.Choice{{ID: "tea"}, {ID: "wine"}}, Properties: &schema.Properties{Rule: schema.Rule(
+			drink.Includes("tea").Add("score", 2), drink.IsExactly("tea").Set("tier", "gold"),
+			schema.Always().AddAnswer("score", "guests"),
+		)}},
+		{ID: "year", Type: schema.TypeNumber, Properties: &schema.Properties{Rule: schema.Rule(
+			drink.Includes("wine").And(adult).Show(), schema.When("name").Answered().Require(),
+			schema.When("year").Between(1990, 1999).SetNumber("score", 10),
+		)}},
+	}
+	for _, block := range form {
+		fmt.Println(string(block.Properties.Rule))
+	}
+	// Output:
+	// {"set":{"score":{"+":[{"var":"variables.score"},{"if":[{"in":["tea",{"var":"answers.drink"}]},2,0]},{"var":"answers.guests"}]},"tier":{"if":[{"==":[{"var":"answers.drink"},["tea"]]},"gold",{"var":"variables.tier"}]}}}
+	// {"show":{"and":[{"in":["wine",{"var":"answers.drink"}]},{">=":[{"var":"answers.age"},18]}]},"require":{"!=":[{"var":"answers.name"},null]},"set":{"score":{"if":[{"<=":[1990,{"var":"answers.year"},1999]},10,{"var":"variables.score"}]}}}
+}
+
+// Each comparison, by the kind of answer that it reads.
+func ExampleSubject() {
+	pet, age, day, city := schema.When("pet"), schema.When("age"), schema.When("day"), schema.When("home").Part("city")
+	for _, c := range []schema.Condition{
+		pet.IsYes(), pet.IsNo(),
+		age.Equals(18), age.AtMost(18), age.Above(18), age.NotAnswered(),
+		day.Before("2026-12-01"), day.After("2026-12-01"),
+		city.Is("Utrecht"), city.IsNot("Utrecht"), city.Contains("recht"), city.OneOf("Utrecht", "Bern"),
+		schema.WhenHidden("source").Is("newsletter"), schema.WhenVariable("score").Above(5),
+	} {
+		fmt.Println(string(schema.Rule(c.Show())))
+	}
+	// Output:
+	// {"show":{"==":[{"var":"answers.pet"},true]}}
+	// {"show":{"==":[{"var":"answers.pet"},false]}}
+	// {"show":{"==":[{"var":"answers.age"},18]}}
+	// {"show":{"<=":[{"var":"answers.age"},18]}}
+	// {"show":{">":[{"var":"answers.age"},18]}}
+	// {"show":{"==":[{"var":"answers.age"},null]}}
+	// {"show":{"<":[{"var":"answers.day"},"2026-12-01"]}}
+	// {"show":{">":[{"var":"answers.day"},"2026-12-01"]}}
+	// {"show":{"==":[{"var":"answers.home.city"},"Utrecht"]}}
+	// {"show":{"!=":[{"var":"answers.home.city"},"Utrecht"]}}
+	// {"show":{"in":["recht",{"var":"answers.home.city"}]}}
+	// {"show":{"in":[{"var":"answers.home.city"},["Utrecht","Bern"]]}}
+	// {"show":{"==":[{"var":"hidden.source"},"newsletter"]}}
+	// {"show":{">":[{"var":"variables.score"},5]}}
+}
+
+// Conditions are joined, and turned into their opposite.
+func ExampleCondition() {
+	yes, old := schema.When("pet").IsYes(), schema.When("age").AtLeast(65)
+	fmt.Println(string(schema.Rule(yes.Or(old).GoTo("end"))))
+	fmt.Println(string(schema.Rule(yes.Or(old).Not().GoTo("end"))))
+	// Output:
+	// {"next":[{"if":{"or":[{"==":[{"var":"answers.pet"},true]},{">=":[{"var":"answers.age"},65]}]},"to":"end"}]}
+	// {"next":[{"if":{"and":[{"!":{"==":[{"var":"answers.pet"},true]}},{"!":{">=":[{"var":"answers.age"},65]}}]},"to":"end"}]}
+}

@@ -1,0 +1,160 @@
+// The edits of a form: each makes a new content of one, and the same one where it changes nothing.
+import type { Block, Choice } from '../app/records';
+import { Fields } from '../rules/fields';
+import { rewrite } from '../rules/references';
+import { drop, find, flat, isObject, patched, replace, type Content, type Obj } from './merge';
+
+/** A place in a group, or in the form, and the index that a block has there afterwards. */
+export interface Place {
+  parent: string | undefined;
+  index: number;
+}
+
+const letters = 'abcdefghijklmnopqrstuvwxyz';
+
+/** An id that no block, hidden field or variable of the form has. */
+export function newId(c: Content, random: () => number = Math.random): string {
+  const pick = (from: string): string => from.charAt(Math.floor(random() * from.length));
+  for (;;) {
+    const id = pick(letters) + Array.from({ length: 9 }, () => pick(letters + '0123456789')).join('');
+    if (!find(c, id) && !c.hidden_fields.includes(id) && !Object.hasOwn(c.variables, id)) return id;
+  }
+}
+
+/** An id that is in no list of choices of these. */
+export function newChoiceId(choices: readonly Choice[], random: () => number = Math.random): string {
+  for (;;) {
+    const id = Math.floor(random() * 36 ** 6).toString(36);
+    if (!choices.some((ch) => ch.id === id)) return id;
+  }
+}
+
+/** Merges a patch (RFC 7396) into a block. Its id stays, and its children, which have edits of their own. */
+export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof Block, unknown>>): Content {
+  const { id: _, children: __, ...rest } = patch;
+  return replace(c, id, (b) => patched(b, rest) as Block);
+}
+
+/** Puts a block at a place: at the end where there are not as many, and of the form where there is no such group. */
+export function addBlock(c: Content, block: Block, place: Place): Content {
+  const insert = (list: Block[] = []): Block[] => list.toSpliced(place.index, 0, block);
+  const group = place.parent === undefined ? undefined : find(c, place.parent);
+  if (group) return replace(c, group.block.id, (p) => ({ ...p, children: insert(p.children) }));
+  return { ...c, blocks: insert(c.blocks) };
+}
+
+/** Where a block is. */
+function placeOf(c: Content, id: string): Place {
+  const { nodes, lists } = flat(c.blocks);
+  const parent = nodes.get(id)?.parent ?? '';
+  return { parent: parent === '' ? undefined : parent, index: lists.get(parent)?.indexOf(id) ?? -1 };
+}
+
+/** Puts blocks behind another one. */
+const behind = (c: Content, id: string, blocks: Block[]): Content =>
+  blocks.reduceRight((now, block) => addBlock(now, block, { ...placeOf(now, id), index: placeOf(now, id).index + 1 }), c);
+
+export const removeBlock = drop;
+
+/** Takes a block out of another one, and puts it behind that. */
+export const moveBehind = (c: Content, id: string, other: string): Content => {
+  const node = find(c, id);
+  return node ? behind(drop(c, id), other, [node.block]) : c;
+};
+
+export function moveBlock(c: Content, id: string, place: Place): Content {
+  const node = find(c, id);
+  for (let up = place.parent; up; up = find(c, up)?.parent) if (up === id) return c; // into itself
+  if (!node || (place.parent !== undefined && !find(c, place.parent))) return c;
+  const was = placeOf(c, id);
+  const made = addBlock(drop(c, id), node.block, place);
+  const is = placeOf(made, id);
+  return is.parent === was.parent && is.index === was.index ? c : made;
+}
+
+const choiceTypes = new Set(['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking']);
+
+/** Members that only some types use, and which do. */
+const uses: Record<string, (type: string) => boolean> = {
+  choices: (type) => choiceTypes.has(type),
+  matrix_rows: (type) => type === 'matrix',
+  matrix_columns: (type) => type === 'matrix',
+};
+
+/** Fits says whether a property matters for a type of blocks, and 'required' whether the type is answered. */
+export type Fits = (type: string, property: string) => boolean;
+
+/**
+ * Changes the type of a block and keeps what means the same in the new one: choices among types with
+ * choices, and as the rows of a matrix and back; properties that fit. min and max of a number are none
+ * of choices. The children of a group that is none any more come after it.
+ */
+export function changeType(c: Content, id: string, type: string, fits: Fits): Content {
+  const old = find(c, id)?.block;
+  if (!old || old.type === type) return c;
+  const numbers = ['min', 'max', 'minVal', 'maxVal'];
+  const keep = (name: string): boolean => fits(type, name) && !(numbers.includes(name) && (type === 'number') !== (old.type === 'number'));
+  const made: Obj = {};
+  for (const [name, value] of Object.entries(old)) {
+    if (name === 'properties' && isObject(value)) made.properties = Object.fromEntries(Object.entries(value).filter(([n]) => keep(n)));
+    else if (name === 'children' ? type === 'group' : name === 'required' ? keep(name) : (uses[name]?.(type) ?? true)) made[name] = value;
+  }
+  made.type = type;
+  if (type === 'matrix' && old.choices) made.matrix_rows = old.choices;
+  if (choiceTypes.has(type) && old.type === 'matrix' && old.matrix_rows) made.choices = old.matrix_rows;
+  if (type === 'group') made.children ??= [];
+  const content = replace(c, id, () => made as unknown as Block);
+  return type === 'group' ? content : behind(content, id, old.children ?? []);
+}
+
+export type Section = 'settings' | 'theme' | 'variables';
+
+/** Merges a patch (RFC 7396) into a section. */
+export function patchSection(c: Content, section: Section, patch: Obj): Content {
+  const made = patched(c[section], patch) as Obj;
+  return made === c[section] ? c : { ...c, [section]: made };
+}
+
+export const setHiddenFields = (c: Content, names: string[]): Content => ({ ...c, hidden_fields: names });
+
+/** The service takes the white space at both ends away. */
+export const rename = (c: Content, name: string): Content => (c.name === name ? c : { ...c, name });
+
+/**
+ * Puts a copy of a block behind it. The copy, and what is in it, has new ids, of choices, rows and
+ * columns too; rules in it that name what was copied name the copies.
+ */
+export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {
+  const old = find(c, id)?.block;
+  if (!old) return { content: c, id: '' };
+  type Ids = Record<string, string>;
+  const none = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
+  const names = { blocks: none<string>(), choices: none<Ids>(), rows: none<Ids>() };
+  const fresh = (list: Choice[] = []): Ids => {
+    const ids = none<string>();
+    for (const { id: of } of list) if (of !== undefined) ids[of] = newChoiceId([...list, ...Object.values(ids).map((made) => ({ id: made }))], random);
+    return ids;
+  };
+  const prepare = (b: Block): void => {
+    names.blocks[b.id] = newId(c, random);
+    names.rows[b.id] = fresh(b.matrix_rows);
+    names.choices[b.id] = fresh(b.type === 'matrix' ? b.matrix_columns : b.choices);
+    b.children?.forEach(prepare);
+  };
+  prepare(old);
+  const fields = new Fields(c);
+  const copy = (b: Block): Block => {
+    const made: Block = { ...b, id: names.blocks[b.id] as string };
+    const list = (ids: Ids | undefined, choices: Choice[]): Choice[] =>
+      choices.map((ch) => (ch.id !== undefined && ids?.[ch.id] !== undefined ? { ...ch, id: ids[ch.id] as string } : ch));
+    const choices = names.choices[b.id];
+    if (b.choices) made.choices = list(b.type === 'matrix' ? {} : choices, b.choices);
+    if (b.matrix_columns) made.matrix_columns = list(b.type === 'matrix' ? choices : {}, b.matrix_columns);
+    if (b.matrix_rows) made.matrix_rows = list(names.rows[b.id], b.matrix_rows);
+    if (b.children) made.children = b.children.map(copy);
+    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: rewrite(b.properties.rule, names, fields) };
+    return made;
+  };
+  const block = copy(old);
+  return { content: behind(c, id, [block]), id: block.id };
+}

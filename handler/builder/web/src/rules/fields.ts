@@ -1,0 +1,205 @@
+// What a rule can read: answers and their parts, hidden fields, variables. The kind of a field
+// says which comparisons are offered.
+
+import type { Block, Choice as Offered, Definition, Json } from '../app/records';
+
+export type { Json };
+
+/** The sections of a definition that rules read. */
+export type Content = Pick<Definition, 'blocks'> & Partial<Pick<Definition, 'hidden_fields' | 'variables'>>;
+
+export interface Choice {
+  id: string;
+  label?: string;
+}
+
+export type Source = 'answers' | 'hidden' | 'variables';
+
+/** A place in the data of a rule: {"var": "answers.id.part"}. */
+export interface Ref {
+  from: Source;
+  id: string;
+  part?: string;
+}
+
+export type Kind =
+  | 'text' | 'number' | 'yesno' | 'choice' | 'list' | 'order' | 'date' | 'moment' | 'time' | 'country'
+  | 'presence' // only whether there is an answer
+  | 'loose' // a text that may hold a number
+  | 'unknown'; // a field that the form does not have
+
+export type Op =
+  | 'answered' | 'unanswered' | 'is' | 'isNot' | 'yes' | 'notYes' | 'exactly' | 'notExactly' | 'oneOf' | 'has'
+  | 'below' | 'atMost' | 'above' | 'atLeast' | 'between';
+
+const there: Op[] = ['answered', 'unanswered'];
+const equal: Op[] = ['is', 'isNot'];
+const order: Op[] = ['below', 'atMost', 'above', 'atLeast', 'between'];
+
+/** The comparisons of each kind, in the order in which they are offered. */
+export const ops: { [kind in Kind]: readonly Op[] } = {
+  text: [...equal, 'has', 'oneOf', ...there],
+  number: [...equal, ...order, 'oneOf', ...there],
+  yesno: [...equal, ...there, 'yes', 'notYes'],
+  choice: [...equal, 'oneOf', ...there],
+  list: ['has', 'exactly', 'notExactly', ...there],
+  order: ['exactly', 'notExactly', ...there],
+  date: [...equal, ...order, ...there],
+  moment: [...equal, ...order, ...there],
+  time: [...equal, ...order, ...there],
+  country: [...equal, 'oneOf', ...there],
+  presence: there,
+  loose: [...equal, 'has', 'oneOf', ...order, ...there],
+  unknown: [...equal, 'exactly', 'notExactly', 'has', 'oneOf', ...order, ...there],
+};
+
+const formats: { [kind in Kind]?: RegExp } = {
+  date: /^\d{4}-\d\d-\d\d$/,
+  moment: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/,
+  time: /^\d\d:\d\d(:\d\d)?$/,
+};
+
+/** Whether a value can be compared with a field of a kind, and be shown where it is edited. */
+export function fits(kind: Kind, op: Op, value: Json | undefined): boolean {
+  const list = Array.isArray(value) ? value : undefined;
+  switch (op) {
+    case 'answered': case 'unanswered': case 'yes': case 'notYes':
+      return value === undefined;
+    case 'exactly': case 'notExactly': case 'oneOf':
+      return list !== undefined && list.every((v) => fits(kind, 'is', v));
+    case 'between':
+      return list?.length === 2 && list.every((v) => fits(kind, 'below', v));
+  }
+  if (kind === 'yesno') return typeof value === 'boolean';
+  if (kind === 'number' || (kind === 'loose' && order.includes(op))) return typeof value === 'number';
+  if (kind === 'unknown') return typeof value === 'string' || typeof value === 'number' || (op === 'is' && typeof value === 'boolean');
+  return typeof value === 'string' && (formats[kind]?.test(value) ?? true);
+}
+
+/** A part that has no label of its own is named by the word rules.part.{word}. */
+export interface Field {
+  ref: Ref;
+  kind: Kind;
+  label: string;
+  part?: { label: string } | { word: string; n?: number };
+  choices: Choice[];
+  rows?: boolean; // its parts are rows of a matrix
+  seconds?: boolean; // of a time
+  at: number; // the index of its top-level block; -1: known from the start
+}
+
+const types: { [type: string]: Kind } = {
+  short_text: 'text', long_text: 'text', email: 'text', phone: 'text', website: 'text', number: 'number', rating: 'number',
+  opinion_scale: 'number', nps: 'number', yes_no: 'yesno', legal: 'yesno', single_choice: 'choice', dropdown: 'choice',
+  multiple_choice: 'list', picture_choice: 'choice', ranking: 'order', matrix: 'presence', date: 'date', time: 'time',
+  country: 'country', address: 'presence', contact_info: 'presence', file_upload: 'presence', signature: 'presence', payment: 'presence',
+};
+
+const addressParts = ['firstName', 'lastName', 'email', 'phone', 'company', 'address', 'address2', 'city', 'state', 'zip', 'country'];
+
+function kindOf(block: Block): Kind | undefined {
+  const p = block.properties ?? {};
+  if (block.type === 'picture_choice' && p.multiSelection) return 'list';
+  if (block.type === 'date' && p.showTimePicker) return 'moment';
+  return types[block.type ?? ''];
+}
+
+/** A choice without an id, which was just added, cannot be compared with. */
+const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
+
+function partsOf(block: Block, kind: Kind): Omit<Field, 'at'>[] {
+  const p = block.properties ?? {};
+  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []) =>
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices });
+  switch (block.type) {
+    case 'address': case 'contact_info': {
+      const asked = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
+      return addressParts.filter((name) => !asked[name]?.hide)
+        .map((name) => part(name, name === 'country' ? 'country' : 'text', { word: name }));
+    }
+    case 'matrix':
+      return withIDs(block.matrix_rows).map((row) =>
+        part(row.id, p.multiSelection ? 'list' : 'choice', { label: row.label || row.id }, withIDs(block.matrix_columns)));
+    case 'ranking':
+      return withIDs(block.choices).map((_, i, all) => part(String(i), 'choice', { word: 'place', n: i + 1 }, all));
+    case 'payment':
+      return [part('currency', 'text', { word: 'currency' }), part('status', 'text', { word: 'status' })];
+    case 'file_upload':
+      return [part('length', 'number', { word: 'length' })];
+  }
+  if (kind === 'list') return [part('length', 'number', { word: 'length' })];
+  return kind === 'choice' && p.otherOption ? [part('other', 'text', { word: 'other' })] : [];
+}
+
+function cut(text: string): [string, string | undefined] {
+  const dot = text.indexOf('.');
+  return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
+}
+
+/** A part is told from a dot in an id. */
+const key = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
+
+export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
+
+/** The fields of a form. An index of it: made once for a form, read often. */
+export class Fields {
+  /** All fields in the order of the form. */
+  readonly all: Field[] = [];
+  private readonly byPath = new Map<string, Field>();
+  private readonly steps = new Map<string, number>();
+
+  constructor(readonly content: Content) {
+    content.blocks.forEach((block, at) => {
+      this.steps.set(block.id, at);
+      this.add(block, at);
+    });
+    for (const id of content.hidden_fields ?? []) this.put({ ref: { from: 'hidden', id }, kind: 'loose', label: id, choices: [], at: -1 });
+    for (const [id, value] of Object.entries(content.variables ?? {})) {
+      this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], at: -1 });
+    }
+    // Another block may have the name of a part: then the part cannot be read.
+    this.all = this.all.filter((f) => this.resolve(pathOf(f.ref))?.id === f.ref.id);
+  }
+
+  private add(block: Block, at: number): void {
+    const kind = kindOf(block);
+    if (kind) {
+      const rows = block.type === 'matrix';
+      const choices = withIDs(rows ? block.matrix_columns : block.choices);
+      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, at });
+      for (const part of partsOf(block, kind)) this.put({ ...part, at });
+    }
+    for (const child of block.children ?? []) this.add(child, at);
+  }
+
+  private put(field: Field): void {
+    if (this.byPath.has(key(field.ref))) return;
+    this.byPath.set(key(field.ref), field);
+    this.all.push(field);
+  }
+
+  /** The field of a ref; one of the kind unknown where the form has none. */
+  get(ref: Ref): Field {
+    return this.byPath.get(key(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
+  }
+
+  /** What a path names: a block whose id has dots before a part of a block, as internal/logic reads it. */
+  resolve(path: string): Ref | undefined {
+    const [from, id] = cut(path);
+    if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
+    const [first, part] = cut(id);
+    const has = (name: string) => this.byPath.has(key({ from, id: name }));
+    return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
+  }
+
+  /** The index of a top-level block. */
+  step(block: string): number {
+    return this.steps.get(block) ?? -1;
+  }
+
+  /** What is known when a rule of a top-level block runs; after: when its own answer is there. */
+  known(block: string, after: boolean): Field[] {
+    const last = this.step(block) - (after ? 0 : 1);
+    return this.all.filter((f) => f.at <= last);
+  }
+}

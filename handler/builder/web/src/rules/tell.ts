@@ -1,0 +1,134 @@
+// Sentences as words. A condition reads after "when", in German with its verb last.
+
+import { pathOf, type Field, type Fields, type Json, type Kind, type Op } from './fields';
+import { isRef, parse, parseNext, parseValue, type Condition, type Jump, type Leaf, type Operand, type Term, type Value } from './sentences';
+
+export type Translate = (key: string, params?: { [name: string]: string | number }) => string;
+
+/** What a field is called. */
+export function fieldName(f: Field, t: Translate): string {
+  const base = f.kind === 'unknown' ? t('rules.missing', { name: pathOf(f.ref) }) : f.label;
+  if (!f.part || f.kind === 'unknown') return base;
+  return t('rules.part', { name: base, part: 'label' in f.part ? f.part.label : t('rules.part.' + f.part.word, { n: f.part.n ?? 0 }) });
+}
+
+/** Whether a comparison of the kind is in time: before and after in place of below and above. */
+export const inTime = (kind: Kind): boolean => kind === 'date' || kind === 'moment' || kind === 'time';
+
+/** The word key of a comparison without its prefix, as kinds say it. */
+export function opWord(op: Op, kind: Kind): string {
+  if (op === 'has' && kind !== 'list') return 'contains';
+  const alike: { [op in Op]?: string } = { yes: 'is', notYes: 'isNot' };
+  return inTime(kind) && ['below', 'atMost', 'above', 'atLeast'].includes(op) ? op + 'Time' : (alike[op] ?? op);
+}
+
+/** What a value that is compared with is called. */
+export function valueName(value: Json, f: Field, t: Translate): string {
+  if (typeof value === 'boolean') return t(value ? 'rules.yes' : 'rules.no');
+  if (typeof value === 'number') return String(value);
+  const choice = f.choices.find((c) => c.id === value);
+  if (choice) return t('rules.quoted', { text: choice.label || choice.id });
+  if (f.kind === 'choice' || f.kind === 'list' || f.kind === 'order') return t('rules.missingChoice', { name: String(value) });
+  return inTime(f.kind) || f.kind === 'country' ? String(value).replace(/T(.*):00Z$/, ' $1 UTC') : t('rules.quoted', { text: String(value) });
+}
+
+function enumerated(parts: string[], t: Translate, last: 'and' | 'or'): string {
+  const end = parts[parts.length - 1] ?? '';
+  return parts.length < 2 ? end : t('rules.list.' + last, { first: parts.slice(0, -1).join(', '), last: end });
+}
+
+function tellLeaf(l: Leaf, fields: Fields, t: Translate, not: boolean): string {
+  const f = fields.get(l.ref);
+  const value = l.op === 'yes' || l.op === 'notYes' ? true : (l.value ?? null);
+  const names = (Array.isArray(value) ? value : value === null ? [] : [value]).map((v) => valueName(v, f, t));
+  const params = {
+    q: t('rules.quoted', { text: fieldName(f, t) }),
+    v: enumerated(names, t, l.op === 'oneOf' ? 'or' : 'and'), a: names[0] ?? '', b: names[1] ?? '',
+  };
+  return t((not ? 'rules.not.' : 'rules.when.') + opWord(l.op, f.kind), params);
+}
+
+/** A condition in words. */
+export function tell(c: Condition, fields: Fields, t: Translate): string {
+  switch (c.op) {
+    case 'always': case 'never': return t('rules.' + c.op);
+    case 'not': return tellLeaf(c.of, fields, t, true);
+    case 'all': case 'any': {
+      const parts = c.of.map((d) => (d.op === 'all' || d.op === 'any' ? t('rules.grouped', { text: tell(d, fields, t) }) : tell(d, fields, t)));
+      return parts.join(t(c.op === 'all' ? 'rules.and' : 'rules.or'));
+    }
+  }
+  return tellLeaf(c, fields, t, false);
+}
+
+/** A condition in words, or that it is JSON. */
+export function tellLogic(logic: Json | undefined, fields: Fields, t: Translate): string {
+  const c = parse(logic, fields);
+  return c ? tell(c, fields, t) : t('rules.json');
+}
+
+function operandName(o: Operand, fields: Fields, t: Translate): string {
+  if (!isRef(o)) return typeof o === 'number' ? String(o) : t('rules.quoted', { text: o });
+  return t(o.from === 'variables' ? 'rules.value' : 'rules.answer', { q: t('rules.quoted', { text: fieldName(fields.get(o), t) }) });
+}
+
+const verbs = {
+  '+': { verb: 'add', sign: ' + ' }, '-': { verb: 'subtract', sign: ' − ' }, '*': { verb: 'times', sign: ' × ' }, '/': { verb: 'divide', sign: ' ÷ ' },
+} as const;
+
+/** The change of a variable in words, a sentence for each of its cases. */
+export function tellValue(name: string, v: Value, fields: Fields, t: Translate): string[] {
+  const own = (r: Operand): boolean => isRef(r) && r.from === 'variables' && r.id === name;
+  const said = (verb: string, o: Operand, when?: Condition): string => {
+    const done = { x: t('rules.quoted', { text: name }), v: operandName(o, fields, t) };
+    return when ? t('rules.do.' + verb + 'When', { ...done, c: tell(when, fields, t) }) : t('rules.do.' + verb, done);
+  };
+  if (v.op === 'set') {
+    const lines = v.cases.map((c) => said('set', c.value, c.when));
+    if (v.cases.length > 0 && own(v.value)) return lines;
+    return [...lines, said(v.cases.length > 0 ? 'setElse' : 'set', v.value)];
+  }
+  const line = (term: Term) => said(verbs[v.op].verb, term.by, term.when);
+  if (own(v.of)) return v.terms.map(line);
+  // Another field stands first: a formula, because the variable in it is its old value.
+  const formula = [v.of, ...v.terms.filter((term) => !term.when).map((term) => term.by)].map((o) => operandName(o, fields, t)).join(verbs[v.op].sign);
+  return [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: formula }), ...v.terms.filter((term) => term.when).map(line)];
+}
+
+/** What a top-level block is called where a jump leads to it. */
+export function targetLabel(to: string, fields: Fields, t: Translate): string {
+  const block = fields.content.blocks[fields.step(to)];
+  return block ? block.label || block.id : t('rules.missing', { name: to });
+}
+
+function targetName(to: string, fields: Fields, t: Translate): string {
+  return to === 'end' ? t('rules.end') : t('rules.to', { name: t('rules.quoted', { text: targetLabel(to, fields, t) }) });
+}
+
+/** The jumps of a rule in words. */
+export function tellNext(jumps: Jump[], fields: Fields, t: Translate): string {
+  return jumps.map((j, i) => {
+    const to = targetName(j.to, fields, t);
+    if (j.if === undefined) return t(i === 0 ? 'rules.go' : 'rules.goElse', { to });
+    return t('rules.goWhen', { to, c: tellLogic(j.if, fields, t) });
+  }).join('; ');
+}
+
+/** A rule in words, a line for each thing that it does: for the outline. */
+export function tellRule(rule: Json | undefined, fields: Fields, t: Translate): string[] {
+  if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
+  const lines: string[] = [];
+  if (rule.show !== undefined) lines.push(t('rules.shown', { c: tellLogic(rule.show, fields, t) }));
+  if (rule.require !== undefined) lines.push(t('rules.required', { c: tellLogic(rule.require, fields, t) }));
+  if (rule.set !== null && typeof rule.set === 'object' && !Array.isArray(rule.set)) {
+    for (const [name, logic] of Object.entries(rule.set)) {
+      const value = parseValue(logic, fields);
+      lines.push(...(value ? tellValue(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: t('rules.json') })]));
+    }
+  }
+  if (rule.next !== undefined) {
+    const jumps = parseNext(rule.next);
+    lines.push(jumps ? tellNext(jumps, fields, t) : t('rules.nextJSON'));
+  }
+  return lines;
+}

@@ -1,0 +1,90 @@
+package answers
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The sentences of the owners' pages (handler/builder/web/src/rules) mean what they say: the tests
+// there write the file with what each sentence means in plain words, here each is a rule on the path
+// of the responses.
+func TestSentencesMeanWhatTheySay(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("testdata/sentences.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Form struct {
+			Blocks       []json.RawMessage
+			HiddenFields json.RawMessage `json:"hidden_fields"`
+			Variables    json.RawMessage
+		}
+		Responses  json.RawMessage
+		Conditions []struct {
+			Says  string
+			Logic json.RawMessage
+			Holds []string
+		}
+		Values []struct {
+			Says  []string
+			Logic json.RawMessage
+			Gives []any
+		}
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	var responses map[string]struct {
+		Answers map[string]json.RawMessage
+		Hidden  map[string]string
+	}
+	if err := json.Unmarshal(file.Responses, &responses); err != nil {
+		t.Fatal(err)
+	}
+	if len(file.Conditions) < 250 || len(file.Values) < 20 || len(responses) < 4 {
+		t.Fatalf("the file has %d conditions, %d values and %d responses", len(file.Conditions), len(file.Values), len(responses))
+	}
+	names := []string{"none", "low", "middle", "high"} // the order of gives
+	form := func(rule string) Form {
+		blocks, err := json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return compileRuled(t, string(blocks), string(file.Form.Variables), string(file.Form.HiddenFields))
+	}
+	for _, c := range file.Conditions {
+		f := form(`{"show":` + string(c.Logic) + `}`)
+		var holds []string
+		for _, name := range names {
+			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
+			if err != nil || len(path.Faults) > 0 {
+				t.Fatalf("%s: %v %v", name, err, path.Faults)
+			}
+			if path.Blocks[len(path.Blocks)-1].ID == "result" {
+				holds = append(holds, name)
+			}
+		}
+		if !slices.Equal(holds, c.Holds) {
+			t.Errorf("%s (%s): it holds for %v, and should for %v", c.Says, c.Logic, holds, c.Holds)
+		}
+	}
+	for _, v := range file.Values {
+		f := form(`{"set":{"score":` + string(v.Logic) + `}}`)
+		var gives []any
+		for _, name := range names {
+			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gives = append(gives, path.Variables["score"])
+		}
+		if diff := cmp.Diff(v.Gives, gives); diff != "" {
+			t.Errorf("%s (%s) (-want +got):\n%s", v.Says, v.Logic, diff)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package schema_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/schema"
+)
+
+func decoded(t *testing.T, raw []byte) (v any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%s: %v", raw, err)
+	}
+	return v
+}
+
+// What the functions write are sentences that say the same: the file has what each sentence
+// means, tests of the owners' pages read it, and internal/answers holds it against responses.
+func TestRulesAreSentences(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../internal/answers/testdata/sentences.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Conditions []struct {
+			Says  string
+			Logic any
+		}
+		Values []struct {
+			Says  []string
+			Logic any
+		}
+	}
+	if err := json.Unmarshal(raw, &file); err != nil {
+		t.Fatal(err)
+	}
+	logic := map[string][]any{} // by what it says
+	for _, c := range file.Conditions {
+		logic[c.Says] = append(logic[c.Says], c.Logic)
+	}
+	for _, v := range file.Values {
+		says := strings.Join(v.Says, "; ")
+		logic[says] = append(logic[says], v.Logic)
+	}
+	check := func(says string, wrote any) {
+		t.Helper()
+		for _, want := range logic[says] {
+			if cmp.Equal(want, wrote) {
+				return
+			}
+		}
+		t.Errorf("%s: wrote %v, want one of %v", says, wrote, logic[says])
+	}
+	name, age, pet, meals, day := schema.When("name"), schema.When("age"), schema.When("pet"), schema.When("meals"), schema.When("day")
+	above := age.Above(5)
+	for says, c := range map[string]schema.Condition{
+		"“Age” is answered":                                   age.Answered(),
+		"“Age” is not answered":                               age.NotAnswered(),
+		"“Name” is “Ann”":                                     name.Is("Ann"),
+		"“Name” is not “EUR” (or unanswered)":                 name.IsNot("EUR"),
+		"“Pet” is Yes":                                        pet.IsYes(),
+		"“Pet” is No":                                         pet.IsNo(),
+		"“Age” is 7":                                          age.Equals(7),
+		"“Meals” is exactly “LUNCH” and “DINNER”":             meals.IsExactly("lunch", "dinner"),
+		"“Name” is “Ann” or “EUR”":                            name.OneOf("Ann", "EUR"),
+		"“Name” is other than “Ann” or “EUR” (or unanswered)": name.OneOf("Ann", "EUR").Not(),
+		"“Meals” includes “LUNCH”":                            meals.Includes("lunch"),
+		"“Name” contains “Ann”":                               name.Contains("Ann"),
+		"“Age” is below 7":                                    age.Below(7),
+		"“Age” is at most 7":                                  age.AtMost(7),
+		"“Age” is above 7":                                    age.Above(7),
+		"“Age” is at least 7":                                 age.AtLeast(7),
+		"“Age” is between 1 and 7":                            age.Between(1, 7),
+		"“Age” is not between 1 and 7 (or unanswered)":        age.Between(1, 7).Not(),
+		"“Day” is before 2026-12-31":                          day.Before("2026-12-31"),
+		"“Day” is after 2026-12-31":                           day.After("2026-12-31"),
+		"“Home: country” is NL":                               schema.When("home").Part("country").Is("NL"),
+		"“code” is “3”":                                       schema.WhenHidden("code").Is("3"),
+		"“score” is 7":                                        schema.WhenVariable("score").Equals(7),
+		"“Pet” is Yes and “Age” is above 5":                   pet.IsYes().And(above),
+		"always": schema.Always(),
+		"never":  schema.Always().Not(),
+		"“Drink” is “TEA” or “Age” is above 5 or “Meals” includes “SNACK”": schema.When("drink").Is("tea").Or(above.Or(meals.Includes("snack"))),
+		"“Age” is above 5 and (“Pet” is No or (“Name” is “Joanna” and “code” is “7”))": above.And(pet.IsNo().Or(
+			name.Is("Joanna").And(schema.WhenHidden("code").Is("7")))),
+	} {
+		check(says, decoded(t, schema.Rule(c.Show())).(map[string]any)["show"])
+	}
+	for says, clauses := range map[string][]schema.Clause{
+		"set “score” to “gold”":                   {schema.Always().Set("score", "gold")},
+		"set “score” to 3.5":                      {schema.Always().SetNumber("score", 3.5)},
+		"when “Age” is above 5, set “score” to 9": {above.SetNumber("score", 9)},
+		"add 2 to “score”":                        {schema.Always().Add("score", 2)},
+		"add the answer to “Age” to “score”":      {schema.Always().AddAnswer("score", "age")},
+		"when “Age” is above 5, add 4 to “score”": {above.Add("score", 4)},
+		"add 1 to “score”; when “Age” is above 5, add the answer to “Inner” to “score”; when “Pet” is Yes, add -2 to “score”": {
+			schema.Always().Add("score", 1), above.AddAnswer("score", "in.ner"), pet.IsYes().Add("score", -2),
+		},
+	} {
+		check(says, decoded(t, schema.Rule(clauses...)).(map[string]any)["set"].(map[string]any)["score"])
+	}
+}
+
+func TestConditionsAreJoined(t *testing.T) {
+	t.Parallel()
+	a, b, c := schema.When("a").IsYes(), schema.When("b").IsYes(), schema.When("c").IsYes()
+	never := schema.Always().Not()
+	same := func(name string, got, want schema.Condition) {
+		t.Helper()
+		if g, w := string(schema.Rule(got.Show())), string(schema.Rule(want.Show())); g != w {
+			t.Errorf("%s: %s, want %s", name, g, w)
+		}
+	}
+	same("and of and", a.And(b).And(c), a.And(b, c))
+	same("not and", a.And(b, c).Not(), a.Not().Or(b.Not(), c.Not()))
+	same("not or", a.Or(b.And(c)).Not(), a.Not().And(b.Not().Or(c.Not())))
+	same("not not", a.Not().Not(), a)
+	same("not never", never.Not(), schema.Always())
+	same("and always", a.And(schema.Always()), a)
+	same("or always", a.Or(schema.Always()), schema.Always())
+	same("always or", schema.Always().Or(a), schema.Always())
+	same("and never", a.And(never), never)
+	same("or never", never.Or(a), a)
+	same("alone", a.And(), a)
+	same("never or never", never.Or(never), never)
+	first := a.And(b)
+	_, second := first.And(c), first.And(a)
+	same("a group is not written to", second, a.And(b, a))
+}
+
+// The rules lead real responses.
+func TestRulesAreWalked(t *testing.T) {
+	t.Parallel()
+	nps := schema.When("nps")
+	blocks, err := json.Marshal([]schema.Block{
+		{ID: "nps", Type: schema.TypeNPS, Properties: &schema.Properties{Rule: schema.Rule(
+			nps.Below(7).GoTo("bad").Otherwise("good"),
+			nps.AtLeast(9).SetNumber("score", 3), nps.Equals(10).SetNumber("score", 4), schema.Always().Add("score", 10), nps.AtLeast(9).Set("tier", "fan"),
+			nps.Equals(math.NaN()).SetNumber("score", -1), nps.Below(math.Inf(1)).SetNumber("score", -2),
+		)}},
+		{ID: "never", Type: schema.TypeShortText},
+		{ID: "bad", Type: schema.TypeShortText, Properties: &schema.Properties{Rule: schema.Rule(
+			schema.Always().Require(), nps.Answered().Not().Require(), nps.AtMost(3).Show(), nps.AtMost(6).Show())}},
+		{ID: "good", Type: schema.TypeShortText, Properties: &schema.Properties{Rule: schema.Rule(
+			nps.AtLeast(7).Require(), schema.Clause{}, schema.Clause{}.Otherwise("end"))}},
+		{ID: "after", Type: schema.TypeShortText},
+		{ID: "bye", Type: schema.TypeEnding},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	form, err := answers.Compile(answers.Source{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for answer, want := range map[string]string{
+		"":   "nps good bye 10 ",
+		"3":  "nps bad good bye 10 ",
+		"8":  "nps good! bye 10 ",
+		"9":  "nps good! bye 13 fan",
+		"10": "nps good! bye 14 fan",
+	} {
+		given := map[string]json.RawMessage{}
+		if answer != "" {
+			given["nps"] = json.RawMessage(answer)
+		}
+		path, err := form.Path(given, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, b := range path.Blocks {
+			got += b.ID + map[bool]string{true: "!"}[b.Required] + " "
+		}
+		if got += fmt.Sprint(path.Variables["score"], " ", path.Variables["tier"]); got != want {
+			t.Errorf("%q: %s, want %s", answer, got, want)
+		}
+	}
+	clause := schema.When("x").IsYes().Add("score", 1)
+	if first, second := schema.Rule(clause), schema.Rule(clause); string(first) != string(second) {
+		t.Errorf("a clause is written as %s, and then as %s", first, second)
+	}
+	if got := string(schema.Rule()); got != "{}" {
+		t.Errorf("no rule is %s", got)
+	}
+}
