@@ -21,6 +21,7 @@ func (h *Handler) doors() *http.ServeMux {
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 	})
+	h.resultDoors(mux)
 	return mux
 }
 

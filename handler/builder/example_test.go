@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,6 +27,12 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	layout := template.Must(template.New("").Parse(
+		`<!doctype html><html lang="{{.Language}}"><head><title>{{.Title}}</title>{{.Head}}</head><body>{{.Body}}</body></html>`))
+	if err := layout.Execute(io.Discard, builder.Document{}); err != nil { // now, and not with the first page
+		fmt.Println(err)
+		return
+	}
 	owners, err := builder.New(service, builder.Config{
 		User: func(r *http.Request) (formsvc.ID, error) {
 			session, err := r.Cookie("session")
@@ -38,9 +45,8 @@ func Example() {
 		Pages:  pages,
 		Name:   "Lumen",
 		Accent: "#7a3e9d",
-		Layout: template.Must(template.New("").Parse(
-			`<!doctype html><html lang="{{.Language}}"><head><title>{{.Title}}</title>{{.Head}}</head><body>{{.Body}}</body></html>`)),
-		Words: map[string]map[string]string{"en": {"forms.new": "New survey"}},
+		Layout: layout,
+		Words:  map[string]map[string]string{"en": {"forms.new": "New survey"}},
 	})
 	if err != nil {
 		fmt.Println(err)

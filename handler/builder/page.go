@@ -60,6 +60,7 @@ type pageConfig struct {
 	Home     string            `json:"home"`
 	Accent   string            `json:"accent"`
 	Language string            `json:"language"`
+	Zone     string            `json:"zone"` // of calendar days
 	Words    map[string]string `json:"words"`
 }
 
@@ -74,7 +75,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	base := h.prefix(r, below)
 	settings, err := json.Marshal(pageConfig{
 		Base: base, User: user.String(), Name: h.config.Name, Home: cmp.Or(h.config.HomeURL, base+"/"), Accent: h.config.Accent,
-		Language: tag, Words: h.words[tag],
+		Language: tag, Zone: h.service.TimeZone().String(), Words: h.words[tag],
 	})
 	if err != nil {
 		h.fail(w, r, err)
@@ -189,7 +190,7 @@ type asset struct {
 }
 
 var assets = loadAssets(map[string]string{
-	"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8",
+	"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8", "licenses.txt": "text/plain; charset=utf-8",
 })
 
 // assetsVersion changes with the files, so that browsers may keep them for ever.

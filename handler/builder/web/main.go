@@ -2,7 +2,8 @@
 // styles, into the folder dist of package builder, under fixed names:
 //
 //	go run .           bundles
-//	go run . -check    fails when the output is not what lies in dist
+//	go run . -check    fails when the output is not what lies in dist, or the table not what -props makes
+//	go run . -props    makes the table of what can be set from the description of the API
 //	go run . -test     runs the tests in src with Node
 //	go run . -vendor   takes the libraries anew from node_modules (npm ci), with their licences
 //
@@ -11,6 +12,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"flag"
@@ -29,6 +31,7 @@ import (
 func main() {
 	check := flag.Bool("check", false, "compare with dist")
 	test := flag.Bool("test", false, "run the tests")
+	props := flag.Bool("props", false, "make the table of what can be set")
 	vendor := flag.Bool("vendor", false, "take the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(here())
@@ -38,8 +41,12 @@ func main() {
 		err = runTests(flag.Args())
 	case *vendor:
 		err = takeLibraries()
+	case *props:
+		err = makeTable(false)
+	case *check:
+		err = cmp.Or(makeTable(true), bundle(true))
 	default:
-		err = bundle(*check)
+		err = bundle(false)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
@@ -56,23 +63,21 @@ func here() string {
 const (
 	output = "../dist"
 	most   = 150_000 // bytes of all outputs, compressed
+
+	licenses = "vendor/LICENSES.txt" // of the libraries
 )
 
 // outputs are the files that a browser loads, and what each is made of.
-var outputs = map[string]string{"app.js": "src/main.tsx", "app.css": "styles/app.css"}
+var outputs = map[string]string{"app.js": "src/main.tsx", "app.css": "styles/app.css", "licenses.txt": licenses}
 
 func bundle(check bool) error {
 	total := 0
 	for name, entry := range outputs {
-		options := settings()
-		options.EntryPoints, options.Outfile = []string{entry}, name
-		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
-		options.LegalComments = api.LegalCommentsNone
-		made, err := build(options)
+		made, err := minified(name, entry)
 		if err != nil {
 			return err
 		}
-		packed, err := pack(made[0].Contents)
+		packed, err := pack(made)
 		if err != nil {
 			return err
 		}
@@ -82,14 +87,14 @@ func bundle(check bool) error {
 			if err := os.WriteFile(path, packed, 0o600); err != nil {
 				return err
 			}
-			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[0].Contents), len(packed))
+			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made), len(packed))
 			continue
 		}
 		stored, err := unpacked(path)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(stored, made[0].Contents) {
+		if !bytes.Equal(stored, made) {
 			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
 		}
 	}
@@ -97,6 +102,22 @@ func bundle(check bool) error {
 		return fmt.Errorf("%d bytes are more than %d", total, most)
 	}
 	return nil
+}
+
+func minified(name, entry string) ([]byte, error) {
+	if entry == licenses {
+		return os.ReadFile(licenses)
+	}
+	options := settings()
+	options.EntryPoints, options.Outfile = []string{entry}, name
+	options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
+	options.LegalComments = api.LegalCommentsNone
+	options.Banner = map[string]string{"js": "/* The licences of the libraries in here: licenses.txt */"}
+	made, err := build(options)
+	if err != nil {
+		return nil, err
+	}
+	return made[0].Contents, nil
 }
 
 // settings are those of all builds: the libraries are the files in the folder vendor.

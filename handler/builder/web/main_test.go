@@ -24,8 +24,10 @@ func TestTypes(t *testing.T) {
 	if _, err := os.Stat("node_modules/typescript"); err != nil {
 		absent(t, "npm ci has not run in handler/builder/web")
 	}
-	if out, err := exec.CommandContext(t.Context(), "npx", "tsc", "--noEmit").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	for _, project := range []string{"tsconfig.json", "tsconfig.test.json"} {
+		if out, err := exec.CommandContext(t.Context(), "npx", "tsc", "--noEmit", "--project", project).CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s", project, err, out)
+		}
 	}
 }
 

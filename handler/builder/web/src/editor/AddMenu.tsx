@@ -12,7 +12,7 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
   const list = useRef<HTMLDivElement>(null);
   const wanted = search.value.trim().toLocaleLowerCase();
   const groups = kindGroups
-    .map((g) => ({ name: g.name, types: g.types.filter((type) => `${typeName(type)} ${type} ${t('editor.find_' + type)}`.toLocaleLowerCase().includes(wanted)) }))
+    .map((g) => ({ name: g.name, types: g.types.filter((type) => `${typeName(type)} ${type}`.toLocaleLowerCase().includes(wanted)) }))
     .filter((g) => g.types.length > 0);
   const flat = groups.flatMap((g) => g.types);
   const chosen = flat[Math.min(at.value, flat.length - 1)];
@@ -46,7 +46,7 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
       <div id="add-list" class="add-list" role="listbox" aria-label={t('editor.add_types')} ref={list}>
         {groups.map((g) => (
           <div key={g.name} role="group" aria-labelledby={'add-group-' + g.name}>
-            <h3 id={'add-group-' + g.name}>{t('editor.group_' + g.name)}</h3>
+            <h3 id={'add-group-' + g.name}>{t('props.group_' + g.name)}</h3>
             <div class="add-types">
               {g.types.map((type) => (
                 <button key={type} id={'add-' + type} data-type={type} type="button" role="option" tabIndex={-1} aria-selected={type === chosen} class="add-type" onClick={() => onChoose(type)}>

@@ -5,7 +5,7 @@ import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
 import { t } from '../app/words';
-import { changeType, newBlock } from '../props/model';
+import { newBlock } from '../props/model';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Empty, Failed, Loading, say } from '../ui/states';
@@ -15,7 +15,6 @@ import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
 import { typeName } from './kinds';
-import { replace } from './merge';
 import { MoveTo } from './MoveTo';
 import { browserStore } from './offline';
 import { type Actions, Outline } from './Outline';
@@ -82,7 +81,7 @@ export function Editor({ form }: { form: string; view: string }) {
     const siblings = (node?.parent ? store.find(node.parent)?.block.children : blocks.value) ?? [];
     // What comes after an ending is never seen: new blocks go before the endings.
     const index = node ? siblings.findIndex((b) => b.id === after) + 1 : type === 'ending' ? siblings.length : firstEnding(siblings);
-    store.add(type === 'welcome' ? newBlock(type, id) : newBlock(type, id), { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
+    store.add(newBlock(type, id) as Block, { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
     asking.value = '';
     edit(id);
   };
@@ -169,9 +168,8 @@ export function Editor({ form }: { form: string; view: string }) {
               store={store}
               block={block}
               tab={tab}
-              warnings={block ? warned.value.filter((w) => idAt(w.path, blocks.value) === block.id).map((w) => w.message) : []}
+              notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
               readOnly={readOnly}
-              onChangeType={(type) => block && store.apply((c) => replace(c, block.id, (old) => changeType(old as never, type) as Block))}
               onRemoved={(name) => say(t('editor.removed', { name }), () => store.undo())}
             />
           </section>
@@ -200,24 +198,24 @@ const firstEnding = (blocks: readonly Block[]): number => {
   return at < 0 ? blocks.length : at;
 };
 
-/** The id of the block that a JSON Pointer leads into, at whatever depth. */
-function idAt(pointer: string, blocks: readonly Block[]): string | undefined {
-  let list: readonly Block[] | undefined = blocks;
-  let found: Block | undefined;
-  for (const part of pointer.split('/')) {
-    const block: Block | undefined = /^\d+$/.test(part) ? list?.[Number(part)] : undefined;
-    if (!block) continue;
-    found = block;
-    list = block.children;
-    if (!list) break;
-  }
-  return found?.id;
+/** The block that a JSON Pointer leads into, at whatever depth, and the rest of the pointer. */
+function blockAt(pointer: string, blocks: readonly Block[]): { id: string; rest: string } | undefined {
+  const found = /^\/blocks\/(\d+)((?:\/children\/\d+)*)(.*)$/.exec(pointer);
+  if (!found) return undefined;
+  let block = blocks[Number(found[1])];
+  for (const [, index] of found[2]!.matchAll(/children\/(\d+)/g)) block = block?.children?.[Number(index)];
+  return block && { id: block.id, rest: found[3]! };
+}
+
+function noteOf(w: Warning, id: string, blocks: readonly Block[]) {
+  const at = blockAt(w.path, blocks);
+  return at?.id === id ? [{ path: at.rest, code: '', message: w.message }] : [];
 }
 
 function byBlock(warnings: readonly Warning[], blocks: readonly Block[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const w of warnings) {
-    const id = w.path.startsWith('/blocks/') ? idAt(w.path, blocks) : undefined;
+    const id = blockAt(w.path, blocks)?.id;
     if (id) found.set(id, found.has(id) ? found.get(id) + ' ' + w.message : w.message);
   }
   return found;

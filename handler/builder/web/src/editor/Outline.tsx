@@ -64,7 +64,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
     else if (e.altKey || ((e.ctrlKey || e.metaKey) && e.key !== 'd')) return;
     else if (to !== undefined) rows[to] && focus(rows[to]!.block.id);
     else if (e.key === '/' && !readOnly) actions.add(row?.block.id);
-    else if (e.key === 'Enter' && row && e.target === e.currentTarget?.querySelector?.(`[data-id="${CSS.escape(row.block.id)}"]`)) actions.edit(row.block.id);
+    else if (e.key === 'Enter' && row && (e.target as HTMLElement).dataset.id === row.block.id) actions.edit(row.block.id);
     else if (e.key === 'd' && (e.ctrlKey || e.metaKey) && row && !readOnly) actions.duplicate(row.block.id);
     else if (e.key === 'Delete' && row && !readOnly) remove(row);
     else return;

@@ -1,8 +1,14 @@
 // The edits of a form: each makes a new content of one, and the same one where it changes nothing.
-import { drop, find, flat, isObject, member, patched, replace, type Block, type Choice, type Content, type Obj } from './merge';
+import type { Block, Choice } from '../app/records';
+import { Fields } from '../rules/fields';
+import { rewrite } from '../rules/references';
+import { drop, find, flat, isObject, patched, replace, type Content, type Obj } from './merge';
 
-/** Where a block goes. endOf is the id of a group, '' for the form. */
-export type Place = { before: string } | { after: string } | { endOf: string };
+/** A place in a group, or in the form, and the index that a block has there afterwards. */
+export interface Place {
+  parent: string | undefined;
+  index: number;
+}
 
 const letters = 'abcdefghijklmnopqrstuvwxyz';
 
@@ -29,29 +35,41 @@ export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof B
   return replace(c, id, (b) => patched(b, rest) as Block);
 }
 
-/** Puts a block at a place; at the end of the form where the place is not there. */
+/** Puts a block at a place: at the end where there are not as many, and of the form where there is no such group. */
 export function addBlock(c: Content, block: Block, place: Place): Content {
-  const at = 'endOf' in place ? place.endOf : 'before' in place ? place.before : place.after;
-  const node = find(c, at);
-  if (!node) return { ...c, blocks: [...c.blocks, block] };
-  const parent = 'endOf' in place ? at : node.parent;
-  const insert = (list: Block[]): Block[] => {
-    const i = 'endOf' in place ? list.length : list.findIndex((b) => b.id === at) + ('after' in place ? 1 : 0);
-    return list.toSpliced(i, 0, block);
-  };
-  return parent === '' ? { ...c, blocks: insert(c.blocks) } : replace(c, parent, (p) => ({ ...p, children: insert(p.children ?? []) }));
+  const insert = (list: Block[] = []): Block[] => list.toSpliced(place.index, 0, block);
+  const group = place.parent === undefined ? undefined : find(c, place.parent);
+  if (group) return replace(c, group.block.id, (p) => ({ ...p, children: insert(p.children) }));
+  return { ...c, blocks: insert(c.blocks) };
 }
+
+/** Where a block is. */
+function placeOf(c: Content, id: string): Place {
+  const { nodes, lists } = flat(c.blocks);
+  const parent = nodes.get(id)?.parent ?? '';
+  return { parent: parent === '' ? undefined : parent, index: lists.get(parent)?.indexOf(id) ?? -1 };
+}
+
+/** Puts blocks behind another one. */
+const behind = (c: Content, id: string, blocks: Block[]): Content =>
+  blocks.reduceRight((now, block) => addBlock(now, block, { ...placeOf(now, id), index: placeOf(now, id).index + 1 }), c);
 
 export const removeBlock = drop;
 
+/** Takes a block out of another one, and puts it behind that. */
+export const moveBehind = (c: Content, id: string, other: string): Content => {
+  const node = find(c, id);
+  return node ? behind(drop(c, id), other, [node.block]) : c;
+};
+
 export function moveBlock(c: Content, id: string, place: Place): Content {
   const node = find(c, id);
-  const at = 'endOf' in place ? place.endOf : 'before' in place ? place.before : place.after;
-  for (let up = at; up !== ''; up = find(c, up)?.parent ?? '') if (up === id) return c;
-  if (!node || (at !== '' && !find(c, at))) return c;
+  for (let up = place.parent; up; up = find(c, up)?.parent) if (up === id) return c; // into itself
+  if (!node || (place.parent !== undefined && !find(c, place.parent))) return c;
+  const was = placeOf(c, id);
   const made = addBlock(drop(c, id), node.block, place);
-  const [before, after] = [flat(c.blocks).lists, flat(made.blocks).lists];
-  return [...before].every(([p, list]) => list.join('\n') === after.get(p)?.join('\n')) ? c : made;
+  const is = placeOf(made, id);
+  return is.parent === was.parent && is.index === was.index ? c : made;
 }
 
 const choiceTypes = new Set(['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking']);
@@ -85,9 +103,8 @@ export function changeType(c: Content, id: string, type: string, fits: Fits): Co
   if (type === 'matrix' && old.choices) made.matrix_rows = old.choices;
   if (choiceTypes.has(type) && old.type === 'matrix' && old.matrix_rows) made.choices = old.matrix_rows;
   if (type === 'group') made.children ??= [];
-  let content = replace(c, id, () => made as unknown as Block);
-  if (type !== 'group') for (const child of (old.children ?? []).toReversed()) content = addBlock(content, child, { after: id });
-  return content;
+  const content = replace(c, id, () => made as unknown as Block);
+  return type === 'group' ? content : behind(content, id, old.children ?? []);
 }
 
 export type Section = 'settings' | 'theme' | 'variables';
@@ -110,95 +127,34 @@ export const rename = (c: Content, name: string): Content => (c.name === name ? 
 export function duplicate(c: Content, id: string, random: () => number = Math.random): { content: Content; id: string } {
   const old = find(c, id)?.block;
   if (!old) return { content: c, id: '' };
-  const names = new Names(c);
-  const taken: Content = { ...c, hidden_fields: [...c.hidden_fields] };
+  type Ids = Record<string, string>;
+  const none = <T>(): Record<string, T> => Object.create(null) as Record<string, T>;
+  const names = { blocks: none<string>(), choices: none<Ids>(), rows: none<Ids>() };
+  const fresh = (list: Choice[] = []): Ids => {
+    const ids = none<string>();
+    for (const { id: of } of list) if (of !== undefined) ids[of] = newChoiceId([...list, ...Object.values(ids).map((made) => ({ id: made }))], random);
+    return ids;
+  };
   const prepare = (b: Block): void => {
-    const made = newId(taken, random);
-    taken.hidden_fields.push(made);
-    names.blocks.set(b.id, made);
-    const renamed = (list: Choice[] = []): Map<string, string> => {
-      const fresh: Choice[] = [];
-      return new Map(list.map((ch) => {
-        fresh.push({ id: newChoiceId([...list, ...fresh], random) });
-        return [ch.id, (fresh.at(-1) as Choice).id];
-      }));
-    };
-    names.rows.set(b.id, renamed(b.matrix_rows));
-    names.choices.set(b.id, new Map([...renamed(b.choices), ...renamed(b.matrix_columns)]));
+    names.blocks[b.id] = newId(c, random);
+    names.rows[b.id] = fresh(b.matrix_rows);
+    names.choices[b.id] = fresh(b.type === 'matrix' ? b.matrix_columns : b.choices);
     b.children?.forEach(prepare);
   };
   prepare(old);
+  const fields = new Fields(c);
   const copy = (b: Block): Block => {
-    const made: Block = { ...b, id: names.blocks.get(b.id) as string };
+    const made: Block = { ...b, id: names.blocks[b.id] as string };
     const list = (ids: Ids | undefined, choices: Choice[]): Choice[] =>
-      choices.map((ch) => ({ ...ch, id: ids?.get(ch.id) ?? ch.id }));
-    if (b.choices) made.choices = list(names.choices.get(b.id), b.choices);
-    if (b.matrix_columns) made.matrix_columns = list(names.choices.get(b.id), b.matrix_columns);
-    if (b.matrix_rows) made.matrix_rows = list(names.rows.get(b.id), b.matrix_rows);
+      choices.map((ch) => (ch.id !== undefined && ids?.[ch.id] !== undefined ? { ...ch, id: ids[ch.id] as string } : ch));
+    const choices = names.choices[b.id];
+    if (b.choices) made.choices = list(b.type === 'matrix' ? {} : choices, b.choices);
+    if (b.matrix_columns) made.matrix_columns = list(b.type === 'matrix' ? choices : {}, b.matrix_columns);
+    if (b.matrix_rows) made.matrix_rows = list(names.rows[b.id], b.matrix_rows);
     if (b.children) made.children = b.children.map(copy);
-    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: names.rule(b.properties.rule) };
+    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: rewrite(b.properties.rule, names, fields) };
     return made;
   };
   const block = copy(old);
-  return { content: addBlock(c, block, { after: id }), id: block.id };
-}
-
-type Ids = ReadonlyMap<string, string>;
-
-/** The new ids of copied blocks, and of the choices and rows of each by the block's old id. */
-class Names {
-  readonly blocks = new Map<string, string>();
-  readonly choices = new Map<string, Ids>();
-  readonly rows = new Map<string, Ids>();
-  constructor(private readonly content: Content) {}
-
-  rule(rule: Obj): Obj {
-    return Object.fromEntries(Object.entries(rule).map(([name, v]) => {
-      if (name === 'show' || name === 'require') return [name, this.logic(v)];
-      if (name === 'set' && isObject(v)) return [name, Object.fromEntries(Object.entries(v).map(([n, l]) => [n, this.logic(l)]))];
-      if (name !== 'next' || !Array.isArray(v)) return [name, v];
-      return [name, v.map((jump: unknown) => {
-        if (!isObject(jump)) return jump;
-        const made: Obj = { ...jump };
-        if ('if' in jump) made.if = this.logic(jump.if);
-        if (typeof jump.to === 'string') made.to = this.blocks.get(jump.to) ?? jump.to;
-        return made;
-      })];
-    }));
-  }
-
-  /** literals are the new ids of choices that a text stands for: those of the questions that it is compared with. */
-  private logic(v: unknown, literals: Ids = new Map()): unknown {
-    if (typeof v === 'string') return literals.get(v) ?? v;
-    if (Array.isArray(v)) return v.map((item) => this.logic(item, literals));
-    if (!isObject(v)) return v;
-    const [operator, ...others] = Object.keys(v);
-    if (operator === undefined || others.length > 0) return v;
-    const given = v[operator];
-    const names = (list: unknown): unknown => (Array.isArray(list) ? list.map(names) : typeof list === 'string' ? this.path(list).made : list);
-    if (operator === 'var') return { var: Array.isArray(given) ? [names(given[0]), ...given.slice(1)] : names(given) };
-    if (operator === 'missing' || operator === 'missing_some') return { [operator]: names(given) };
-    const asked = (Array.isArray(given) ? given : [given]).flatMap((arg: unknown) => {
-      const name = member(arg, 'var');
-      const path = Array.isArray(name) ? (name[0] as unknown) : name;
-      return typeof path === 'string' && path !== '' ? [this.path(path).block] : [];
-    });
-    const inside = asked.length === 0 ? literals : new Map(asked.flatMap((block) => [...(this.choices.get(block) ?? [])]));
-    return { [operator]: this.logic(given, inside) };
-  }
-
-  /** A path such as answers.block.part, and the block that it names. Ids may contain dots: the longest counts. */
-  private path(path: string): { made: string; block: string } {
-    if (!path.startsWith('answers.')) return { made: path, block: '' };
-    const names = path.slice('answers.'.length).split('.');
-    for (let n = names.length; n > 0; n--) {
-      const block = names.slice(0, n).join('.');
-      if (!find(this.content, block)) continue;
-      const id = this.blocks.get(block);
-      const part = names.slice(n).join('.');
-      const row = this.rows.get(block)?.get(part) ?? part;
-      return { made: id === undefined ? path : ['answers', id, ...(row === '' ? [] : [row])].join('.'), block };
-    }
-    return { made: path, block: '' };
-  }
+  return { content: behind(c, id, [block]), id: block.id };
 }

@@ -3,42 +3,12 @@
 // Contents are never changed: what stays is the same object before and after, so `===` tells quickly
 // that nothing changed.
 
+import type { Block, Definition } from '../app/records';
+
 export type Obj = Record<string, unknown>;
 
-export interface Choice {
-  id: string;
-  label?: string;
-  image?: unknown;
-  color?: string;
-  row_id?: string;
-  alt?: string;
-}
-
-export interface Block {
-  id: string;
-  type: string;
-  label?: string;
-  description?: string;
-  required?: boolean;
-  properties?: Obj;
-  part_of?: string;
-  row_id?: string;
-  choices?: Choice[];
-  children?: Block[];
-  matrix_columns?: Choice[];
-  matrix_rows?: Choice[];
-}
-
-/** What an editor changes of a form. The type of a form cannot be changed by a write. */
-export interface Content {
-  name: string;
-  type: string;
-  blocks: Block[];
-  settings: Obj;
-  theme: Obj;
-  variables: Obj;
-  hidden_fields: string[];
-}
+/** What an editor changes of a form; the type stays as it is. */
+export type Content = Definition & { name: string; type: string };
 
 /**
  * A place in a content: names of members, and ids where an array has items with ids. A block is
@@ -119,7 +89,7 @@ function ownOf(block: Block): Obj {
   let own = owns.get(block);
   if (!own) {
     const { children: _, ...rest } = block;
-    owns.set(block, (own = rest));
+    owns.set(block, (own = rest as Obj));
   }
   return own;
 }
@@ -268,9 +238,12 @@ function mergeBlocks(b: Flat, theirs: Block[], mine: Block[], mode: Mode): Block
       let stays: boolean | undefined;
       if (!other.nodes.has(id)) {
         const node = now.nodes.get(id) as Node;
+        const was = b.nodes.get(id);
         stays = parentStays;
-        if (b.nodes.has(id)) stays ??= grown(now, other, id) ? mode.stays(id, now === t) : undefined;
-        if (stays ?? !b.nodes.has(id)) {
+        if (was && grown(now, other, id)) stays ??= mode.stays(id, now === t);
+        // Taken out of a group before the other removed the group.
+        if (was && was.parent !== node.parent && was.parent !== '' && !other.nodes.has(was.parent) && !(mode.theirPlace && now === m)) stays ??= true;
+        if (stays ?? !was) {
           own.set(id, node.own);
           parent.set(id, node.parent);
         }
@@ -321,7 +294,7 @@ function mergeBlocks(b: Flat, theirs: Block[], mine: Block[], mode: Mode): Block
       const is = own.get(id) as Obj;
       const children = build(id);
       for (const block of [t.nodes.get(id)?.block, m.nodes.get(id)?.block]) {
-        if (block && ownOf(block) === is && sameItems(block.children ?? [], children)) return block;
+        if (block && same(ownOf(block), is) && sameItems(block.children ?? [], children)) return block;
       }
       return (children.length > 0 || is.type === 'group' ? { ...is, children } : is) as unknown as Block;
     });
@@ -461,7 +434,8 @@ function memberChanges(from: Obj, to: Obj, path: Path, deep?: string): Path[] {
   return [...new Set([...Object.keys(from), ...Object.keys(to)])].flatMap((n) => {
     const [a, b] = [member(from, n), member(to, n)];
     if (same(a, b)) return [];
-    return n === deep && isObject(a) && isObject(b) ? memberChanges(a, b, [...path, n]) : [[...path, n]];
+    const inside = n === deep && isObject(a ?? {}) && isObject(b ?? {}) ? memberChanges((a ?? {}) as Obj, (b ?? {}) as Obj, [...path, n]) : [];
+    return inside.length > 0 ? inside : [[...path, n]];
   });
 }
 
@@ -502,8 +476,10 @@ export function withhold(base: Content, mine: Content, back: readonly Path[]): C
     for (const id of extra) made = drop(made, id);
   }
   for (const path of back) {
-    if (path[0] !== 'blocks') made = set(made, path, get(base, path));
-    else if (path.length > 2 && b.nodes.has(path[1] as string)) made = set(made, path, get(base, path));
+    if (path[0] === 'blocks' && (path.length < 3 || !b.nodes.has(path[1] as string))) continue;
+    made = set(made, path, get(base, path));
+    const all = path.slice(0, 3); // its properties, which base may not have at all
+    if (path.length === 4 && get(base, all) === undefined && same(get(made, all), {})) made = set(made, all, undefined);
   }
   return made;
 }
@@ -609,7 +585,7 @@ export function planAll(base: Content, target: Content): Write | undefined {
 
 /** The content of a form as the API answers with it. */
 export function contentOf(form: Obj): Content {
-  const d = form.definition as Omit<Content, 'name' | 'type'>;
+  const d = form.definition as Definition;
   return {
     name: form.name as string, type: form.type as string, blocks: d.blocks, settings: d.settings,
     theme: d.theme, variables: d.variables, hidden_fields: d.hidden_fields,

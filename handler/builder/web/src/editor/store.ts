@@ -5,10 +5,11 @@
 // member, see merge.ts. Undo does the way from after to before once more, to what is there now.
 import { batch, signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import * as edits from './edits';
+import type { Block } from '../app/records';
 import type { KeyValue, Saved } from './offline';
 import {
   changes, contentOf, drop, find, flat, get, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, unit, withhold, written,
-  type Block, type Conflict, type Content, type Obj, type Path, type Write,
+  type Conflict, type Content, type Obj, type Path, type Write,
 } from './merge';
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
@@ -113,7 +114,7 @@ export class EditorStore {
   private base: Content | null = null;
   private etag = '';
   private mine: Content | null = null;
-  private sent: Content[] = []; // what the form is if a write without an answer was done
+  private sent: Content[] = []; // what the form is after the write under way, or one without an answer
   private open_: Conflict[] = [];
   private refused: Refused[] = [];
   private past: Step[] = [];
@@ -225,7 +226,7 @@ export class EditorStore {
   }
 
   /** Adds a block; its id has to be new, see newId. */
-  add(block: Block, place: edits.Place = { endOf: '' }): void {
+  add(block: Block, place: edits.Place = { parent: undefined, index: Infinity }): void {
     this.apply((c) => edits.addBlock(c, block, place));
   }
 
@@ -336,7 +337,7 @@ export class EditorStore {
   private without(c: Content, id: string): Content {
     const base = this.base as Content;
     const inside = (of: string): string[] => (flat(c.blocks).lists.get(of) ?? []).flatMap((child) => (find(base, child) ? [child] : inside(child)));
-    return drop(inside(id).reduceRight((now, child) => edits.moveBlock(now, child, { after: id }), c), id);
+    return drop(inside(id).reduceRight((now, child) => edits.moveBehind(now, child, id), c), id);
   }
 
   private become(content: Content, now: boolean): void {
@@ -344,13 +345,13 @@ export class EditorStore {
     this.mine = content;
     this.settle();
     this.update();
-    this.persist();
     if (now) void this.flush();
     else {
       this.cancelSave?.();
       const wait = Math.min(pause, this.firstUnsent + longest - this.clock.now());
       this.cancelSave = this.clock.after(Math.max(wait, 0), () => void this.flush());
     }
+    this.persist();
   }
 
   // Saving --------------------------------------------------------------------------------------
@@ -413,8 +414,8 @@ export class EditorStore {
       if (!write && this.refused.some((r) => r.etag !== this.etag)) {
         // What was refused may be right beside what was saved since.
         for (const r of this.refused) r.again = r.etag !== this.etag;
-        write = plan(this.base, this.target(this.base), done);
-        if (!write) for (const r of this.refused) r.again = false;
+        done.clear();
+        write = plan(this.base, this.target(this.base));
       }
       if (!write) {
         if (!this.due) return;
@@ -435,7 +436,9 @@ export class EditorStore {
   private async send(write: Write): Promise<boolean> {
     const base = this.base as Content;
     this.writing = true;
+    this.sent = [...this.sent, write.after];
     this.update();
+    this.persist();
     const reply = await this.options.backend.write(write, this.etag, false).catch(noReply);
     this.writing = false;
     if (isDone(reply.status)) {
@@ -446,7 +449,7 @@ export class EditorStore {
       this.outdated = this.etag;
       this.mustRead = true;
     } else if (reply.status === 404 || !this.failed(reply, true)) this.refuse(write, reply);
-    if (isUnknown(reply.status)) this.sent = [...this.sent, write.after];
+    if (!isUnknown(reply.status)) this.sent = this.sent.filter((c) => c !== write.after);
     this.due = true;
     this.update();
     this.persist();
@@ -554,6 +557,7 @@ export class EditorStore {
       this.clash(conflicts);
       this.base = theirs;
       this.etag = etag;
+      this.due ||= this.sent.length > 0;
       this.sent = [];
     }
     for (const [, saved] of this.adopted.slice(1)) {

@@ -84,6 +84,7 @@ export interface Field {
   part?: { label: string } | { word: string; n?: number };
   choices: Choice[];
   rows?: boolean; // its parts are rows of a matrix
+  seconds?: boolean; // of a time
   at: number; // the index of its top-level block; -1: known from the start
 }
 
@@ -135,6 +136,9 @@ function cut(text: string): [string, string | undefined] {
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
+/** A part is told from a dot in an id. */
+const key = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
+
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
 
 /** The fields of a form. An index of it: made once for a form, read often. */
@@ -162,22 +166,21 @@ export class Fields {
     if (kind) {
       const rows = block.type === 'matrix';
       const choices = withIDs(rows ? block.matrix_columns : block.choices);
-      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, at });
+      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, at });
       for (const part of partsOf(block, kind)) this.put({ ...part, at });
     }
     for (const child of block.children ?? []) this.add(child, at);
   }
 
   private put(field: Field): void {
-    const key = JSON.stringify([field.ref.from, field.ref.id, field.ref.part]);
-    if (this.byPath.has(key)) return;
-    this.byPath.set(key, field);
+    if (this.byPath.has(key(field.ref))) return;
+    this.byPath.set(key(field.ref), field);
     this.all.push(field);
   }
 
   /** The field of a ref; one of the kind unknown where the form has none. */
   get(ref: Ref): Field {
-    return this.byPath.get(JSON.stringify([ref.from, ref.id, ref.part])) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
+    return this.byPath.get(key(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
   }
 
   /** What a path names: a block whose id has dots before a part of a block, as internal/logic reads it. */
@@ -185,7 +188,7 @@ export class Fields {
     const [from, id] = cut(path);
     if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
     const [first, part] = cut(id);
-    const has = (name: string) => this.byPath.has(JSON.stringify([from, name, undefined]));
+    const has = (name: string) => this.byPath.has(key({ from, id: name }));
     return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
   }
 

@@ -1,0 +1,305 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Block } from '../app/records';
+import * as edits from './edits';
+import { changes, find, flat, get, merge, patched, patchOf, placeOf, plan, planAll, redo, same, set, share, withhold, written, type Content, type Obj, type Path } from './merge';
+
+/** Numbers that look random, the same for the same seed. */
+function dice(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+const content = (blocks: Block[], more: Partial<Content> = {}): Content =>
+  ({ name: 'F', type: 'SINGLE', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [], ...more });
+const q = (id: string, more: Partial<Block> = {}): Block => ({ id, type: 'short_text', label: id, ...more });
+const group = (id: string, children: Block[]): Block => ({ id, type: 'group', label: id, children });
+const abc = content([q('a'), group('g', [q('g1'), q('g2')]), q('b', { type: 'dropdown', choices: [{ id: '1', label: 'One' }, { id: '2', label: 'Two' }] }), q('c')]);
+const order = (c: Content): string => c.blocks.map((b) => b.id + (b.children ? `(${b.children.map((k) => k.id).join()})` : '')).join();
+const label = (id: string, text: string) => (c: Content) => edits.patchBlock(c, id, { label: text });
+const to = (id: string, parent: string | undefined, index: number) => (c: Content) => edits.moveBlock(c, id, { parent, index });
+const clone = (c: Content): Content => structuredClone(c);
+
+function both(base: Content, theirs: (c: Content) => Content, mine: (c: Content) => Content) {
+  const made = merge(base, [], clone(theirs(base)), mine(base));
+  return { ...made, paths: made.conflicts.map((c) => c.path.join('/')) };
+}
+
+test('edits of different members of a block are both kept', () => {
+  const { content: c, paths } = both(abc, label('a', 'theirs'), (c) => edits.patchBlock(c, 'a', { description: 'mine', properties: { maxChars: 3 } }));
+  assert.deepEqual(find(c, 'a')?.block, q('a', { label: 'theirs', description: 'mine', properties: { maxChars: 3 } }));
+  assert.deepEqual(paths, []);
+});
+
+test('the same member changed twice is a conflict that shows mine', () => {
+  const { content: c, conflicts } = both(abc, label('g1', 'theirs'), label('g1', 'mine'));
+  assert.deepEqual(conflicts, [{ path: ['blocks', 'g1', 'label'], base: 'g1', theirs: 'theirs', mine: 'mine' }]);
+  assert.equal(get(c, ['blocks', 'g1', 'label']), 'mine');
+  assert.deepEqual(both(abc, label('g1', 'alike'), label('g1', 'alike')).paths, []);
+  const mine = label('g1', 'mine')(abc);
+  assert.equal(merge(abc, [], abc, mine).content, mine); // not only alike
+});
+
+test('choices are merged by id', () => {
+  const choices = (change: (list: NonNullable<Block['choices']>) => NonNullable<Block['choices']>) => (c: Content) =>
+    edits.patchBlock(c, 'b', { choices: change(find(c, 'b')?.block.choices ?? []) });
+  const { content: c, paths } = both(
+    abc,
+    choices(([one, two]) => [{ id: '0', label: 'Zero' }, { ...one, label: 'Uno' }, two as object]),
+    choices(([one, two]) => [{ ...two, label: 'Due' }, one as object, { id: '3', label: 'Three' }]),
+  );
+  assert.deepEqual(find(c, 'b')?.block.choices?.map((ch) => ch.label).sort(), ['Due', 'Three', 'Uno', 'Zero']);
+  assert.deepEqual(paths, []);
+  const clash = both(abc, choices(([one, two]) => [{ ...one, label: 'Uno' }, two as object]), choices(([, two]) => [two as object]));
+  assert.deepEqual(clash.paths, ['blocks/b/choices/1']);
+});
+
+test('logic and pictures are merged as a whole, other parts of a rule by member', () => {
+  const rule = (rule: Obj) => (c: Content) => edits.patchBlock(c, 'a', { properties: { rule } });
+  const base = rule({ show: { '==': [1, 1] }, set: { x: 1 } })(abc);
+  const { content: c, paths } = both(base, rule({ set: { y: 2 } }), rule({ require: true, show: { '==': null, '!=': [1, 2] } }));
+  assert.deepEqual(get(c, ['blocks', 'a', 'properties', 'rule']), { show: { '!=': [1, 2] }, set: { x: 1, y: 2 }, require: true });
+  assert.deepEqual(paths, []);
+  const theirs = both(base, rule({ show: { '==': null, and: [] } }), rule({ show: { '==': null, or: [] } }));
+  assert.deepEqual(theirs.paths, ['blocks/a/properties/rule/show']);
+  const image = (url: string) => (c: Content) => edits.patchSection(c, 'settings', { cover: { image: { url } } });
+  assert.deepEqual(both(abc, image('x'), image('y')).paths, ['settings/cover/image']);
+});
+
+test('sections are merged by member, hidden fields by name', () => {
+  const { content: c, paths } = both(
+    content([], { hidden_fields: ['utm', 'ref'] }),
+    (c) => edits.setHiddenFields(edits.patchSection(c, 'theme', { colors: { dark: { text: '#000' } } }), ['ref', 'new']),
+    (c) => edits.setHiddenFields(edits.patchSection(c, 'theme', { colors: { text: '#fff' }, font: 'Inter' }), ['utm', 'ref', 'other']),
+  );
+  assert.deepEqual(c.theme, { colors: { dark: { text: '#000' }, text: '#fff' }, font: 'Inter' });
+  assert.deepEqual(c.hidden_fields.toSorted(), ['new', 'other', 'ref']);
+  assert.deepEqual(paths, []);
+});
+
+test('moves, additions and removals go together', () => {
+  const { content: c, paths } = both(abc, (c) => edits.addBlock(edits.removeBlock(c, 'c'), q('t'), { parent: undefined, index: 0 }), (c) => to('a', 'g', 1)(edits.addBlock(c, q('m'), { parent: 'g', index: 9 })));
+  assert.equal(order(c), 't,g(g1,a,g2,m),b');
+  assert.deepEqual(paths, []);
+  assert.equal(order(both(abc, to('a', undefined, 9), to('c', undefined, 0)).content), 'c,g(g1,g2),b,a');
+  assert.equal(order(both(abc, to('a', undefined, 9), label('a', 'x')).content), 'g(g1,g2),b,c,a');
+});
+
+test('a block that one moved out of a group stays when the other removes the group', () => {
+  const { content: c, paths } = both(abc, (c) => edits.removeBlock(c, 'g'), (c) => label('a', 'x')(to('a', 'g', 0)(c)));
+  assert.equal(order(c), 'a,b,c');
+  assert.equal(find(c, 'a')?.block.label, 'x');
+  assert.deepEqual(paths, []);
+  assert.equal(order(both(abc, to('g1', undefined, 0), (c) => edits.removeBlock(c, 'g')).content), 'g1,a,b,c');
+});
+
+test('groups that two put into each other stay a tree', () => {
+  const base = content([group('g', []), group('h', [])]);
+  const { content: c } = both(base, to('g', 'h', 0), to('h', 'g', 0));
+  assert.deepEqual([...flat(c.blocks).nodes.keys()].sort(), ['g', 'h']);
+});
+
+test('removed by one and changed by the other is a conflict, and the block is there', () => {
+  const gone = both(abc, (c) => edits.removeBlock(c, 'g'), label('g2', 'mine'));
+  assert.deepEqual(gone.paths, ['blocks/g']);
+  assert.equal(order(gone.content), 'a,g(g1,g2),b,c');
+  assert.equal(gone.conflicts[0]?.theirs, undefined);
+  const changed = both(abc, (c) => edits.addBlock(c, q('new'), { parent: 'g', index: 0 }), (c) => edits.removeBlock(c, 'g'));
+  assert.deepEqual(changed.paths, ['blocks/g']);
+  assert.equal(order(changed.content), 'a,g(new,g1,g2),b,c');
+  assert.equal(changed.conflicts[0]?.mine, undefined);
+});
+
+test('what was sent without an answer is no change of others', () => {
+  const sent = label('a', 'he')(abc);
+  const mine = label('a', 'hello')(sent);
+  for (const theirs of [abc, sent]) {
+    const { content: c, conflicts } = merge(abc, [sent], clone(theirs), mine);
+    assert.deepEqual([get(c, ['blocks', 'a', 'label']), conflicts], ['hello', []]);
+  }
+  // Taken back since: the written one is not what others want.
+  const back = merge(abc, [sent], clone(sent), abc);
+  assert.deepEqual([get(back.content, ['blocks', 'a', 'label']), back.conflicts], ['a', []]);
+  const added = edits.addBlock(abc, q('n'), { parent: 'g', index: 0 });
+  assert.equal(order(merge(abc, [added], clone(added), abc).content), order(abc));
+  const removed = edits.removeBlock(abc, 'g');
+  assert.equal(order(merge(abc, [removed], clone(removed), abc).content), order(abc));
+  const swapped = to('a', undefined, 2)(abc);
+  assert.equal(order(merge(abc, [swapped], clone(swapped), abc).content), order(abc));
+});
+
+test('a step back leaves what others did', () => {
+  const before = abc;
+  const after = edits.changeType(label('a', 'x')(before), 'b', 'ranking', () => true);
+  const now = to('c', undefined, 0)(label('a', 'theirs')(after));
+  const made = redo(after, before, now);
+  assert.equal(order(made), 'c,a,g(g1,g2),b');
+  assert.equal(find(made, 'a')?.block.label, 'theirs'); // overwritten
+  assert.equal(find(made, 'b')?.block.type, 'dropdown');
+  assert.equal(redo(after, after, now), now);
+  // An addition that others have changed stays, a removal comes back.
+  const added = edits.addBlock(abc, q('n'), { parent: undefined, index: 0 });
+  assert.equal(order(redo(added, abc, label('n', 'theirs')(added))), 'n,a,g(g1,g2),b,c');
+  assert.equal(order(redo(edits.removeBlock(abc, 'g'), abc, edits.removeBlock(edits.removeBlock(abc, 'g'), 'a'))), 'g(g1,g2),b,c');
+});
+
+test('random edits: one side alone is that side, both sides are a valid form with what each added', () => {
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = dice(seed);
+    let base = abc;
+    for (let i = 0; i < 8; i++) base = anyEdit(base, random);
+    let [theirs, mine] = [base, base];
+    for (let i = Math.floor(random() * 5); i >= 0; i--) theirs = anyEdit(theirs, random);
+    for (let i = Math.floor(random() * 5); i >= 0; i--) mine = anyEdit(mine, random);
+    assert.ok(same(merge(base, [], clone(base), mine).content, mine), `seed ${seed}: mine alone`);
+    const alone = merge(base, [], share(base, clone(theirs)), base);
+    assert.ok(same(alone.content, theirs) && alone.conflicts.length === 0, `seed ${seed}: theirs alone`);
+    const { content: c, conflicts } = merge(base, [], clone(theirs), mine);
+    const ids: string[] = [];
+    const walk = (list: Block[]): void => list.forEach((b) => { ids.push(b.id); walk(b.children ?? []); });
+    walk(c.blocks);
+    assert.equal(new Set(ids).size, ids.length, `seed ${seed}: ids`);
+    const has = (of: Content, id: string): boolean => find(of, id) !== undefined;
+    const held = (id: string, of: Content): boolean => {
+      for (let up: string | undefined = id; up; up = find(of, up)?.parent) if (conflicts.some((f) => f.path[1] === up && f.path.length === 2)) return true;
+      return false;
+    };
+    for (const id of new Set([base, theirs, mine].flatMap((of) => [...flat(of.blocks).nodes.keys()]))) {
+      const wanted = has(base, id) ? has(theirs, id) && has(mine, id) : true;
+      const is = ids.includes(id);
+      const was = find(base, id)?.parent;
+      if (was && !(has(theirs, was) && has(mine, was))) continue; // may have been taken out
+      if (wanted) assert.ok(is, `seed ${seed}: ${id} is missing`);
+      else if (is) assert.ok(held(id, c), `seed ${seed}: ${id} came back in silence`);
+    }
+    // Two that agree on a conflict make the same of it, whoever merges.
+    const again = merge(theirs, [], clone(c), theirs);
+    assert.ok(same(again.content, c) && again.conflicts.length === 0, `seed ${seed}: read by the other`);
+    // A step back of mine from the merged leaves theirs, but for what clashed.
+    if (conflicts.length === 0 && !changes(base, mine).some((p) => p.length === 1)) {
+      const undone = redo(mine, base, c);
+      for (const p of changes(undone, theirs)) assert.ok(p.length === 1 || changes(base, mine).some((m) => m[1] === p[1]), `seed ${seed}: ${p.join('/')}`);
+    }
+  }
+});
+
+test('random edits: writes lead from one to the other, whatever is kept back', () => {
+  for (let seed = 1; seed <= 500; seed++) {
+    const random = dice(seed);
+    let [base, target] = [abc, abc];
+    for (let i = Math.floor(random() * 6); i >= 0; i--) base = target = anyEdit(base, random);
+    for (let i = Math.floor(random() * 6); i >= 0; i--) target = anyEdit(target, random);
+    const all = changes(base, target);
+    assert.equal(all.length === 0, same(base, target), `seed ${seed}`);
+    const back: Path[] = all.filter(() => random() < 0.3);
+    const held = withhold(base, target, back);
+    for (const p of back) assert.ok(p[0] === 'blocks' && !find(held, p[1] ?? '') || same(get(held, p), get(base, p)) || p.length < 2, `seed ${seed}: ${p.join('/')} is kept back`);
+    for (const b of flat(base.blocks).nodes.keys()) assert.ok(find(held, b) || !find(target, b), `seed ${seed}: ${b} is not removed by keeping back`);
+    const structure = back.some((p) => p[0] === 'blocks' && p.length < 3);
+    if (!structure) assert.ok(changes(held, target).every((p) => back.some((x) => same(x, p))), `seed ${seed}`);
+    const one = planAll(base, held);
+    assert.ok(one ? same(done(base, one.method, one.path, one.body), held) : same(base, held), `seed ${seed}: at once`);
+    let now = base;
+    for (let i = 0; ; i++) {
+      const write = plan(now, held);
+      if (!write) break;
+      assert.ok(i < 50);
+      const after = done(now, write.method, write.path, write.body);
+      assert.ok(same(after, write.after), `seed ${seed}: ${write.method} ${write.path}`);
+      now = after;
+    }
+    assert.ok(same(now, held), `seed ${seed}: arrives`);
+  }
+});
+
+test('a null in an object cannot be told by a patch: the blocks are sent', () => {
+  const target = set(abc, ['blocks', 'a', 'properties'], { rule: { set: { x: null } } });
+  assert.equal(plan(abc, target)?.method, 'PUT');
+  assert.deepEqual(patchOf({ a: [1], b: 1 }, { a: [null], c: { d: 1 } }), { patch: { a: [null], b: null, c: { d: 1 } } });
+  for (let seed = 1; seed < 500; seed++) {
+    const random = dice(seed);
+    const [a, b] = [anyJson(random, 3), anyJson(random, 3)];
+    const patch = patchOf(a, b);
+    if (patch) assert.deepEqual(patched(a, patch.patch), b);
+  }
+});
+
+test('the smallest write that does it', () => {
+  const first = (target: Content): string => {
+    const write = plan(abc, target);
+    return `${write?.method} ${write?.path} ${JSON.stringify(write?.body)}`;
+  };
+  assert.equal(first(label('g2', 'x')(abc)), 'PATCH /blocks/g {"block":{"children":[{"id":"g1","type":"short_text","label":"g1"},{"id":"g2","type":"short_text","label":"x"}]}}');
+  assert.equal(first(edits.addBlock(abc, q('n'), { parent: undefined, index: 9 })), 'POST /blocks {"block":{"id":"n","type":"short_text","label":"n"}}');
+  assert.match(first(edits.addBlock(abc, q('n'), { parent: undefined, index: 0 })), /^PUT \/blocks /);
+  assert.equal(first(edits.removeBlock(abc, 'g')), 'DELETE /blocks/g undefined');
+  assert.match(first(edits.removeBlock(to('g1', undefined, 0)(abc), 'g')), /^PUT /);
+  assert.equal(first({ ...abc, name: 'N', settings: { closed: true } }), 'PATCH  {"name":"N","definition":{"settings":{"closed":true}}}');
+});
+
+test('a pointer into a request is a place in the form', () => {
+  const place = (target: Content, pointer: string): string => {
+    const write = plan(abc, target);
+    return write ? placeOf(write, pointer).join(' ') : '';
+  };
+  const patch = label('g2', 'x')(abc);
+  assert.equal(place(patch, '/block/children/1/properties/rule/a~1b'), 'blocks g2 properties rule a/b');
+  assert.equal(place(patch, '/block'), 'blocks g');
+  assert.equal(place(label('b', 'x')(abc), '/block/choices/1/label'), 'blocks b choices 2 label');
+  assert.equal(place(edits.addBlock(abc, q('n'), { parent: undefined, index: 1 }), '/blocks/2/children/0/label'), 'blocks g1 label');
+  assert.equal(place(edits.addBlock(abc, q('n'), { parent: undefined, index: 9 }), '/block/label'), 'blocks n label');
+  assert.equal(place({ ...abc, hidden_fields: ['x'] }, '/definition/hidden_fields/0'), 'hidden_fields x');
+  assert.equal(place({ ...abc, name: 'N' }, '/name'), 'name');
+});
+
+test('names of members that every object has are like others', () => {
+  const odd = JSON.parse('{"__proto__":1,"constructor":2}') as Content['variables'];
+  const { content: c, paths } = both(content([], { variables: odd }), (c) => edits.patchSection(c, 'variables', JSON.parse('{"__proto__":3}') as Obj), (c) => edits.patchSection(c, 'variables', { toString: 4 }));
+  assert.equal(JSON.stringify(c.variables), '{"__proto__":3,"constructor":2,"toString":4}');
+  assert.deepEqual(paths, []);
+});
+
+/** What the service makes of a write. */
+function done(c: Content, method: string, path: string, body: Obj = {}): Content {
+  const b = JSON.parse(JSON.stringify(body)) as { block: Block; blocks: Block[]; name?: string; definition?: Partial<Content> };
+  const id = decodeURIComponent(path.slice('/blocks/'.length));
+  if (path === '') return { ...c, ...b.definition, name: b.name ?? c.name };
+  if (method === 'PUT') return { ...c, blocks: b.blocks };
+  if (method === 'POST') return { ...c, blocks: [...c.blocks, b.block] };
+  if (method === 'DELETE') return { ...c, blocks: c.blocks.filter((x) => x.id !== id) };
+  const made = { ...c, blocks: c.blocks.map((x) => (x.id === id ? (patched(x, b.block) as Block) : x)) };
+  assert.deepEqual(written(c, { method: 'PATCH', path, part: id, after: c }, made.blocks.find((x) => x.id === id)), made);
+  return made;
+}
+
+let made = 0;
+
+function anyEdit(c: Content, random: () => number): Content {
+  const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T;
+  const ids = [...flat(c.blocks).nodes.keys()];
+  const groups = ids.filter((id) => find(c, id)?.block.type === 'group');
+  const place = (): edits.Place => ({ parent: random() < 0.4 ? pick(groups) : undefined, index: Math.floor(random() * 6) });
+  const id = pick(ids) ?? '';
+  switch (Math.floor(random() * 10)) {
+    case 0: return edits.addBlock(c, random() < 0.3 ? group('n' + made++, [q('n' + made++)]) : q('n' + made++), place());
+    case 1: return ids.length > 4 ? edits.removeBlock(c, id) : c;
+    case 2: case 3: return edits.moveBlock(c, id, place());
+    case 4: return edits.duplicate(c, id, random).content;
+    case 5: return edits.changeType(c, id, pick(['short_text', 'dropdown', 'matrix', 'group']), () => random() < 0.5);
+    case 6: return edits.patchSection(c, pick(['settings', 'theme', 'variables']), { [pick(['p', 'q'])]: pick([1, 2, null, { r: made++ }]) });
+    case 7: return edits.patchBlock(c, id, { choices: [{ id: pick(['1', '2', '3']), label: String(made++) }] });
+    case 8: return edits.rename(c, 'name ' + String(made++));
+    default: return edits.patchBlock(c, id, { label: String(made++), properties: { [pick(['min', 'max'])]: pick([1, null, made]) } });
+  }
+}
+
+function anyJson(random: () => number, depth: number): unknown {
+  const kind = Math.floor(random() * (depth > 0 ? 6 : 3));
+  if (kind < 3) return [1, 'x', null][kind];
+  if (kind === 3) return Array.from({ length: Math.floor(random() * 3) }, () => anyJson(random, depth - 1));
+  return Object.fromEntries(Array.from({ length: Math.floor(random() * 4) }, () => ['abcd'.charAt(Math.floor(random() * 4)), anyJson(random, depth - 1)]));
+}

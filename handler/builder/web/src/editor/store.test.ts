@@ -1,0 +1,698 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as settled } from 'node:timers/promises';
+import type { Block } from '../app/records';
+import { find, isObject, patched, same, type Content, type Obj } from './merge';
+import type { KeyValue, Saved } from './offline';
+import { EditorStore, FormBackend, type Clock, type Request } from './store';
+
+/** Numbers that look random, the same for the same seed. */
+function dice(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** A clock that stands until it is told to go on. */
+class Time implements Clock {
+  private at = 0;
+  private timers: { at: number; run: () => void }[] = [];
+  now = (): number => this.at;
+
+  after = (milliseconds: number, run: () => void): (() => void) => {
+    const timer = { at: this.at + milliseconds, run };
+    this.timers.push(timer);
+    return () => (this.timers = this.timers.filter((t) => t !== timer));
+  };
+
+  wait = (milliseconds: number): Promise<void> => new Promise((resolve) => void this.after(milliseconds, resolve));
+
+  /** Goes on, and runs what is due on the way; each runs called before sees all promises settled. */
+  async pass(milliseconds: number, each: () => void = () => undefined): Promise<void> {
+    const end = this.at + milliseconds;
+    for (;;) {
+      await settled();
+      each();
+      const next = this.timers.reduce<{ at: number; run: () => void } | undefined>((a, b) => (a && a.at <= b.at ? a : b), undefined);
+      if (!next || next.at > end) break;
+      this.timers = this.timers.filter((t) => t !== next);
+      this.at = next.at;
+      next.run();
+    }
+    this.at = end;
+  }
+}
+
+/** What happens to a request: before and after are milliseconds, a reply may not arrive. */
+interface Fate {
+  before: number;
+  after: number;
+  lost?: 'request' | 'reply';
+  status?: number; // instead of doing it
+  retryAfter?: number;
+}
+
+interface Fault {
+  path: string;
+  code: string;
+  message: string;
+}
+
+/** A service with one form, and its working copy, as the API is. */
+class Service {
+  revision = 1;
+  status = 'draft';
+  content: Content;
+  copy: Content | undefined;
+  copyRevision = 1 << 20;
+  history = new Map<string, Content>();
+  log: { method: string; path: string; status: number; body: Obj; keepalive: boolean }[] = [];
+  fate: (method: string) => Fate = () => ({ before: 10, after: 10 });
+  wrote: (by: string, before: Content, after: Content) => void = () => undefined;
+
+  constructor(readonly time: Time, blocks: Block[], more: Partial<Content> = {}) {
+    this.content = { name: 'Form', type: 'SINGLE', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [], ...more };
+    this.history.set(this.tag(false), this.content);
+  }
+
+  tag(copy: boolean): string {
+    return `"r${copy && this.copy ? this.copyRevision : this.revision}"`;
+  }
+
+  /** As request of app/api.ts. */
+  request(by: string): Request {
+    return async (path, options = {}) => {
+      const { method = 'GET', ifMatch, signal, keepalive = false } = options;
+      const body = JSON.parse(JSON.stringify(options.body ?? {})) as Obj;
+      const fate = this.fate(method);
+      const fail = (status: number, code = '', details: Fault[] = []): never => {
+        throw Object.assign(new Error(code), { status, code, details, retryAfter: fate.retryAfter ?? 0 });
+      };
+      const log = { method, path, status: 0, body, keepalive };
+      this.log.push(log);
+      const ended = new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted'))));
+      const reply = (async () => {
+        await this.time.wait(fate.before);
+        if (fate.lost === 'request') fail(0);
+        if (fate.status) fail((log.status = fate.status));
+        const copy = path.startsWith('/-/copy/');
+        const place = path.replace(/^.*\/forms\/[^/]*/, '');
+        let answer: { status: number; body?: unknown; code?: string; details?: Fault[] };
+        try {
+          answer = { status: 200, body: this.serve(by, method, place, body, copy, ifMatch) };
+        } catch (cause) {
+          if (cause instanceof Error) throw cause;
+          answer = cause as typeof answer;
+        }
+        log.status = answer.status;
+        const etag = this.tag(copy);
+        await this.time.wait(fate.after);
+        if (fate.lost === 'reply') fail(0);
+        if (answer.status !== 200) fail(answer.status, answer.code, answer.details);
+        return { body: structuredClone(answer.body), etag };
+      })();
+      return Promise.race([reply, ended]);
+    };
+  }
+
+  private serve(by: string, method: string, place: string, body: Obj, copy: boolean, ifMatch?: string): unknown {
+    const form = { id: 'f', status: this.status, public_id: 'p', links: {} };
+    const answer = (c: Content): Obj => {
+      const { name, type, ...definition } = c;
+      return { ...form, name, type, definition };
+    };
+    const now = (copy && this.copy) || this.content;
+    if (method === 'GET' || method === 'HEAD') return method === 'GET' ? answer(now) : null;
+    const id = decodeURIComponent(place.slice('/blocks/'.length));
+    const found = now.blocks.find((b) => b.id === id);
+    if (place.startsWith('/blocks/') && !found) throw { status: 404, code: 'NOT_FOUND' };
+    assert.ok(ifMatch, 'every write has If-Match');
+    if (ifMatch !== this.tag(copy)) throw { status: 412, code: 'REVISION_MISMATCH' };
+    if (this.status === 'published' && !copy) assert.fail('a published form is written itself');
+    let after: Content;
+    const given = body as { block: Block; blocks: Block[]; name?: string; definition?: Obj };
+    if (place === '') after = { ...now, ...(given.definition as Partial<Content>), name: (given.name ?? now.name).trim() };
+    else if (method === 'PUT') after = { ...now, blocks: given.blocks };
+    else if (method === 'POST') {
+      if (find(now, given.block.id)) throw { status: 409, code: 'BLOCK_EXISTS' };
+      after = { ...now, blocks: [...now.blocks, given.block] };
+    } else if (method === 'DELETE') after = { ...now, blocks: now.blocks.filter((b) => b !== found) };
+    else after = { ...now, blocks: now.blocks.map((b) => (b === found ? (patched(b, given.block) as Block) : b)) };
+    after = structuredClone(after);
+    const details = this.check(after, place, method, id);
+    if (details.length > 0) throw { status: 422, code: 'VALIDATION_FAILED', details };
+    this.wrote(by, now, after);
+    if (!same(after, now)) {
+      if (copy) {
+        this.copy = after;
+        this.copyRevision++;
+      } else {
+        this.content = after;
+        this.revision++;
+      }
+      this.history.set(this.tag(copy), after);
+    }
+    if (place === '') return answer(after);
+    if (method === 'PUT') return { items: after.blocks };
+    return method === 'DELETE' ? null : method === 'POST' ? after.blocks.at(-1) : after.blocks.find((b) => b.id === id);
+  }
+
+  /** Rules, with the places of faults as the API names them; dates are stored in UTC. */
+  private check(c: Content, place: string, method: string, id: string): Fault[] {
+    const faults: Fault[] = [];
+    const ids = new Set<string>();
+    const one = (b: Block, at: string): void => {
+      const fault = (path: string, code: string): number => faults.push({ path: at + path, code, message: 'm' });
+      if (ids.has(b.id)) fault('/id', 'DUPLICATE');
+      ids.add(b.id);
+      if ((b.label ?? '').includes('bad')) fault('/label', 'TOO_LONG');
+      if (isObject(b.properties?.rule) && 'bad' in b.properties.rule) fault('/properties/rule', 'TOO_LONG');
+      if (b.properties && typeof b.properties.afterDate === 'string') b.properties.afterDate = b.properties.afterDate.replace('+00:00', 'Z');
+      b.choices?.forEach((ch, i) => ch.label?.includes('bad') && fault(`/choices/${i}/label`, 'TOO_LONG'));
+      b.children?.forEach((child, i) => one(child, `${at}/children/${i}`));
+    };
+    const root = place === '' ? '/definition' : '';
+    c.blocks.forEach((b, i) => one(b, method === 'PUT' || place === '' ? `${root}/blocks/${i}` : method === 'POST' ? (i === c.blocks.length - 1 ? '/block' : '') : b.id === id ? '/block' : ''));
+    if (c.blocks.length > 600) faults.push({ path: method === 'POST' ? '/block' : '/blocks', code: 'TOO_MANY', message: 'm' });
+    if (c.settings.bad) faults.push({ path: '/definition/settings/bad', code: 'UNKNOWN_FIELD', message: 'm' });
+    return faults;
+  }
+}
+
+/** A browser's store, which keeps what it has when a page ends. */
+class Shelf implements KeyValue {
+  rows = new Map<string, Saved>();
+  entries = (prefix: string): Promise<[string, Saved][]> => Promise.resolve(structuredClone([...this.rows].filter(([k]) => k.startsWith(prefix))));
+  put = (key: string, value: Saved): Promise<void> => Promise.resolve(void this.rows.set(key, structuredClone(value)));
+  delete = (key: string): Promise<void> => Promise.resolve(void this.rows.delete(key));
+}
+
+const q = (id: string, more: Partial<Block> = {}): Block => ({ id, type: 'short_text', label: id, ...more });
+const group = (id: string, children: Block[]): Block => ({ id, type: 'group', label: id, children });
+const blocks = (): Block[] => [q('a'), group('g', [q('g1'), q('g2')]), q('b', { type: 'dropdown', choices: [{ id: '1', label: 'One' }, { id: '2', label: 'Two' }] }), q('c')];
+
+class Bench {
+  readonly time = new Time();
+  readonly service: Service;
+  readonly shelf = new Shelf();
+  private made = 0;
+
+  constructor(list: Block[] = blocks(), more: Partial<Content> = {}) {
+    this.service = new Service(this.time, list, more);
+  }
+
+  private readonly pages = new Map<EditorStore, { gone: boolean }>();
+
+  make(by = 'user'): EditorStore {
+    const page = { gone: false };
+    const never = new Promise<never>(() => undefined);
+    const alive = <T>(p: Promise<T>): Promise<T> => p.then((v) => (page.gone ? never : v), (cause: unknown) => (page.gone ? never : Promise.reject(cause as Error)));
+    const clock: Clock = { now: this.time.now, after: (milliseconds, run) => this.time.after(milliseconds, () => page.gone || run()) };
+    const request = this.service.request(by);
+    const { shelf } = this;
+    const storage: KeyValue = {
+      entries: (prefix) => alive(shelf.entries(prefix)),
+      put: (key, value) => (page.gone ? never : alive(shelf.put(key, value))),
+      delete: (key) => (page.gone ? never : alive(shelf.delete(key))),
+    };
+    const backend = new FormBackend((path, options) => (page.gone ? never : alive(request(path, options))), 'f', clock);
+    const store = new EditorStore({ backend, key: by + '/f', storage, clock, random: dice(++this.made) });
+    this.pages.set(store, page);
+    return store;
+  }
+
+  /** The page of a store is gone, in the middle of whatever it does. */
+  end(store: EditorStore): void {
+    const page = this.pages.get(store);
+    if (page) page.gone = true;
+  }
+
+  async open(by = 'user'): Promise<EditorStore> {
+    const store = this.make(by);
+    void store.open();
+    await this.time.pass(1000);
+    return store;
+  }
+
+  writes(): string[] {
+    return this.service.log.filter((l) => !['GET', 'HEAD'].includes(l.method)).map((l) => `${l.method} ${l.path.replace(/^.*\/forms\/f/, '')} ${l.status}`);
+  }
+}
+
+const label = (c: Content | null | EditorStore, id: string): unknown => {
+  const content = c instanceof EditorStore ? c.shown.value : c;
+  return content && find(content, id)?.block.label;
+};
+const order = (c: Content | null): string => c?.blocks.map((b) => b.id + (b.children ? `(${b.children.map((k) => k.id).join()})` : '')).join() ?? '';
+
+test('typing is sent after a pause, and every two seconds', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  assert.equal(store.status.value, 'saved');
+  for (let i = 1; i <= 40; i++) {
+    store.patch('a', { label: 'x'.repeat(i) });
+    assert.equal(label(store, 'a'), 'x'.repeat(i));
+    assert.notEqual(store.status.value, 'saved');
+    await bench.time.pass(100);
+  }
+  assert.equal(bench.writes().length, 2);
+  await bench.time.pass(600);
+  assert.deepEqual(bench.writes(), ['PATCH /blocks/a 200', 'PATCH /blocks/a 200']);
+  assert.deepEqual([label(bench.service.content, 'a'), store.status.value], ['x'.repeat(40), 'saved']);
+  store.patch('a', { label: 'y' });
+  void store.flush();
+  await bench.time.pass(5);
+  assert.equal(store.status.value, 'saving');
+  await bench.time.pass(100);
+  assert.deepEqual([bench.writes().length, store.status.value], [3, 'saved']);
+});
+
+test('structure is sent at once, with what was typed', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.patch('a', { label: 'x' });
+  store.move('c', { parent: 'g', index: 1 });
+  await bench.time.pass(100);
+  assert.deepEqual(bench.writes(), ['PUT /blocks 200']);
+  store.add(q('n'));
+  await bench.time.pass(100);
+  store.remove('a');
+  await bench.time.pass(100);
+  store.rename('New');
+  store.patchSection('settings', { closed: true });
+  store.setHiddenFields(['utm']);
+  await bench.time.pass(100);
+  assert.deepEqual(bench.writes().slice(1), ['POST /blocks 200', 'DELETE /blocks/a 200', 'PATCH  200', 'PATCH  200']);
+  assert.equal(order(bench.service.content), 'g(g1,c,g2),b,n');
+  assert.deepEqual([bench.service.content.name, store.status.value], ['New', 'saved']);
+});
+
+test('a reply that is late takes nothing away that was typed since', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = () => ({ before: 1500, after: 1500 });
+  for (let i = 1; i <= 200; i++) {
+    store.patch('a', { label: 'x'.repeat(i) });
+    await bench.time.pass(50);
+    assert.equal(label(store, 'a'), 'x'.repeat(i));
+    assert.notEqual(store.status.value, 'saved');
+  }
+  await bench.time.pass(10_000);
+  assert.deepEqual([label(bench.service.content, 'a'), store.status.value, store.conflicts.value], ['x'.repeat(200), 'saved', []]);
+});
+
+test('one write at a time: editing on while the first is held is no conflict', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = () => ({ before: 5000, after: 5000 });
+  store.patch('a', { label: 'one' });
+  void store.flush();
+  await bench.time.pass(100);
+  store.patch('a', { label: 'two' });
+  store.patch('b', { label: 'B' });
+  store.move('c', { parent: undefined, index: 0 });
+  await bench.time.pass(9000);
+  assert.equal(bench.writes().length, 1);
+  await bench.time.pass(60_000);
+  assert.ok(bench.writes().every((w) => w.endsWith('200')));
+  assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.content, 'b'), order(bench.service.content)], ['two', 'B', 'c,a,g(g1,g2),b']);
+  assert.deepEqual([store.status.value, store.conflicts.value], ['saved', []]);
+});
+
+test('others\' edits come by the clock and by focus, and stay', async () => {
+  const bench = new Bench();
+  const [ann, bob] = [await bench.open('ann'), await bench.open('bob')];
+  ann.patch('a', { label: 'ann' });
+  bob.patch('c', { label: 'bob' });
+  bob.patch('a', { description: 'bob' });
+  await bench.time.pass(1000);
+  assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.content, 'c')], ['ann', 'bob']);
+  assert.equal(find(bench.service.content, 'a')?.block.description, 'bob');
+  assert.equal(label(ann, 'c'), 'c');
+  await bench.time.pass(15_000);
+  assert.ok(same(ann.shown.value, bob.shown.value));
+  bob.patch('c', { label: 'again' });
+  await bench.time.pass(1000);
+  void ann.retry();
+  await bench.time.pass(100);
+  assert.equal(label(ann, 'c'), 'again');
+});
+
+test('the same changed twice is asked, and is not sent before the answer', async () => {
+  for (const side of ['mine', 'theirs'] as const) {
+    const bench = new Bench();
+    const [ann, bob] = [await bench.open('ann'), await bench.open('bob')];
+    ann.patch('a', { label: 'ann' });
+    await bench.time.pass(1000);
+    bob.patch('a', { label: 'bob' });
+    bob.patch('c', { label: 'bob' });
+    await bench.time.pass(2000);
+    assert.equal(bob.status.value, 'conflict');
+    assert.deepEqual(bob.conflicts.value, [{ path: ['blocks', 'a', 'label'], base: 'a', theirs: 'ann', mine: 'bob' }]);
+    assert.deepEqual([label(bob, 'a'), label(bench.service.content, 'a'), label(bench.service.content, 'c')], ['bob', 'ann', 'bob']);
+    bob.patch('a', { label: 'bobby' });
+    ann.patch('a', { label: 'anna' });
+    await bench.time.pass(20_000);
+    assert.deepEqual(bob.conflicts.value, [{ path: ['blocks', 'a', 'label'], base: 'a', theirs: 'anna', mine: 'bobby' }]);
+    bob.resolve(['blocks', 'a', 'label'], side);
+    await bench.time.pass(20_000);
+    const wanted = side === 'mine' ? 'bobby' : 'anna';
+    assert.deepEqual([label(bench.service.content, 'a'), label(ann, 'a'), label(bob, 'a')], [wanted, wanted, wanted]);
+    assert.deepEqual([bob.status.value, bob.conflicts.value], ['saved', []]);
+  }
+});
+
+test('who takes the own change back has no conflict any more', async () => {
+  const bench = new Bench();
+  const [ann, bob] = [await bench.open('ann'), await bench.open('bob')];
+  ann.patch('a', { label: 'ann' });
+  await bench.time.pass(1000);
+  bob.patch('a', { label: 'bob' });
+  await bench.time.pass(2000);
+  bob.undo();
+  assert.deepEqual([bob.conflicts.value, label(bob, 'a'), bob.status.value], [[], 'ann', 'saved']);
+});
+
+test('removed and changed', async () => {
+  for (const side of ['mine', 'theirs'] as const) {
+    for (const remover of ['ann', 'bob']) {
+      const bench = new Bench();
+      const [ann, bob] = [await bench.open('ann'), await bench.open('bob')];
+      const [first, second] = [ann, bob];
+      if (remover === 'ann') {
+        first.remove('g');
+        second.patch('g1', { label: 'bob' });
+        second.move('c', { parent: 'g', index: 0 });
+      } else {
+        first.patch('g1', { label: 'ann' });
+        await bench.time.pass(1000);
+        second.remove('g');
+      }
+      await bench.time.pass(2000);
+      assert.equal(bob.status.value, 'conflict', remover);
+      assert.deepEqual(bob.conflicts.value.map((c) => [c.path.join(' '), c.theirs === undefined]), [['blocks g', remover === 'ann']]);
+      assert.ok(bob.find('g1'), 'the block is there to look at');
+      bob.resolve(['blocks', 'g'], side);
+      await bench.time.pass(20_000);
+      const stays = (remover === 'bob') === (side === 'theirs');
+      assert.equal(find(bench.service.content, 'g') !== undefined, stays, `${remover} removed, ${side}`);
+      assert.ok(find(bench.service.content, 'c'), 'what was moved into it is not removed with it');
+      assert.ok(same(ann.shown.value, bob.shown.value));
+      assert.equal(bob.status.value, 'saved');
+    }
+  }
+});
+
+test('what is refused is kept and shown, and the rest is saved', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.patch('g2', { label: 'bad' });
+  store.patch('g2', { description: 'good' });
+  store.patch('b', { choices: [{ id: '1', label: 'One' }, { id: '3', label: 'bad' }] });
+  store.patch('c', { label: 'good', properties: { rule: { bad: true } } });
+  store.patchSection('settings', { bad: 1, closed: true });
+  await bench.time.pass(2000);
+  assert.equal(store.status.value, 'refused');
+  assert.deepEqual(store.faults.value.map((f) => `${f.path.join(' ')} ${f.code}`).sort(), [
+    'blocks b choices 3 label TOO_LONG', 'blocks c properties rule TOO_LONG', 'blocks g2 label TOO_LONG', 'settings bad UNKNOWN_FIELD',
+  ]);
+  assert.deepEqual([label(store, 'g2'), label(bench.service.content, 'g2'), find(bench.service.content, 'g2')?.block.description], ['bad', 'g2', 'good']);
+  assert.deepEqual([label(bench.service.content, 'c'), bench.service.content.settings], ['good', { closed: true }]);
+  assert.equal(find(store.shown.value as Content, 'b')?.block.choices?.length, 2);
+  // A new block that is refused holds nothing else up, and is not lost.
+  store.add(q('n', { label: 'bad' }), { parent: 'g', index: 0 });
+  store.move('a', { parent: undefined, index: 9 });
+  await bench.time.pass(2000);
+  assert.deepEqual([order(bench.service.content), order(store.shown.value)], ['g(g1,g2),b,c,a', 'g(n,g1,g2),b,c,a']);
+  const before = bench.writes().length;
+  await bench.time.pass(60_000);
+  assert.equal(bench.writes().length, before, 'it is not sent again and again');
+  store.patch('g2', { label: 'right' });
+  store.patch('n', { label: 'right' });
+  store.patch('b', { choices: [{ id: '1', label: 'One' }] });
+  store.patch('c', { properties: { rule: { bad: null } } });
+  store.patchSection('settings', { bad: null });
+  await bench.time.pass(2000);
+  assert.deepEqual([store.status.value, store.faults.value], ['saved', []]);
+  assert.ok(same(bench.service.content, store.shown.value));
+});
+
+test('a refusal of the whole keeps all of it back and nothing else', async () => {
+  const bench = new Bench(Array.from({ length: 600 }, (_, i) => q('q' + i)));
+  const store = await bench.open();
+  store.add(q('more'), { parent: undefined, index: 0 });
+  store.patch('q0', { label: 'x' });
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, store.faults.value.length, label(bench.service.content, 'q0')], ['refused', 1, 'x']);
+  assert.ok(store.find('more'));
+  store.remove('q7');
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, bench.service.content.blocks.length], ['saved', 600]);
+});
+
+test('what others make right is sent once more', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = (method) => ({ before: 1, after: 1, ...(method === 'PATCH' && { status: 413 }) });
+  store.patch('a', { label: 'large' });
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, store.faults.value.map((f) => f.path.join(' '))], ['refused', ['blocks a label']]);
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  store.move('c', { parent: undefined, index: 0 });
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, label(bench.service.content, 'a')], ['saved', 'large']);
+});
+
+test('every answer that is none', async () => {
+  for (const [status, shown] of [[401, 'signed-out'], [403, 'read-only'], [404, 'gone'], [429, 'unsaved'], [500, 'unsaved'], [503, 'unsaved'], [400, 'refused'], [413, 'refused'], [415, 'refused']] as const) {
+    const bench = new Bench();
+    const store = await bench.open();
+    bench.service.fate = (method) => ({ before: 1, after: 1, retryAfter: status === 429 ? 7 : 0, ...((status !== 400 && status < 410 || method === 'PATCH') && { status }) });
+    store.patch('a', { label: 'x' });
+    await bench.time.pass(600);
+    assert.deepEqual([store.status.value, label(store, 'a')], [shown, 'x'], String(status));
+    const asked = bench.service.log.length;
+    if (status === 429) {
+      void store.retry();
+      void store.flush();
+      await bench.time.pass(6000);
+      assert.equal(bench.service.log.length, asked, 'Retry-After is kept');
+    }
+    store.patch('c', { label: 'y' });
+    await bench.time.pass(600);
+    bench.service.fate = () => ({ before: 1, after: 1 });
+    void store.retry();
+    await bench.time.pass(40_000);
+    if (shown === 'refused') store.patch('a', { label: 'xx' });
+    if (shown === 'refused') store.patch('c', { label: 'yy' });
+    await bench.time.pass(40_000);
+    assert.deepEqual([store.status.value, store.conflicts.value, bench.service.content.blocks.map((b) => b.label).join()], ['saved', [], shown === 'refused' ? 'xx,g,b,yy' : 'x,g,b,y'], String(status));
+  }
+});
+
+test('without a connection edits wait, and are sent when it is back', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = () => ({ before: 1, after: 1, lost: 'request' });
+  store.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  assert.equal(store.status.value, 'offline');
+  store.move('c', { parent: undefined, index: 0 });
+  const asked = bench.service.log.length;
+  await bench.time.pass(300_000);
+  assert.ok(bench.service.log.length - asked < 30, 'not too often');
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  void store.retry();
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, order(bench.service.content), label(bench.service.content, 'a')], ['saved', 'c,a,g(g1,g2),b', 'x']);
+});
+
+test('a request that hangs is given up, and may be done later', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = (method) => ({ before: method === 'PATCH' ? 40_000 : 1, after: 1 });
+  store.patch('a', { label: 'one' });
+  await bench.time.pass(1000);
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  store.patch('a', { label: 'two' });
+  store.undo();
+  await bench.time.pass(29_000);
+  assert.notEqual(store.status.value, 'saved');
+  await bench.time.pass(60_000);
+  assert.deepEqual([store.status.value, store.conflicts.value, label(store, 'a'), label(bench.service.content, 'a')], ['saved', [], 'a', 'a']);
+});
+
+test('a published form is written by its working copy, and so is one that gets published', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  assert.equal(bench.service.log.at(-1)?.path, '/-/v1/forms/f/blocks/a');
+  bench.service.status = 'published';
+  bench.service.revision++;
+  store.patch('a', { label: 'y' });
+  await bench.time.pass(1000);
+  assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.copy ?? null, 'a'), store.status.value], ['x', 'y', 'saved']);
+  assert.equal(store.form.value?.status, 'published');
+  // Taken back, with its copy; then the copy is discarded.
+  bench.service.status = 'draft';
+  bench.service.revision++;
+  await bench.time.pass(20_000);
+  store.patch('a', { label: 'z' });
+  await bench.time.pass(1000);
+  assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.copy ?? null, 'a')], ['x', 'z']);
+  bench.service.copy = undefined;
+  await bench.time.pass(20_000);
+  assert.equal(label(store, 'a'), 'x');
+  store.patch('a', { label: 'own' });
+  await bench.time.pass(1000);
+  assert.deepEqual([label(bench.service.content, 'a'), bench.service.copy, store.status.value], ['own', undefined, 'saved']);
+});
+
+test('undo and redo', async () => {
+  const bench = new Bench();
+  const [store, other] = [await bench.open('ann'), await bench.open('bob')];
+  for (const text of ['h', 'he', 'hello']) {
+    store.patch('a', { label: text });
+    await bench.time.pass(300);
+  }
+  await bench.time.pass(1100);
+  store.patch('a', { label: 'hello!' });
+  store.patch('c', { label: 'x' });
+  store.remove('b');
+  assert.ok(store.canUndo.value && !store.canRedo.value);
+  assert.deepEqual(store.undo(), [['blocks', 'b']]);
+  assert.equal(order(store.shown.value), 'a,g(g1,g2),b,c');
+  store.undo();
+  store.undo();
+  assert.equal(label(store, 'a'), 'hello');
+  store.undo();
+  assert.deepEqual([label(store, 'a'), store.canUndo.value, store.undo()], ['a', false, []]);
+  for (let i = 0; i < 4; i++) store.redo();
+  assert.deepEqual([label(store, 'a'), label(store, 'c'), order(store.shown.value), store.canRedo.value], ['hello!', 'x', 'a,g(g1,g2),c', false]);
+  await bench.time.pass(20_000);
+  other.patch('a', { label: 'theirs' });
+  other.patch('g1', { label: 'theirs' });
+  await bench.time.pass(20_000);
+  store.undo();
+  store.undo();
+  assert.deepEqual(store.undo(), [], 'what was overwritten is skipped');
+  assert.deepEqual([label(store, 'a'), label(store, 'c'), label(store, 'g1'), order(store.shown.value)], ['theirs', 'c', 'theirs', 'a,g(g1,g2),b,c']);
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, store.conflicts.value], ['saved', []]);
+});
+
+test('what the service writes in its own way is shown so, and can be undone', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.add(q('n', { properties: { afterDate: '2026-01-01T00:00:00+00:00' } }));
+  store.rename(' Name ');
+  await bench.time.pass(1000);
+  assert.deepEqual([find(store.shown.value as Content, 'n')?.block.properties?.afterDate, store.shown.value?.name, store.status.value], ['2026-01-01T00:00:00Z', 'Name', 'saved']);
+  store.undo();
+  store.undo();
+  assert.deepEqual([order(store.shown.value), store.shown.value?.name], ['a,g(g1,g2),b,c', 'Form']);
+});
+
+test('a page that ends at any step loses nothing', async () => {
+  for (let step = 0; step < 60; step++) {
+    const bench = new Bench();
+    let store = await bench.open();
+    bench.service.fate = () => ({ before: 60, after: 60 });
+    store.patch('a', { label: 'x' });
+    store.patch('g1', { label: 'y' });
+    await bench.time.pass(step * 17);
+    store.move('c', { parent: undefined, index: 0 });
+    store.patch('a', { label: 'xx' });
+    await bench.time.pass(step * 13);
+    const saved = store.status.value === 'saved';
+    if (step % 2 === 0) store.leave();
+    else await bench.time.pass(250);
+    await settled();
+    const wanted = store.shown.value;
+    bench.end(store);
+    if (saved) assert.ok(same(bench.service.content, wanted), `step ${step}: what is shown as saved is`);
+    store = await bench.open();
+    assert.ok(same(store.shown.value, wanted), `step ${step}: ${order(store.shown.value)} ${String(label(store, 'a'))}`);
+    await bench.time.pass(5000);
+    assert.deepEqual([store.status.value, store.conflicts.value], ['saved', []], `step ${step}`);
+    assert.ok(same(bench.service.content, wanted), `step ${step}`);
+    assert.equal(bench.shelf.rows.size, 0, `step ${step}: nothing waits any more`);
+  }
+});
+
+test('opening without a connection shows what waits', async () => {
+  const bench = new Bench();
+  const first = await bench.open();
+  bench.service.fate = () => ({ before: 1, after: 1, lost: 'request' });
+  first.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  void first.close();
+  await bench.time.pass(1000);
+  const store = await bench.open();
+  assert.deepEqual([store.status.value, label(store, 'a')], ['offline', 'x']);
+  const nobody = await bench.open('other');
+  assert.deepEqual([nobody.status.value, nobody.shown.value], ['offline', null]);
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  await bench.time.pass(40_000);
+  assert.deepEqual([store.status.value, label(bench.service.content, 'a'), nobody.status.value, label(nobody, 'a')], ['saved', 'x', 'saved', 'x']);
+});
+
+test('edits of others and a conflict wait with the page', async () => {
+  const bench = new Bench();
+  const [ann, bob] = [await bench.open('ann'), await bench.open('bob')];
+  ann.patch('a', { label: 'ann' });
+  await bench.time.pass(1000);
+  bob.patch('a', { label: 'bob' });
+  await bench.time.pass(2000);
+  void bob.close();
+  await bench.time.pass(1000);
+  ann.patch('c', { label: 'ann' });
+  await bench.time.pass(1000);
+  const again = await bench.open('bob');
+  assert.deepEqual([again.status.value, label(again, 'a'), label(again, 'c'), again.conflicts.value.length], ['conflict', 'bob', 'ann', 1]);
+});
+
+test('leaving sends one write of at most 64 KiB that outlives the page', async () => {
+  for (const [size, method] of [[10, 'PATCH'], [70_000, 'none'], [40_000, 'PATCH']] as const) {
+    const bench = new Bench();
+    const store = await bench.open();
+    store.patch('a', { label: 'x'.repeat(size) });
+    store.patch('c', { label: 'x'.repeat(size) });
+    store.leave();
+    await bench.time.pass(100);
+    const last = bench.service.log.at(-1);
+    assert.equal(last?.keepalive ? last.method : 'none', method, String(size));
+    assert.equal(bench.shelf.rows.size, 1);
+    if (size === 10) assert.equal(label(bench.service.content, 'c'), 'x'.repeat(10));
+    // The page comes back.
+    void store.retry();
+    await bench.time.pass(1000);
+    assert.deepEqual([store.status.value, store.conflicts.value, label(bench.service.content, 'c')], ['saved', [], 'x'.repeat(size)]);
+  }
+});
+
+test('500 blocks: an edit, a move and an undo take less than 50 ms', async () => {
+  const list = Array.from({ length: 500 }, (_, i) => q('q' + i, { description: 'd'.repeat(200), choices: [{ id: '1', label: 'a' }, { id: '2', label: 'b' }], properties: { min: i, rule: { show: { '==': [{ var: 'answers.q1' }, '1'] } } } }));
+  const bench = new Bench(list);
+  const store = await bench.open();
+  const least: Record<string, number> = {};
+  const measure = (name: string, run: () => void): void => {
+    const begin = performance.now();
+    run();
+    least[name] = Math.min(least[name] ?? Infinity, performance.now() - begin);
+  };
+  for (let i = 0; i < 10; i++) {
+    measure('edit', () => store.patch('q250', { label: 'x' + String(i) }));
+    measure('move', () => store.move('q499', { parent: undefined, index: i }));
+    measure('undo', () => store.undo());
+    measure('redo', () => store.redo());
+    await bench.time.pass(1000);
+    assert.equal(store.status.value, 'saved');
+  }
+  console.log('ms:', JSON.stringify(least));
+  for (const [name, milliseconds] of Object.entries(least)) assert.ok(milliseconds < 50, `${name}: ${milliseconds} ms`);
+});
