@@ -85,6 +85,9 @@
 //     that does the same.
 //   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check]
 //     says what a deployment lacks: tables, rights, settings, dispatcher, maintenance.
+//   - [github.com/formsvc/formsvc/handler/builder] has the pages in which owners make forms and
+//     read what came in, behind the host's own sign-in. [Client.ServeHTTP] is the API for a user who is
+//     signed in, without a key.
 //   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people, and
 //     [github.com/formsvc/formsvc/handler/conformance] tests your mount.
 //

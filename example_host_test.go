@@ -603,3 +603,30 @@ func ExampleService_ServeHTTP() {
 	// GET /v1/
 	// GET
 }
+
+// The API for a page of the product, behind its own sign-in.
+func ExampleClient_ServeHTTP() {
+	service, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	signedIn := func(*http.Request) (formsvc.ID, error) { return formsvc.UserIDFrom("42"), nil } // of the product
+	mux := http.NewServeMux()
+	mux.Handle("/app/api/", http.StripPrefix("/app/api", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		user, err := signedIn(r)
+		if err != nil {
+			http.Error(w, "Please sign in.", http.StatusUnauthorized)
+			return
+		}
+		service.As(user).ServeHTTP(w, r)
+	})))
+	foreign := http.NewCrossOriginProtection() // pages of others would come with the user's cookies
+
+	r := httptest.NewRequest(http.MethodPost, "/app/api/workspaces", strings.NewReader(`{"name":"Lumen"}`))
+	r.Header.Set("Content-Type", "application/json")
+	w := httptest.NewRecorder()
+	foreign.Handler(mux).ServeHTTP(w, r)
+	fmt.Println(w.Code, strings.HasPrefix(w.Header().Get("Location"), "/app/api/workspaces/"))
+	// Output: 201 true
+}

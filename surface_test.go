@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write internal/docs/surface.txt anew")
 
 // public are the packages that hosts import.
 var public = []string{
-	".", "handler", "handler/conformance", "handler/conformance/servicetarget", "handler/docs", "handler/export", "handler/formpage",
+	".", "handler", "handler/builder", "handler/conformance", "handler/conformance/servicetarget", "handler/docs", "handler/export", "handler/formpage",
 	"ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
 }
 

@@ -19,7 +19,7 @@ func Rule(clauses ...Clause) json.RawMessage {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(r) // of texts, numbers, booleans and null
+	_ = e.Encode(r) //nolint:errchkjson // of texts, finite numbers, booleans and null
 	return bytes.TrimSpace(b.Bytes())
 }
 

@@ -2,13 +2,16 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"log/slog"
 	"net/http"
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/handler/docs"
+	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -39,9 +42,34 @@ func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...fo
 	}
 	keys.service = service
 
+	pages, err := formpage.New(service, formpage.Config{
+		// A product keeps its secret, and all of its processes have the same one.
+		Secret: []byte(rand.Text()), Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	owners, err := builder.New(service, builder.Config{
+		User: func(r *http.Request) (formsvc.ID, error) {
+			c, err := r.Cookie(sessionCookie)
+			if err != nil {
+				return formsvc.ID{}, err
+			}
+			account, err := a.session(r.Context(), c.Value)
+			return account.user().ID, err
+		},
+		SignIn: http.RedirectHandler("/login", http.StatusSeeOther),
+		Pages:  pages, Name: "Product", HomeURL: "/", Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+
 	h := &host{accounts: a, service: service, metrics: newMetrics(), logger: logger}
 	mux := http.NewServeMux()
 	mux.Handle(basePath+"/", traced(logger, h.metrics.count(service)))
+	mux.Handle("/f/", pages)
+	mux.Handle("/forms/", owners)
 	mux.Handle("GET /docs", docs.Handler(service, basePath+"/openapi.json", docs.Options{HomeURL: "/"}))
 	mux.Handle("GET /metrics", h.metrics)
 	mux.HandleFunc("GET /{$}", h.showKeys)

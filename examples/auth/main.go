@@ -1,7 +1,7 @@
 // Command auth puts formsvc into a product that has users already: they have integer
 // ids and sign in with a password, and a session in the product's own table stands
-// behind a cookie. The API takes that session as well as API keys, which a signed-in
-// user makes, sees and revokes on a page of the product.
+// behind a cookie. The API and the pages of forms' owners take that session; the API takes
+// keys too, which a signed-in user makes, sees and revokes on a page of the product.
 //
 //	go run ./examples/auth -database-url postgres://localhost/product
 //

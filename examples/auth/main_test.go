@@ -259,3 +259,26 @@ func TestTheAPIIsWhole(t *testing.T) {
 		conformance.Skip("routing/unclean-path", "the product's ServeMux sees the request first"),
 	)
 }
+
+// The owners' pages are the session's user's, and lead everybody else to the sign-in.
+func TestTheOwnersPagesAreBehindTheSession(t *testing.T) {
+	t.Parallel()
+	p := start(t)
+	ann, nobody := p.browser(t), p.browser(t)
+	ann.signIn("ann")
+	if status, page := ann.send(http.MethodGet, "/forms/", "", ""); status != http.StatusOK || !strings.Contains(page, `id="formsvc-builder"`) {
+		t.Errorf("ann: %d %s", status, page)
+	}
+	if status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin"); status != http.StatusCreated {
+		t.Errorf("ann makes a workspace: %d %s", status, body)
+	}
+	if status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "cross-site"); status != http.StatusForbidden {
+		t.Errorf("another origin makes one: %d %s", status, body)
+	}
+	if status, page := nobody.send(http.MethodGet, "/forms/", "", ""); status != http.StatusOK || !strings.Contains(page, "<h1>Sign in</h1>") {
+		t.Errorf("nobody: %d %s", status, page)
+	}
+	if status, _ := nobody.send(http.MethodGet, "/forms/-/v1/workspaces", "", ""); status != http.StatusUnauthorized {
+		t.Errorf("nobody's script: %d", status)
+	}
+}

@@ -15,9 +15,13 @@ import (
 // who is signed in.
 func (h *Handler) doors() *http.ServeMux {
 	mux := http.NewServeMux()
+	h.publishDoors(mux)
+	h.hookDoors(mux)
+	mux.HandleFunc("GET /forms/{form}/warnings", h.warnings)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 	})
+	h.resultDoors(mux)
 	return mux
 }
 
@@ -40,7 +44,7 @@ type failure struct {
 	Message   string             `json:"message"`
 	Status    int                `json:"status"`
 	Details   []schema.Violation `json:"details,omitempty"`
-	Conflicts []formsvc.Conflict `json:"conflicts,omitempty"` // of Publish
+	Conflicts []conflict         `json:"conflicts,omitempty"` // of Publish
 	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
 }
 
@@ -67,7 +71,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if broken, ok := errors.AsType[*formsvc.Error](err); ok {
 		f = failure{Status: http.StatusUnprocessableEntity, Code: "VALIDATION_FAILED", Message: "The request breaks one or more rules; details lists them.", Details: broken.Violations}
 	} else if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
-		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy changed the same parts.", Conflicts: conflict.Conflicts, Revision: conflict.Revision}
+		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy changed the same parts.", Conflicts: conflictsOf(conflict), Revision: conflict.Revision}
 	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
 		f = failure{Status: http.StatusPreconditionFailed, Code: "REVISION_MISMATCH", Message: "The form is at another revision.", Revision: moved.Current}
 	} else {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -42,6 +43,9 @@ func withText(v any, text string) any {
 	}
 	return v
 }
+
+// elements are numbers made of the ids of blocks.
+var elements = regexp.MustCompile(`\b[qc]\d{9,}`)
 
 // tokensOf are what a browser reads of a page, but for its tokens of a visit.
 func tokensOf(page string) (list []string) {
@@ -124,6 +128,9 @@ func TestEveryTextOfAPageIsEscaped(t *testing.T) {
 			drawn[press] = append(drawn[press], ask(http.MethodPost, values.Encode()))
 		}
 		drawn["first"] = append(drawn["first"], first)
+		canvas := httptest.NewRecorder()
+		c.pages.Canvas(canvas, httptest.NewRequest(http.MethodGet, "/", nil), form)
+		drawn["canvas"] = append(drawn["canvas"], elements.ReplaceAllString(canvas.Body.String(), "q"))
 	}
 	for name, pages := range drawn {
 		if strings.Contains(pages[1], "on='x'") {

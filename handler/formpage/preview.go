@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -59,6 +60,12 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})
 	return h.config.BasePath + "/" + static.Dir + "/" + previewDir + token, nil
+}
+
+// Path returns the path of the page of a form, by its public id. It begins with Config.BasePath; the
+// caller puts its address before it, and the prefix that a StripPrefix takes away.
+func (h *Handler) Path(publicID string) string {
+	return h.config.BasePath + "/" + url.PathEscape(publicID)
 }
 
 // previewLink is the signed content of the link of a preview.

@@ -97,19 +97,12 @@ func (c *call) done() {
 
 // ending is the ending with an id, or one in the page's words.
 func (c *call) ending(id string) schema.Block {
-	ending := schema.Block{Type: schema.TypeEnding}
 	for _, b := range c.Form.Blocks {
 		if b.Type == schema.TypeEnding && b.ID == id && !formblock.Properties(&b).Hide {
-			ending = b
+			return b
 		}
 	}
-	if ending.Label == "" {
-		ending.Label = c.Words.Get("done.title")
-		if ending.Description == "" {
-			ending.Description = c.Words.Get("done.text")
-		}
-	}
-	return ending
+	return schema.Block{Type: schema.TypeEnding}
 }
 
 // scriptHeader marks a page that the page's script sent.

@@ -2,7 +2,8 @@
 // styles, into the folder dist of package builder, under fixed names:
 //
 //	go run .           bundles
-//	go run . -check    fails when the output is not what lies in dist
+//	go run . -check    fails when the output is not what lies in dist, or the table not what -props makes
+//	go run . -props    makes the table of what can be set from the description of the API
 //	go run . -test     runs the tests in src with Node
 //	go run . -vendor   takes the libraries anew from node_modules (npm ci), with their licences
 //
@@ -11,15 +12,19 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -28,6 +33,7 @@ import (
 func main() {
 	check := flag.Bool("check", false, "compare with dist")
 	test := flag.Bool("test", false, "run the tests")
+	props := flag.Bool("props", false, "make the table of what can be set")
 	vendor := flag.Bool("vendor", false, "take the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(here())
@@ -37,8 +43,12 @@ func main() {
 		err = runTests(flag.Args())
 	case *vendor:
 		err = takeLibraries()
+	case *props:
+		err = makeTable(false)
+	case *check:
+		err = cmp.Or(makeTable(true), bundle(true))
 	default:
-		err = bundle(*check)
+		err = bundle(false)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "web:", err)
@@ -55,23 +65,20 @@ func here() string {
 const (
 	output = "../dist"
 	most   = 150_000 // bytes of all outputs, compressed
+
+	licenses = "vendor/LICENSES.txt" // of the libraries
 )
 
-// outputs are the files that a browser loads, and what each is made of.
-var outputs = map[string]string{"app.js": "src/main.tsx", "app.css": "styles/app.css"}
-
+// Of the script, app.js is what every page loads, form.js what the pages of a form load beside it,
+// and chunk.js what both have.
 func bundle(check bool) error {
+	made, err := outputs()
+	if err != nil {
+		return err
+	}
 	total := 0
-	for name, entry := range outputs {
-		options := settings()
-		options.EntryPoints, options.Outfile = []string{entry}, name
-		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
-		options.LegalComments = api.LegalCommentsNone
-		made, err := build(options)
-		if err != nil {
-			return err
-		}
-		packed, err := pack(made[0].Contents)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		packed, err := pack(made[name])
 		if err != nil {
 			return err
 		}
@@ -81,21 +88,53 @@ func bundle(check bool) error {
 			if err := os.WriteFile(path, packed, 0o600); err != nil {
 				return err
 			}
-			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[0].Contents), len(packed))
+			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[name]), len(packed))
 			continue
 		}
-		stored, err := os.ReadFile(path) //nolint:gosec // of this program
+		stored, err := unpacked(path)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(stored, packed) {
+		if !bytes.Equal(stored, made[name]) {
 			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
+		}
+	}
+	stored, err := filepath.Glob(filepath.Join(output, "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range stored {
+		if made[strings.TrimSuffix(filepath.Base(path), ".gz")] == nil {
+			return fmt.Errorf("nothing makes %s", path)
 		}
 	}
 	if total > most {
 		return fmt.Errorf("%d bytes are more than %d", total, most)
 	}
 	return nil
+}
+
+// outputs are the files that a browser loads, by their names.
+func outputs() (map[string][]byte, error) {
+	made := map[string][]byte{}
+	for _, entry := range []string{"src/app.tsx", "styles/app.css"} {
+		options := settings()
+		options.EntryPoints, options.Outdir = []string{entry}, "."
+		options.Splitting, options.ChunkNames, options.EntryNames = true, "[name]", "[name]"
+		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
+		options.LegalComments = api.LegalCommentsNone
+		options.Banner = map[string]string{"js": "/* The licences of the libraries in here: licenses.txt */"}
+		files, err := build(options)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			made[filepath.Base(f.Path)] = f.Contents
+		}
+	}
+	text, err := os.ReadFile(licenses)
+	made["licenses.txt"] = text
+	return made, err
 }
 
 // settings are those of all builds: the libraries are the files in the folder vendor.
@@ -132,6 +171,18 @@ func pack(content []byte) ([]byte, error) {
 	_, err = w.Write(content)
 	err = errors.Join(err, w.Close())
 	return packed.Bytes(), err
+}
+
+func unpacked(path string) ([]byte, error) {
+	packed, err := os.ReadFile(path) //nolint:gosec // of this program
+	if err != nil {
+		return nil, err
+	}
+	content, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(content)
 }
 
 // runTests bundles the tests, all or those whose path has one of the names, and runs them with Node.

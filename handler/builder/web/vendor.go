@@ -65,7 +65,7 @@ func takeLibraries() error {
 			return err
 		}
 	}
-	return os.WriteFile(filepath.Join(output, "LICENSES.txt"), notices.Bytes(), 0o600)
+	return os.WriteFile(licenses, notices.Bytes(), 0o600)
 }
 
 // notice adds the licence of a package.

@@ -11,23 +11,8 @@ import (
 
 // axe-core finds nothing on any page and state, light and dark.
 func TestAxe(t *testing.T) {
-	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
-	if err != nil {
-		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal("axe-core is not here: run npm ci in internal/lab/e2e")
-		}
-		t.Skip("reason: axe-core is not here: run npm ci in internal/lab/e2e")
-	}
 	s := newSite(t, formpage.Config{Brand: formpage.Link{Text: "Made with formsvc", URL: "https://example.com/"}})
-	check := func(b *tab, state string) {
-		t.Helper()
-		b.do(string(source))
-		found := get(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes:["violations"]}).then(r => r.violations.map(v =>
-			v.impact+" "+v.id+": "+v.nodes.slice(0,3).map(n => n.html.slice(0,120)+" ["+(n.any[0]||n.all[0]||n.none[0]||{}).message+"]").join(" | ")).join("\n"))`, chromedp.EvalAwaitPromise))
-		if found != "" {
-			t.Errorf("%s:\n%s", state, found)
-		}
-	}
+	check := axe(t)
 	for name, width := range map[string]int64{"light": 390, "dark": 1280} {
 		if name == "dark" && !full() {
 			continue
@@ -81,5 +66,26 @@ func TestAxe(t *testing.T) {
 	for range 4 {
 		check(b, "on paper")
 		b.press("next")
+	}
+}
+
+// axe returns a function that reports what axe-core finds on a page in a state.
+func axe(t *testing.T) func(b *tab, state string) {
+	t.Helper()
+	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
+	if err != nil {
+		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
+			t.Fatal("axe-core is not here: run npm ci in internal/lab/e2e")
+		}
+		t.Skip("reason: axe-core is not here: run npm ci in internal/lab/e2e")
+	}
+	return func(b *tab, state string) {
+		t.Helper()
+		b.do(string(source))
+		found := get(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes:["violations"]}).then(r => r.violations.map(v =>
+			v.impact+" "+v.id+": "+v.nodes.slice(0,3).map(n => n.html.slice(0,120)+" ["+(n.any[0]||n.all[0]||n.none[0]||{}).message+"]").join(" | ")).join("\n"))`, chromedp.EvalAwaitPromise))
+		if found != "" {
+			t.Errorf("%s:\n%s", state, found)
+		}
 	}
 }

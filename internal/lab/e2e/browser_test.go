@@ -33,8 +33,11 @@ type site struct {
 	service *formsvc.Service
 	pages   *formpage.Handler
 	server  *httptest.Server
+	mux     *http.ServeMux
 	owner   formsvc.ID
 	place   formsvc.ID
+
+	elsewhere formsvc.ID // see newOwners
 }
 
 func newSite(t testing.TB, config formpage.Config) *site {
@@ -68,9 +71,9 @@ func newSite(t testing.TB, config formpage.Config) *site {
 		t.Fatal(err)
 	}
 	s.pages = pages
-	mux := http.NewServeMux()
-	mux.Handle("/f/", pages)
-	s.server = httptest.NewServer(mux)
+	s.mux = http.NewServeMux()
+	s.mux.Handle("/f/", pages)
+	s.server = httptest.NewServer(s.mux)
 	t.Cleanup(s.server.Close)
 	return s
 }
@@ -199,6 +202,7 @@ type tab struct {
 	t        testing.TB
 	ctx      context.Context
 	requests *requests
+	reading  sync.WaitGroup
 }
 
 // requests are the addresses that a tab asked for, and what it refused or complained of.
@@ -248,15 +252,14 @@ func newTab(t testing.TB, width, height int64) *tab {
 		t.Fatal(err)
 	}
 	b := &tab{t: t, ctx: ctx, requests: &requests{}}
-	var reading sync.WaitGroup
-	t.Cleanup(func() { cancel(); reading.Wait() })
+	t.Cleanup(func() { cancel(); b.reading.Wait() })
 	call(b, network.Enable, network.EnableParams{})
 	call(b, runtime.Enable, cdp.Empty{})
-	follow(b, &reading, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) { b.requests.urls = append(b.requests.urls, e.Request.URL) })
-	follow(b, &reading, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
+	follow(b, &b.reading, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) { b.requests.urls = append(b.requests.urls, e.Request.URL) })
+	follow(b, &b.reading, runtime.ExceptionThrown, func(e runtime.EventExceptionThrown) {
 		b.requests.problems = append(b.requests.problems, e.ExceptionDetails.Text)
 	})
-	follow(b, &reading, page.JavascriptDialogOpening, func(e page.EventJavascriptDialogOpening) {
+	follow(b, &b.reading, page.JavascriptDialogOpening, func(e page.EventJavascriptDialogOpening) {
 		b.requests.problems = append(b.requests.problems, "dialog: "+e.Message)
 	})
 	b.size(width, height)

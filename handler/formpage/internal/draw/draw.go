@@ -232,9 +232,8 @@ func (p *Page) Resume(w http.ResponseWriter, status int) error {
 // Ending sends the page of an ending, which leads on to a target, "" for nowhere.
 func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL) error {
 	v := p.newView("ending")
-	var drawn *field.Drawn
-	v.Ending, drawn = field.Ending(&p.Source, ending)
-	v.LeadsTo, v.policy = target, &drawn.Policy
+	drawn := field.Ending(&p.Source, ending, target != "")
+	v.LeadsTo, v.policy, v.Fields = target, &drawn.Policy, v.inserts.Add(drawn.HTML)
 	if formblock.Properties(ending).ShareButtons && p.Preview == nil {
 		v.Share = p.Form.PublicID
 	}

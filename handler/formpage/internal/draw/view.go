@@ -9,7 +9,6 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
@@ -38,7 +37,7 @@ type view struct {
 	Steps    []walk.Step
 	Keep     *Keep
 
-	Kind  string // form, message, ending or resume
+	Kind  string // form, message, ending, resume or canvas
 	Nonce string
 	Brand struct{ Text, URL string }
 
@@ -47,9 +46,9 @@ type view struct {
 	LostNames   string
 	Action      string // where the button of a link leads
 
-	Ending  *field.Field
-	LeadsTo template.URL // where the ending leads on to, by itself
-	Share   string       // address to share
+	LeadsTo template.URL  // where the ending leads on to, by itself
+	Share   string        // address to share
+	Ends    template.HTML // the endings of a canvas
 
 	Step        int    // from 1
 	At          string // its id
@@ -155,7 +154,11 @@ func (v *view) title() string {
 
 func (v *view) begin(w http.ResponseWriter, status int) {
 	h := w.Header()
-	h.Set("Content-Security-Policy", v.policy.Header(v.Nonce, v.Site.FrameAncestors))
+	csp := v.policy.Header(v.Nonce, v.Site.FrameAncestors)
+	if v.Kind == "canvas" {
+		csp = policy.Canvas(v.Nonce)
+	}
+	h.Set("Content-Security-Policy", csp)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -188,7 +191,11 @@ func (v *view) head(out *pen.Pen) {
 	out.Raw("\n<style nonce=\"" + v.Nonce + `" data-theme>`)
 	v.Theme.Style(out.Raw)
 	out.Raw("</style>\n")
-	if v.Kind != "message" {
+	switch v.Kind {
+	case "message":
+	case "canvas":
+		out.Raw(`<style nonce="` + v.Nonce + `">` + static.Canvas + "</style>")
+	default:
 		out.Raw(`<script src="` + files + "/page.js?v=" + static.Version + "\" defer></script>")
 	}
 }

@@ -33,6 +33,7 @@ type Source struct {
 	Solved   func(block string) bool // whether a captcha is solved
 	Visit    string                  // choices are mixed in the same way for one visit
 	Focus    bool                    // the first field may have the focus
+	Canvas   bool                    // the blocks are drawn for their editor
 }
 
 // Drawn has the drawn fields, and the facts about them that the whole page needs.
@@ -82,6 +83,9 @@ func newBuilder(s *Source) *builder {
 	}
 	for block, hidden := range formblock.Walk(s.Blocks) {
 		b.index[block.ID] = len(b.index) + 1 // the ids of elements stay the same on all pages
+		if s.Canvas {
+			b.index[block.ID] = numberOf(block.ID)
+		}
 		if !hidden {
 			b.allow(block)
 		}

@@ -3,6 +3,7 @@ package field
 // This file draws what asks for no answer.
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
@@ -60,6 +61,19 @@ func (p *writer) content(f *Field) {
 		p.Put(`<span class="vh"> %s</span></a>`, p.words.Get("new_tab"))
 	}
 	p.Put("</div>\n\n")
+}
+
+// ending writes what follows a response, which says thanks if it says nothing.
+func (b *builder) ending(f *Field) {
+	p := b.pen
+	if f.Label == "" {
+		f.Label, f.Description = p.words.Get("done.title"), cmp.Or(f.Description, p.words.Get("done.text"))
+	}
+	p.pic(f.Image)
+	p.When(f.Image == nil, `<svg class="fs-tick" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12.5l5.5 5.5L20 7"/></svg>`)
+	p.Put("<h1>%s</h1>", f.Label)
+	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
+	p.When(f.Link != "", `<p class="fs-actions"><a class="fs-button" href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.P.ButtonText, f.Label))
 }
 
 func (p *writer) linkText(f *Field) {

@@ -115,11 +115,16 @@ func Draw(s *Source, blocks []schema.Block) *Drawn {
 	return &b.Drawn
 }
 
-// Ending returns the view of an ending, which its page draws.
-func Ending(s *Source, block *schema.Block) (*Field, *Drawn) {
+// Ending draws an ending, with its link unless the page leads on by itself.
+func Ending(s *Source, block *schema.Block, leads bool) *Drawn {
 	b, f := newBuilder(s), new(Field)
 	b.field(f, block)
-	return f, &b.Drawn
+	if leads {
+		f.Link = ""
+	}
+	b.ending(f)
+	b.HTML = b.pen.End()
+	return &b.Drawn
 }
 
 // fields draws blocks, as many as there is room for. The view of one is gone when the next

@@ -181,10 +181,12 @@ func (p *Pen) Sentence(text, place, value string) {
 	p.Put("%i%s%i", before, value, after)
 }
 
-// End returns the output.
+// End returns the output since the last End.
 func (p *Pen) End() []Piece {
 	p.flush()
-	return p.kept
+	kept := p.kept
+	p.kept = nil
+	return kept
 }
 
 // Write takes the output of a template, which comes one value at a time.

@@ -42,6 +42,13 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 		sources("frame-src", "", p.frames)
 }
 
+// Canvas is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
+// editor draws into it may show images of any host.
+func Canvas(nonce string) string {
+	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors 'self'; " +
+		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
+}
+
 // Frame allows an address in a frame and returns it.
 func (p *Policy) Frame(link string) string {
 	if origin := Origin(link); origin != "" {

@@ -20,6 +20,8 @@ var (
 	pageJS []byte
 	//go:embed embed.js
 	embedJS []byte
+	//go:embed canvas.css
+	canvasCSS []byte
 )
 
 // Dir is where the style and the scripts are served, beside the forms: no public id has this
@@ -75,8 +77,11 @@ func compact(content []byte, between string) []byte {
 	return bytes.Join(kept, []byte(between))
 }
 
-// Style is the content of the style sheet.
-var Style = string(Files["page.css"].content)
+// Style is the content of the style sheet, Canvas what a canvas has beside it.
+var (
+	Style  = string(Files["page.css"].content)
+	Canvas = string(compact(canvasCSS, ""))
+)
 
 // takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
 var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)

@@ -6,6 +6,8 @@ export interface Config {
   home: string;
   accent: string;
   language: string;
+  /** The time zone of calendar days, by its name. */
+  zone: string;
   words: Record<string, string>;
 }
 
@@ -16,4 +18,4 @@ export const mountPoint = root;
 
 export const config: Config = root
   ? (JSON.parse(root.dataset.config ?? '{}') as Config)
-  : { base: '/forms', user: '', name: 'Forms', home: '/forms/', accent: '', language: 'en', words: {} };
+  : { base: '/forms', user: '', name: 'Forms', home: '/forms/', accent: '', language: 'en', zone: 'UTC', words: {} };

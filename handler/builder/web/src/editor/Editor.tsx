@@ -1,3 +1,230 @@
+import { useComputed, useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { door } from '../app/api';
+import { config } from '../app/config';
+import { Frame } from '../app/Frame';
+import type { Block, FormSummary } from '../app/records';
+import { t } from '../app/words';
+import { newBlock } from '../props/model';
+import { Button, IconButton } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
+import { Empty, Failed, Loading, say } from '../ui/states';
+import { AddMenu } from './AddMenu';
+import { formBackend } from './backend';
+import { Canvas } from './Canvas';
+import { Conflicts } from './Conflicts';
+import { Keys } from './Keys';
+import { typeName } from './kinds';
+import { MoveTo } from './MoveTo';
+import { browserStore } from './offline';
+import { type Actions, Outline } from './Outline';
+import { Panel } from './Panel';
+import { nameOf } from './places';
+import { PublishButton } from './Publish';
+import { Saved } from './Saved';
+import { ShareButton } from './Share';
+import { EditorStore } from './store';
+
+type Pane = 'outline' | 'canvas' | 'panel';
+
+interface Warning {
+  path: string;
+  message: string;
+}
+
+/** The editor of one form: outline, the form as respondents see it, and what is selected. */
 export function Editor({ form }: { form: string; view: string }) {
-  return <p>{form}</p>;
+  const store = useMemo(() => new EditorStore({ backend: formBackend(form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
+  const selected = useSignal('');
+  const tab = useSignal('block');
+  const pane = useSignal<Pane>('canvas'); // that a narrow window shows
+  const asking = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
+  const warned = useSignal<readonly Warning[]>([]);
+
+  useEffect(() => {
+    void store.open();
+    const quiet = store.listen(window);
+    return () => (quiet(), void store.close());
+  }, [store]);
+
+  // Warnings are of what is saved.
+  const saved = store.status.value === 'saved' ? store.shown.value : undefined;
+  useEffect(() => {
+    if (!saved) return;
+    const timer = setTimeout(() => {
+      door<{ items: Warning[] }>(`/forms/${form}/warnings`).then(
+        ({ items }) => (warned.value = items),
+        () => undefined, // the editor is of use without
+      );
+    }, 700);
+    return () => clearTimeout(timer);
+  }, [saved]);
+
+  const blocks = useComputed(() => store.shown.value?.blocks ?? []);
+  const warnings = useComputed(() => byBlock(warned.value, blocks.value));
+  const faults = useComputed(() => {
+    const found = new Map<string, string>();
+    for (const f of store.faults.value) if (f.path[0] === 'blocks' && f.path[1] && !found.has(f.path[1])) found.set(f.path[1], f.message);
+    return found;
+  });
+  const readOnly = store.status.value === 'read-only' || store.status.value === 'gone';
+
+  const edit = (id: string) => {
+    selected.value = id;
+    tab.value = 'block';
+    pane.value = 'panel';
+    requestAnimationFrame(() => document.querySelector<HTMLElement>('#panel textarea, #panel input:not([type=checkbox])')?.focus());
+  };
+  const add = (type: string, after: string | undefined) => {
+    const id = store.newId();
+    const node = after === undefined ? undefined : store.find(after);
+    const siblings = (node?.parent ? store.find(node.parent)?.block.children : blocks.value) ?? [];
+    // What comes after an ending is never seen: new blocks go before the endings.
+    const index = node ? siblings.findIndex((b) => b.id === after) + 1 : type === 'ending' ? siblings.length : firstEnding(siblings);
+    store.add(newBlock(type, id) as Block, { parent: node?.parent || undefined, index: type === 'welcome' && !node ? 0 : index });
+    asking.value = '';
+    edit(id);
+  };
+  const actions: Actions = {
+    add: (after) => (asking.value = { add: after }),
+    edit,
+    move: (id, to) => store.move(id, to),
+    moveTo: (id) => (asking.value = { move: id }),
+    duplicate: (id) => edit(store.duplicate(id)),
+    remove: (id) => {
+      const block = store.find(id)?.block;
+      if (!block) return;
+      store.remove(id);
+      say(t('editor.removed', { name: nameOf(block, typeName) }), () => store.undo());
+    },
+  };
+  const back = (way: 'undo' | 'redo') => {
+    const id = store[way]().find((p) => p[0] === 'blocks' && p[1])?.[1];
+    if (id && store.find(id)) selected.value = id;
+  };
+
+  const key = (e: KeyboardEvent) => {
+    const element = e.target as HTMLElement;
+    const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
+    const command = e.ctrlKey || e.metaKey;
+    if (command && e.key.toLowerCase() === 'z' && !typing) back(e.shiftKey ? 'redo' : 'undo');
+    else if (command && e.key.toLowerCase() === 'y' && !typing) back('redo');
+    else if (command && e.key.toLowerCase() === 's') void store.flush();
+    else if (e.key === 'F6') nextPane(e.shiftKey ? -1 : 1, pane);
+    else if (e.key === '?' && !typing) asking.value = 'keys';
+    else if (e.key === '/' && !typing && !readOnly && !element.closest('dialog')) actions.add(selected.value || undefined);
+    else if (e.key === 'Escape' && !element.closest('dialog, [role=menu]') && selected.value && element.closest('#panel')) {
+      pane.value = 'outline';
+      document.querySelector<HTMLElement>(`.outline [data-id="${CSS.escape(selected.value)}"]`)?.focus();
+    } else return;
+    e.preventDefault();
+  };
+
+  const content = store.shown.value;
+  const about = store.form.value as (FormSummary & { id: string }) | null;
+  const now = asking.value;
+  const block = selected.value ? store.find(selected.value)?.block : undefined;
+  const flushed = async () => {
+    await store.flush();
+    return store.status.value === 'saved';
+  };
+
+  return (
+    <Frame
+      form={form}
+      title={content?.name ?? ''}
+      fill
+      actions={
+        content && (
+          <>
+            <Saved status={store.status.value} faults={store.faults.value.length} onRetry={() => void store.retry()} />
+            <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => back('undo')} />
+            <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => back('redo')} />
+            <IconButton icon="keyboard" label={t('editor.keys')} class="wide-only" onClick={() => (asking.value = 'keys')} />
+            <ShareButton form={form} status={about?.status ?? 'draft'} isClosed={about?.is_closed ?? false} />
+            <PublishButton form={form} status={about?.status ?? 'draft'} isClosed={about?.is_closed ?? false} beforePublish={flushed} onPublished={() => void store.refresh()} />
+          </>
+        )
+      }
+    >
+      {!content && store.status.value === 'loading' && <Loading />}
+      {!content && store.status.value === 'gone' && <Empty icon="file" title={t('app.not_found')} />}
+      {!content && ['offline', 'unsaved'].includes(store.status.value) && <Failed error={undefined} again={() => void store.retry()} />}
+      {content && (
+        <div class={`editor show-${pane.value}`} onKeyDown={key as never}>
+          <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
+            <div class="pane-head">
+              <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
+            </div>
+            {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty')}</p>}
+            <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
+          </section>
+          <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
+            <Canvas form={form} content={store.shown} selected={selected} faults={store.faults} onAdd={() => actions.add(undefined)} />
+          </section>
+          <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
+            <Conflicts store={store} />
+            <Panel
+              store={store}
+              block={block}
+              tab={tab}
+              notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
+              readOnly={readOnly}
+              onRemoved={(name) => say(t('editor.removed', { name }), () => store.undo())}
+            />
+          </section>
+          <div class="pane-switch" role="group" aria-label={t('editor.panes')}>
+            {(['outline', 'canvas', 'panel'] as const).map((p) => (
+              <Button key={p} kind="quiet" icon={{ outline: 'list', canvas: 'eye', panel: 'settings' }[p] as 'list'} aria-pressed={pane.value === p} onClick={() => (pane.value = p)}>
+                {t('editor.pane_' + p)}
+              </Button>
+            ))}
+          </div>
+        </div>
+      )}
+      {typeof now === 'object' && 'add' in now && <AddMenu title={t('editor.add')} onChoose={(type) => add(type, now.add)} onClose={() => (asking.value = '')} />}
+      {typeof now === 'object' && 'move' in now && <MoveTo blocks={blocks.value} id={now.move} onChoose={(to) => (store.move(now.move, to), (asking.value = ''))} onClose={() => (asking.value = '')} />}
+      {now === 'keys' && (
+        <Dialog title={t('editor.keys')} onClose={() => (asking.value = '')}>
+          <Keys />
+        </Dialog>
+      )}
+    </Frame>
+  );
+}
+
+const firstEnding = (blocks: readonly Block[]): number => {
+  const at = blocks.findIndex((b) => b.type === 'ending');
+  return at < 0 ? blocks.length : at;
+};
+
+/** The block that a JSON Pointer leads into, at whatever depth, and the rest of the pointer. */
+function blockAt(pointer: string, blocks: readonly Block[]): { id: string; rest: string } | undefined {
+  const found = /^\/blocks\/(\d+)((?:\/children\/\d+)*)(.*)$/.exec(pointer);
+  if (!found) return undefined;
+  let block = blocks[Number(found[1])];
+  for (const [, index] of found[2]!.matchAll(/children\/(\d+)/g)) block = block?.children?.[Number(index)];
+  return block && { id: block.id, rest: found[3]! };
+}
+
+function noteOf(w: Warning, id: string, blocks: readonly Block[]) {
+  const at = blockAt(w.path, blocks);
+  return at?.id === id ? [{ path: at.rest, code: '', message: w.message }] : [];
+}
+
+function byBlock(warnings: readonly Warning[], blocks: readonly Block[]): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const w of warnings) {
+    const id = blockAt(w.path, blocks)?.id;
+    if (id) found.set(id, found.has(id) ? found.get(id) + ' ' + w.message : w.message);
+  }
+  return found;
+}
+
+function nextPane(by: -1 | 1, pane: { value: Pane }): void {
+  const panes: Pane[] = ['outline', 'canvas', 'panel'];
+  const here = panes.findIndex((p) => document.getElementById(p)?.contains(document.activeElement));
+  const next = panes[(here + by + panes.length) % panes.length]!;
+  pane.value = next;
+  requestAnimationFrame(() => document.querySelector<HTMLElement>(`#${next} :is(.outline [tabindex="0"], button:not([disabled]), input, textarea, select)`)?.focus());
 }

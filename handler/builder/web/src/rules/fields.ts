@@ -84,6 +84,7 @@ export interface Field {
   part?: { label: string } | { word: string; n?: number };
   choices: Choice[];
   rows?: boolean; // its parts are rows of a matrix
+  seconds?: boolean; // of a time
   at: number; // the index of its top-level block; -1: known from the start
 }
 
@@ -106,10 +107,10 @@ function kindOf(block: Block): Kind | undefined {
 /** A choice without an id, which was just added, cannot be compared with. */
 const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
 
-function partsOf(block: Block, kind: Kind): Omit<Field, 'at'>[] {
+function partsOf(block: Block, kind: Kind, at: number): Field[] {
   const p = block.properties ?? {};
-  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []) =>
-    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices });
+  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []): Field =>
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices, at });
   switch (block.type) {
     case 'address': case 'contact_info': {
       const asked = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
@@ -135,6 +136,9 @@ function cut(text: string): [string, string | undefined] {
   return dot < 0 ? [text, undefined] : [text.slice(0, dot), text.slice(dot + 1)];
 }
 
+/** A part is told from a dot in an id. */
+const key = (r: Ref): string => r.from + '\0' + r.id + (r.part === undefined ? '' : '\0' + r.part);
+
 export const pathOf = (r: Ref): string => r.from + '.' + r.id + (r.part === undefined ? '' : '.' + r.part);
 
 /** The fields of a form. An index of it: made once for a form, read often. */
@@ -153,8 +157,8 @@ export class Fields {
     for (const [id, value] of Object.entries(content.variables ?? {})) {
       this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], at: -1 });
     }
-    // Another block may have the name of a part: then the part cannot be read.
-    this.all = this.all.filter((f) => this.resolve(pathOf(f.ref))?.id === f.ref.id);
+    // Another block may have the name of a part: then the part cannot be read, nor one of an id with a dot.
+    this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(key({ from, id: id + '.' + part }))));
   }
 
   private add(block: Block, at: number): void {
@@ -162,22 +166,22 @@ export class Fields {
     if (kind) {
       const rows = block.type === 'matrix';
       const choices = withIDs(rows ? block.matrix_columns : block.choices);
-      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, at });
-      for (const part of partsOf(block, kind)) this.put({ ...part, at });
+      this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, at });
+      for (const part of partsOf(block, kind, at)) this.put(part);
     }
     for (const child of block.children ?? []) this.add(child, at);
   }
 
   private put(field: Field): void {
-    const key = JSON.stringify([field.ref.from, field.ref.id, field.ref.part]);
-    if (this.byPath.has(key)) return;
-    this.byPath.set(key, field);
+    const k = key(field.ref);
+    if (this.byPath.has(k)) return;
+    this.byPath.set(k, field);
     this.all.push(field);
   }
 
   /** The field of a ref; one of the kind unknown where the form has none. */
   get(ref: Ref): Field {
-    return this.byPath.get(JSON.stringify([ref.from, ref.id, ref.part])) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
+    return this.byPath.get(key(ref)) ?? { ref, kind: 'unknown', label: pathOf(ref), choices: [], at: -1 };
   }
 
   /** What a path names: a block whose id has dots before a part of a block, as internal/logic reads it. */
@@ -185,7 +189,7 @@ export class Fields {
     const [from, id] = cut(path);
     if ((from !== 'answers' && from !== 'hidden' && from !== 'variables') || !id) return undefined;
     const [first, part] = cut(id);
-    const has = (name: string) => this.byPath.has(JSON.stringify([from, name, undefined]));
+    const has = (name: string) => this.byPath.has(key({ from, id: name }));
     return part !== undefined && !has(id) && has(first) ? { from, id: first, part } : { from, id };
   }
 
@@ -199,4 +203,15 @@ export class Fields {
     const last = this.step(block) - (after ? 0 : 1);
     return this.all.filter((f) => f.at <= last);
   }
+}
+
+const made = new WeakMap<Block[], Fields>();
+
+/** The fields of a form, made once for its blocks, hidden fields and variables. */
+export function fieldsOf(content: Content): Fields {
+  let fields = made.get(content.blocks);
+  if (!fields || fields.content.hidden_fields !== content.hidden_fields || fields.content.variables !== content.variables) {
+    made.set(content.blocks, (fields = new Fields(content)));
+  }
+  return fields;
 }

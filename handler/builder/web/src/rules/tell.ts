@@ -95,11 +95,14 @@ export function tellValue(name: string, v: Value, fields: Fields, t: Translate):
   return [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: formula }), ...v.terms.filter((term) => term.when).map(line)];
 }
 
-/** Where a jump leads: the label of a block. */
-export function targetName(to: string, fields: Fields, t: Translate): string {
-  if (to === 'end') return t('rules.end');
+/** What a top-level block is called where a jump leads to it. */
+export function targetLabel(to: string, fields: Fields, t: Translate): string {
   const block = fields.content.blocks[fields.step(to)];
-  return t('rules.to', { name: block ? t('rules.quoted', { text: block.label || block.id }) : t('rules.missing', { name: to }) });
+  return block ? block.label || block.id : t('rules.missing', { name: to });
+}
+
+function targetName(to: string, fields: Fields, t: Translate): string {
+  return to === 'end' ? t('rules.end') : t('rules.to', { name: t('rules.quoted', { text: targetLabel(to, fields, t) }) });
 }
 
 /** The jumps of a rule in words. */

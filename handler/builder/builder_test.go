@@ -1,0 +1,303 @@
+package builder_test
+
+import (
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// site is a host with pages for owners. A request names its user in the header User, and a request of the API's
+// suite by a key.
+type site struct {
+	t       testing.TB
+	service *formsvc.Service
+	pages   *formpage.Handler
+	owners  *builder.Handler
+}
+
+func newSite(t testing.TB, change ...func(*builder.Config)) *site {
+	t.Helper()
+	s := &site{t: t}
+	var err error
+	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
+		AllowedNetworks: loopback,
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.pages, err = formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}); err != nil {
+		t.Fatal(err)
+	}
+	config := builder.Config{Pages: s.pages, User: s.user}
+	for _, c := range change {
+		c(&config)
+	}
+	if s.owners, err = builder.New(s.service, config); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+
+func (s *site) user(r *http.Request) (formsvc.ID, error) {
+	if name := r.Header.Get("User"); name != "" {
+		return formsvc.UserIDFrom(name), nil
+	}
+	p, err := s.service.ResolveKey(r.Context(), formsvc.Credential(r))
+	return p.UserID, err
+}
+
+// do sends a request as a user, "" as nobody, and returns the answer with its body.
+func (s *site) do(user, method, path, body string, headers ...string) (*http.Response, string) {
+	s.t.Helper()
+	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
+	if user != "" {
+		r.Header.Set("User", user)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i+1 < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	s.owners.ServeHTTP(w, r)
+	return w.Result(), w.Body.String()
+}
+
+// form makes a form in a workspace of the user's.
+func (s *site) form(user, definition string) formsvc.Form {
+	s.t.Helper()
+	client := s.service.As(formsvc.UserIDFrom(user))
+	workspace, err := client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var d formsvc.Definition
+	if err := json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d); err != nil {
+		s.t.Fatal(err)
+	}
+	form, err := client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return form
+}
+
+const oneQuestion = `[{"id":"name","type":"short_text","label":"Your name"}]`
+
+// The API keeps its promises below the builder's path, to the user who is signed in: among them that
+// nobody reaches what is another user's. What it promises of keys and limits is not this door's.
+func TestTheAPIThroughThisDoor(t *testing.T) {
+	t.Parallel()
+	conformance.Run(t, func(t *testing.T) conformance.Target {
+		s := newSite(t)
+		server := httptest.NewServer(s.owners)
+		t.Cleanup(server.Close)
+		target := servicetarget.New(s.service, server.URL+"/forms/-/v1")
+		target.AllowedNetworks = loopback
+		return target
+	}, skipped()...)
+}
+
+func skipped() []conformance.Option {
+	const keys = "it is about keys, or asks without one; here a user has to be signed in, who has all scopes"
+	var all []conformance.Option
+	for name, reason := range map[string]string{
+		"auth": keys, "scope": keys, "me": keys, "description": keys, "mounting": keys,
+		"order/key-before-body": keys, "order/scope-before-body": keys, "order/route-before-key": keys,
+		"request-id/supplied": keys, "routing/head": keys, "routing/allow": keys,
+	} {
+		all = append(all, conformance.Skip(name, reason))
+	}
+	return all
+}
+
+func TestNobodyIsSignedIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for path, want := range map[string]int{
+		"/forms/": 401, "/forms/0123456789abcdef01234567/results": 401, "/forms/-/v1/forms": 401, "/forms/-/door/x": 401,
+		"/forms/-/copy/0123456789abcdef01234567/forms/0123456789abcdef01234567": 401, "/forms/-/canvas/0123456789abcdef01234567": 401,
+		"/forms/-/assets/x": 404, "/forms/-/assets/0123456789abcdef/app.js": 404,
+	} {
+		if answer, body := s.do("", http.MethodGet, path, ""); answer.StatusCode != want {
+			t.Errorf("%s: %d %.100s", path, answer.StatusCode, body)
+		}
+	}
+	signIn := newSite(t, func(c *builder.Config) { c.SignIn = http.RedirectHandler("/login", http.StatusSeeOther) })
+	if answer, _ := signIn.do("", http.MethodGet, "/forms/", ""); answer.Header.Get("Location") != "/login" {
+		t.Error("a page does not lead to the sign-in")
+	}
+	if answer, body := signIn.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized || !strings.Contains(body, "SIGNED_OUT") {
+		t.Errorf("the script is told %d %s", answer.StatusCode, body)
+	}
+	zero := newSite(t, func(c *builder.Config) {
+		c.User = func(*http.Request) (formsvc.ID, error) { return formsvc.ID{}, nil }
+	})
+	if answer, _ := zero.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the zero id is somebody: %d", answer.StatusCode)
+	}
+}
+
+// A page of another origin comes with the user's cookies, and changes nothing.
+func TestForeignPagesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	form := s.form("ann", oneQuestion)
+	path := "/forms/-/v1/forms/" + form.ID.String()
+	for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
+		for _, p := range []string{path, "/forms/-/copy/" + form.ID.String() + "/forms/" + form.ID.String(), "/forms/-/door/forms/" + form.ID.String() + "/publish"} {
+			answer, body := s.do("ann", http.MethodPatch, p, `{"name":"taken"}`, foreign...)
+			if answer.StatusCode != http.StatusForbidden {
+				t.Errorf("%v %s: %d %s", foreign, p, answer.StatusCode, body)
+			}
+		}
+	}
+	if answer, body := s.do("ann", http.MethodPatch, path, `{"name":"mine"}`, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != http.StatusOK {
+		t.Errorf("its own page: %d %s", answer.StatusCode, body)
+	}
+	answer, _ := s.do("ann", http.MethodGet, path, "", "Origin", "https://evil.example")
+	for name := range answer.Header {
+		if strings.HasPrefix(name, "Access-Control") {
+			t.Errorf("an answer has %s, by which another origin reads it", name)
+		}
+	}
+}
+
+func TestThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *builder.Config) {
+		c.Name, c.Accent = `Lumen "& <co>`, "#7a3e9d"
+		c.Words = map[string]map[string]string{"fr": {"app.close": "Fermer"}}
+	})
+	config := regexp.MustCompile(`data-config="([^"]*)"`)
+	for _, test := range []struct{ path, accept, language string }{
+		{"/forms/", "", "en"}, {"/forms/w/0123456789abcdef01234567", "de-AT,en;q=0.5", "de"}, {"/forms/x/y", "fr", "fr"}, {"/forms/", "xx", "en"},
+	} {
+		answer, body := s.do("ann", http.MethodGet, test.path, "", "Accept-Language", test.accept)
+		policy := answer.Header.Get("Content-Security-Policy")
+		if answer.StatusCode != http.StatusOK || !strings.Contains(body, `<html lang="`+test.language+`">`) {
+			t.Errorf("%s: %d %s", test.path, answer.StatusCode, body)
+		}
+		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+			t.Errorf("the policy is %s", policy)
+		}
+		if regexp.MustCompile(`<script(?: type="module")?>|<style| style=| on\w+=`).MatchString(body) {
+			t.Errorf("%s has an inline script or style: %s", test.path, body)
+		}
+		if !config.MatchString(body) || strings.Contains(body, "<co>") {
+			t.Errorf("%s: %s", test.path, body)
+		}
+	}
+	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
+		t.Errorf("POST of the page: %d", answer.StatusCode)
+	}
+	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "forms/" {
+		t.Errorf("without its slash it leads to %q", answer.Header.Get("Location"))
+	}
+}
+
+// A host may strip the prefix, or stand below another one.
+func TestAnywhereBelow(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(c *builder.Config) { c.BasePath = "/owners" })
+	form := s.form("ann", oneQuestion)
+	for prefix, mounted := range map[string]http.Handler{
+		"/owners":           s.owners,
+		"/product/x/owners": http.StripPrefix("/product/x", s.owners),
+		"/admin":            http.StripPrefix("/admin", s.owners),
+	} {
+		server := httptest.NewServer(mounted)
+		t.Cleanup(server.Close)
+		get := func(path string) string {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Header.Set("User", "ann")
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = answer.Body.Close() }()
+			body, err := io.ReadAll(answer.Body)
+			if err != nil || answer.StatusCode != http.StatusOK {
+				t.Errorf("%s%s: %d %v %.200s", prefix, path, answer.StatusCode, err, body)
+			}
+			return string(body)
+		}
+		page := get("/")
+		script := regexp.MustCompile(`src="` + prefix + `(/-/assets/\w+/app\.js)"`).FindStringSubmatch(page)
+		if script == nil || !strings.Contains(page, `{&#34;base&#34;:&#34;`+prefix+`&#34;`) {
+			t.Fatalf("%s: %s", prefix, page)
+		}
+		get(script[1])
+		if body := get("/-/v1/forms/" + form.ID.String()); !strings.Contains(body, `"`+prefix+"/-/v1/forms/"+form.ID.String()+`"`) {
+			t.Errorf("%s: the link is another: %s", prefix, body)
+		}
+		get("/-/copy/" + form.ID.String() + "/forms/" + form.ID.String() + "/blocks/name")
+	}
+}
+
+func TestAssetsAreKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, page := s.do("ann", http.MethodGet, "/forms/", "")
+	for _, path := range regexp.MustCompile(`/forms/-/assets/[^"]+`).FindAllString(page, -1) {
+		plain, text := s.do("", http.MethodGet, path, "")
+		packed, body := s.do("", http.MethodGet, path, "", "Accept-Encoding", "gzip")
+		if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") || packed.Header.Get("Content-Encoding") != "gzip" {
+			t.Errorf("%s: %v %v", path, plain.Header, packed.Header)
+		}
+		content, err := gzip.NewReader(strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if unpacked, err := io.ReadAll(content); err != nil || string(unpacked) != text || text == "" {
+			t.Errorf("%s is another when it is packed: %v", path, err)
+		}
+	}
+}
+
+func TestConfigurations(t *testing.T) {
+	t.Parallel()
+	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", Accent: "blue", Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
+	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "Accent", "app.clse"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("the error does not tell of %s: %v", text, err)
+		}
+	}
+}
+
+// A user's request that ends early is nobody else's fault: it is answered as the API answers it.
+func TestACancelledRequest(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("gone"))
+	w := httptest.NewRecorder()
+	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/forms/-/v1/forms", nil)
+	r.Header.Set("User", "ann")
+	s.owners.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,171 @@
+package builder
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/formsvc/formsvc"
+)
+
+// hookDoors are what the webhooks' page needs beside the API. A webhook of a form that the user may
+// not see is 404 at each; 409 says that it is switched off.
+//
+//	GET  /webhooks/paused?form=                   those that are paused, of one form or of all
+//	POST /webhooks/{webhook}/test                 sends a test event
+//	POST /webhooks/{webhook}/redeliver            {since} → {queued}: sends again what ended without success
+//	POST /webhooks/{webhook}/deliveries/{delivery}/redeliver  sends the event of a delivery again
+//	GET  /webhooks/{webhook}/deliveries/{delivery}/body       → {body}, null for a test event; 404 when its
+//	                                                          response was deleted
+//
+// The calls that a Service has without a user come after the user's own client has read the webhook.
+// A webhook stays with its form, so what changes in between is only whose the form is, and then the
+// call could have come a moment earlier.
+//
+// The receiver's answer is a status and a class of errors by design: more of it would make the log a
+// way to look into the host's network.
+func (h *Handler) hookDoors(mux *http.ServeMux) {
+	mux.HandleFunc("GET /webhooks/paused", h.does(pausedHooks))
+	mux.HandleFunc("POST /webhooks/{webhook}/test", h.does(h.testHook))
+	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.does(h.redeliverFailed))
+	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.does(h.redeliver))
+	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.does(deliveredBody))
+}
+
+func pausedHooks(r *http.Request) (any, error) {
+	type item struct {
+		WebhookID    formsvc.ID `json:"webhook_id"`
+		FormID       formsvc.ID `json:"form_id"`
+		Failures     int        `json:"failures"`
+		FailingSince time.Time  `json:"failing_since"`
+		PausedUntil  time.Time  `json:"paused_until"`
+		Reason       string     `json:"reason"` // failures, or retry_after: the receiver asked for it
+	}
+	items := []item{}
+	form, _ := formsvc.ParseID(r.URL.Query().Get("form"))
+	for p, err := range clientOf(r).PausedWebhooks(r.Context(), formsvc.Query{}) {
+		if err != nil {
+			return nil, err
+		}
+		if form.IsZero() || form == p.FormID {
+			items = append(items, item{p.WebhookID, p.FormID, p.Failures, p.FailingSince, p.PausedUntil, string(p.Reason)})
+		}
+	}
+	return map[string][]item{"items": items}, nil
+}
+
+// hookOf is the webhook in the path, which the user may see.
+func hookOf(r *http.Request) (formsvc.Webhook, error) {
+	return clientOf(r).Webhook(r.Context(), idIn(r, "webhook"))
+}
+
+func (h *Handler) testHook(r *http.Request) (any, error) {
+	hook, err := hookOf(r)
+	if err == nil {
+		err = h.service.SendTestEvent(r.Context(), hook.ID)
+	}
+	return none{}, err
+}
+
+func (h *Handler) redeliverFailed(r *http.Request) (any, error) {
+	var in struct {
+		Since time.Time `json:"since"`
+	}
+	var out struct {
+		Queued int `json:"queued"`
+	}
+	err := read(r, &in)
+	if err != nil {
+		return nil, err
+	}
+	hook, err := hookOf(r)
+	if err == nil {
+		out.Queued, err = h.service.RedeliverFailed(r.Context(), hook.ID, in.Since)
+	}
+	return out, err
+}
+
+func (h *Handler) redeliver(r *http.Request) (any, error) {
+	hook, err := hookOf(r)
+	if err == nil {
+		err = h.service.Redeliver(r.Context(), hook.ID, idIn(r, "delivery"))
+	}
+	return none{}, err
+}
+
+// event is the body that a webhook got, see the description of the API.
+type event struct {
+	ID       formsvc.ID `json:"id"`
+	Response struct {
+		FormID         formsvc.ID      `json:"formId"`
+		Answers        json.RawMessage `json:"answers"`
+		SubmissionID   formsvc.ID      `json:"submissionId"`
+		SubmittedAt    time.Time       `json:"submittedAt"`
+		Hidden         json.RawMessage `json:"hidden"`
+		Variables      json.RawMessage `json:"variables"`
+		Metadata       json.RawMessage `json:"metadata"`
+		CompletionTime float64         `json:"completionTime"`
+	} `json:"response"`
+}
+
+// deliveredBody makes the body of an event anew from its response, which says the same as the bytes
+// that were sent. Those of a test event are kept nowhere.
+func deliveredBody(r *http.Request) (any, error) {
+	client, id := clientOf(r), idIn(r, "delivery")
+	hook, err := hookOf(r)
+	if err != nil {
+		return nil, err
+	}
+	deliveries, err := client.Deliveries(r.Context(), hook.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range deliveries {
+		if d.ID != id {
+			continue
+		}
+		if d.SubmissionID.IsZero() {
+			return map[string]any{"body": nil}, nil
+		}
+		s, err := client.Submission(r.Context(), hook.FormID, d.SubmissionID)
+		if err != nil {
+			return nil, err
+		}
+		body, err := eventOf(d.EventID, s)
+		return map[string]any{"body": body}, err
+	}
+	return nil, formsvc.ErrNotFound
+}
+
+func eventOf(id formsvc.ID, s formsvc.Submission) (event, error) {
+	var list []struct {
+		Field struct {
+			ID, Type string
+		}
+		Value json.RawMessage
+	}
+	if err := json.Unmarshal(s.Answers, &list); err != nil {
+		return event{}, err
+	}
+	var answers, variables bytes.Buffer // objects in the order of the answers
+	for _, a := range list {
+		to := &answers
+		if a.Field.Type == "variable" {
+			to = &variables
+		}
+		key, err := json.Marshal(a.Field.ID)
+		if err != nil {
+			return event{}, err
+		}
+		if to.Len() > 0 {
+			to.WriteByte(',')
+		}
+		to.Write(append(append(key, ':'), a.Value...))
+	}
+	object := func(members bytes.Buffer) json.RawMessage { return []byte("{" + members.String() + "}") }
+	e := event{ID: id}
+	e.Response.FormID, e.Response.SubmissionID, e.Response.SubmittedAt, e.Response.CompletionTime = s.FormID, s.ID, s.SubmittedAt, s.CompletionTime
+	e.Response.Answers, e.Response.Variables, e.Response.Hidden, e.Response.Metadata = object(answers), object(variables), s.Hidden, s.Metadata
+	return e, nil
+}

@@ -1,0 +1,391 @@
+package builder
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// publishDoors are those of publishing and sharing a form, of its versions and of the trash. A form
+// that the user may not see is 404 at each.
+//
+//	GET    /forms/{form}/changes            what Publish would change: is there a working copy, its revision,
+//	                                        both texts, how they differ, the warnings of the copy
+//	POST   /forms/{form}/publish            {if_revision, take: {path: "copy" | "form"}} → the form as the API
+//	                                        shows it; 409 with the conflicts, 412 when the copy was changed
+//	POST   /forms/{form}/discard            {if_revision}: removes the working copy
+//	GET    /forms/{form}/versions           ?cursor: 50 versions, newest first
+//	GET    /forms/{form}/versions/{n}       one version, and what restoring it would change
+//	POST   /forms/{form}/versions/{n}/restore  {if_revision} → the form
+//	POST   /forms/{form}/preview            → {url}, which shows the form to whoever has it, for an hour
+//	GET    /forms/{form}/share              → {url, embed}: the form's page, the script for other pages
+//	GET    /workspaces/{workspace}/trash    the forms in the trash
+//	POST   /trash/{form}/restore            {from, workspace}: out of the trash of from, and then into workspace
+//	DELETE /trash/{form}?from={workspace}   removes a form for good that is in the trash of from
+//
+// Addresses begin with a slash when [Config.PublicURL] is not set: the page puts its own origin
+// before them, which is the one that the user sees behind any proxy.
+//
+// A form in the trash belongs to whoever may see the workspace in whose trash it is; nobody sees the
+// trash of a workspace that was deleted, which is for the host to restore. The trash is read
+// before the form is restored or removed, in a step of its own. Whoever moves the form away in
+// between had to take it out of that trash, and could have come a moment later. A restored form is
+// put where it was, and moved from there with the rights of the user: only an owner moves forms.
+func (h *Handler) publishDoors(mux *http.ServeMux) {
+	mux.HandleFunc("GET /forms/{form}/changes", h.does(changes))
+	mux.HandleFunc("POST /forms/{form}/publish", h.shows(publish))
+	mux.HandleFunc("POST /forms/{form}/discard", h.does(discard))
+	mux.HandleFunc("GET /forms/{form}/versions", h.does(versions))
+	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.does(version))
+	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.shows(restoreVersion))
+	mux.HandleFunc("POST /forms/{form}/preview", h.does(h.preview))
+	mux.HandleFunc("GET /forms/{form}/share", h.does(h.share))
+	mux.HandleFunc("GET /workspaces/{workspace}/trash", h.does(h.trash))
+	mux.HandleFunc("POST /trash/{form}/restore", h.does(h.restoreForm))
+	mux.HandleFunc("DELETE /trash/{form}", h.does(h.purgeForm))
+}
+
+// does makes a handler of a function that returns what is answered.
+func (h *Handler) does(do func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		value, err := do(r)
+		if err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		answer(w, http.StatusOK, value)
+	}
+}
+
+// shows makes a handler of a function that changes the form of the path, which is answered as the
+// API shows it.
+func (h *Handler) shows(do func(*http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(r); err != nil {
+			h.fail(w, r, err)
+			return
+		}
+		get := r.WithContext(r.Context())
+		get.Method, get.Header, get.Body, get.ContentLength = http.MethodGet, http.Header{}, http.NoBody, 0
+		serveAt(clientOf(r), w, get, "/forms/"+idIn(r, "form").String())
+	}
+}
+
+type none struct{}
+
+// idIn is an id in the path, the zero id when it is none: that is nothing's.
+func idIn(r *http.Request, name string) formsvc.ID {
+	id, _ := formsvc.ParseID(r.PathValue(name))
+	return id
+}
+
+// revisionIn is the revision in the path; 0 is none.
+func revisionIn(r *http.Request) int64 {
+	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}
+
+// read reads the body of a request into v. An empty one leaves v.
+func read(r *http.Request, v any) error {
+	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
+		return &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the body is not what is described"}}}
+	}
+	return nil
+}
+
+// text is what people write of a form, a [schema.FormText] in the names of the API.
+type text struct {
+	Name         string          `json:"name"`
+	Blocks       json.RawMessage `json:"blocks"`
+	Settings     json.RawMessage `json:"settings"`
+	Theme        json.RawMessage `json:"theme"`
+	Variables    json.RawMessage `json:"variables"`
+	HiddenFields json.RawMessage `json:"hidden_fields"`
+}
+
+func textOf(name string, d formsvc.Definition) text {
+	return text{name, d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields}
+}
+
+// comparison is two texts with a [schema.Difference].
+type comparison struct {
+	Before  text            `json:"before"`
+	After   text            `json:"after"`
+	Blocks  []blockAndState `json:"blocks"`
+	Members []string        `json:"members"`
+}
+
+type blockAndState struct {
+	ID      string   `json:"id"`
+	Added   bool     `json:"added"`
+	Removed bool     `json:"removed"`
+	Moved   bool     `json:"moved"`
+	Changed []string `json:"changed"`
+}
+
+func compare(before, after text) (comparison, error) {
+	c := comparison{Before: before, After: after, Blocks: []blockAndState{}, Members: []string{}}
+	d, err := schema.Diff(schema.FormText(before), schema.FormText(after))
+	c.Members = append(c.Members, d.Members...)
+	for _, b := range d.Blocks {
+		c.Blocks = append(c.Blocks, blockAndState{b.ID, b.Added, b.Removed, b.Moved, append([]string{}, b.Changed...)})
+	}
+	return c, err
+}
+
+// formAndCopy returns a form and its working copy as they were at one time. When there is no copy,
+// it is the form, at the same revision.
+func formAndCopy(ctx context.Context, client formsvc.Client, id formsvc.ID) (form, copied formsvc.Form, err error) {
+	if form, err = client.Form(ctx, id); err != nil {
+		return form, copied, err
+	}
+	for {
+		copied, err = client.WorkingCopy(id).Form(ctx)
+		if errors.Is(err, formsvc.ErrUnsupported) {
+			return form, form, nil
+		}
+		before := form.Revision
+		if err == nil {
+			form, err = client.Form(ctx, id)
+		}
+		if err != nil || form.Revision == before {
+			return form, copied, err
+		}
+	}
+}
+
+func changes(r *http.Request) (any, error) {
+	client, id := clientOf(r), idIn(r, "form")
+	form, copied, err := formAndCopy(r.Context(), client, id)
+	if err != nil {
+		return nil, err
+	}
+	warnings, err := client.WorkingCopy(id).Warnings(r.Context())
+	if errors.Is(err, formsvc.ErrUnsupported) {
+		warnings, err = client.Warnings(r.Context(), id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare(textOf(form.Name, form.Definition), textOf(copied.Name, copied.Definition))
+	return struct {
+		Copy     bool            `json:"copy"`
+		Revision int64           `json:"revision"`
+		Status   string          `json:"status"`
+		Warnings schema.Warnings `json:"warnings"`
+		comparison
+	}{copied.Revision != form.Revision, copied.Revision, form.Status, append(schema.Warnings{}, warnings...), c}, err
+}
+
+// conflict is a [formsvc.Conflict] in the names of the API.
+type conflict struct {
+	Path string          `json:"path"`
+	Copy json.RawMessage `json:"copy"`
+	Form json.RawMessage `json:"form"`
+}
+
+func conflictsOf(err *formsvc.ConflictError) []conflict {
+	var list []conflict
+	for _, c := range err.Conflicts {
+		list = append(list, conflict(c))
+	}
+	return list
+}
+
+func publish(r *http.Request) error {
+	var in struct {
+		IfRevision int64                   `json:"if_revision"`
+		Take       map[string]formsvc.Side `json:"take"`
+	}
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	client, id := clientOf(r), idIn(r, "form")
+	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Take: in.Take})
+	if errors.Is(err, formsvc.ErrUnsupported) { // there are no working copies
+		published := formsvc.StatusPublished
+		_, err = client.UpdateForm(r.Context(), id, formsvc.FormUpdate{Status: &published, IfRevision: in.IfRevision})
+	}
+	return err
+}
+
+type onRevision struct {
+	IfRevision int64 `json:"if_revision"`
+}
+
+func discard(r *http.Request) (any, error) {
+	var in onRevision
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	var conditions []formsvc.Condition
+	if in.IfRevision != 0 {
+		conditions = append(conditions, formsvc.IfRevision(in.IfRevision))
+	}
+	return none{}, clientOf(r).WorkingCopy(idIn(r, "form")).Discard(r.Context(), conditions...)
+}
+
+// versionRow is a version without its content.
+type versionRow struct {
+	Revision   int64      `json:"revision"`
+	ReplacedBy formsvc.ID `json:"replaced_by"` // only zeros: nobody is known
+	ReplacedAt time.Time  `json:"replaced_at"`
+}
+
+func versions(r *http.Request) (any, error) {
+	const most = 50
+	var list struct {
+		Items []versionRow `json:"items"`
+		Page  struct {
+			HasMore    bool    `json:"has_more"`
+			NextCursor *string `json:"next_cursor"`
+		} `json:"page"`
+	}
+	list.Items = []versionRow{}
+	before, _ := strconv.ParseInt(r.URL.Query().Get("cursor"), 10, 64)
+	for v, err := range clientOf(r).Versions(r.Context(), idIn(r, "form")) {
+		switch {
+		case err != nil:
+			return nil, err
+		case before > 0 && v.Revision >= before:
+			continue
+		case len(list.Items) == most:
+			next := strconv.FormatInt(list.Items[most-1].Revision, 10)
+			list.Page.HasMore, list.Page.NextCursor = true, &next
+			return list, nil
+		}
+		list.Items = append(list.Items, versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt})
+	}
+	return list, nil
+}
+
+func version(r *http.Request) (any, error) {
+	client, id := clientOf(r), idIn(r, "form")
+	v, err := client.Version(r.Context(), id, revisionIn(r))
+	if err != nil {
+		return nil, err
+	}
+	form, copied, err := formAndCopy(r.Context(), client, id)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compare(textOf(form.Name, form.Definition), textOf(v.Name, v.Definition))
+	return struct {
+		versionRow
+		Present int64 `json:"present"` // revision of the form, for if_revision
+		Copy    bool  `json:"copy"`    // there is a working copy, which stays
+		comparison
+	}{versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt}, form.Revision, copied.Revision != form.Revision, c}, err
+}
+
+func restoreVersion(r *http.Request) error {
+	var in onRevision
+	if err := read(r, &in); err != nil {
+		return err
+	}
+	_, err := clientOf(r).RestoreVersion(r.Context(), idIn(r, "form"), revisionIn(r), formsvc.RestoreOptions{IfRevision: in.IfRevision})
+	return err
+}
+
+func (h *Handler) preview(r *http.Request) (any, error) {
+	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
+	if err != nil {
+		return nil, err
+	}
+	path, err := h.config.Pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
+	if errors.Is(err, formpage.ErrNoPreview) {
+		err = formsvc.ErrUnsupported
+	}
+	return struct {
+		URL string `json:"url"`
+	}{h.config.PublicURL + path}, err
+}
+
+func (h *Handler) share(r *http.Request) (any, error) {
+	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
+	path := h.config.Pages.Path(form.PublicID)
+	return struct {
+		URL      string `json:"url"`
+		Embed    string `json:"embed"`
+		PublicID string `json:"public_id"`
+	}{h.config.PublicURL + path, h.config.PublicURL + strings.TrimSuffix(path, form.PublicID) + "-/embed.js", form.PublicID}, err
+}
+
+// trashed are the forms in the trash of a workspace that the user may see.
+func (h *Handler) trashed(r *http.Request, workspace formsvc.ID) ([]formsvc.Form, error) {
+	if _, err := clientOf(r).Workspace(r.Context(), workspace); err != nil {
+		return nil, err
+	}
+	return h.service.TrashedForms(r.Context(), workspace)
+}
+
+// inTrash fails when the form of the path is not in the trash of a workspace that the user may see.
+func (h *Handler) inTrash(r *http.Request, workspace formsvc.ID) (formsvc.ID, error) {
+	id := idIn(r, "form")
+	forms, err := h.trashed(r, workspace)
+	for _, form := range forms {
+		if form.ID == id {
+			return id, nil
+		}
+	}
+	if err == nil {
+		err = formsvc.ErrNotFound
+	}
+	return id, err
+}
+
+func (h *Handler) trash(r *http.Request) (any, error) {
+	type item struct {
+		ID        formsvc.ID `json:"id"`
+		Name      string     `json:"name"`
+		Status    string     `json:"status"`
+		TrashedAt time.Time  `json:"trashed_at"`
+	}
+	items := []item{}
+	forms, err := h.trashed(r, idIn(r, "workspace"))
+	for _, f := range forms {
+		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
+	}
+	return map[string][]item{"items": items}, err
+}
+
+func (h *Handler) restoreForm(r *http.Request) (any, error) {
+	var in struct {
+		From      formsvc.ID `json:"from"`
+		Workspace formsvc.ID `json:"workspace"`
+	}
+	if err := read(r, &in); err != nil {
+		return nil, err
+	}
+	id, err := h.inTrash(r, in.From)
+	if err == nil {
+		err = h.service.RestoreForm(r.Context(), id, formsvc.ID{})
+	}
+	if err == nil && !in.Workspace.IsZero() && in.Workspace != in.From {
+		_, err = clientOf(r).UpdateForm(r.Context(), id, formsvc.FormUpdate{Workspace: &in.Workspace})
+	}
+	return none{}, err
+}
+
+func (h *Handler) purgeForm(r *http.Request) (any, error) {
+	from, _ := formsvc.ParseID(r.URL.Query().Get("from"))
+	id, err := h.inTrash(r, from)
+	if err == nil {
+		err = h.service.PurgeForm(r.Context(), id)
+	}
+	return none{}, err
+}

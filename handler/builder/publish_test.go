@@ -1,0 +1,417 @@
+package builder_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
+)
+
+// doorHost is a host with two users, of whom each has a workspace. Who is signed in stands in a header.
+type doorHost struct {
+	*testing.T
+	service        *formsvc.Service
+	store          storage.Storage
+	handler        http.Handler
+	place, strange formsvc.ID // workspaces of "owner" and "stranger"
+}
+
+func newDoorHost(t *testing.T, store storage.Storage, config builder.Config) *doorHost {
+	t.Helper()
+	h := &doorHost{T: t, store: store}
+	var err error
+	h.service, err = formsvc.New(formsvc.WithStorage(h.store), formsvc.WithWebhookConfig(webhooks.Config{
+		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
+	}))
+	h.must(err)
+	config.Pages, err = formpage.New(h.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
+	h.must(err)
+	config.User = func(r *http.Request) (formsvc.ID, error) {
+		if name := r.Header.Get("User"); name != "" {
+			return formsvc.UserIDFrom(name), nil
+		}
+		return formsvc.ID{}, errors.New("nobody")
+	}
+	h.handler, err = builder.New(h.service, config)
+	h.must(err)
+	for name, id := range map[string]*formsvc.ID{"owner": &h.place, "stranger": &h.strange} {
+		w, err := h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name)
+		h.must(err)
+		*id = w.ID
+	}
+	return h
+}
+
+func (h *doorHost) must(err error) {
+	h.Helper()
+	if err != nil {
+		h.Fatal(err)
+	}
+}
+
+// as sends a request to the door, and decodes the answer into each of into.
+func (h *doorHost) as(user, method, path, body string, into ...any) int {
+	h.Helper()
+	r := httptest.NewRequestWithContext(h.Context(), method, "/forms/-/door"+path, strings.NewReader(body))
+	r.Header.Set("User", user)
+	w := httptest.NewRecorder()
+	h.handler.ServeHTTP(w, r)
+	for _, v := range into {
+		if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
+			h.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
+		}
+	}
+	return w.Code
+}
+
+// ok sends a request of the owner, which has to succeed.
+func (h *doorHost) ok(method, path, body string, into ...any) {
+	h.Helper()
+	var got json.RawMessage
+	if code := h.as("owner", method, path, body, append(into, &got)...); code != http.StatusOK {
+		h.Fatalf("%s %s: %d %s", method, path, code, got)
+	}
+}
+
+func (h *doorHost) owner() formsvc.Client { return h.service.As(formsvc.UserIDFrom("owner")) }
+
+const twoBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"age","type":"number","label":"Age","properties":{"rule":{"set":{"score":{"var":"answers.age"}}}}}]`
+
+// published makes a published form of the owner.
+func (h *doorHost) published() formsvc.Form {
+	h.Helper()
+	form, err := h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
+		Blocks: json.RawMessage(twoBlocks), Variables: json.RawMessage(`{"score":0}`), HiddenFields: json.RawMessage(`["ref"]`),
+	}})
+	h.must(err)
+	form, err = h.owner().PublishForm(h.Context(), form.ID)
+	h.must(err)
+	return form
+}
+
+// label gives a block of the form, or of its copy, another label.
+func (h *doorHost) label(form formsvc.Form, inCopy bool, block, label string) {
+	h.Helper()
+	update := func(ctx context.Context, id string, patch json.RawMessage, c ...formsvc.Condition) (formsvc.StoredBlock, error) {
+		return h.owner().UpdateBlock(ctx, form.ID, id, patch, c...)
+	}
+	if inCopy {
+		update = h.owner().WorkingCopy(form.ID).UpdateBlock
+	}
+	_, err := update(h.Context(), block, json.RawMessage(fmt.Sprintf(`{"label":%q}`, label)))
+	h.must(err)
+}
+
+type changesAnswer struct {
+	Copy          bool
+	Revision      int64
+	Present       int64
+	Before, After struct{ Name string }
+	Blocks        []struct {
+		ID                    string
+		Added, Removed, Moved bool
+		Changed               []string
+	}
+	Members  []string
+	Warnings []struct{ Path, Code string }
+}
+
+// A working copy is compared, clashes, is published with a choice, and can be discarded.
+func TestPublishing(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	at := "/forms/" + form.ID.String()
+
+	var got changesAnswer
+	h.ok("GET", at+"/changes", "", &got)
+	if got.Copy || got.Revision != form.Revision || len(got.Blocks)+len(got.Members) != 0 {
+		t.Errorf("without a copy: %+v", got)
+	}
+	h.label(form, true, "name", "Your name")
+	_, err := h.owner().WorkingCopy(form.ID).CreateBlock(t.Context(), json.RawMessage(`{"id":"pet","type":"dropdown","label":"Pet","required":true}`))
+	h.must(err)
+	got = changesAnswer{}
+	h.ok("GET", at+"/changes", "", &got)
+	if !got.Copy || len(got.Blocks) != 2 || got.Blocks[0].ID != "name" || !slices.Equal(got.Blocks[0].Changed, []string{"/label"}) || !got.Blocks[1].Added {
+		t.Errorf("with a copy: %+v", got)
+	}
+	if len(got.Warnings) == 0 || !strings.HasPrefix(got.Warnings[0].Path, "/blocks/2") {
+		t.Errorf("warnings of the copy: %+v", got.Warnings)
+	}
+	if code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision-1)); code != http.StatusPreconditionFailed {
+		t.Errorf("a copy that was changed since is published: %d", code)
+	}
+
+	h.label(form, false, "name", "Name, please")
+	var clash struct {
+		Code      string
+		Revision  int64
+		Conflicts []struct {
+			Path       string
+			Copy, Form struct{ Label string }
+		}
+	}
+	if code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision), &clash); code != http.StatusConflict || clash.Revision != got.Revision || len(clash.Conflicts) != 1 {
+		t.Fatalf("a clash: %d %+v", code, clash)
+	}
+	if c := clash.Conflicts[0]; c.Path != "/definition/blocks/name" || c.Copy.Label != "Your name" || c.Form.Label != "Name, please" {
+		t.Errorf("the clash is %+v", c)
+	}
+	var shown struct{ ID, Status string }
+	h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d,"take":{"/definition/blocks/name":"form"}}`, clash.Revision), &shown)
+	if shown.ID != form.ID.String() || shown.Status != "published" {
+		t.Errorf("the form is not shown: %+v", shown)
+	}
+	form, err = h.owner().Form(t.Context(), form.ID)
+	h.must(err)
+	if !bytes.Contains(form.Definition.Blocks, []byte("Name, please")) || !bytes.Contains(form.Definition.Blocks, []byte("Pet")) {
+		t.Errorf("published: %s", form.Definition.Blocks)
+	}
+
+	h.label(form, true, "age", "How old?")
+	h.ok("POST", at+"/discard", `{}`)
+	got = changesAnswer{}
+	if h.ok("GET", at+"/changes", "", &got); got.Copy {
+		t.Error("the copy is still there")
+	}
+	if code := h.as("owner", "POST", at+"/publish", `{"if_revison":1}`); code != http.StatusUnprocessableEntity {
+		t.Errorf("a member that there is not: %d", code)
+	}
+}
+
+// Versions are listed in pages, compared with the present form, and restored unless it has moved on.
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	at := "/forms/" + form.ID.String()
+	for i := range 52 {
+		h.label(form, true, "name", fmt.Sprint("Name ", i))
+		h.ok("POST", at+"/publish", "")
+	}
+	type list struct {
+		Items []struct {
+			Revision   int64
+			ReplacedBy formsvc.ID `json:"replaced_by"`
+		}
+		Page struct {
+			HasMore    bool   `json:"has_more"`
+			NextCursor string `json:"next_cursor"`
+		}
+	}
+	var first, rest list
+	h.ok("GET", at+"/versions", "", &first)
+	h.ok("GET", at+"/versions?cursor="+first.Page.NextCursor, "", &rest)
+	if len(first.Items) != 50 || !first.Page.HasMore || len(rest.Items) != 2 || rest.Page.HasMore || rest.Items[0].Revision >= first.Items[49].Revision {
+		t.Fatalf("%d and %d versions: %+v", len(first.Items), len(rest.Items), rest)
+	}
+	if first.Items[0].ReplacedBy != formsvc.UserIDFrom("owner") {
+		t.Errorf("replaced by %s", first.Items[0].ReplacedBy)
+	}
+
+	oldest := fmt.Sprint(at, "/versions/", rest.Items[1].Revision)
+	h.label(form, true, "age", "How old?")
+	var got struct {
+		changesAnswer
+		Before, After struct {
+			Blocks []struct{ Label string }
+		}
+	}
+	h.ok("GET", oldest, "", &got)
+	if !got.Copy || len(got.Blocks) != 1 || got.Before.Blocks[0].Label != "Name 51" || got.After.Blocks[0].Label != "Name" {
+		t.Errorf("the oldest version: %+v", got)
+	}
+	if code := h.as("owner", "POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present-1)); code != http.StatusPreconditionFailed {
+		t.Errorf("restored over a change: %d", code)
+	}
+	h.ok("POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present))
+	form, err := h.owner().Form(t.Context(), form.ID)
+	h.must(err)
+	if strings.Contains(string(form.Definition.Blocks), "Name 51") {
+		t.Errorf("not restored: %s", form.Definition.Blocks)
+	}
+}
+
+// Links begin with the host's public address, or with nothing.
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	for _, public := range []string{"", "https://forms.example"} {
+		h := newDoorHost(t, memory.New(), builder.Config{PublicURL: public})
+		form := h.published()
+		var share struct{ URL, Embed string }
+		h.ok("GET", "/forms/"+form.ID.String()+"/share", "", &share)
+		if share.URL != public+"/f/"+form.PublicID || share.Embed != public+"/f/-/embed.js" {
+			t.Errorf("links are %+v", share)
+		}
+		h.ok("POST", "/forms/"+form.ID.String()+"/preview", "", &share)
+		if !strings.HasPrefix(share.URL, public+"/f/-/preview/") {
+			t.Errorf("a preview is at %s", share.URL)
+		}
+	}
+}
+
+// A form goes to the trash and comes back; from the trash of another workspace it does not.
+func TestTrash(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	other, err := h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"})
+	h.must(err)
+	var list struct {
+		Items []struct{ ID, Name string }
+	}
+	h.ok("GET", "/workspaces/"+h.place.String()+"/trash", "", &list)
+	if len(list.Items) != 1 || list.Items[0].ID != form.ID.String() {
+		t.Errorf("in the trash: %+v", list)
+	}
+	at := "/trash/" + form.ID.String()
+	for _, from := range []string{other.ID.String(), h.strange.String(), ""} {
+		if code := h.as("owner", "POST", at+"/restore", `{"from":"`+from+`"}`); code != http.StatusNotFound && from != "" || code == http.StatusOK {
+			t.Errorf("restored from %q: %d", from, code)
+		}
+		if code := h.as("owner", "DELETE", at+"?from="+from, ""); code != http.StatusNotFound {
+			t.Errorf("removed from %q: %d", from, code)
+		}
+	}
+	h.ok("POST", at+"/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, other.ID))
+	back, err := h.owner().Form(t.Context(), form.ID)
+	if h.must(err); back.WorkspaceID != other.ID {
+		t.Errorf("it is in %s", back.WorkspaceID)
+	}
+	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	h.ok("DELETE", at+"?from="+other.ID.String(), "")
+	if forms, err := h.service.TrashedForms(t.Context(), other.ID); err != nil || len(forms) != 0 {
+		t.Errorf("it is still there: %v %v", forms, err)
+	}
+}
+
+// Each door refuses a stranger and lets the owner pass, who comes second: nothing was changed.
+func TestDoorsAreOfTheUser(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	h.label(form, true, "name", "Changed")
+	h.ok("POST", "/forms/"+form.ID.String()+"/publish", "")
+	h.label(form, true, "name", "Changed again")
+	trashed := h.published()
+	h.must(h.owner().TrashForm(t.Context(), trashed.ID))
+	purged := h.published()
+	h.must(h.owner().TrashForm(t.Context(), purged.ID))
+	hook := h.hook(form)
+	delivery := h.failed(form, hook)
+	// The stranger has a webhook and a form in the trash, too, so that a door could take these for the others.
+	stranger := h.service.As(formsvc.UserIDFrom("stranger"))
+	own, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"})
+	h.must(err)
+	gone, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"})
+	h.must(err)
+	h.must(stranger.TrashForm(t.Context(), gone.ID))
+	ownHook, err := stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"})
+	h.must(err)
+	if code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), ""); code != http.StatusNotFound {
+		t.Errorf("a delivery of another webhook is sent: %d", code)
+	}
+	if code := h.as("stranger", "GET", fmt.Sprintf("/webhooks/%s/deliveries/%s/body", ownHook.ID, delivery), ""); code != http.StatusNotFound {
+		t.Errorf("the body of another webhook's delivery is shown: %d", code)
+	}
+	for _, from := range []formsvc.ID{h.strange, h.place} {
+		for _, call := range [][3]string{
+			{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, from, h.strange)},
+			{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, from, h.place)},
+			{"DELETE", "/trash/" + purged.ID.String() + "?from=" + from.String(), ""},
+		} {
+			if code := h.as("stranger", call[0], call[1], call[2]); code != http.StatusNotFound {
+				t.Errorf("a stranger gets %d for %v", code, call)
+			}
+		}
+	}
+
+	var versions struct{ Items []struct{ Revision int64 } }
+	f, d := "/forms/"+form.ID.String(), fmt.Sprintf("/webhooks/%s/deliveries/%s", hook.ID, delivery)
+	h.ok("GET", f+"/versions", "", &versions)
+	v := fmt.Sprint(f, "/versions/", versions.Items[0].Revision)
+	for _, call := range [][3]string{
+		{"GET", f + "/changes", ""},
+		{"GET", f + "/versions", ""},
+		{"GET", v, ""},
+		{"POST", f + "/publish", ""},
+		{"POST", v + "/restore", ""},
+		{"POST", f + "/discard", ""},
+		{"POST", f + "/preview", ""},
+		{"GET", f + "/share", ""},
+		{"GET", "/workspaces/" + h.place.String() + "/trash", ""},
+		{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, h.place)},
+		{"DELETE", "/trash/" + purged.ID.String() + "?from=" + h.place.String(), ""},
+		{"POST", "/webhooks/" + hook.ID.String() + "/test", ""},
+		{"GET", d + "/body", ""},
+		{"POST", d + "/redeliver", ""},
+		{"POST", "/webhooks/" + hook.ID.String() + "/redeliver", ""},
+	} {
+		var got json.RawMessage
+		before := h.queue(hook)
+		if code := h.as("stranger", call[0], call[1], call[2], &got); code != http.StatusNotFound || bytes.Contains(got, []byte("Changed")) {
+			t.Errorf("%s %s: a stranger gets %d %s", call[0], call[1], code, got)
+		}
+		if code := h.as("", call[0], call[1], call[2], &got); code != http.StatusUnauthorized {
+			t.Errorf("%s %s: nobody gets %d %s", call[0], call[1], code, got)
+		}
+		if after := h.queue(hook); after != before {
+			t.Errorf("%s %s: a stranger queued something", call[0], call[1])
+		}
+		if code := h.as("owner", call[0], call[1], call[2], &got); code != http.StatusOK {
+			t.Errorf("%s %s: the owner gets %d %s", call[0], call[1], code, got)
+		}
+	}
+	var paused struct{ Items []any }
+	if h.as("stranger", "GET", "/webhooks/paused?form="+form.ID.String(), "", &paused); len(paused.Items) != 0 {
+		t.Errorf("a stranger sees paused webhooks: %v", paused)
+	}
+}
+
+// On a storage without documents a draft is published as it is, and there are no versions.
+func TestPublishingWithoutDocuments(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, bare{memory.New()}, builder.Config{})
+	form, err := h.owner().CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI"})
+	h.must(err)
+	at := "/forms/" + form.ID.String()
+	h.ok("GET", at+"/changes", "")
+	var shown struct{ Status string }
+	if h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, form.Revision), &shown); shown.Status != "published" {
+		t.Errorf("it is %s", shown.Status)
+	}
+	if code := h.as("owner", "GET", at+"/versions", ""); code != http.StatusNotImplemented {
+		t.Errorf("versions: %d", code)
+	}
+}
+
+// bare is a storage that keeps no documents.
+type bare struct{ storage.Storage }
+
+func (bare) Document(context.Context, storage.Actor, storage.ID, string, string) (storage.Document, error) {
+	return storage.Document{}, storage.ErrUnimplemented
+}
+
+func (bare) Documents(context.Context, storage.Actor, storage.ID, storage.DocumentQuery) ([]storage.Document, bool, error) {
+	return nil, false, storage.ErrUnimplemented
+}
+
+func (bare) PutDocument(context.Context, storage.Actor, storage.ID, storage.DocumentChange) (storage.Document, error) {
+	return storage.Document{}, storage.ErrUnimplemented
+}

@@ -1,0 +1,297 @@
+package builder
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/export"
+	"github.com/formsvc/formsvc/schema"
+)
+
+const (
+	maxCounted  = 100  // forms of one request for counts
+	maxPartials = 1000 // half responses of one answer
+	maxRecent   = 100  // responses that the newest texts are of
+	maxTexts    = 5    // newest texts of a block
+	maxText     = 300  // characters of one
+)
+
+// resultDoors are what a form's results need beside the API, below the path of the door:
+//
+//	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": 12}: the responses that ever came in to
+//	                                       each of at most 100 forms; those that the user does not see are left
+//	                                       out. It costs one look at each form's counters, not at its responses.
+//	GET    /forms/{form}/summary           a summaryAnswer. It reads all responses of the time.
+//	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
+//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
+//	GET    /forms/{form}/partials?limit    {"items": [a partialItem …], "more": false}, those first that were saved last
+//	DELETE /forms/{form}/partials/{id}     204
+//
+// Summary and export take since and until, RFC 3339 times as the API does, both included.
+// The responses themselves and the funnel are read by the API.
+func (h *Handler) resultDoors(mux *http.ServeMux) {
+	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
+		"POST /workspaces/{workspace}/counts": counts, "GET /forms/{form}/summary": h.summary, "GET /forms/{form}/export": h.export,
+		"GET /forms/{form}/partials": partials, "DELETE /forms/{form}/partials/{id}": deletePartial,
+	} {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			if err := serve(w, r); err != nil {
+				h.fail(w, r, err)
+			}
+		})
+	}
+}
+
+// pathID is an id of the path. What is none is the zero id, which nothing has.
+func pathID(r *http.Request, name string) formsvc.ID {
+	id, _ := formsvc.ParseID(r.PathValue(name))
+	return id
+}
+
+func counts(w http.ResponseWriter, r *http.Request) error {
+	var asked struct{ Forms []formsvc.ID }
+	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
+		return &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
+	}
+	counts := map[string]int64{}
+	for _, id := range asked.Forms {
+		m, err := clientOf(r).Metrics(r.Context(), id, formsvc.PeriodAll)
+		if errors.Is(err, formsvc.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		counts[id.String()] = m.Submissions
+	}
+	answer(w, http.StatusOK, counts)
+	return nil
+}
+
+// timesOf reads since and until; the error lists what is none.
+func timesOf(q url.Values) (formsvc.SubmissionQuery, error) {
+	var faults schema.Error
+	read := func(name string) time.Time {
+		text := q.Get(name)
+		at, err := time.Parse(time.RFC3339, text)
+		if err != nil && text != "" {
+			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must be a time such as 2026-11-20T08:33:01Z"})
+		}
+		return at
+	}
+	times := formsvc.SubmissionQuery{Since: read("since"), Until: read("until")}
+	if faults.Violations != nil {
+		return times, &faults
+	}
+	return times, nil
+}
+
+// summaryAnswer is a summary. Seconds is the median time that the newest 100 responses took.
+type summaryAnswer struct {
+	Responses int64         `json:"responses"`
+	Seconds   float64       `json:"seconds"`
+	Blocks    []blockResult `json:"blocks"`
+}
+
+type blockResult struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Type     string   `json:"type"`
+	Gone     bool     `json:"gone,omitempty"`
+	Answered int64    `json:"answered"`
+	Skipped  int64    `json:"skipped"`
+	Figures  []figure `json:"figures,omitempty"`
+	Tables   []table  `json:"tables"`
+	SVG      string   `json:"svg"`              // escaped: may be put into the page
+	Recent   []recent `json:"recent,omitempty"` // of texts
+}
+
+// recent is one of the newest answers, cut where it is long.
+type recent struct {
+	Submission string `json:"submission"`
+	Text       string `json:"text"`
+}
+
+func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
+	client, id := clientOf(r), pathID(r, "form")
+	times, err := timesOf(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	form, err := client.Form(r.Context(), id)
+	if err != nil {
+		return err
+	}
+	blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
+	if err != nil {
+		return err
+	}
+	found, err := client.Summary(r.Context(), id, times)
+	if err != nil {
+		return err
+	}
+	scales := map[string][]float64{}
+	addScales(scales, blocks)
+	tag := h.language(r)
+	artist := newArtist(tag, h.words[tag])
+	out := summaryAnswer{Responses: found.Responses, Blocks: make([]blockResult, 0, len(found.Blocks))}
+	at := map[string]int{}
+	for i := range found.Blocks {
+		b := &found.Blocks[i]
+		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Gone: b.Gone, Answered: b.Answered, Skipped: b.Skipped}
+		made.Tables, made.Figures, made.SVG = artist.chart(b, scales[b.ID])
+		at[b.ID] = i
+		out.Blocks = append(out.Blocks, made)
+	}
+	times.Limit = maxRecent
+	var seconds []float64
+	for s, err := range client.Submissions(r.Context(), id, times) {
+		if err == nil {
+			seconds = append(seconds, s.CompletionTime)
+			err = addRecent(out.Blocks, at, s)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if slices.Sort(seconds); len(seconds) > 0 {
+		out.Seconds = seconds[len(seconds)/2]
+	}
+	answer(w, http.StatusOK, out)
+	return nil
+}
+
+func addScales(scales map[string][]float64, blocks []schema.Block) {
+	for i := range blocks {
+		scales[blocks[i].ID] = scaleOf(&blocks[i])
+		addScales(scales, blocks[i].Children)
+	}
+}
+
+// addRecent adds the answers of a response that no chart shows.
+func addRecent(blocks []blockResult, at map[string]int, s formsvc.Submission) error {
+	answers, err := formsvc.DecodeAnswers(s)
+	if err != nil {
+		return err
+	}
+	for _, a := range answers {
+		text := a.String()
+		switch v := a.Value.(type) {
+		case schema.Picks: // the respondent's own words alone
+			own := slices.IndexFunc(v, func(p schema.Pick) bool { return p.ID == "" })
+			if own < 0 {
+				continue
+			}
+			text = v[own].Other
+		case schema.Text:
+			if a.Type == schema.TypeCountry {
+				continue
+			}
+		case schema.Contact, schema.Files, schema.Other:
+		default:
+			continue
+		}
+		i, known := at[a.ID] // not, for one that came in after the count
+		if !known || len(blocks[i].Recent) == maxTexts {
+			continue
+		}
+		blocks[i].Recent = append(blocks[i].Recent, recent{s.ID.String(), cut(text, maxText)})
+	}
+	return nil
+}
+
+var (
+	exportTypes = map[formsvc.ExportFormat]string{formsvc.CSV: "text/csv; charset=utf-8; header=present", formsvc.NDJSON: "application/x-ndjson"}
+	separators  = map[string]rune{"semicolon": ';', "tab": '\t'}
+)
+
+func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
+	q := r.URL.Query()
+	times, err := timesOf(q)
+	if err != nil {
+		return err
+	}
+	if !r.ProtoAtLeast(1, 1) { // in which a file that was cut looks whole
+		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "An export needs HTTP/1.1 or newer.")
+		return nil
+	}
+	form, err := clientOf(r).Form(r.Context(), pathID(r, "form"))
+	if err != nil {
+		return err
+	}
+	e := formsvc.Export{
+		Format: cmp.Or(formsvc.ExportFormat(q.Get("format")), formsvc.CSV), Since: times.Since, Until: times.Until,
+		Separator: separators[q.Get("separator")], Labels: q.Get("header") == "labels", BOM: q.Get("bom") == "true",
+	}
+	begun := false
+	file := export.File{ContentType: exportTypes[e.Format], Status: func(code int) {
+		begun = true
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(form.Name) + "." + string(e.Format)}))
+		w.WriteHeader(code)
+	}}
+	gone, err := file.Send(w, func(to io.Writer) error { return clientOf(r).Export(r.Context(), to, form.ID, e) })
+	if err == nil || !begun {
+		return err
+	}
+	if !gone && r.Context().Err() == nil {
+		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "an export was cut", slog.Any("error", err))
+	}
+	panic(http.ErrAbortHandler) // the browser has to see that the file is cut
+}
+
+// inPaths has a meaning in the paths of some system.
+var inPaths = regexp.MustCompile(`[/\\:*?"<>|%]+`)
+
+// fileName is a form's name as that of a file.
+func fileName(name string) string {
+	return cmp.Or(strings.Trim(cut(inPaths.ReplaceAllString(name, "-"), 60), " .-"), "responses")
+}
+
+// partialItem is a half response. Answers and what is below it are absent unless the respondent was
+// told that the owners can read them (shared).
+type partialItem struct {
+	ID        string          `json:"id"`
+	CreatedAt time.Time       `json:"created_at"`
+	SavedAt   time.Time       `json:"saved_at"`
+	EndsAt    time.Time       `json:"ends_at"`
+	Shared    bool            `json:"shared"`
+	Answers   json.RawMessage `json:"answers,omitempty"` // by block id, as they were sent
+	Hidden    json.RawMessage `json:"hidden,omitempty"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	Block     string          `json:"block,omitempty"` // the farthest
+	Seconds   float64         `json:"seconds,omitempty"`
+}
+
+func partials(w http.ResponseWriter, r *http.Request) error {
+	limit, _ := strconv.Atoi(r.URL.Query().Get("limit")) // what is no number is the default
+	limit = min(max(cmp.Or(limit, maxRecent), 1), maxPartials)
+	items := []partialItem{}
+	for p, err := range clientOf(r).Partials(r.Context(), pathID(r, "form"), formsvc.Query{Limit: limit + 1}) {
+		if err != nil {
+			return err
+		}
+		items = append(items, partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds})
+	}
+	answer(w, http.StatusOK, map[string]any{"items": items[:min(len(items), limit)], "more": len(items) > limit})
+	return nil
+}
+
+func deletePartial(w http.ResponseWriter, r *http.Request) error {
+	err := clientOf(r).DeletePartial(r.Context(), pathID(r, "form"), pathID(r, "id"))
+	if err == nil {
+		w.WriteHeader(http.StatusNoContent)
+	}
+	return err
+}

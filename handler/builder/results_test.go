@@ -1,0 +1,559 @@
+package builder_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// owners is a host with the pages; a request has its user's name in a header.
+type owners struct {
+	t       *testing.T
+	service *formsvc.Service
+	client  formsvc.Client // of ada
+	place   formsvc.ID     // the workspace of ada; bob has another one
+	server  *httptest.Server
+}
+
+func newOwners(t *testing.T, store storage.Storage) *owners {
+	t.Helper()
+	o := &owners{t: t, client: formsvc.Client{}}
+	var err error
+	o.service, err = formsvc.New(formsvc.WithStorage(store))
+	o.must(err)
+	pages, err := formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
+	o.must(err)
+	handler, err := builder.New(o.service, builder.Config{Pages: pages, User: func(r *http.Request) (formsvc.ID, error) {
+		if name := r.Header.Get("User"); name != "" {
+			return formsvc.UserIDFrom(name), nil
+		}
+		return formsvc.ID{}, errors.New("nobody")
+	}})
+	o.must(err)
+	o.server = httptest.NewServer(handler)
+	t.Cleanup(o.server.Close)
+	for _, name := range []string{"bob", "ada"} {
+		place, err := o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name)
+		o.must(err)
+		o.place = place.ID
+	}
+	o.client = o.service.As(formsvc.UserIDFrom("ada"))
+	return o
+}
+
+func (o *owners) must(err error) {
+	o.t.Helper()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func (o *owners) publish(name string, blocks any) formsvc.Form {
+	o.t.Helper()
+	raw, err := json.Marshal(blocks)
+	o.must(err)
+	form, err := o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
+		Blocks: raw, HiddenFields: json.RawMessage(`["source"]`), Variables: json.RawMessage(`{"score":0}`),
+	}})
+	o.must(err)
+	form, err = o.client.PublishForm(o.t.Context(), form.ID)
+	o.must(err)
+	return form
+}
+
+// submit sends a response that came in at a time; answers are JSON by block id.
+func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[string]any) formsvc.Submission {
+	o.t.Helper()
+	encode := func(values map[string]any) map[string]json.RawMessage {
+		raws := map[string]json.RawMessage{}
+		for id, value := range values {
+			raw, err := json.Marshal(value)
+			o.must(err)
+			raws[id] = raw
+		}
+		return raws
+	}
+	s, err := o.service.Submit(o.t.Context(), formsvc.Response{
+		FormID: form.ID, Answers: encode(answers), HostAnswers: encode(host), Hidden: map[string]string{"source": "mail"}, CompletionTime: 60, SubmittedAt: at,
+	})
+	o.must(err)
+	return s
+}
+
+// ask sends a request to the door and returns status, headers and body.
+func (o *owners) ask(user, method, path, body string) (int, http.Header, []byte) {
+	o.t.Helper()
+	r, err := http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body))
+	o.must(err)
+	r.Header.Set("User", user)
+	response, err := http.DefaultClient.Do(r)
+	o.must(err)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	o.must(err)
+	return response.StatusCode, response.Header, content
+}
+
+type summary struct {
+	Responses int64
+	Seconds   float64
+	Blocks    []struct {
+		ID, Label, Type, SVG string
+		Answered, Skipped    int64
+		Figures              []struct {
+			Name  string
+			Value float64
+		}
+		Tables []struct {
+			Label string
+			Rows  []struct {
+				Label        string
+				Count        int64
+				Share, Place float64
+			}
+			More int
+		}
+		Recent []struct{ Submission, Text string }
+	}
+}
+
+func (o *owners) summary(form formsvc.Form, query string) (found summary) {
+	o.t.Helper()
+	status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary"+query, "")
+	if status != http.StatusOK {
+		o.t.Fatalf("%d: %s", status, body)
+	}
+	o.must(json.Unmarshal(body, &found))
+	return found
+}
+
+// well reads a chart as XML, and returns its title and what it has beside the shapes of charts.
+func well(t *testing.T, svg string) (titles []string) {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader("<all>" + svg + "</all>"))
+	for in := ""; ; {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return titles
+		}
+		if err != nil {
+			t.Fatalf("%v in %s", err, svg)
+		}
+		switch token := token.(type) {
+		case xml.StartElement:
+			if in = token.Name.Local; !slices.Contains([]string{"all", "svg", "title", "rect", "text"}, in) {
+				t.Errorf("an element %s in %s", in, svg)
+			}
+			for _, a := range token.Attr {
+				if name := a.Name.Local; name == "style" || strings.HasPrefix(name, "on") || strings.Contains(name, "href") {
+					t.Errorf("an attribute %s in %s", name, svg)
+				}
+			}
+		case xml.CharData:
+			if in == "title" {
+				titles = append(titles, string(token))
+			}
+		case xml.EndElement:
+			in = ""
+		}
+	}
+}
+
+// Every type of blocks that is answered has a chart with a text, and the numbers beside, with
+// answers and without.
+func TestEveryTypeHasAChart(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	choices := []map[string]any{{"id": "a", "label": "Ape"}, {"id": "b", "label": "Bear"}}
+	file := map[string]any{"id": "f", "name": "cv.pdf", "url": "https://files.example/cv", "mime_type": "application/pdf", "size": 9}
+	values := map[string]any{
+		"short_text": "words", "long_text": "more words", "email": "a@example.com", "phone": "+31201234567", "website": "https://a.example/", "number": 7.5,
+		"rating": 4, "opinion_scale": 3, "nps": 9, "yes_no": true, "legal": true, "single_choice": "a", "multiple_choice": []string{"a", "b"}, "picture_choice": "b",
+		"dropdown": "b", "ranking": []string{"b", "a"}, "matrix": map[string]any{"a": "b"}, "date": "2026-11-20", "time": "10:30", "country": "NL",
+		"address": map[string]any{"address": "Main 1", "city": "Delft", "zip": "1", "country": "NL"}, "contact_info": map[string]any{"firstName": "Ann", "lastName": "B", "email": "a@example.com"},
+	}
+	picture := map[string]any{"id": "p", "name": "me.png", "url": "https://files.example/me", "mime_type": "image/png", "size": 9}
+	hosts := map[string]any{"file_upload": []any{file}, "signature": picture, "payment": map[string]any{"amount": "9.50", "currency": "EUR", "status": "paid", "gateway": "g"}}
+	var blocks []map[string]any
+	for kind := range schema.Kinds() {
+		block := map[string]any{"id": kind.Type, "type": kind.Type, "label": "The " + kind.Type}
+		switch kind.Shape {
+		case schema.ShapeChoice, schema.ShapeChoices, schema.ShapeRanking:
+			block["choices"] = choices
+		case schema.ShapeMatrix:
+			block["matrix_rows"], block["matrix_columns"] = choices, choices
+		}
+		if kind.Type == schema.TypePayment {
+			block["properties"] = map[string]any{"amount": "9.50", "currency": "EUR"}
+		}
+		if kind.TakesAnswer() {
+			blocks = append(blocks, block)
+			if values[kind.Type] == nil && hosts[kind.Type] == nil {
+				t.Fatalf("the test has no answer to %s", kind.Type)
+			}
+		}
+	}
+	form := o.publish("Every", blocks)
+	for _, answered := range []bool{false, true} {
+		if answered {
+			o.submit(form, time.Time{}, values, hosts)
+		}
+		found := o.summary(form, "")
+		if len(found.Blocks) != len(blocks)+2 {
+			t.Errorf("%d blocks, want %d and a hidden field and a variable", len(found.Blocks), len(blocks))
+		}
+		for _, b := range found.Blocks {
+			titles := well(t, b.SVG)
+			if len(titles) == 0 || !strings.HasPrefix(titles[0], b.Label+": ") || len(b.Tables) == 0 || len(b.Tables[0].Rows) == 0 {
+				t.Errorf("%s: titles %q, tables %v", b.Type, titles, b.Tables)
+			}
+			if want := b.Type != "variable" && answered; (b.Answered == 1) != want {
+				t.Errorf("%s: answered by %d", b.Type, b.Answered)
+			}
+			total := int64(0)
+			for _, table := range b.Tables {
+				for _, row := range table.Rows {
+					total += row.Count
+				}
+			}
+			if answered && total == 0 {
+				t.Errorf("%s: the table counts nothing: %+v", b.Type, b.Tables)
+			}
+			switch b.Type {
+			case "short_text", "long_text", "email", "phone", "website", "time", "address", "contact_info", "file_upload", "signature", "hidden":
+				if answered != (len(b.Recent) == 1) {
+					t.Errorf("%s: the newest are %v", b.Type, b.Recent)
+				}
+			default:
+				if b.Recent != nil {
+					t.Errorf("%s has texts: %v", b.Type, b.Recent)
+				}
+			}
+		}
+	}
+}
+
+func TestChartsSayWhatWasAnswered(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	choices := []map[string]any{{"id": "a", "label": "Ape"}, {"id": "b", "label": "Bear"}, {"id": "c", "label": "Cat"}}
+	form := o.publish("Zoo", []map[string]any{
+		{"id": "one", "type": "single_choice", "label": "One", "choices": choices, "properties": map[string]any{"otherOption": true}},
+		{"id": "rank", "type": "ranking", "label": "Rank", "choices": choices},
+		{"id": "nps", "type": "nps", "label": "Recommend"},
+		{"id": "stars", "type": "rating", "label": "Stars", "properties": map[string]any{"to": 7}},
+		{"id": "day", "type": "date", "label": "Day"},
+		{"id": "grid", "type": "matrix", "label": "Grid", "matrix_rows": choices[:2], "matrix_columns": choices},
+		{"id": "land", "type": "country", "label": "Land"},
+		{"id": "number", "type": "number", "label": "Number"},
+	})
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for i, answers := range []map[string]any{
+		{"one": "a", "rank": []string{"c", "a", "b"}, "nps": 10, "stars": 5, "day": "2026-01-31", "grid": map[string]any{"a": "b"}, "land": "NL", "number": 1},
+		{"one": "a", "rank": []string{"c", "b", "a"}, "nps": 9, "stars": 5, "day": "2026-03-01", "grid": map[string]any{"a": "b", "b": "c"}, "land": "DE", "number": 2.5},
+		{"one": map[string]any{"other": "A newt"}, "nps": 3, "day": "2027-03-01", "land": "NL"},
+		{"one": "b", "nps": 7},
+	} {
+		o.submit(form, at.Add(time.Duration(i)*time.Hour), answers, nil)
+	}
+	found := o.summary(form, "")
+	said := map[string]string{}
+	for _, b := range found.Blocks {
+		said[b.ID] = fmt.Sprint(b.Answered, b.Skipped, b.Figures, b.Tables, well(t, b.SVG), len(b.Recent))
+	}
+	for id, want := range map[string]string{
+		"one":   "4 0 [] [{ [{Ape 2 50 0} {Bear 1 25 0} {Cat 0 0 0} {Own text 1 25 0}] 0}] [One: Ape 2 · 50%, Bear 1 · 25%, Cat 0 · 0%, Own text 1 · 25%] 1",
+		"rank":  "2 2 [] [{ [{Cat 2 100 1} {Ape 2 100 2.5} {Bear 2 100 2.5}] 0}] [Rank: Cat ⌀ 1, Ape ⌀ 2.5, Bear ⌀ 2.5] 0",
+		"stars": "2 2 [{mean 5} {median 5} {spread 0} {min 5} {max 5}] [{ [{1 0 0 0} {2 0 0 0} {3 0 0 0} {4 0 0 0} {5 2 100 0} {6 0 0 0} {7 0 0 0}] 0}] [Stars: 1 0 · 0%, 2 0 · 0%, 3 0 · 0%, 4 0 · 0%, 5 2 · 100%, 6 0 · 0%, 7 0 · 0%] 0",
+		"grid":  "2 2 [] [{Ape [{Ape 0 0 0} {Bear 2 100 0} {Cat 0 0 0}] 0} {Bear [{Ape 0 0 0} {Bear 0 0 0} {Cat 1 100 0}] 0}] [Grid: Ape: Ape 0 · 0%, Bear 2 · 100%, Cat 0 · 0%; Bear: Ape 0 · 0%, Bear 0 · 0%, Cat 1 · 100%] 0",
+		"land":  "3 1 [] [{ [{Netherlands 2 66.66666666666667 0} {Germany 1 33.333333333333336 0}] 0}] [Land: Netherlands 2 · 67%, Germany 1 · 33%] 0",
+	} {
+		if said[id] != want {
+			t.Errorf("%s:\n%s, want\n%s", id, said[id], want)
+		}
+	}
+	if !strings.Contains(said["nps"], "{nps 25}") || !strings.Contains(said["nps"], "[{Promoters (9–10) 2 50 0} {Passives (7–8) 1 25 0} {Detractors (0–6) 1 25 0}]") || !strings.Contains(said["nps"], "{10 1 25 0}]") {
+		t.Error(said["nps"])
+	}
+	if !strings.Contains(said["day"], "{2026-01 1 ") || !strings.Contains(said["day"], "{2026-02 0 0 0}") || !strings.Contains(said["day"], "{2027-03 1 ") {
+		t.Error(said["day"])
+	}
+	if found.Responses != 4 || found.Seconds != 60 {
+		t.Errorf("%+v", found)
+	}
+	// Both bounds are included, and what is no time is a fault.
+	if found := o.summary(form, "?since=2026-11-01T13:00:00Z&until=2026-11-01T14:00:00Z"); found.Responses != 2 {
+		t.Errorf("%d responses, want 2", found.Responses)
+	}
+	if status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary?since=yesterday", ""); status != http.StatusUnprocessableEntity || !bytes.Contains(body, []byte(`"/since"`)) {
+		t.Errorf("%d: %s", status, body)
+	}
+}
+
+func TestDaysAreDrawnInFewBars(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	for _, c := range []struct{ first, last, label, end string }{
+		{"2026-01-15", "2026-02-14", "2026-01-15", "2026-02-14"}, {"2026-01-31", "2026-03-31", "2026-01", "2026-03"},
+		{"2019-05-05", "2026-03-01", "2019", "2026"}, {"1926-05-05", "2026-03-01", "192x", "202x"}, {"1066-05-05", "2026-03-01", "10xx", "20xx"}, {"0001-01-01", "9999-12-31", "0xxx", "9xxx"},
+	} {
+		form := o.publish("Days", []map[string]any{{"id": "day", "type": "date", "label": "Day"}})
+		o.submit(form, time.Time{}, map[string]any{"day": c.last}, nil)
+		o.submit(form, time.Time{}, map[string]any{"day": c.first}, nil)
+		rows := o.summary(form, "").Blocks[0].Tables[0].Rows
+		if len(rows) > 31 || rows[0].Label != c.label || rows[0].Count != 1 || rows[len(rows)-1].Label != c.end || rows[len(rows)-1].Count != 1 {
+			t.Errorf("%s to %s: %v", c.first, c.last, rows)
+		}
+	}
+}
+
+// Nothing that owners or respondents write becomes part of a chart's markup, and long texts are cut.
+func TestHostileTextsInCharts(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	plain := strings.NewReplacer("\n", " ", "\u2028", " ", "\u202e", " ") // what a response may have
+	for _, text := range []string{
+		`</text></svg><script>x()</script>`, `<img src=x onerror=x()>`, `"><script>x()</script>`, `' onload='x()`, `]]><script>`, `<!--`, `</title><script>x()</script>`, `&lt;script&gt;`, `{{.}}`,
+		"a\nb\u2028c\u202ed", strings.Repeat("long <b>", 5000/8),
+	} {
+		choices := []map[string]any{{"id": "a", "label": text}, {"id": "b", "label": "Bear"}}
+		form := o.publish("Hostile", []map[string]any{
+			{"id": "one", "type": "single_choice", "label": text, "choices": choices, "properties": map[string]any{"otherOption": true}},
+			{"id": "grid", "type": "matrix", "label": text, "matrix_rows": choices, "matrix_columns": choices},
+			{"id": "rank", "type": "ranking", "label": text, "choices": choices}, {"id": "n", "type": "number", "label": text}, {"id": "t", "type": "long_text", "label": text},
+		})
+		o.submit(form, time.Time{}, map[string]any{"one": map[string]any{"other": "x" + plain.Replace(text[:min(len(text), 200)])}, "grid": map[string]any{"a": "a"}, "n": 3}, nil)
+		o.submit(form, time.Time{}, map[string]any{"one": "a", "rank": []string{"a", "b"}, "t": "x" + plain.Replace(text)}, nil)
+		for _, b := range o.summary(form, "").Blocks {
+			if titles := well(t, b.SVG); len(titles) == 0 || len(b.SVG) > 9000 {
+				t.Errorf("%s of %q: %d bytes", b.ID, text, len(b.SVG))
+			}
+			for _, r := range b.Recent {
+				if len([]rune(r.Text)) > 300 {
+					t.Errorf("%s: a text of %d bytes", b.ID, len(r.Text))
+				}
+			}
+		}
+	}
+}
+
+// An export is what Client.Export writes, under the form's name.
+func TestExportDoor(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	form := o.publish(`Café "α/β": a\b`, []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
+	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	for i := range 7 {
+		o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": fmt.Sprintf("=a%d;\"b\"", i)}, nil)
+	}
+	if newest := o.summary(form, "").Blocks[0].Recent; len(newest) != 5 || newest[0].Text != `=a6;"b"` {
+		t.Errorf("the newest texts are %v", newest)
+	}
+	for query, e := range map[string]formsvc.Export{
+		"": {}, "?format=ndjson": {Format: formsvc.NDJSON}, "?separator=semicolon&header=labels&bom=true": {Separator: ';', Labels: true, BOM: true},
+		"?separator=tab&since=2026-11-01T13:00:00Z&until=2026-11-01T13:00:00Z": {Separator: '\t', Since: at.Add(time.Hour), Until: at.Add(time.Hour)},
+		"?format=ndjson&since=2027-01-01T00:00:00Z":                            {Format: formsvc.NDJSON, Since: at.AddDate(1, 0, 0)},
+	} {
+		var want bytes.Buffer
+		o.must(o.client.Export(t.Context(), &want, form.ID, e))
+		status, header, got := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export"+query, "")
+		if status != http.StatusOK || !bytes.Equal(got, want.Bytes()) {
+			t.Errorf("%s: %d %q, want %q", query, status, got, want.Bytes())
+		}
+		ending, kind := ".csv", "text/csv; charset=utf-8; header=present"
+		if e.Format == formsvc.NDJSON {
+			ending, kind = ".ndjson", "application/x-ndjson"
+		}
+		disposition, params, err := mime.ParseMediaType(header.Get("Content-Disposition"))
+		if err != nil || disposition != "attachment" || params["filename"] != "Café -α-β- a-b"+ending || header.Get("Content-Type") != kind || header.Get("X-Content-Type-Options") != "nosniff" {
+			t.Errorf("%s: %v", query, header)
+		}
+	}
+	if status, _, _ := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export?format=xlsx", ""); status != http.StatusUnprocessableEntity {
+		t.Errorf("a format that there is not: %d", status)
+	}
+}
+
+// failing breaks off after the first page of responses.
+type failing struct {
+	storage.Storage
+	pages int
+}
+
+func (f *failing) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	if f.pages--; f.pages < 0 {
+		return false, os.ErrClosed
+	}
+	return f.Storage.Submissions(ctx, who, form, q, each)
+}
+
+// A browser sees that a file was cut, and before its first byte an error is an answer.
+func TestACutExport(t *testing.T) {
+	t.Parallel()
+	store := &failing{Storage: memory.New(), pages: 1 << 20}
+	o := newOwners(t, store)
+	form := o.publish("Long", []map[string]any{{"id": "q", "type": "long_text", "label": "Question"}})
+	for range 1100 { // more than a page
+		o.submit(form, time.Time{}, map[string]any{"q": strings.Repeat("word ", 40)}, nil)
+	}
+	for pages, begun := range map[int]bool{0: false, 1: true} {
+		store.pages = pages
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil)
+		o.must(err)
+		r.Header.Set("User", "ada")
+		response, err := http.DefaultClient.Do(r)
+		o.must(err)
+		_, err = io.Copy(io.Discard, response.Body)
+		_ = response.Body.Close()
+		if (response.StatusCode == http.StatusOK) != begun || (err != nil) != begun {
+			t.Errorf("after %d pages: %d, %v", pages, response.StatusCode, err)
+		}
+	}
+}
+
+func TestPartialsDoor(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	form := o.publish("Half", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}, {"id": "r", "type": "short_text", "label": "More"}})
+	for i := range 3 {
+		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"begun"`)}, Block: "r", Share: i > 0})
+		o.must(err)
+	}
+	path := "/forms/" + form.ID.String() + "/partials"
+	read := func(query string) (found struct {
+		Items []struct {
+			ID                string
+			SavedAt, EndsAt   time.Time
+			Shared            bool
+			Answers           map[string]string
+			Block             string
+			Saved_at, Ends_at time.Time //nolint:revive // as they are sent
+		}
+		More bool
+	}) {
+		status, _, body := o.ask("ada", http.MethodGet, path+query, "")
+		if status != http.StatusOK {
+			t.Fatalf("%d: %s", status, body)
+		}
+		o.must(json.Unmarshal(body, &found))
+		return found
+	}
+	all := read("")
+	shared := 0
+	for _, p := range all.Items {
+		if p.Shared {
+			shared++
+		}
+		if p.Shared != (p.Answers["q"] == "begun") || p.Shared != (p.Block == "r") || p.Saved_at.IsZero() || !p.Ends_at.After(p.Saved_at) {
+			t.Errorf("%+v", p)
+		}
+	}
+	if len(all.Items) != 3 || shared != 2 || all.More {
+		t.Fatalf("%+v", all)
+	}
+	if two := read("?limit=2"); len(two.Items) != 2 || !two.More {
+		t.Errorf("%+v", two)
+	}
+	if status, _, body := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusNoContent || len(body) != 0 {
+		t.Errorf("%d: %s", status, body)
+	}
+	if left := read(""); len(left.Items) != 2 {
+		t.Errorf("%+v", left)
+	}
+	if status, _, _ := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusNotFound {
+		t.Errorf("the second time: %d", status)
+	}
+}
+
+// without keeps no half responses.
+type without struct{ storage.Storage }
+
+func (without) Partials(context.Context, storage.Actor, storage.ID, storage.PartialQuery, func(*storage.Partial) error) (bool, error) {
+	return false, storage.ErrUnimplemented
+}
+
+func TestAStorageWithoutPartials(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, without{memory.New()})
+	form := o.publish("Whole", []map[string]any{})
+	if status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/partials", ""); status != http.StatusNotImplemented || !bytes.Contains(body, []byte(`"UNSUPPORTED"`)) {
+		t.Errorf("%d: %s", status, body)
+	}
+}
+
+// Nobody reaches the results of somebody else's form through a door, and ids that are none reach nothing.
+func TestResultDoorsAreTheOwners(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	form := o.publish("Secret", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
+	o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
+	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, Share: true})
+	o.must(err)
+	var half formsvc.Partial
+	for half, err = range o.client.Partials(t.Context(), form.ID, formsvc.Query{}) {
+		o.must(err)
+	}
+	own := "/forms/" + form.ID.String()
+	counts := "/workspaces/" + o.place.String() + "/counts"
+	asked := `{"forms":["` + form.ID.String() + `"]}`
+	if _, _, body := o.ask("ada", http.MethodPost, counts, asked); string(body) != `{"`+form.ID.String()+`":1}`+"\n" {
+		t.Errorf("the owner counts %s", body)
+	}
+	for _, user := range []string{"bob", ""} {
+		for _, door := range []struct{ method, path string }{
+			{"GET", own + "/summary"}, {"GET", own + "/export"}, {"GET", own + "/export?format=ndjson"}, {"GET", own + "/partials"}, {"DELETE", own + "/partials/" + half.ID.String()},
+			{"GET", "/forms/x/summary"}, {"GET", "/forms/000000000000000000000000/export"}, {"GET", "/forms/x/partials"}, {"DELETE", own + "/partials/x"}, {"POST", own + "/summary"},
+		} {
+			want := http.StatusNotFound
+			if user == "" {
+				want = http.StatusUnauthorized
+			}
+			status, _, body := o.ask(user, door.method, door.path, "")
+			if status != want || bytes.Contains(body, []byte("whisper")) || bytes.Contains(body, []byte("half")) || bytes.Contains(body, []byte("Question")) {
+				t.Errorf("%q: %s %s: %d %s", user, door.method, door.path, status, body)
+			}
+		}
+	}
+	if status, _, body := o.ask("bob", http.MethodPost, counts, asked); status != http.StatusOK || string(body) != "{}\n" {
+		t.Errorf("a stranger counts %d %s", status, body)
+	}
+	for _, bad := range []string{"", "{", `{"forms":["x"]}`, `{"forms":[` + strings.Repeat(`"`+form.ID.String()+`",`, 100) + `"` + form.ID.String() + `"]}`} {
+		if status, _, _ := o.ask("ada", http.MethodPost, counts, bad); status != http.StatusUnprocessableEntity {
+			t.Errorf("%.40q: %d", bad, status)
+		}
+	}
+	if status, _, _ := o.ask("ada", http.MethodGet, own+"/summary", ""); status != http.StatusOK {
+		t.Errorf("the owner: %d", status)
+	}
+	if left := len(o.partials(form)); left != 1 {
+		t.Errorf("%d half responses are left", left)
+	}
+}
+
+func (o *owners) partials(form formsvc.Form) (all []formsvc.Partial) {
+	o.t.Helper()
+	for p, err := range o.client.Partials(o.t.Context(), form.ID, formsvc.Query{}) {
+		o.must(err)
+		all = append(all, p)
+	}
+	return all
+}

@@ -1,0 +1,39 @@
+import { useMemo } from 'preact/hooks';
+import { useSignal } from '@preact/signals';
+import type { Block } from '../app/records';
+import { t } from '../app/words';
+import { Button } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
+import { Select } from '../ui/Field';
+import { typeName } from './kinds';
+import { afterwards, nameOf, type Place, placesFor, rowsOf } from './places';
+
+/** Asks where a block shall go: before which other one, or at which end. */
+export function MoveTo({ blocks, id, onChoose, onClose }: { blocks: readonly Block[]; id: string; onChoose(to: Place): void; onClose(): void }) {
+  const rows = useMemo(() => rowsOf(blocks), [blocks]);
+  const places = useMemo(() => placesFor(rows, id), [rows, id]);
+  const at = useSignal('0');
+  const name = (parentOrBlock: string | undefined) => {
+    const row = rows.find((r) => r.block.id === parentOrBlock);
+    return row ? nameOf(row.block, typeName) : '';
+  };
+  const text = ({ parent, index }: Place): string => {
+    const next = rows.find((r) => r.place.parent === parent && r.place.index === index);
+    if (next) return t('editor.before', { name: nameOf(next.block, typeName) });
+    return parent === undefined ? t('editor.at_end') : t('editor.at_end_of', { name: name(parent) });
+  };
+  return (
+    <Dialog
+      title={t('editor.move_title', { name: name(id) })}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" onClick={() => onChoose(afterwards(rows, id, places[Number(at.value)]!))}>{t('editor.move')}</Button>
+        </>
+      }
+    >
+      <Select label={t('editor.where')} value={at.value} options={places.map((p, i) => [String(i), text(p)] as const)} onChange={(v) => (at.value = v)} />
+    </Dialog>
+  );
+}

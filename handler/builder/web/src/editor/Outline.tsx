@@ -1,0 +1,186 @@
+import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-drop/element/adapter';
+import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine';
+import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge';
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import type { Block } from '../app/records';
+import { t } from '../app/words';
+import { IconButton } from '../ui/Button';
+import { Icon } from '../ui/Icon';
+import { Menu } from '../ui/Menu';
+import { iconOf, typeName } from './kinds';
+import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
+
+/** What is done to blocks. The editor does it. */
+export interface Actions {
+  add(after: string | undefined): void;
+  edit(id: string): void;
+  move(id: string, to: Place): void;
+  moveTo(id: string): void;
+  duplicate(id: string): void;
+  remove(id: string): void;
+}
+
+interface Props {
+  blocks: readonly Block[];
+  selected: Signal<string>;
+  /** Blocks with something wrong, and what. */
+  faults: ReadonlyMap<string, string>;
+  warnings: ReadonlyMap<string, string>;
+  readOnly: boolean;
+  actions: Actions;
+}
+
+/** The list of all blocks: chosen, moved and added by keys, by buttons and by the mouse. */
+export function Outline({ blocks, selected, faults, warnings, readOnly, actions }: Props) {
+  const rows = useMemo(() => rowsOf(blocks), [blocks]);
+  const list = useRef<HTMLOListElement>(null);
+  const at = rows.findIndex((r) => r.block.id === selected.value);
+  const said = useSignal('');
+
+  const focus = (id: string) => {
+    selected.value = id;
+    requestAnimationFrame(() => list.current?.querySelector<HTMLElement>(`[data-id="${CSS.escape(id)}"]`)?.focus());
+  };
+  const moveBy = (row: Row, by: -1 | 1) => {
+    const to = step(rows, row.block.id, by);
+    if (!to) return;
+    actions.move(row.block.id, to);
+    said.value = t('editor.moved', { name: nameOf(row.block, typeName), n: to.index + 1 });
+    focus(row.block.id);
+  };
+  const remove = (row: Row) => {
+    const near = rows[at + 1] ?? rows[at - 1];
+    actions.remove(row.block.id);
+    if (near) focus(near.block.id);
+  };
+
+  const key = (e: KeyboardEvent) => {
+    const row = rows[at];
+    const inMenu = (e.target as Element).closest('[role=menu]');
+    if (inMenu) return;
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[e.key];
+    if (e.altKey && row && !readOnly && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) moveBy(row, e.key === 'ArrowUp' ? -1 : 1);
+    else if (e.altKey || ((e.ctrlKey || e.metaKey) && e.key !== 'd')) return;
+    else if (to !== undefined) rows[to] && focus(rows[to]!.block.id);
+    else if (e.key === '/' && !readOnly) actions.add(row?.block.id);
+    else if (e.key === 'Enter' && row && (e.target as HTMLElement).dataset.id === row.block.id) actions.edit(row.block.id);
+    else if (e.key === 'd' && (e.ctrlKey || e.metaKey) && row && !readOnly) actions.duplicate(row.block.id);
+    else if (e.key === 'Delete' && row && !readOnly) remove(row);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+
+  return (
+    <>
+      <ol class="outline" ref={list} aria-label={t('editor.outline')} onKeyDown={key as never}>
+        {rows.map((row, i) => (
+          <OutlineRow
+            key={row.block.id}
+            row={row}
+            first={i === 0}
+            last={i === rows.length - 1}
+            chosen={i === at}
+            reachable={i === at || (at < 0 && i === 0)}
+            fault={faults.get(row.block.id)}
+            warning={warnings.get(row.block.id)}
+            readOnly={readOnly}
+            onChoose={() => (selected.value = row.block.id)}
+            onMove={(by) => moveBy(row, by)}
+            onRemove={() => remove(row)}
+            onDrop={(id, to) => actions.move(id, afterwards(rows, id, to))}
+            actions={actions}
+          />
+        ))}
+      </ol>
+      <p class="unseen" role="status">{said.value}</p>
+    </>
+  );
+}
+
+interface RowProps {
+  row: Row;
+  first: boolean;
+  last: boolean;
+  chosen: boolean;
+  reachable: boolean;
+  fault: string | undefined;
+  warning: string | undefined;
+  readOnly: boolean;
+  onChoose(): void;
+  onMove(by: -1 | 1): void;
+  onRemove(): void;
+  onDrop(id: string, to: Place): void;
+  actions: Actions;
+}
+
+function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readOnly, onChoose, onMove, onRemove, onDrop, actions }: RowProps) {
+  const { block, place } = row;
+  const ref = useRef<HTMLLIElement>(null);
+  const edge = useSignal<'top' | 'bottom' | undefined>(undefined);
+  const now = useRef({ id: block.id, place, onDrop });
+  now.current = { id: block.id, place, onDrop };
+
+  useEffect(() => {
+    const element = ref.current!;
+    if (readOnly) return;
+    return combine(
+      draggable({ element, getInitialData: () => ({ block: now.current.id }) }),
+      dropTargetForElements({
+        element,
+        canDrop: ({ source }) => typeof source.data.block === 'string' && source.data.block !== now.current.id,
+        getData: ({ input }) => attachClosestEdge({}, { element, input, allowedEdges: ['top', 'bottom'] }),
+        onDrag: ({ self }) => (edge.value = extractClosestEdge(self.data) as 'top' | 'bottom'),
+        onDragLeave: () => (edge.value = undefined),
+        onDrop: ({ self, source }) => {
+          edge.value = undefined;
+          const { place: there, onDrop: drop } = now.current;
+          drop(source.data.block as string, { parent: there.parent, index: there.index + (extractClosestEdge(self.data) === 'bottom' ? 1 : 0) });
+        },
+      }),
+    );
+  }, [readOnly]);
+
+  const name = nameOf(block, typeName);
+  return (
+    <li ref={ref} class={`outline-row${chosen ? ' chosen' : ''}${block.type === 'page_break' ? ' page' : ''}${edge.value ? ' drop-' + edge.value : ''} depth-${Math.min(row.depth, 4)}`}>
+      <button
+        type="button"
+        class="outline-block"
+        data-id={block.id}
+        tabIndex={reachable ? 0 : -1}
+        aria-current={chosen ? 'true' : undefined}
+        title={fault ?? warning}
+        onClick={() => (onChoose(), chosen && actions.edit(block.id))}
+        onFocus={onChoose}
+      >
+        <Icon name={iconOf(block.type)} />
+        <span class="outline-name">
+          {row.number > 0 && <span class="outline-number">{row.number}</span>}
+          {name}
+          {block.required && <span class="outline-required" title={t('editor.required')}>*</span>}
+        </span>
+        {fault && <Icon name="circle-alert" label={t('editor.has_fault', { fault })} />}
+        {!fault && warning && <Icon name="triangle-alert" label={t('editor.has_warning', { warning })} />}
+      </button>
+      {chosen && !readOnly && (
+        <span class="outline-tools">
+          <IconButton icon="arrow-up" label={t('editor.up')} disabled={first} onClick={() => onMove(-1)} />
+          <IconButton icon="arrow-down" label={t('editor.down')} disabled={last && place.parent === undefined} onClick={() => onMove(1)} />
+          <Menu
+            icon="ellipsis"
+            kind="quiet"
+            label={t('editor.actions_of', { name })}
+            items={[
+              { label: t('editor.add_below'), icon: 'plus', run: () => actions.add(block.id) },
+              { label: t('editor.duplicate'), icon: 'copy', run: () => actions.duplicate(block.id) },
+              { label: t('editor.move_to'), icon: 'arrow-right', run: () => actions.moveTo(block.id) },
+              { label: t('editor.remove'), icon: 'trash-2', danger: true, apart: true, run: onRemove },
+            ]}
+          />
+        </span>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,128 @@
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../app/words';
+import { Button, IconButton } from '../ui/Button';
+import { TextArea } from '../ui/Field';
+import { Draft, plain } from './Draft';
+import { Color } from './Member';
+import { withLabels, type Choice } from './model';
+import { Picture } from './Picture';
+import { Here, useMember } from './scope';
+
+const lines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
+
+/** The choices of a block, or the rows or columns of a matrix. */
+export function Choices({ member, pictures, colors, onRemoved }: { member: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string) => void) | undefined }) {
+  const scope = useContext(Here);
+  const { value, fault, pointers } = useMember(member);
+  const list = (Array.isArray(value) ? value : []) as Choice[];
+  const box = useRef<HTMLFieldSetElement>(null);
+  const focus = useRef('');
+  const [open, setOpen] = useState('');
+  const [pasting, setPasting] = useState<string>();
+  const [told, setTold] = useState('');
+  useEffect(() => {
+    const input = focus.current && box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(focus.current)}"]`);
+    if (input) (input.focus(), input.select());
+    focus.current = '';
+  });
+  const set = (made: Choice[], next?: Choice): void => {
+    focus.current = next?.id ?? '';
+    scope.set({ [member]: made });
+  };
+  const add = (labels: readonly string[], at = list.length): void => {
+    const made = withLabels(list, labels, at);
+    set(made, made[at + labels.length - 1]);
+  };
+  const change = (i: number, changes: Partial<Record<keyof Choice, unknown>>): void => {
+    const made = { ...list[i]!, ...changes } as Record<string, unknown>;
+    for (const [name, v] of Object.entries(made)) if (v === undefined) delete made[name];
+    scope.set({ [member]: list.map((c, j) => (j === i ? made : c)) });
+  };
+  const move = (i: number, by: number): void => {
+    const to = i + by;
+    if (to < 0 || to >= list.length) return;
+    set(list.toSpliced(i, 1).toSpliced(to, 0, list[i]!), list[i]);
+    setTold(t('props.moved', { label: list[i]!.label || String(i + 1), place: to + 1, count: list.length }));
+  };
+  const remove = (i: number): void => {
+    set(list.toSpliced(i, 1), list[i + 1] ?? list[i - 1]);
+    onRemoved?.(list[i]!.label || String(i + 1));
+  };
+  const key = (e: KeyboardEvent, i: number): void => {
+    if (e.isComposing) return;
+    if (e.altKey && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) move(i, e.key === 'ArrowUp' ? -1 : 1);
+    else if (e.key === 'Enter') add([fresh()], i + 1);
+    else if (e.key === 'Backspace' && !list[i]!.label && list.length > 1) remove(i);
+    else return;
+    e.preventDefault();
+    e.stopPropagation();
+  };
+  // The first line goes where the cursor is, the others become choices of their own.
+  const paste = (e: ClipboardEvent, i: number): void => {
+    const pasted = lines(e.clipboardData?.getData('text') ?? '');
+    if (pasted.length < 2) return;
+    e.preventDefault();
+    const input = e.currentTarget as HTMLInputElement;
+    const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
+    const made = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
+    const all = withLabels(made, pasted.slice(1), i + 1);
+    set(all, all[i + pasted.length - 1]);
+  };
+  // A choice without a text would show its id: typing replaces this one.
+  const fresh = (): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[member], { number: list.length + 1 });
+  const name = (word: string): string => t(`props.${member}_${word}`);
+  return (
+    <fieldset class="props-set props-choices" ref={box} data-path={pointers}>
+      <legend>{t('props.' + member)}</legend>
+      <ol>
+        {list.map((choice, i) => {
+          const label = choice.label || String(i + 1);
+          const wrong = scope.faults.filter((d) => d.path === `/${member}/${i}` || d.path.startsWith(`/${member}/${i}/`));
+          const at = `${scope.id}:${member}.${choice.id}`;
+          const text = (m: 'alt' | 'row_id') => (
+            <Draft at={`${at}.${m}`} label={t('props.choice_' + m)} hint={t(`props.choice_${m}_hint`)} value={choice[m]} {...plain} set={(v) => change(i, { [m]: v })} />
+          );
+          return (
+            <li key={choice.id}>
+              <div class="props-choice">
+                <Draft
+                  at={at} name={choice.id} label={`${name('one')} ${i + 1}`} bare value={choice.label || undefined} {...plain} set={(v) => change(i, { label: v })}
+                  fault={wrong.map((d) => d.message).join(' ') || undefined} onKeyDown={(e) => key(e, i)} onPaste={(e) => paste(e, i)}
+                />
+                <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
+                <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
+                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : choice.id)} />
+                <IconButton icon="x" label={t('props.remove_this', { label })} onClick={() => remove(i)} />
+              </div>
+              {open === choice.id && (
+                <div class="props-choice-more">
+                  <Picture at={at + '.image'} label={t('props.choice_image')} value={choice.image} fault={undefined} most={40_000} set={(image) => change(i, { image })} />
+                  {text('alt')}
+                  <Color at={at + '.color'} label={t('props.choice_color')} hint={colors ? undefined : t('props.choice_color_hint')} value={choice.color} hexOnly={false} fallback={undefined} set={(color) => change(i, { color })} />
+                  {text('row_id')}
+                  <p class="hint">{t('props.choice_id')} <code>{choice.id}</code></p>
+                </div>
+              )}
+            </li>
+          );
+        })}
+      </ol>
+      {fault && <p class="fault">{fault}</p>}
+      <p class="unseen" role="status">{told}</p>
+      <div class="row">
+        <Button icon="plus" class="small" onClick={() => add([fresh()])}>{name('add')}</Button>
+        <Button kind="quiet" icon="list" class="small" aria-expanded={pasting !== undefined} onClick={() => setPasting(pasting === undefined ? '' : undefined)}>{t('props.add_several')}</Button>
+      </div>
+      {pasting !== undefined && (
+        <div class="props-several">
+          <TextArea label={t('props.several')} rows={5} value={pasting} onInput={setPasting} autoFocus />
+          <div class="row">
+            <Button kind="primary" class="small" onClick={() => (lines(pasting).length > 0 && add(lines(pasting)), setPasting(undefined))}>{t('props.add')}</Button>
+            <Button class="small" onClick={() => setPasting(undefined)}>{t('app.cancel')}</Button>
+          </div>
+        </div>
+      )}
+      {list.length > 1 && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
+    </fieldset>
+  );
+}

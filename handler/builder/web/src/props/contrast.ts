@@ -1,0 +1,132 @@
+// What a form's page makes of a theme's colours, and why: text and what it stands on are corrected to
+// WCAG 2.2 AA. The same as package formpage's internal/theme, which contrast.cases.json holds both to.
+import { isObject, valueAt, type Obj } from './model';
+
+type RGB = readonly [number, number, number];
+
+const white: RGB = [255, 255, 255];
+const black: RGB = [0, 0, 0];
+
+const named: Record<string, RGB> = {
+  white, black, red: [255, 0, 0], green: [0, 128, 0], blue: [0, 0, 255], yellow: [255, 255, 0], orange: [255, 165, 0], purple: [128, 0, 128],
+  pink: [255, 192, 203], gray: [128, 128, 128], grey: [128, 128, 128], teal: [0, 128, 128], navy: [0, 0, 128], maroon: [128, 0, 0],
+  olive: [128, 128, 0], lime: [0, 255, 0], aqua: [0, 255, 255], cyan: [0, 255, 255], fuchsia: [255, 0, 255], magenta: [255, 0, 255],
+  silver: [192, 192, 192], brown: [165, 42, 42], gold: [255, 215, 0], beige: [245, 245, 220], tan: [210, 180, 140], coral: [255, 127, 80],
+  indigo: [75, 0, 130], violet: [238, 130, 238], turquoise: [64, 224, 208], salmon: [250, 128, 114],
+};
+
+function parse(value: unknown): RGB | undefined {
+  if (typeof value !== 'string') return undefined;
+  const text = value.trim().toLowerCase();
+  let hex = /^#([0-9a-f]{3,8})$/.exec(text)?.[1] ?? '';
+  if (hex.length === 3 || hex.length === 4) hex = [...hex.slice(0, 3)].map((d) => d + d).join('');
+  if (hex.length === 6 || hex.length === 8) return [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)) as unknown as RGB;
+  const plain = /^rgb\([ ,]*(\d+)[ ,]+(\d+)[ ,]+(\d+)[ ,]*\)$/.exec(text)?.slice(1).map(Number);
+  if (plain?.every((n) => n <= 255)) return plain as unknown as RGB;
+  return Object.hasOwn(named, text) ? named[text] : undefined;
+}
+
+/** A colour as #rrggbb, undefined where the page cannot read it. */
+export const hex = (value: unknown): string | undefined => {
+  const color = parse(value);
+  return color && write(color);
+};
+
+const write = (c: RGB): string => '#' + c.map((n) => n.toString(16).padStart(2, '0')).join('');
+
+function luminance(c: RGB): number {
+  const [r, g, b] = c.map((n) => (n / 255 <= 0.04045 ? n / 255 / 12.92 : ((n / 255 + 0.055) / 1.055) ** 2.4)) as [number, number, number];
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+}
+
+function contrast(a: RGB, b: RGB): number {
+  const [x, y] = [luminance(a), luminance(b)];
+  return (Math.max(x, y) + 0.05) / (Math.min(x, y) + 0.05);
+}
+
+const blend = (a: RGB, b: RGB, share: number): RGB => a.map((n, i) => Math.round(n * share + b[i]! * (1 - share))) as unknown as RGB;
+
+function readable(c: RGB, on: RGB, ratio: number): RGB {
+  if (contrast(c, on) >= ratio) return c;
+  const target = contrast(white, on) > contrast(black, on) ? white : black;
+  for (let share = 0.95; share > 0; share -= 0.05) {
+    const moved = blend(c, target, share);
+    if (contrast(moved, on) >= ratio) return moved;
+  }
+  return target;
+}
+
+function legible(c: RGB, on: RGB): RGB {
+  if (contrast(c, on) >= 4.5) return c;
+  return contrast(white, on) >= 4.5 ? white : black;
+}
+
+const pick = (...values: unknown[]): RGB => {
+  for (const value of values) {
+    const color = parse(value);
+    if (color) return color;
+  }
+  return white;
+};
+
+/** The colours where the theme names none. */
+export const presets: Record<'light' | 'dark', Record<string, string>> = {
+  light: {
+    background: '#ffffff', foreground: '#1b1d22', primary: '#2447c5', secondary: '#eef0f4', muted: '#f4f5f8', mutedForeground: '#5a6070',
+    accent: '#eef2ff', destructive: '#b42318', border: '#dfe2e8', input: '#8a91a0',
+  },
+  dark: {
+    background: '#14161a', foreground: '#f1f2f5', primary: '#9db2ff', secondary: '#262a32', muted: '#1d2026', mutedForeground: '#a9b0bf',
+    accent: '#20294a', destructive: '#ff9b8f', border: '#333843', input: '#747c8c',
+  },
+};
+
+/** One thing on another: what the theme says and what the page makes of it. */
+export interface Pair {
+  /** props.pair_{name} */
+  name: string;
+  /** The members of the theme that it comes from. */
+  from: string;
+  ratio: number;
+  least: number;
+  wanted: string;
+  on: string;
+  used: string;
+}
+
+/** The pairs of a look that a theme can make hard to read. */
+export function pairs(theme: Obj, look: 'light' | 'dark'): Pair[] {
+  const all = isObject(theme.colors) ? theme.colors : {};
+  const dark = isObject(all.dark) ? all.dark : {};
+  const p: Obj = look === 'light' ? all : { ...dark, primary: dark.primary || all.primary };
+  const preset = presets[look];
+  const list: Pair[] = [];
+  const put = (name: string, from: string, wanted: RGB, on: RGB, least: number, correct: typeof readable): RGB => {
+    const used = correct(wanted, on, least);
+    list.push({ name, from, ratio: contrast(wanted, on), least, wanted: write(wanted), on: write(on), used: write(used) });
+    return used;
+  };
+  const back = pick(p.background, preset.background);
+  put('text', 'text foreground background', pick(p.text, p.foreground, preset.foreground), back, 4.5, readable);
+  const card = pick(p.card, p.background, preset.background);
+  put('card', 'card cardForeground', pick(p.cardForeground, p.text, p.foreground, preset.foreground), card, 4.5, readable);
+  const primary = put('primary', 'primary background', pick(p.primary, preset.primary), back, 4.5, readable);
+  const button = parse(valueAt(theme, 'buttons.background'));
+  if (button) put('button', 'buttons', pick(valueAt(theme, 'buttons.text')), button, 4.5, legible);
+  else put('button', 'primary primaryForeground', pick(p.primaryForeground, '#ffffff'), primary, 4.5, legible);
+  const plain = !p.background && !p.foreground && !p.text;
+  const shade = (value: unknown, fallback: unknown, share: number): RGB =>
+    plain ? pick(value, fallback) : pick(value, write(blend(pick(p.text, p.foreground, preset.foreground), back, share)));
+  put('muted', 'mutedForeground background', shade(p.mutedForeground, preset.mutedForeground, 0.65), back, 4.5, readable);
+  const accent = pick(p.accent, write(blend(primary, back, 0.1)));
+  put('accent', 'accent accentForeground', pick(p.accentForeground, p.foreground, preset.foreground), accent, 4.5, readable);
+  put('error', 'destructive background', pick(p.destructive, preset.destructive), back, 4.5, readable);
+  const field = parse(valueAt(theme, 'inputs.background'));
+  const [hint, line] = [parse(valueAt(theme, 'inputs.placeholder')), parse(valueAt(theme, 'inputs.border'))];
+  const as = field ? readable : (c: RGB): RGB => c; // on a background that the theme does not name, these stay
+  if (field) put('answer', 'inputs', black, field, 4.5, readable);
+  if (field || hint) put('placeholder', 'inputs', hint ?? pick('#666666'), field ?? card, 4.5, as);
+  if (field || line) put('edge', 'inputs', line ?? pick('#808080'), field ?? card, 3, as);
+  else put('edge', 'input card', shade(p.input, preset.input, 0.5), card, 3, readable);
+  return list;
+}

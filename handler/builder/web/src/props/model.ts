@@ -1,0 +1,153 @@
+// Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
+import { t } from '../app/words';
+import { parts, properties, types } from './props.gen';
+
+export type Obj = Record<string, unknown>;
+
+export interface Choice {
+  id: string;
+  label?: string;
+  image?: unknown;
+  color?: string;
+  row_id?: string;
+  alt?: string;
+}
+
+export interface Block {
+  id: string;
+  type: string;
+  label?: string;
+  description?: string;
+  required?: boolean;
+  properties?: Obj;
+  part_of?: string;
+  row_id?: string;
+  choices?: Choice[];
+  children?: Block[];
+  matrix_columns?: Choice[];
+  matrix_rows?: Choice[];
+}
+
+/** The types in the order in which the editor offers them, by group. */
+export const groups: readonly (readonly [group: string, types: readonly string[]])[] = [
+  'basic', 'choice', 'scale', 'contact', 'content', 'layout', 'more',
+].map((group) => [group, Object.keys(types).filter((type) => types[type]!.group === group)]);
+
+/** Whether a property matters for a type of blocks. Of 'required', whether the type is answered. */
+export function fits(type: string, property: string): boolean {
+  if (property === 'required') return types[type] === undefined || types[type].answer === true;
+  const row = properties[property];
+  return row !== undefined && (row.of?.includes(type) ?? true);
+}
+
+export const propertiesOf = (type: string): string[] => Object.keys(properties).filter((name) => fits(type, name));
+
+const withChoices = ['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking'];
+
+/** The lists that blocks of a type have, by their members. */
+export const listsOf = (type: string): readonly ('choices' | 'matrix_rows' | 'matrix_columns')[] =>
+  withChoices.includes(type) ? ['choices'] : type === 'matrix' ? ['matrix_rows', 'matrix_columns'] : [];
+
+/** An id that no choice of a list has. */
+export function choiceId(list: readonly Choice[]): string {
+  for (;;) {
+    const id = Math.floor(Math.random() * 36 ** 6).toString(36);
+    if (!list.some((c) => c.id === id)) return id;
+  }
+}
+
+/** Choices with these labels, behind those of a list. */
+export function withLabels(list: readonly Choice[], labels: readonly string[], at = list.length): Choice[] {
+  const all = [...list];
+  labels.forEach((label, i) => all.splice(at + i, 0, { id: choiceId(all), label }));
+  return all;
+}
+
+const numbered = (key: string, count: number): Choice[] =>
+  withLabels([], Array.from({ length: count }, (_, i) => t(key, { number: i + 1 })));
+
+const person = ['firstName', 'lastName', 'email', 'phone', 'company'];
+
+/** The parts that an address or a contact does not ask for at first. */
+const hidden = (type: string): Obj =>
+  Object.fromEntries(Object.keys(parts).filter((p) => (type === 'address') === person.includes(p) || p === 'company').map((p) => [p, { hide: true }]));
+
+/** A block of a type, with what it cannot do without. */
+export function newBlock(type: string, id: string): Block {
+  const block: Block = { id, type };
+  if (listsOf(type).includes('choices')) block.choices = numbered('props.new_choice', 2);
+  if (type === 'matrix') {
+    block.matrix_rows = numbered('props.new_row', 2);
+    block.matrix_columns = numbered('props.new_column', 3);
+  }
+  if (type === 'group') block.children = [];
+  if (type === 'welcome' || type === 'ending') block.label = t('props.new_' + type);
+  if (type === 'legal') block.properties = { legalText: t('props.new_legal'), legalType: 1 };
+  if (type === 'address' || type === 'contact_info') block.properties = { addressOrContact: hidden(type) };
+  if (type === 'file_upload' || type === 'signature') block.properties = { maxFileSize: true };
+  return block;
+}
+
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * The block as one of another type, with what means the same there: choices, which are the columns of a
+ * matrix; properties that matter for the new type, but for bounds that count something else; that several
+ * can be chosen. What the new type cannot do without is added. Children stay in groups only: where a group
+ * becomes something else, its children are for the caller.
+ */
+export function changeType(block: Block, type: string): Block {
+  if (block.type === type) return block;
+  const fresh = newBlock(type, block.id);
+  const old = block.properties ?? {};
+  const kept = Object.fromEntries(Object.entries(old).filter(([name]) => fits(type, name)));
+  if ((type === 'number') !== (block.type === 'number')) for (const name of ['min', 'max', 'minVal', 'maxVal']) delete kept[name];
+  if (type === 'rating' && !(Number(kept.to) >= 1 && Number(kept.to) <= 20)) delete kept.to;
+  const several = block.type === 'multiple_choice' || (block.type !== 'multiple_choice' && old.multiSelection === true);
+  delete kept.multiSelection;
+  if (several && (type === 'picture_choice' || type === 'matrix')) kept.multiSelection = true;
+  if (same(kept.addressOrContact, hidden(block.type))) delete kept.addressOrContact;
+  const made: Block = { ...fresh, ...block, type };
+  const chosen = block.choices ?? block.matrix_columns;
+  for (const list of ['choices', 'matrix_rows', 'matrix_columns'] as const) {
+    const from = list === 'matrix_rows' ? block.matrix_rows : chosen;
+    delete made[list];
+    if (listsOf(type).includes(list)) made[list] = from?.length ? from : fresh[list]!;
+  }
+  if (type !== 'group') delete made.children;
+  if (!fits(type, 'required')) delete made.required;
+  made.properties = { ...fresh.properties, ...kept };
+  if (Object.keys(made.properties).length === 0) delete made.properties;
+  return made;
+}
+
+/** The merge patch (RFC 7396) that makes one object of another; lists are replaced whole. */
+export function patchOf(from: Obj, to: Obj): Obj {
+  const patch: Obj = {};
+  for (const name of Object.keys(from)) if (!(name in to)) patch[name] = null;
+  for (const [name, value] of Object.entries(to)) {
+    const was = from[name];
+    if (same(was, value)) continue;
+    patch[name] = isObject(was) && isObject(value) ? patchOf(was, value) : value;
+  }
+  return patch;
+}
+
+export const isObject = (v: unknown): v is Obj => typeof v === 'object' && v !== null && !Array.isArray(v);
+
+/** What is at a path such as 'properties.min'. */
+export const valueAt = (object: unknown, path: string): unknown =>
+  path.split('.').reduce<unknown>((o, name) => (isObject(o) ? o[name] : undefined), object);
+
+/** A merge patch of values by their paths; undefined removes. */
+export function patchFor(changes: Obj): Obj {
+  const patch: Obj = {};
+  for (const [path, value] of Object.entries(changes)) {
+    const names = path.split('.');
+    const last = names.pop()!;
+    let at = patch;
+    for (const name of names) at = (at[name] ??= {}) as Obj;
+    at[last] = value ?? null;
+  }
+  return patch;
+}

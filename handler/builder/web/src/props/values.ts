@@ -1,0 +1,123 @@
+// Values as texts that people type, and back.
+import { config } from '../app/config';
+import { t } from '../app/words';
+
+/** What is wrong with a text. */
+export class Fault {
+  constructor(readonly text: string) {}
+}
+
+const wrong = (key: string, params?: Record<string, string | number>): Fault => new Fault(t('props.fault_' + key, params));
+
+/** The sign between whole and fraction in the page's language. */
+const point = (): string => (1.5).toLocaleString(config.language).charAt(1);
+
+export const showNumber = (n: number | undefined): string => (typeof n === 'number' ? String(n).replace('.', point()) : '');
+
+export interface Bounds {
+  integer?: boolean | undefined;
+  min?: number | undefined;
+  max?: number | undefined;
+  /** The number is larger than this. */
+  above?: number | undefined;
+}
+
+export function readNumber(text: string, { integer, min, max, above }: Bounds = {}): number | undefined | Fault {
+  const plain = text.trim().replace(',', '.');
+  if (plain === '') return undefined;
+  const n = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(plain) ? Number(plain) : NaN;
+  if (!Number.isFinite(n)) return wrong('number');
+  if (integer && !Number.isSafeInteger(n)) return wrong('integer');
+  if (min !== undefined && n < min) return wrong('min', { min });
+  if (max !== undefined && n > max) return wrong('max', { max });
+  if (above !== undefined && n <= above) return wrong('above', { above });
+  return n;
+}
+
+// As package weburl reads addresses.
+const unsafe = /[\s\u0000-\u001f\u007f-\u009f\\"<>]|%(?![0-9a-f]{2})/i;
+
+/** An address of the web, or with link of mail or a phone too. */
+export function readURL(text: string, link = false): string | undefined | Fault {
+  if (text === '') return undefined;
+  const web = /^https?:\/\/[^/?#@]+([/?#]|$)/i.test(text) && URL.canParse(text);
+  const other = link && /^(mailto|tel):[^/]/i.test(text);
+  return !unsafe.test(text) && (web || other) ? text : wrong(link ? 'link' : 'url');
+}
+
+/** An address without its beginning gets it. */
+export function completeURL(text: string): string {
+  const plain = text.trim();
+  if (/^[\w-]+(\.[\w-]+)+(:\d+)?([/?#]\S*)?$/.test(plain)) return 'https://' + plain;
+  return /^[^\s:/@]+@[\w-]+(\.[\w-]+)+$/.test(plain) ? 'mailto:' + plain : plain;
+}
+
+export const readHex = (text: string): string | undefined | Fault =>
+  text === '' ? undefined : /^#([0-9a-f]{3}|[0-9a-f]{4}|[0-9a-f]{6}|[0-9a-f]{8})$/i.test(text) ? text : wrong('color');
+
+export function readAmount(text: string): string | undefined | Fault {
+  const plain = text.trim().replace(',', '.');
+  return plain === '' ? undefined : /^\d+(\.\d+)?$/.test(plain) ? plain : wrong('amount');
+}
+
+export function readCurrency(text: string): string | undefined | Fault {
+  const code = text.trim().toUpperCase();
+  return code === '' ? undefined : /^[A-Z]{3}$/.test(code) ? code : wrong('currency');
+}
+
+/** Texts with commas between them. */
+export const readTexts = (text: string): string[] | undefined => {
+  const list = text.split(/[,;\s]+/).filter(Boolean);
+  return list.length > 0 ? list : undefined;
+};
+
+// Bounds of dates are calendar days. The service reads a time with an offset as the day that is written,
+// and returns the beginning of that day in its own zone, in UTC. Noon, nearly in UTC, is that day in
+// most zones for whoever reads it as a moment, such as the canvas.
+export const writeDay = (day: string): string => day + 'T12:00:00+00:01';
+
+export function readDay(at: unknown, zone = config.zone): string {
+  if (typeof at !== 'string' || Number.isNaN(Date.parse(at))) return '';
+  if (!/(Z|[+-]00:00)$/i.test(at)) return at.slice(0, 10);
+  return fields(at, zone).slice(0, 10);
+}
+
+/** Day and time of a moment in a zone, as inputs write them. */
+function fields(at: string, zone: string | undefined): string {
+  const options = { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  let format: Intl.DateTimeFormat;
+  try {
+    format = new Intl.DateTimeFormat('en-CA', { ...options, timeZone: zone });
+  } catch {
+    format = new Intl.DateTimeFormat('en-CA', options); // a zone that only the server knows
+  }
+  const part = Object.fromEntries(format.formatToParts(new Date(at)).map((p) => [p.type, p.value]));
+  return `${part.year!.padStart(4, '0')}-${part.month}-${part.day}T${part.hour}:${part.minute}`;
+}
+
+/** A moment in the browser's own zone, as an input writes it, and back. */
+export const showMoment = (at: unknown): string => (typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? fields(at, undefined) : '');
+
+export const readMoment = (text: string): string | undefined | Fault => {
+  if (text === '') return undefined;
+  const at = new Date(text);
+  return Number.isNaN(at.getTime()) ? wrong('date') : at.toISOString().replace('.000Z', 'Z');
+};
+
+let names: readonly (readonly [string, string])[] | undefined;
+
+/** The countries by their codes, in the order of the page's language. */
+export function countries(): readonly (readonly [string, string])[] {
+  if (names) return names;
+  const name = new Intl.DisplayNames(config.language, { type: 'region', fallback: 'none' });
+  const letters = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ'];
+  // No countries of ISO 3166-1, though browsers name them.
+  const others = new Set(['AC', 'AN', 'CP', 'CQ', 'CS', 'DG', 'EA', 'EU', 'EZ', 'IC', 'NT', 'QO', 'SU', 'TA', 'UN', 'XA', 'XB', 'YU', 'ZZ']);
+  names = letters
+    .flatMap((a) => letters.map((b) => a + b))
+    .filter((code) => !others.has(code) && new Intl.Locale('und-' + code).region === code)
+    .flatMap((code) => [[code, name.of(code) ?? ''] as const])
+    .filter(([, text]) => text !== '')
+    .sort((a, b) => a[1].localeCompare(b[1], config.language));
+  return names;
+}

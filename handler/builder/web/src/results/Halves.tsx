@@ -1,0 +1,106 @@
+import { useSignal } from '@preact/signals';
+import { door } from '../app/api';
+import { ago, day, moment, t } from '../app/words';
+import { Button } from '../ui/Button';
+import { Confirm } from '../ui/Dialog';
+import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { details, duration, labelled, questions, titleOf, type Form, type Metadata } from './answers';
+import { Group } from './Response';
+
+/** See partialItem in results.go. */
+interface Half {
+  id: string;
+  saved_at: string;
+  ends_at: string;
+  shared: boolean;
+  answers?: Record<string, unknown>;
+  hidden?: Record<string, string>;
+  metadata?: Metadata;
+  block?: string;
+  seconds?: number;
+}
+
+export interface HalfPage {
+  items: Half[];
+  more: boolean;
+}
+
+const step = 50;
+
+/** What respondents have begun and not sent. */
+export function Halves({ form }: { form: Form }) {
+  const limit = useSignal(step);
+  const found = useLoaded(() => door<HalfPage>(`/forms/${form.id}/partials?limit=${limit.value}`), [form.id, limit.value]);
+  const deleting = useSignal('');
+  if (found.error) return <Failed error={found.error} again={found.reload} />;
+  if (!found.value) return <Loading />;
+  const { items, more } = found.value;
+  if (items.length === 0) {
+    return (
+      <Empty icon="clock" title={t('results.partials_empty')}>
+        <p>{t('results.partials_text')}</p>
+      </Empty>
+    );
+  }
+  const all = new Map(questions(form.definition.blocks).map((b) => [b.id, b]));
+  const tops = new Map(form.definition.blocks.map((b) => [b.id, b]));
+  return (
+    <>
+      <p class="muted">{t('results.partials_intro')}</p>
+      <ul class="halves stack">
+        {items.map((half) => {
+          const answers = Object.entries(half.answers ?? {}).map(([id, raw]) => labelled(all.get(id), id, raw));
+          const rest = [
+            ...Object.entries(half.hidden ?? {}),
+            ...details.map(([, label, text]) => [label(), text(half.metadata ?? {})] as const).filter(([, text]) => text),
+          ].map(([name, value]) => ({ field: { id: name, type: 'hidden', label: name }, value }));
+          const reached = half.block ? tops.get(half.block) : undefined;
+          return (
+            <li key={half.id} class="card">
+              <div class="row">
+                <dl class="figures small">
+                  <div><dt class="muted">{t('results.saved')}</dt><dd title={moment(half.saved_at)}>{ago(half.saved_at)}</dd></div>
+                  <div><dt class="muted">{t('results.kept')}</dt><dd>{day(half.ends_at)}</dd></div>
+                  {reached && <div><dt class="muted">{t('results.reached')}</dt><dd>{titleOf(reached)}</dd></div>}
+                  {half.seconds ? <div><dt class="muted">{t('results.duration')}</dt><dd>{duration(half.seconds)}</dd></div> : null}
+                </dl>
+                <span class="push">
+                  <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = half.id)} aria-label={`${t('results.delete')}: ${moment(half.saved_at)}`}>{t('results.delete')}</Button>
+                </span>
+              </div>
+              {!half.shared && <p class="muted">{t('results.private')}</p>}
+              {half.shared && answers.length + rest.length === 0 && <p class="muted">{t('results.nothing_filled')}</p>}
+              {answers.length + rest.length > 0 && (
+                <details>
+                  <summary>{t('results.answers_n', { n: answers.length })}</summary>
+                  <Group title={t('results.filled')} answers={answers} blocks={all} />
+                  <Group title={t('results.details')} answers={rest} />
+                </details>
+              )}
+            </li>
+          );
+        })}
+      </ul>
+      {found.loading && <Loading />}
+      {more && !found.loading && <div class="row centered"><Button icon="chevron-down" onClick={() => (limit.value += step)}>{t('results.more')}</Button></div>}
+      {deleting.value && (
+        <Confirm
+          danger
+          title={t('results.partial_delete_title')}
+          text={t('results.partial_delete_text')}
+          action={t('results.delete')}
+          onClose={() => (deleting.value = '')}
+          run={async () => {
+            try {
+              await door(`/forms/${form.id}/partials/${deleting.value}`, { method: 'DELETE' });
+            } catch (error) {
+              throw new Error(explain(error));
+            }
+            say(t('results.partial_deleted'));
+            found.reload();
+          }}
+        />
+      )}
+    </>
+  );
+}

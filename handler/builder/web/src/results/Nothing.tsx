@@ -1,0 +1,24 @@
+import { href } from '../app/router';
+import { t } from '../app/words';
+import { Button, LinkButton } from '../ui/Button';
+import { Empty } from '../ui/states';
+import type { Form } from './answers';
+import type { Time } from './time';
+
+/** What is said where nothing came in, and what to do about it. */
+export function Nothing({ form, time, onTime }: { form: Form; time: Time; onTime(time: Time): void }) {
+  if (time.period !== 'all') {
+    return (
+      <Empty icon="inbox" title={t('results.empty_time')}>
+        <Button onClick={() => onTime({ period: 'all', from: '', to: '' })}>{t('results.show_all')}</Button>
+      </Empty>
+    );
+  }
+  const draft = form.status !== 'published';
+  return (
+    <Empty icon="inbox" title={t('results.empty')}>
+      <p>{t(draft ? 'results.empty_draft' : 'results.empty_text')}</p>
+      <LinkButton kind="primary" icon={draft ? 'pencil' : 'share-2'} href={href(form.id)}>{t(draft ? 'results.edit' : 'results.share_form')}</LinkButton>
+    </Empty>
+  );
+}

@@ -1,0 +1,100 @@
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { api, ApiError } from '../app/api';
+import { go, href } from '../app/router';
+import { moment, t } from '../app/words';
+import { Button, LinkButton } from '../ui/Button';
+import { Icon } from '../ui/Icon';
+import { Empty, Failed, Loading, useLoaded } from '../ui/states';
+import { details, duration, questions, titleOf, Value, type Answer, type Block, type Form, type Submission } from './answers';
+import { neighbours } from './read';
+import { Deleting } from './Table';
+import { timeQuery, type Time } from './time';
+
+/** One response, to be read and to be printed. */
+export function Response({ form, id, time }: { form: Form; id: string; time: Time }) {
+  const found = useLoaded(async () => (await api<Submission>(`/forms/${form.id}/submissions/${id}`)).body, [id]);
+  const beside = useLoaded(async () => (found.value ? neighbours(form.id, found.value, time) : undefined), [found.value, timeQuery(time)]);
+  const deleting = useSignal(false);
+  const link = (to: string) => `${form.id}/results/${to}${timeQuery(time)}`;
+  const back = (
+    <a class="row" href={href(link('responses'))}>
+      <Icon name="arrow-left" /> {t('results.back')}
+    </a>
+  );
+  if (found.error) {
+    return found.error instanceof ApiError && found.error.status === 404 ? (
+      <Empty icon="inbox" title={t('results.missing')}>{back}</Empty>
+    ) : (
+      <Failed error={found.error} again={found.reload} />
+    );
+  }
+  const s = found.value;
+  if (!s) return <Loading />;
+  const blocks = questions(form.definition.blocks);
+  const byId = new Map(blocks.map((b) => [b.id, b]));
+  const own = (type: string) => s.answers.filter((a) => a.field.type === type);
+  const answered = s.answers.filter((a) => a.field.type !== 'hidden' && a.field.type !== 'variable');
+  const missing = blocks.filter((b) => !s.answers.some((a) => a.field.id === b.id));
+  const { newer, older } = beside.value ?? {};
+  return (
+    <article class="response stack" aria-labelledby="response-title">
+      <div class="row no-print">
+        {back}
+        <span class="row push">
+          {newer && <LinkButton icon="chevron-left" href={href(link(newer))}>{t('results.newer')}</LinkButton>}
+          {older && <LinkButton icon="chevron-right" href={href(link(older))}>{t('results.older')}</LinkButton>}
+          <Button icon="printer" onClick={() => print()}>{t('results.print')}</Button>
+          <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
+        </span>
+      </div>
+      <p class="print-only">{form.name}</p>
+      <h2 id="response-title">{t('results.response', { time: moment(s.submitted_at) })}</h2>
+      <div class="card">
+        <dl class="answers">
+          {answered.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><Value answer={a} block={byId.get(a.field.id)} /></Entry>)}
+        </dl>
+      </div>
+      {missing.length > 0 && (
+        <details class="no-print">
+          <summary>{t('results.not_answered', { n: missing.length })}</summary>
+          <ul class="missing">{missing.map((b) => <li key={b.id}>{titleOf(b)}</li>)}</ul>
+        </details>
+      )}
+      <Group title={t('results.hidden')} answers={own('hidden')} />
+      <Group title={t('results.variables')} answers={own('variable')} />
+      <section class="stack">
+        <h3>{t('results.details')}</h3>
+        <dl class="answers compact">
+          <Entry name={t('results.submitted')}>{moment(s.submitted_at)}</Entry>
+          <Entry name={t('results.duration')}>{duration(s.completion_time)}</Entry>
+          {details.map(([key, label, text]) => text(s.metadata) && <Entry key={key} name={label()}>{text(s.metadata)}</Entry>)}
+          <Entry name={t('results.id')}><code>{s.id}</code></Entry>
+        </dl>
+      </section>
+      {deleting.value && (
+        <Deleting form={form.id} ids={[s.id]} done={() => go(link(older ?? newer ?? 'responses'))} onClose={() => (deleting.value = false)} />
+      )}
+    </article>
+  );
+}
+
+const Entry = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div>
+    <dt>{name}</dt>
+    <dd>{children}</dd>
+  </div>
+);
+
+/** Answers below a title of their own; nothing where there are none. */
+export function Group({ title, answers, blocks }: { title: string; answers: Answer[]; blocks?: Map<string, Block> }) {
+  if (answers.length === 0) return null;
+  return (
+    <section class="stack">
+      <h3>{title}</h3>
+      <dl class="answers compact">
+        {answers.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><Value answer={a} block={blocks?.get(a.field.id)} /></Entry>)}
+      </dl>
+    </section>
+  );
+}

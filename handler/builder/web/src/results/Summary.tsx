@@ -1,0 +1,194 @@
+import { useEffect, useRef } from 'preact/hooks';
+import { api, door, query } from '../app/api';
+import { href } from '../app/router';
+import { number, t } from '../app/words';
+import { Failed, Loading, useLoaded } from '../ui/states';
+import { duration, titleOf, type Form } from './answers';
+import { Nothing } from './Nothing';
+import { bounds, timeQuery, type Time } from './time';
+
+interface Row {
+  label: string;
+  count: number;
+  share: number;
+  place?: number;
+}
+
+/** See blockResult in results.go. */
+interface BlockResult {
+  id: string;
+  label: string;
+  type: string;
+  gone?: boolean;
+  answered: number;
+  skipped: number;
+  figures?: { name: string; value: number }[];
+  tables: { label?: string; rows: Row[]; more?: number }[];
+  svg: string;
+  recent?: { submission: string; text: string }[];
+}
+
+interface Counted {
+  responses: number;
+  seconds: number;
+  blocks: BlockResult[];
+}
+
+interface Metrics {
+  estimated: boolean;
+  views: number;
+  starts: number;
+  submissions: number;
+  completion_rate: number;
+}
+
+interface Props {
+  form: Form;
+  time: Time;
+  turn: number;
+  onTime(time: Time): void;
+}
+
+const percent = (share: number) => number(share / 100, { style: 'percent', maximumFractionDigits: 0 });
+
+export function Summary({ form, time, turn, onTime }: Props) {
+  const last = useRef<AbortController | undefined>(undefined);
+  useEffect(() => () => last.current?.abort(), []);
+  const found = useLoaded(() => {
+    last.current?.abort(); // a count of many responses is not worth going on with
+    last.current = new AbortController();
+    const signal = last.current.signal;
+    return Promise.all([
+      door<Counted>(`/forms/${form.id}/summary` + query(bounds(time)), { signal }),
+      time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body),
+    ]);
+  }, [form.id, timeQuery(time), turn]);
+  const [counted, metrics] = found.value ?? [];
+  if (found.error && !found.loading) return <Failed error={found.error} again={found.reload} />;
+  if (!counted) return <Loading label={t('results.counting')} />;
+  return (
+    <>
+      {found.loading && <Loading label={t('results.counting')} />}
+      {(counted.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel counted={counted} metrics={metrics} />}
+      {counted.responses === 0 ? (
+        <Nothing form={form} time={time} onTime={onTime} />
+      ) : (
+        <div class="blocks">
+          {counted.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} />)}
+        </div>
+      )}
+    </>
+  );
+}
+
+function Funnel({ counted, metrics }: { counted: Counted; metrics: Metrics | undefined }) {
+  const most = metrics ? Math.max(metrics.views, metrics.starts, metrics.submissions, 1) : 1;
+  return (
+    <section class="card funnel stack" aria-labelledby="funnel-title">
+      <h2 id="funnel-title">{t('results.funnel_title')}</h2>
+      {metrics && (
+        <ol class="steps">
+          {(['views', 'starts', 'submissions'] as const).map((step) => (
+            <li key={step}>
+              <span class="muted">{t('results.funnel_' + step)}</span>
+              <strong>{number(metrics[step])}</strong>
+              <svg width="100%" height="10" aria-hidden="true">
+                <rect class="chart-track" width="100%" height="10" rx="5" />
+                {metrics[step] > 0 && <rect class="chart-bar" width={`${(100 * metrics[step]) / most}%`} height="10" rx="5" />}
+              </svg>
+              <span class="muted">{step !== 'views' && metrics.views > 0 ? t('results.of_views', { share: percent((100 * metrics[step]) / metrics.views) }) : ' '}</span>
+            </li>
+          ))}
+        </ol>
+      )}
+      <dl class="figures">
+        {metrics?.submissions !== counted.responses && <Figure name={t('results.answers')} value={number(counted.responses)} hint={t('results.answers_hint')} />}
+        {metrics && <Figure name={t('results.rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.none_rate')} hint={t('results.rate_hint')} />}
+        {counted.responses > 0 && <Figure name={t('results.time')} value={duration(counted.seconds)} hint={t('results.time_hint')} />}
+      </dl>
+      {metrics && (
+        <p class="muted small">
+          {t('results.utc')} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
+        </p>
+      )}
+    </section>
+  );
+}
+
+const Figure = ({ name, value, hint }: { name: string; value: string; hint?: string }) => (
+  <div>
+    <dt class="muted">{name}</dt>
+    <dd>
+      <strong>{value}</strong> {hint && <span class="muted small">{hint}</span>}
+    </dd>
+  </div>
+);
+
+function BlockCard({ form, block }: { form: string; block: BlockResult }) {
+  const places = block.tables.some((table) => table.rows.some((r) => r.place));
+  return (
+    <section class="card block" aria-label={titleOf(block)}>
+      <header>
+        <h3>{titleOf(block)}</h3>
+        <p class="muted small">
+          {t('results.answered_n', { n: block.answered })}
+          {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.gone')}</span>}
+        </p>
+      </header>
+      {block.answered === 0 ? (
+        <p class="muted">{t('results.no_answers')}</p>
+      ) : (
+        <>
+          {block.figures && (
+            <dl class="figures small">
+              {block.figures.map((f) => <Figure key={f.name} name={t('results.' + f.name)} value={number(f.value, { maximumFractionDigits: 2 })} />)}
+            </dl>
+          )}
+          {/* The server has escaped it. */}
+          <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
+          {block.recent && (
+            <div class="stack">
+              <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
+              <ul class="recent">
+                {block.recent.map((r) => (
+                  <li key={r.submission}>
+                    <a href={href(`${form}/results/${r.submission}`)}>{r.text || '–'}</a>
+                  </li>
+                ))}
+              </ul>
+            </div>
+          )}
+          <details>
+            <summary>{t('results.numbers')}</summary>
+            {block.tables.map((table, i) => (
+              <div key={i}>
+                <table class="table">
+                  {table.label && <caption>{table.label}</caption>}
+                  <thead>
+                    <tr>
+                      <th scope="col">{t('results.label')}</th>
+                      <th scope="col" class="figure">{t('results.count')}</th>
+                      <th scope="col" class="figure">{t('results.share')}</th>
+                      {places && <th scope="col" class="figure">{t('results.place')}</th>}
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {table.rows.map((r, j) => (
+                      <tr key={j}>
+                        <th scope="row">{r.label}</th>
+                        <td class="figure">{number(r.count)}</td>
+                        <td class="figure">{number(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
+                        {places && <td class="figure">{r.place ? number(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+                {table.more ? <p class="muted small">{t('results.more_rows', { n: table.more })}</p> : null}
+              </div>
+            ))}
+          </details>
+        </>
+      )}
+    </section>
+  );
+}

@@ -1,0 +1,224 @@
+import { useSignal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { config } from '../app/config';
+import { go, href } from '../app/router';
+import { moment, t } from '../app/words';
+import { Button } from '../ui/Button';
+import { Confirm, Dialog } from '../ui/Dialog';
+import { TextField } from '../ui/Field';
+import { Failed, Loading, say } from '../ui/states';
+import { columnsOf, type Column, type Form } from './answers';
+import { deleteAll, useResponses } from './read';
+import { Nothing } from './Nothing';
+import { timeQuery, type Time } from './time';
+
+/** Which columns a user has chosen for a form stays in the browser. */
+const store = (form: string) => `formsvc.columns.${config.user}.${form}`;
+
+function chosen(form: string): string[] | undefined {
+  try {
+    const keys: unknown = JSON.parse(localStorage.getItem(store(form)) ?? 'null');
+    return Array.isArray(keys) ? keys.filter((k) => typeof k === 'string') : undefined;
+  } catch {
+    return undefined; // no storage, or not ours
+  }
+}
+
+function choose(form: string, keys: string[] | undefined): void {
+  try {
+    if (keys) localStorage.setItem(store(form), JSON.stringify(keys));
+    else localStorage.removeItem(store(form));
+  } catch {
+    // They are chosen for as long as the page is open.
+  }
+}
+
+const usual = (columns: Column[]) => columns.filter((c) => c.group === 'questions').slice(0, 4).map((c) => c.key);
+
+interface Props {
+  form: Form;
+  time: Time;
+  turn: number;
+  onTime(time: Time): void;
+}
+
+/** The responses, newest first. */
+export function Table({ form, time, turn, onTime }: Props) {
+  const list = useResponses(form.id, time, turn);
+  const columns = useMemo(() => columnsOf(form, list.items), [form, list.items]);
+  const keys = useSignal(chosen(form.id));
+  const picked = useSignal<ReadonlySet<string>>(new Set());
+  const choosing = useSignal(false);
+  const deleting = useSignal(false);
+
+  const wanted = keys.value ?? usual(columns);
+  const shown = columns.filter((c) => wanted.includes(c.key));
+  const ids = list.items.map((s) => s.id).filter((id) => picked.value.has(id));
+  const whole = ids.length > 0 && ids.length === list.items.length;
+  const pick = (id: string, on: boolean) => {
+    const next = new Set(picked.value);
+    if (on) next.add(id);
+    else next.delete(id);
+    picked.value = next;
+  };
+
+  if (list.items.length === 0 && !list.loading && !list.error) return <Nothing form={form} time={time} onTime={onTime} />;
+  return (
+    <>
+      <div class="row table-tools">
+        {ids.length > 0 ? (
+          <>
+            <strong>{t('results.selected', { n: ids.length })}</strong>
+            <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
+            <Button kind="quiet" onClick={() => (picked.value = new Set())}>{t('results.clear')}</Button>
+          </>
+        ) : (
+          <span class="muted" role="status">
+            {list.items.length > 0 && t(list.more ? 'results.shown_some' : 'results.shown_all', { n: list.items.length })}
+          </span>
+        )}
+        <span class="push">
+          <Button icon="list" onClick={() => (choosing.value = true)}>{t('results.columns')}</Button>
+        </span>
+      </div>
+      {list.items.length > 0 && (
+        <div class="scroll-x responses" role="region" aria-label={t('results.table')} tabIndex={0}>
+          <table class="table">
+            <thead>
+              <tr>
+                <th class="pick">
+                  <input
+                    type="checkbox"
+                    aria-label={t('results.select_all')}
+                    checked={whole}
+                    ref={(box) => void (box && (box.indeterminate = ids.length > 0 && !whole))}
+                    onChange={(e) => (picked.value = new Set(e.currentTarget.checked ? list.items.map((s) => s.id) : []))}
+                  />
+                </th>
+                <th scope="col" class="when">{t('results.submitted')}</th>
+                {shown.map((c) => <th scope="col" key={c.key}><span class="cut">{c.label}</span></th>)}
+              </tr>
+            </thead>
+            <tbody>
+              {list.items.map((s) => {
+                const to = `${form.id}/results/${s.id}${timeQuery(time)}`;
+                return (
+                  <tr key={s.id} class={picked.value.has(s.id) ? 'picked' : undefined} onClick={(e) => !(e.target as Element).closest('a, input') && !getSelection()?.toString() && go(to)}>
+                    <td class="pick">
+                      <input type="checkbox" aria-label={t('results.select', { time: moment(s.submitted_at) })} checked={picked.value.has(s.id)} onChange={(e) => pick(s.id, e.currentTarget.checked)} />
+                    </td>
+                    <td class="when"><a href={href(to)}>{moment(s.submitted_at)}</a></td>
+                    {shown.map((c) => <td key={c.key}><span class="cut">{c.text(s).slice(0, 300)}</span></td>)}
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </div>
+      )}
+      {list.error ? <Failed error={list.error} again={list.next} /> : null}
+      {list.loading && <Loading label={t('results.reading')} />}
+      {list.more && !list.loading && !list.error && (
+        <div class="row centered">
+          <Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button>
+        </div>
+      )}
+      {choosing.value && (
+        <Columns
+          columns={columns}
+          wanted={wanted}
+          onClose={() => (choosing.value = false)}
+          onChange={(next) => {
+            keys.value = next;
+            choose(form.id, next);
+          }}
+        />
+      )}
+      {deleting.value && (
+        <Deleting
+          form={form.id}
+          ids={ids}
+          gone={list.remove}
+          onClose={() => (deleting.value = false)}
+        />
+      )}
+    </>
+  );
+}
+
+/** Asks, deletes and counts along. gone is called for each that is gone, done after the last. */
+export function Deleting({ form, ids, gone, done, onClose }: { form: string; ids: string[]; gone?(id: string): void; done?(): void; onClose(): void }) {
+  const all = useSignal(ids).value; // the list may lose them meanwhile
+  const count = useSignal(-1);
+  return (
+    <Confirm
+      danger
+      title={t('results.delete_title', { n: all.length })}
+      action={t('results.delete')}
+      onClose={onClose}
+      text={
+        <div class="stack">
+          <p>{t('results.delete_text', { n: all.length })}</p>
+          {count.value >= 0 && all.length > 1 && (
+            <p role="status">
+              <progress max={all.length} value={count.value} aria-label={t('results.delete')} /> {t('results.deleting', { done: count.value, n: all.length })}
+            </p>
+          )}
+        </div>
+      }
+      run={async () => {
+        const left = new Set(all);
+        count.value = 0;
+        try {
+          await deleteAll(form, all, (id) => {
+            left.delete(id);
+            count.value++;
+          });
+          say(t('results.deleted', { n: all.length }));
+          done?.();
+        } finally {
+          for (const id of all) if (!left.has(id)) gone?.(id);
+        }
+      }}
+    />
+  );
+}
+
+function Columns({ columns, wanted, onChange, onClose }: { columns: Column[]; wanted: string[]; onChange(keys: string[] | undefined): void; onClose(): void }) {
+  const search = useSignal('');
+  const found = columns.filter((c) => c.label.toLocaleLowerCase().includes(search.value.trim().toLocaleLowerCase()));
+  return (
+    <Dialog
+      title={t('results.columns_title')}
+      onClose={onClose}
+      foot={
+        <>
+          <Button kind="quiet" onClick={() => onChange(undefined)}>{t('results.columns_reset')}</Button>
+          <Button kind="primary" onClick={onClose}>{t('app.close')}</Button>
+        </>
+      }
+    >
+      {columns.length > 12 && <TextField bare type="search" label={t('results.search_columns')} placeholder={t('results.search_columns')} value={search.value} onInput={(v) => (search.value = v)} />}
+      {(['questions', 'more', 'details'] as const).map((group) => {
+        const own = found.filter((c) => c.group === group);
+        return (
+          own.length > 0 && (
+            <fieldset key={group} class="columns">
+              <legend>{t('results.columns_' + group)}</legend>
+              {own.map((c) => (
+                <label key={c.key}>
+                  <input
+                    type="checkbox"
+                    checked={wanted.includes(c.key)}
+                    onChange={(e) => onChange(e.currentTarget.checked ? [...wanted, c.key] : wanted.filter((k) => k !== c.key))}
+                  />
+                  <span>{c.label}</span>
+                </label>
+              ))}
+            </fieldset>
+          )
+        );
+      })}
+    </Dialog>
+  );
+}

@@ -1,0 +1,220 @@
+import type { ComponentChildren } from 'preact';
+import { config } from '../app/config';
+import { moment, number, t } from '../app/words';
+
+interface Choice {
+  id: string;
+  label?: string;
+}
+
+export interface Block {
+  id: string;
+  type: string;
+  label?: string;
+  choices?: Choice[];
+  matrix_rows?: Choice[];
+  matrix_columns?: Choice[];
+  children?: Block[];
+}
+
+export interface Form {
+  id: string;
+  name: string;
+  status: string;
+  definition: { blocks: Block[]; hidden_fields: string[]; variables: Record<string, unknown> };
+}
+
+export interface Answer {
+  field: { id: string; type: string; label: string };
+  value: unknown;
+}
+
+export interface Metadata {
+  country?: string;
+  device?: string;
+  user_agent?: string;
+  utm?: Record<string, string>;
+}
+
+export interface Submission {
+  id: string;
+  submitted_at: string;
+  metadata: Metadata;
+  answers: Answer[];
+  completion_time: number;
+}
+
+type Pick = { id: string; label?: string } | { other: string };
+interface File {
+  name: string;
+  url: string;
+  size: number;
+}
+
+const silent = new Set(['welcome', 'statement', 'ending', 'heading', 'text', 'image', 'video', 'pdf', 'embed', 'divider', 'page_break', 'group', 'captcha']);
+
+/** All blocks that are answered, in the order of the form. */
+export const questions = (blocks: Block[]): Block[] =>
+  blocks.flatMap((b) => [...(silent.has(b.type) ? [] : [b]), ...questions(b.children ?? [])]);
+
+export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
+
+export function duration(seconds: number): string {
+  if (seconds < 60) return t('results.seconds', { n: Math.round(seconds) });
+  if (seconds < 3600) return t('results.minutes', { n: Math.floor(seconds / 60) }) + ' ' + t('results.seconds', { n: Math.floor(seconds % 60) });
+  return t('results.hours', { n: Math.floor(seconds / 3600) }) + ' ' + t('results.minutes', { n: Math.floor((seconds % 3600) / 60) });
+}
+
+let regions: Intl.DisplayNames | undefined;
+
+export function country(code: string): string {
+  try {
+    regions ??= new Intl.DisplayNames([config.language], { type: 'region' });
+    return regions.of(code) ?? code;
+  } catch {
+    return code; // no code, or a language that the browser does not know
+  }
+}
+
+const dated = (text: string): string =>
+  text.includes('T') ? moment(text) : new Intl.DateTimeFormat(config.language, { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(text));
+
+const picked = (pick: Pick | string): string =>
+  typeof pick === 'string' ? pick : 'other' in pick ? pick.other : pick.label || pick.id;
+
+const list = <T,>(value: unknown): T[] => (Array.isArray(value) ? value : value === null || value === undefined ? [] : [value]) as T[];
+
+/** The parts of an answer that has several: the rows of a matrix, the parts of an address. */
+function partsOf({ field, value }: Answer, block?: Block): [name: string, text: string][] {
+  return Object.entries(value as Record<string, unknown>).map(([key, part]) =>
+    field.type === 'matrix'
+      ? [block?.matrix_rows?.find((r) => r.id === key)?.label || key, list<Pick>(part).map(picked).join(', ')]
+      : [key, key === 'country' ? country(String(part)) : String(part)],
+  );
+}
+
+/** An answer as one line of text. What this release does not know is shown as it is stored. */
+export function textOf(answer: Answer, block?: Block): string {
+  const { field, value } = answer;
+  try {
+    if (typeof value === 'boolean') return t(value ? 'results.true' : 'results.false');
+    if (typeof value === 'number') return number(value, { maximumFractionDigits: 10 });
+    if (typeof value === 'string') return field.type === 'country' ? country(value) : field.type === 'date' ? dated(value) : value;
+    switch (field.type) {
+      case 'ranking':
+        return list<Pick>(value).map((p, i) => `${i + 1}. ${picked(p)}`).join(', ');
+      case 'file_upload':
+      case 'signature':
+        return list<File>(value).map((f) => f.name).join(', ');
+      case 'matrix':
+        return partsOf(answer, block).map(([row, text]) => `${row}: ${text}`).join('; ');
+      case 'address':
+      case 'contact_info':
+        return partsOf(answer).map(([, text]) => text).join(', ');
+      case 'payment': {
+        const p = value as Record<string, string>;
+        return [p.amount, p.currency, p.status].filter(Boolean).join(' ');
+      }
+    }
+    return list<Pick>(value).map(picked).join(', ');
+  } catch {
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  }
+}
+
+/** A link to where the host keeps a file, or what else a respondent wrote; never to anything but http and mail. */
+const Link = ({ to, children }: { to: string; children: ComponentChildren }) =>
+  /^(https?:\/\/|mailto:)/i.test(to) ? <a href={to} target="_blank" rel="noopener noreferrer">{children}</a> : <>{children}</>;
+
+/** An answer as it is read on a page of its own. */
+export function Value({ answer, block }: { answer: Answer; block: Block | undefined }) {
+  const { field, value } = answer;
+  const text = textOf(answer, block);
+  if (field.type === 'email') return <Link to={'mailto:' + encodeURIComponent(text).replace('%40', '@')}>{text}</Link>;
+  if (field.type === 'website') return <Link to={text}>{text}</Link>;
+  if (field.type === 'file_upload' || field.type === 'signature') {
+    return (
+      <ul>
+        {list<File>(value).map((f, i) => (
+          <li key={i}>
+            <Link to={f.url}>{f.name}</Link> <span class="muted">{t('results.file_size', { n: Math.ceil(f.size / 1000) })}</span>
+          </li>
+        ))}
+      </ul>
+    );
+  }
+  if (value !== null && typeof value === 'object' && ['matrix', 'address', 'contact_info', 'payment'].includes(field.type)) {
+    return (
+      <dl class="parts">
+        {partsOf(answer, block).map(([name, part]) => (
+          <div key={name}>
+            <dt>{field.type === 'matrix' ? name : t('results.part_' + name)}</dt>
+            <dd>{part}</dd>
+          </div>
+        ))}
+      </dl>
+    );
+  }
+  if (Array.isArray(value)) {
+    const items = value.map((p, i) => <li key={i}>{picked(p as Pick)}</li>);
+    return field.type === 'ranking' ? <ol class="numbered">{items}</ol> : <ul>{items}</ul>;
+  }
+  return <span class="written">{text}</span>;
+}
+
+/** An answer of a half response, which is as it was sent: ids get the labels that the form has. */
+export function labelled(block: Block | undefined, id: string, raw: unknown): Answer {
+  const field = { id, type: block?.type ?? '', label: block?.label ?? id };
+  const named = (choices: Choice[] | undefined) => (v: unknown): unknown =>
+    Array.isArray(v) ? v.map(named(choices)) : typeof v === 'string' ? { id: v, label: choices?.find((c) => c.id === v)?.label || v } : v;
+  if (block?.choices) return { field, value: named(block.choices)(raw) };
+  if (block?.type === 'matrix' && raw !== null && typeof raw === 'object') {
+    const name = named(block.matrix_columns);
+    return { field, value: Object.fromEntries(Object.entries(raw).map(([row, cell]) => [row, name(cell)])) };
+  }
+  return { field, value: raw };
+}
+
+/** A column of the table. */
+export interface Column {
+  key: string;
+  label: string;
+  group: 'questions' | 'more' | 'details';
+  text(s: Submission): string;
+}
+
+/** The columns that a form and what came in have: blocks that are gone stand after those of the form. */
+export function columnsOf(form: Form, found: Submission[]): Column[] {
+  const columns = new Map<string, Column>();
+  const add = (group: Column['group'], id: string, label: string, block?: Block) => {
+    const key = 'a:' + id;
+    if (columns.has(key)) return;
+    columns.set(key, {
+      key, label, group,
+      text: (s) => {
+        const answer = s.answers.find((a) => a.field.id === id);
+        return answer ? textOf(answer, block) : '';
+      },
+    });
+  };
+  for (const b of questions(form.definition.blocks)) add('questions', b.id, titleOf(b), b);
+  for (const name of [...form.definition.hidden_fields, ...Object.keys(form.definition.variables)]) add('more', name, name);
+  for (const { field } of found.flatMap((s) => s.answers)) {
+    add(field.type === 'hidden' || field.type === 'variable' ? 'more' : 'questions', field.id, titleOf(field));
+  }
+  const detail = (key: string, label: string, text: Column['text']) => columns.set('d:' + key, { key: 'd:' + key, label, group: 'details', text });
+  detail('duration', t('results.duration'), (s) => duration(s.completion_time));
+  for (const [key, label, text] of details) detail(key, label(), (s) => text(s.metadata));
+  detail('id', t('results.id'), (s) => s.id);
+  return [...columns.values()];
+}
+
+/** What is known of the visit, by a name and as text. */
+export const details: [key: string, label: () => string, text: (m: Metadata) => string][] = [
+  ['country', () => t('results.country'), (m) => (m.country ? country(m.country) : '')],
+  ['device', () => t('results.device'), (m) => m.device ?? ''],
+  ['user_agent', () => t('results.user_agent'), (m) => m.user_agent ?? ''],
+  ...['campaign', 'content', 'medium', 'source', 'term'].map(
+    (name) => ['utm.' + name, () => t('results.utm', { name }), (m: Metadata) => m.utm?.[name] ?? ''] as (typeof details)[number],
+  ),
+];

@@ -1,0 +1,153 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { api, ApiError, pages, query, type Page } from '../app/api';
+import { explain } from '../ui/states';
+import type { Submission } from './answers';
+import { bounds, timeQuery, type Time } from './time';
+
+const path = (form: string) => `/forms/${form}/submissions`;
+
+const page = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
+  (await api<Page<Submission>>(path(form) + query(params))).body;
+
+/** The responses of a time as far as they are read. */
+export interface Responses {
+  items: Submission[];
+  more: boolean;
+  loading: boolean;
+  error?: unknown;
+  /** Reads on, or again after an error. */
+  next(): void;
+  remove(id: string): void;
+}
+
+/** Reads the newest responses of a time, and again when turn changes. */
+export function useResponses(form: string, time: Time, turn: number): Responses {
+  const state = useSignal<{ items: Submission[]; cursor: string | null; loading: boolean; error?: unknown; since: ReturnType<typeof bounds> }>({ items: [], cursor: null, loading: true, since: {} });
+  const key = form + timeQuery(time) + turn;
+  const asked = useSignal(key);
+  const read = async (cursor: string | null, now: typeof state.value) => {
+    asked.value = key;
+    state.value = { items: now.items, cursor, since: now.since, loading: true };
+    try {
+      const found = await page(form, { ...now.since, limit: 50, cursor });
+      if (asked.peek() !== key) return;
+      const known = new Set(now.items.map((s) => s.id));
+      state.value = { ...now, items: [...now.items, ...found.items.filter((s) => !known.has(s.id))], cursor: found.page.next_cursor, loading: false };
+    } catch (error) {
+      if (asked.peek() === key) state.value = { ...state.peek(), loading: false, error };
+    }
+  };
+  useEffect(() => void read(null, { items: [], cursor: null, loading: true, since: bounds(time) }), [key]);
+  const now = state.value;
+  return {
+    items: now.items, more: now.cursor !== null, loading: now.loading, error: now.error,
+    next: () => void (now.loading || read(now.cursor, now)),
+    remove: (id) => void (state.value = { ...state.peek(), items: state.peek().items.filter((s) => s.id !== id) }),
+  };
+}
+
+/** How often it is looked for new responses while the page is seen. */
+const every = 30_000;
+
+/** Counts the responses that came in since the page was opened or seen was called. More than 100 are 101. */
+export function useFresh(form: string): { count: number; seen(): void } {
+  const count = useSignal(0);
+  const turn = useSignal(0);
+  useEffect(() => {
+    let newest: Submission | undefined;
+    let current = true;
+    let begun = false;
+    count.value = 0;
+    const look = async () => {
+      try {
+        const found = await page(form, { since: newest?.submitted_at, limit: begun ? 100 : 1 });
+        if (!current) return;
+        if (!begun) {
+          begun = true;
+          newest = found.items[0];
+          return;
+        }
+        const at = newest ? found.items.findIndex((s) => s.id === newest!.id) : -1;
+        const later = at >= 0 ? found.items.slice(0, at) : found.items.filter((s) => !newest || s.submitted_at > newest.submitted_at);
+        count.value = later.length + (found.page.has_more && at < 0 ? 1 : 0);
+      } catch {
+        // The next look may work; what the page reads itself says what is wrong.
+      }
+    };
+    const seen = () => document.visibilityState === 'visible' && void look();
+    void look();
+    const timer = setInterval(seen, every);
+    addEventListener('focus', seen);
+    document.addEventListener('visibilitychange', seen);
+    return () => {
+      current = false;
+      clearInterval(timer);
+      removeEventListener('focus', seen);
+      document.removeEventListener('visibilitychange', seen);
+    };
+  }, [form, turn.value]);
+  return { count: count.value, seen: () => void turn.value++ };
+}
+
+/** The responses before and after one in the list of a time, by id. */
+export async function neighbours(form: string, item: Submission, time: Time): Promise<{ newer: string | undefined; older: string | undefined }> {
+  const { since, until } = bounds(time);
+  const [newer, older] = await Promise.all([newerThan(form, item, until), olderThan(form, item, since)]);
+  return { newer, older };
+}
+
+async function olderThan(form: string, item: Submission, since: string | undefined): Promise<string | undefined> {
+  let found = false;
+  for await (const { items } of pages<Submission>(path(form), { since, until: item.submitted_at })) {
+    const at: number = found ? -1 : items.findIndex((s) => s.id === item.id);
+    if ((found || at >= 0) && items[at + 1]) return items[at + 1]!.id;
+    found ||= at >= 0;
+  }
+  return undefined;
+}
+
+/** The list begins with the newest, so the one after a response is the last of a page that ends soon after it: the time to look at is found by halving. */
+async function newerThan(form: string, item: Submission, until: string | undefined): Promise<string | undefined> {
+  const from = Date.parse(item.submitted_at) / 1000;
+  const end = until ? Date.parse(until) / 1000 : Date.now() / 1000 + 86_400;
+  let none = -1; // seconds after it in which nothing came in
+  let many = Infinity; // in which more came in than a page has
+  for (let span = 3600; ; span = many === Infinity ? span * 24 : Math.floor((none + many) / 2)) {
+    const within = (seconds: number) => ({ since: item.submitted_at, until: new Date(Math.min(from + seconds, end) * 1000).toISOString() });
+    const { items, page: { has_more } } = await page(form, { ...within(span), limit: 100 });
+    const at = items.findIndex((s) => s.id === item.id);
+    if (!has_more && at > 0) return items[at - 1]!.id;
+    if (!has_more && from + span >= end) return undefined;
+    if (has_more) many = span;
+    else none = span;
+    if (many - none > 1) continue;
+    let before: string | undefined; // many in one second
+    for await (const { items: all } of pages<Submission>(path(form), within(many))) {
+      for (const s of all) {
+        if (s.id === item.id) return before;
+        before = s.id;
+      }
+    }
+    return before;
+  }
+}
+
+/** Deletes responses, four at a time, and says which are gone. What somebody else has deleted is gone, too. */
+export async function deleteAll(form: string, ids: string[], gone: (id: string) => void): Promise<void> {
+  const left = [...ids];
+  const work = async () => {
+    for (let id = left.shift(); id !== undefined; id = left.shift()) {
+      try {
+        await api(`${path(form)}/${id}`, { method: 'DELETE' });
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 404)) {
+          left.length = 0;
+          throw new Error(explain(error));
+        }
+      }
+      gone(id);
+    }
+  };
+  await Promise.all([work(), work(), work(), work()]);
+}

@@ -1,0 +1,316 @@
+// The rule of a block: when it is shown and required, where the form goes on, what variables get.
+// Opening changes nothing: a part of the rule is written when it is edited, and the others stay.
+
+import type { ComponentChildren } from 'preact';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../app/words';
+import { Button, IconButton } from '../ui/Button';
+import { Select } from '../ui/Field';
+import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, isSelf, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
+import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
+import { canCount, canSet, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Group, type Jump, type Leaf, type Value } from './sentences';
+import { opWord, targetLabel } from './tell';
+import { fieldOptions, JSONBox, LeafValue, OperandField } from './values';
+
+interface Props {
+  content: Content;
+  /** The id of the top-level block whose rule it is. */
+  block: string;
+  value: Json | undefined;
+  /** undefined: nothing is left of it. */
+  onChange(value: Json | undefined): void;
+}
+
+type Members = { [name: string]: Json };
+const isMembers = (v: Json | undefined): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
+
+/** The object with a member that has another value, or is gone; undefined when it was the last. */
+function withMember(of: Members, name: string, value: Json | undefined): Members | undefined {
+  const { [name]: _, ...others } = of;
+  const made = value === undefined ? others : { ...of, [name]: value };
+  return Object.keys(made).length > 0 ? made : undefined;
+}
+
+/** The whole rule of a top-level block (properties.rule). Members that are none of ours stay. */
+export function RuleEditor({ content, block, value, onChange }: Props) {
+  const at = content.blocks.find((b) => b.id === block);
+  if (!at) return <p class="hint">{t('rules.in_group')}</p>;
+  if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
+  const rule = value ?? {};
+  const part = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withMember(rule, name, v)) });
+  const answers = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
+  return (
+    <div class="rules">
+      <Section title={t('rules.show')} hint={t('rules.show_hint')}><ConditionEditor {...part('show')} label={t('rules.show')} /></Section>
+      {(answers || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}><ConditionEditor {...part('require')} label={t('rules.require')} /></Section>}
+      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}><NextEditor {...part('next')} /></Section>}
+      <Section title={t('rules.set')}><VariableEditor {...part('set')} /></Section>
+    </div>
+  );
+}
+
+function Section({ title, hint, children }: { title: string; hint?: string; children: ComponentChildren }) {
+  return (
+    <section class="rule-section">
+      <h3>{title}</h3>
+      {hint && <p class="hint">{hint}</p>}
+      {children}
+    </section>
+  );
+}
+
+/** A condition. after: the answer of the block itself is known. plain: no way to write it as JSON. */
+export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
+  const fields = fieldsOf(content);
+  const said = value === undefined ? undefined : parse(value, fields);
+  const [json, setJSON] = useState(said === null);
+  const known = fields.known(block, after);
+  const put = (c: Condition | undefined) => {
+    const made = c && tidy(c);
+    onChange(made && write(made));
+  };
+  if (value !== undefined && (json || !said)) {
+    return <JSONBox label={label} value={value} onChange={onChange} back={said ? () => setJSON(false) : undefined} />;
+  }
+  return (
+    <div class="rule-condition" role="group" aria-label={label}>
+      <Rows c={said ?? undefined} fields={fields} known={known} put={put} depth={1}>
+        {said && !plain && <IconButton icon="code" class="push" label={t('rules.as_json')} onClick={() => setJSON(true)} />}
+      </Rows>
+    </div>
+  );
+}
+
+/** The condition of a group, or one alone, as rows. */
+function Rows({ c, fields, known, put, depth, children }: { c: Condition | undefined; fields: Fields; known: Field[]; put(c: Condition | undefined): void; depth: number; children?: ComponentChildren }) {
+  const group = c && isGroup(c) ? c : undefined;
+  const rows = group?.of ?? (c ? [c] : []);
+  const box = useRef<HTMLDivElement>(null);
+  const before = useRef(rows.length);
+  useLayoutEffect(() => {
+    // Who adds goes on in the new row; who removes, at the button that adds.
+    const inside = box.current?.contains(document.activeElement) || document.activeElement === document.body;
+    if (inside && rows.length > before.current) box.current?.querySelector<HTMLElement>(':scope > ol > li:last-child select')?.focus();
+    else if (inside && rows.length < before.current) box.current?.querySelector<HTMLElement>(':scope > .row > button')?.focus();
+    before.current = rows.length;
+  }, [rows.length]);
+  const replace = (i: number, next: Condition | undefined) => put(group ? { op: group.op, of: rows.flatMap((r, j) => (i !== j ? [r] : next ? [next] : [])) } : next);
+  const first = known[0];
+  return (
+    <div ref={box} class={depth > 1 ? 'rule-group nested' : 'rule-group'}>
+      {group && <Select label={t('rules.join')} bare value={group.op} options={[['all', t('rules.all')], ['any', t('rules.any')]]} onChange={(op) => put({ op: op as 'all' | 'any', of: group.of })} />}
+      <ol>
+        {rows.map((row, i) => (
+          <li key={i}>
+            {isGroup(row) ? <Rows c={row} fields={fields} known={known} put={(n) => replace(i, n)} depth={depth + 1} /> : (
+              <Row
+                c={row}
+                fields={fields}
+                known={known}
+                put={(n) => replace(i, n)}
+                group={group && first && canGroup(depth) ? () => replace(i, grouped(row, group.op, fresh(first))) : undefined}
+              />
+            )}
+          </li>
+        ))}
+      </ol>
+      <div class="row">
+        <Button kind="quiet" icon="plus" disabled={!first} onClick={() => first && put(beside(c, fresh(first)))}>{t('rules.add_condition')}</Button>
+        {children}
+      </div>
+      {!first && rows.length === 0 && <p class="hint">{t('rules.nothing_known')}</p>}
+    </div>
+  );
+}
+
+/** One comparison. */
+function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; fields: Fields; known: Field[]; put(c: Condition | undefined): void; group: (() => void) | undefined }) {
+  const remove = <IconButton icon="trash-2" label={t('rules.remove_condition')} onClick={() => put(undefined)} />;
+  if (c.op === 'always' || c.op === 'never') return <div class="rule-row"><span>{t('rules.' + c.op)}</span><span class="rule-tools">{remove}</span></div>;
+  const { op, leaf } = comparison(c);
+  const field = fields.get(leaf.ref);
+  const options = fieldOptions(known, field);
+  const late = field.kind !== 'unknown' && !known.includes(field);
+  const unanswered = op.startsWith('!') || op === 'isNot' || op === 'notExactly';
+  const value = (v: Json) => {
+    const made: Leaf = { ...leaf, value: v };
+    put(c.op === 'not' ? { op: 'not', of: made } : made);
+  };
+  return (
+    <div class="rule-row">
+      <Select label={t('rules.field')} bare value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adapt(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
+      <span class="rule-tools">
+        {group && <IconButton icon="group" label={t('rules.make_group')} onClick={group} />}
+        {remove}
+      </span>
+      <div class="rule-pair">
+        <Select label={t('rules.comparison')} bare value={op} options={offered(field, op).map((o) => [o, compared(o, field)])} onChange={(o) => put(adapt(leaf, field, o as Comparison))} />
+        <LeafValue leaf={leaf} fields={fields} put={value} />
+      </div>
+      {late && <p class="hint">{t('rules.hint.late')}</p>}
+      {unanswered && <p class="hint">{t('rules.hint.unanswered')}</p>}
+    </div>
+  );
+}
+
+/** The words of a comparison alone. */
+function compared(op: Comparison, field: Field): string {
+  const plain = op.replace('!', '') as Leaf['op'];
+  const word = opWord(plain, field.kind);
+  if (plain === op) return t('rules.op.' + word);
+  return ['has', 'contains', 'oneOf', 'between'].includes(word) ? t('rules.op.not.' + word) : t('rules.op.not', { op: t('rules.op.' + word) });
+}
+
+/** Where the form goes on after the block. */
+export function NextEditor({ content, block, value, onChange }: Props) {
+  const fields = fieldsOf(content);
+  const jumps = value === undefined ? [] : parseNext(value);
+  if (!jumps) return <JSONBox label={t('rules.next')} value={value ?? null} onChange={onChange} />;
+  const put = (list: Jump[]) => onChange(list.length > 0 ? writeNext(list) : undefined);
+  const when = jumps.filter((j) => j.if !== undefined);
+  const last = jumps.find((j) => j.if === undefined);
+  const later = content.blocks.slice(fields.step(block) + 1).map((b): [string, string] => [b.id, targetLabel(b.id, fields, t)]);
+  const targets = (now: string): [string, string][] =>
+    [...(now === 'end' || later.some(([id]) => id === now) ? [] : [[now, targetLabel(now, fields, t)] as [string, string]]), ...later, ['end', t('rules.the_end')]];
+  const replace = (i: number, next: Jump | undefined) => put([...when.flatMap((j, k) => (i !== k ? [j] : next ? [next] : [])), ...(last ? [last] : [])]);
+  const first = fields.known(block, true)[0];
+  return (
+    <div class="rule-next">
+      <ol>
+        {when.map((j, i) => (
+          <li key={i} class="rule-card">
+            <div class="rule-head">
+              <strong>{t('rules.when_n', { n: i + 1 })}</strong>
+              <span class="rule-tools">
+                {i > 0 && <IconButton icon="arrow-up" label={t('rules.earlier')} onClick={() => put([...when.slice(0, i - 1), j, ...when.slice(i - 1, i), ...when.slice(i + 1), ...(last ? [last] : [])])} />}
+                <IconButton icon="trash-2" label={t('rules.remove_jump')} onClick={() => replace(i, undefined)} />
+              </span>
+            </div>
+            <ConditionEditor content={content} block={block} after label={t('rules.when_n', { n: i + 1 })} value={j.if} onChange={(c) => replace(i, c === undefined ? undefined : { if: c, to: j.to })} />
+            <Select label={t('rules.go_to')} value={j.to} options={targets(j.to)} onChange={(to) => replace(i, { ...j, to })} />
+          </li>
+        ))}
+      </ol>
+      <Select
+        label={t(when.length > 0 ? 'rules.otherwise' : 'rules.after')}
+        value={last?.to ?? ''}
+        options={[['', t('rules.following')], ...targets(last?.to ?? 'end')]}
+        onChange={(to) => put(to === '' ? when : [...when, { to }])}
+      />
+      <div class="row">
+        <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && put([...when, { if: write(fresh(first)), to: later[0]?.[0] ?? 'end' }, ...(last ? [last] : [])])}>
+          {t('rules.add_jump')}
+        </Button>
+      </div>
+    </div>
+  );
+}
+
+/** What variables get when the block is answered. */
+export function VariableEditor({ content, block, value, onChange }: Props) {
+  const fields = fieldsOf(content);
+  if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
+  const set = value ?? {};
+  const free = Object.keys(content.variables ?? {}).filter((name) => !Object.hasOwn(set, name));
+  const rename = (from: string, to: string, v: Value) =>
+    onChange(Object.fromEntries(Object.entries(set).map(([n, logic]) => (n === from ? [to, writeValue(retarget(v, from, to))] : [n, logic]))));
+  return (
+    <div class="rule-set">
+      {Object.entries(set).map(([name, logic]) => {
+        const said = parseValue(logic, fields);
+        const change = (v: Json | undefined) => onChange(withMember(set, name, v));
+        if (!said) return <JSONBox key={name} label={name} value={logic} onChange={change} />;
+        return (
+          <div key={name} class="rule-card">
+            <div class="rule-head">
+              <Select label={t('rules.variable')} value={name} options={[name, ...free].map((n) => [n, n])} onChange={(to) => rename(name, to, said)} />
+              <IconButton icon="trash-2" label={t('rules.remove_change', { name })} onClick={() => change(undefined)} />
+            </div>
+            <Change name={name} value={said} content={content} block={block} fields={fields} put={(v) => change(writeValue(v))} />
+          </div>
+        );
+      })}
+      <div class="row">
+        <Button
+          kind="quiet"
+          icon="variable"
+          disabled={free.length === 0}
+          onClick={() => {
+            const [name] = free;
+            if (name === undefined) return;
+            const counts = typeof content.variables?.[name] === 'number';
+            const self = { from: 'variables' as const, id: name };
+            onChange({ ...set, [name]: writeValue(counts ? { op: '+', of: self, terms: [{ by: 1 }] } : { op: 'set', cases: [], value: '' }) });
+          }}
+        >
+          {t('rules.add_change')}
+        </Button>
+      </div>
+      {free.length === 0 && Object.keys(set).length === 0 && <p class="hint">{t('rules.no_variables')}</p>}
+    </div>
+  );
+}
+
+/** The change of one variable, a line for each of its values. */
+function Change({ name, value, content, block, fields, put }: { name: string; value: Value; content: Content; block: string; fields: Fields; put(v: Value): void }) {
+  const { op } = value;
+  const known = fields.known(block, true);
+  const usable = known.filter((f) => (op === 'set' ? canSet : canCount)(f.kind));
+  const lines = linesOf(value);
+  const change = (list: Line[]) => put(ofLines(name, op, list, value));
+  const replace = (i: number, line: Line | undefined) => change(lines.flatMap((l, j) => (i !== j ? [l] : line ? [line] : [])));
+  const self = { from: 'variables' as const, id: name };
+  const first = known[0];
+  const last = (i: number) => op === 'set' && i === lines.length - 1;
+  return (
+    <>
+      <Select label={t('rules.operation')} value={op} options={(['set', '+', '-', '*', '/'] as const).map((o) => [o, t('rules.operation.' + operations[o])])} onChange={(o) => put(convert(name, value, o as Value['op'], fields))} />
+      {value.op !== 'set' && !isSelf(value.of, name) && (
+        <Select label={t('rules.base')} value={pathOf(value.of)} options={fieldOptions(known.filter((f) => canCount(f.kind)), fields.get(value.of))} onChange={(p) => put({ ...value, of: fields.resolve(p) ?? value.of })} />
+      )}
+      <ol>
+        {lines.map((line, i) => (
+          <li key={i} class={line.when ? 'rule-line when' : 'rule-line'}>
+            {line.when && (
+              <ConditionEditor
+                content={content}
+                block={block}
+                after
+                plain
+                label={t('rules.when_n', { n: i + 1 })}
+                value={write(line.when)}
+                onChange={(c) => {
+                  const when = c === undefined ? undefined : parse(c, fields);
+                  if (when) replace(i, { ...line, when });
+                  else replace(i, op === 'set' ? undefined : { value: line.value });
+                }}
+              />
+            )}
+            <OperandField
+              label={t(last(i) && lines.length > 1 ? 'rules.otherwise_value' : 'rules.value_label')}
+              value={line.value}
+              fields={fields}
+              known={usable}
+              texts={op === 'set'}
+              stay={last(i) ? self : undefined}
+              put={(v) => replace(i, { ...line, value: v })}
+            />
+            <div class="row">
+              {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: fresh(first) })}>{t('rules.only_when')}</Button>}
+              {lines.length > 1 && !last(i) && <IconButton icon="trash-2" label={t('rules.remove_line', { n: i + 1 })} onClick={() => replace(i, undefined)} />}
+            </div>
+          </li>
+        ))}
+      </ol>
+      {!single(op) && (
+        <div class="row">
+          <Button kind="quiet" icon="plus" disabled={op === 'set' && !first} onClick={() => change(op === 'set' && first ? [...lines.slice(0, -1), { when: fresh(first), value: 1 }, ...lines.slice(-1)] : [...lines, { value: 1 }])}>
+            {t(op === 'set' ? 'rules.add_case' : 'rules.add_line')}
+          </Button>
+        </div>
+      )}
+    </>
+  );
+}
+
+const operations = { set: 'set', '+': 'add', '-': 'subtract', '*': 'times', '/': 'divide' } as const;

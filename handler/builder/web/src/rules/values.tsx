@@ -1,0 +1,188 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../app/words';
+import { NumberField, Select, TextArea, TextField } from '../ui/Field';
+import { listed } from './edit';
+import { pathOf, type Field, type Fields, type Json, type Ref } from './fields';
+import { isOutOfOrder, isRef, same, type Leaf, type Operand } from './sentences';
+import { fieldName, inTime, valueName } from './tell';
+import { Button } from '../ui/Button';
+
+/** The fields that are offered, and the one that is chosen although it is not among them. */
+export function fieldOptions(known: readonly Field[], now: Field | undefined): (readonly [string, string])[] {
+  const missing = now && !known.some((f) => pathOf(f.ref) === pathOf(now.ref)) ? [now] : [];
+  return [...missing, ...known].map((f) => {
+    const name = fieldName(f, t);
+    return [pathOf(f.ref), f.ref.from === 'answers' || f.kind === 'unknown' ? name : t('rules.from.' + f.ref.from, { name })] as const;
+  });
+}
+
+/** What a field is compared with. */
+export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; put(value: Json): void }) {
+  const field = fields.get(leaf.ref);
+  const { value } = leaf;
+  if (value === undefined) return null;
+  if (leaf.op === 'between' && Array.isArray(value)) {
+    const [a = null, b = null] = value;
+    return (
+      <div class="rule-pair">
+        <Scalar label={t('rules.from_value')} field={field} value={a} put={(v) => put([v, b])} />
+        <Scalar label={t('rules.to_value')} field={field} value={b} put={(v) => put([a, v])} />
+      </div>
+    );
+  }
+  if (!Array.isArray(value)) return <Scalar label={t('rules.value_label')} bare field={field} value={value} put={put} />;
+  return (
+    <>
+      {field.choices.length === 0 ? <Lines field={field} value={value} put={put} /> : field.kind === 'order' ? <Places field={field} value={value} put={put} /> : <Several field={field} value={value} put={put} />}
+      {isOutOfOrder(leaf, fields) && (
+        <p class="notice rule-note">
+          {t('rules.out_of_order')} <Button onClick={() => put(inOrder(field, value))}>{t('rules.put_in_order')}</Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The values in the order of the form, those of no choice last. */
+const inOrder = (field: Field, values: Json[]): Json[] => {
+  const known = field.choices.map((c): Json => c.id).filter((id) => values.includes(id));
+  return [...known, ...values.filter((v) => !known.includes(v))];
+};
+
+function Scalar({ label, bare, field, value, put }: { label: string; bare?: boolean; field: Field; value: Json; put(value: Json): void }) {
+  const shared = { label, ...(bare && { bare }) };
+  if (typeof value === 'boolean') {
+    return <Select {...shared} value={String(value)} options={[['true', t('rules.yes')], ['false', t('rules.no')]]} onChange={(v) => put(v === 'true')} />;
+  }
+  if (typeof value === 'number') return <NumberField {...shared} value={value} onInput={(n) => n !== undefined && put(n)} />;
+  const text = String(value);
+  if (field.choices.length > 0) {
+    const ids = field.choices.map((c) => c.id);
+    return <Select {...shared} value={text} options={(ids.includes(text) ? ids : [text, ...ids]).map((id) => [id, choiceName(id, field)])} onChange={put} />;
+  }
+  if (!inTime(field.kind)) {
+    return <TextField {...shared} value={text} hint={field.kind === 'country' && t('rules.hint.country')} onInput={(v) => put(field.kind === 'country' ? v.toUpperCase() : v)} />;
+  }
+  const moment = field.kind === 'moment';
+  const whole = (v: string) => (moment ? v + (v.length > 16 ? 'Z' : ':00Z') : v.length === 5 && field.seconds ? v + ':00' : v);
+  return (
+    <TextField
+      {...shared}
+      type={moment ? 'datetime-local' : field.kind === 'date' ? 'date' : 'time'}
+      value={moment ? text.replace(/(:00)?Z$/, '') : text}
+      hint={moment && t('rules.hint.utc')}
+      onInput={(v) => v !== '' && put(whole(v))}
+    />
+  );
+}
+
+const choiceName = (id: string, field: Field): string => field.choices.find((c) => c.id === id)?.label || valueName(id, { ...field, kind: 'choice', choices: [] }, t);
+
+/** Several choices. */
+function Several({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const ids = inOrder(field, [...field.choices.map((c) => c.id), ...value.filter((v) => !field.choices.some((c) => c.id === v))]);
+  return (
+    <fieldset class="rule-checks">
+      <legend class="unseen">{t('rules.value_label')}</legend>
+      {ids.map((id) => (
+        <label key={id}>
+          <input type="checkbox" checked={value.includes(id)} onChange={(e) => put(inOrder(field, e.currentTarget.checked ? [...value, id] : value.filter((v) => v !== id)))} />
+          <span>{choiceName(String(id), field)}</span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** All choices in an order: who takes a place gives up the own one. */
+function Places({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const options = inOrder(field, [...new Set([...field.choices.map((c): Json => c.id), ...value])]).map((id) => [String(id), choiceName(String(id), field)] as const);
+  const take = (place: number, id: string) => put(value.map((v, i) => (i === place ? id : v === id ? (value[place] ?? id) : v)));
+  return (
+    <>
+      {value.map((id, i) => <Select key={i} label={t('rules.part.place', { n: i + 1 })} value={String(id)} options={options} onChange={(v) => take(i, v)} />)}
+    </>
+  );
+}
+
+/** Texts or numbers, one on a line. */
+function Lines({ field, value, put }: { field: Field; value: Json[]; put(value: Json): void }) {
+  const read = (text: string): Json[] => (field.kind === 'number' ? listed(text).map(Number) : field.kind === 'country' ? listed(text.toUpperCase()) : listed(text));
+  const [text, setText] = useDraft(value, (v) => v.join('\n'), read);
+  const bad = read(text).some((v) => typeof v === 'number' && !Number.isFinite(v));
+  return (
+    <TextArea
+      label={t('rules.values')}
+      bare
+      rows={3}
+      hint={t(field.kind === 'country' ? 'rules.hint.countries' : 'rules.hint.lines')}
+      fault={bad ? t('app.no_number') : undefined}
+      value={text}
+      onInput={(now) => {
+        setText(now);
+        const values = read(now);
+        if (values.every((v) => typeof v !== 'number' || Number.isFinite(v))) put(values);
+      }}
+    />
+  );
+}
+
+/** The text that is typed for a value: it stays as it is typed until the value becomes another one elsewhere. */
+export function useDraft<T extends Json>(value: T, text: (value: T) => string, read: (text: string) => Json | undefined): [string, (text: string) => void] {
+  const [draft, setDraft] = useState(() => text(value));
+  const seen = useRef(value);
+  useEffect(() => {
+    if (same(seen.current, value)) return;
+    seen.current = value;
+    const typed = read(draft);
+    if (typed === undefined || !same(typed, value)) setDraft(text(value));
+  }, [value]);
+  return [draft, setDraft];
+}
+
+/** Logic that sentences cannot say. It is changed by typing alone, and only to what is JSON. */
+export function JSONBox({ label, value, onChange, back }: { label: string; value: Json; onChange(value: Json | undefined): void; back?: (() => void) | undefined }) {
+  const [fault, setFault] = useState('');
+  const read = (text: string): Json | undefined => {
+    try {
+      return JSON.parse(text) as Json;
+    } catch {
+      return undefined;
+    }
+  };
+  const [text, setText] = useDraft(value, (v) => JSON.stringify(v, null, 2), read);
+  const type = (now: string) => {
+    setText(now);
+    const typed = read(now);
+    setFault(typed === undefined ? t('rules.no_json') : '');
+    if (typed !== undefined && !same(typed, value)) onChange(typed);
+  };
+  return (
+    <div class="rule-json">
+      <TextArea label={label} code rows={Math.min(16, text.split('\n').length + 1)} hint={t('rules.hint.json')} fault={fault || undefined} value={text} onInput={type} />
+      <div class="row">
+        {back && <Button onClick={back}>{t('rules.as_sentence')}</Button>}
+        <Button kind="quiet" icon="trash-2" onClick={() => onChange(undefined)}>{t('rules.remove')}</Button>
+      </div>
+    </div>
+  );
+}
+
+/** A number, a text, or what a field has. own: the variable that is set, offered as its own value. */
+export function OperandField({ label, value, fields, known, texts, stay, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; stay?: Ref | undefined; put(value: Operand): void }) {
+  const path = isRef(value) ? pathOf(value) : typeof value;
+  const stays = stay && ([pathOf(stay), t('rules.stays')] as const);
+  const options = [
+    ...(stays ? [stays] : []), ['number', t('rules.a_number')] as const, ...(texts ? [['string', t('rules.a_text')] as const] : []),
+    ...fieldOptions(known, isRef(value) ? fields.get(value) : undefined).filter(([p]) => p !== stays?.[0]),
+  ];
+  const choose = (chosen: string) => put(chosen === 'number' ? 1 : chosen === 'string' ? '' : (fields.resolve(chosen) ?? 1));
+  return (
+    <div class="rule-pair">
+      <Select label={label} value={path} options={options} onChange={choose} />
+      {typeof value === 'number' && <NumberField label={t('rules.a_number')} value={value} onInput={(n) => n !== undefined && put(n)} />}
+      {typeof value === 'string' && <TextField label={t('rules.a_text')} value={value} onInput={put} />}
+    </div>
+  );
+}
+

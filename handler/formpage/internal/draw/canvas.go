@@ -1,0 +1,59 @@
+package draw
+
+import (
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/field"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// canvas has the view of a canvas without its blocks, and the blocks.
+func (p *Page) canvas() (*view, []field.Part) {
+	v := p.newView("canvas")
+	p.Canvas, p.Single = true, walk.OneAtATime(p.Form)
+	if p.Settings.NumberedQuestions {
+		p.Numbered = p.Blocks
+	}
+	looks := p.Theme // the rules of blocks stand at the blocks
+	parts := field.Canvas(&p.Source, p.Blocks)
+	p.Theme = looks
+	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // a sample: which pages there are depends on answers
+	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
+	v.Next = v.nextLabel(walk.Step{})
+	return v, parts
+}
+
+// Editable sends the page of all blocks for an editor.
+func (p *Page) Editable(w http.ResponseWriter) error {
+	v, parts := p.canvas()
+	var fields, ends strings.Builder
+	for i, part := range parts {
+		if p.Blocks[i].Type == schema.TypeEnding {
+			ends.WriteString(part.HTML)
+		} else {
+			fields.WriteString(part.HTML)
+		}
+	}
+	v.Fields, v.Ends = template.HTML(fields.String()), template.HTML(ends.String()) //nolint:gosec // made by package field
+	return v.send(w, http.StatusOK)
+}
+
+// Parts are the blocks of a canvas, the HTML around them and the style of the theme.
+func (p *Page) Parts() (style, around string, parts []field.Part, err error) {
+	v, parts := p.canvas()
+	v.Theme.Allow(v.policy)
+	body, err := v.inserts.Execute(templates, "body.html", v)
+	if err != nil {
+		return "", "", nil, err
+	}
+	var html, rules strings.Builder
+	out := pen.To(&html)
+	out.Pieces(body)
+	out.Close()
+	v.Theme.Style(func(rule string) { rules.WriteString(rule) })
+	return rules.String(), html.String(), parts, nil
+}

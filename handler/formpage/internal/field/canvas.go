@@ -1,0 +1,93 @@
+package field
+
+import (
+	"bytes"
+	"cmp"
+	"hash/fnv"
+	"math"
+	"strings"
+
+	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
+	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/theme"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// Part is a block at the top of a canvas.
+type Part struct{ ID, HTML string }
+
+// Canvas draws blocks for their editor: those too that respondents do not see, each in an element
+// data-block. A block that shows nothing yet, or has no room left, has an element fs-none. The style
+// rules of a block are in an element data-style, so that a part can be drawn without the others.
+func Canvas(s *Source, blocks []schema.Block) []Part {
+	b := newBuilder(s)
+	parts := make([]Part, 0, len(blocks))
+	var f Field
+	for i := range blocks {
+		b.Theme = new(theme.Theme)
+		b.canvas(&f, &blocks[i])
+		var rules strings.Builder
+		b.Theme.Style(func(rule string) { rules.WriteString(rule) })
+		b.pen.When(rules.Len() > 0, `<i data-style="%i" hidden></i>`, rules.String())
+		b.pen.Put("</div>\n")
+		var out bytes.Buffer
+		to := pen.To(&out)
+		to.Pieces(b.pen.End())
+		to.Close()
+		parts = append(parts, Part{blocks[i].ID, out.String()})
+	}
+	return parts
+}
+
+// canvas draws a block but the end of its element.
+func (b *builder) canvas(f *Field, block *schema.Block) {
+	p, w := formblock.Properties(block), b.pen
+	w.Put(`<div data-block="%i" data-type="%i"`, block.ID, block.Type)
+	w.When(p.Hide, " data-hidden")
+	w.Put(">")
+	const none = `<div class="fs-none"></div>`
+	if !w.More() {
+		w.Put(none)
+		return
+	}
+	b.field(f, block)
+	link := string(f.Link)
+	switch block.Type {
+	case schema.TypeEnding:
+		w.Put(`<div class="fs-screen fs-done">`)
+		b.ending(f)
+		w.Put("</div>")
+	case schema.TypePageBreak:
+		w.When(!b.Single && !b.Settings.SinglePage, `<div class="fs-actions"><span class="fs-button">%s</span></div>`, b.Words.Get("next_page"))
+		w.Put(none)
+	case schema.TypeGroup:
+		f.write(w, f)
+		for i := range block.Children {
+			b.canvas(f, &block.Children[i])
+			w.Put("</div>\n")
+		}
+		w.Put("</fieldset>")
+	default:
+		if f.write != nil {
+			f.write(w, f)
+		}
+		media := block.Type == schema.TypeImage && f.Image == nil ||
+			link == "" && (block.Type == schema.TypeVideo || block.Type == schema.TypePDF || block.Type == schema.TypeEmbed)
+		w.When(f.write == nil || media || !block.TakesAnswer() && block.Type != schema.TypeDivider && f.Label == "" && f.Description == "" && f.Image == nil && link == "", none)
+	}
+	b.options, b.parts = f.Options[:0], f.Parts[:0]
+	welcome := block.Type == schema.TypeWelcome
+	text := p.ButtonText
+	if welcome {
+		text = cmp.Or(text, b.Words.Get("begin"))
+	}
+	w.When(text != "" && (welcome || block.Type == schema.TypeStatement || b.Single && block.TakesAnswer()),
+		`<div class="fs-actions fs-own"><span class="fs-button">%s</span></div>`, text)
+}
+
+// numberOf is the number that the elements of a block are named by where not all blocks are drawn at once.
+func numberOf(id string) int {
+	sum := fnv.New64a()
+	_, _ = sum.Write([]byte(id))
+	return int(sum.Sum64() & math.MaxInt) //nolint:gosec // within an int
+}
