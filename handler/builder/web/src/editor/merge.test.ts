@@ -128,8 +128,9 @@ test('what was sent without an answer is no change of others', () => {
   const other = merge(abc, [sent], label('c', 'theirs')(clone(sent)), sent);
   assert.deepEqual([get(other.content, ['blocks', 'c', 'label']), other.conflicts], ['theirs', []]);
   const choices = (ids: string[]) => set(abc, ['blocks', 'b', 'choices'], ids.map((id) => ({ id })));
-  const sorted = merge(choices(['1', '2']), [choices(['2', '1'])], choices(['2', '1']), choices(['1', '2']));
-  assert.ok(same(sorted, { content: choices(['1', '2']), conflicts: [] }));
+  const theirLabel = (c: Content) => set(c, ['blocks', 'b', 'choices', '2', 'label'], 'theirs');
+  const sorted = merge(choices(['1', '2']), [choices(['2', '1'])], theirLabel(choices(['2', '1'])), choices(['1', '2']));
+  assert.ok(same(sorted, { content: theirLabel(choices(['1', '2'])), conflicts: [] }));
   const added = edits.addBlock(abc, q('n'), { parent: 'g', index: 0 });
   assert.equal(order(merge(abc, [added], clone(added), abc).content), order(abc));
   const removed = edits.removeBlock(abc, 'g');
@@ -234,6 +235,11 @@ test('a null in an object cannot be told by a patch: the blocks are sent', () =>
   }
 });
 
+test('what is kept back is as if it had not been done', () => {
+  const mine = set(set(abc, ['blocks', 'a', 'properties', 'min'], 1), ['settings', 'closed'], true);
+  assert.ok(same(withhold(abc, mine, changes(abc, mine)), abc));
+});
+
 test('the smallest write that does it', () => {
   const first = (target: Content): string => {
     const write = plan(abc, target);
@@ -264,8 +270,8 @@ test('a pointer into a request is a place in the form', () => {
 
 test('names of members that every object has are like others', () => {
   const odd = JSON.parse('{"__proto__":1,"constructor":2}') as Content['variables'];
-  const { content: c, paths } = both(content([], { variables: odd }), (c) => edits.patchSection(c, 'variables', JSON.parse('{"__proto__":3}') as Obj), (c) => edits.patchSection(c, 'variables', { toString: 4 }));
-  assert.equal(JSON.stringify(c.variables), '{"__proto__":3,"constructor":2,"toString":4}');
+  const { content: c, paths } = both(content([], { variables: odd }), (c) => edits.patchSection(c, 'variables', JSON.parse('{"__proto__":3}') as Obj), (c) => edits.patchSection(c, 'variables', { toString: 4, constructor: null }));
+  assert.deepEqual(Object.entries(c.variables), [['__proto__', 3], ['toString', 4]]);
   assert.deepEqual(paths, []);
 });
 

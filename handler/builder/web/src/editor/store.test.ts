@@ -602,6 +602,10 @@ test('a published form is written by its working copy, and so is one that gets p
   store.patch('a', { label: 'z' });
   await bench.time.pass(1000);
   assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.copy ?? null, 'a')], ['x', 'z']);
+  const other = await bench.open('other');
+  other.patch('a', { label: 'zz' });
+  await bench.time.pass(20_000);
+  assert.deepEqual([label(bench.service.content, 'a'), label(bench.service.copy ?? null, 'a'), label(store, 'a')], ['x', 'zz', 'zz']);
   bench.service.copy = undefined;
   await bench.time.pass(20_000);
   assert.equal(label(store, 'a'), 'x');
