@@ -42,16 +42,17 @@ export function layout(type: string): Record<'top' | 'first' | 'picture' | 'more
   const path = (name: string): string => (name in members ? name : 'properties.' + name);
   const texts = ['label', 'description'];
   const bare = textless.includes(type);
-  const used = (names: readonly string[]): string[] =>
-    names.filter((name) => (name in properties ? all.includes(name) : true) && !(name === 'multiSelection' && type === 'multiple_choice')).map(path);
+  const used = (names: readonly string[]): string[] => names.filter((name) => !(name in properties) || all.includes(name)).map(path);
+  const other = type === 'multiple_choice' ? [...elsewhere, 'multiSelection'] : elsewhere;
   const parts = {
     top: [...(bare ? [] : texts), ...(fits(type, 'required') ? ['required'] : [])],
-    first: used(first.filter((name) => !elsewhere.includes(name))).filter((p) => !covered.has(p)),
+    first: used(first.filter((name) => !other.includes(name))).filter((p) => !covered.has(p)),
     picture: used(picture.filter((name) => !elsewhere.includes(name))),
-    elsewhere: used(elsewhere),
+    elsewhere: used(other),
   };
   const taken = new Set(Object.values(parts).flat());
-  return { ...parts, more: [...(bare ? texts : []), ...all.map(path)].filter((p) => !taken.has(p) && !covered.has(p)) };
+  const more = [...(bare ? texts : []), ...all.filter((name) => name !== 'hide'), 'hide'].map(path);
+  return { ...parts, more: more.filter((p) => !taken.has(p) && !covered.has(p)) };
 }
 
 /** All that can be set of a block, but for its children. */

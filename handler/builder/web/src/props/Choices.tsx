@@ -91,7 +91,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
                 />
                 <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
                 <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
-                <IconButton icon="ellipsis" label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : choice.id)} />
+                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : choice.id)} />
                 <IconButton icon="x" label={t('props.remove_this', { label })} onClick={() => remove(i)} />
               </div>
               {open === choice.id && (

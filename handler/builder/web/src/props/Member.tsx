@@ -80,7 +80,8 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
   const at = `${scope.id}:${path}`;
   const set = (v: unknown): void => scope.set({ [path]: v });
   const string = typeof value === 'string' ? value : '';
-  const wrap = (control: ComponentChildren) => <div class="prop" data-path={pointers}>{control}</div>;
+  const half = !said && !row?.words && /number|integer|^date$/.test(row?.type ?? '') && !/^(size|alignment)|(disabledDays|weekStartsOn|closeAt)$/.test(path);
+  const wrap = (control: ComponentChildren) => <div class={half ? 'prop half' : 'prop'} data-path={pointers}>{control}</div>;
   if (!row) return null;
 
   const isOn = (v: unknown): boolean => (scope.value.properties as Record<string, unknown> | undefined)?.[partner!] === true && v !== undefined;
@@ -102,7 +103,7 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
 
   // One control for two members.
   if (partner && row.type === 'number') {
-    return wrap(number({}, isOn(value) ? value : undefined, (n) => scope.set({ [path]: n, ['properties.' + partner]: n === undefined ? undefined : true })));
+    return wrap(number({}, isOn(value) ? value : undefined, (n) => scope.set({ [path]: n, ['properties.' + partner]: n === undefined ? undefined : true }), text('no_limit')));
   }
   if (partner) {
     const always = type === 'nps' && name !== 'secondLabel';
@@ -134,7 +135,7 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
   if (row.type === 'integer' || row.type === 'number') {
     if (row.words) return choose([['', text('unset')], ...row.words.map((w) => [w, text(`${name}_${w}`)] as const)], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
     const bounds = { min: row.min, max: row.max, ...sensible[`${name}_${type}`], ...sensible[path.replace('properties.', '').replaceAll('.', '_')] };
-    return wrap(number({ integer: row.type === 'integer', ...bounds }, value, set, scalePart(name, type)));
+    return wrap(number({ integer: row.type === 'integer', ...bounds }, value, set, scalePart(name, type) ?? (/^(maxChars|limit|responseLimit)$/.test(name) ? text('no_limit') : undefined)));
   }
   switch (row.type) {
     case 'boolean':
@@ -156,9 +157,9 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
     case 'parts':
       return wrap(<Parts path={path} label={label} hint={hint} fault={fault} value={isObject(value) ? value : {}} set={scope.set} />);
     case 'object': case 'image':
-      return wrap(<Picture at={at} label={label} value={value} fault={fault} most={150_000} set={set} />);
+      return wrap(<Picture at={at} label={label} bare={path === 'logo' || path === 'properties.image'} value={value} fault={fault} most={150_000} set={set} />);
   }
-  const rows = path === 'customCss' ? 10 : ['label', 'description', 'properties.legalText', 'closedMessage'].includes(path) ? 2 : 0;
+  const rows = path === 'customCss' ? 10 : ['label', 'description', 'properties.legalText', 'closedMessage'].includes(path) ? 1 : 0;
   return wrap(<Draft {...shared} rows={rows} code={path === 'customCss'} value={string || undefined} {...plain} set={set} placeholder={name === 'otherText' ? text('other') : undefined} />);
 }
 
@@ -191,7 +192,7 @@ function Weekdays({ label, hint, fault, value, set }: { label: string; hint: Com
   return (
     <fieldset class="props-set">
       <legend>{label}</legend>
-      <div class="row">
+      <div class="props-week">
         {[1, 2, 3, 4, 5, 6, 0].map((d) => (
           <button key={d} type="button" class="button small" aria-label={weekday(d, 'long')} aria-pressed={(value >> d) % 2 === 0} onClick={() => set(value ^ (1 << d))}>{weekday(d, 'short')}</button>
         ))}

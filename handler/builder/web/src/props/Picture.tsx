@@ -9,6 +9,8 @@ import { completeURL, readNumber, readURL, showNumber } from './values';
 interface Props {
   at: string;
   label: string;
+  /** The label is for screen readers alone. */
+  bare?: boolean;
   /** An object with the members of an image, or its address. */
   value: unknown;
   fault: string | undefined;
@@ -18,7 +20,7 @@ interface Props {
 }
 
 /** An image by its address, or a small one inside of the form. */
-export function Picture({ at, label, value, fault, most, set }: Props) {
+export function Picture({ at, label, bare, value, fault, most, set }: Props) {
   const [problem, setProblem] = useState('');
   const image: Obj = isObject(value) ? value : typeof value === 'string' ? { url: value } : {};
   const put = (changes: Obj): void => {
@@ -47,7 +49,7 @@ export function Picture({ at, label, value, fault, most, set }: Props) {
   );
   return (
     <fieldset class="props-set">
-      <legend>{label}</legend>
+      <legend class={bare ? 'unseen' : undefined}>{label}</legend>
       {inside ? (
         <div class="props-inside">
           {inside.startsWith('data:image/') && <img src={inside} alt="" />}

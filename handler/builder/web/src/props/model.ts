@@ -35,7 +35,7 @@ export const groups: readonly (readonly [group: string, types: readonly string[]
 
 /** Whether a property matters for a type of blocks. Of 'required', whether the type is answered. */
 export function fits(type: string, property: string): boolean {
-  if (property === 'required') return types[type]?.answer ?? true;
+  if (property === 'required') return types[type] === undefined || types[type].answer === true;
   const row = properties[property];
   return row !== undefined && (row.of?.includes(type) ?? true);
 }
