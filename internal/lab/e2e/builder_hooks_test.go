@@ -69,8 +69,8 @@ func (s *site) each(b *tab, state string, check func(*tab, string)) {
 			if check(b, name); full() || width == 1280 && !dark {
 				b.shot(name)
 			}
-			if wide := get(b, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`)); wide > width {
-				s.t.Errorf("%s: the page is %d pixels wide", name, wide)
+			if wide := get(b, chromedp.Evaluate[string](fmt.Sprintf(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %d && !e.closest(".unseen, .skip")).map(e => e.outerHTML.slice(0, 100)).join("\n")`, width))); wide != "" {
+				s.t.Errorf("%s: too wide are\n%s", name, wide)
 			}
 		}
 	}
