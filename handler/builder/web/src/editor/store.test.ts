@@ -892,6 +892,32 @@ test('one user with a bad connection never has a conflict', async () => {
   }
 });
 
+test('undoing everything gives the beginning, doing it again the end', async () => {
+  for (let seed = 1; seed <= (runs || 10); seed++) {
+    const world = new World(dice(seed * 77));
+    const page = await world.open('ann');
+    world.bench.service.fate = weather(world, 0.1);
+    const { store } = page;
+    const beginning = store.shown.value;
+    for (let i = 0; i < 150; i++) {
+      world.act(page);
+      await world.pass(world.pick([0, 20, 1200]));
+    }
+    while (store.canRedo.value) store.redo();
+    const end = store.shown.value;
+    while (store.canUndo.value) {
+      store.undo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, beginning), `seed ${seed}: the beginning`);
+    while (store.canRedo.value) {
+      store.redo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, end), `seed ${seed}: the end`);
+  }
+});
+
 for (const [users, edits, faults] of [[2, 1000, 0.05], [3, 1000, 0.05], [2, 1000, 0]] as const) {
   test(`${users} users with ${edits} edits each${faults ? ' and a bad connection' : ''} come together and lose nothing`, async () => {
     for (let seed = 1; seed <= (runs || 1); seed++) {
