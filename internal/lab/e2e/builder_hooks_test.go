@@ -58,17 +58,16 @@ func (b *tab) tabTo(name string) {
 	b.t.Fatalf("%q is not reached by Tab", name)
 }
 
-// each calls look with a name for pictures at the widths and looks that people see.
+// each looks at a state at the widths and in the looks that people see: all of them in the long form.
 func (s *site) each(b *tab, state string, check func(*tab, string)) {
 	s.t.Helper()
 	for _, width := range []int64{390, 1280} {
-		for look, dark := range map[string]bool{"light": false, "dark": true} {
+		for _, dark := range []bool{width == 390, width != 390}[:map[bool]int{false: 1, true: 2}[full()]] {
 			b.size(width, 900)
 			b.dark(dark)
-			name := fmt.Sprintf("%s-%d-%s", state, width, look)
-			if check(b, name); full() || width == 1280 && !dark {
-				b.shot(name)
-			}
+			name := fmt.Sprintf("%s-%d-%s", state, width, map[bool]string{false: "light", true: "dark"}[dark])
+			check(b, name)
+			b.shot(name)
 			if wide := get(b, chromedp.Evaluate[string](fmt.Sprintf(`[...document.querySelectorAll("body *")].filter(e => e.getBoundingClientRect().right > %d && !e.closest(".unseen, .skip")).map(e => e.outerHTML.slice(0, 100)).join("\n")`, width))); wide != "" {
 				s.t.Errorf("%s: too wide are\n%s", name, wide)
 			}
@@ -236,6 +235,7 @@ func TestBuilderPolling(t *testing.T) {
 		get(b, chromedp.Evaluate[bool](`fetch("/forms/-/door/nothing").then(() => true)`, chromedp.EvalAwaitPromise))
 		return reads()
 	}
+	b.do(`document.dispatchEvent(new Event("visibilitychange"))`) // a reading, after which intervals would be set anew
 	before := settled()
 	if b.do(`window.tick()`); settled() != before {
 		t.Error("the log is read though nothing is under way")
