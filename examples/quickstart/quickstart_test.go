@@ -390,7 +390,7 @@ func TestPages(t *testing.T) {
 	t.Parallel()
 	q := start(t)
 	for path, want := range map[string][]string{
-		"/forms/":               {`id="formsvc-builder"`, "/forms/-/assets/app.js?v="},
+		"/forms/":               {`id="formsvc-builder"`, "/app.js"},
 		"/docs":                 {`id="createForm"`, `id="schema-Submission"`, "form.response.completed", "submissions:read", "</html>"},
 		"/f/" + q.demo.PublicID: {"How did we do?", `name="a.overall"`, "Send feedback", "</html>"},
 		"/f/-/page.css":         {".fs"},

@@ -121,7 +121,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 	marks := share([]mark{
 		{Label: a.words["results.answered"], Count: b.Answered}, {Label: a.words["results.unanswered"], Count: b.Skipped},
 	}, b.Answered+b.Skipped)
-	return []table{list("", marks)}, nil, bars(b.Label, marks, a.shareOf)
+	return []table{list("", marks)}, nil, bars(b.Label, marks[:1], a.shareOf)
 }
 
 func list(label string, marks []mark) table {
@@ -161,7 +161,8 @@ func (a artist) bins(bins []formsvc.Bin, scale []float64) (marks []mark) {
 	values := slices.Clone(scale)
 	for _, bin := range bins {
 		if bin.From != bin.To {
-			marks = append(marks, mark{Label: a.number(bin.From, 2) + " – " + a.number(bin.To, 2), Count: bin.Count})
+			digits := min(max(1-int(math.Floor(math.Log10(bin.To-bin.From))), 0), 15) // two that tell bounds apart
+			marks = append(marks, mark{Label: a.number(bin.From, digits) + " – " + a.number(bin.To, digits), Count: bin.Count})
 		}
 		counts[bin.From] += bin.Count
 		values = append(values, bin.From)
@@ -250,6 +251,7 @@ func cut(text string, most int) string {
 type cell struct {
 	Label, Figure, Kind, Anchor string
 	X, Middle, Width, Opacity   float64
+	At                          float64 // of the label below a column
 	Y, Height                   int
 }
 
@@ -267,7 +269,7 @@ var shapes = template.Must(template.New("").Parse(`
 	`<rect class="chart-track" y="25" width="100%" height="10" rx="5"/>{{if .Width}}<rect class="chart-bar {{.Kind}}" y="25" width="{{.Width}}%" height="10" rx="5"/>{{end}}</svg>{{end}}</svg>{{end}}
 {{- define "columns"}}{{template "begin" .}}{{range .Cells}}{{if .Height}}<rect class="chart-bar" x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="{{.Height}}" rx="3"/>{{end}}` +
 	`{{if .Figure}}<text class="chart-figure" x="{{.Middle}}%" y="{{.Y}}" dy="-5" text-anchor="middle">{{.Figure}}</text>{{end}}` +
-	`{{if .Label}}<text class="chart-text" x="{{.Middle}}%" y="170" text-anchor="{{.Anchor}}">{{.Label}}</text>{{end}}{{end}}<rect class="chart-line" y="150" width="100%" height="1"/></svg>{{end}}
+	`{{if .Label}}<text class="chart-text" x="{{.At}}%" y="170" text-anchor="{{.Anchor}}">{{.Label}}</text>{{end}}{{end}}<rect class="chart-line" y="150" width="100%" height="1"/></svg>{{end}}
 {{- define "grid"}}{{template "begin" .}}{{range .Cells}}{{if .Label}}<svg x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="24"><text class="chart-text" y="17">{{.Label}}</text></svg>{{else}}` +
 	`<rect class="chart-track" x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="30" rx="4"/><rect class="chart-bar" x="{{.X}}%" y="{{.Y}}" width="{{.Width}}%" height="30" rx="4" fill-opacity="{{.Opacity}}"/>` +
 	`{{if .Figure}}<text class="chart-figure" x="{{.Middle}}%" y="{{.Y}}" dy="20" text-anchor="middle">{{.Figure}}</text>{{end}}{{end}}{{end}}</svg>{{end}}`))
@@ -312,7 +314,7 @@ func (a artist) columns(label string, marks []mark) string {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
 	}
 	width := 100 / float64(len(marks))
-	every := max(1, (len(marks)*(longest+2)+35)/36) // about 36 characters fit on a phone
+	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit on a phone
 	for i, m := range marks {
 		height := max(int(128*m.Count/most), int(min(2*m.Count, 2)))
 		c := cell{X: round((float64(i) + 0.08) * width), Middle: round((float64(i) + 0.5) * width), Width: round(width * 0.84), Y: 150 - height, Height: height, Anchor: "middle"}
@@ -320,10 +322,13 @@ func (a artist) columns(label string, marks []mark) string {
 			c.Figure = a.number(float64(m.Count), 0)
 		}
 		if i%every == 0 {
-			c.Label = short(m.Label)
+			c.Label, c.At = short(m.Label), c.Middle
 		}
-		if i == 0 && every > 1 { // a long label has room on one side
-			c.Anchor, c.Middle = "start", c.X
+		switch { // a long label at an end has room on one side
+		case every > 1 && i == 0:
+			c.Anchor, c.At = "start", c.X
+		case every > 1 && i+every >= len(marks):
+			c.Anchor, c.At = "end", c.X+c.Width
 		}
 		p.Cells = append(p.Cells, c)
 	}

@@ -14,6 +14,7 @@ import (
 	"html/template"
 	"io"
 	"net/http"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,8 +49,9 @@ var plain = template.Must(template.New("").Parse(`<!doctype html>
 </html>
 `))
 
-var parts = template.Must(template.New("").Parse(`{{define "head"}}<link rel="stylesheet" href="{{.Base}}/-/assets/app.css?v={{.Version}}">
-<script type="module" src="{{.Base}}/-/assets/app.js?v={{.Version}}"></script>{{end}}
+var parts = template.Must(template.New("").Parse(`{{define "head"}}<link rel="stylesheet" href="{{.Assets}}app.css">
+<link rel="modulepreload" href="{{.Assets}}chunk.js">
+<script type="module" src="{{.Assets}}app.js"></script>{{end}}
 {{define "body"}}<div id="formsvc-builder" data-config="{{.Config}}"><noscript>{{.NoScript}}</noscript></div>{{end}}`))
 
 // pageConfig is what the script is told.
@@ -81,7 +83,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 		h.fail(w, r, err)
 		return
 	}
-	data := map[string]any{"Base": base, "Version": assetsVersion, "Config": string(settings), "NoScript": h.words[tag]["app.noscript"]}
+	data := map[string]any{"Assets": base + assetsPath + assetsVersion + "/", "Config": string(settings), "NoScript": h.words[tag]["app.noscript"]}
 	var head, body, out bytes.Buffer
 	d := Document{Language: tag, Title: h.config.Name, Nonce: rand.Text()}
 	err = parts.ExecuteTemplate(&head, "head", data)
@@ -185,47 +187,49 @@ var assetFiles embed.FS
 
 // asset is a file of the page, compressed as it is embedded.
 type asset struct {
-	packed    []byte
-	kind, tag string
+	packed []byte
+	kind   string
 }
 
-var assets = loadAssets(map[string]string{
-	"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8", "licenses.txt": "text/plain; charset=utf-8",
-})
+// assets are the files by name. assetsVersion changes with them: it is a part of their path, so browsers may
+// keep them for ever, and never have files of two versions in one page.
+var assets, assetsVersion = loadAssets()
 
-// assetsVersion changes with the files, so that browsers may keep them for ever.
-var assetsVersion = assets["app.js"].tag + assets["app.css"].tag
+var assetKinds = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+}
 
-func loadAssets(kinds map[string]string) map[string]asset {
-	all := map[string]asset{}
-	for name, kind := range kinds {
-		packed, err := assetFiles.ReadFile("dist/" + name + ".gz")
-		if err != nil {
-			panic(err) // embedded under this name
-		}
-		sum := sha256.Sum256(packed)
-		all[name] = asset{packed, kind, hex.EncodeToString(sum[:4])}
+func loadAssets() (map[string]asset, string) {
+	all, sum := map[string]asset{}, sha256.New()
+	files, err := assetFiles.ReadDir("dist")
+	for _, file := range files {
+		packed, readErr := assetFiles.ReadFile("dist/" + file.Name())
+		err = errors.Join(err, readErr)
+		_, _ = sum.Write(packed) // a hash takes all
+		name := strings.TrimSuffix(file.Name(), ".gz")
+		all[name] = asset{packed, assetKinds[path.Ext(name)]}
 	}
-	return all
+	if err != nil {
+		panic(err) // they are embedded
+	}
+	return all, hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
 // takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
 var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-func serveAsset(w http.ResponseWriter, r *http.Request, name string) {
-	a, ok := assets[name]
-	if !ok {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such file.")
+func serveAsset(w http.ResponseWriter, r *http.Request, path string) {
+	name, ok := strings.CutPrefix(path, assetsVersion+"/")
+	a := assets[name]
+	if !ok || a.packed == nil {
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such file, or the page is of another version.")
 		return
 	}
 	header := w.Header()
 	header.Set("Content-Type", a.kind)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Vary", "Accept-Encoding")
-	header.Set("Cache-Control", "public, max-age=300")
-	if r.URL.Query().Get("v") == assetsVersion {
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	}
+	header.Set("Cache-Control", "public, max-age=31536000, immutable")
 	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
 		header.Set("Content-Encoding", "gzip")
 		_, _ = w.Write(a.packed) // the browser may be gone

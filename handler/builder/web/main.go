@@ -19,10 +19,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/evanw/esbuild/pkg/api"
@@ -67,17 +69,16 @@ const (
 	licenses = "vendor/LICENSES.txt" // of the libraries
 )
 
-// outputs are the files that a browser loads, and what each is made of.
-var outputs = map[string]string{"app.js": "src/main.tsx", "app.css": "styles/app.css", "licenses.txt": licenses}
-
+// Of the script, app.js is what every page loads, form.js what the pages of a form load beside it,
+// and chunk.js what both have.
 func bundle(check bool) error {
+	made, err := outputs()
+	if err != nil {
+		return err
+	}
 	total := 0
-	for name, entry := range outputs {
-		made, err := minified(name, entry)
-		if err != nil {
-			return err
-		}
-		packed, err := pack(made)
+	for _, name := range slices.Sorted(maps.Keys(made)) {
+		packed, err := pack(made[name])
 		if err != nil {
 			return err
 		}
@@ -87,15 +88,24 @@ func bundle(check bool) error {
 			if err := os.WriteFile(path, packed, 0o600); err != nil {
 				return err
 			}
-			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made), len(packed))
+			fmt.Printf("%s: %d bytes, %d compressed\n", name, len(made[name]), len(packed))
 			continue
 		}
 		stored, err := unpacked(path)
 		if err != nil {
 			return err
 		}
-		if !bytes.Equal(stored, made) {
+		if !bytes.Equal(stored, made[name]) {
 			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
+		}
+	}
+	stored, err := filepath.Glob(filepath.Join(output, "*"))
+	if err != nil {
+		return err
+	}
+	for _, path := range stored {
+		if made[strings.TrimSuffix(filepath.Base(path), ".gz")] == nil {
+			return fmt.Errorf("nothing makes %s", path)
 		}
 	}
 	if total > most {
@@ -104,20 +114,27 @@ func bundle(check bool) error {
 	return nil
 }
 
-func minified(name, entry string) ([]byte, error) {
-	if entry == licenses {
-		return os.ReadFile(licenses)
+// outputs are the files that a browser loads, by their names.
+func outputs() (map[string][]byte, error) {
+	made := map[string][]byte{}
+	for _, entry := range []string{"src/app.tsx", "styles/app.css"} {
+		options := settings()
+		options.EntryPoints, options.Outdir = []string{entry}, "."
+		options.Splitting, options.ChunkNames, options.EntryNames = true, "[name]", "[name]"
+		options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
+		options.LegalComments = api.LegalCommentsNone
+		options.Banner = map[string]string{"js": "/* The licences of the libraries in here: licenses.txt */"}
+		files, err := build(options)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range files {
+			made[filepath.Base(f.Path)] = f.Contents
+		}
 	}
-	options := settings()
-	options.EntryPoints, options.Outfile = []string{entry}, name
-	options.MinifySyntax, options.MinifyWhitespace, options.MinifyIdentifiers = true, true, true
-	options.LegalComments = api.LegalCommentsNone
-	options.Banner = map[string]string{"js": "/* The licences of the libraries in here: licenses.txt */"}
-	made, err := build(options)
-	if err != nil {
-		return nil, err
-	}
-	return made[0].Contents, nil
+	text, err := os.ReadFile(licenses)
+	made["licenses.txt"] = text
+	return made, err
 }
 
 // settings are those of all builds: the libraries are the files in the folder vendor.

@@ -160,7 +160,7 @@ export function Editor({ form }: { form: string; view: string }) {
             <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>
           <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
-            <Canvas form={form} content={store.shown} selected={selected} />
+            <Canvas form={form} content={store.shown} selected={selected} faults={store.faults} onAdd={() => actions.add(undefined)} />
           </section>
           <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
             <Conflicts store={store} />

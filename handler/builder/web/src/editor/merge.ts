@@ -240,9 +240,8 @@ function mergeBlocks(b: Flat, theirs: Block[], mine: Block[], mode: Mode): Block
         const node = now.nodes.get(id) as Node;
         const was = b.nodes.get(id);
         stays = parentStays;
-        if (was && grown(now, other, id)) stays ??= mode.stays(id, now === t);
-        // Taken out of a group before the other removed the group.
-        if (was && was.parent !== node.parent && was.parent !== '' && !other.nodes.has(was.parent) && !(mode.theirPlace && now === m)) stays ??= true;
+        const saved = was && was.parent !== node.parent && was.parent !== '' && !other.nodes.has(was.parent); // out of a group that was removed
+        if (was && (saved || grown(now, other, id))) stays ??= mode.stays(id, now === t);
         if (stays ?? !was) {
           own.set(id, node.own);
           parent.set(id, node.parent);

@@ -8,6 +8,7 @@ export interface Saved {
   sent: Content[]; // what the form is if a write without an answer was done
   mine: Content;
   conflicts: Conflict[];
+  takes: string[]; // the keys of what this has in it
 }
 
 /** A store of values by key. Contents that share parts may be kept as a structured clone keeps them. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { env } from 'node:process';
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Block } from '../app/records';
 import { find, isObject, patched, same, type Content, type Obj } from './merge';
@@ -674,6 +675,270 @@ test('leaving sends one write of at most 64 KiB that outlives the page', async (
     assert.deepEqual([store.status.value, store.conflicts.value, label(bench.service.content, 'c')], ['saved', [], 'x'.repeat(size)]);
   }
 });
+
+/** All values of a content by their places, and '•' for each block and choice that is there. */
+function leaves(c: Content): Map<string, string> {
+  const found = new Map<string, string>();
+  const walk = (v: unknown, at: string): void => {
+    if (Array.isArray(v) && v.length > 0 && v.every((item) => isObject(item) && typeof item.id === 'string')) {
+      for (const item of v as { id: string }[]) {
+        found.set(`${at}/${item.id}`, '•');
+        walk(item, `${at}/${item.id}`);
+      }
+    } else if (isObject(v) && !/\/rule\/./.test(at)) for (const [n, inner] of Object.entries(v)) walk(inner, `${at}/${n}`);
+    else if (!Array.isArray(v) || v.length > 0) found.set(at, JSON.stringify(v));
+  };
+  const { blocks: list, hidden_fields: hidden, ...rest } = c;
+  walk(rest, '');
+  for (const name of hidden) found.set('/hidden_fields/' + name, '•');
+  const add = (of: Block[]): void => of.forEach(({ children, ...own }) => {
+    found.set('/blocks/' + own.id, '•');
+    walk(own, '/blocks/' + own.id);
+    add(children ?? []);
+  });
+  add(list);
+  return found;
+}
+
+interface Page {
+  by: string;
+  store: EditorStore;
+  shown: Content | null; // when it was looked at last
+  base: Content | null;
+  values: Map<string, string>;
+  unsent: Map<string, string | undefined>;
+  conflicts: string[];
+}
+
+/** Pages of several users who edit one form at random, and what must hold all the time. */
+class World {
+  readonly bench = new Bench();
+  readonly pages: Page[] = [];
+  private readonly seen = new Map<string, Map<string, Set<string>>>();
+  private texts = 0;
+  conflicts = 0;
+
+  constructor(private readonly random: () => number) {
+    // What a write takes away was seen by who takes it away.
+    this.bench.service.wrote = (by, before, after) => {
+      const now = leaves(after);
+      for (const [at, value] of leaves(before)) {
+        if (now.get(at) !== value) assert.ok(this.seen.get(by)?.get(at)?.has(value), `${by} overwrites ${at} ${value}, which nobody there has seen, with ${now.get(at) ?? 'nothing'}`);
+      }
+    };
+  }
+
+  chance(of: number): boolean {
+    return this.random() < of;
+  }
+
+  pick<T>(list: readonly T[]): T {
+    return list[Math.floor(this.random() * list.length)] as T;
+  }
+
+  async open(by: string, lossless?: Page): Promise<Page> {
+    const page = lossless ?? { by, store: undefined as never, shown: null, base: null, values: new Map<string, string>(), unsent: new Map<string, string | undefined>(), conflicts: [] };
+    page.store = this.bench.make(by);
+    page.shown = null;
+    if (!lossless) this.pages.push(page);
+    void page.store.open();
+    for (let i = 0; i < 200 && !page.store.shown.value; i++) await this.pass(1000);
+    return page;
+  }
+
+  pass(milliseconds: number): Promise<void> {
+    return this.bench.time.pass(milliseconds, () => this.pages.forEach((p) => this.look(p)));
+  }
+
+  /** Looks at a page after something happened that its user did not do. */
+  look(page: Page, acted = false): void {
+    const { store } = page;
+    const shown = store.shown.value;
+    if (!shown) return;
+    const conflicts = store.conflicts.value.map((c) => '/' + c.path.join('/'));
+    if (store.status.value === 'saved') assert.ok(same(shown, this.bench.service.history.get(store['etag'])), 'what is shown as saved is not');
+    const base = store['base'] as Content;
+    if (shown === page.shown && base === page.base && same(conflicts, page.conflicts) && !acted) return;
+    const values = shown === page.shown ? page.values : leaves(shown);
+    const seen = this.seen.get(page.by) ?? new Map<string, Set<string>>();
+    this.seen.set(page.by, seen);
+    const see = (at: string, v: string): void => void seen.set(at, (seen.get(at) ?? new Set()).add(v));
+    if (shown !== page.shown) values.forEach((v, at) => see(at, v));
+    for (const c of store.conflicts.value) {
+      for (const [at, v] of leaves(base)) if (at.startsWith('/' + c.path.join('/')) || this.isIn(base, at, c.path)) see(at, v);
+    }
+    const covered = (at: string): boolean =>
+      [...conflicts, ...page.conflicts].some((c) => at.startsWith(c) || [shown, page.shown].some((of) => of && this.isIn(of, at, c.split('/').slice(1))));
+    if (!acted) {
+      for (const [at, v] of page.unsent) {
+        const now = values.get(at);
+        const alike = (text?: string): string | undefined => text?.replace('+00:00', 'Z').trim();
+        assert.ok(alike(now) === alike(v) || covered(at), `${page.by} had ${at} ${v ?? 'removed'} unsent, and it is ${now ?? 'removed'} without a word`);
+      }
+    }
+    this.conflicts += conflicts.filter((c) => !page.conflicts.includes(c)).length;
+    const there = leaves(base);
+    page.unsent = new Map([...new Set([...values.keys(), ...there.keys()])].filter((at) => values.get(at) !== there.get(at)).map((at) => [at, values.get(at)]));
+    page.shown = shown;
+    page.base = base;
+    page.values = values;
+    page.conflicts = conflicts;
+  }
+
+  private isIn(c: Content, at: string, path: readonly string[]): boolean {
+    if (path.length !== 2 || path[0] !== 'blocks') return false;
+    for (let up = at.split('/')[2]; up; up = find(c, up)?.parent) if (up === path[1]) return true;
+    return false;
+  }
+
+  /** Something that a user does. */
+  act(page: Page): void {
+    this.look(page);
+    const { store } = page;
+    const shown = store.shown.value;
+    if (!shown) return;
+    const all: Block[] = [];
+    const walk = (list: Block[]): void => list.forEach((b) => { all.push(b); walk(b.children ?? []); });
+    walk(shown.blocks);
+    const block = this.chance(0.5) ? (all[0] as Block) : this.pick(all);
+    const groups = all.filter((b) => b.type === 'group').map((b) => b.id);
+    const place = () => ({ parent: this.chance(0.4) ? this.pick(groups) : undefined, index: Math.floor(this.random() * 8) });
+    const text = (): string => `${page.by} ${this.texts++}${this.chance(0.02) ? ' bad' : ''}`;
+    switch (Math.floor(this.random() * 19)) {
+      case 0: store.add(this.chance(0.3) ? group(store.newId(), [q(store.newId())]) : q(store.newId(), { properties: { afterDate: '2026-01-01T00:00:00Z' } }), place()); break;
+      case 1: case 2: if (all.length > 8) store.remove(this.pick(all).id); break;
+      case 3: case 4: store.move(block.id, place()); break;
+      case 5: if (all.length < 16) store.duplicate(block.id); break;
+      case 6: store.changeType(block.id, this.pick(['short_text', 'dropdown', 'matrix'])); break;
+      case 7: store.patchSection(this.pick(['settings', 'theme', 'variables']), { [this.pick(['p', 'q'])]: this.pick([text(), null, { r: text() }]) }); break;
+      case 8: store.rename(text()); break;
+      case 9: store.setHiddenFields([...shown.hidden_fields.filter(() => this.chance(0.7)), ...(this.chance(0.5) ? [text()] : [])]); break;
+      case 10: case 11: store.patch(block.id, { choices: [...(block.choices ?? []).filter(() => this.chance(0.8)).map((ch) => (this.chance(0.3) ? { ...ch, label: text() } : ch)), ...(this.chance(0.3) ? [{ id: store.newId(), label: text() }] : [])] }); break;
+      case 12: store.undo(); break;
+      case 13: store.redo(); break;
+      case 14: store.patch(block.id, { properties: { [this.pick(['min', 'max'])]: this.pick([this.texts++, null]), rule: this.pick([null, { show: { '==': [this.texts++, 1] } }]) } }); break;
+      case 15: for (const c of store.conflicts.value.slice(0, 2)) store.resolve(c.path, this.pick(['mine', 'theirs'])); break;
+      default: store.patch(block.id, { label: text() });
+    }
+    if (this.chance(0.1)) void store.flush();
+    if (this.chance(0.02)) void store.retry();
+    this.look(page, true);
+  }
+
+  /** The page ends, with a word or without one, and is opened again. */
+  async end(page: Page): Promise<void> {
+    this.look(page);
+    if (this.chance(0.5)) page.store.leave();
+    else await this.pass(250);
+    await settled();
+    this.look(page);
+    this.bench.end(page.store);
+    await this.open(page.by, page);
+  }
+
+  /** Everybody answers and corrects what is asked, and waits. */
+  async calm(): Promise<void> {
+    this.bench.service.fate = () => ({ before: 5, after: 5 });
+    const quiet = (): boolean => this.pages.every((p) => p.store.status.value === 'saved' && same(p.store.shown.value, this.bench.service.copy ?? this.bench.service.content));
+    for (let i = 0; i < 100 && !(i > 0 && quiet()); i++) {
+      for (const page of this.pages) {
+        const { store } = page;
+        for (const c of store.conflicts.value) store.resolve(c.path, this.pick(['mine', 'theirs']));
+        for (const f of store.faults.value) {
+          const [, id = '', name, choice] = f.path;
+          const choices = store.find(id)?.block.choices ?? [];
+          store.patch(id, name === 'choices' ? { choices: choices.map((ch) => (ch.id === choice ? { ...ch, label: 'right' } : ch)) } : { label: 'right' });
+        }
+        this.look(page, true);
+      }
+      await this.pass(20_000);
+    }
+    const all = this.pages.map(({ by, store }) => `${by}: ${store.status.value} ${JSON.stringify([store.conflicts.value, store.faults.value])}`);
+    assert.ok(quiet(), `they do not come together\n${all.join('\n')}`);
+  }
+}
+
+/** Delays, losses, refusals by number, times without a service. */
+const weather = (world: World, faults: number) => {
+  let down = 0;
+  return (): Fate => {
+    const fate: Fate = { before: world.pick([1, 50, 300]), after: world.pick([1, 50, 300]) };
+    if (down > 0) down--;
+    else if (world.chance(faults / 20)) down = 8;
+    else if (world.chance(faults)) {
+      return world.pick<Fate>([
+        { ...fate, lost: 'request' }, { ...fate, lost: 'reply' }, { ...fate, status: 500 }, { ...fate, status: 503, retryAfter: 2 }, { ...fate, status: 429, retryAfter: 1 },
+        { ...fate, status: 401 }, { before: 40_000, after: 1 }, { before: 1, after: 40_000 }, { before: 1, after: 29_990, lost: 'reply' },
+      ]);
+    } else return fate;
+    return { ...fate, lost: 'request' };
+  };
+};
+
+const runs = Number(env.RUNS ?? 0);
+
+test('one user with a bad connection never has a conflict', async () => {
+  for (let seed = 1; seed <= (runs || 10); seed++) {
+    const world = new World(dice(seed));
+    const page = await world.open('ann');
+    world.bench.service.fate = weather(world, 0.2);
+    for (let i = 0; i < 200; i++) {
+      world.act(page);
+      if (world.chance(0.02)) await world.end(page);
+      await world.pass(world.pick([0, 20, 200, 1200, world.chance(0.1) ? 60_000 : 0]));
+      assert.deepEqual(page.store.conflicts.value, [], `seed ${seed}, edit ${i}`);
+    }
+    await world.calm();
+  }
+});
+
+test('undoing everything gives the beginning, doing it again the end', async () => {
+  for (let seed = 1; seed <= (runs || 10); seed++) {
+    const world = new World(dice(seed * 77));
+    const page = await world.open('ann');
+    world.bench.service.fate = weather(world, 0.1);
+    const { store } = page;
+    const beginning = store.shown.value;
+    for (let i = 0; i < 150; i++) {
+      world.act(page);
+      await world.pass(world.pick([0, 20, 1200]));
+    }
+    while (store.canRedo.value) store.redo();
+    const end = store.shown.value;
+    while (store.canUndo.value) {
+      store.undo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, beginning), `seed ${seed}: the beginning`);
+    while (store.canRedo.value) {
+      store.redo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, end), `seed ${seed}: the end`);
+  }
+});
+
+for (const [users, edits, faults] of [[2, 1000, 0.05], [3, 1000, 0.05], [2, 1000, 0]] as const) {
+  test(`${users} users with ${edits} edits each${faults ? ' and a bad connection' : ''} come together and lose nothing`, async () => {
+    for (let seed = 1; seed <= (runs || 1); seed++) {
+      const world = new World(dice(seed * 1000 + users));
+      for (let i = 0; i < users; i++) await world.open('user' + i);
+      world.bench.service.fate = weather(world, faults);
+      try {
+        for (let i = 0; i < users * edits; i++) {
+          const page = world.pick(world.pages);
+          world.act(page);
+          if (world.chance(0.002)) await world.end(page);
+          await world.pass(world.pick([0, 20, 200, 1200, world.chance(0.02) ? 20_000 : 0]));
+        }
+        await world.calm();
+      } catch (cause) {
+        throw new Error(`seed ${seed}: ${(cause as Error).message}`, { cause });
+      }
+      console.log(`${users} users: ${world.bench.service.log.length} requests, ${world.conflicts} conflicts, revision ${world.bench.service.revision}`);
+    }
+  });
+}
 
 test('500 blocks: an edit, a move and an undo take less than 50 ms', async () => {
   const list = Array.from({ length: 500 }, (_, i) => q('q' + i, { description: 'd'.repeat(200), choices: [{ id: '1', label: 'a' }, { id: '2', label: 'b' }], properties: { min: i, rule: { show: { '==': [{ var: 'answers.q1' }, '1'] } } } }));

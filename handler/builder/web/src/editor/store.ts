@@ -138,7 +138,8 @@ export class EditorStore {
   private cancelPoll: (() => void) | undefined;
 
   private readonly storageKey: string;
-  private adopted: [string, Saved][] = [];
+  private adopted: [string, Saved][] = []; // unsent edits of pages that are gone, which are not in mine yet
+  private takes: string[] = []; // the keys of those that are, until they are deleted
   private persisted: Saved | null = null;
   private persisting: Promise<boolean> = Promise.resolve(true); // whether the last was kept
   private cancelPersist: (() => void) | undefined;
@@ -153,9 +154,13 @@ export class EditorStore {
 
   /** Reads the form and puts unsent edits back. Resolves when something is shown, or cannot be. */
   async open(): Promise<void> {
-    this.adopted = await this.options.storage.entries(this.options.key + '/').catch(() => []);
-    const saved = this.adopted[0]?.[1];
-    if (saved) {
+    const kept = await this.options.storage.entries(this.options.key + '/').catch(() => []);
+    const old = new Set(kept.flatMap(([, saved]) => saved.takes));
+    this.adopted = kept.filter(([key]) => !old.has(key));
+    this.takes = [...old];
+    const [key, saved] = this.adopted.shift() ?? [];
+    if (key !== undefined && saved) {
+      this.takes.push(key);
       this.base = saved.base;
       this.etag = saved.etag;
       this.mine = saved.mine;
@@ -560,7 +565,8 @@ export class EditorStore {
       this.due ||= this.sent.length > 0;
       this.sent = [];
     }
-    for (const [, saved] of this.adopted.slice(1)) {
+    for (const [key, saved] of this.adopted.splice(0)) {
+      this.takes.push(key);
       const { content, conflicts } = merge(saved.base, saved.sent, this.mine as Content, saved.mine);
       this.mine = content;
       this.clash([...saved.conflicts, ...conflicts]);
@@ -570,12 +576,12 @@ export class EditorStore {
     this.show();
     this.settle();
     this.update();
-    this.persist(this.adopted.length > 0);
-    const keys = this.adopted.map(([key]) => key);
-    this.adopted = [];
-    void this.persisting.then(async (kept) => {
-      if (kept) for (const key of keys) await this.options.storage.delete(key);
-    }).catch(() => undefined);
+    this.persist(true);
+    const { storage } = this.options;
+    for (const key of this.takes.splice(0)) this.persisting = this.persisting.then(async (kept) => {
+      if (kept) await storage.delete(key);
+      return kept;
+    }).catch(() => false);
   }
 
   private clash(conflicts: Conflict[]): void {
@@ -646,7 +652,7 @@ export class EditorStore {
     this.cancelPersist = undefined;
     if (!this.base || !this.mine || !this.shownSignal.peek()) return;
     const wanted: Saved | null =
-      this.unsent || this.open_.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.open_ } : null;
+      this.unsent || this.open_.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.open_, takes: [...this.takes] } : null;
     const known = this.persisted;
     if (wanted ? known && wanted.mine === known.mine && wanted.base === known.base && wanted.sent === known.sent && wanted.conflicts === known.conflicts : !known) return;
     this.persisted = wanted;

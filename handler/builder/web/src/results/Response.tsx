@@ -48,6 +48,7 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
           <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = true)}>{t('results.delete')}</Button>
         </span>
       </div>
+      <p class="print-only">{form.name}</p>
       <h2 id="response-title">{t('results.response', { time: moment(s.submitted_at) })}</h2>
       <div class="card">
         <dl class="answers">

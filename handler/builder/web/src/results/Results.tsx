@@ -45,6 +45,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
       {!form.value && form.loading && <Loading />}
       {form.value && (
         <div class="results stack">
+          {!one && <h2 class="unseen">{t('results.' + (view || 'summary'))}</h2>}
           {!one && (
             <div class="results-head row">
               <nav class="views" aria-label={t('results.views')}>

@@ -102,7 +102,7 @@ function Funnel({ counted, metrics }: { counted: Counted; metrics: Metrics | und
         </ol>
       )}
       <dl class="figures">
-        <Figure name={t('results.answers')} value={number(counted.responses)} hint={t('results.answers_hint')} />
+        {metrics?.submissions !== counted.responses && <Figure name={t('results.answers')} value={number(counted.responses)} hint={t('results.answers_hint')} />}
         {metrics && <Figure name={t('results.rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.none_rate')} hint={t('results.rate_hint')} />}
         {counted.responses > 0 && <Figure name={t('results.time')} value={duration(counted.seconds)} hint={t('results.time_hint')} />}
       </dl>
@@ -144,9 +144,11 @@ function BlockCard({ form, block }: { form: string; block: BlockResult }) {
               {block.figures.map((f) => <Figure key={f.name} name={t('results.' + f.name)} value={number(f.value, { maximumFractionDigits: 2 })} />)}
             </dl>
           )}
-          {block.recent ? (
+          {/* The server has escaped it. */}
+          <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
+          {block.recent && (
             <div class="stack">
-              <h4 class="small muted">{t('results.recent')}</h4>
+              <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
               <ul class="recent">
                 {block.recent.map((r) => (
                   <li key={r.submission}>
@@ -155,13 +157,11 @@ function BlockCard({ form, block }: { form: string; block: BlockResult }) {
                 ))}
               </ul>
             </div>
-          ) : null}
-          {/* The server has escaped it. */}
-          <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
+          )}
           <details>
             <summary>{t('results.numbers')}</summary>
             {block.tables.map((table, i) => (
-              <div class="scroll-x" key={i}>
+              <div key={i}>
                 <table class="table">
                   {table.label && <caption>{table.label}</caption>}
                   <thead>

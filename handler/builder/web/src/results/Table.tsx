@@ -33,7 +33,7 @@ function choose(form: string, keys: string[] | undefined): void {
   }
 }
 
-const usual = (columns: Column[]) => columns.filter((c) => c.group === 'questions').slice(0, 5).map((c) => c.key);
+const usual = (columns: Column[]) => columns.filter((c) => c.group === 'questions').slice(0, 4).map((c) => c.key);
 
 interface Props {
   form: Form;

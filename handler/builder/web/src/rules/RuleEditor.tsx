@@ -2,12 +2,12 @@
 // Opening changes nothing: a part of the rule is written when it is edited, and the others stay.
 
 import type { ComponentChildren } from 'preact';
-import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
 import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, isSelf, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
-import { Fields, pathOf, type Content, type Field, type Json } from './fields';
+import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
 import { canCount, canSet, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Group, type Jump, type Leaf, type Value } from './sentences';
 import { opWord, targetLabel } from './tell';
 import { fieldOptions, JSONBox, LeafValue, OperandField } from './values';
@@ -59,11 +59,9 @@ function Section({ title, hint, children }: { title: string; hint?: string; chil
   );
 }
 
-const useFields = (content: Content): Fields => useMemo(() => new Fields(content), [content]);
-
 /** A condition. after: the answer of the block itself is known. plain: no way to write it as JSON. */
 export function ConditionEditor({ content, block, value, onChange, label, after = false, plain }: Props & { label: string; after?: boolean; plain?: boolean }) {
-  const fields = useFields(content);
+  const fields = fieldsOf(content);
   const said = value === undefined ? undefined : parse(value, fields);
   const [json, setJSON] = useState(said === null);
   const known = fields.known(block, after);
@@ -165,7 +163,7 @@ function compared(op: Comparison, field: Field): string {
 
 /** Where the form goes on after the block. */
 export function NextEditor({ content, block, value, onChange }: Props) {
-  const fields = useFields(content);
+  const fields = fieldsOf(content);
   const jumps = value === undefined ? [] : parseNext(value);
   if (!jumps) return <JSONBox label={t('rules.next')} value={value ?? null} onChange={onChange} />;
   const put = (list: Jump[]) => onChange(list.length > 0 ? writeNext(list) : undefined);
@@ -210,7 +208,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
 
 /** What variables get when the block is answered. */
 export function VariableEditor({ content, block, value, onChange }: Props) {
-  const fields = useFields(content);
+  const fields = fieldsOf(content);
   if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
   const set = value ?? {};
   const free = Object.keys(content.variables ?? {}).filter((name) => !Object.hasOwn(set, name));

@@ -107,10 +107,10 @@ function kindOf(block: Block): Kind | undefined {
 /** A choice without an id, which was just added, cannot be compared with. */
 const withIDs = (choices: Offered[] = []): Choice[] => choices.filter((c): c is Choice => !!c.id);
 
-function partsOf(block: Block, kind: Kind): Omit<Field, 'at'>[] {
+function partsOf(block: Block, kind: Kind, at: number): Field[] {
   const p = block.properties ?? {};
-  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []) =>
-    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices });
+  const part = (name: string, of: Kind, said: Field['part'], choices: Choice[] = []): Field =>
+    ({ ref: { from: 'answers' as const, id: block.id, part: name }, kind: of, label: block.label || block.id, part: said, choices, at });
   switch (block.type) {
     case 'address': case 'contact_info': {
       const asked = (p.addressOrContact ?? {}) as { [name: string]: { hide?: boolean } | undefined };
@@ -157,8 +157,8 @@ export class Fields {
     for (const [id, value] of Object.entries(content.variables ?? {})) {
       this.put({ ref: { from: 'variables', id }, kind: typeof value === 'number' ? 'number' : 'loose', label: id, choices: [], at: -1 });
     }
-    // Another block may have the name of a part: then the part cannot be read.
-    this.all = this.all.filter((f) => this.resolve(pathOf(f.ref))?.id === f.ref.id);
+    // Another block may have the name of a part: then the part cannot be read, nor one of an id with a dot.
+    this.all = this.all.filter(({ ref: { from, id, part } }) => part === undefined || (!id.includes('.') && !this.byPath.has(key({ from, id: id + '.' + part }))));
   }
 
   private add(block: Block, at: number): void {
@@ -167,14 +167,15 @@ export class Fields {
       const rows = block.type === 'matrix';
       const choices = withIDs(rows ? block.matrix_columns : block.choices);
       this.put({ ref: { from: 'answers', id: block.id }, kind, label: block.label || block.id, choices, rows, seconds: !!block.properties?.showSeconds, at });
-      for (const part of partsOf(block, kind)) this.put({ ...part, at });
+      for (const part of partsOf(block, kind, at)) this.put(part);
     }
     for (const child of block.children ?? []) this.add(child, at);
   }
 
   private put(field: Field): void {
-    if (this.byPath.has(key(field.ref))) return;
-    this.byPath.set(key(field.ref), field);
+    const k = key(field.ref);
+    if (this.byPath.has(k)) return;
+    this.byPath.set(k, field);
     this.all.push(field);
   }
 
@@ -202,4 +203,15 @@ export class Fields {
     const last = this.step(block) - (after ? 0 : 1);
     return this.all.filter((f) => f.at <= last);
   }
+}
+
+const made = new WeakMap<Block[], Fields>();
+
+/** The fields of a form, made once for its blocks, hidden fields and variables. */
+export function fieldsOf(content: Content): Fields {
+  let fields = made.get(content.blocks);
+  if (!fields || fields.content.hidden_fields !== content.hidden_fields || fields.content.variables !== content.variables) {
+    made.set(content.blocks, (fields = new Fields(content)));
+  }
+  return fields;
 }

@@ -1,7 +1,7 @@
 // Who refers to a block, a choice, a row, a hidden field or a variable, and how such references
 // are given other names. Whatever JsonLogic a rule has is walked, said in a sentence or not.
 
-import { Fields, pathOf, type Content, type Json } from './fields';
+import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
 /** What is referred to. part: of a choice or a row its block is id. */
 export type Target =
@@ -56,7 +56,7 @@ const sameTarget = (a: Target, b: Target): boolean =>
 
 /** The top-level blocks whose rules refer to a target: to a block also by its choices and rows. */
 export function referencesTo(content: Content, target: Target): { block: string; at: string[] }[] {
-  const fields = new Fields(content);
+  const fields = fieldsOf(content);
   return content.blocks.flatMap((b) => {
     const at = references(b.properties?.rule as Json | undefined, fields).filter((r) => sameTarget(r.target, target)).map((r) => r.at);
     return at.length > 0 ? [{ block: b.id, at }] : [];
@@ -65,7 +65,7 @@ export function referencesTo(content: Content, target: Target): { block: string;
 
 /** The rules that change when things get other names, by the id that their block has now. */
 export function rewriteAll(content: Content, renames: Renames): Map<string, Json> {
-  const fields = new Fields(content);
+  const fields = fieldsOf(content);
   const changed = new Map<string, Json>();
   for (const b of content.blocks) {
     const rule = b.properties?.rule as Json | undefined;

@@ -1,3 +1,237 @@
-export function Webhooks({ form }: { form: string; view: string }) {
-  return <p>{form}</p>;
+import { useSignal } from '@preact/signals';
+import { api, ApiError, door } from '../app/api';
+import { Frame } from '../app/Frame';
+import type { FormSummary } from '../app/records';
+import { go, href } from '../app/router';
+import { ago, moment, t } from '../app/words';
+import { Button, LinkButton } from '../ui/Button';
+import { Confirm, Dialog } from '../ui/Dialog';
+import { Select, TextField } from '../ui/Field';
+import { Icon } from '../ui/Icon';
+import { Menu } from '../ui/Menu';
+import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { Copied } from '../editor/Share';
+import { Log } from './Log';
+
+export interface Hook {
+  id: string;
+  form_id: string;
+  url: string;
+  enabled: boolean;
+  has_secret: boolean;
+  created_at: string;
+}
+
+export interface Paused {
+  webhook_id: string;
+  failures: number;
+  failing_since: string;
+  paused_until: string;
+  reason: 'failures' | 'retry_after';
+}
+
+type Asking = { what: 'write'; hook?: Hook | undefined } | { what: 'delete' | 'off'; hook: Hook };
+
+/** The webhooks of a form; view is the id of the one whose deliveries are shown. */
+export function Webhooks({ form, view }: { form: string; view: string }) {
+  const about = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
+  const hooks = useLoaded(async () => {
+    const [list, paused] = await Promise.all([api<{ items: Hook[] }>('/webhooks'), door<{ items: Paused[] }>('/webhooks/paused?form=' + form)]);
+    return { list: list.body.items.filter((h) => h.form_id === form), paused: new Map(paused.items.map((p) => [p.webhook_id, p])) };
+  }, [form]);
+  const asking = useSignal<Asking | undefined>(undefined);
+  const ask = (a: Asking | undefined) => (asking.value = a);
+  const close = () => ask(undefined);
+  const is = hooks.value;
+  const shown = is?.list.find((h) => h.id === view);
+
+  const set = async (hook: Hook, enabled: boolean) => {
+    await api('/webhooks/' + hook.id, { method: 'PATCH', body: { enabled } });
+    say(t(enabled ? 'webhooks.is_on' : 'webhooks.is_off'));
+    hooks.reload();
+  };
+  const actions = (hook: Hook) => (
+    <Menu
+      icon="ellipsis"
+      kind="quiet"
+      label={t('webhooks.actions_of', { url: hook.url })}
+      items={[
+        { label: t('webhooks.change'), icon: 'pencil', run: () => ask({ what: 'write', hook }) },
+        hook.enabled
+          ? { label: t('webhooks.off'), icon: 'pause', run: () => ask({ what: 'off', hook }) }
+          : { label: t('webhooks.on'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => say(explain(e))) },
+        { label: t('webhooks.delete'), icon: 'trash-2', danger: true, apart: true, run: () => ask({ what: 'delete', hook }) },
+      ]}
+    />
+  );
+  const now = asking.value;
+  return (
+    <Frame form={form} title={about.value?.name ?? ''}>
+      {hooks.error !== undefined && <Failed error={hooks.error} again={hooks.reload} />}
+      {hooks.loading && !is && <Loading />}
+      {is && view !== '' && !shown && <Empty icon="webhook" title={t('app.not_found')}><a href={href(form + '/webhooks')}>{t('webhooks.all')}</a></Empty>}
+      {is && view === '' && (
+        <div class="stack">
+          <div class="row">
+            <div>
+              <h2>{t('webhooks.title')}</h2>
+              <p class="muted">{t('webhooks.about')}</p>
+            </div>
+            {is.list.length > 0 && <Button class="push" kind="primary" icon="plus" onClick={() => ask({ what: 'write' })}>{t('webhooks.add')}</Button>}
+          </div>
+          {is.list.length === 0 && (
+            <Empty icon="webhook" title={t('webhooks.none')}>
+              <p>{t('webhooks.none_text')}</p>
+              <Button kind="primary" icon="plus" onClick={() => ask({ what: 'write' })}>{t('webhooks.add')}</Button>
+            </Empty>
+          )}
+          <ul class="hooks">
+            {is.list.map((hook) => (
+              <li key={hook.id} class="card">
+                <div class="hook-about">
+                  <a class="hook-url" href={href(`${form}/webhooks/${hook.id}`)}>{hook.url}</a>
+                  <Signs hook={hook} paused={is.paused.get(hook.id)} />
+                </div>
+                {actions(hook)}
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+      {is && shown && (
+        <div class="stack">
+          <div class="row"><LinkButton kind="quiet" icon="arrow-left" href={href(form + '/webhooks')}>{t('webhooks.all')}</LinkButton></div>
+          <div class="hook-head">
+            <div class="hook-about">
+              <h2 class="hook-url">{shown.url}</h2>
+              <Signs hook={shown} paused={is.paused.get(shown.id)} />
+            </div>
+            {actions(shown)}
+          </div>
+          <Log key={shown.id + shown.url + String(shown.enabled)} hook={shown} paused={is.paused.get(shown.id)} onSent={hooks.reload} />
+        </div>
+      )}
+      {now?.what === 'write' && <Write form={form} hook={now.hook} onClose={close} onSaved={() => (hooks.reload(), say(t('webhooks.saved')))} />}
+      {now?.what === 'off' && (
+        <Confirm title={t('webhooks.off')} text={t('webhooks.off_text')} action={t('webhooks.off')} run={() => set(now.hook, false)} onClose={close} />
+      )}
+      {now?.what === 'delete' && (
+        <Confirm
+          title={t('webhooks.delete')}
+          text={t('webhooks.delete_text', { url: now.hook.url })}
+          action={t('webhooks.delete')}
+          danger
+          run={async () => {
+            await api('/webhooks/' + now.hook.id, { method: 'DELETE' });
+            say(t('webhooks.deleted'));
+            hooks.reload();
+            if (view !== '') go(form + '/webhooks');
+          }}
+          onClose={close}
+        />
+      )}
+    </Frame>
+  );
+}
+
+function Signs({ hook, paused }: { hook: Hook; paused: Paused | undefined }) {
+  const state = !hook.enabled ? 'off' : paused ? 'paused' : 'on';
+  return (
+    <div class="row">
+      <span class={`badge ${{ off: '', paused: 'warn', on: 'good' }[state]}`}>{t('webhooks.state_' + state)}</span>
+      {hook.has_secret && <span class="badge"><Icon name="shield-check" /> {t('webhooks.signed')}</span>}
+      {paused && hook.enabled && <span class="muted">{t('webhooks.failing_since', { since: ago(paused.failing_since) })}</span>}
+    </div>
+  );
+}
+
+/** Why a webhook is paused, since when, and when it is tried again. */
+export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boolean; onTry(): void }) {
+  const soon = new Date(paused.paused_until) <= new Date();
+  return (
+    <div class="notice" role="status">
+      <Icon name="pause" />
+      <span class="grow">
+        {t('webhooks.paused_' + paused.reason, { n: paused.failures, since: moment(paused.failing_since) })}{' '}
+        {soon ? t('webhooks.paused_soon') : t('webhooks.paused_until', { at: moment(paused.paused_until) })}
+      </span>
+      <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.try_now')}</Button>
+    </div>
+  );
+}
+
+/** A new secret, of 24 bytes that nobody guesses, in the form of Standard Webhooks. */
+const newSecret = (): string => 'whsec_' + btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(24))));
+
+/** Asks for a webhook, a new one or changes of one. */
+function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | undefined; onClose(): void; onSaved(): void }) {
+  const url = useSignal(hook?.url ?? '');
+  const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');
+  const secret = useSignal('');
+  const made = useSignal(false);
+  const busy = useSignal(false);
+  const fault = useSignal<unknown>(undefined);
+  const details = fault.value instanceof ApiError ? fault.value.details : [];
+  const at = (path: string) => details.filter((d) => d.path === path).map((d) => d.message).join(' ') || undefined;
+  const rest = details.filter((d) => d.path !== '/url' && d.path !== '/signing_secret');
+
+  const send = async (e: Event) => {
+    e.preventDefault();
+    if (busy.value) return;
+    busy.value = true;
+    fault.value = undefined;
+    const body: Record<string, unknown> = {};
+    if (url.value.trim() !== hook?.url) body.url = url.value.trim();
+    if (signing.value === 'new') body.signing_secret = secret.value;
+    if (signing.value === 'none' && hook?.has_secret) body.signing_secret = null;
+    try {
+      if (!hook) await api('/webhooks', { body: { ...body, form_id: form } });
+      else if (Object.keys(body).length > 0) await api('/webhooks/' + hook.id, { method: 'PATCH', body });
+      onSaved();
+      onClose();
+    } catch (error) {
+      fault.value = error;
+      busy.value = false;
+      requestAnimationFrame(() => document.querySelector<HTMLElement>('#hook [aria-invalid]')?.focus());
+    }
+  };
+  const choose = (way: string) => {
+    signing.value = way as 'keep' | 'none' | 'new';
+    if (way === 'new' && secret.value === '') {
+      secret.value = newSecret();
+      made.value = true;
+    }
+  };
+  return (
+    <Dialog
+      title={t(hook ? 'webhooks.change' : 'webhooks.add')}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" form="hook" busy={busy.value} disabled={url.value.trim() === ''}>{t(hook ? 'app.save' : 'webhooks.add')}</Button>
+        </>
+      }
+    >
+      <form id="hook" class="stack" noValidate onSubmit={send}>
+        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" autoFocus maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
+        <Select
+          label={t('webhooks.signing')}
+          hint={t('webhooks.signing_hint')}
+          value={signing.value}
+          options={(hook?.has_secret ? (['keep', 'new', 'none'] as const) : (['none', 'new'] as const)).map((way) => [way, t('webhooks.signing_' + way)] as const)}
+          onChange={choose}
+        />
+        {signing.value === 'new' && (
+          <>
+            <TextField label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => ((secret.value = v), (made.value = false))} />
+            {made.value && <Copied label={t('webhooks.secret_copy')} hint={t('webhooks.secret_once')} value={secret.value} />}
+          </>
+        )}
+        {fault.value !== undefined && (details.length === 0 || rest.length > 0) && (
+          <p class="fault" role="alert">{rest.length > 0 ? rest.map((d) => d.message).join(' ') : explain(fault.value)}</p>
+        )}
+      </form>
+    </Dialog>
+  );
 }

@@ -1,18 +1,24 @@
+import { signal } from '@preact/signals';
 import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { signedOut } from './app/api';
 import { config, mountPoint } from './app/config';
 import { href, route, startRouter } from './app/router';
 import { t } from './app/words';
-import { Editor } from './editor/Editor';
-import { Versions } from './editor/Versions';
 import { Forms } from './forms/Forms';
-import { Results } from './results/Results';
 import { Icon } from './ui/Icon';
-import { Empty, Toasts } from './ui/states';
-import { Webhooks } from './webhooks/Webhooks';
+import { Empty, Failed, Loading, Toasts } from './ui/states';
 
-/** The parts of a form's pages, by the second segment of the path. */
-const parts = { '': Editor, results: Results, webhooks: Webhooks, versions: Versions } as const;
+const loaded = signal<typeof import('./form').parts | undefined>(undefined);
+const failed = signal(false);
+
+function load(): void {
+  failed.value = false;
+  import('./form').then(
+    (form) => (loaded.value = form.parts),
+    () => (failed.value = true), // no connection, or the server has another version by now
+  );
+}
 
 function App() {
   const [first = '', second = '', third = ''] = route.value.split('/');
@@ -33,8 +39,21 @@ function App() {
 
 function Page({ first, second, third }: { first: string; second: string; third: string }) {
   if (first === '' || first === 'w') return <Forms workspace={second} view={third} />;
-  const Part = /^[0-9a-f]{24}$/.test(first) && second in parts ? parts[second as keyof typeof parts] : undefined;
-  if (Part) return <Part key={first + second} form={first} view={third} />;
+  if (/^[0-9a-f]{24}$/.test(first)) return <FormPage form={first} part={second} view={third} />;
+  return <Nowhere />;
+}
+
+function FormPage({ form, part, view }: { form: string; part: string; view: string }) {
+  useEffect(() => {
+    if (!loaded.value) load();
+  }, []);
+  if (failed.value) return <Failed error={undefined} again={() => location.reload()} />;
+  if (!loaded.value) return <Loading />;
+  const Part = part in loaded.value ? loaded.value[part as keyof typeof loaded.value] : Nowhere;
+  return <Part key={form + part} form={form} view={view} />;
+}
+
+function Nowhere() {
   return (
     <Empty icon="circle-help" title={t('app.not_found')}>
       <a href={href('')}>{t('app.back')}</a>

@@ -1,0 +1,117 @@
+import { useSignal } from '@preact/signals';
+import { generate } from 'lean-qr';
+import { useMemo, useRef } from 'preact/hooks';
+import { door } from '../app/api';
+import type { Status } from '../app/records';
+import { t } from '../app/words';
+import { Button, LinkButton } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
+import { Field } from '../ui/Field';
+import { Icon } from '../ui/Icon';
+import { Failed, Loading, explain, useLoaded } from '../ui/states';
+import { qrPath } from './qr';
+
+interface Props {
+  form: string;
+  status: Status;
+  isClosed: boolean;
+}
+
+export function ShareButton(props: Props) {
+  const open = useSignal(false);
+  return (
+    <>
+      <Button icon="share-2" onClick={() => (open.value = true)}>{t('editor.share')}</Button>
+      {open.value && <ShareDialog {...props} onClose={() => (open.value = false)} />}
+    </>
+  );
+}
+
+/** An address of the door, which has no host when the host's is that of this page. */
+const whole = (address: string): string => new URL(address, location.href).href;
+
+/** Where a form is: link, QR code, code for other pages, and a preview. */
+export function ShareDialog({ form, status, isClosed, onClose }: Props & { onClose(): void }) {
+  const links = useLoaded(() => door<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
+  const preview = useSignal('');
+  const fault = useSignal('');
+  const busy = useSignal(false);
+  const is = links.value;
+  const makePreview = async () => {
+    busy.value = true;
+    fault.value = '';
+    try {
+      preview.value = whole((await door<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' })).url);
+    } catch (e) {
+      fault.value = explain(e);
+    }
+    busy.value = false;
+  };
+  return (
+    <Dialog title={t('editor.share_title')} onClose={onClose} wide>
+      {links.loading && !is && <Loading />}
+      {links.error !== undefined && <Failed error={links.error} again={links.reload} />}
+      {status === 'draft' && <p class="notice"><Icon name="eye-off" /> {t('editor.share_draft')}</p>}
+      {status === 'published' && isClosed && <p class="notice"><Icon name="lock" /> {t('editor.share_closed')}</p>}
+      {is && (
+        <div class="share">
+          <div class="stack">
+            <Copied label={t('editor.share_link')} value={whole(is.url)} open />
+            <Copied label={t('editor.share_embed')} hint={t('editor.share_embed_hint')} value={`<script src="${whole(is.embed)}" data-form="${is.public_id}" async></script>`} />
+            {preview.value
+              ? <Copied label={t('editor.share_preview')} hint={t('editor.share_preview_hint')} value={preview.value} open />
+              : (
+                <div>
+                  <Button icon="eye" busy={busy.value} onClick={makePreview}>{t('editor.share_make_preview')}</Button>
+                  {fault.value && <p class="fault" role="alert">{fault.value}</p>}
+                </div>
+              )}
+          </div>
+          <QR text={whole(is.url)} name={is.public_id} />
+        </div>
+      )}
+    </Dialog>
+  );
+}
+
+/** A text to copy. */
+export function Copied({ label, hint, value, open }: { label: string; hint?: string; value: string; open?: boolean }) {
+  const done = useSignal(false);
+  const input = useRef<HTMLInputElement>(null);
+  const copy = async () => {
+    input.current?.select();
+    try {
+      await navigator.clipboard.writeText(value);
+    } catch {
+      document.execCommand('copy'); // of a page without TLS
+    }
+    done.value = true;
+    setTimeout(() => (done.value = false), 3000);
+  };
+  return (
+    <div class="copied">
+      <Field label={label} hint={hint}>
+        {(ids) => <input {...ids} ref={input} class="input" readOnly value={value} onFocus={(e) => e.currentTarget.select()} />}
+      </Field>
+      <Button icon={done.value ? 'check' : 'copy'} onClick={copy}>{t(done.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
+      {open && <LinkButton href={value} icon="external-link" target="_blank">{t('editor.share_open')}</LinkButton>}
+      <span class="unseen" role="status">{done.value ? t('editor.share_copied') : ''}</span>
+    </div>
+  );
+}
+
+/** A QR code, dark on white in every look, since phones read no other. */
+function QR({ text, name }: { text: string; name: string }) {
+  const { path, size } = useMemo(() => qrPath(generate(text)), [text]);
+  const box = `0 0 ${size} ${size}`;
+  const file = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="${box}" width="1024" height="1024" shape-rendering="crispEdges"><path fill="#fff" d="M0 0h${size}v${size}H0z"/><path d="${path}"/></svg>`;
+  return (
+    <figure class="qr">
+      <svg viewBox={box} role="img" aria-label={t('editor.share_qr')} shape-rendering="crispEdges">
+        <path fill="#fff" d={`M0 0h${size}v${size}H0z`} />
+        <path fill="#000" d={path} />
+      </svg>
+      <a class="button" download={`${name}.svg`} href={'data:image/svg+xml,' + encodeURIComponent(file)}><Icon name="download" /> {t('editor.share_download')}</a>
+    </figure>
+  );
+}

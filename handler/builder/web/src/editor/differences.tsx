@@ -1,0 +1,123 @@
+import type { Block, Choice, Definition, Json, JsonObject } from '../app/records';
+import { config } from '../app/config';
+import { moment, number, t } from '../app/words';
+import { typeName } from './kinds';
+import { nameOf } from './places';
+
+/** What people write of a form: see text in publish.go. */
+export type Text = { name: string } & { [S in keyof Definition]: Definition[S] | null };
+
+/** Two texts and how they differ: see comparison in publish.go. */
+export interface Comparison {
+  before: Text;
+  after: Text;
+  blocks: { id: string; added: boolean; removed: boolean; moved: boolean; changed: string[] }[];
+  members: string[];
+}
+
+export const isSame = (c: Comparison): boolean => c.blocks.length === 0 && c.members.length === 0;
+
+const unescape = (part: string): string => part.replace(/~1/g, '/').replace(/~0/g, '~');
+
+/** The segments of a JSON Pointer. */
+export const segments = (pointer: string): string[] => pointer.split('/').slice(1).map(unescape);
+
+/** What stands at the segments of a JSON Pointer. */
+export const valueAt = (value: unknown, path: string[]): Json | undefined =>
+  path.reduce<unknown>((v, part) => (v === null || typeof v !== 'object' ? undefined : (v as JsonObject)[part]), value) as Json | undefined;
+
+/** The name of a member of a block, or of the form: settings/closed is "Closed". */
+export function memberName(path: string[]): string {
+  const [first = '', second] = path;
+  const word = (key: string): string | undefined => config.words[key];
+  if (first === 'variables' && second !== undefined) return t('editor.publish_variable', { name: second });
+  const last = path.at(-1) ?? '';
+  const own = word('editor.publish_member_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
+  const plain = last.replace(/_/g, ' ').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+  const name = own ?? plain.charAt(0).toUpperCase() + plain.slice(1);
+  return first === 'theme' ? t('editor.publish_theme', { name }) : name;
+}
+
+const short = (text: string): string => (text.length > 120 ? text.slice(0, 119) + '…' : text);
+
+/** A value in few words. */
+export function valueWords(value: Json | undefined, inList = false): string {
+  if (value === undefined || value === null || value === '') return t('editor.publish_nothing');
+  if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
+  if (typeof value === 'number') return number(value);
+  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? moment(value) : inList ? short(value) : `“${short(value)}”`;
+  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_nothing') : short(value.map((v) => valueWords(v, true)).join(', '));
+  const named = value as Choice & Partial<Block>;
+  return named.label || named.type || named.id ? short(named.label || (named.type ? typeName(named.type) : named.id!)) : short(JSON.stringify(value));
+}
+
+/** A change of one member: was, and is. */
+function Change({ path, before, after }: { path: string[]; before: unknown; after: unknown }) {
+  const [was, is] = [valueWords(valueAt(before, path)), valueWords(valueAt(after, path))];
+  return (
+    <li>
+      <b>{memberName(path)}</b>{' '}
+      {was === is ? <span>{t('editor.publish_changed')}</span> : (
+        <>
+          <del><span class="unseen">{t('editor.publish_was')} </span>{was}</del>{' '}
+          <span aria-hidden="true">→</span>{' '}
+          <ins><span class="unseen">{t('editor.publish_is')} </span>{is}</ins>
+        </>
+      )}
+    </li>
+  );
+}
+
+const kinds = ['added', 'removed', 'moved'] as const;
+const look = { added: 'good', removed: 'bad', moved: 'warn', changed: '' } as const;
+
+/** How two texts of a form differ, in words. */
+export function Differences({ of }: { of: Comparison }) {
+  const index = (text: Text) => new Map((text.blocks ?? []).map((b) => [b.id, b]));
+  const [before, after] = [index(of.before), index(of.after)];
+  return (
+    <ul class="differences">
+      {of.members.length > 0 && (
+        <li>
+          <div class="row"><span class="badge">{t('editor.publish_changed')}</span> <strong>{t('editor.publish_form')}</strong></div>
+          <ul>{of.members.map((m) => <Change key={m} path={segments(m)} before={of.before} after={of.after} />)}</ul>
+        </li>
+      )}
+      {of.blocks.map((d) => {
+        const block = after.get(d.id) ?? before.get(d.id);
+        const states = [...kinds.filter((k) => d[k]), ...(d.changed.length > 0 && !d.added ? (['changed'] as const) : [])];
+        return (
+          <li key={d.id}>
+            <div class="row">
+              {states.map((s) => <span key={s} class={`badge ${look[s]}`}>{t('editor.publish_' + (s === 'moved' ? 'moved_block' : s))}</span>)}
+              <strong>{block ? nameOf(block, typeName) : d.id}</strong>
+              {block?.label && <span class="muted">{typeName(block.type)}</span>}
+            </div>
+            {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={segments(m)} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+/** The members in which two blocks differ, one by one in the properties. */
+export function differingMembers(a: JsonObject, b: JsonObject): string[][] {
+  const names = (v: JsonObject) => Object.keys(v).flatMap((k) => (k === 'properties' ? Object.keys((v[k] as JsonObject | null) ?? {}).map((p) => [k, p]) : [[k]]));
+  const paths = new Map([...names(a), ...names(b)].map((p) => [p.join('/'), p]));
+  return [...paths.values()].filter((p) => JSON.stringify(valueAt(a, p)) !== JSON.stringify(valueAt(b, p)));
+}
+
+/** One side of a conflict: a block has those of its members that the other side has in another way. */
+export function Side({ value, other, path }: { value: Json; other: Json; path: string[] }) {
+  if (value === null) return <p>{t('editor.publish_removed_there')}</p>;
+  const isBlock = path[0] === 'definition' && path[1] === 'blocks';
+  if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_kept_there', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
+  return (
+    <ul>
+      {differingMembers(value as JsonObject, other as JsonObject).map((p) => (
+        <li key={p.join('/')}><b>{memberName(p)}</b> {valueWords(valueAt(value, p))}</li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,175 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { api, ApiError, door } from '../app/api';
+import { moment, number, t } from '../app/words';
+import { Button, IconButton } from '../ui/Button';
+import { Dialog } from '../ui/Dialog';
+import { TextField } from '../ui/Field';
+import { Icon } from '../ui/Icon';
+import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { type Delivery, isLatest, isUnderWay, outcome } from './deliveries';
+import { type Hook, PauseNote, type Paused } from './Webhooks';
+
+/** How often the log is read while something is under way, in milliseconds. */
+const every = 2000;
+
+/** The deliveries of a webhook, which are read again while one is under way, and when the page is seen again. */
+export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | undefined; onSent(): void }) {
+  const log = useLoaded(async () => (await api<{ items: Delivery[] }>(`/webhooks/${hook.id}/deliveries`)).body.items, [hook.id]);
+  /** What was sent last, and what was known before: its outcome is what is new. */
+  const sent = useSignal<{ test: boolean; event: string; known: Set<string>; until: number } | undefined>(undefined);
+  const busy = useSignal('');
+  const asking = useSignal<'' | 'failed' | Delivery>('');
+  const list = log.value;
+  const waiting = sent.value;
+  const came = waiting && list?.find((d) => !waiting.known.has(d.id) && (waiting.test ? d.submission_id === null : waiting.event === '' || d.event_id === waiting.event));
+  const underWay = (waiting && !came && Date.now() < waiting.until) || (list ?? []).some((d) => isUnderWay(d, list!, Date.now()));
+
+  useEffect(() => {
+    const timer = underWay ? setInterval(() => document.visibilityState === 'visible' && !log.loading && log.reload(), every) : undefined;
+    const seen = () => document.visibilityState === 'visible' && log.reload();
+    document.addEventListener('visibilitychange', seen);
+    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', seen));
+  }, [underWay, log.loading]);
+  useEffect(() => {
+    if (came) onSent(); // whether it is paused may have changed
+  }, [came?.id]);
+
+  const send = async (what: string, path: string, event = '') => {
+    busy.value = what;
+    const known = new Set(list?.map((d) => d.id));
+    try {
+      await door(`/webhooks/${hook.id}${path}`, { method: 'POST' });
+      sent.value = { test: what === 'test', event, known, until: Date.now() + 60_000 };
+      log.reload();
+    } catch (e) {
+      say(e instanceof ApiError && e.status === 404 ? t('webhooks.response_gone') : explain(e));
+    }
+    busy.value = '';
+  };
+  const test = () => void send('test', '/test');
+  const now = asking.value;
+  return (
+    <>
+      {paused && hook.enabled && <PauseNote paused={paused} busy={busy.value === 'test'} onTry={test} />}
+      {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.off_note')}</p>}
+      <div class="row">
+        <h3>{t('webhooks.deliveries')}</h3>
+        <span class="push row">
+          <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (asking.value = 'failed')}>{t('webhooks.again_failed')}</Button>
+          <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.test')}</Button>
+        </span>
+      </div>
+      <div role="status">
+        {waiting && !came && (underWay
+          ? <p class="notice"><Icon name="loader-circle" /> {t('webhooks.waiting')}</p>
+          : <p class="notice"><Icon name="clock" /> {t('webhooks.no_outcome')}</p>)}
+        {waiting && came && (
+          <p class={`notice ${came.success ? 'good' : 'bad'}`}>
+            <Icon name={came.success ? 'circle-check' : 'circle-alert'} /> {t(came.success ? 'webhooks.arrived' : 'webhooks.failed', { outcome: outcome(came) })}
+          </p>
+        )}
+      </div>
+      {log.error !== undefined && <Failed error={log.error} again={log.reload} />}
+      {log.loading && !list && <Loading />}
+      {list?.length === 0 && <Empty icon="inbox" title={t('webhooks.no_deliveries')}><p>{t('webhooks.no_deliveries_text')}</p></Empty>}
+      {list && list.length > 0 && (
+        <ol class="hook-log">
+          {list.map((d) => (
+            <li key={d.id}>
+              <span class={`hook-sign ${d.success ? 'good' : 'bad'}`}><Icon name={d.success ? 'circle-check' : 'circle-alert'} /></span>
+              <div class="hook-what">
+                <strong>{outcome(d)}</strong>
+                <span class="muted">
+                  {t(d.submission_id === null ? 'webhooks.of_test' : 'webhooks.of_response')} · {t('webhooks.attempt', { n: d.attempt })}
+                  {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next', { at: moment(d.next_attempt_at) }) : ''}
+                </span>
+              </div>
+              <span class="hook-when muted">
+                <time dateTime={d.created_at}>{moment(d.created_at)}</time>
+                {d.error !== 'expired' && <span>{t('webhooks.took', { ms: number(d.duration_ms) })}</span>}
+              </span>
+              <span class="hook-do">
+                <IconButton icon="eye" label={t('webhooks.show')} onClick={() => (asking.value = d)} />
+                <IconButton icon="rotate-ccw" label={t('webhooks.again')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />
+              </span>
+            </li>
+          ))}
+        </ol>
+      )}
+      {now === 'failed' && (
+        <Failures
+          hook={hook}
+          since={paused?.failing_since}
+          onClose={() => (asking.value = '')}
+          onQueued={(n) => {
+            say(t('webhooks.queued', { n }));
+            if (n > 0) sent.value = { test: false, event: '', known: new Set(list?.map((d) => d.id)), until: Date.now() + 60_000 };
+            log.reload();
+          }}
+        />
+      )}
+      {typeof now === 'object' && <Body hook={hook} delivery={now} onClose={() => (asking.value = '')} />}
+    </>
+  );
+}
+
+/** What was sent with a delivery, and how the receiver answered. */
+function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onClose(): void }) {
+  const body = useLoaded(() => door<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
+  const gone = body.error instanceof ApiError && body.error.status === 404;
+  return (
+    <Dialog wide title={t('webhooks.show')} onClose={onClose}>
+      <dl class="facts">
+        <dt>{t('webhooks.answer')}</dt><dd>{outcome(delivery)}</dd>
+        <dt>{t('webhooks.event')}</dt><dd><code>{delivery.event}</code> <code>{delivery.event_id}</code></dd>
+        <dt>{t('webhooks.when')}</dt><dd>{moment(delivery.created_at)}</dd>
+      </dl>
+      <h3>{t('webhooks.sent')}</h3>
+      {body.loading && !body.value && <Loading />}
+      {gone && <p class="muted">{t('webhooks.response_gone')}</p>}
+      {body.error !== undefined && !gone && <Failed error={body.error} again={body.reload} />}
+      {body.value?.body === null && <p class="muted">{t('webhooks.sample')}</p>}
+      {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.sent')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
+    </Dialog>
+  );
+}
+
+/** Asks since when what failed is sent again. */
+function Failures({ hook, since, onQueued, onClose }: { hook: Hook; since: string | undefined; onQueued(n: number): void; onClose(): void }) {
+  const local = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  const from = useSignal(local(since ? new Date(since) : new Date(Date.now() - 24 * 3600_000)));
+  const busy = useSignal(false);
+  const fault = useSignal('');
+  const send = async (e: Event) => {
+    e.preventDefault();
+    busy.value = true;
+    fault.value = '';
+    try {
+      const body = from.value === '' ? {} : { since: new Date(from.value).toISOString() };
+      onQueued((await door<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
+      onClose();
+    } catch (error) {
+      fault.value = explain(error);
+      busy.value = false;
+    }
+  };
+  return (
+    <Dialog
+      title={t('webhooks.again_failed')}
+      onClose={onClose}
+      foot={
+        <>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind="primary" type="submit" form="failures" busy={busy.value}>{t('webhooks.again')}</Button>
+        </>
+      }
+    >
+      <form id="failures" class="stack" onSubmit={send}>
+        <p>{t('webhooks.again_text')}</p>
+        <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
+        {fault.value && <p class="fault" role="alert">{fault.value}</p>}
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,33 @@
+import { t } from '../app/words';
+
+/** An attempt to deliver an event, as the API shows it. */
+export interface Delivery {
+  id: string;
+  event: string;
+  event_id: string;
+  submission_id: string | null;
+  attempt: number;
+  status: number;
+  success: boolean;
+  error: string | null;
+  duration_ms: number;
+  created_at: string;
+  next_attempt_at: string | null;
+}
+
+/** What came of an attempt, in words. The answer itself is told to nobody. */
+export function outcome(d: Delivery): string {
+  if (d.success) return t('webhooks.status', { status: String(d.status) });
+  if (d.status > 0) return t(d.error === 'redirect' ? 'webhooks.error_redirect' : 'webhooks.error_status', { status: String(d.status) });
+  return t('webhooks.error_' + (d.error ?? 'network'));
+}
+
+/** Of an event the newest attempt says whether there will be another one. */
+export const isLatest = (d: Delivery, newestFirst: readonly Delivery[]): boolean => newestFirst.find((o) => o.event_id === d.event_id) === d;
+
+/** A delivery is under way when its next attempt is due within half a minute. */
+export function isUnderWay(d: Delivery, newestFirst: readonly Delivery[], now: number): boolean {
+  if (d.next_attempt_at === null || !isLatest(d, newestFirst)) return false;
+  const left = new Date(d.next_attempt_at).getTime() - now;
+  return left < 30_000 && left > -120_000;
+}

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/performance"
+	"github.com/chromedp/chromedp"
+
+	"github.com/formsvc/formsvc"
+)
+
+// canvas is the document in the frame of the editor, and labelField what a label is typed into.
+const (
+	canvas     = `document.querySelector(".canvas-frame").contentDocument`
+	labelField = `document.querySelector("[data-path='/label'] :is(input,textarea)")`
+)
+
+// typed puts a text into a field, as one key more does.
+func typed(field, text string) string {
+	return `const f=` + field + `; Object.getOwnPropertyDescriptor(Object.getPrototypeOf(f),"value").set.call(f,` + quote(text) + `); f.dispatchEvent(new InputEvent("input",{bubbles:true}))`
+}
+
+func inCanvas(id string) string {
+	return canvas + `.querySelector(` + quote(`[data-block="`+id+`"]`) + `)`
+}
+
+// editing opens the editor of a form and waits until the service has drawn what the editor holds.
+func (s *site) editing(b *tab, form formsvc.Form) {
+	s.t.Helper()
+	s.openOwners(b, "/"+form.ID.String(), ".canvas-frame")
+	b.until(canvas + `?.adoptedStyleSheets?.length === 2`)
+	b.until(`performance.getEntriesByType("resource").some(e => e.initiatorType === "fetch" && e.name.includes("/-/canvas/"))`)
+}
+
+// pressBlock presses a block with the mouse.
+func (b *tab) pressBlock(id string) {
+	b.t.Helper()
+	at := get(b, chromedp.Evaluate[[]float64](`(() => { const e=`+inCanvas(id)+`, f=document.querySelector(".canvas-frame").getBoundingClientRect();
+		e.scrollIntoView({block:"center"}); const r=e.getBoundingClientRect(); return [f.x+r.x+r.width/2, f.y+r.y+Math.min(r.height/2, 20)] })()`))
+	b.run(chromedp.MouseClickXY(at[0], at[1]))
+	b.until(inCanvas(id) + `.classList.contains("picked")`)
+}
+
+// edit changes the form elsewhere. The editor looks when its page gets the focus.
+func (s *site) edit(b *tab, form formsvc.Form, d formsvc.Definition) {
+	s.t.Helper()
+	if _, err := s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: d}); err != nil {
+		s.t.Fatal(err)
+	}
+	b.do(`window.dispatchEvent(new Event("focus"))`)
+}
+
+// What is typed stands in the form at once and stays there, a press chooses a block and takes nothing
+// else, and what the form is beside its texts follows.
+func TestCanvas(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Pets", `[{"id":"w","type":"welcome","label":"Hello"},{"id":"a","type":"short_text","label":"Name","description":"Of the pet"},
+		{"id":"c","type":"single_choice","label":"Kind","choices":[{"id":"cat","label":"Cat"},{"id":"dog","label":"Dog"}]},
+		{"id":"p","type":"page_break"},{"id":"g","type":"group","label":"More","children":[{"id":"g1","type":"number","label":"Age"},{"id":"g2","type":"email","label":"Mail"}]},
+		{"id":"l","type":"text","label":"A link","properties":{}},{"id":"e","type":"ending","label":"Bye","properties":{"buttonLink":"https://x.example/"}}]`)
+	b := s.ownersTab(1280, 800)
+	s.editing(b, form)
+
+	for _, id := range []string{"c", "g2", "e", "a"} {
+		b.pressBlock(id)
+	}
+	if chosen := get(b, chromedp.Evaluate[bool](canvas+`.querySelector(":checked, :focus") !== null || document.activeElement.tagName === "IFRAME"`)); chosen {
+		t.Error("a press went into the form")
+	}
+	const label = `[...` + canvas + `.querySelector('[data-block="a"] .fs-label').childNodes].find(n => n.nodeType === 3).nodeValue`
+	if now := get(b, chromedp.Evaluate[string](`(() => {`+typed(labelField, "What is its name?")+`; return `+label+` })()`)); now != "What is its name?" {
+		t.Errorf("right after the key the form has %q", now)
+	}
+	asked := `performance.getEntriesByType("resource").filter(e => e.name.includes("/-/canvas/") && e.initiatorType === "fetch").length`
+	b.do(`window.before = ` + asked + `; window.was = ` + inCanvas("a"))
+	b.until(asked + ` > before && ` + inCanvas("a") + ` !== was`) // the service drew it
+	b.until(inCanvas("a") + `.classList.contains("picked") && ` + label + ` === "What is its name?"`)
+
+	s.edit(b, s.stored(form), formsvc.Definition{
+		Blocks: json.RawMessage(`[{"id":"g","type":"group","label":"More","children":[{"id":"g2","type":"email","label":"Mail"},{"id":"g1","type":"number","label":"Age"}]},
+			{"id":"n","type":"rating","label":"New","properties":{"icon":"heart"}},{"id":"a","type":"short_text","label":"Name","required":true},{"id":"e","type":"ending","label":"Bye"}]`),
+		Settings: json.RawMessage(`{"numberedQuestions":true,"showTitle":true}`), Theme: json.RawMessage(`{"colors":{"background":"#102030"}}`),
+	})
+	b.until(`[...` + canvas + `.querySelectorAll("[data-block]")].map(e => e.dataset.block).join() === "g,g2,g1,n,a,e"`)
+	b.until(inCanvas("n") + `.querySelectorAll(".icons input").length > 2 && ` + inCanvas("a") + `.querySelector("[required]") && ` + canvas + `.querySelector(".fs-title")`)
+	b.until(`[...` + canvas + `.querySelectorAll(".num")].map(e => e.textContent).join() === "1.,2.,3.,4."`)
+	b.until(`getComputedStyle(` + canvas + `.querySelector(".fs")).backgroundColor === "rgb(16, 32, 48)"`)
+	b.until(`![...` + canvas + `.querySelectorAll("a,button,input,select,textarea")].some(e => e.tabIndex >= 0)`)
+
+	width := canvas + `.documentElement.clientWidth`
+	b.do(`document.querySelector(".canvas-bar button:last-child").click()`)
+	b.until(width + ` === 390`)
+	s.edit(b, s.stored(form), formsvc.Definition{Blocks: json.RawMessage(`[]`)})
+	b.shows("Add your first question")
+	b.until(`!` + canvas + `.querySelector("[data-block]")`)
+}
+
+// An answer that comes late erases no key, and one that never comes is asked for again.
+func TestCanvasWithALateAnswer(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Late", `[{"id":"a","type":"statement","label":"First"},{"id":"b","type":"statement","label":"Second"}]`)
+	b := s.ownersTab(1280, 800)
+	s.editing(b, form)
+	// The first answer after this is held until the second one was taken.
+	b.do(`const real=window.fetch; window.held=0; window.fetch=async (url, o) => { const r=await real(url, {...o, signal: undefined});
+		if (String(url).includes("/-/canvas/") && !window.held++) await new Promise(go => window.release=go); return r }`)
+	b.pressBlock("a")
+	b.do(typed(labelField, "One"))
+	b.until(`window.held === 1`)
+	b.pressBlock("b")
+	b.do(`window.was=` + inCanvas("b") + `;` + typed(labelField, "Two"))
+	b.until(inCanvas("b") + ` !== was`)
+	b.do(typed(labelField, "Two!") + `; release()`)
+	b.until(`window.held === 3`)
+	b.until(canvas + `.body.innerText.includes("Two!")`)
+	if text := get(b, chromedp.Evaluate[string](inCanvas("a")+`.innerText + `+inCanvas("b")+`.innerText`)); !strings.Contains(text, "One") || strings.Contains(text, "First") {
+		t.Errorf("the form has %q", text)
+	}
+}
+
+// A hundred hostile texts run nothing, as they are read and as they are typed.
+func TestCanvasOfHostileForms(t *testing.T) {
+	s := newOwners(t)
+	kinds := []string{"short_text", "statement", "group", "single_choice", "welcome", "matrix", "ending", "embed"}
+	var blocks []map[string]any
+	for i := range 100 {
+		text := texts[i%len(texts)]
+		choices := []map[string]any{{"id": "c", "label": text, "alt": text}}
+		blocks = append(blocks, map[string]any{"id": fmt.Sprint("b", i), "type": kinds[i%len(kinds)], "label": text, "description": text,
+			"properties": map[string]any{"placeholderText": text, "buttonText": text, "imageAlt": text}, "choices": choices, "matrix_rows": choices, "matrix_columns": choices})
+	}
+	raw, err := json.Marshal(blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings, _ := json.Marshal(map[string]any{"showTitle": true, "submitLabel": texts[0]})
+	css, _ := json.Marshal(map[string]any{"customCss": strings.Join(sheets, "\n")})
+	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Settings, f.Definition.Theme = settings, css })
+	b := s.ownersTab(1280, 800)
+	s.editing(b, form)
+	b.until(inCanvas("b99") + `?.querySelector("a,input,h1,h2,.fs-label,.fs-none")`)
+	b.pressBlock("b0")
+	for _, text := range texts[:20] {
+		b.do(typed(labelField, text))
+	}
+	b.do(`window.was=` + inCanvas("b0"))
+	b.until(inCanvas("b0") + ` !== was`)
+	if ran := get(b, chromedp.Evaluate[bool](`!!(window.pwned || document.querySelector(".canvas-frame").contentWindow.pwned)`)); ran {
+		t.Error("a text ran")
+	}
+	urls, _ := b.requests.list()
+	for _, url := range urls {
+		if !strings.HasPrefix(url, s.server.URL) && !strings.HasPrefix(url, "data:") {
+			t.Errorf("the page asked for %s", url)
+		}
+	}
+}
+
+// metrics are what the page has cost so far, in seconds.
+func (b *tab) metrics() map[string]float64 {
+	b.t.Helper()
+	all := map[string]float64{}
+	if err := chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		r, err := cdp.Call(ctx, target, performance.GetMetrics, cdp.Empty{})
+		if err == nil {
+			for _, m := range r.Metrics {
+				all[m.Name] = m.Value
+			}
+		}
+		return err
+	})); err != nil {
+		b.t.Fatal(err)
+	}
+	return all
+}
+
+// With 500 blocks, a key costs one small request, and less than 50 ms for script, style and layout.
+func TestCanvasOfFiveHundredBlocks(t *testing.T) {
+	s := newOwners(t)
+	blocks := make([]string, 500)
+	for i := range blocks {
+		blocks[i] = fmt.Sprintf(`{"id":"b%d","type":%q,"label":"Question %d","description":"About it","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]}`,
+			i, []string{"short_text", "single_choice", "rating", "statement"}[i%4], i)
+	}
+	form := s.draft("Large", "["+strings.Join(blocks, ",")+"]")
+	b := s.ownersTab(1280, 800)
+	call(b, performance.Enable, performance.EnableParams{})
+	s.editing(b, form)
+	b.pressBlock("b252")
+	var sizes []int
+	follow(b, &b.reading, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
+		if e.Request.Method == "POST" && strings.Contains(e.Request.URL, "/-/canvas/") {
+			size := 0
+			for _, part := range e.Request.PostDataEntries {
+				size += len(part.Bytes)
+			}
+			sizes = append(sizes, size)
+		}
+	})
+	// Until the frame after the answer nothing else asks the page for anything.
+	b.do(`const real=window.fetch; window.fetch=async (url, o) => { const r=await real(url, o);
+		if (String(url).includes("/-/canvas/")) requestAnimationFrame(() => requestAnimationFrame(() => window.answered())); return r }`)
+	least := math.Inf(1) // of some keys: others wait for the processor
+	for i := range 5 {
+		before := b.metrics()
+		get(b, chromedp.Evaluate[bool](`(async () => { const answer=new Promise(done => window.answered=done); `+
+			typed(labelField, fmt.Sprint("Typed ", i))+`; await answer; return true })()`, chromedp.EvalAwaitPromise))
+		after, cost := b.metrics(), 0.0
+		for _, name := range []string{"ScriptDuration", "RecalcStyleDuration", "LayoutDuration"} {
+			cost += 1000 * (after[name] - before[name])
+		}
+		t.Logf("a key costs %.1f ms", cost)
+		least = min(least, cost)
+	}
+	if least > 50 {
+		t.Errorf("a key costs %.1f ms", least)
+	}
+	b.requests.mu.Lock()
+	defer b.requests.mu.Unlock()
+	if len(sizes) != 5 || sizes[0] > 2000 {
+		t.Errorf("requests of %d bytes, want 5 small ones", sizes)
+	}
+}
+
+// Pictures of the canvas, to look at.
+func TestCanvasPictures(t *testing.T) {
+	dir := os.Getenv("FORMSVC_E2E_SHOTS")
+	if dir == "" {
+		t.Skip("reason: FORMSVC_E2E_SHOTS names no directory")
+	}
+	s := newOwners(t)
+	for _, sample := range []string{"feedback", "finder", "every"} {
+		form := s.sample(sample)
+		for _, dark := range []bool{false, true} {
+			for _, width := range []int64{390, 1280} {
+				b := s.ownersTab(width, 900)
+				b.dark(dark)
+				s.editing(b, form)
+				b.do(canvas + `.querySelectorAll("[data-block]")[1].click()`)
+				for i := range 3 {
+					b.do(canvas + fmt.Sprintf(`.defaultView.scrollTo(0,%d)`, i*780))
+					name := fmt.Sprintf("canvas-%s-%d-%t-%d.png", sample, width, dark, i)
+					if err := os.WriteFile(filepath.Join(dir, name), get(b, chromedp.CaptureScreenshot()), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+	}
+}
