@@ -16,7 +16,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   const { value, fault, pointers } = useMember(member);
   const list = (Array.isArray(value) ? value : []) as Choice[];
   const box = useRef<HTMLFieldSetElement>(null);
-  const focus = useRef<{ id: string; select: boolean }>();
+  const focus = useRef<{ id: string; select: boolean } | undefined>(undefined);
   const [open, setOpen] = useState('');
   const [pasting, setPasting] = useState<string>();
   const [told, setTold] = useState('');
@@ -124,7 +124,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
           </div>
         </div>
       )}
-      {list.length > 1 && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
+      {list.length > 1 && member !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
     </fieldset>
   );
 }
