@@ -76,7 +76,7 @@ class Panel {
     const inputs = this.of(pointer, 'input', 'textarea');
     const select = this.of(pointer, 'select')[0];
     const text = inputs.find((n) => n.attributes.type !== 'color' && n.attributes.type !== 'file');
-    if (name === 'disabledDays') return this.press(pointer, 'Saturday'), this.press(pointer, 'Sunday');
+    if (name === 'disabledDays') return this.press(pointer, 'Sat'), this.press(pointer, 'Sun');
     if (name === 'horizontalAlign' || name === 'verticalAlign') return this.choose(select!, name === 'verticalAlign' ? 'column' : 'row');
     if (row.type === 'parts') {
       const box = this.of(pointer + '/email/required', 'input')[0]!;
