@@ -122,7 +122,6 @@ class Drawing {
     replace(drawing.theme, theme.textContent ?? '');
     theme.remove();
     doc.adoptedStyleSheets = [drawing.theme, drawing.rules];
-    doc.documentElement.style.setProperty('--pick', getComputedStyle(frame).getPropertyValue('--accent'));
     // The focus stays where it is, and nothing in the frame takes a press.
     doc.addEventListener('mousedown', (e) => e.preventDefault());
     doc.addEventListener('click', (e) => {
