@@ -58,7 +58,7 @@ export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) 
             notes={notes}
             onRemoved={onRemoved}
             rules={
-              <details open={block.properties?.rule !== undefined}>
+              <details class="props-section" open={block.properties?.rule !== undefined}>
                 <summary>{t('editor.logic')}</summary>
                 <RuleEditor
                   content={content as never}
