@@ -133,7 +133,8 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := strings.TrimPrefix(r.URL.EscapedPath(), h.config.BasePath)
 	if below == "" {
-		http.Redirect(w, r, h.prefix(r, "")+"/", http.StatusMovedPermanently)
+		w.Header().Set("Location", path.Base(h.prefix(r, ""))+"/") // relative, whatever stands before it
+		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
 	if name, ok := strings.CutPrefix(below, assetsPath); ok {

@@ -82,18 +82,6 @@ func (s *site) do(user, method, path, body string, headers ...string) (*http.Res
 	return w.Result(), w.Body.String()
 }
 
-// call is do for JSON: the answer goes into a value, if there is one.
-func (s *site) call(user, method, path, body string, into any) int {
-	s.t.Helper()
-	answer, text := s.do(user, method, path, body)
-	if into != nil {
-		if err := json.Unmarshal([]byte(text), into); err != nil {
-			s.t.Fatalf("%s %s: %d %s", method, path, answer.StatusCode, text)
-		}
-	}
-	return answer.StatusCode
-}
-
 // form makes a form in a workspace of the user's.
 func (s *site) form(user, definition string) formsvc.Form {
 	s.t.Helper()
@@ -158,13 +146,13 @@ func TestNobodyIsSignedIn(t *testing.T) {
 	if answer, _ := signIn.do("", http.MethodGet, "/forms/", ""); answer.Header.Get("Location") != "/login" {
 		t.Error("a page does not lead to the sign-in")
 	}
-	if answer, body := signIn.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != 401 || !strings.Contains(body, "SIGNED_OUT") {
+	if answer, body := signIn.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized || !strings.Contains(body, "SIGNED_OUT") {
 		t.Errorf("the script is told %d %s", answer.StatusCode, body)
 	}
 	zero := newSite(t, func(c *builder.Config) {
 		c.User = func(*http.Request) (formsvc.ID, error) { return formsvc.ID{}, nil }
 	})
-	if answer, _ := zero.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != 401 {
+	if answer, _ := zero.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the zero id is somebody: %d", answer.StatusCode)
 	}
 }
@@ -206,7 +194,7 @@ func TestThePage(t *testing.T) {
 	} {
 		answer, body := s.do("ann", http.MethodGet, test.path, "", "Accept-Language", test.accept)
 		policy := answer.Header.Get("Content-Security-Policy")
-		if answer.StatusCode != 200 || !strings.Contains(body, `<html lang="`+test.language+`">`) {
+		if answer.StatusCode != http.StatusOK || !strings.Contains(body, `<html lang="`+test.language+`">`) {
 			t.Errorf("%s: %d %s", test.path, answer.StatusCode, body)
 		}
 		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
@@ -222,7 +210,7 @@ func TestThePage(t *testing.T) {
 	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the page: %d", answer.StatusCode)
 	}
-	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "/forms/" {
+	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "forms/" {
 		t.Errorf("without its slash it leads to %q", answer.Header.Get("Location"))
 	}
 }

@@ -314,7 +314,7 @@ func (a artist) columns(label string, marks []mark) string {
 		most, longest = max(most, m.Count), max(longest, len([]rune(m.Label)))
 	}
 	width := 100 / float64(len(marks))
-	every := max(1, (len(marks)*(longest+1)+35)/36) // about 36 characters fit on a phone
+	every := max(1, (len(marks)*(longest+(longest+2)/3)+35)/36) // about 36 characters fit on a phone
 	for i, m := range marks {
 		height := max(int(128*m.Count/most), int(min(2*m.Count, 2)))
 		c := cell{X: round((float64(i) + 0.08) * width), Middle: round((float64(i) + 0.5) * width), Width: round(width * 0.84), Y: 150 - height, Height: height, Anchor: "middle"}

@@ -233,7 +233,7 @@ func TestVersions(t *testing.T) {
 		}
 	}
 	h.ok("GET", oldest, "", &got)
-	if !got.Copy || len(got.changesAnswer.Blocks) != 1 || got.Before.Blocks[0].Label != "Name 51" || got.After.Blocks[0].Label != "Name" {
+	if !got.Copy || len(got.Blocks) != 1 || got.Before.Blocks[0].Label != "Name 51" || got.After.Blocks[0].Label != "Name" {
 		t.Errorf("the oldest version: %+v", got)
 	}
 	if code := h.as("owner", "POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present-1)); code != http.StatusPreconditionFailed {

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,7 +160,7 @@ func well(t *testing.T, svg string) (titles []string) {
 		}
 		switch token := token.(type) {
 		case xml.StartElement:
-			if in = token.Name.Local; !strings.Contains(" all svg title rect text ", " "+in+" ") {
+			if in = token.Name.Local; !slices.Contains([]string{"all", "svg", "title", "rect", "text"}, in) {
 				t.Errorf("an element %s in %s", in, svg)
 			}
 			for _, a := range token.Attr {
@@ -361,8 +362,11 @@ func TestExportDoor(t *testing.T) {
 	o := newOwners(t, memory.New())
 	form := o.publish(`Café "α/β": a\b`, []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
 	at := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
-	for i := range 3 {
+	for i := range 7 {
 		o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": fmt.Sprintf("=a%d;\"b\"", i)}, nil)
+	}
+	if newest := o.summary(form, "").Blocks[0].Recent; len(newest) != 5 || newest[0].Text != `=a6;"b"` {
+		t.Errorf("the newest texts are %v", newest)
 	}
 	for query, e := range map[string]formsvc.Export{
 		"": {}, "?format=ndjson": {Format: formsvc.NDJSON}, "?separator=semicolon&header=labels&bom=true": {Separator: ';', Labels: true, BOM: true},

@@ -81,7 +81,7 @@ export interface Flat {
   lists: Map<string, string[]>;
 }
 
-const flats = new WeakMap<Block[], Flat>();
+const recent: { of: Block[]; flat: Flat }[] = []; // the steps of undo would hold far too many
 const owns = new WeakMap<Block, Obj>();
 
 function ownOf(block: Block): Obj {
@@ -95,7 +95,7 @@ function ownOf(block: Block): Obj {
 }
 
 export function flat(blocks: Block[]): Flat {
-  let made = flats.get(blocks);
+  let made = recent.find((r) => r.of === blocks)?.flat;
   if (!made) {
     const { nodes, lists } = (made = { nodes: new Map(), lists: new Map() });
     const add = (list: Block[], parent: string): void => {
@@ -106,7 +106,8 @@ export function flat(blocks: Block[]): Flat {
       }
     };
     add(blocks, '');
-    flats.set(blocks, made);
+    recent.push({ of: blocks, flat: made });
+    if (recent.length > 8) recent.shift();
   }
   return made;
 }
@@ -383,6 +384,7 @@ export function get(c: Content, path: Path): unknown {
 function put(v: unknown, path: Path, value: unknown): unknown {
   const [name, ...rest] = path;
   if (name === undefined) return value;
+  if (Array.isArray(v) && rest.length > 0 && step(v, name) === undefined) return v;
   const made = put(step(v, name), rest, value);
   if (Array.isArray(v)) {
     const items = v.flatMap((item) => (keyOf(item) !== name ? [item] : made === undefined ? [] : [made]));

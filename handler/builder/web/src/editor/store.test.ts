@@ -271,6 +271,29 @@ test('typing is sent after a pause, and every two seconds', async () => {
   assert.deepEqual([bench.writes().length, store.status.value], [3, 'saved']);
 });
 
+test('a place gets a value: typed in a choice as in a field, and a rule as a whole', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  for (const text of ['U', 'Un', 'Uno']) store.set(['blocks', 'b', 'choices', '1', 'label'], text);
+  store.set(['blocks', 'b', 'choices', 'no', 'label'], 'x');
+  await bench.time.pass(400);
+  assert.deepEqual(bench.writes(), []);
+  await bench.time.pass(400);
+  assert.deepEqual(bench.writes(), ['PATCH /blocks/b 200']);
+  assert.deepEqual(bench.service.content.blocks[2]?.choices, [{ id: '1', label: 'Uno' }, { id: '2', label: 'Two' }]);
+  store.undo();
+  assert.equal(store.find('b')?.block.choices?.[0]?.label, 'One');
+  store.set(['blocks', 'a', 'properties', 'rule'], { show: { '==': [1, 2] } });
+  store.set(['blocks', 'a', 'properties', 'rule'], { show: { and: [] } });
+  store.set(['theme', 'font'], 'Inter');
+  store.set(['name'], 'N');
+  await bench.time.pass(2000);
+  assert.deepEqual([find(bench.service.content, 'a')?.block.properties?.rule, bench.service.content.theme, bench.service.content.name], [{ show: { and: [] } }, { font: 'Inter' }, 'N']);
+  store.set(['blocks', 'a', 'properties', 'rule'], undefined);
+  await bench.time.pass(100);
+  assert.deepEqual(find(bench.service.content, 'a')?.block.properties, {});
+});
+
 test('structure is sent at once, with what was typed', async () => {
   const bench = new Bench();
   const store = await bench.open();
@@ -878,7 +901,7 @@ const weather = (world: World, faults: number) => {
 const runs = Number(env.RUNS ?? 0);
 
 test('one user with a bad connection never has a conflict', async () => {
-  for (let seed = 1; seed <= (runs || 10); seed++) {
+  for (let seed = 1; seed <= (runs || 5); seed++) {
     const world = new World(dice(seed));
     const page = await world.open('ann');
     world.bench.service.fate = weather(world, 0.2);
@@ -889,6 +912,32 @@ test('one user with a bad connection never has a conflict', async () => {
       assert.deepEqual(page.store.conflicts.value, [], `seed ${seed}, edit ${i}`);
     }
     await world.calm();
+  }
+});
+
+test('undoing everything gives the beginning, doing it again the end', async () => {
+  for (let seed = 1; seed <= (runs || 5); seed++) {
+    const world = new World(dice(seed * 77));
+    const page = await world.open('ann');
+    world.bench.service.fate = weather(world, 0.1);
+    const { store } = page;
+    const beginning = store.shown.value;
+    for (let i = 0; i < 150; i++) {
+      world.act(page);
+      await world.pass(world.pick([0, 20, 1200]));
+    }
+    while (store.canRedo.value) store.redo();
+    const end = store.shown.value;
+    while (store.canUndo.value) {
+      store.undo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, beginning), `seed ${seed}: the beginning`);
+    while (store.canRedo.value) {
+      store.redo();
+      if (world.chance(0.3)) await world.bench.time.pass(700);
+    }
+    assert.ok(same(store.shown.value, end), `seed ${seed}: the end`);
   }
 });
 

@@ -8,7 +8,7 @@ import * as edits from './edits';
 import type { Block } from '../app/records';
 import type { KeyValue, Saved } from './offline';
 import {
-  changes, contentOf, drop, find, flat, get, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, unit, withhold, written,
+  changes, contentOf, drop, find, flat, get, isObject, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, unit, withhold, written,
   type Conflict, type Content, type Obj, type Path, type Write,
 } from './merge';
 
@@ -96,7 +96,10 @@ export class EditorStore {
   private readonly undoSignal = signal(false);
   private readonly redoSignal = signal(false);
 
-  /** The content with all edits; null until it was read. */
+  /**
+   * The content with all edits; null until it was read. The service writes some values in its own way, such
+   * as a name without the spaces around it: a field that has the focus keeps the text that is in it.
+   */
   readonly shown: ReadonlySignal<Content | null> = this.shownSignal;
   /** 'saved' only while the service has everything. 'loading' is until the first read. */
   readonly status: ReadonlySignal<Status> = this.statusSignal;
@@ -115,7 +118,7 @@ export class EditorStore {
   private etag = '';
   private mine: Content | null = null;
   private sent: Content[] = []; // what the form is after the write under way, or one without an answer
-  private open_: Conflict[] = [];
+  private clashes: Conflict[] = [];
   private refused: Refused[] = [];
   private past: Step[] = [];
   private future: Step[] = [];
@@ -165,7 +168,7 @@ export class EditorStore {
       this.etag = saved.etag;
       this.mine = saved.mine;
       this.sent = saved.sent;
-      this.open_ = saved.conflicts;
+      this.clashes = saved.conflicts;
     }
     this.due = this.mustRead = true;
     await this.pump();
@@ -213,17 +216,25 @@ export class EditorStore {
 
   // Edits ---------------------------------------------------------------------------------------
 
-  /** Merges a patch into a block. Texts and numbers wait for a pause in typing. */
+  /**
+   * Gives a place another value, undefined for none: ['blocks', id, 'choices', choice, 'label'],
+   * ['theme', 'font'], ['name']. Texts and numbers are typing: they wait for a pause.
+   */
+  set(path: Path, value: unknown): void {
+    this.typed((c) => set(c, path, value), path.join('\n'), value);
+  }
+
+  /** Merges a patch (RFC 7396) into a block: several members at once. A rule has to be given by set, as a whole. */
   patch(id: string, patch: Partial<Record<keyof Block, unknown>>): void {
-    this.typed((c) => edits.patchBlock(c, id, patch), patch, id);
+    this.typed((c) => edits.patchBlock(c, id, patch), id, patch);
   }
 
   patchSection(section: edits.Section, patch: Obj): void {
-    this.typed((c) => edits.patchSection(c, section, patch), patch, ' ' + section);
+    this.typed((c) => edits.patchSection(c, section, patch), ' ' + section, patch);
   }
 
   rename(name: string): void {
-    this.typed((c) => edits.rename(c, name), { name }, '');
+    this.typed((c) => edits.rename(c, name), ' name', name);
   }
 
   setHiddenFields(names: string[]): void {
@@ -268,18 +279,18 @@ export class EditorStore {
     return content ? find(content, id) : undefined;
   }
 
-  private typed(edit: (c: Content) => Content, patch: Obj, of: string): void {
-    const names: string[] = [];
+  private typed(edit: (c: Content) => Content, of: string, given: unknown): void {
+    const names = [of];
     let text = true;
     const walk = (v: unknown, at: string): void => {
-      if (typeof v === 'object' && v !== null && !Array.isArray(v)) for (const [n, inner] of Object.entries(v)) walk(inner, at + '/' + n);
+      if (isObject(v)) for (const [n, inner] of Object.entries(v)) walk(inner, at + '/' + n);
       else {
         names.push(at);
         text &&= typeof v === 'string' || typeof v === 'number';
       }
     };
-    walk(patch, '');
-    this.apply(edit, text ? [of, ...names.sort()].join('\n') : undefined);
+    walk(given, '');
+    this.apply(edit, text ? names.join('\n') : '');
   }
 
   /**
@@ -324,10 +335,10 @@ export class EditorStore {
 
   /** Answers a conflict: which value counts. */
   resolve(path: Path, side: 'mine' | 'theirs'): void {
-    const found = this.open_.find((c) => samePath(c.path, path));
+    const found = this.clashes.find((c) => samePath(c.path, path));
     const mine = this.mine;
     if (!found || !mine) return;
-    this.open_ = this.open_.filter((c) => c !== found);
+    this.clashes = this.clashes.filter((c) => c !== found);
     const id = path[1] as string;
     this.apply((c) => {
       if (path[0] === 'blocks' && path.length === 2) return found.theirs === undefined ? (side === 'theirs' ? this.without(c, id) : c) : side === 'mine' ? drop(c, id) : c;
@@ -433,7 +444,7 @@ export class EditorStore {
   }
 
   private target(base: Content): Content {
-    const back = [...this.open_.filter((c) => c.path.length !== 2 || c.path[0] !== 'blocks' || c.theirs === undefined).map((c) => c.path), ...this.refused.filter((r) => !r.again).map((r) => r.part)];
+    const back = [...this.clashes.filter((c) => c.path.length !== 2 || c.path[0] !== 'blocks' || c.theirs === undefined).map((c) => c.path), ...this.refused.filter((r) => !r.again).map((r) => r.part)];
     return withhold(base, this.mine as Content, back.map((p) => unit(p, base)));
   }
 
@@ -586,8 +597,8 @@ export class EditorStore {
 
   private clash(conflicts: Conflict[]): void {
     for (const c of conflicts) {
-      const known = this.open_.find((o) => samePath(o.path, c.path));
-      this.open_ = [...this.open_.filter((o) => o !== known), { ...c, base: known ? known.base : c.base }];
+      const known = this.clashes.find((o) => samePath(o.path, c.path));
+      this.clashes = [...this.clashes.filter((o) => o !== known), { ...c, base: known ? known.base : c.base }];
     }
   }
 
@@ -595,7 +606,7 @@ export class EditorStore {
   private settle(): void {
     const base = this.base;
     if (!base || !this.mine) return;
-    this.open_ = this.open_.flatMap((c) => {
+    this.clashes = this.clashes.flatMap((c) => {
       const mine = this.mine as Content;
       const now = { ...c, theirs: get(base, c.path), mine: get(mine, c.path) };
       if (c.path[0] === 'blocks') {
@@ -626,7 +637,7 @@ export class EditorStore {
   private update(): void {
     batch(() => {
       if (this.shownSignal.peek()) this.shownSignal.value = this.mine;
-      if (!same(this.conflictsSignal.peek(), this.open_)) this.conflictsSignal.value = this.open_;
+      if (!same(this.conflictsSignal.peek(), this.clashes)) this.conflictsSignal.value = this.clashes;
       const faults = this.refused.flatMap((r) => r.faults);
       if (!same(this.faultsSignal.peek(), faults)) this.faultsSignal.value = faults;
       this.undoSignal.value = this.past.length > 0;
@@ -639,7 +650,7 @@ export class EditorStore {
     if (this.blocked !== '') return this.blocked;
     if (this.unreachable) return 'offline';
     if (!this.base || !this.shownSignal.peek()) return 'loading';
-    if (this.open_.length > 0) return 'conflict';
+    if (this.clashes.length > 0) return 'conflict';
     if (this.refused.length > 0) return 'refused';
     if (this.writing) return 'saving';
     return this.unsent ? 'unsaved' : 'saved';
@@ -652,7 +663,7 @@ export class EditorStore {
     this.cancelPersist = undefined;
     if (!this.base || !this.mine || !this.shownSignal.peek()) return;
     const wanted: Saved | null =
-      this.unsent || this.open_.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.open_, takes: [...this.takes] } : null;
+      this.unsent || this.clashes.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.clashes, takes: [...this.takes] } : null;
     const known = this.persisted;
     if (wanted ? known && wanted.mine === known.mine && wanted.base === known.base && wanted.sent === known.sent && wanted.conflicts === known.conflicts : !known) return;
     this.persisted = wanted;

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedEvent, TargetedKeyboardEvent } from 'preact';
 import { useReducer } from 'preact/hooks';
+import { route } from '../app/router';
 import { t } from '../app/words';
 import { Field } from '../ui/Field';
 import { Fault } from './values';
@@ -37,7 +38,8 @@ interface Props<T> {
 }
 
 /** A field for a value that is written as text. Only what can be read changes the value. */
-export function Draft<T>({ at, label, bare, hint, fault, value, show, read, set, tidy, type = 'text', decimal, rows, code, placeholder, late, before, name, onKeyDown, onPaste }: Props<T>) {
+export function Draft<T>({ at: place, label, bare, hint, fault, value, show, read, set, tidy, type = 'text', decimal, rows, code, placeholder, late, before, name, onKeyDown, onPaste }: Props<T>) {
+  const at = route.value + '\n' + place;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const shown = show(value);
   const verdict = (d: { text: string; bad: boolean }): T | undefined | Fault => (d.bad ? new Fault(t('props.fault_date')) : read(d.text));

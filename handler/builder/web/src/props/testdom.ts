@@ -10,6 +10,7 @@ export class Node {
   validity = { badInput: false };
   value = '';
   checked = false;
+  disabled = false;
   data = '';
   innerHTML = '';
   ownerDocument = page;
@@ -59,6 +60,7 @@ export class Node {
 const page = {
   createElement: (name: string) => new Node(name),
   createElementNS: (_: string, name: string) => new Node(name),
+  getElementById: () => null,
   createTextNode: (text: string) => Object.assign(new Node('#text', 3), { data: text }),
 };
 Object.assign(globalThis, { document: page, CSS: { escape: (s: string) => s } });

@@ -34,12 +34,12 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
       onMouseDown={(e) => e.target === ref.current && onClose()}
     >
       <div class="dialog-box">
-        <header>
+        <header role="none">
           <h2 id={id}>{title}</h2>
           <IconButton icon="x" label={t('app.close')} onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
-        {foot && <footer>{foot}</footer>}
+        {foot && <footer role="none">{foot}</footer>}
       </div>
     </dialog>
   );

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 
 interface Around {
@@ -45,10 +45,14 @@ interface Text extends Around, Native {
   inputRef?: { current: HTMLInputElement | null };
 }
 
-export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
+export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, autoFocus, ...rest }: Text) {
+  const own = useRef<HTMLInputElement>(null);
+  const ref = inputRef ?? own;
+  // A dialog looks for it when it opens. Set earlier, browsers complain that something else has the focus.
+  useLayoutEffect(() => void (autoFocus && ref.current?.setAttribute('autofocus', '')), []);
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input {...rest} {...ids} ref={ref} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
