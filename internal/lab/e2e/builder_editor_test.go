@@ -67,23 +67,40 @@ func plain(t *testing.T, d formsvc.Definition) map[string]any {
 	}
 	walk(blocks, "")
 	out := map[string]any{}
-	for name, raw := range map[string]json.RawMessage{"blocks": json.RawMessage(rename(string(compact(d.Blocks)), ids)), "settings": d.Settings, "theme": d.Theme, "variables": d.Variables, "hidden_fields": d.HiddenFields} {
+	for name, raw := range map[string]json.RawMessage{"blocks": d.Blocks, "settings": d.Settings, "theme": d.Theme, "variables": d.Variables, "hidden_fields": d.HiddenFields} {
 		var v any
 		if len(raw) > 0 {
 			if err := json.Unmarshal(raw, &v); err != nil {
 				t.Fatal(err)
 			}
 		}
-		out[name] = same(v)
+		out[name] = same(renamed(v, ids))
 	}
 	return out
 }
 
-func compact(raw json.RawMessage) json.RawMessage {
-	var v any
-	_ = json.Unmarshal(raw, &v) // was read before
-	text, _ := json.Marshal(v)
-	return text
+// renamed has other ids, and other ones in rules.
+func renamed(v any, ids map[string]string) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = renamed(v[i], ids)
+		}
+	case map[string]any:
+		for name, inner := range v {
+			switch id, _ := inner.(string); {
+			case name == "id":
+				v[name] = ids[id]
+			case name == "rule":
+				raw, _ := json.Marshal(inner)
+				_ = json.Unmarshal([]byte(rename(string(raw), ids)), &inner)
+				v[name] = inner
+			default:
+				v[name] = renamed(inner, ids)
+			}
+		}
+	}
+	return v
 }
 
 // same writes what means the same in the same way: pictures as their bytes, the outer labels of a

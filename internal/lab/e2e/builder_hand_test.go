@@ -81,9 +81,12 @@ func (h hand) word(key string) string { return word(h.t, key) }
 // key presses a key with modifiers such as "Control+Shift+".
 func (h hand) key(key string, modifiers ...chromedp.Modifier) {
 	h.t.Helper()
-	if len(modifiers) == 0 && len(key) == 1 && key > " " && key < "\x7f" {
-		// As a keyboard does it, in one event: what the page makes of the key goes into no field.
+	if len(modifiers) == 0 && len(key) == 1 && (key > " " && key < "\x7f" || key == kb.Enter) {
+		// As a keyboard does it, in one event: a key that the page takes goes into no field.
 		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key, WindowsVirtualKeyCode: int64(strings.ToUpper(key)[0])}
+		if key == kb.Enter {
+			down.Key = "Enter"
+		}
 		call(h.tab, input.DispatchKeyEvent, down)
 		down.Type, down.Text = input.DispatchKeyEventTypeKeyUp, ""
 		call(h.tab, input.DispatchKeyEvent, down)

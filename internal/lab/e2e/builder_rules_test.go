@@ -78,8 +78,8 @@ func (h hand) condition(at string, logic any) {
 	switch list, isList := value.([]any); {
 	case value == nil:
 	case strings.HasSuffix(op, "between"):
-		one(`.rule-pair > .field:nth-child(1) :is(input,select)`, list[0])
-		one(`.rule-pair > .field:nth-child(2) :is(input,select)`, list[1])
+		one(`:scope > .rule-pair > .field:nth-child(1) :is(input,select)`, list[0])
+		one(`:scope > .rule-pair > .field:nth-child(2) :is(input,select)`, list[1])
 	case isList:
 		boxes := values + `.querySelectorAll(".rule-checks input")`
 		h.until(boxes + `.length`)
@@ -136,7 +136,7 @@ func leaf(logic any) (op, path string, value any) {
 func (h hand) change(at, name string, logic map[string]any) {
 	h.t.Helper()
 	h.press(`T.named(` + quote(h.word("rules.add_change")) + `, ` + at + `)`)
-	card := at + `.querySelector(".rule-set > .rule-card:last-of-type")`
+	card := `[...` + at + `.querySelectorAll(".rule-set > .rule-card")].at(-1)`
 	h.until(card)
 	h.choose(card+`.querySelector(".rule-head select")`, name)
 	for op, operands := range logic {
