@@ -21,8 +21,11 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
     const before = document.activeElement;
     dialog.showModal();
     return () => {
+      // What was done in the dialog may have led the focus elsewhere meanwhile.
+      const now = document.activeElement;
       dialog.close();
-      if (before instanceof HTMLElement) before.focus();
+      const next = now && now !== document.body && !dialog.contains(now) ? now : before;
+      if (next instanceof HTMLElement) next.focus();
     };
   }, []);
   return (
