@@ -20,13 +20,7 @@ type onlyForm struct {
 // [core.Core.Copies].
 func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) http.Handler {
 	copied := h.on(c, nil)
-	copied.only = &onlyForm{who, form}
-	copied.operations = map[string]*operation{}
-	for at, op := range h.operations {
-		if op.content {
-			copied.operations[at] = op
-		}
-	}
+	copied.only, copied.operations = &onlyForm{who, form}, h.contents
 	return copied
 }
 
