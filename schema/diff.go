@@ -44,7 +44,8 @@ type BlockDifference struct {
 // white space, the order of members and the way that a number is written make no difference, and
 // null is as what is not there; numbers are compared as float64. It is an error when a section is
 // not JSON, or a block has no id of its own.
-func Diff(before, after FormText) (d Difference, err error) {
+func Diff(before, after FormText) (Difference, error) {
+	var d Difference
 	old, err := decode(before)
 	if err != nil {
 		return d, err

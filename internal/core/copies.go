@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -77,7 +78,7 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 			return storage.Form{}, &storage.RevisionError{Current: revision}
 		}
 		after := f.content.after(&change)
-		if after.same(f.content) {
+		if reflect.DeepEqual(after, f.content) {
 			return f.shown(), nil
 		}
 		if f.document.Revision == 0 {
@@ -103,19 +104,12 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 // keeps such numbers.
 func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- told apart, not kept secret
 
-// PublishParams says what is published.
-type PublishParams struct {
-	// Condition is on the revision of the copy.
-	Condition Precondition
-	// Take says whose value a part in conflict gets, by path.
-	Take map[string]Side
-}
-
 // Publish puts the working copy of a form in force: name and definition, merged with what was
 // changed in the form meanwhile, and the status published, in one step that removes the copy. A
-// form without a copy is published as it is. It returns a [*ConflictError] when both changed the
-// same part.
-func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p PublishParams) (storage.Form, error) {
+// form without a copy is published as it is. The condition is on the revision of the copy. It
+// returns a [*ConflictError] when both changed the same part, unless take says by its path whose it
+// is.
+func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]Side) (storage.Form, error) {
 	ctx = timeout.Share(ctx)
 	s := copies{c.Storage}
 	for range MaxRaces {
@@ -123,12 +117,12 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p 
 		if err != nil {
 			return storage.Form{}, err
 		}
-		if revision := f.shown().Revision; !p.Condition.Holds(revision) {
+		if revision := f.shown().Revision; !condition.Holds(revision) {
 			return storage.Form{}, &storage.RevisionError{Current: revision}
 		}
 		after := f.content
 		if f.document.Revision != 0 {
-			after, err = merge(f.base, f.content, contentOf(&f.form), p.Take)
+			after, err = merge(f.base, f.content, contentOf(&f.form), take)
 		}
 		var change storage.FormChange
 		if err == nil {
