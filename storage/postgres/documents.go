@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -201,19 +200,14 @@ var highestKey = strings.Repeat("\U0010ffff", 51)
 
 // Documents implements [storage.DocumentStore].
 func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
-	below, limit := highestKey, max(q.Limit, 0)
+	below := highestKey
 	if q.Below != nil {
 		below = *q.Below
 	}
 	found, err = conn.ReadAll(ctx, &s.db, func(d *storage.Document) []any { return appendDocument(nil, d) },
-		documentsOfKind, form[:], userArg(who), q.Kind, below, int64(limit)+1)
-	switch {
-	case err != nil:
+		documentsOfKind, form[:], userArg(who), q.Kind, below, int64(max(q.Limit, 0))+1)
+	if err != nil {
 		return nil, false, err
-	case len(found) == 0:
-		return nil, false, storage.ErrNotFound
 	}
-	found = slices.DeleteFunc(found, func(d storage.Document) bool { return d.Revision == 0 })
-	n := min(limit, len(found))
-	return found[:n:n], n > 0 && n < len(found), nil
+	return besideForm(found, q.Limit, func(d *storage.Document) bool { return d.Revision > 0 })
 }
