@@ -84,16 +84,16 @@ func (c *cluster) happen(ctx context.Context, k kind) (happened, error) {
 	return happened{k.name, c.driver.silences(), time.Since(began)}, ctx.Err()
 }
 
-// now returns the nodes with these roles.
+// now returns the nodes with these roles, as soon as there are both.
 func (c *cluster) now(ctx context.Context) (leader, standby *node, err error) {
-	list, err := members(ctx, c.nodes)
-	if err != nil {
-		return nil, nil, err
-	}
-	leader, standby = find(c.nodes, list, "leader"), find(c.nodes, list, "sync_standby")
-	if leader == nil || standby == nil {
-		err = fmt.Errorf("no leader, or no synchronous standby: %v", list)
-	}
+	err = until(ctx, wellWithin, func() error {
+		list, err := members(ctx, c.nodes)
+		leader, standby = find(c.nodes, list, "leader"), find(c.nodes, list, "sync_standby")
+		if err == nil && (leader == nil || standby == nil) {
+			err = fmt.Errorf("no leader, or no synchronous standby: %s", list)
+		}
+		return err
+	})
 	return leader, standby, err
 }
 
@@ -109,7 +109,7 @@ func (c *cluster) succeeded(ctx context.Context, old *node) error {
 	return until(ctx, giveWay, func() error {
 		list, err := members(ctx, others)
 		if leader := find(c.nodes, list, "leader"); err == nil && (leader == nil || leader == old || find(c.nodes, list, "sync_standby") == nil) {
-			err = fmt.Errorf("nobody has succeeded %s: %v", old.name, list)
+			err = fmt.Errorf("nobody has succeeded %s: %s", old.name, list)
 		}
 		return err
 	})
@@ -134,7 +134,9 @@ func (n *node) killPostgres() error {
 	if err != nil {
 		return err
 	}
-	return syscall.Kill(pid, syscall.SIGKILL)
+	err = syscall.Kill(pid, syscall.SIGKILL)
+	n.killed = time.Now()
+	return err
 }
 
 func turnLeaderOff(ctx context.Context, c *cluster) error {
