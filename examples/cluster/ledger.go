@@ -123,8 +123,7 @@ func (d *database) compare(ctx context.Context, driver *driver, receiver *ledger
 	if err != nil {
 		return l, nil, err
 	}
-	found = append(driver.findings, l.Check()...)
-	found = append(found, halfOrders(l.Stored, orders)...)
+	found = slices.Concat(driver.findings, l.Check(), halfOrders(l.Stored, orders))
 	for form, number := range driver.edits {
 		status, text, err := driver.call(ctx, client{random: random(1)}, http.MethodGet, "/v1/forms/"+form.String(), "", nil)
 		if name := nameOf(text); err != nil || status != http.StatusOK || name != fmt.Sprintf("edit %d", number) {

@@ -176,7 +176,9 @@ type member struct {
 	Lag   json.RawMessage `json:"lag"`
 }
 
-func (m member) String() string { return fmt.Sprintf("%s %s %s, lag %s", m.Name, m.Role, m.State, m.Lag) }
+func (m member) String() string {
+	return fmt.Sprintf("%s %s %s, lag %s", m.Name, m.Role, m.State, m.Lag)
+}
 
 // ask is the client for what Patroni and etcd say.
 var ask = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
