@@ -224,7 +224,9 @@ func cutStandbyOff(ctx context.Context, c *cluster) error {
 
 // fillDisk leaves the leader no byte of its disk, until another one leads. At first only what
 // needs more room is refused: PostgreSQL writes into the files that its log has. It ends when
-// these are used up, which is hastened here, and cannot start again.
+// these are used up, which is hastened here, and cannot start again. That takes a connection from
+// before: a new one may need room for a cache of the catalog, and while nobody can connect and
+// write, PostgreSQL does not end, and Patroni leaves it the lead.
 func fillDisk(ctx context.Context, c *cluster) error {
 	leader, _, err := c.now(ctx)
 	if err != nil {
@@ -235,6 +237,11 @@ func fillDisk(ctx context.Context, c *cluster) error {
 		return err
 	}
 	defer admin.Close()
+	connected, err := admin.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connected.Release()
 	path := filepath.Join(leader.data, "filler")
 	filler, err := os.Create(path)
 	if err != nil {
@@ -248,7 +255,8 @@ func fillDisk(ctx context.Context, c *cluster) error {
 		block := make([]byte, 1<<16)
 		for filling.Err() == nil {
 			if _, err := filler.Write(block); err != nil {
-				_, _ = admin.Exec(filling, `SELECT pg_switch_wal()`) // fails when PostgreSQL has ended
+				// Fails when PostgreSQL has ended. Of a file without a record it would be nothing.
+				_, _ = connected.Exec(filling, `SELECT pg_logical_emit_message(false, 'cluster', ''), pg_switch_wal()`)
 				pause(filling, 100*time.Millisecond)
 			}
 		}
