@@ -191,6 +191,16 @@ func ExampleHandler_Canvas() {
 	// Output: true
 }
 
+// Where a form is, for a mail or a QR code.
+func ExampleHandler_Path() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("https://forms.example" + pages.Path("Ax7Q2mNcPe"))
+	// Output: https://forms.example/f/Ax7Q2mNcPe
+}
+
 // A layout of the host's own around the form. Its style sheet comes from the same origin,
 // so the policy allows it.
 func ExampleConfig_layout() {
