@@ -287,6 +287,16 @@ test('a change of type is one patch', () => {
   const panel = ofBlock({ id: 'b', type: 'number', label: 'L', required: true, properties: { min: 1, minVal: true, hide: true } });
   panel.choose(panel.of('/type', 'select')[0]!, 'statement');
   assert.deepEqual(panel.patches, [{ type: 'statement', required: null, properties: { min: null, minVal: null } }]);
+  const keys = ofBlock({ id: 'k', type: 'single_choice', choices: [{ id: 'a', label: 'A' }, { id: 'b', label: 'B' }] });
+  const list = (): Node => keys.of('/type', 'select')[0]!;
+  for (const type of ['yes_no', 'matrix', 'divider', 'ranking']) keys.choose(list(), type);
+  assert.deepEqual(keys.value, { id: 'k', type: 'ranking', choices: [{ id: 'a', label: 'A' }, { id: 'b', label: 'B' }] });
+  keys.choose(list(), 'short_text');
+  keys.value = merge(keys.value, { label: 'L' }) as Obj; // something else
+  keys.show();
+  keys.choose(list(), 'ranking');
+  assert.equal(keys.value.label, 'L');
+  assert.equal((keys.value.choices as Obj[])[0]!.label, 'Choice 1');
   const full = ofBlock({ id: 'g', type: 'group', children: [{ id: 'c', type: 'text' }] });
   assert.equal(full.of('/type', 'select')[0]!.disabled, true);
 });
