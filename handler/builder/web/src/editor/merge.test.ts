@@ -125,6 +125,11 @@ test('what was sent without an answer is no change of others', () => {
   // Taken back since: the written one is not what others want.
   const back = merge(abc, [sent], clone(sent), abc);
   assert.deepEqual([get(back.content, ['blocks', 'a', 'label']), back.conflicts], ['a', []]);
+  const other = merge(abc, [sent], label('c', 'theirs')(clone(sent)), sent);
+  assert.deepEqual([get(other.content, ['blocks', 'c', 'label']), other.conflicts], ['theirs', []]);
+  const choices = (ids: string[]) => set(abc, ['blocks', 'b', 'choices'], ids.map((id) => ({ id })));
+  const sorted = merge(choices(['1', '2']), [choices(['2', '1'])], choices(['2', '1']), choices(['1', '2']));
+  assert.ok(same(sorted, { content: choices(['1', '2']), conflicts: [] }));
   const added = edits.addBlock(abc, q('n'), { parent: 'g', index: 0 });
   assert.equal(order(merge(abc, [added], clone(added), abc).content), order(abc));
   const removed = edits.removeBlock(abc, 'g');
@@ -142,6 +147,8 @@ test('a step back leaves what others did', () => {
   assert.equal(find(made, 'a')?.block.label, 'theirs'); // overwritten
   assert.equal(find(made, 'b')?.block.type, 'dropdown');
   assert.equal(redo(after, after, now), now);
+  const last = to('a', undefined, 9)(abc);
+  assert.equal(order(redo(last, abc, to('a', undefined, 1)(last))), 'g(g1,g2),a,b,c'); // moved by others since
   // An addition that others have changed stays, a removal comes back.
   const added = edits.addBlock(abc, q('n'), { parent: undefined, index: 0 });
   assert.equal(order(redo(added, abc, label('n', 'theirs')(added))), 'n,a,g(g1,g2),b,c');

@@ -200,7 +200,6 @@ function mergeOrder(b: readonly string[], t: readonly string[], m: readonly stri
   const there = new Set(t);
   const placed = moved(b, m);
   if (mode.theirPlace) for (const id of moved(b, t)) if (there.has(id)) placed.delete(id);
-  for (const id of m) if (!there.has(id)) placed.add(id);
   const order = t.filter((id) => kept(id) && !placed.has(id));
   const done = new Set(order);
   let last = ''; // what stands before in mine, and in the result
@@ -233,7 +232,7 @@ function mergeBlocks(b: Flat, theirs: Block[], mine: Block[], mode: Mode): Block
   // Blocks that only one side has: new ones, and those that the other removed.
   const grown = (now: Flat, other: Flat, id: string): boolean =>
     !same(b.nodes.get(id)?.own, now.nodes.get(id)?.own) ||
-    listOf(now, id).some((c) => !b.nodes.has(c) || (!other.nodes.has(c) && grown(now, other, c)));
+    listOf(now, id).some((c) => !other.nodes.has(c) && grown(now, other, c));
   const oneSided = (now: Flat, other: Flat, list: string[], parentStays?: boolean): void => {
     for (const id of list) {
       let stays: boolean | undefined;

@@ -69,6 +69,7 @@ class Service {
   content: Content;
   copy: Content | undefined;
   copyRevision = 1 << 20;
+  copies = true; // whether the storage has them
   history = new Map<string, Content>();
   log: { method: string; path: string; status: number; body: Obj; keepalive: boolean }[] = [];
   fate: (method: string) => Fate = () => ({ before: 10, after: 10 });
@@ -125,6 +126,7 @@ class Service {
       const { name, type, ...definition } = c;
       return { ...form, name, type, definition };
     };
+    if (copy && !this.copies) throw { status: 404, code: 'NOT_FOUND' };
     const now = (copy && this.copy) || this.content;
     if (method === 'GET' || method === 'HEAD') return method === 'GET' ? answer(now) : null;
     const id = decodeURIComponent(place.slice('/blocks/'.length));
@@ -132,7 +134,7 @@ class Service {
     if (place.startsWith('/blocks/') && !found) throw { status: 404, code: 'NOT_FOUND' };
     assert.ok(ifMatch, 'every write has If-Match');
     if (ifMatch !== this.tag(copy)) throw { status: 412, code: 'REVISION_MISMATCH' };
-    if (this.status === 'published' && !copy) assert.fail('a published form is written itself');
+    if (this.status === 'published' && !copy && this.copies) assert.fail('a published form is written itself');
     let after: Content;
     const given = body as { block: Block; blocks: Block[]; name?: string; definition?: Obj };
     if (place === '') after = { ...now, ...(given.definition as Partial<Content>), name: (given.name ?? now.name).trim() };
@@ -467,8 +469,8 @@ test('what is refused is kept and shown, and the rest is saved', async () => {
 test('a refusal of the whole keeps all of it back and nothing else', async () => {
   const bench = new Bench(Array.from({ length: 600 }, (_, i) => q('q' + i)));
   const store = await bench.open();
-  store.add(q('more'), { parent: undefined, index: 0 });
   store.patch('q0', { label: 'x' });
+  store.add(q('more'), { parent: undefined, index: 0 });
   await bench.time.pass(1000);
   assert.deepEqual([store.status.value, store.faults.value.length, label(bench.service.content, 'q0')], ['refused', 1, 'x']);
   assert.ok(store.find('more'));
@@ -547,6 +549,38 @@ test('a request that hangs is given up, and may be done later', async () => {
   assert.notEqual(store.status.value, 'saved');
   await bench.time.pass(60_000);
   assert.deepEqual([store.status.value, store.conflicts.value, label(store, 'a'), label(bench.service.content, 'a')], ['saved', [], 'a', 'a']);
+});
+
+test('a request that gets no answer at all is given up', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = () => ({ before: 1e9, after: 1 });
+  store.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  await bench.time.pass(40_000);
+  assert.deepEqual([store.status.value, label(bench.service.content, 'a')], ['saved', 'x']);
+});
+
+test('what may have been done and was taken back is not saved before that is known', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  bench.service.fate = (method) => ({ before: 1, after: 100, status: method === 'PATCH' ? 500 : 503 });
+  store.patch('a', { label: 'x' });
+  await bench.time.pass(510);
+  store.undo();
+  await bench.time.pass(600);
+  assert.deepEqual([label(store, 'a'), store.status.value], ['a', 'unsaved']);
+});
+
+test('a storage without working copies has its forms written themselves', async () => {
+  const bench = new Bench();
+  bench.service.copies = false;
+  bench.service.status = 'published';
+  const store = await bench.open();
+  store.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, label(bench.service.content, 'a')], ['saved', 'x']);
 });
 
 test('a published form is written by its working copy, and so is one that gets published', async () => {
