@@ -65,38 +65,33 @@ func (s copies) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 	return f.shown(), err
 }
 
-// UpdateForm changes the working copy, or makes it. Of a change only the name and the sections
-// are looked at.
+// UpdateForm changes the working copy, or makes it. Of a change, which is conditional, only the
+// name and the sections are looked at.
 func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
-	ctx = timeout.Share(ctx)
-	for range MaxRaces {
-		f, err := s.read(ctx, who, id)
+	f, err := s.read(ctx, who, id)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	if revision := f.shown().Revision; !slices.Contains(change.IfRevision, revision) {
+		return storage.Form{}, &storage.RevisionError{Current: revision}
+	}
+	after := f.content.after(&change)
+	if reflect.DeepEqual(after, f.content) {
+		return f.shown(), nil
+	}
+	if f.document.Revision == 0 {
+		of, err := partsOf(f.content)
 		if err != nil {
 			return storage.Form{}, err
 		}
-		if revision := f.shown().Revision; len(change.IfRevision) > 0 && !slices.Contains(change.IfRevision, revision) {
-			return storage.Form{}, &storage.RevisionError{Current: revision}
-		}
-		after := f.content.after(&change)
-		if reflect.DeepEqual(after, f.content) {
-			return f.shown(), nil
-		}
-		if f.document.Revision == 0 {
-			of, err := partsOf(f.content)
-			if err != nil {
-				return storage.Form{}, err
-			}
-			f.base = base{Revision: f.form.Revision, Digests: of.digests()}
-		}
-		user, _ := who.User()
-		f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
-			Kind: workingCopy, Value: after.write(&f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
-		})
-		if f.content = after; !errors.Is(err, storage.ErrRevisionMismatch) {
-			return f.shown(), err
-		}
+		f.base = base{Revision: f.form.Revision, Digests: of.digests()}
 	}
-	return storage.Form{}, storage.ErrUnavailable
+	user, _ := who.User()
+	f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
+		Kind: workingCopy, Value: after.write(&f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
+	})
+	f.content = after
+	return f.shown(), err
 }
 
 // firstOfCopy is the first revision of a copy. It is another one each time: an editor that read a
