@@ -90,7 +90,7 @@ func (c Content) write(from *base) json.RawMessage {
 		w.Name(s.name).Raw(*s.raw)
 	}
 	if from != nil {
-		raw, _ := json.Marshal(from)
+		raw, _ := json.Marshal(from) //nolint:errchkjson // a number and strings
 		w.Name("base").Raw(raw)
 	}
 	w.EndObject()

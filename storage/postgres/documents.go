@@ -53,11 +53,16 @@ const documentsWritten = `written AS (
 	DELETE FROM formsvc.documents d USING target t, asked a
 	WHERE a.value IS NULL AND d.form_id = t.id AND d.kind = a.kind AND d.key = a.key
 ), bounded AS MATERIALIZED (
-	SELECT t.id AS form_id, a.kind, count(*) AS n, sum(octet_length(a.value::text)) AS size, min(a.keep_count) AS keep_count, min(a.keep_bytes) AS keep_bytes
+	SELECT t.id AS form_id, a.kind, count(*) AS n, sum(octet_length(a.value::text)) AS size,
+		min(a.keep_count) FILTER (WHERE a.keep_count > 0) AS keep_count, min(a.keep_bytes) FILTER (WHERE a.keep_bytes > 0) AS keep_bytes
 	FROM target t, asked a
 	WHERE a.value IS NOT NULL
 	GROUP BY t.id, a.kind
+<<<<<<< HEAD
 	HAVING min(a.keep_count) > 0 OR min(a.keep_bytes) > 0
+=======
+	HAVING max(a.keep_count) > 0 OR max(a.keep_bytes) > 0
+>>>>>>> w-less
 ), surplus AS MATERIALIZED ( -- a list of keys alone: beside the deletion the values would be read
 	SELECT b.form_id, b.kind, o.key
 	FROM bounded b
