@@ -58,11 +58,7 @@ const documentsWritten = `written AS (
 	FROM target t, asked a
 	WHERE a.value IS NOT NULL
 	GROUP BY t.id, a.kind
-<<<<<<< HEAD
-	HAVING min(a.keep_count) > 0 OR min(a.keep_bytes) > 0
-=======
 	HAVING max(a.keep_count) > 0 OR max(a.keep_bytes) > 0
->>>>>>> w-less
 ), surplus AS MATERIALIZED ( -- a list of keys alone: beside the deletion the values would be read
 	SELECT b.form_id, b.kind, o.key
 	FROM bounded b
@@ -72,7 +68,7 @@ const documentsWritten = `written AS (
 		WHERE o.form_id = b.form_id AND o.kind = b.kind AND o.key <> ALL (ARRAY(SELECT a.key FROM asked a WHERE a.kind = b.kind))
 		WINDOW downwards AS (ORDER BY o.key DESC)
 	) o
-	WHERE b.keep_count > 0 AND o.n > b.keep_count OR b.keep_bytes > 0 AND o.size > b.keep_bytes
+	WHERE o.n > b.keep_count OR o.size > b.keep_bytes
 ), dropped_documents AS (
 	DELETE FROM formsvc.documents d USING surplus s
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
