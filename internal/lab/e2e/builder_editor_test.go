@@ -79,23 +79,23 @@ func plain(t *testing.T, d formsvc.Definition) map[string]any {
 	return out
 }
 
-// renamed has other ids, and other ones in rules.
+// renamed has places as ids, and other ones in rules.
 func renamed(v any, ids map[string]string) any {
 	switch v := v.(type) {
 	case []any:
 		for i := range v {
 			v[i] = renamed(v[i], ids)
+			if item, ok := v[i].(map[string]any); ok && item["id"] != nil {
+				item["id"] = i
+			}
 		}
 	case map[string]any:
 		for name, inner := range v {
-			switch id, _ := inner.(string); {
-			case name == "id":
-				v[name] = ids[id]
-			case name == "rule":
+			if name == "rule" {
 				raw, _ := json.Marshal(inner)
 				_ = json.Unmarshal([]byte(rename(string(raw), ids)), &inner)
 				v[name] = inner
-			default:
+			} else {
 				v[name] = renamed(inner, ids)
 			}
 		}
@@ -104,7 +104,7 @@ func renamed(v any, ids map[string]string) any {
 }
 
 // same writes what means the same in the same way: pictures as their bytes, the outer labels of a
-// recommendation without switches, which has them always, and nothing for false and empty values.
+// recommendation without switches, which has them always, and nothing for false, empty and default values.
 func same(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -121,6 +121,9 @@ func same(v any) any {
 		if properties, ok := v["properties"].(map[string]any); ok && v["type"] == "nps" {
 			delete(properties, "leftLabel")
 			delete(properties, "rightLabel")
+		}
+		if v["icon"] == "star" {
+			delete(v, "icon")
 		}
 		for name, inner := range v {
 			if v[name] = same(inner); v[name] == nil || v[name] == false {

@@ -160,7 +160,7 @@ func (h hand) write(element, text string) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.keys(day.Format("01"), day.Format("02"), day.Format("2006"))
+		h.keys(kb.ArrowLeft, kb.ArrowLeft, day.Format("01"), day.Format("02"), day.Format("2006"))
 		return
 	}
 	if kind == "datetime-local" {
@@ -168,7 +168,7 @@ func (h hand) write(element, text string) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.keys(at.Format("01"), at.Format("02"), at.Format("2006"), kb.Tab, at.Format("03"), at.Format("04"), at.Format("PM")[:1])
+		h.keys(kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, at.Format("01"), at.Format("02"), at.Format("2006"), kb.Tab, at.Format("03"), at.Format("04"), at.Format("PM")[:1])
 		return
 	}
 	h.key("a", chromedp.ModifierCtrl)
@@ -284,6 +284,9 @@ func (h hand) row(id string) {
 		now := get(h.tab, chromedp.Evaluate[string](`document.activeElement.dataset.id`))
 		h.key(key)
 		h.until(`document.activeElement.dataset.id !== ` + quote(now) + ` && T.row(T.chosen()) === document.activeElement`)
+	}
+	if steps == 0 && get(h.tab, chromedp.Evaluate[bool](`T.chosen() === ""`)) {
+		h.key(kb.Home)
 	}
 	h.until(`T.chosen() === ` + quote(id))
 }
@@ -597,10 +600,10 @@ func (h hand) choices(pointer string, list []choiceWanted) {
 	h.until(at + `.querySelector(".props-several textarea")`)
 	h.write(at+`.querySelector(".props-several textarea")`, strings.Join(labels, "\n"))
 	h.press(at + `.querySelector(".props-several .button.primary")`)
-	h.until(fmt.Sprintf(`%s === %d`, count, old+len(list)))
+	h.until(fmt.Sprintf(`%s === %d && T.mine(%s.querySelector("ol > li:last-child input"))`, count, old+len(list), at))
 	for i := range old {
 		h.press(at + `.querySelector("ol > li .props-choice > button:last-child")`)
-		h.until(fmt.Sprintf(`%s === %d`, count, old+len(list)-i-1))
+		h.until(fmt.Sprintf(`%s === %d && T.mine(%s.querySelector("ol > li input"))`, count, old+len(list)-i-1, at))
 	}
 	for i, c := range list {
 		if c.Color == "" && c.Image == nil {

@@ -12,7 +12,7 @@ interface Props {
   wide?: boolean;
 }
 
-/** A modal dialog: the browser keeps the focus in it, Escape closes it. */
+/** A modal dialog: its first field gets the focus, the browser keeps the focus in it, Escape closes it. */
 export function Dialog({ title, onClose, children, foot, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -20,6 +20,7 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
     const dialog = ref.current!;
     const before = document.activeElement;
     dialog.showModal();
+    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not([disabled])')?.focus();
     return () => {
       // What was done in the dialog may have led the focus elsewhere meanwhile.
       const now = document.activeElement;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { t } from '../app/words';
 
 interface Around {
@@ -30,7 +30,6 @@ interface Native {
   placeholder?: string | undefined;
   disabled?: boolean | undefined;
   readOnly?: boolean | undefined;
-  autoFocus?: boolean | undefined;
   maxLength?: number | undefined;
   onBlur?(event: FocusEvent): void;
   onFocus?(event: FocusEvent): void;
@@ -45,14 +44,10 @@ interface Text extends Around, Native {
   inputRef?: { current: HTMLInputElement | null };
 }
 
-export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, autoFocus, ...rest }: Text) {
-  const own = useRef<HTMLInputElement>(null);
-  const ref = inputRef ?? own;
-  // A dialog looks for it when it opens. Set earlier, browsers complain that something else has the focus.
-  useLayoutEffect(() => void (autoFocus && ref.current?.setAttribute('autofocus', '')), []);
+export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input {...rest} {...ids} ref={ref} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
@@ -62,13 +57,17 @@ interface Area extends Around, Native {
   onInput(value: string): void;
   rows?: number;
   code?: boolean;
+  /** Takes the focus when it is first shown. */
+  autoFocus?: boolean;
 }
 
-export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, ...rest }: Area) {
+const focus = (element: HTMLElement | null): void => element?.focus();
+
+export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, autoFocus, ...rest }: Area) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
       {(ids) => (
-        <textarea {...rest} {...ids} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
+        <textarea {...rest} {...ids} ref={autoFocus ? focus : undefined} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
       )}
     </Field>
   );

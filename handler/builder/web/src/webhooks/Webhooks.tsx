@@ -214,7 +214,7 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
       }
     >
       <form id="hook" class="stack" noValidate onSubmit={send}>
-        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" autoFocus maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => typed(url, v)} />
+        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => typed(url, v)} />
         <Select
           label={t('webhooks.signing')}
           hint={t('webhooks.signing_hint')}
