@@ -135,7 +135,7 @@ test-size:
 	FORMSVC_TEST_AT_SIZE=1 $(WITH_POSTGRES) -fsync -- $(GO) test -run TestWaitsAtSize -v -timeout 30m ./storage/postgres
 
 ## cluster: three hosts on three PostgreSQL under Patroni (examples/cluster), while something breaks again
-## and again (FAULTS times, 20 in nine minutes): nothing acknowledged is lost. Needs root, or namespaces for
+## and again (FAULTS times, 20 in six minutes): nothing acknowledged is lost. Needs root, or namespaces for
 ## users. Installs Debian's patroni, etcd, pgbouncer, haproxy and redis-server when one is missing
 FAULTS ?= 20
 cluster:

@@ -345,9 +345,7 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, core.PublishParams{
-		Condition: precondition([]Condition{IfRevision(p.IfRevision)}), Take: p.Take,
-	}))
+	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Condition{IfRevision(p.IfRevision)}), p.Take))
 }
 
 // Discard removes the copy with everything in it. Without one it does nothing.
@@ -375,36 +373,13 @@ func (w WorkingCopy) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 //
 // On a storage without documents no versions are kept, and these calls are [ErrUnsupported].
 func (c Client) Versions(ctx context.Context, form ID) iter.Seq2[FormVersion, error] {
-	return func(yield func(FormVersion, error) bool) {
-		for before := int64(0); ; {
-			found, more, err := c.core().VersionList(ctx, c.who, form, before, clientPage)
-			for _, v := range found {
-				if before = v.Revision; !yield(versionOf(v), nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(FormVersion{}, err)
-			}
-			if err != nil || !more {
-				return
-			}
-		}
-	}
+	return c.core().VersionList(ctx, c.who, form)
 }
 
 // Version returns the version of a form that was at a revision, with its content, or
 // [ErrNotFound]. Two are compared with [schema.Diff].
 func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersion, error) {
-	v, err := c.core().Version(ctx, c.who, form, revision)
-	if err != nil {
-		return FormVersion{}, err
-	}
-	return versionOf(v), nil
-}
-
-func versionOf(v core.Version) FormVersion {
-	return FormVersion{Revision: v.Revision, Name: v.Content.Name, Definition: v.Content.Definition, ReplacedBy: v.ReplacedBy, ReplacedAt: v.ReplacedAt}
+	return c.core().Version(ctx, c.who, form, revision)
 }
 
 // RestoreVersion gives a form the name and the definition of a version again, as a new revision
@@ -479,13 +454,7 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
 	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Partial, bool, error) {
-		found, more, err := c.core().Partials(ctx, c.who, form, now, page)
-		for i := range found {
-			if p := &found[i]; !p.Shared {
-				p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
-			}
-		}
-		return found, more, err
+		return c.core().Partials(ctx, c.who, form, now, page)
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
 

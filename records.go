@@ -336,17 +336,16 @@ const (
 	FormSide = core.FormSide
 )
 
-// FormVersion is an earlier state of a form that was published, see [Client.Versions].
-type FormVersion struct {
-	Revision int64 // that it was
-	// Name and Definition are empty in lists.
-	Name       string
-	Definition Definition
-	// ReplacedBy is who replaced it, and ReplacedAt when. Zero: the host, or a user who is
-	// known by the host alone.
-	ReplacedBy ID
-	ReplacedAt time.Time
-}
+// FormVersion is an earlier state of a form that was published, see [Client.Versions]. Revision is
+// the one that it was. Lists have no Name and Definition. ReplacedBy is who replaced it, and
+// ReplacedAt when; zero: the host, or a user who is known by the host alone.
+//
+//	Revision   int64
+//	Name       string
+//	Definition Definition
+//	ReplacedBy ID
+//	ReplacedAt time.Time
+type FormVersion = core.Version
 
 // RestoreOptions say how a version is restored.
 type RestoreOptions struct {

@@ -28,13 +28,7 @@ func (h *Handler) For(who storage.Actor) http.Handler {
 // [core.Core.Copies].
 func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) http.Handler {
 	copied := h.on(c, nil)
-	copied.only = &onlyFor{who, form}
-	copied.operations = map[string]*operation{}
-	for at, op := range h.operations {
-		if op.content {
-			copied.operations[at] = op
-		}
-	}
+	copied.only, copied.operations = &onlyFor{who, form}, h.contents
 	return copied
 }
 

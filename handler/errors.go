@@ -104,12 +104,12 @@ func (c *call) translate(err error) *apiError {
 	case errors.Is(err, storage.ErrInvalidValue):
 		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
 		return errValidation.with("A value cannot be stored.")
+	case errors.Is(err, context.Canceled): // whether or not the outcome is known
+		c.log(slog.LevelDebug, "the request was cancelled", slog.Any("error", err))
+		return errUnavailable
 	case errors.Is(err, storage.ErrUnavailable), errors.Is(err, storage.ErrOutcomeUnknown),
 		errors.Is(err, context.DeadlineExceeded):
 		c.log(slog.LevelError, "the storage is unavailable", slog.Any("error", err))
-		return errUnavailable
-	case errors.Is(err, context.Canceled):
-		c.log(slog.LevelDebug, "the request was cancelled", slog.Any("error", err))
 		return errUnavailable
 	default:
 		c.log(slog.LevelError, "the request failed", slog.Any("error", err))

@@ -36,6 +36,7 @@ type Handler struct {
 	hidden        *sync.Once            // logs the first export whose connection a middleware hides; shared likewise
 	exports       *sync.Map             // by id, the keys that have an export under way; shared likewise
 	operations    map[string]*operation // by method and pattern
+	contents      map[string]*operation // those of a working copy
 
 	only *onlyFor // whom the handler serves, without keys; nil: whoever has a key
 
@@ -70,6 +71,7 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		hidden:          new(sync.Once),
 		exports:         new(sync.Map),
 		operations:      make(map[string]*operation, len(table)),
+		contents:        make(map[string]*operation),
 		description:     description,
 		descriptionETag: `"` + hex.EncodeToString(digest[:12]) + `"`,
 	}
@@ -80,6 +82,9 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 		// chi context of a host's router stays as the host's middleware left it.
 		h.routes.MethodFunc(op.method, op.path, http.NotFound)
 		h.operations[op.method+op.path] = op
+		if op.content {
+			h.contents[op.method+op.path] = op
+		}
 	}
 	return h, h.on, nil
 }

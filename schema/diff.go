@@ -1,13 +1,13 @@
 package schema
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
-	"strings"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
 )
 
 // FormText is what people write of a form, as it is stored: its name and the sections of its
@@ -41,144 +41,106 @@ type BlockDifference struct {
 }
 
 // Diff returns what is different in the later of two texts of a form. Values are compared as JSON:
-// white space, the order of members and the way that a number is written make no difference;
-// numbers are compared as float64. It is an error when a section is not JSON, or a block has no id
-// of its own.
+// white space, the order of members and the way that a number is written make no difference, and
+// null is as what is not there; numbers are compared as float64. It is an error when a section is
+// not JSON, or a block has no id of its own.
 func Diff(before, after FormText) (Difference, error) {
 	var d Difference
-	if before.Name != after.Name {
-		d.Members = append(d.Members, "/name")
-	}
-	for _, s := range []struct {
-		path          string
-		before, after json.RawMessage
-	}{
-		{"/settings", before.Settings, after.Settings}, {"/theme", before.Theme, after.Theme},
-		{"/variables", before.Variables, after.Variables}, {"/hidden_fields", before.HiddenFields, after.HiddenFields},
-	} {
-		from, err := decoded(s.before)
-		if err != nil {
-			return d, fmt.Errorf("%s: %w", s.path, err)
-		}
-		to, err := decoded(s.after)
-		if err != nil {
-			return d, fmt.Errorf("%s: %w", s.path, err)
-		}
-		d.Members = append(d.Members, differing(s.path, from, to)...)
-	}
-	slices.Sort(d.Members)
-
-	old, err := blocksByID(before.Blocks)
+	old, err := decode(before)
 	if err != nil {
 		return d, err
 	}
-	now, err := blocksByID(after.Blocks)
+	now, err := decode(after)
 	if err != nil {
 		return d, err
 	}
+	d.Members = differing("", old.members, now.members, 2)
 	var common []int // positions in the earlier text, in the order of the later one
-	for _, id := range now.ids {
-		if was, ok := old.at[id]; ok {
+	for _, b := range now.blocks {
+		if was, ok := old.at[b.id]; ok {
 			common = append(common, was)
 		}
 	}
 	stayed := ascending(common)
-	for i, id := range now.ids {
-		b := BlockDifference{ID: id, After: now.raw[i], Added: true}
-		if was, ok := old.at[id]; ok {
-			b.Before, b.Added, b.Moved = old.raw[was], false, !stayed[was]
-			b.Changed = blockMembers(old.values[was], now.values[i])
+	for _, b := range now.blocks {
+		diff := BlockDifference{ID: b.id, After: b.raw, Added: true}
+		if at, ok := old.at[b.id]; ok {
+			was := old.blocks[at]
+			diff.Before, diff.Added, diff.Moved = was.raw, false, !stayed[at]
+			diff.Changed = differing("", was.members, b.members, 2)
 		}
-		if b.Added || b.Moved || b.Changed != nil {
-			d.Blocks = append(d.Blocks, b)
+		if diff.Added || diff.Moved || diff.Changed != nil {
+			d.Blocks = append(d.Blocks, diff)
 		}
 	}
-	for i, id := range old.ids {
-		if _, ok := now.at[id]; !ok {
-			d.Blocks = append(d.Blocks, BlockDifference{ID: id, Before: old.raw[i], Removed: true})
+	for _, b := range old.blocks {
+		if _, ok := now.at[b.id]; !ok {
+			d.Blocks = append(d.Blocks, BlockDifference{ID: b.id, Before: b.raw, Removed: true})
 		}
 	}
 	return d, nil
 }
 
-// blockMembers are the members of a block that differ.
-func blockMembers(from, to map[string]any) []string {
-	var found []string
-	for _, path := range differing("", from, to) {
-		if path == "/properties" {
-			found = append(found, differing(path, from["properties"], to["properties"])...)
-		} else {
-			found = append(found, path)
+// differing are the sorted paths of what differs in two values, down to a depth in objects. An
+// object that is not there is empty.
+func differing(path string, from, to any, depth int) (found []string) {
+	old, wasObject := from.(map[string]any)
+	now, isObject := to.(map[string]any)
+	if depth == 0 || from != nil && !wasObject || to != nil && !isObject {
+		if !reflect.DeepEqual(from, to) {
+			found = []string{path}
 		}
+		return found
+	}
+	names := map[string]any{}
+	maps.Copy(names, old)
+	maps.Copy(names, now)
+	for name := range names {
+		found = append(found, differing(jsontree.Pointer(path, name), old[name], now[name], depth-1)...)
 	}
 	slices.Sort(found)
 	return found
 }
 
-// differing are the paths of the members that differ in two objects, or the path when two values
-// of another kind do. An object that is not there is empty.
-func differing(path string, from, to any) []string {
-	old, wasObject := from.(map[string]any)
-	now, isObject := to.(map[string]any)
-	if (wasObject || from == nil) && (isObject || to == nil) {
-		var found []string
-		names := maps.Clone(old)
-		if names == nil {
-			names = map[string]any{}
-		}
-		maps.Copy(names, now)
-		for _, name := range slices.Sorted(maps.Keys(names)) {
-			was, there := old[name]
-			is, here := now[name]
-			if there != here || !reflect.DeepEqual(was, is) {
-				found = append(found, path+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name))
-			}
-		}
-		return found
-	}
-	if reflect.DeepEqual(from, to) {
-		return nil
-	}
-	return []string{path}
+type decodedText struct {
+	members map[string]any // all but the blocks
+	blocks  []decodedBlock
+	at      map[string]int // where the blocks are, by id
 }
 
-func decoded(raw json.RawMessage) (v any, err error) {
-	if len(raw) > 0 {
-		err = json.Unmarshal(raw, &v)
-	}
-	if list, ok := v.([]any); ok && len(list) == 0 {
-		v = nil
-	}
-	return v, err
+type decodedBlock struct {
+	id      string
+	raw     json.RawMessage
+	members map[string]any
 }
 
-type blockIndex struct {
-	ids    []string
-	at     map[string]int
-	raw    []json.RawMessage
-	values []map[string]any
-}
-
-func blocksByID(raw json.RawMessage) (x blockIndex, err error) {
-	x.at = map[string]int{}
-	if len(bytes.TrimSpace(raw)) == 0 {
-		return x, nil
-	}
-	if err := json.Unmarshal(raw, &x.raw); err != nil {
-		return x, fmt.Errorf("/blocks: %w", err)
-	}
-	for i, block := range x.raw {
-		var v map[string]any
-		if err := json.Unmarshal(block, &v); err != nil {
-			return x, fmt.Errorf("/blocks/%d: %w", i, err)
+// decode reads a form text. What is empty is as what is not there.
+func decode(f FormText) (t decodedText, err error) {
+	t.members, t.at = map[string]any{"name": f.Name}, map[string]int{}
+	for name, raw := range map[string]json.RawMessage{
+		"settings": f.Settings, "theme": f.Theme, "variables": f.Variables, "hidden_fields": f.HiddenFields,
+	} {
+		value, err := decodeSection[any](raw, name)
+		if err != nil {
+			return t, err
 		}
-		id, _ := v["id"].(string)
-		if _, twice := x.at[id]; twice || id == "" {
-			return x, fmt.Errorf("/blocks/%d: no id of its own", i)
+		if list, ok := value.([]any); !ok || len(list) > 0 {
+			t.members[name] = value
 		}
-		x.ids, x.values, x.at[id] = append(x.ids, id), append(x.values, v), i
 	}
-	return x, nil
+	list, err := decodeSection[[]json.RawMessage](f.Blocks, "blocks")
+	for i, raw := range list {
+		b := decodedBlock{raw: raw}
+		if err := json.Unmarshal(raw, &b.members); err != nil {
+			return t, fmt.Errorf("schema: decode stored block %d: %w", i, err)
+		}
+		b.id, _ = b.members["id"].(string)
+		if _, twice := t.at[b.id]; twice || b.id == "" {
+			return t, fmt.Errorf("schema: stored block %d has no id of its own", i)
+		}
+		t.blocks, t.at[b.id] = append(t.blocks, b), i
+	}
+	return t, err
 }
 
 // ascending returns the members of a longest ascending run among some numbers, which need not be

@@ -75,12 +75,11 @@ func drive(args []string) error {
 	stop()
 	patience := time.AfterFunc(2*requestTimeout, abandon)
 	<-ended
-	patience.Stop()
-	abandon()
-	if failed == nil {
-		failed = db.drain(ctx, 2*(2*attemptTimeout+30*time.Second))
+	if !patience.Stop() {
+		pause(ctx, 2*storeTimeout) // until no host works on what was abandoned
 	}
-	if failed != nil {
+	abandon()
+	if failed = errors.Join(failed, db.drain(ctx, 2*(2*attemptTimeout+30*time.Second))); failed != nil {
 		c.driver.found(notWhole, "%v", failed)
 	}
 	for _, m := range c.hosts {

@@ -84,16 +84,16 @@ func (c *cluster) happen(ctx context.Context, k kind) (happened, error) {
 	return happened{k.name, c.driver.silences(), time.Since(began)}, ctx.Err()
 }
 
-// now returns the nodes with these roles.
+// now returns the nodes with these roles, as soon as there are both.
 func (c *cluster) now(ctx context.Context) (leader, standby *node, err error) {
-	list, err := members(ctx, c.nodes)
-	if err != nil {
-		return nil, nil, err
-	}
-	leader, standby = find(c.nodes, list, "leader"), find(c.nodes, list, "sync_standby")
-	if leader == nil || standby == nil {
-		err = fmt.Errorf("no leader, or no synchronous standby: %v", list)
-	}
+	err = until(ctx, wellWithin, func() error {
+		list, err := members(ctx, c.nodes)
+		leader, standby = find(c.nodes, list, "leader"), find(c.nodes, list, "sync_standby")
+		if err == nil && (leader == nil || standby == nil) {
+			err = fmt.Errorf("no leader, or no synchronous standby: %s", list)
+		}
+		return err
+	})
 	return leader, standby, err
 }
 
@@ -109,7 +109,7 @@ func (c *cluster) succeeded(ctx context.Context, old *node) error {
 	return until(ctx, giveWay, func() error {
 		list, err := members(ctx, others)
 		if leader := find(c.nodes, list, "leader"); err == nil && (leader == nil || leader == old || find(c.nodes, list, "sync_standby") == nil) {
-			err = fmt.Errorf("nobody has succeeded %s: %v", old.name, list)
+			err = fmt.Errorf("nobody has succeeded %s: %s", old.name, list)
 		}
 		return err
 	})
@@ -134,7 +134,9 @@ func (n *node) killPostgres() error {
 	if err != nil {
 		return err
 	}
-	return syscall.Kill(pid, syscall.SIGKILL)
+	err = syscall.Kill(pid, syscall.SIGKILL)
+	n.killed = time.Now()
+	return err
 }
 
 func turnLeaderOff(ctx context.Context, c *cluster) error {
@@ -222,7 +224,9 @@ func cutStandbyOff(ctx context.Context, c *cluster) error {
 
 // fillDisk leaves the leader no byte of its disk, until another one leads. At first only what
 // needs more room is refused: PostgreSQL writes into the files that its log has. It ends when
-// these are used up, which is hastened here, and cannot start again.
+// these are used up, which is hastened here, and cannot start again. That takes a connection from
+// before: a new one may need room for a cache of the catalog, and while nobody can connect and
+// write, PostgreSQL does not end, and Patroni leaves it the lead.
 func fillDisk(ctx context.Context, c *cluster) error {
 	leader, _, err := c.now(ctx)
 	if err != nil {
@@ -233,6 +237,11 @@ func fillDisk(ctx context.Context, c *cluster) error {
 		return err
 	}
 	defer admin.Close()
+	connected, err := admin.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer connected.Release()
 	path := filepath.Join(leader.data, "filler")
 	filler, err := os.Create(path)
 	if err != nil {
@@ -246,7 +255,8 @@ func fillDisk(ctx context.Context, c *cluster) error {
 		block := make([]byte, 1<<16)
 		for filling.Err() == nil {
 			if _, err := filler.Write(block); err != nil {
-				_, _ = admin.Exec(filling, `SELECT pg_switch_wal()`) // fails when PostgreSQL has ended
+				// Fails when PostgreSQL has ended. Of a file without a record it would be nothing.
+				_, _ = connected.Exec(filling, `SELECT pg_logical_emit_message(false, 'cluster', ''), pg_switch_wal()`)
 				pause(filling, 100*time.Millisecond)
 			}
 		}

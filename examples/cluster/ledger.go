@@ -100,19 +100,22 @@ func (d *database) drain(ctx context.Context, patience time.Duration) error {
 	}
 }
 
-// compare completes the ledger and returns it with everything that is wrong.
+// compare completes the ledger and returns it with everything that is wrong. The hosts still
+// send what is in the queue, if anything is. The receiver writes an event down before its
+// delivery can leave the queue, so the queue is read first: what is neither there nor written
+// down then is lost.
 func (d *database) compare(ctx context.Context, driver *driver, receiver *ledger.Receiver, duplicates int) (l ledger.Ledger, found []ledger.Finding, err error) {
 	l = ledger.Ledger{
 		Acknowledged: driver.acknowledged, Unanswered: driver.unanswered,
 		Webhooks: webhooksEach, MaxDuplicates: duplicates,
 	}
-	l.Received, _ = receiver.Log()
 	if l.Stored, err = d.submissions(ctx); err != nil {
 		return l, nil, err
 	}
 	if l.Left, err = d.left(ctx); err != nil {
 		return l, nil, err
 	}
+	l.Received, _ = receiver.Log()
 	if l.Counted, err = d.counted(ctx, driver.forms); err != nil {
 		return l, nil, err
 	}
@@ -120,8 +123,7 @@ func (d *database) compare(ctx context.Context, driver *driver, receiver *ledger
 	if err != nil {
 		return l, nil, err
 	}
-	found = append(driver.findings, l.Check()...)
-	found = append(found, halfOrders(l.Stored, orders)...)
+	found = slices.Concat(driver.findings, l.Check(), halfOrders(l.Stored, orders))
 	for form, number := range driver.edits {
 		status, text, err := driver.call(ctx, client{random: random(1)}, http.MethodGet, "/v1/forms/"+form.String(), "", nil)
 		if name := nameOf(text); err != nil || status != http.StatusOK || name != fmt.Sprintf("edit %d", number) {

@@ -23,6 +23,7 @@ type node struct {
 	*machine
 	data          string // PostgreSQL's directory, a file system of its own
 	etcd, patroni *unit
+	killed        time.Time // when its PostgreSQL was, last
 }
 
 // diskSize is how much room a node has for PostgreSQL.
@@ -175,6 +176,10 @@ type member struct {
 	Lag   json.RawMessage `json:"lag"`
 }
 
+func (m member) String() string {
+	return fmt.Sprintf("%s %s %s, lag %s", m.Name, m.Role, m.State, m.Lag)
+}
+
 // ask is the client for what Patroni and etcd say.
 var ask = &http.Client{Timeout: 2 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 
@@ -224,7 +229,8 @@ func find(nodes []*node, members []member, role string) *node {
 }
 
 // whole waits until there is nothing left to repair: Patroni has a leader, a synchronous standby
-// and another one, both get what the leader writes, and etcd has all its members.
+// and another one, both get what the leader writes, and etcd has all its members. For a moment
+// after a standby was killed neither Patroni nor the leader knows: it has to follow anew.
 func whole(ctx context.Context, nodes []*node, patience time.Duration) error {
 	admin, err := openPool(ctx, nodesURL(nodes, "postgres", "postgres"), false)
 	if err != nil {
@@ -232,8 +238,9 @@ func whole(ctx context.Context, nodes []*node, patience time.Duration) error {
 	}
 	defer admin.Close()
 	var names []string
+	var killed []time.Time
 	for _, n := range nodes {
-		names = append(names, n.name)
+		names, killed = append(names, n.name), append(killed, n.killed)
 	}
 	return until(ctx, patience, func() error {
 		for _, n := range nodes {
@@ -247,13 +254,14 @@ func whole(ctx context.Context, nodes []*node, patience time.Duration) error {
 			return err
 		}
 		if find(nodes, list, "leader") == nil || find(nodes, list, "sync_standby") == nil || find(nodes, list, "replica") == nil {
-			return fmt.Errorf("the nodes are not whole: %v", list)
+			return fmt.Errorf("the nodes are not whole: %s", list)
 		}
 		asking, cancel := context.WithTimeout(ctx, storeTimeout)
 		defer cancel()
 		var streaming, synchronous int
 		err = admin.QueryRow(asking, `SELECT count(*), count(*) FILTER (WHERE sync_state = 'sync') FROM pg_stat_replication
-			WHERE state = 'streaming' AND application_name = ANY ($1)`, names).Scan(&streaming, &synchronous)
+			JOIN unnest($1::text[], $2::timestamptz[]) AS node (name, killed) ON node.name = application_name
+			WHERE state = 'streaming' AND backend_start > node.killed`, names, killed).Scan(&streaming, &synchronous)
 		if err == nil && (streaming != len(nodes)-1 || synchronous != 1) {
 			err = fmt.Errorf("%d standbys follow, %d synchronously", streaming, synchronous)
 		}

@@ -58,7 +58,7 @@ type Config struct {
 	// Pages draws the forms in the editor, and has previews and public links. Required, with a Secret.
 	Pages *formpage.Handler
 	// PublicURL is what public links begin with, before the path of Pages, such as
-	// https://forms.example. Default: scheme and host of the request.
+	// https://forms.example. Default: what the browser has in its address.
 	PublicURL string
 
 	// Name is the product's, in the title and at the top of each page. Default "Forms". HomeURL is where it

@@ -82,7 +82,7 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 			}
 		}
 	}
-	if f.Status >= http.StatusInternalServerError {
+	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "a request of the builder failed", slog.String("path", r.URL.Path), slog.Any("error", err))
 	}
 	f.write(w)

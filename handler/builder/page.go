@@ -40,6 +40,7 @@ var plain = template.Must(template.New("").Parse(`<!doctype html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<link rel="icon" href="data:,">
 <title>{{.Title}}</title>
 {{.Head}}
 </head>

@@ -117,11 +117,9 @@ func (h *doorHost) label(form formsvc.Form, inCopy bool, block, label string) {
 }
 
 type changesAnswer struct {
-	Copy          bool
-	Revision      int64
-	Present       int64
-	Before, After struct{ Name string }
-	Blocks        []struct {
+	Copy     bool
+	Revision int64
+	Blocks   []struct {
 		ID                    string
 		Added, Removed, Moved bool
 		Changed               []string
@@ -227,10 +225,10 @@ func TestVersions(t *testing.T) {
 	oldest := fmt.Sprint(at, "/versions/", rest.Items[1].Revision)
 	h.label(form, true, "age", "How old?")
 	var got struct {
-		changesAnswer
-		Before, After struct {
-			Blocks []struct{ Label string }
-		}
+		Present       int64
+		Copy          bool
+		Blocks        []struct{}
+		Before, After struct{ Blocks []struct{ Label string } }
 	}
 	h.ok("GET", oldest, "", &got)
 	if !got.Copy || len(got.Blocks) != 1 || got.Before.Blocks[0].Label != "Name 51" || got.After.Blocks[0].Label != "Name" {

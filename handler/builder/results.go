@@ -54,12 +54,6 @@ func (h *Handler) resultDoors(mux *http.ServeMux) {
 	}
 }
 
-// pathID is an id of the path. What is none is the zero id, which nothing has.
-func pathID(r *http.Request, name string) formsvc.ID {
-	id, _ := formsvc.ParseID(r.PathValue(name))
-	return id
-}
-
 func counts(w http.ResponseWriter, r *http.Request) error {
 	var asked struct{ Forms []formsvc.ID }
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
@@ -125,7 +119,7 @@ type recent struct {
 }
 
 func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
-	client, id := clientOf(r), pathID(r, "form")
+	client, id := clientOf(r), idIn(r, "form")
 	times, err := timesOf(r.URL.Query())
 	if err != nil {
 		return err
@@ -227,7 +221,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "An export needs HTTP/1.1 or newer.")
 		return nil
 	}
-	form, err := clientOf(r).Form(r.Context(), pathID(r, "form"))
+	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
 	if err != nil {
 		return err
 	}
@@ -278,7 +272,7 @@ func partials(w http.ResponseWriter, r *http.Request) error {
 	limit, _ := strconv.Atoi(r.URL.Query().Get("limit")) // what is no number is the default
 	limit = min(max(cmp.Or(limit, maxRecent), 1), maxPartials)
 	items := []partialItem{}
-	for p, err := range clientOf(r).Partials(r.Context(), pathID(r, "form"), formsvc.Query{Limit: limit + 1}) {
+	for p, err := range clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{Limit: limit + 1}) {
 		if err != nil {
 			return err
 		}
@@ -289,7 +283,7 @@ func partials(w http.ResponseWriter, r *http.Request) error {
 }
 
 func deletePartial(w http.ResponseWriter, r *http.Request) error {
-	err := clientOf(r).DeletePartial(r.Context(), pathID(r, "form"), pathID(r, "id"))
+	err := clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
 	if err == nil {
 		w.WriteHeader(http.StatusNoContent)
 	}

@@ -14,6 +14,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -396,11 +397,11 @@ func TestExportDoor(t *testing.T) {
 // failing breaks off after the first page of responses.
 type failing struct {
 	storage.Storage
-	pages int
+	pages atomic.Int64
 }
 
 func (f *failing) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	if f.pages--; f.pages < 0 {
+	if f.pages.Add(-1) < 0 {
 		return false, os.ErrClosed
 	}
 	return f.Storage.Submissions(ctx, who, form, q, each)
@@ -409,14 +410,15 @@ func (f *failing) Submissions(ctx context.Context, who storage.Actor, form stora
 // A browser sees that a file was cut, and before its first byte an error is an answer.
 func TestACutExport(t *testing.T) {
 	t.Parallel()
-	store := &failing{Storage: memory.New(), pages: 1 << 20}
+	store := &failing{Storage: memory.New()}
+	store.pages.Store(1 << 20)
 	o := newOwners(t, store)
 	form := o.publish("Long", []map[string]any{{"id": "q", "type": "long_text", "label": "Question"}})
 	for range 1100 { // more than a page
 		o.submit(form, time.Time{}, map[string]any{"q": strings.Repeat("word ", 40)}, nil)
 	}
-	for pages, begun := range map[int]bool{0: false, 1: true} {
-		store.pages = pages
+	for pages, begun := range map[int64]bool{0: false, 1: true} {
+		store.pages.Store(pages)
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil)
 		o.must(err)
 		r.Header.Set("User", "ada")

@@ -50,10 +50,6 @@ type jsonError struct {
 	Captcha string `json:"captcha,omitempty"`
 	// State is sent from now on: the one before has stored its response.
 	State string `json:"state,omitempty"`
-	// For the script of a page that saves half-way: the input of that name from now on, and where
-	// the page leads.
-	Half     string `json:"half,omitempty"`
-	Location string `json:"location,omitempty"`
 }
 
 type jsonStep struct {

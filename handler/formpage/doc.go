@@ -164,6 +164,8 @@
 // form is closed. Sending checks the answers and stores nothing: no response, no file, no view
 // and no start. Previews need [Config.Secret].
 //
+// Editors draw a form with [Handler.Canvas]: all blocks of what may not even be saved, below each other.
+//
 // # Files
 //
 // Blocks of the types file_upload and signature need [Config.Files]; without it they say that

@@ -167,6 +167,30 @@ func ExampleHandler_PreviewPath() {
 	// Output: https://forms.example/f/-/preview/
 }
 
+// An editor of the host's own shows a form in a frame, and draws a block anew while somebody types.
+func ExampleHandler_Canvas() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form := formsvc.PublicForm{Type: "MULTI", Name: "Pets", Blocks: []schema.Block{{ID: "pet", Type: schema.TypeYesNo, Label: "Do you have a pet?"}}}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /canvas", func(w http.ResponseWriter, r *http.Request) { pages.Canvas(w, r, form) })
+	mux.HandleFunc("POST /canvas", func(w http.ResponseWriter, r *http.Request) {
+		form.Blocks[0].Label = r.FormValue("label")
+		parts, err := pages.CanvasParts(r, form)
+		if err != nil {
+			http.Error(w, "the form cannot be drawn", http.StatusInternalServerError)
+			return
+		}
+		fmt.Fprint(w, parts.Blocks[0].HTML)
+	})
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/canvas?label=Do+you+have+a+cat%3F", nil))
+	fmt.Println(strings.Contains(answer.Body.String(), "Do you have a cat?"))
+	// Output: true
+}
+
 // Where a form is, for a mail or a QR code.
 func ExampleHandler_Path() {
 	pages, err := formpage.New(newService(), formpage.Config{})

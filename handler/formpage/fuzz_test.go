@@ -130,8 +130,11 @@ func FuzzPageTokens(f *testing.F) {
 	f.Add(strings.Replace(z.state, ".", "..", 1), "x.", ".", z.state+"=")
 	f.Fuzz(func(t *testing.T, state, proof, file, preview string) {
 		values := url.Values{"state": {state}, "proof": {proof}, "half": {proof}, "f.file": {file}, "go": {"next"}, "a.short": {marker}}
-		z.post(t, "", "application/x-www-form-urlencoded", []byte(values.Encode()))
-		for _, path := range []string{"/view", "/start", "/save"} {
+		for _, action := range []string{"next", "save"} {
+			values.Set("go", action)
+			z.post(t, "", "application/x-www-form-urlencoded", []byte(values.Encode()))
+		}
+		for _, path := range []string{"/view", "/start"} {
 			z.post(t, path, "application/x-www-form-urlencoded", []byte(values.Encode()))
 		}
 		w := httptest.NewRecorder()

@@ -46,9 +46,6 @@ type PartialSaver interface {
 // partialDays is for how many days after its last save the service keeps a half response.
 const partialDays = 30
 
-// errChanged: another page has saved other answers meanwhile.
-var errChanged = errors.New("the half response was changed by another page")
-
 // saves reports whether pages save half responses. A preview stores nothing.
 func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
@@ -71,13 +68,12 @@ func (c *call) keep() *draw.Keep {
 }
 
 // save saves the half response of a respondent who has come to a block. Where another page saved
-// meanwhile, merge takes over its answers, and taken says that there were any; without merge that
-// is errChanged.
+// meanwhile, it takes over that one's answers, and taken says that there were any.
 //
 // Half responses that are begun have a budget of their own, and so have saves: who fills in the form
 // beside many others of one address can send it all the same. The next save makes up for one that
 // is refused.
-func (c *call) save(block string, merge bool) (taken bool, err error) {
+func (c *call) save(block string) (taken bool, err error) {
 	kind := "save:"
 	if c.half.Token == "" {
 		kind = "half:"
@@ -87,16 +83,12 @@ func (c *call) save(block string, merge bool) (taken bool, err error) {
 	}
 	c.half.Block = walk.Later(c.Form, c.half.Block, block)
 	for range 3 {
-		var other *storage.RevisionError
-		if err = c.saveOnce(); !errors.As(err, &other) {
+		if err = c.saveOnce(); !errors.Is(err, storage.ErrRevisionMismatch) {
 			return taken, err
 		}
 		more, failed := c.catchUp()
 		if taken = taken || more; failed != nil {
 			return taken, failed
-		}
-		if taken && !merge {
-			return taken, errChanged
 		}
 	}
 	return taken, err
@@ -127,28 +119,19 @@ func (c *call) catchUp() (taken bool, err error) {
 	}
 	values, _ := read.Filled(c.Form.Blocks, theirs.Answers, c.manner().Comma)
 	given, _ := read.Answers(c.Form.Blocks, values, c.manner())
-	take := func(name string) bool {
+	stays := func(name string, _ []string) bool {
 		id := input.Block(name)
 		mine := c.given.Answers[id]
-		return given.Answers[id] != nil && !strings.HasPrefix(name, input.File) && !c.half.Changed(id, mine) && !bytes.Equal(mine, given.Answers[id])
+		return given.Answers[id] == nil || strings.HasPrefix(name, input.File) || c.half.Changed(id, mine) || bytes.Equal(mine, given.Answers[id])
 	}
-	for name := range c.Values {
-		if take(name) {
-			delete(c.Values, name)
-			taken = true
-		}
-	}
-	for name, list := range values {
-		if take(name) {
-			c.Values[name] = list
-			taken = true
-		}
-	}
+	maps.DeleteFunc(values, stays)
+	maps.DeleteFunc(c.Values, func(name string, list []string) bool { return !stays(name, list) })
+	maps.Copy(c.Values, values)
 	c.half.Block = walk.Later(c.Form, c.half.Block, theirs.Block)
 	c.half.Learn(theirs.Revision, given.Answers)
-	if taken {
+	if taken = len(values) > 0; taken {
 		c.readAnswers()
-		err = c.findWay()
+		err = c.findPath()
 	}
 	return taken, err
 }
@@ -156,7 +139,7 @@ func (c *call) catchUp() (taken bool, err error) {
 // saveAt saves as the page with an index is about to be shown. It reports whether it has answered
 // the request instead.
 func (c *call) saveAt(at int) (answered bool) {
-	taken, err := c.save(c.Steps[at].ID, true)
+	taken, err := c.save(c.Steps[at].ID)
 	answered = c.ended(err)
 	if !answered && taken {
 		c.again(http.StatusConflict, "partial.merged")
@@ -183,7 +166,8 @@ func (c *call) behind() bool {
 	return taken && err == nil
 }
 
-// saveNow saves at a press and shows the same page, with the link if that is asked for.
+// saveNow saves and shows the same page, with the link if that is asked for. The page's script reads
+// from the answer what became of it.
 func (c *call) saveNow(link bool) {
 	if link && c.half.Off {
 		c.half = visit.Half{Told: c.half.Told}
@@ -191,7 +175,7 @@ func (c *call) saveNow(link bool) {
 	switch {
 	case c.Form.Closed:
 		c.closed()
-	case !c.known:
+	case c.half.Token == "" && !c.known:
 		c.again(http.StatusUnprocessableEntity, "send_again")
 	case !c.half.Off && c.saveAt(c.At): // it has answered
 	case link && c.kept != "":
@@ -216,48 +200,34 @@ func (c *call) forget() {
 	c.again(http.StatusOK, "partial.forgotten")
 }
 
-// unsaved says why the half response was not saved: by a code, and by a text of the catalogue.
-func (c *call) unsaved(err error) (status int, code, word string) {
-	var refused *schema.Error
-	switch {
-	case errors.Is(err, formsvc.ErrSent):
-		return http.StatusConflict, "SENT", "partial.sent"
-	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
-		return http.StatusGone, "CLOSED", "closed.title"
-	case errors.Is(err, errChanged):
-		return http.StatusConflict, "CHANGED", "partial.merged"
-	case errors.Is(err, storage.ErrNotFound):
-		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
-		c.half = visit.Half{Off: true}
-		return http.StatusConflict, "GONE", "partial.gone"
-	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
-		return http.StatusRequestEntityTooLarge, "TOO_LONG", "partial.long"
-	}
-	status, code, _ = c.notTaken("a half response", err)
-	return status, code, "partial.failed"
-}
-
 // ended answers the request where the response is sent or the form closed, and reports whether it
 // did. Of other errors the page tells.
 func (c *call) ended(err error) bool {
-	if err == nil {
-		return false
-	}
-	_, code, word := c.unsaved(err)
+	var refused *schema.Error
 	switch {
-	case code == "SENT" && c.changed():
-		c.handBack(http.StatusConflict, word, "", nil)
-	case code == "SENT":
-		c.leadTo(c.onlyEnding())
-	case code == "CLOSED":
+	case err == nil:
+		return false
+	case errors.Is(err, formsvc.ErrSent) && c.changed():
+		c.handBack(http.StatusConflict, "partial.sent", "", nil)
+		return true
+	case errors.Is(err, formsvc.ErrSent):
+		c.onlyEnding()
+		return true
+	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
 		c.Form.Closed = true
 		c.closed()
+		return true
+	case errors.Is(err, storage.ErrNotFound):
+		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
+		c.half, c.kept = visit.Half{Off: true}, "partial.gone"
+	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
+		c.kept = "partial.long"
 	default:
-		c.kept = word
+		c.notTaken("a half response", err)
 		c.w.Header().Del("Retry-After") // the page itself was taken
-		return false
+		c.kept = "partial.failed"
 	}
-	return true
+	return false
 }
 
 // changed reports whether the page has an answer that is another one than was saved.
@@ -272,7 +242,7 @@ func (c *call) changed() bool {
 
 // onlyEnding leads to the ending of a form that has one. Which of several a response reached that
 // another page sent is not known here.
-func (c *call) onlyEnding() (target string) {
+func (c *call) onlyEnding() {
 	var ids []string
 	for b, hidden := range formblock.Walk(c.Form.Blocks) {
 		if b.Type == schema.TypeEnding && !hidden {
@@ -282,46 +252,7 @@ func (c *call) onlyEnding() (target string) {
 	if c.Path.Ending = ""; len(ids) == 1 {
 		c.Path.Ending = ids[0]
 	}
-	return c.end()
-}
-
-// saveJSON serves {public id}/save: the script of a page saves what its inputs have. Answers of
-// another page are not taken over here: the script asks for the page, which shows them.
-func (c *call) saveJSON() {
-	values, complete, err := read.Values(c.r, read.Bounds{Bytes: c.h.config.MaxBody, Inputs: c.mostInputs()}, nil)
-	c.bring(values)
-	c.goOnIn(values.Get(input.Language))
-	c.openVisit()
-	c.openFiles() // answers may depend on them
-	out, status := jsonError{Message: c.Words.Get("partial.saved")}, http.StatusOK
-	switch {
-	case err != nil || !complete:
-		c.refuse(http.StatusBadRequest, "UNREADABLE", "unreadable.text")
-		return
-	case c.half.Off || c.half.Token == "" && !c.known:
-		c.refuse(http.StatusForbidden, "STATE", "partial.off")
-		return
-	}
-	c.readAnswers()
-	if err = c.askHost(); err != nil {
-		status, code, _ := c.notTaken("a half response", err)
-		c.refuse(status, code, "partial.failed")
-		return
-	}
-	if _, err = c.save(values.Get(input.At), false); err != nil { // the service checks the block
-		status, out.Code, out.Message = c.unsaved(err)
-		out.Message = c.Words.Get(out.Message)
-	}
-	switch out.Code {
-	case "", "GONE":
-		// Only a page that is drawn says who sees the answers, and this one says what it said before.
-		out.Half = c.h.signer.Sign(visit.PurposeHalf, c.half)
-	case "SENT":
-		if !c.changed() {
-			out.Location = c.onlyEnding()
-		}
-	}
-	writeJSON(c.w, status, out)
+	c.finished()
 }
 
 // askForLink shows the page that a link leads to. It says nothing of what is saved: programs look
@@ -355,7 +286,7 @@ func (c *call) byLink(forget bool) {
 	case err == nil:
 		c.resume(&p)
 	case errors.Is(err, formsvc.ErrSent):
-		c.leadTo(c.onlyEnding())
+		c.onlyEnding()
 	case errors.Is(err, storage.ErrNotFound):
 		c.askForLink(http.StatusNotFound, "partial.none")
 	default:

@@ -113,30 +113,16 @@ func (c *call) readAnswers() {
 }
 
 // findPath finds out which blocks are to be shown: the walk is the one that Submit makes.
-// Without a path there is no page: the caller shows that it is out of order. The host is asked
-// for its answers first.
+// Without a path there is no page: the caller shows that it is out of order. The host is asked for
+// its answers first, but not for a preview: an author is not a respondent.
 func (c *call) findPath() error {
-	if err := c.askHost(); err != nil {
-		return err
+	if c.h.config.HostAnswers != nil && c.Preview == nil {
+		answers, err := c.h.config.HostAnswers(c.r, *c.Form)
+		if err != nil {
+			return fmt.Errorf("HostAnswers: %w", err)
+		}
+		c.hosts = answers
 	}
-	return c.findWay()
-}
-
-// askHost asks the host for its answers, but not for a preview: an author is not a respondent.
-func (c *call) askHost() error {
-	if c.h.config.HostAnswers == nil || c.Preview != nil {
-		return nil
-	}
-	answers, err := c.h.config.HostAnswers(c.r, *c.Form)
-	if err != nil {
-		return fmt.Errorf("HostAnswers: %w", err)
-	}
-	c.hosts = answers
-	return nil
-}
-
-// findWay is findPath with the host's answers as they are known.
-func (c *call) findWay() error {
 	path, err := c.walk(c.allAnswers())
 	if err == nil {
 		c.follow(path)

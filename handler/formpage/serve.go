@@ -27,7 +27,6 @@ var routes = map[string]route{
 	"form.json": {(*call).formJSON, readMethods, true, true, false},
 	"path":      {(*call).pathJSON, "POST, OPTIONS", true, true, false},
 	"submit":    {(*call).submitJSON, "POST, OPTIONS", true, true, false},
-	"save":      {(*call).saveJSON, "POST, OPTIONS", true, false, true},
 	"later":     {func(c *call) { c.askForLink(http.StatusOK, "") }, readMethods, false, false, true},
 }
 

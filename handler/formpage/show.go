@@ -110,11 +110,10 @@ const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
-func (c *call) finished() { c.leadTo(c.end()) }
-
-func (c *call) end() (target string) {
+func (c *call) finished() {
 	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
-		return string(target)
+		c.leadTo(string(target))
+		return
 	}
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
 	if c.Preview != nil {
@@ -126,7 +125,7 @@ func (c *call) end() (target string) {
 	if c.Values.Has(input.Embed) {
 		query.Set(input.Embed, "1")
 	}
-	return c.Up + page + "/done?" + query.Encode()
+	c.leadTo(c.Up + page + "/done?" + query.Encode())
 }
 
 // redirect is where the form leads after it was sent, "" for nowhere: its ending stays. No

@@ -3,6 +3,7 @@ package core
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -77,15 +78,14 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 
 // Definition adds the sections that are set.
 func (b *Body) Definition(d storage.Definition) *Body {
-	if d.Blocks == nil && d.Settings == nil && d.Theme == nil && d.Variables == nil && d.HiddenFields == nil {
+	all := sections(&d)
+	if !slices.ContainsFunc(all[:], func(s section) bool { return *s.raw != nil }) {
 		return b
 	}
 	b.w.Name("definition").Object()
-	b.json("/definition", "blocks", d.Blocks)
-	b.json("/definition", "settings", d.Settings)
-	b.json("/definition", "theme", d.Theme)
-	b.json("/definition", "variables", d.Variables)
-	b.json("/definition", "hidden_fields", d.HiddenFields)
+	for _, s := range all {
+		b.json("/definition", s.name, *s.raw)
+	}
 	b.w.EndObject()
 	return b
 }

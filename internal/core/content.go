@@ -42,16 +42,8 @@ func sections(d *storage.Definition) [5]section {
 	}
 }
 
-// same reports whether nothing has changed.
-func (c Content) same(other Content) bool {
-	from, to := sections(&c.Definition), sections(&other.Definition)
-	for i := range from {
-		if !bytes.Equal(*from[i].raw, *to[i].raw) {
-			return false
-		}
-	}
-	return c.Name == other.Name
-}
+// path is where a section stands in a FormUpdate.
+func (s section) path() string { return "/definition/" + s.name }
 
 // after is the content after a change of the form.
 func (c Content) after(change *storage.FormChange) Content {
@@ -73,26 +65,13 @@ func (c Content) body(stored Content) *Body {
 	if c.Name != stored.Name {
 		b.Text("name", c.Name)
 	}
-	d, from := c.Definition, sections(&stored.Definition)
-	for i, s := range sections(&d) {
+	from := sections(&stored.Definition)
+	for i, s := range sections(&c.Definition) { // of this copy of c
 		if bytes.Equal(*s.raw, *from[i].raw) {
 			*s.raw = nil
 		}
 	}
-	return b.Definition(d)
-}
-
-// document is the value of a working copy or a version.
-type document struct {
-	Name         string          `json:"name"`
-	Format       int             `json:"format"`
-	Blocks       json.RawMessage `json:"blocks"`
-	Settings     json.RawMessage `json:"settings"`
-	Theme        json.RawMessage `json:"theme"`
-	Variables    json.RawMessage `json:"variables"`
-	HiddenFields json.RawMessage `json:"hidden_fields"`
-
-	Base base `json:"base"`
+	return b.Definition(c.Definition)
 }
 
 // base is the form that a working copy was made from.
@@ -111,14 +90,8 @@ func (c Content) write(from *base) json.RawMessage {
 		w.Name(s.name).Raw(*s.raw)
 	}
 	if from != nil {
-		w.Name("base").Object()
-		w.Name("revision").Int(from.Revision)
-		w.Name("digests").Object()
-		for path, part := range from.Digests {
-			w.Name(path).String(part)
-		}
-		w.EndObject()
-		w.EndObject()
+		raw, _ := json.Marshal(from) //nolint:errchkjson // a number and strings
+		w.Name("base").Raw(raw)
 	}
 	w.EndObject()
 	return w.Bytes()
@@ -126,65 +99,88 @@ func (c Content) write(from *base) json.RawMessage {
 
 // readContent reads the value of a document.
 func readContent(value json.RawMessage) (Content, base, error) {
-	var d document
+	var d struct {
+		Name string
+		storage.Definition
+		HiddenFields json.RawMessage `json:"hidden_fields"`
+		Base         base
+	}
 	if err := json.Unmarshal(value, &d); err != nil {
 		return Content{}, base{}, fmt.Errorf("formsvc: a stored document: %w", err)
 	}
-	return Content{d.Name, storage.Definition{
-		Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields, Format: d.Format,
-	}}, d.Base, nil
+	d.Definition.HiddenFields = d.HiddenFields
+	return Content{d.Name, d.Definition}, d.Base, nil
 }
 
 // parts are the pieces that two people can change without a clash: the name, each member of the
 // settings, each top-level block, and each other section.
 type parts struct {
-	raw map[string]string // by path; the name as it is, all else as JSON
-	// The names of the settings and the ids of the blocks, in their order.
-	settings, blocks []string
+	raw map[string]json.RawMessage // by path; nil: it is not there
+	// The names of the settings and the ids of the blocks in their order, by the path of the section.
+	order map[string][]string
 }
 
-const (
-	settingsPath = "/definition/settings"
-	blocksPath   = "/definition/blocks"
-)
-
 func partsOf(c Content) (parts, error) {
-	p := parts{raw: map[string]string{"/name": c.Name}}
+	p := parts{raw: map[string]json.RawMessage{"/name": jsontree.AppendString(nil, c.Name)}, order: map[string][]string{}}
 	for _, s := range sections(&c.Definition) {
-		path := "/definition/" + s.name
-		if path != settingsPath && path != blocksPath {
-			p.raw[path] = string(*s.raw)
+		path := s.path()
+		if s.name != "settings" && s.name != "blocks" {
+			p.raw[path] = *s.raw
 			continue
 		}
 		tree, err := jsontree.Parse(*s.raw, jsontree.Bounds{})
 		if err != nil {
 			return p, fmt.Errorf("formsvc: a stored section: %w", err)
 		}
+		p.order[path] = []string{}
 		for _, n := range tree.Root().All() {
-			name, order := n.Name(), &p.settings
-			if path == blocksPath {
-				name, order = n.Member("id").Text(), &p.blocks
+			name := n.Name()
+			if s.name == "blocks" {
+				name = n.Member("id").Text()
 			}
-			p.raw[jsontree.Pointer(path, name)], *order = n.Raw(), append(*order, name)
+			p.raw[jsontree.Pointer(path, name)], p.order[path] = json.RawMessage(n.Raw()), append(p.order[path], name)
 		}
 	}
 	return p, nil
+}
+
+// join puts the parts of a section together.
+func (p parts) join(s section, names []string) json.RawMessage {
+	var w jsontree.Writer
+	object := s.name == "settings"
+	if object {
+		w.Object()
+	} else {
+		w.Array()
+	}
+	for _, name := range names {
+		if object {
+			w.Name(name)
+		}
+		w.Raw(p.raw[jsontree.Pointer(s.path(), name)])
+	}
+	if object {
+		w.EndObject()
+	} else {
+		w.EndArray()
+	}
+	return w.Bytes()
 }
 
 // digests are what a working copy keeps of the form that it was made from.
 func (p parts) digests() map[string]string {
 	found := make(map[string]string, len(p.raw))
 	for path, raw := range p.raw {
-		found[digest(path, true)] = digest(raw, true) // ids may be long
+		found[digest([]byte(path))] = digest(raw) // ids may be long
 	}
 	return found
 }
 
 // digest tells whether a part is still what it was; one that is not there has none.
-func digest(raw string, there bool) string {
-	if !there {
+func digest(raw []byte) string {
+	if raw == nil {
 		return ""
 	}
-	sum := sha256.Sum256([]byte(raw))
+	sum := sha256.Sum256(raw)
 	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }

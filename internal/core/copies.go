@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/faults"
@@ -64,38 +65,33 @@ func (s copies) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 	return f.shown(), err
 }
 
-// UpdateForm changes the working copy, or makes it. Of a change only the name and the sections
-// are looked at.
+// UpdateForm changes the working copy, or makes it. Of a change, which is conditional, only the
+// name and the sections are looked at.
 func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
-	ctx = timeout.Share(ctx)
-	for range MaxRaces {
-		f, err := s.read(ctx, who, id)
+	f, err := s.read(ctx, who, id)
+	if err != nil {
+		return storage.Form{}, err
+	}
+	if revision := f.shown().Revision; !slices.Contains(change.IfRevision, revision) {
+		return storage.Form{}, &storage.RevisionError{Current: revision}
+	}
+	after := f.content.after(&change)
+	if reflect.DeepEqual(after, f.content) {
+		return f.shown(), nil
+	}
+	if f.document.Revision == 0 {
+		of, err := partsOf(f.content)
 		if err != nil {
 			return storage.Form{}, err
 		}
-		if revision := f.shown().Revision; len(change.IfRevision) > 0 && !slices.Contains(change.IfRevision, revision) {
-			return storage.Form{}, &storage.RevisionError{Current: revision}
-		}
-		after := f.content.after(&change)
-		if after.same(f.content) {
-			return f.shown(), nil
-		}
-		if f.document.Revision == 0 {
-			of, err := partsOf(f.content)
-			if err != nil {
-				return storage.Form{}, err
-			}
-			f.base = base{Revision: f.form.Revision, Digests: of.digests()}
-		}
-		user, _ := who.User()
-		f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
-			Kind: workingCopy, Value: after.write(&f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
-		})
-		if f.content = after; !errors.Is(err, storage.ErrRevisionMismatch) {
-			return f.shown(), err
-		}
+		f.base = base{Revision: f.form.Revision, Digests: of.digests()}
 	}
-	return storage.Form{}, storage.ErrUnavailable
+	user, _ := who.User()
+	f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
+		Kind: workingCopy, Value: after.write(&f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
+	})
+	f.content = after
+	return f.shown(), err
 }
 
 // firstOfCopy is the first revision of a copy. It is another one each time: an editor that read a
@@ -103,19 +99,12 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 // keeps such numbers.
 func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- told apart, not kept secret
 
-// PublishParams says what is published.
-type PublishParams struct {
-	// Condition is on the revision of the copy.
-	Condition Precondition
-	// Take says whose value a part in conflict gets, by path.
-	Take map[string]Side
-}
-
 // Publish puts the working copy of a form in force: name and definition, merged with what was
 // changed in the form meanwhile, and the status published, in one step that removes the copy. A
-// form without a copy is published as it is. It returns a [*ConflictError] when both changed the
-// same part.
-func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p PublishParams) (storage.Form, error) {
+// form without a copy is published as it is. The condition is on the revision of the copy. It
+// returns a [*ConflictError] when both changed the same part, unless take says by its path whose it
+// is.
+func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]Side) (storage.Form, error) {
 	ctx = timeout.Share(ctx)
 	s := copies{c.Storage}
 	for range MaxRaces {
@@ -123,12 +112,12 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, p 
 		if err != nil {
 			return storage.Form{}, err
 		}
-		if revision := f.shown().Revision; !p.Condition.Holds(revision) {
+		if revision := f.shown().Revision; !condition.Holds(revision) {
 			return storage.Form{}, &storage.RevisionError{Current: revision}
 		}
 		after := f.content
 		if f.document.Revision != 0 {
-			after, err = merge(f.base, f.content, contentOf(&f.form), p.Take)
+			after, err = merge(f.base, f.content, contentOf(&f.form), take)
 		}
 		var change storage.FormChange
 		if err == nil {

@@ -110,9 +110,9 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 }
 
 // replaces reports whether a change without sections may replace a state that is kept as a
-// version.
+// version, or is of a working copy.
 func (c *Core) replaces(change storage.FormChange) bool {
-	return c.Versions > 0 && (change.Name != nil || change.Status != nil && *change.Status != storage.StatusPublished)
+	return c.copies || c.Versions > 0 && (change.Name != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
 // comparing is a gate that compares answers by today's rules.

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -39,117 +40,66 @@ func (e *ConflictError) Error() string {
 // merge returns what a form is after its working copy was published: a part that one side
 // changed is that side's, one that both changed alike is either's. For the others take says whose
 // it is, else they are conflicts.
-func merge(from base, ours, theirs Content, take map[string]Side) (Content, error) {
+func merge(from base, ours, theirs Content, take map[string]Side) (merged Content, err error) {
 	c, err := partsOf(ours)
 	if err != nil {
-		return Content{}, err
+		return merged, err
 	}
 	f, err := partsOf(theirs)
 	if err != nil {
-		return Content{}, err
+		return merged, err
 	}
 	var conflicts []Conflict
-	merged := parts{raw: make(map[string]string, len(c.raw))}
-	paths := maps.Clone(f.raw)
-	maps.Copy(paths, c.raw)
-	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		inCopy, hasCopy := c.raw[path]
-		inForm, hasForm := f.raw[path]
-		was := from.Digests[digest(path, true)]
-		side := take[path]
+	all := parts{raw: maps.Clone(f.raw)}
+	maps.Copy(all.raw, c.raw)
+	for _, path := range slices.Sorted(maps.Keys(all.raw)) {
+		inCopy, inForm, was, side := c.raw[path], f.raw[path], from.Digests[digest([]byte(path))], take[path]
 		switch {
-		case inCopy == inForm && hasCopy == hasForm, digest(inForm, hasForm) == was:
+		case bytes.Equal(inCopy, inForm), digest(inForm) == was:
 			side = CopySide
-		case digest(inCopy, hasCopy) == was:
+		case digest(inCopy) == was:
 			side = FormSide
 		}
-		switch {
-		case side == CopySide && hasCopy:
-			merged.raw[path] = inCopy
-		case side == FormSide && hasForm:
-			merged.raw[path] = inForm
-		case side != CopySide && side != FormSide:
-			conflicts = append(conflicts, Conflict{Path: path, Copy: value(path, inCopy, hasCopy), Form: value(path, inForm, hasForm)})
+		switch side {
+		case CopySide:
+			all.raw[path] = inCopy
+		case FormSide:
+			all.raw[path] = inForm
+		default:
+			conflicts = append(conflicts, Conflict{Path: path, Copy: inCopy, Form: inForm})
 		}
 	}
 	if conflicts != nil {
-		return Content{}, &ConflictError{Conflicts: conflicts}
+		return merged, &ConflictError{Conflicts: conflicts}
 	}
-	result := Content{Name: merged.raw["/name"], Definition: ours.Definition}
-	d := &result.Definition
-	d.Theme, d.Variables, d.HiddenFields = merged.section("theme"), merged.section("variables"), merged.section("hidden_fields")
-	// What is as in the copy keeps its bytes.
-	if names := merged.order(settingsPath, c.settings, f.settings); !merged.sameAs(c, settingsPath, names, c.settings) {
-		d.Settings = merged.object(names)
+	merged.Definition = ours.Definition
+	for _, s := range sections(&merged.Definition) {
+		inCopy, several := c.order[s.path()]
+		if !several {
+			*s.raw = all.raw[s.path()]
+			continue
+		}
+		// What is as in the copy keeps its bytes.
+		if joined := all.join(s, all.inOrder(s.path(), inCopy, f.order[s.path()])); !bytes.Equal(joined, c.join(s, inCopy)) {
+			*s.raw = joined
+		}
 	}
-	if ids := merged.order(blocksPath, c.blocks, f.blocks); !merged.sameAs(c, blocksPath, ids, c.blocks) {
-		d.Blocks = merged.array(ids)
-	}
-	return result, nil
+	return merged, json.Unmarshal(all.raw["/name"], &merged.Name)
 }
 
-// value is a part in a conflict.
-func value(path, raw string, there bool) json.RawMessage {
-	switch {
-	case !there:
-		return nil
-	case path == "/name":
-		return jsontree.AppendString(nil, raw)
-	}
-	return json.RawMessage(raw)
-}
-
-// order returns the names that are left below a path, in the order of the copy. One that only the
-// form has follows the one that it follows there.
-func (p parts) order(path string, inCopy, inForm []string) []string {
-	gone := func(name string) bool {
-		_, ok := p.raw[jsontree.Pointer(path, name)]
-		return !ok
-	}
-	order := slices.DeleteFunc(slices.Clone(inCopy), gone)
-	at := 0
+// inOrder returns the names that are left below a path, in the order of the copy. One that only
+// the form has follows the one that it follows there.
+func (p parts) inOrder(path string, inCopy, inForm []string) []string {
+	gone := func(name string) bool { return p.raw[jsontree.Pointer(path, name)] == nil }
+	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0
 	for _, name := range inForm {
-		if gone(name) {
-			continue
+		at := slices.Index(order, name)
+		if at < 0 && !gone(name) {
+			at, order = next, slices.Insert(order, next, name)
 		}
-		if i := slices.Index(order, name); i >= 0 {
-			at = i + 1
-			continue
+		if at >= 0 {
+			next = at + 1
 		}
-		order = slices.Insert(order, at, name)
-		at++
 	}
 	return order
-}
-
-// sameAs reports whether the parts below a path are those of other, in the same order.
-func (p parts) sameAs(other parts, path string, names, others []string) bool {
-	return slices.Equal(names, others) && !slices.ContainsFunc(names, func(name string) bool {
-		at := jsontree.Pointer(path, name)
-		return p.raw[at] != other.raw[at]
-	})
-}
-
-func (p parts) section(name string) json.RawMessage {
-	return json.RawMessage(p.raw["/definition/"+name])
-}
-
-func (p parts) object(names []string) json.RawMessage {
-	var w jsontree.Writer
-	w.Object()
-	for _, name := range names {
-		w.Name(name).RawString(p.raw[jsontree.Pointer(settingsPath, name)])
-	}
-	w.EndObject()
-	return w.Bytes()
-}
-
-func (p parts) array(ids []string) json.RawMessage {
-	var w jsontree.Writer
-	w.Array()
-	for _, id := range ids {
-		w.RawString(p.raw[jsontree.Pointer(blocksPath, id)])
-	}
-	w.EndArray()
-	return w.Bytes()
 }

@@ -23,18 +23,27 @@ func Supported(err error) error {
 	return err
 }
 
-// Partials returns one page of a form's half responses, those that are over at now left out.
+// Partials returns one page of a form's half responses, those that are over at now left out. What
+// respondents brought is there only where they were told so.
 func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
 	more, err = c.Storage.Partials(ctx, who, form, storage.PartialQuery{Now: now, Page: page}, func(lent *storage.Partial) error {
 		p := *lent
+		if !p.Shared {
+			p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
+		}
 		p.Answers, p.Hidden, p.Metadata = bytes.Clone(p.Answers), bytes.Clone(p.Hidden), bytes.Clone(p.Metadata)
 		found = append(found, p)
 		return nil
 	})
-	if err != nil {
-		return nil, false, Supported(err)
+	return found, more, Supported(err)
+}
+
+// PartialInput reads what was saved.
+func PartialInput(p *storage.Partial) (in answers.Input, err error) {
+	if err = errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
+		err = fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
 	}
-	return found, more, nil
+	return in, err
 }
 
 // DeletePartial removes one half response of a form.
@@ -63,34 +72,27 @@ func (c *Core) deletePartials(ctx context.Context, form storage.ID, p storage.De
 
 // erasePartials removes the half responses to a form for which conditions hold.
 func (c *Core) erasePartials(ctx context.Context, id storage.ID, form answers.Form, hold func(list json.RawMessage) bool) error {
-	page := storage.Page{Limit: 50}
-	for {
-		list, more, err := c.Partials(ctx, storage.AsHost(), id, time.Time{}, page) // those that are over too
-		if errors.Is(err, ErrUnsupported) {
+	q := storage.PartialQuery{Page: storage.Page{Limit: 50}} // at no time: those that are over too
+	for more := true; more; {
+		var found []storage.ID
+		var err error
+		more, err = c.Storage.Partials(ctx, storage.AsHost(), id, q, func(p *storage.Partial) error {
+			q.Page.After = &storage.Position{Time: p.SavedAt, ID: p.ID}
+			in, err := PartialInput(p)
+			if err == nil && hold(form.Unfinished(in)) {
+				found = append(found, p.ID)
+			}
+			return err
+		})
+		if errors.Is(err, storage.ErrUnimplemented) {
 			return nil
+		}
+		if err == nil && len(found) > 0 {
+			err = c.deletePartials(ctx, id, storage.DeletePartialsParams{IDs: found})
 		}
 		if err != nil {
 			return err
 		}
-		var found []storage.ID
-		for _, p := range list {
-			var in answers.Input
-			if err := errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
-				return fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
-			}
-			if hold(form.Unfinished(in)) {
-				found = append(found, p.ID)
-			}
-		}
-		if len(found) > 0 {
-			if err := c.deletePartials(ctx, id, storage.DeletePartialsParams{IDs: found}); err != nil {
-				return err
-			}
-		}
-		if !more || len(list) == 0 {
-			return nil
-		}
-		last := &list[len(list)-1]
-		page.After = &storage.Position{Time: last.SavedAt, ID: last.ID}
 	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -28,8 +30,9 @@ const versionBytes = 32 << 20
 // Version is an earlier state of a published form.
 type Version struct {
 	Revision   int64
-	Content    Content    // zero in lists
-	ReplacedBy storage.ID // zero: the host
+	Name       string             // not in lists
+	Definition storage.Definition // likewise
+	ReplacedBy storage.ID         // zero: the host
 	ReplacedAt time.Time
 }
 
@@ -40,7 +43,7 @@ func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
 	drafted := change.Status != nil && *change.Status != stored.Status
-	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && before.same(before.after(change)) {
+	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && reflect.DeepEqual(before, before.after(change)) {
 		return nil
 	}
 	if !eachTime {
@@ -65,23 +68,25 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 	return nil
 }
 
-// VersionList returns a page of versions, newest first, without their content. before is the
-// revision that they are older than; 0: none.
-func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID, before int64, limit int) ([]Version, bool, error) {
-	q := storage.DocumentQuery{Kind: version, Limit: limit}
-	if before > 0 {
-		key := versionKey(before)
-		q.Below = &key
+// VersionList yields the versions of a form, newest first, without their content.
+func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID) iter.Seq2[Version, error] {
+	return func(yield func(Version, error) bool) {
+		q := storage.DocumentQuery{Kind: version, Limit: batch}
+		for more := true; more; {
+			var found []storage.Document
+			var err error
+			if found, more, err = c.Storage.Documents(ctx, who, form, q); err != nil {
+				yield(Version{}, Supported(err))
+				return
+			}
+			for i := range found {
+				q.Below = &found[i].Key
+				if !yield(versionOf(&found[i]), nil) {
+					return
+				}
+			}
+		}
 	}
-	documents, more, err := c.Storage.Documents(ctx, who, form, q)
-	if err != nil {
-		return nil, false, Supported(err)
-	}
-	found := make([]Version, 0, len(documents))
-	for i := range documents {
-		found = append(found, versionOf(&documents[i]))
-	}
-	return found, more, nil
 }
 
 func versionOf(d *storage.Document) Version {
@@ -96,7 +101,8 @@ func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, 
 		return Version{}, Supported(err)
 	}
 	v := versionOf(&d)
-	v.Content, _, err = readContent(d.Value)
+	content, _, err := readContent(d.Value)
+	v.Name, v.Definition = content.Name, content.Definition
 	return v, err
 }
 
@@ -107,7 +113,7 @@ func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form stora
 		return storage.Form{}, err
 	}
 	return c.updateFrom(ctx, who, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
-		change, err := c.replace(stored, v.Content)
+		change, err := c.replace(stored, Content{v.Name, v.Definition})
 		if err == nil {
 			err = c.keepVersion(ctx, who, stored, &change, true)
 		}
@@ -119,7 +125,7 @@ func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form stora
 func (c *Core) replace(stored *storage.Form, with Content) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {
-	case with.same(contentOf(stored)):
+	case reflect.DeepEqual(with, contentOf(stored)):
 		return change, nil
 	case with.Definition.Format != definition.Format:
 		return change, fmt.Errorf("formsvc: a definition in format %d", with.Definition.Format)

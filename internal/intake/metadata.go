@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -14,8 +13,9 @@ import (
 // Metadata says where a response came from, as far as that is known. Package formsvc
 // documents it.
 type Metadata struct {
-	Country, Device, UserAgent string
-	UTM                        map[string]string
+	Country, Device string
+	UserAgent       string `json:"user_agent"`
+	UTM             map[string]string
 }
 
 // utmNames are the members of metadata.utm, in the order in which they are
@@ -43,17 +43,6 @@ func encodeMetadata(m Metadata) []byte {
 	}
 	w.EndObject()
 	return w.Bytes()
-}
-
-// decodeMetadata reads what encodeMetadata wrote.
-func decodeMetadata(raw json.RawMessage) (Metadata, error) {
-	var m struct {
-		Country, Device string
-		UserAgent       string `json:"user_agent"`
-		UTM             map[string]string
-	}
-	err := json.Unmarshal(raw, &m)
-	return Metadata(m), err
 }
 
 // writeText writes a member that is a string, unless it is empty.

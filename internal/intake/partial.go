@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -103,11 +102,8 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	case !p.SubmissionID.IsZero():
 		return p, in, m, ErrSent
 	}
-	m, err = decodeMetadata(p.Metadata)
-	if err := errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden), err); err != nil {
-		return storage.Partial{}, in, m, fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
-	}
-	return p, in, m, nil
+	in, err = core.PartialInput(&p)
+	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))
 }
 
 // ForgetPartial removes a half response. Package formsvc documents it.

@@ -349,15 +349,18 @@ func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) (
 
 func TestAStorageInTroubleIsToldApart(t *testing.T) {
 	t.Parallel()
+	left := fmt.Errorf("%w: %w", context.Canceled, storage.ErrOutcomeUnknown) // by a client
 	for err, want := range map[error]int{
 		storage.ErrUnavailable:    503,
 		storage.ErrOutcomeUnknown: 503,
 		context.DeadlineExceeded:  503,
+		left:                      503,
 		storage.ErrInvalidValue:   422,
 		errors.New("a bug"):       500,
 	} {
 		b := servicetest.Setup(t)
-		svc, newErr := formsvc.New(formsvc.WithStorage(failingStore{b.Store, err}), formsvc.WithoutRateLimit())
+		var log bytes.Buffer
+		svc, newErr := formsvc.New(formsvc.WithStorage(failingStore{b.Store, err}), formsvc.WithoutRateLimit(), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 		if newErr != nil {
 			t.Fatal(newErr)
 		}
@@ -366,6 +369,9 @@ func TestAStorageInTroubleIsToldApart(t *testing.T) {
 		}
 		if err := svc.Close(t.Context()); err != nil {
 			t.Error(err)
+		}
+		if logged := strings.Contains(log.String(), "level=ERROR"); logged == errors.Is(err, context.Canceled) {
+			t.Errorf("%v is logged as\n%s", err, &log)
 		}
 	}
 }

@@ -68,19 +68,17 @@ func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) e
 
 // keep bounds a kind. What the changes wrote stays.
 func (d documents) keep(kind string, bound storage.KeepOfKind, changes []storage.DocumentChange) {
-	var others []storage.Document
 	count, size := 0, 0
-	for _, doc := range d.of(kind) {
-		if slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return place(c) == [2]string{kind, doc.Key} }) {
+	for _, written := range []bool{true, false} {
+		for _, doc := range d.of(kind) {
+			at := [2]string{kind, doc.Key}
+			if written != slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return place(c) == at }) {
+				continue
+			}
 			count, size = count+1, size+len(doc.Value)
-		} else {
-			others = append(others, doc)
-		}
-	}
-	for _, doc := range others {
-		count, size = count+1, size+len(doc.Value)
-		if bound.Count > 0 && count > bound.Count || bound.Bytes > 0 && size > bound.Bytes {
-			delete(d, [2]string{kind, doc.Key})
+			if !written && (bound.Count > 0 && count > bound.Count || bound.Bytes > 0 && size > bound.Bytes) {
+				delete(d, at)
+			}
 		}
 	}
 }

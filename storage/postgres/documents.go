@@ -5,11 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -56,16 +53,17 @@ const documentsWritten = `written AS (
 	DELETE FROM formsvc.documents d USING target t, asked a
 	WHERE a.value IS NULL AND d.form_id = t.id AND d.kind = a.kind AND d.key = a.key
 ), bounded AS MATERIALIZED (
-	SELECT t.id AS form_id, a.kind, count(*) AS n, sum(octet_length(a.value::text)) AS size, min(a.keep_count) AS keep_count, min(a.keep_bytes) AS keep_bytes
+	SELECT t.id AS form_id, a.kind, count(*) AS n, sum(octet_length(a.value::text)) AS size,
+		min(a.keep_count) FILTER (WHERE a.keep_count > 0) AS keep_count, min(a.keep_bytes) FILTER (WHERE a.keep_bytes > 0) AS keep_bytes
 	FROM target t, asked a
 	WHERE a.value IS NOT NULL
 	GROUP BY t.id, a.kind
-	HAVING min(a.keep_count) > 0 OR min(a.keep_bytes) > 0
-), surplus AS MATERIALIZED (
-	SELECT o.form_id, o.kind, o.key
+	HAVING max(a.keep_count) > 0 OR max(a.keep_bytes) > 0
+), surplus AS MATERIALIZED ( -- a list of keys alone: beside the deletion the values would be read
+	SELECT b.form_id, b.kind, o.key
 	FROM bounded b
 	CROSS JOIN LATERAL (
-		SELECT o.form_id, o.kind, o.key, b.n + row_number() OVER downwards AS n, b.size + sum(o.value_bytes) OVER downwards AS size
+		SELECT o.key, b.n + row_number() OVER downwards AS n, b.size + sum(o.value_bytes) OVER downwards AS size
 		FROM formsvc.documents o
 		WHERE o.form_id = b.form_id AND o.kind = b.kind AND o.key <> ALL (ARRAY(SELECT a.key FROM asked a WHERE a.kind = b.kind))
 		WINDOW downwards AS (ORDER BY o.key DESC)
@@ -87,13 +85,6 @@ func numbered(text string, first int) string {
 // documentArgs are those arguments.
 func documentArgs(changes []storage.DocumentChange) []any {
 	type change = *storage.DocumentChange
-	bound := func(n int) *int64 {
-		if n < 1 {
-			return nil
-		}
-		bound := int64(n)
-		return &bound
-	}
 	return []any{
 		conn.Column(changes, func(c change) string { return c.Kind }),
 		conn.Column(changes, func(c change) string { return c.Key }),
@@ -104,8 +95,8 @@ func documentArgs(changes []storage.DocumentChange) []any {
 		conn.Column(changes, func(c change) []byte { return conn.IDArg(c.By) }),
 		conn.Column(changes, func(c change) time.Time { return c.At.UTC() }),
 		conn.Column(changes, func(c change) bool { return c.Public }),
-		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Count) }),
-		conn.Column(changes, func(c change) *int64 { return bound(c.Keep.Bytes) }),
+		conn.Column(changes, func(c change) int64 { return int64(c.Keep.Count) }),
+		conn.Column(changes, func(c change) int64 { return int64(c.Keep.Bytes) }),
 		conn.Column(changes, func(c change) int64 { return max(c.First, 1) }),
 	}
 }
@@ -156,9 +147,9 @@ func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error
 
 const documentColumns = `d.kind, d.key, d.revision, d.user_id, d.created_at, d.updated_at`
 
-// appendDocument appends what takes documentColumns.
-func appendDocument(to []any, d *storage.Document) []any {
-	return append(to, &d.Kind, &d.Key, &d.Revision, &d.By, &d.CreatedAt, &d.UpdatedAt)
+// documentTargets are what documentColumns and the value are scanned into.
+func documentTargets(d *storage.Document) []any {
+	return []any{&d.Kind, &d.Key, &d.Revision, &d.By, &d.CreatedAt, &d.UpdatedAt, (*[]byte)(&d.Value)}
 }
 
 const documentByKey = `
@@ -168,24 +159,16 @@ JOIN formsvc.documents d ON d.form_id = f.id
 WHERE f.id = $1::bytea AND ` + formAccess + ` AND d.form_id = $1::bytea AND d.kind = $3::text AND d.key = $4::text`
 
 // Document implements [storage.DocumentStore].
-func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (d storage.Document, err error) {
+func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
 	if !storage.ValidText(kind) || !storage.ValidText(key) {
-		return d, conn.NotStored(ctx)
+		return storage.Document{}, conn.NotStored(ctx)
 	}
-	err = s.db.ReadRow(ctx, documentByKey, func(rows pgx.Rows) error {
-		err := conn.Scan(rows, append(appendDocument(nil, &d), &d.Value)...)
-		conn.Own(&d.Value)
-		return err
-	}, form[:], userArg(who), kind, key)
-	if err != nil {
-		return storage.Document{}, err
-	}
-	return d, nil
+	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(who), kind, key)
 }
 
 // documentsOfKind has a row of nulls for a form without any.
 const documentsOfKind = `
-SELECT ` + documentColumns + `
+SELECT ` + documentColumns + `, NULL::json
 FROM formsvc.forms f
 LEFT JOIN LATERAL (
 	SELECT ` + documentColumns + ` FROM formsvc.documents d
@@ -201,19 +184,14 @@ var highestKey = strings.Repeat("\U0010ffff", 51)
 
 // Documents implements [storage.DocumentStore].
 func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
-	below, limit := highestKey, max(q.Limit, 0)
+	below := highestKey
 	if q.Below != nil {
 		below = *q.Below
 	}
-	found, err = conn.ReadAll(ctx, &s.db, func(d *storage.Document) []any { return appendDocument(nil, d) },
-		documentsOfKind, form[:], userArg(who), q.Kind, below, int64(limit)+1)
-	switch {
-	case err != nil:
+	found, err = conn.ReadAll(ctx, &s.db, documentTargets, documentsOfKind,
+		form[:], userArg(who), q.Kind, below, int64(max(q.Limit, 0))+1)
+	if err != nil {
 		return nil, false, err
-	case len(found) == 0:
-		return nil, false, storage.ErrNotFound
 	}
-	found = slices.DeleteFunc(found, func(d storage.Document) bool { return d.Revision == 0 })
-	n := min(limit, len(found))
-	return found[:n:n], n > 0 && n < len(found), nil
+	return besideForm(found, q.Limit, func(d *storage.Document) bool { return d.Revision > 0 })
 }

@@ -161,8 +161,7 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 	}
 }
 
-// callsForPage are the methods that lend records. A half response is lent as a submission with
-// its id.
+// callsForPage are the two methods that lend submissions.
 func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
 	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
@@ -174,12 +173,6 @@ func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx con
 			_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: pgseed.KeyHash(0), Form: form, Query: q, At: pgseed.Start()}, each)
 			return err
 		},
-		"Partials": func(ctx context.Context, each func(*storage.Submission) error) error {
-			_, err := s.Partials(ctx, user, form, storage.PartialQuery{Page: q.Page, Now: pgseed.Start()}, func(p *storage.Partial) error {
-				return each(&storage.Submission{ID: p.ID})
-			})
-			return err
-		},
 	}
 }
 
@@ -188,7 +181,7 @@ func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx con
 func TestAPageIsLentOnce(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.Pool(t)
-	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, Partials: 112, AnswerBytes: 100_000}) // more than sockets hold
+	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
 	q := storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
@@ -235,7 +228,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
 	t.Parallel()
 	pool := pgtest.Pool(t, pgtest.MaxConns(1))
-	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, Partials: 56, AnswerBytes: 1000})))
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for name, call := range callsForPage(s, storage.SubmissionsParams{Page: storage.Page{Limit: 50}}) {

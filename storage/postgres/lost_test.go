@@ -273,6 +273,38 @@ func TestResponsesFindOutAboutDeadConnections(t *testing.T) {
 	}
 }
 
+// A caller who leaves is not told that nothing has changed: the server may be committing.
+func TestACallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t)
+	tx, err := pool.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	if _, err := tx.Exec(t.Context(), s.db.SQL(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
+		t.Fatal(err)
+	}
+	for _, changes := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			if changes {
+				done <- s.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}, 0)
+				return
+			}
+			_, err := s.Workspace(ctx, storage.AsHost(), storage.ID{1})
+			done <- err
+		}()
+		eventually(t, "the call waits", func() bool { return waited(t, pool, tx) })
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) != changes {
+			t.Errorf("a call that changes something (%t) = %v", changes, err)
+		}
+		eventually(t, "the server knows that too", func() bool { return !waited(t, pool, tx) })
+	}
+}
+
 // A caller who leaves in the middle of a page gives the connection back.
 func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	t.Parallel()

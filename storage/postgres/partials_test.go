@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"slices"
 	"strings"
@@ -455,7 +454,7 @@ func TestNewHalfResponsesOfAFormWaitTogether(t *testing.T) {
 		g := &s.submits.partials
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		l := g.lines[partialsOf{pgseed.ID(pgseed.Form, 0), 0}]
+		l := g.lines[pgseed.ID(pgseed.Form, 0)]
 		return l != nil && len(l.waiting) == 40
 	})
 	for number := range 20 {
@@ -474,48 +473,6 @@ func TestNewHalfResponsesOfAFormWaitTogether(t *testing.T) {
 	}
 }
 
-// Which ones are there after some were made at once is what is there after they were made one
-// after the other, by their times: also when these are long ago, or more than there may be. A token
-// is taken once.
-func TestHalfResponsesThatAreMadeAtOnceAreMadeOneAfterTheOther(t *testing.T) {
-	t.Parallel()
-	const most = 5
-	s, _ := seeded(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	unused := random.Perm(400)
-	var want []int // by their times
-	for len(unused) > 10 {
-		n := 1 + random.IntN(8)
-		made := unused[:n]
-		unused = unused[n:]
-		var all []storage.SavePartialParams
-		for _, number := range append(slices.Clone(made), made[0]) {
-			p := half(0, number)
-			p.Max = most
-			all = append(all, p)
-		}
-		out, err := s.makePartials(t.Context(), all)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, err := range out {
-			if i == n != errors.Is(err, storage.ErrConflict) || i < n && err != nil {
-				t.Errorf("number %d of %v, the first one twice: %v", i, made, err)
-			}
-		}
-		for _, number := range slices.Sorted(slices.Values(made)) {
-			if len(want) == most {
-				want = want[1:]
-			}
-			want = slices.Sorted(slices.Values(append(want, number)))
-		}
-		got := open(t, s, 0)
-		if slices.Reverse(got); !slices.Equal(got, want) {
-			t.Fatalf("after %v: %v are there, want %v", made, got, want)
-		}
-	}
-}
-
 // The bound is looked at in the index, also when nearly all half responses are of one form and
 // none of their pages was vacuumed: then the planner knows nothing better than to read the table.
 func TestTheBoundReadsNoTable(t *testing.T) {
@@ -525,11 +482,12 @@ func TestTheBoundReadsNoTable(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.partials SET shared = NOT shared; ANALYZE formsvc.partials`), pgx.QueryExecModeSimpleProtocol); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]any{bytesOf(pgseed.ID(pgseed.Form, 0)), pgseed.Start(), int64(10_000)}, columnsOf([]storage.SavePartialParams{half(0, 0)})...)
+	p := half(0, 0)
+	args := partialArgs(&p, p.Partial.ID[:], int64(10_000))
 	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
 		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
 	} {
-		plan, err := explain(t.Context(), pool, s.db.SQL(newPartials), [][]any{args})
+		plan, err := explain(t.Context(), pool, s.db.SQL(newPartial), [][]any{args})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -97,13 +97,13 @@ func (g *groups[K, T, R]) do(ctx context.Context, late <-chan time.Time, key K, 
 	case <-ctx.Done():
 	case <-late:
 	}
-	begun = g.leave(l, t)
 	select {
 	case <-t.done: // at the same moment
 		return t.end(), true, nil
 	default:
-		return result, begun, cmp.Or(ctx.Err(), context.DeadlineExceeded)
 	}
+	// The last to leave ends the write, whose result is from then on that of a cancelled call.
+	return result, g.leave(l, t), cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
 // end is what became of an item whose write has ended.

@@ -223,6 +223,26 @@ func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 	})
 }
 
+// Who leaves last ends the write, and is not told what that then ended with: that of a
+// cancelled call says less than the caller knows.
+func TestWhoEndsAWriteHasNoResultOfIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(10, 100)
+		a := d.bring(t, "form", "a")
+		step(d.ready)
+		w := d.lines["form"].write
+		cancel, ended := w.cancel, w.taken[0].done
+		w.cancel = func() {
+			cancel()
+			<-ended // so fast
+		}
+		a.cancel()
+		synctest.Wait()
+		a.wantLeft(t, true)
+	})
+}
+
 func TestWhoComesWhenAllHaveLeftIsWritten(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

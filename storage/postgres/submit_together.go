@@ -25,8 +25,8 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	// partials makes half responses of one form.
-	partials groups[partialsOf, save, error]
+	// partials makes the half responses of a form, one after another.
+	partials groups[storage.ID, storage.SavePartialParams, submitted]
 	// counted has the revisions at which the submissions of a form are counted: only the
 	// responses of such a form are stored by the statement that counts them. When the other
 	// statement does not store a response, its caller knows that the form is counted.
@@ -57,13 +57,13 @@ func (s *Store) newSubmits() *submits {
 		if form.IsZero() {
 			room = all.any
 		}
-		return withConnection(ctx, s, room, take, submitFailed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, room, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			return s.submitTogether(ctx, form, taken)
 		})
 	}
 	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		return withConnection(ctx, s, all.own, take, submitFailed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, all.own, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			out, err := s.submitAlone(ctx, taken[0])
 			if out.counted {
 				all.counted.Put(form, taken[0].FormRevision, 0)
@@ -72,20 +72,20 @@ func (s *Store) newSubmits() *submits {
 		})
 	}
 	forms := make(chan struct{}, half) // each has one connection at a time
-	all.partials.items, all.partials.bytes = submitRows, submitBytes
-	all.partials.write = func(ctx context.Context, _ partialsOf, take func() []save) []error {
-		return withConnection(ctx, s, forms, take, partialFailed, s.makePartialsTogether)
+	all.partials.items = 1
+	all.partials.write = func(ctx context.Context, _ storage.ID, take func() []storage.SavePartialParams) []submitted {
+		return withConnection(ctx, s, forms, take, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
+			return make([]submitted, 1), s.makePartial(ctx, &taken[0])
+		})
 	}
 	return &all
 }
 
-func submitFailed(err error) submitted { return submitted{err: err} }
-
 // withConnection takes items as soon as there is room and a connection, and does
 // something with them on it, again when that fails for a passing reason.
-func withConnection[T, R any](ctx context.Context, s *Store, room chan struct{}, take func() []T, failed func(error) R,
-	do func(context.Context, []T) ([]R, error),
-) []R {
+func withConnection[T any](ctx context.Context, s *Store, room chan struct{}, take func() []T,
+	do func(context.Context, []T) ([]submitted, error),
+) []submitted {
 	select {
 	case room <- struct{}{}:
 		defer func() { <-room }()
@@ -93,7 +93,7 @@ func withConnection[T, R any](ctx context.Context, s *Store, room chan struct{},
 		return nil // and nothing is taken
 	}
 	var taken []T
-	var out []R
+	var out []submitted
 	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
 		if taken == nil {
 			// Callers that can run come first and join: with 16 of them in a loop a tenth
@@ -112,7 +112,7 @@ func withConnection[T, R any](ctx context.Context, s *Store, room chan struct{},
 	if taken == nil {
 		taken = take()
 	}
-	return slices.Repeat([]R{failed(err)}, len(taken))
+	return slices.Repeat([]submitted{{err: err}}, len(taken))
 }
 
 // submitTogether stores those responses of a form, or with the zero ID of any form, that

@@ -2,6 +2,7 @@ package path
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/answers/check"
@@ -27,29 +28,22 @@ func Keep(f *compile.Form, answers map[string]json.RawMessage, hidden map[string
 	for _, b := range way.Blocks {
 		on[b.ID] = true
 	}
+	dropped := maps.Clone(answers)
+	maps.DeleteFunc(dropped, func(_ string, raw json.RawMessage) bool { return len(raw) == 0 }) // that is no answer
 	var w jsontree.Writer
 	w.Object()
 	for _, s := range f.Steps {
 		for _, b := range f.Blocks[s.From:s.To] {
 			raw := answers[b.ID]
-			switch {
-			case len(raw) == 0:
-			case on[f.Blocks[s.From].ID] && !b.Host && !b.Hide && b.Rule != nil && kinds.Storable(raw):
+			if on[f.Blocks[s.From].ID] && !b.Host && !b.Hide && b.Rule != nil && kinds.Storable(raw) {
 				w.Raw(b.Key)
 				w.Raw(raw)
-			default:
-				kept.Dropped = append(kept.Dropped, b.ID)
+				delete(dropped, b.ID)
 			}
 		}
 	}
 	w.EndObject()
-	for id := range answers {
-		if _, known := f.Index[id]; !known {
-			kept.Dropped = append(kept.Dropped, id)
-		}
-	}
-	slices.Sort(kept.Dropped)
-	kept.Answers = w.Bytes()
+	kept.Answers, kept.Dropped = w.Bytes(), slices.Sorted(maps.Keys(dropped))
 	kept.Hidden, err = check.HiddenFields(f, hidden)
 	return kept, err
 }

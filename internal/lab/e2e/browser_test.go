@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // site is a host with pages, on a real socket.
@@ -44,7 +46,9 @@ func newSite(t testing.TB, config formpage.Config) *site {
 	t.Helper()
 	s := &site{t: t, owner: formsvc.UserIDFrom("owner")}
 	var err error
-	if s.service, err = formsvc.New(formsvc.WithStorage(memory.New())); err != nil {
+	// Webhooks may be on this machine, and have one attempt. Nothing is sent unless a test runs the dispatcher.
+	hooks := webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Retry: webhooks.RetryPolicy{Delays: []time.Duration{}}}
+	if s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks)); err != nil {
 		t.Fatal(err)
 	}
 	workspace, err := s.service.CreateWorkspace(t.Context(), s.owner, "Test")

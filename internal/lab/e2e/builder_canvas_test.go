@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -198,7 +199,7 @@ func TestCanvasOfFiveHundredBlocks(t *testing.T) {
 	b.pressBlock("b252")
 	var sizes []int
 	follow(b, &b.reading, network.RequestWillBeSent, func(e network.EventRequestWillBeSent) {
-		if e.Request.Method == "POST" && strings.Contains(e.Request.URL, "/-/canvas/") {
+		if e.Request.Method == http.MethodPost && strings.Contains(e.Request.URL, "/-/canvas/") {
 			size := 0
 			for _, part := range e.Request.PostDataEntries {
 				size += len(part.Bytes)

@@ -45,7 +45,7 @@ func (s *site) everyAnswered(n int) formsvc.Form {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	random := rand.New(rand.NewPCG(2, 7)) //nolint:gosec // the same in each run
+	random := rand.New(rand.NewPCG(2, 7)) // the same in each run
 	one := func(list ...string) string { return list[random.IntN(len(list))] }
 	file := func(name, kind string) map[string]any {
 		return map[string]any{"id": name, "name": name, "url": "https://files.example/" + name, "mime_type": kind, "size": 48_200}
@@ -132,6 +132,7 @@ func TestResults(t *testing.T) {
 	b.until(rows + `===60`)
 	b.shows("All 60 responses")
 	b.named("Columns")
+	b.until(`document.querySelector("dialog[open]")`)
 	b.do(`[...document.querySelectorAll("dialog label")].find(l => l.textContent === "Device").click()`)
 	b.do(`[...document.querySelectorAll("dialog label")].find(l => l.textContent === "source").click()`)
 	b.named("Close")
@@ -153,7 +154,7 @@ func TestResults(t *testing.T) {
 
 	// The export has what the filter says, byte for byte.
 	b.named("Export")
-	b.until(`document.querySelector("dialog a[download]")`)
+	b.until(`document.querySelector("dialog[open] a[download]")`)
 	got := get(b, chromedp.Evaluate[string](`fetch(document.querySelector("dialog a[download]").href).then(r => r.arrayBuffer()).then(a => [...new Uint8Array(a)].map(n => String.fromCharCode(n)).join(""))`, chromedp.EvalAwaitPromise))
 	end, _ := time.ParseInLocation(time.DateOnly, before, time.Local)
 	var file bytes.Buffer
@@ -186,7 +187,7 @@ func TestResults(t *testing.T) {
 
 	// Deleting one leads to the next; deleting several leaves the others.
 	b.named("Delete")
-	b.until(`document.querySelector("dialog")`)
+	b.until(`document.querySelector("dialog[open]")`)
 	b.named("Delete")
 	b.until(`location.pathname.endsWith(` + quote(list[3].ID.String()) + `)`)
 	b.named("All responses")
@@ -194,7 +195,7 @@ func TestResults(t *testing.T) {
 	b.do(`for (const i of [1, 2, 3]) document.querySelectorAll(".responses tbody input")[i].click()`)
 	b.shows("3 selected")
 	b.named("Delete")
-	b.until(`document.querySelector("dialog")`)
+	b.until(`document.querySelector("dialog[open]")`)
 	b.named("Delete")
 	b.until(rows + `===47 && !document.querySelector("dialog")`)
 	left := s.all(form)
@@ -221,7 +222,7 @@ func TestResults(t *testing.T) {
 	b.shows("The food")
 	b.until(`!document.body.innerText.includes("Never seen")`)
 	b.do(`document.querySelector(".halves .button.danger").click()`)
-	b.until(`document.querySelector("dialog")`)
+	b.until(`document.querySelector("dialog[open]")`)
 	b.named("Delete")
 	b.until(`document.querySelectorAll(".halves li").length===1 && !document.querySelector("dialog")`)
 
@@ -250,7 +251,7 @@ func TestResultsByKeyboard(t *testing.T) {
 	b.do(`document.querySelector("#main").focus()`)
 	b.reach(`.table-tools .danger`)
 	b.keys(kb.Enter)
-	b.until(`document.querySelector("dialog").contains(document.activeElement)`)
+	b.until(`document.querySelector("dialog[open]")?.contains(document.activeElement)`)
 	b.reach(`dialog .danger`)
 	b.keys(kb.Enter)
 	b.until(rows + `===2 && !document.querySelector("dialog")`)
@@ -311,16 +312,20 @@ func TestResultsAxe(t *testing.T) {
 			state("responses")
 			b.do(`document.querySelectorAll(".responses tbody input")[1].click()`)
 			b.named("Delete")
+			b.until(`document.querySelector("dialog[open]")`)
 			state("delete")
 			b.keys(kb.Escape)
 			b.until(`!document.querySelector("dialog")`)
 			b.named("Columns")
+			b.until(`document.querySelector("dialog[open]")`)
 			state("columns")
 			b.keys(kb.Escape)
 			b.until(`!document.querySelector("dialog")`)
 			b.named("Export")
+			b.until(`document.querySelector("dialog[open]")`)
 			state("export")
 			b.keys(kb.Escape)
+			b.until(`!document.querySelector("dialog")`)
 			s.openOwners(b, path+"/"+s.all(form)[1].ID.String(), ".answers")
 			b.until(`[...document.querySelectorAll(".response a")].some(a => a.textContent==="Newer")`)
 			state("response")
@@ -399,6 +404,7 @@ func TestHostileResultsRunNothing(t *testing.T) {
 		s.openOwners(b, "/"+form.ID.String()+"/results"+page.path, page.wait)
 		if page.path == "/responses" { // with all columns
 			b.named("Columns")
+			b.until(`document.querySelector("dialog[open]")`)
 			b.do(`document.querySelectorAll("dialog fieldset input:not(:checked)").forEach(e => e.click())`)
 		}
 		b.do(`document.querySelectorAll("details").forEach(d => d.open = true)`)

@@ -209,7 +209,7 @@ func TestComingBackAfterSending(t *testing.T) {
 }
 
 // slow holds the answers to saves back until the test says release(), and counts saves.
-const slow = `{ const real = fetch; window.saves = 0; window.fetch = (url, o) => !/\/save$/.test(url) ? real(url, o) :
+const slow = `{ const real = fetch; window.saves = 0; window.fetch = (url, o) => o?.body?.get?.("go") !== "save" ? real(url, o) :
 	(window.saves++, real(url, o).then(r => new Promise(go => { window.release = () => go(r); }))) }`
 
 // A form that is sent while its first save is on its way leaves nothing behind, and a page that

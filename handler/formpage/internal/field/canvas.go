@@ -17,8 +17,9 @@ import (
 type Part struct{ ID, HTML string }
 
 // Canvas draws blocks for their editor: those too that respondents do not see, each in an element
-// data-block. A block that shows nothing yet, or has no room left, has an element fs-none. The style
-// rules of a block are in an element data-style, so that a part can be drawn without the others.
+// data-block. An element fs-none is for a name: of a page break, of an ending, and of what shows nothing yet
+// or has no room left. The style rules of a block are in an element data-style, so that a part can be
+// drawn without the others.
 func Canvas(s *Source, blocks []schema.Block) []Part {
 	b := newBuilder(s)
 	parts := make([]Part, 0, len(blocks))
@@ -54,7 +55,7 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 	link := string(f.Link)
 	switch block.Type {
 	case schema.TypeEnding:
-		w.Put(`<div class="fs-screen fs-done">`)
+		w.Put(none + `<div class="fs-screen fs-done">`)
 		b.ending(f)
 		w.Put("</div>")
 	case schema.TypePageBreak:
@@ -89,5 +90,5 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 func numberOf(id string) int {
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(id))
-	return int(sum.Sum64() & math.MaxInt) //nolint:gosec // within an int
+	return int(sum.Sum64() & math.MaxInt)
 }

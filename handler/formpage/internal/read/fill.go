@@ -22,24 +22,18 @@ import (
 func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []Unplaced) {
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
-	lose := func(id string) {
-		var text string
-		var beside struct{ Other string }
-		if json.Unmarshal(answers[id], &text) != nil {
-			_ = json.Unmarshal(answers[id], &beside)
-		}
-		lost = append(lost, Unplaced{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
-	}
 	for b, hidden := range formblock.Walk(blocks) {
-		if raw, ok := left[b.ID]; ok && !hidden {
+		if raw, ok := left[b.ID]; ok && !hidden && f.fill(b, raw) {
 			delete(left, b.ID)
-			if !f.fill(b, raw) {
-				lose(b.ID)
-			}
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(left)) {
-		lose(id)
+		var text string
+		var beside struct{ Other string }
+		if json.Unmarshal(left[id], &text) != nil {
+			_ = json.Unmarshal(left[id], &beside)
+		}
+		lost = append(lost, Unplaced{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
 	}
 	return f.values, lost
 }
@@ -54,16 +48,12 @@ func (f filler) fill(b *schema.Block, raw json.RawMessage) (fits bool) {
 	p := formblock.Properties(b)
 	switch b.AnswerShape() {
 	case schema.ShapeChoice, schema.ShapeChoices:
-		other := ""
-		if p.OtherOption {
-			other = input.Other + b.ID
-		}
-		return f.pick(input.Answer+b.ID, other, raw, b.Choices, formblock.TakesSeveral(b))
+		return f.pick(b, input.Answer+b.ID, raw, b.Choices, formblock.TakesSeveral(b))
 	case schema.ShapeMatrix:
 		var rows map[string]json.RawMessage
 		fits = json.Unmarshal(raw, &rows) == nil
 		for row, cell := range rows {
-			fits = has(b.MatrixRows, row) && f.pick(input.Sub(input.Row, row, b.ID), "", cell, b.MatrixColumns, p.MultiSelection) && fits
+			fits = has(b.MatrixRows, row) && f.pick(b, input.Sub(input.Row, row, b.ID), cell, b.MatrixColumns, p.MultiSelection) && fits
 		}
 	case schema.ShapeRanking:
 		var order []string
@@ -143,8 +133,8 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 	return true
 }
 
-// pick chooses in an input, and fills in the text beside the choices: other is its input, "" for none.
-func (f filler) pick(name, other string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
+// pick chooses in an input, and fills in the text beside the choices.
+func (f filler) pick(b *schema.Block, name string, raw json.RawMessage, choices []schema.Choice, several bool) (fits bool) {
 	type pick struct {
 		ID    string
 		Other *string
@@ -156,9 +146,9 @@ func (f filler) pick(name, other string, raw json.RawMessage, choices []schema.C
 	fits = true
 	for _, one := range list {
 		switch {
-		case one.Other != nil && other != "":
+		case one.Other != nil && formblock.Properties(b).OtherOption:
 			f.values.Add(name, input.PickedOther)
-			f.values.Set(other, *one.Other)
+			f.values.Set(input.Other+b.ID, *one.Other)
 		case has(choices, one.ID):
 			f.values.Add(name, input.Picked+one.ID)
 		default:

@@ -66,8 +66,9 @@
   };
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
-  const post = (body, more, url) => fetch(url || location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
+  const post = (body, more) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
   const parse = text => new DOMParser().parseFromString(text, "text/html");
+  const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
   const send = async (body, after) => {
     if (busy) return;
     busy = true;
@@ -82,12 +83,11 @@
       const answer = await post(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
-        memory.clear();
         // Who comes back with the browser's button begins another response.
         mark("half", "");
         // An ending says so itself.
         if (/^https?:/.test(target)) tell({ done: true });
-        location.assign(new URL(target, location.href));
+        leave(target);
         return;
       }
       after(parse(await answer.text()));
@@ -159,9 +159,11 @@
       .catch(() => {});
   };
   // Where the form is saved half-way, that is ten seconds after a change, and when the page is
-  // left. Answers of another tab or device come with the page, and never over what is being typed.
+  // left. The answer is the page: answers of another tab or device come with it, and never over
+  // what is being typed.
   // Only the answer to the first save has the token: no page is left with it, and nothing is saved
   // or sent before it is there.
+  const forget = "[value=forget]";
   const due = () => { if (one(".fs-keep[data-auto]")) saving ||= setTimeout(keep, 10000); };
   const keep = () => {
     clearTimeout(saving);
@@ -173,28 +175,24 @@
   };
   const keepNow = async f => {
     timed(f);
-    const list = new URLSearchParams(entries(f)), was = String(list);
+    const text = () => String(new URLSearchParams(entries(f))), was = text();
     try {
-      const answer = await post(list, { keepalive: document.visibilityState === "hidden" }, page + "/save");
-      const { code, message, half, location: to } = await answer.json();
+      const answer = await post(new URLSearchParams(was + "&go=save"), { keepalive: document.visibilityState === "hidden" });
+      const to = answer.headers.get("Formpage-Location"), fresh = parse(await answer.text());
       if (busy || f !== form()) return;
-      const box = one(".fs-keep"), files = () => all("[type=file]", f).some(i => i.files.length);
-      if (to) {
-        memory.clear();
-        location.assign(new URL(to, answer.url));
-      } else if (code === "CHANGED" && !files()) {
-        list.append("go", "save");
-        const fresh = parse(await (await post(list)).text());
-        const still = !busy && f === form() && String(new URLSearchParams(entries(f))) === was;
-        if (still && !files()) swap(fresh); else due();
-      } else {
-        box.querySelector("b").textContent = message;
-        if (code === "GONE" || code === "SENT") delete box.dataset.auto;
-        if (!half) return;
-        box.querySelector("[value=forget]").hidden = code;
-        mark("half", half);
-        save();
+      if (to) return leave(to);
+      const at = (from, s) => from.querySelector(s), box = one(".fs-keep"), now = at(fresh, ".fs-keep");
+      if (answer.status === 409 && now && !all("[type=file]", f).some(i => i.files.length)) {
+        if (text() === was) swap(fresh); else due();
+        return;
       }
+      at(box, "b").textContent = at(fresh, answer.ok ? ".fs-keep b" : now ? "#summary p" : ".fs-screen h1").textContent;
+      if (!at(fresh, "[data-auto]")) delete box.dataset.auto;
+      if (!answer.ok) return;
+      at(box, "p").lastChild.data = at(now, "p").lastChild.data;
+      at(box, forget).hidden = at(now, forget).hidden;
+      mark("half", at(fresh, "[name=half]").value);
+      save();
     } catch { /* a later change tries again */ }
   };
   const held = f => all(":scope>[type=hidden]", f);
@@ -453,7 +451,7 @@
     const target = option ? option.closest(".opt").querySelector("input") : step;
     if (target && all(".q", f).length === 1) { e.preventDefault(); target.focus(); target.click(); }
   });
-  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one("[value=forget]:not([hidden])")) keep(); });
+  on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
 
   // The page comes back with the kept answers. What was typed meanwhile is newer, and its
   // fields stay as they are, those of another page unseen.

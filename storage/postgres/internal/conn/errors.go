@@ -37,7 +37,8 @@ func judge(err error) verdict {
 	case code != "":
 		return judgeCode(code)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) ||
+		errors.Is(err, context.Canceled) { // of a statement that was sent
 		return lost
 	}
 	return refused

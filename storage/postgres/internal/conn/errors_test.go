@@ -72,6 +72,7 @@ func TestErrorsAreToldApart(t *testing.T) {
 		"no connection in time":         {noConnectionError{context.DeadlineExceeded}, later},
 		"a server that is not there":    {noConnectionError{&pgconn.ConnectError{Config: &pgconn.Config{}}}, repeated},
 		"no answer in time":             {context.DeadlineExceeded, unsure},
+		"a caller who leaves":           {context.Canceled, unsure},
 		"a time limit of the host":      {reportedBy("57014"), later},
 		"a full disk":                   {reportedBy("53100"), later},
 		"no tables":                     {reportedBy("42P01"), later},

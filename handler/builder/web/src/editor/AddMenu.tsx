@@ -33,7 +33,6 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
         class="input"
         type="text"
         role="combobox"
-        autofocus
         aria-expanded
         aria-controls="add-list"
         aria-activedescendant={chosen && 'add-' + chosen}

@@ -56,7 +56,7 @@ export function Canvas({ form, content, selected, faults, onAdd }: Props) {
     stop.current = () => ends.forEach((end) => end());
   };
   return (
-    <section class={narrow.value ? 'canvas narrow' : 'canvas'} aria-label={t('editor.canvas')}>
+    <div class={narrow.value ? 'canvas narrow' : 'canvas'}>
       <div class="canvas-bar" role="group" aria-label={t('editor.width')}>
         <IconButton icon="monitor" label={t('editor.width_full')} aria-pressed={!narrow.value} onClick={() => (narrow.value = false)} />
         <IconButton icon="smartphone" label={t('editor.width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />
@@ -77,7 +77,7 @@ export function Canvas({ form, content, selected, faults, onAdd }: Props) {
           </div>
         )}
       </div>
-    </section>
+    </div>
   );
 }
 
@@ -122,7 +122,6 @@ class Drawing {
     replace(drawing.theme, theme.textContent ?? '');
     theme.remove();
     doc.adoptedStyleSheets = [drawing.theme, drawing.rules];
-    doc.documentElement.style.setProperty('--pick', getComputedStyle(frame).getPropertyValue('--accent'));
     // The focus stays where it is, and nothing in the frame takes a press.
     doc.addEventListener('mousedown', (e) => e.preventDefault());
     doc.addEventListener('click', (e) => {

@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
-import { door } from '../app/api';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { door, request } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
@@ -10,7 +10,6 @@ import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Empty, Failed, Loading, say } from '../ui/states';
 import { AddMenu } from './AddMenu';
-import { formBackend } from './backend';
 import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
@@ -23,7 +22,7 @@ import { nameOf } from './places';
 import { PublishButton } from './Publish';
 import { Saved } from './Saved';
 import { ShareButton } from './Share';
-import { EditorStore } from './store';
+import { EditorStore, FormBackend } from './store';
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
@@ -34,7 +33,7 @@ interface Warning {
 
 /** The editor of one form: outline, the form as respondents see it, and what is selected. */
 export function Editor({ form }: { form: string; view: string }) {
-  const store = useMemo(() => new EditorStore({ backend: formBackend(form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
+  const store = useMemo(() => new EditorStore({ backend: new FormBackend(request, form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
   const selected = useSignal('');
   const tab = useSignal('block');
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
@@ -73,8 +72,17 @@ export function Editor({ form }: { form: string; view: string }) {
     selected.value = id;
     tab.value = 'block';
     pane.value = 'panel';
-    requestAnimationFrame(() => document.querySelector<HTMLElement>('#panel textarea, #panel input:not([type=checkbox])')?.focus());
+    requestAnimationFrame(() => firstControl()?.focus());
   };
+  // What had the focus may be gone, or was moved, which takes the focus away.
+  const focusRow = (only = (_: Element | null) => true) =>
+    requestAnimationFrame(() => {
+      if (!only(document.activeElement)) return;
+      const row = selected.value && document.querySelector<HTMLElement>(`.outline [data-id="${CSS.escape(selected.value)}"]`);
+      const next = row || document.querySelector<HTMLElement>('.outline [tabindex="0"], .pane-head button');
+      next?.focus();
+    });
+  const lost = (e: Element | null) => !e || e === document.body;
   const add = (type: string, after: string | undefined) => {
     const id = store.newId();
     const node = after === undefined ? undefined : store.find(after);
@@ -95,16 +103,19 @@ export function Editor({ form }: { form: string; view: string }) {
       const block = store.find(id)?.block;
       if (!block) return;
       store.remove(id);
-      say(t('editor.removed', { name: nameOf(block, typeName) }), () => store.undo());
+      say(t('editor.removed', { name: nameOf(block, typeName) }), () => back('undo'));
+      focusRow(lost);
     },
   };
   const back = (way: 'undo' | 'redo') => {
     const id = store[way]().find((p) => p[0] === 'blocks' && p[1])?.[1];
     if (id && store.find(id)) selected.value = id;
+    focusRow(lost);
   };
 
   const key = (e: KeyboardEvent) => {
     const element = e.target as HTMLElement;
+    if (e.defaultPrevented || element.closest('dialog')) return;
     const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
     const command = e.ctrlKey || e.metaKey;
     if (command && e.key.toLowerCase() === 'z' && !typing) back(e.shiftKey ? 'redo' : 'undo');
@@ -112,13 +123,21 @@ export function Editor({ form }: { form: string; view: string }) {
     else if (command && e.key.toLowerCase() === 's') void store.flush();
     else if (e.key === 'F6') nextPane(e.shiftKey ? -1 : 1, pane);
     else if (e.key === '?' && !typing) asking.value = 'keys';
-    else if (e.key === '/' && !typing && !readOnly && !element.closest('dialog')) actions.add(selected.value || undefined);
-    else if (e.key === 'Escape' && !element.closest('dialog, [role=menu]') && selected.value && element.closest('#panel')) {
+    else if (e.key === '/' && !typing && !readOnly && !command) actions.add(selected.value || undefined);
+    else if (e.key === 'Escape' && !element.closest('[role=menu]') && selected.value && element.closest('#panel')) {
       pane.value = 'outline';
-      document.querySelector<HTMLElement>(`.outline [data-id="${CSS.escape(selected.value)}"]`)?.focus();
+      focusRow();
     } else return;
     e.preventDefault();
   };
+  // The keys count wherever the focus is, also before there is one.
+  const latest = useRef(key);
+  latest.current = key;
+  useEffect(() => {
+    const pressed = (e: KeyboardEvent) => latest.current(e);
+    document.addEventListener('keydown', pressed);
+    return () => document.removeEventListener('keydown', pressed);
+  }, []);
 
   const content = store.shown.value;
   const about = store.form.value as (FormSummary & { id: string }) | null;
@@ -151,7 +170,7 @@ export function Editor({ form }: { form: string; view: string }) {
       {!content && store.status.value === 'gone' && <Empty icon="file" title={t('app.not_found')} />}
       {!content && ['offline', 'unsaved'].includes(store.status.value) && <Failed error={undefined} again={() => void store.retry()} />}
       {content && (
-        <div class={`editor show-${pane.value}`} onKeyDown={key as never}>
+        <div class={`editor show-${pane.value}`}>
           <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
@@ -170,7 +189,7 @@ export function Editor({ form }: { form: string; view: string }) {
               tab={tab}
               notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
               readOnly={readOnly}
-              onRemoved={(name) => say(t('editor.removed', { name }), () => store.undo())}
+              onRemoved={(name) => say(t('editor.removed', { name }), () => back('undo'))}
             />
           </section>
           <div class="pane-switch" role="group" aria-label={t('editor.panes')}>
@@ -183,7 +202,7 @@ export function Editor({ form }: { form: string; view: string }) {
         </div>
       )}
       {typeof now === 'object' && 'add' in now && <AddMenu title={t('editor.add')} onChoose={(type) => add(type, now.add)} onClose={() => (asking.value = '')} />}
-      {typeof now === 'object' && 'move' in now && <MoveTo blocks={blocks.value} id={now.move} onChoose={(to) => (store.move(now.move, to), (asking.value = ''))} onClose={() => (asking.value = '')} />}
+      {typeof now === 'object' && 'move' in now && <MoveTo blocks={blocks.value} id={now.move} onChoose={(to) => (store.move(now.move, to), (asking.value = ''), focusRow())} onClose={() => (asking.value = '')} />}
       {now === 'keys' && (
         <Dialog title={t('editor.keys')} onClose={() => (asking.value = '')}>
           <Keys />
@@ -192,6 +211,12 @@ export function Editor({ form }: { form: string; view: string }) {
     </Frame>
   );
 }
+
+/** What somebody who edits a block begins with: its text, else its first control. */
+const firstControl = (): HTMLElement | undefined =>
+  [...document.querySelectorAll<HTMLElement>('#panel-body :is(textarea, input:not([type=checkbox])), #panel-body select')]
+    .sort((a, b) => Number(a.matches('select')) - Number(b.matches('select')))
+    .find((e) => e.checkVisibility());
 
 const firstEnding = (blocks: readonly Block[]): number => {
   const at = blocks.findIndex((b) => b.type === 'ending');

@@ -50,21 +50,24 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
     focus(row.block.id);
   };
   const remove = (row: Row) => {
-    const near = rows[at + 1] ?? rows[at - 1];
+    const i = rows.indexOf(row);
+    const near = rows.slice(i + 1).find((r) => r.depth <= row.depth) ?? rows[i - 1];
     actions.remove(row.block.id);
     if (near) focus(near.block.id);
   };
 
   const key = (e: KeyboardEvent) => {
-    const row = rows[at];
-    const inMenu = (e.target as Element).closest('[role=menu]');
-    if (inMenu) return;
-    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[e.key];
+    const target = e.target as HTMLElement;
+    if (target.closest('[role=menu]')) return;
+    // The focus may be on a row that is not chosen, before the first one is.
+    const here = target.dataset.id === undefined ? at : rows.findIndex((r) => r.block.id === target.dataset.id);
+    const row = rows[here];
+    const to = { ArrowDown: here + 1, ArrowUp: here - 1, Home: 0, End: rows.length - 1 }[e.key];
     if (e.altKey && row && !readOnly && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) moveBy(row, e.key === 'ArrowUp' ? -1 : 1);
     else if (e.altKey || ((e.ctrlKey || e.metaKey) && e.key !== 'd')) return;
     else if (to !== undefined) rows[to] && focus(rows[to]!.block.id);
     else if (e.key === '/' && !readOnly) actions.add(row?.block.id);
-    else if (e.key === 'Enter' && row && (e.target as HTMLElement).dataset.id === row.block.id) actions.edit(row.block.id);
+    else if (e.key === 'Enter' && row && target.dataset.id) actions.edit(row.block.id);
     else if (e.key === 'd' && (e.ctrlKey || e.metaKey) && row && !readOnly) actions.duplicate(row.block.id);
     else if (e.key === 'Delete' && row && !readOnly) remove(row);
     else return;
@@ -153,7 +156,6 @@ function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readO
         aria-current={chosen ? 'true' : undefined}
         title={fault ?? warning}
         onClick={() => (onChoose(), chosen && actions.edit(block.id))}
-        onFocus={onChoose}
       >
         <Icon name={iconOf(block.type)} />
         <span class="outline-name">

@@ -4,7 +4,7 @@ import { useMemo, useRef } from 'preact/hooks';
 import { door } from '../app/api';
 import type { Status } from '../app/records';
 import { t } from '../app/words';
-import { Button, LinkButton } from '../ui/Button';
+import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Field } from '../ui/Field';
 import { Icon } from '../ui/Icon';
@@ -21,7 +21,7 @@ export function ShareButton(props: Props) {
   const open = useSignal(false);
   return (
     <>
-      <Button icon="share-2" onClick={() => (open.value = true)}>{t('editor.share')}</Button>
+      <Button icon="share-2" class="share-button" title={t('editor.share')} onClick={() => (open.value = true)}><span>{t('editor.share')}</span></Button>
       {open.value && <ShareDialog {...props} onClose={() => (open.value = false)} />}
     </>
   );
@@ -74,8 +74,8 @@ export function ShareDialog({ form, status, isClosed, onClose }: Props & { onClo
   );
 }
 
-/** A text to copy. */
-export function Copied({ label, hint, value, open }: { label: string; hint?: string; value: string; open?: boolean }) {
+/** A text to copy, and to change when somebody takes what is typed. */
+export function Copied({ label, hint, fault, value, open, onInput }: { label: string; hint?: string; fault?: string | undefined; value: string; open?: boolean; onInput?(value: string): void }) {
   const done = useSignal(false);
   const input = useRef<HTMLInputElement>(null);
   const copy = async () => {
@@ -89,14 +89,16 @@ export function Copied({ label, hint, value, open }: { label: string; hint?: str
     setTimeout(() => (done.value = false), 3000);
   };
   return (
-    <div class="copied">
-      <Field label={label} hint={hint}>
-        {(ids) => <input {...ids} ref={input} class="input" readOnly value={value} onFocus={(e) => e.currentTarget.select()} />}
-      </Field>
-      <Button icon={done.value ? 'check' : 'copy'} onClick={copy}>{t(done.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
-      {open && <LinkButton href={value} icon="external-link" target="_blank">{t('editor.share_open')}</LinkButton>}
-      <span class="unseen" role="status">{done.value ? t('editor.share_copied') : ''}</span>
-    </div>
+    <Field label={label} hint={hint} fault={fault}>
+      {(ids) => (
+        <span class="copied">
+          <input {...ids} ref={input} class="input" readOnly={!onInput} value={value} onInput={(e) => onInput?.(e.currentTarget.value)} onFocus={(e) => !onInput && e.currentTarget.select()} />
+          <Button icon={done.value ? 'check' : 'copy'} aria-label={t('editor.share_copy_this', { label })} onClick={copy}>{t(done.value ? 'editor.share_copied' : 'editor.share_copy')}</Button>
+          {open && <a class="button only-icon" href={value} target="_blank" rel="noopener" title={t('editor.share_open')} aria-label={`${t('editor.share_open')}: ${label}`}><Icon name="external-link" /></a>}
+          <span class="unseen" role="status">{done.value ? t('editor.share_copied') : ''}</span>
+        </span>
+      )}
+    </Field>
   );
 }
 

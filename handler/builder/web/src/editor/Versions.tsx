@@ -27,7 +27,7 @@ interface Detail extends Version, Comparison {
 /** Who replaced a version: the service knows ids, and who looks. */
 const who = (id: string): string => (id === config.user ? t('editor.version_you') : /^0*$/.test(id) ? t('editor.version_host') : id);
 
-/** The earlier states of a form that were published; view is the revision of one. */
+/** The earlier states of a form that were published; view is the revision of one, else the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const about = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const first = useLoaded(() => door<Page<Version>>(`/forms/${form}/versions`), [form]);
@@ -36,6 +36,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
   useEffect(() => void (older.value = []), [first.value]);
   const pages = first.value ? [first.value, ...older.value] : [];
   const list = pages.flatMap((p) => p.items);
+  const shown = view || String(list[0]?.revision ?? '');
   const next = pages.at(-1)?.page.next_cursor;
   const more = async () => {
     busy.value = true;
@@ -65,7 +66,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
               {about.value && <li class="version-now"><strong>{t(about.value.status === 'published' ? 'editor.version_now' : 'editor.version_draft')}</strong></li>}
               {list.map((v) => (
                 <li key={v.revision}>
-                  <a href={href(`${form}/versions/${v.revision}`)} aria-current={String(v.revision) === view ? 'page' : undefined}>
+                  <a href={href(`${form}/versions/${v.revision}`)} aria-current={String(v.revision) === shown ? 'page' : undefined}>
                     <time dateTime={v.replaced_at}>{t('editor.version_until', { at: moment(v.replaced_at) })}</time>
                     <span class="muted">{t('editor.version_by', { who: who(v.replaced_by) })}</span>
                   </a>
@@ -74,7 +75,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
             </ol>
             {next && <Button busy={busy.value} onClick={more}>{t('editor.version_older')}</Button>}
           </nav>
-          {view === '' ? <Empty icon="history" title={t('editor.version_choose')} /> : <One key={view} form={form} revision={view} onRestored={() => (first.reload(), go(form + '/versions'))} />}
+          <One key={shown} form={form} revision={shown} onRestored={() => (first.reload(), go(form + '/versions'))} />
         </div>
       )}
     </Frame>

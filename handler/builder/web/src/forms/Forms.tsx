@@ -114,7 +114,8 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     if (missing.length === 0) return;
     let current = true;
     door<Record<string, number>>(`/workspaces/${workspace.id}/counts`, { body: { forms: missing } }).then(
-      (more) => current && (counts.value = { ...counts.peek(), ...more }),
+      // What was moved to the trash meanwhile is not asked for again.
+      (more) => current && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, 0])), ...more }),
       () => undefined, // the list is of use without
     );
     return () => void (current = false);

@@ -61,7 +61,7 @@ export function Rename({ title, label, action, name, run, onClose }: { title: st
   const value = useSignal(name);
   return (
     <Ask title={title} action={action} disabled={value.value.trim() === ''} run={() => run(value.value.trim())} onClose={onClose}>
-      <TextField label={label} autoFocus maxLength={200} value={value.value} onInput={(v) => (value.value = v)} />
+      <TextField label={label} maxLength={200} value={value.value} onInput={(v) => (value.value = v)} />
     </Ask>
   );
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { Detail } from '../app/api';
 import { t } from '../app/words';
 import { Field } from '../ui/Field';
@@ -69,6 +70,15 @@ export function BlockProperties({ block, onPatch, faults = [], notes = [], onRem
     set: (changes: Obj) => onPatch(patchFor(changes)),
   };
   const row = types[type];
+  // Arrow keys in a list pass through the types between. Until something else changes, each type is made
+  // of the block as it was at first, so none of them takes anything away for good.
+  const passing = useRef<{ from: Block; made: Block } | undefined>(undefined);
+  const change = (to: string): void => {
+    const was = passing.current;
+    const from = was && Object.keys(patchOf(value, { ...was.made })).length === 0 ? was.from : block;
+    passing.current = { from, made: changeType(from, to) };
+    onPatch(patchOf(value, { ...passing.current.made }));
+  };
   const full = type === 'group' && (block.children?.length ?? 0) > 0;
   return (
     <Here.Provider value={scope}>
@@ -78,7 +88,7 @@ export function BlockProperties({ block, onPatch, faults = [], notes = [], onRem
             {(ids) => (
               <span class="props-type">
                 <Icon name={row?.icon ?? 'circle-help'} />
-                <select {...ids} class="input" value={type} disabled={full} onChange={(e) => onPatch(patchOf(value, changeType(block, e.currentTarget.value) as unknown as Obj))}>
+                <select {...ids} class="input" value={type} disabled={full} onChange={(e) => change(e.currentTarget.value)}>
                   {!row && <option value={type}>{type}</option>}
                   {groups.map(([group, list]) => (
                     <optgroup key={group} label={t('props.group_' + group)}>

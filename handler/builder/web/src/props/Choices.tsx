@@ -1,4 +1,4 @@
-import { useContext, useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { TextArea } from '../ui/Field';
@@ -16,22 +16,24 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   const { value, fault, pointers } = useMember(member);
   const list = (Array.isArray(value) ? value : []) as Choice[];
   const box = useRef<HTMLFieldSetElement>(null);
-  const focus = useRef('');
+  const focus = useRef<{ id: string; select: boolean } | undefined>(undefined);
   const [open, setOpen] = useState('');
   const [pasting, setPasting] = useState<string>();
   const [told, setTold] = useState('');
-  useEffect(() => {
-    const input = focus.current && box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(focus.current)}"]`);
-    if (input) (input.focus(), input.select());
-    focus.current = '';
+  // At once: the next key belongs to the new line.
+  useLayoutEffect(() => {
+    const input = focus.current && box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(focus.current.id)}"]`);
+    input?.focus();
+    if (focus.current?.select) input?.select();
+    focus.current = undefined;
   });
-  const set = (made: Choice[], next?: Choice): void => {
-    focus.current = next?.id ?? '';
+  const set = (made: Choice[], next?: Choice, select = false): void => {
+    focus.current = next && { id: next.id, select };
     scope.set({ [member]: made });
   };
   const add = (labels: readonly string[], at = list.length): void => {
     const made = withLabels(list, labels, at);
-    set(made, made[at + labels.length - 1]);
+    set(made, made[at + labels.length - 1], true);
   };
   const change = (i: number, changes: Partial<Record<keyof Choice, unknown>>): void => {
     const made = { ...list[i]!, ...changes } as Record<string, unknown>;
@@ -122,7 +124,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
           </div>
         </div>
       )}
-      {list.length > 1 && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
+      {list.length > 1 && member !== 'matrix_rows' && <p class="hint">{t(pictures ? 'props.choices_pictures_hint' : 'props.choices_hint')}</p>}
     </fieldset>
   );
 }

@@ -194,7 +194,7 @@ function Weekdays({ label, hint, fault, value, set }: { label: string; hint: Com
       <legend>{label}</legend>
       <div class="props-week">
         {[1, 2, 3, 4, 5, 6, 0].map((d) => (
-          <button key={d} type="button" class="button small" aria-label={weekday(d, 'long')} aria-pressed={(value >> d) % 2 === 0} onClick={() => set(value ^ (1 << d))}>{weekday(d, 'short')}</button>
+          <button key={d} type="button" class="button small" title={weekday(d, 'long')} aria-pressed={(value >> d) % 2 === 0} onClick={() => set(value ^ (1 << d))}>{weekday(d, 'short')}</button>
         ))}
       </div>
       {value === 127 && <p class="props-note">{text('no_weekday')}</p>}

@@ -102,7 +102,7 @@ function OneColor({ look, name }: { look: 'light' | 'dark'; name: string }) {
 }
 
 const sample = (color: string, on: string) => (
-  <span class="props-sample" aria-hidden="true" ref={(el) => void (el && ((el.style.color = color), (el.style.background = on)))}>Aa</span>
+  <span class="props-sample" aria-hidden="true" ref={(el) => void (el && ((el.style.color = color), (el.style.background = on)))} />
 );
 
 /** What can be read, what cannot, and what the page makes of it. */

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { Detail } from '../app/api';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
@@ -32,10 +32,14 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faul
     if (others.includes(name)) return new Fault(t('props.fault_used'));
     return blocked.includes(name) ? new Fault(t('props.fault_block')) : name;
   };
-  const names = Object.keys(variables);
-  // The order of the others stays where one gets a new name.
+  // A line stays where it is, and keeps the focus, when its variable gets another name.
+  const lines = useRef(new Map<string, number>()).current;
+  const last = useRef(0);
+  for (const name of Object.keys(variables)) if (!lines.has(name)) lines.set(name, ++last.current);
+  const names = Object.keys(variables).sort((a, b) => lines.get(a)! - lines.get(b)!);
   const rename = (from: string, to: string | undefined): void => {
     if (to === undefined || to === from) return;
+    lines.set(to, lines.get(from)!).set(from, ++last.current);
     onPatch({ variables: { [from]: null, [to]: variables[from] } });
   };
   return (
@@ -50,7 +54,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faul
             const set = (v: unknown): void => onPatch({ variables: { [name]: v } });
             const shared = { at: `variables.${name}`, label: t('props.variable_value', { name }), bare: true, fault: at('/variables/' + name.replaceAll('~', '~0').replaceAll('/', '~1')) };
             return (
-              <li key={name}>
+              <li key={lines.get(name)}>
                 <Draft at={`variables:${name}`} label={t('props.variable_name')} bare value={name} show={plain.show} read={(s) => (s.trim() === name ? name : check(names, [])(s))} set={(to) => rename(name, to)} late />
                 <Select label={t('props.variable_kind', { name })} bare value={isNumber ? 'number' : 'text'} options={[['number', t('props.kind_number')], ['text', t('props.kind_text')]]} onChange={(kind) => set(kind === 'number' ? Number(value) || 0 : String(value))} />
                 {isNumber
@@ -68,7 +72,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faul
         <p class="hint">{t('props.hidden_fields_hint')}</p>
         <ul class="props-rows">
           {hiddenFields.map((name, i) => (
-            <li key={name}>
+            <li key={i}>
               <Draft
                 at={`hidden:${name}`} label={t('props.hidden_field')} bare value={name} show={plain.show} fault={at('/hidden_fields/' + i)} late
                 read={(s) => (s.trim() === name ? name : check(hiddenFields, ids)(s))} set={(to) => to !== undefined && onPatch({ hidden_fields: hiddenFields.with(i, to) })}

@@ -128,7 +128,8 @@ export function patchOf(from: Obj, to: Obj): Obj {
   for (const [name, value] of Object.entries(to)) {
     const was = from[name];
     if (same(was, value)) continue;
-    patch[name] = isObject(was) && isObject(value) ? patchOf(was, value) : value;
+    const inner = isObject(was) && isObject(value) ? patchOf(was, value) : undefined;
+    if (!inner || Object.keys(inner).length > 0) patch[name] = inner ?? value;
   }
   return patch;
 }

@@ -76,7 +76,7 @@ class Panel {
     const inputs = this.of(pointer, 'input', 'textarea');
     const select = this.of(pointer, 'select')[0];
     const text = inputs.find((n) => n.attributes.type !== 'color' && n.attributes.type !== 'file');
-    if (name === 'disabledDays') return this.press(pointer, 'Saturday'), this.press(pointer, 'Sunday');
+    if (name === 'disabledDays') return this.press(pointer, 'Sat'), this.press(pointer, 'Sun');
     if (name === 'horizontalAlign' || name === 'verticalAlign') return this.choose(select!, name === 'verticalAlign' ? 'column' : 'row');
     if (row.type === 'parts') {
       const box = this.of(pointer + '/email/required', 'input')[0]!;
@@ -287,6 +287,16 @@ test('a change of type is one patch', () => {
   const panel = ofBlock({ id: 'b', type: 'number', label: 'L', required: true, properties: { min: 1, minVal: true, hide: true } });
   panel.choose(panel.of('/type', 'select')[0]!, 'statement');
   assert.deepEqual(panel.patches, [{ type: 'statement', required: null, properties: { min: null, minVal: null } }]);
+  const keys = ofBlock({ id: 'k', type: 'single_choice', choices: [{ id: 'a', label: 'A' }, { id: 'b', label: 'B' }] });
+  const list = (): Node => keys.of('/type', 'select')[0]!;
+  for (const type of ['yes_no', 'matrix', 'divider', 'ranking']) keys.choose(list(), type);
+  assert.deepEqual(keys.value, { id: 'k', type: 'ranking', choices: [{ id: 'a', label: 'A' }, { id: 'b', label: 'B' }] });
+  keys.choose(list(), 'short_text');
+  keys.value = merge(keys.value, { label: 'L' }) as Obj; // something else
+  keys.show();
+  keys.choose(list(), 'ranking');
+  assert.equal(keys.value.label, 'L');
+  assert.equal((keys.value.choices as Obj[])[0]!.label, 'Choice 1');
   const full = ofBlock({ id: 'g', type: 'group', children: [{ id: 'c', type: 'text' }] });
   assert.equal(full.of('/type', 'select')[0]!.disabled, true);
 });

@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { door } from '../app/api';
+import type { Form } from '../app/records';
 import { ago, day, moment, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm } from '../ui/Dialog';
 import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
-import { details, duration, labelled, questions, titleOf, type Form, type Metadata } from './answers';
+import { details, duration, labelled, questions, titleOf, type Metadata } from './answers';
 import { Group } from './Response';
 
 /** See partialItem in results.go. */

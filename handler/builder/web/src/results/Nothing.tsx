@@ -1,8 +1,8 @@
+import type { Form } from '../app/records';
 import { href } from '../app/router';
 import { t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Empty } from '../ui/states';
-import type { Form } from './answers';
 import type { Time } from './time';
 
 /** What is said where nothing came in, and what to do about it. */

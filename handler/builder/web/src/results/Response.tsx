@@ -1,12 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { api, ApiError } from '../app/api';
+import type { Block, Form } from '../app/records';
 import { go, href } from '../app/router';
 import { moment, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Empty, Failed, Loading, useLoaded } from '../ui/states';
-import { details, duration, questions, titleOf, Value, type Answer, type Block, type Form, type Submission } from './answers';
+import { details, duration, questions, titleOf, Value, type Answer, type Submission } from './answers';
 import { neighbours } from './read';
 import { Deleting } from './Table';
 import { timeQuery, type Time } from './time';

@@ -1,9 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { api, door, query } from '../app/api';
+import type { Form } from '../app/records';
 import { href } from '../app/router';
 import { number, t } from '../app/words';
 import { Failed, Loading, useLoaded } from '../ui/states';
-import { duration, titleOf, type Form } from './answers';
+import { duration, titleOf } from './answers';
 import { Nothing } from './Nothing';
 import { bounds, timeQuery, type Time } from './time';
 

@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { config } from '../app/config';
+import type { Form } from '../app/records';
 import { go, href } from '../app/router';
 import { moment, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Failed, Loading, say } from '../ui/states';
-import { columnsOf, type Column, type Form } from './answers';
+import { columnsOf, type Column } from './answers';
 import { deleteAll, useResponses } from './read';
 import { Nothing } from './Nothing';
 import { timeQuery, type Time } from './time';

@@ -1,28 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { config } from '../app/config';
+import type { Block, Choice, Form } from '../app/records';
 import { moment, number, t } from '../app/words';
-
-interface Choice {
-  id: string;
-  label?: string;
-}
-
-export interface Block {
-  id: string;
-  type: string;
-  label?: string;
-  choices?: Choice[];
-  matrix_rows?: Choice[];
-  matrix_columns?: Choice[];
-  children?: Block[];
-}
-
-export interface Form {
-  id: string;
-  name: string;
-  status: string;
-  definition: { blocks: Block[]; hidden_fields: string[]; variables: Record<string, unknown> };
-}
 
 export interface Answer {
   field: { id: string; type: string; label: string };

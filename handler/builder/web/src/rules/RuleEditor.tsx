@@ -6,7 +6,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
-import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, isSelf, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
+import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
 import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
 import { canCount, canSet, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Group, type Jump, type Leaf, type Value } from './sentences';
 import { opWord, targetLabel } from './tell';
@@ -265,7 +265,7 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
   return (
     <>
       <Select label={t('rules.operation')} value={op} options={(['set', '+', '-', '*', '/'] as const).map((o) => [o, t('rules.operation.' + operations[o])])} onChange={(o) => put(convert(name, value, o as Value['op'], fields))} />
-      {value.op !== 'set' && !isSelf(value.of, name) && (
+      {value.op !== 'set' && (
         <Select label={t('rules.base')} value={pathOf(value.of)} options={fieldOptions(known.filter((f) => canCount(f.kind)), fields.get(value.of))} onChange={(p) => put({ ...value, of: fields.resolve(p) ?? value.of })} />
       )}
       <ol>

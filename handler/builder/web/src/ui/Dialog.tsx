@@ -12,7 +12,7 @@ interface Props {
   wide?: boolean;
 }
 
-/** A modal dialog: the browser keeps the focus in it, Escape closes it. */
+/** A modal dialog: its first field gets the focus, the browser keeps the focus in it, Escape closes it. */
 export function Dialog({ title, onClose, children, foot, wide }: Props) {
   const ref = useRef<HTMLDialogElement>(null);
   const id = useId();
@@ -20,9 +20,13 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
     const dialog = ref.current!;
     const before = document.activeElement;
     dialog.showModal();
+    dialog.querySelector<HTMLElement>('.dialog-body :is(input, select, textarea):not([disabled])')?.focus();
     return () => {
+      // What was done in the dialog may have led the focus elsewhere meanwhile.
+      const now = document.activeElement;
       dialog.close();
-      if (before instanceof HTMLElement) before.focus();
+      const next = now && now !== document.body && !dialog.contains(now) ? now : before;
+      if (next instanceof HTMLElement) next.focus();
     };
   }, []);
   return (
@@ -34,12 +38,12 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
       onMouseDown={(e) => e.target === ref.current && onClose()}
     >
       <div class="dialog-box">
-        <header>
+        <header role="none">
           <h2 id={id}>{title}</h2>
           <IconButton icon="x" label={t('app.close')} onClick={onClose} />
         </header>
         <div class="dialog-body">{children}</div>
-        {foot && <footer>{foot}</footer>}
+        {foot && <footer role="none">{foot}</footer>}
       </div>
     </dialog>
   );

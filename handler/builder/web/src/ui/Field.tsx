@@ -30,7 +30,6 @@ interface Native {
   placeholder?: string | undefined;
   disabled?: boolean | undefined;
   readOnly?: boolean | undefined;
-  autoFocus?: boolean | undefined;
   maxLength?: number | undefined;
   onBlur?(event: FocusEvent): void;
   onFocus?(event: FocusEvent): void;
@@ -58,13 +57,17 @@ interface Area extends Around, Native {
   onInput(value: string): void;
   rows?: number;
   code?: boolean;
+  /** Takes the focus when it is first shown. */
+  autoFocus?: boolean;
 }
 
-export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, ...rest }: Area) {
+const focus = (element: HTMLElement | null): void => element?.focus();
+
+export function TextArea({ label, bare, hint, fault, value, onInput, code, rows = 3, autoFocus, ...rest }: Area) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
       {(ids) => (
-        <textarea {...rest} {...ids} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
+        <textarea {...rest} {...ids} ref={autoFocus ? focus : undefined} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
       )}
     </Field>
   );

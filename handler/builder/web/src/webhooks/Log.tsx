@@ -119,7 +119,7 @@ function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onC
   const body = useLoaded(() => door<{ body: unknown }>(`/webhooks/${hook.id}/deliveries/${delivery.id}/body`), [delivery.id]);
   const gone = body.error instanceof ApiError && body.error.status === 404;
   return (
-    <Dialog wide title={t('webhooks.show')} onClose={onClose}>
+    <Dialog wide title={t('webhooks.delivery')} onClose={onClose}>
       <dl class="facts">
         <dt>{t('webhooks.answer')}</dt><dd>{outcome(delivery)}</dd>
         <dt>{t('webhooks.event')}</dt><dd><code>{delivery.event}</code> <code>{delivery.event_id}</code></dd>

@@ -100,11 +100,11 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
       )}
       {is && shown && (
         <div class="stack">
-          <div class="row"><LinkButton kind="quiet" icon="arrow-left" href={href(form + '/webhooks')}>{t('webhooks.all')}</LinkButton></div>
+          <div class="row hook-back"><LinkButton kind="quiet" icon="arrow-left" href={href(form + '/webhooks')}>{t('webhooks.all')}</LinkButton></div>
           <div class="hook-head">
             <div class="hook-about">
               <h2 class="hook-url">{shown.url}</h2>
-              <Signs hook={shown} paused={is.paused.get(shown.id)} />
+              <Signs hook={shown} paused={is.paused.get(shown.id)} brief />
             </div>
             {actions(shown)}
           </div>
@@ -134,13 +134,13 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
   );
 }
 
-function Signs({ hook, paused }: { hook: Hook; paused: Paused | undefined }) {
+function Signs({ hook, paused, brief }: { hook: Hook; paused: Paused | undefined; brief?: boolean }) {
   const state = !hook.enabled ? 'off' : paused ? 'paused' : 'on';
   return (
     <div class="row">
       <span class={`badge ${{ off: '', paused: 'warn', on: 'good' }[state]}`}>{t('webhooks.state_' + state)}</span>
       {hook.has_secret && <span class="badge"><Icon name="shield-check" /> {t('webhooks.signed')}</span>}
-      {paused && hook.enabled && <span class="muted">{t('webhooks.failing_since', { since: ago(paused.failing_since) })}</span>}
+      {paused && hook.enabled && !brief && <span class="muted">{t('webhooks.failing_since', { since: ago(paused.failing_since) })}</span>}
     </div>
   );
 }
@@ -168,7 +168,6 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
   const url = useSignal(hook?.url ?? '');
   const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');
   const secret = useSignal('');
-  const made = useSignal(false);
   const busy = useSignal(false);
   const fault = useSignal<unknown>(undefined);
   const details = fault.value instanceof ApiError ? fault.value.details : [];
@@ -195,12 +194,13 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
       requestAnimationFrame(() => document.querySelector<HTMLElement>('#hook [aria-invalid]')?.focus());
     }
   };
+  const typed = (what: { value: string }, value: string) => {
+    what.value = value;
+    fault.value = undefined;
+  };
   const choose = (way: string) => {
     signing.value = way as 'keep' | 'none' | 'new';
-    if (way === 'new' && secret.value === '') {
-      secret.value = newSecret();
-      made.value = true;
-    }
+    if (way === 'new' && secret.value === '') secret.value = newSecret();
   };
   return (
     <Dialog
@@ -214,7 +214,7 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
       }
     >
       <form id="hook" class="stack" noValidate onSubmit={send}>
-        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" autoFocus maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
+        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => typed(url, v)} />
         <Select
           label={t('webhooks.signing')}
           hint={t('webhooks.signing_hint')}
@@ -223,10 +223,7 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
           onChange={choose}
         />
         {signing.value === 'new' && (
-          <>
-            <TextField label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => ((secret.value = v), (made.value = false))} />
-            {made.value && <Copied label={t('webhooks.secret_copy')} hint={t('webhooks.secret_once')} value={secret.value} />}
-          </>
+          <Copied label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => typed(secret, v)} />
         )}
         {fault.value !== undefined && (details.length === 0 || rest.length > 0) && (
           <p class="fault" role="alert">{rest.length > 0 ? rest.map((d) => d.message).join(' ') : explain(fault.value)}</p>

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { config } from '../app/config';
+import { differingMembers, memberName, segments, valueAt, valueWords } from './differences';
+
+test('members have the names of the panel, else their own in words', () => {
+  Object.assign(config.words, { 'props.closedMessage': 'What people read', 'props.colors_background': 'Background', 'editor.publish_theme': 'Theme: {name}', 'editor.publish_variable': 'Variable {name}' });
+  for (const [path, name] of [['/settings/closedMessage', 'What people read'], ['/theme/colors/background', 'Theme: Background'], ['/variables/a~1b', 'Variable a/b'], ['/properties/someNewThing', 'Some new thing'], ['/hidden_fields', 'Hidden fields']] as const) {
+    assert.equal(memberName(segments(path)), name);
+  }
+});
+
+test('blocks are compared member by member, properties one by one', () => {
+  const a = { id: 'q', label: 'A', properties: { max: 5, min: 1 } };
+  const b = { id: 'q', label: 'A', required: true, properties: { max: 6, min: 1 } };
+  assert.deepEqual(differingMembers(a, b), [['properties', 'max'], ['required']]);
+  assert.deepEqual(differingMembers(a, { id: 'q', label: 'A' }), [['properties', 'max'], ['properties', 'min']]);
+  assert.equal(valueAt(b, ['properties', 'max']), 6);
+  assert.equal(valueAt(a, ['label', 'x', 'y']), undefined);
+});
+
+test('values are told in few words', () => {
+  assert.equal(valueWords('x'.repeat(500)).length, 122);
+  assert.equal(valueWords([{ id: 'a', label: 'Cat' }, { id: 'b' }, 'c', 4]), 'Cat, b, c, 4');
+  assert.equal(valueWords({ if: [1, 2] }), '{"if":[1,2]}');
+});

@@ -1,0 +1,172 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+)
+
+// documented are the forms of the quickstart, and the five forms with rules that are examples of
+// package formsvc, by name.
+func documented(t *testing.T) map[string]sample {
+	t.Helper()
+	forms := map[string]sample{}
+	for _, name := range []string{"feedback", "finder", "every"} {
+		raw, err := os.ReadFile("../../../examples/quickstart/forms/" + name + ".json")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var f sample
+		if err := json.Unmarshal(raw, &f); err != nil {
+			t.Fatal(err)
+		}
+		forms[name] = f
+	}
+	source, err := os.ReadFile("../../../example_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range regexp.MustCompile("(?s)func Example_(\\w+)\\(\\) {\n\tsvc, form := branching\\(`([^`]*)`, `([^`]*)`\\)").FindAllStringSubmatch(string(source), -1) {
+		f := sample{Name: found[1], Type: "MULTI"}
+		f.Definition.Blocks, f.Definition.Variables = json.RawMessage(found[2]), json.RawMessage(found[3])
+		forms[found[1]] = f
+	}
+	if len(forms) != 8 {
+		t.Fatalf("%d forms are documented, want 8", len(forms))
+	}
+	return forms
+}
+
+// plain is a definition without ids: those of blocks and choices become their places.
+func plain(t *testing.T, d formsvc.Definition) map[string]any {
+	t.Helper()
+	var blocks []*block
+	if err := json.Unmarshal(d.Blocks, &blocks); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	number := func(list []choiceWanted, at string) {
+		for i, c := range list {
+			ids[c.ID] = at + "#" + string(rune('a'+i))
+		}
+	}
+	var walk func(list []*block, at string)
+	walk = func(list []*block, at string) {
+		for i, b := range list {
+			ids[b.ID] = at + "/" + string(rune('A'+i))
+			number(b.Choices, ids[b.ID])
+			number(b.Rows, ids[b.ID]+"r")
+			number(b.Columns, ids[b.ID]+"c")
+			walk(b.Children, ids[b.ID])
+		}
+	}
+	walk(blocks, "")
+	out := map[string]any{}
+	for name, raw := range map[string]json.RawMessage{"blocks": d.Blocks, "settings": d.Settings, "theme": d.Theme, "variables": d.Variables, "hidden_fields": d.HiddenFields} {
+		var v any
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out[name] = same(renamed(v, ids))
+	}
+	return out
+}
+
+// renamed has places as ids, and other ones in rules.
+func renamed(v any, ids map[string]string) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = renamed(v[i], ids)
+			if item, ok := v[i].(map[string]any); ok && item["id"] != nil {
+				item["id"] = i
+			}
+		}
+	case map[string]any:
+		for name, inner := range v {
+			if name == "rule" {
+				raw, _ := json.Marshal(inner)
+				_ = json.Unmarshal([]byte(rename(string(raw), ids)), &inner)
+				v[name] = inner
+			} else {
+				v[name] = renamed(inner, ids)
+			}
+		}
+	}
+	return v
+}
+
+// same writes what means the same in the same way: pictures as their bytes, the outer labels of a
+// recommendation without switches, which has them always, and nothing for false, empty and default values.
+func same(v any) any {
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			v[i] = same(v[i])
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	case map[string]any:
+		if picture, ok := v["base64"].(string); ok {
+			return picture[strings.LastIndex(picture, ",")+1:]
+		}
+		if properties, ok := v["properties"].(map[string]any); ok && v["type"] == "nps" {
+			delete(properties, "leftLabel")
+			delete(properties, "rightLabel")
+		}
+		if v["icon"] == "star" {
+			delete(v, "icon")
+		}
+		for name, inner := range v {
+			if v[name] = same(inner); v[name] == nil || v[name] == false {
+				delete(v, name)
+			}
+		}
+		if len(v) == 0 {
+			return nil
+		}
+	}
+	return v
+}
+
+// Forms are built from nothing in the page, by the keyboard alone and by the mouse, and what is
+// stored is what was wanted.
+func TestFormsAreBuilt(t *testing.T) {
+	forms := documented(t)
+	for name, want := range forms {
+		for _, way := range []string{"keys", "mouse"} {
+			if !full() && name+way != "quotaQuestionkeys" && name+way != "scoreWithTwoEndingsmouse" {
+				continue
+			}
+			t.Run(name+"/"+way, func(t *testing.T) {
+				s := newOwners(t)
+				h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: way == "keys"}
+				made := h.build(want)
+				if made.Name != want.Name || made.Type != want.Type {
+					t.Errorf("the form is %q, %s", made.Name, made.Type)
+				}
+				d := want.Definition
+				wanted := plain(t, formsvc.Definition{Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields})
+				got := plain(t, made.Definition)
+				for name := range wanted {
+					if !reflect.DeepEqual(wanted[name], got[name]) {
+						t.Errorf("%s differ:\nwant %s\ngot  %s", name, text(wanted[name]), text(got[name]))
+					}
+				}
+			})
+		}
+	}
+}
+
+func text(v any) string {
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
