@@ -5,9 +5,9 @@
 //	go run . -check    fails when the output is not what lies in dist, or the table not what -props makes
 //	go run . -props    makes the table of what can be set from the description of the API
 //	go run . -test     runs the tests in src with Node
-//	go run . -vendor   takes the libraries anew from node_modules (npm ci), with their licences
+//	go run . -libraries   takes the libraries anew from node_modules (npm ci), with their licences
 //
-// It needs no Node but for -test, and no npm but for -vendor. Types are checked by npx tsc.
+// It needs no Node but for -test, and no npm but for -libraries. Types are checked by npx tsc.
 package main
 
 import (
@@ -34,14 +34,14 @@ func main() {
 	check := flag.Bool("check", false, "compare with dist")
 	test := flag.Bool("test", false, "run the tests")
 	props := flag.Bool("props", false, "make the table of what can be set")
-	vendor := flag.Bool("vendor", false, "take the libraries from node_modules")
+	take := flag.Bool("libraries", false, "take the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(here())
 	switch {
 	case err != nil:
 	case *test:
 		err = runTests(flag.Args())
-	case *vendor:
+	case *take:
 		err = takeLibraries()
 	case *props:
 		err = makeTable(false)
@@ -66,7 +66,7 @@ const (
 	output = "../dist"
 	most   = 150_000 // bytes of all outputs, compressed
 
-	licenses = "vendor/LICENSES.txt" // of the libraries
+	licenses = "libraries/LICENSES.txt" // of the libraries
 )
 
 // Of the script, app.js is what every page loads, form.js what the pages of a form load beside it,
@@ -96,7 +96,7 @@ func bundle(check bool) error {
 			return err
 		}
 		if !bytes.Equal(stored, made[name]) {
-			return fmt.Errorf("%s is not what the sources make: go run -C handler/builder/web .", path)
+			return fmt.Errorf("%s is not what the sources make: run go run in handler/builder/web", path)
 		}
 	}
 	stored, err := filepath.Glob(filepath.Join(output, "*"))
@@ -137,11 +137,11 @@ func outputs() (map[string][]byte, error) {
 	return made, err
 }
 
-// settings are those of all builds: the libraries are the files in the folder vendor.
+// settings are those of all builds: the libraries are the files in the folder libraries.
 func settings() api.BuildOptions {
 	alias := map[string]string{}
 	for _, l := range libraries {
-		alias[l.name] = "./vendor/" + l.file()
+		alias[l.name] = "./libraries/" + l.file()
 	}
 	return api.BuildOptions{
 		Bundle: true, Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022,

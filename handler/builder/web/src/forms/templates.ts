@@ -44,7 +44,7 @@ export const templates: readonly Template[] = [
       blocks: [
         { id: 'name', type: 'short_text', label: say('name'), required: true },
         { id: 'coming', type: 'yes_no', label: say('coming'), required: true },
-        { id: 'guests', type: 'number', label: say('guests'), properties: { min: true, minVal: 0, max: true, maxVal: 10, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
+        { id: 'guests', type: 'number', label: say('guests'), properties: { min: 0, minVal: true, max: 10, maxVal: true, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
         { id: 'food', type: 'multiple_choice', label: say('food'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
         { id: 'thanks', type: 'ending', label: say('event_thanks') },
       ],

@@ -1,4 +1,4 @@
-// Icons of Lucide (ISC), made by go run . -vendor from vendor/icons.txt.
+// Icons of Lucide (ISC), made by go run . -libraries from libraries/icons.txt.
 export const icons = {
   'plus': '<path d="M5 12h14" /> <path d="M12 5v14" />',
   'x': '<path d="M18 6 6 18" /> <path d="m6 6 12 12" />',

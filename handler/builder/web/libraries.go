@@ -38,7 +38,7 @@ func takeLibraries() error {
 	noted := map[string]bool{}
 	for _, l := range libraries {
 		options := api.BuildOptions{
-			EntryPoints: []string{l.name}, Outfile: filepath.Join("vendor", l.file()), Write: true, Bundle: true,
+			EntryPoints: []string{l.name}, Outfile: filepath.Join("libraries", l.file()), Write: true, Bundle: true,
 			Format: api.FormatESModule, Platform: api.PlatformBrowser, Target: api.ES2022, LegalComments: api.LegalCommentsInline, Charset: api.CharsetUTF8,
 		}
 		for _, other := range libraries {
@@ -98,11 +98,11 @@ var inSVG = regexp.MustCompile(`(?s)<svg[^>]*>(.*)</svg>`)
 
 // takeIcons writes the icons that icons.txt names, as the elements inside an svg of 24 by 24.
 func takeIcons() error {
-	names, err := os.ReadFile("vendor/icons.txt")
+	names, err := os.ReadFile("libraries/icons.txt")
 	if err != nil {
 		return err
 	}
-	out := bytes.NewBufferString("// Icons of Lucide (ISC), made by go run . -vendor from vendor/icons.txt.\nexport const icons = {\n")
+	out := bytes.NewBufferString("// Icons of Lucide (ISC), made by go run . -libraries from libraries/icons.txt.\nexport const icons = {\n")
 	for _, name := range strings.Fields(string(names)) {
 		svg, err := os.ReadFile(filepath.Join("node_modules/lucide-static/icons", name+".svg"))
 		if err != nil {
