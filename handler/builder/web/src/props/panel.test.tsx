@@ -154,20 +154,22 @@ test('every member of the API that a block can have has its place', () => {
 
 test('no word is missing, and no name of a member is shown', () => {
   for (const panel of [...blocks.map(ofBlock), ofSettings(), ofTheme()]) {
-    const texts = [...panel.root.all()].flatMap((n) => [n.nodeType === 3 ? n.data : '', n.attributes['aria-label'] ?? '', n.attributes.placeholder ?? '']);
+    const texts = panel.root.all().flatMap((n) => [n.nodeType === 3 ? n.data : '', n.attributes['aria-label'] ?? '', n.attributes.placeholder ?? '']);
     assert.deepEqual(texts.filter((text) => /(props|app)\.\w/.test(text)), []);
   }
 });
 
 test('every setting and every member of a theme can be set', async () => {
   for (const [table, make, patches] of [[settings, ofSettings, record.settings], [theme, ofTheme, record.theme]] as const) {
+    const panel = make();
     for (const [path, row] of Object.entries(table)) {
-      const panel = make();
+      panel.value = {};
+      panel.show();
       const sample = path === 'layout.pageWidth' ? '700px' : path.startsWith('alignment') ? 1 : sampleOf(path, row);
       await panel.set('/' + path.replaceAll('.', '/'), row, sample);
       assert.deepEqual(valueAt(panel.value, path), sample, path);
-      patches.push(...panel.patches);
     }
+    patches.push(...panel.patches);
   }
 });
 

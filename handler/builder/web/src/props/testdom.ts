@@ -44,12 +44,13 @@ export class Node {
   select() {}
 
   get textContent(): string { return this.nodeType === 3 ? this.data : this.childNodes.map((n) => n.textContent).join(''); }
-  /** This and all that is below. */
-  *all(): Generator<Node> {
-    yield this;
-    for (const child of this.childNodes) yield* child.all();
+  /** This and all that is below, in the order of the document. */
+  all(list: Node[] = []): Node[] {
+    list.push(this);
+    for (const child of this.childNodes) child.all(list);
+    return list;
   }
-  find(test: (node: Node) => boolean): Node[] { return [...this.all()].filter(test); }
+  find(test: (node: Node) => boolean): Node[] { return this.all().filter(test); }
   fire(name: string, more: object = {}) {
     const listener = Object.entries(this.listeners).find(([n]) => n.toLowerCase() === name)?.[1];
     if (!listener) throw new Error(`<${this.localName}> does not listen to ${name}`);
