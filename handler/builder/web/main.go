@@ -96,7 +96,7 @@ func bundle(check bool) error {
 			return err
 		}
 		if !bytes.Equal(stored, made[name]) {
-			return fmt.Errorf("%s is not what the sources make: run go run in handler/builder/web", path)
+			return fmt.Errorf("%s is not what the sources make; go run . in handler/builder/web makes it", path)
 		}
 	}
 	stored, err := filepath.Glob(filepath.Join(output, "*"))
