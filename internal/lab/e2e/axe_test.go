@@ -81,7 +81,9 @@ func axe(t *testing.T) func(b *tab, state string) {
 	}
 	return func(b *tab, state string) {
 		t.Helper()
-		b.do(string(source))
+		if !get(b, chromedp.Evaluate[bool](`!!window.axe`)) {
+			b.do(string(source))
+		}
 		found := get(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes:["violations"]}).then(r => r.violations.map(v =>
 			v.impact+" "+v.id+": "+v.nodes.slice(0,3).map(n => n.html.slice(0,120)+" ["+(n.any[0]||n.all[0]||n.none[0]||{}).message+"]").join(" | ")).join("\n"))`, chromedp.EvalAwaitPromise))
 		if found != "" {

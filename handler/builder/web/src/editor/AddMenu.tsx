@@ -33,8 +33,8 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
         class="input"
         type="text"
         role="combobox"
-        aria-expanded
-        aria-controls="add-list"
+        aria-expanded={flat.length > 0}
+        aria-controls={flat.length > 0 ? 'add-list' : undefined}
         aria-activedescendant={chosen && 'add-' + chosen}
         aria-label={t('editor.add_search')}
         placeholder={t('editor.add_search')}
@@ -42,22 +42,24 @@ export function AddMenu({ title, onChoose, onClose }: { title: string; onChoose(
         onInput={(e) => ((search.value = e.currentTarget.value), (at.value = 0))}
         onKeyDown={key}
       />
-      <div id="add-list" class="add-list" role="listbox" aria-label={t('editor.add_types')} ref={list}>
-        {groups.map((g) => (
-          <div key={g.name} role="group" aria-labelledby={'add-group-' + g.name}>
-            <h3 id={'add-group-' + g.name}>{t('props.group_' + g.name)}</h3>
-            <div class="add-types">
-              {g.types.map((type) => (
-                <button key={type} id={'add-' + type} data-type={type} type="button" role="option" tabIndex={-1} aria-selected={type === chosen} class="add-type" onClick={() => onChoose(type)}>
-                  <Icon name={iconOf(type)} />
-                  {typeName(type)}
-                </button>
-              ))}
+      {flat.length === 0 && <p class="muted">{t('editor.add_none')}</p>}
+      {flat.length > 0 && (
+        <div id="add-list" class="add-list" role="listbox" aria-label={t('editor.add_types')} ref={list}>
+          {groups.map((g) => (
+            <div key={g.name} role="group" aria-label={t('props.group_' + g.name)}>
+              <h3 aria-hidden="true">{t('props.group_' + g.name)}</h3>
+              <div class="add-types" role="presentation">
+                {g.types.map((type) => (
+                  <button key={type} id={'add-' + type} data-type={type} type="button" role="option" tabIndex={-1} aria-selected={type === chosen} class="add-type" onClick={() => onChoose(type)}>
+                    <Icon name={iconOf(type)} />
+                    {typeName(type)}
+                  </button>
+                ))}
+              </div>
             </div>
-          </div>
-        ))}
-        {flat.length === 0 && <p class="muted">{t('editor.add_none')}</p>}
-      </div>
+          ))}
+        </div>
+      )}
     </Dialog>
   );
 }

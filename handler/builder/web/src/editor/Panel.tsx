@@ -48,6 +48,7 @@ export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) 
       </div>
       <div id="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} onBlurCapture={() => void store.flush()}>
       <fieldset class="panel-body" disabled={readOnly}>
+        <h2 class="unseen">{t('editor.tab_' + tab.value)}</h2>
         {tab.value === 'block' && !block && <p class="muted">{t('editor.nothing')}</p>}
         {tab.value === 'block' && block && (
           <BlockProperties

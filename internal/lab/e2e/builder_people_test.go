@@ -1,0 +1,382 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/formsvc/formsvc"
+)
+
+// axe-core finds nothing on the list of forms and in the editor, in any state.
+func TestEditorAxe(t *testing.T) {
+	check := axe(t)
+	for _, look := range []struct {
+		width int64
+		dark  bool
+	}{{390, false}, {1280, true}, {390, true}, {1280, false}} {
+		if !full() && (look.width == 390) == look.dark {
+			continue
+		}
+		t.Run(fmt.Sprint(look.width, look.dark), func(t *testing.T) {
+			s := newOwners(t)
+			form, every := s.sample("feedback"), s.sample("every")
+			s.draft("An empty draft", `[]`)
+			h := hand{tab: s.ownersTab(look.width, 900), site: s}
+			b := h.tab
+			b.dark(look.dark)
+			narrow := look.width < 760
+			pane := func(name string) {
+				if narrow {
+					b.do(`T.named(` + quote(h.word("editor.pane_"+name)) + `).click()`)
+				}
+			}
+			closed := func() {
+				h.key(kb.Escape)
+				b.until(`!document.querySelector("dialog[open], .menu")`)
+			}
+
+			h.start("/", ".forms-list")
+			check(b, "the list of forms")
+			b.do(`document.querySelector(".form-row [aria-haspopup]").click()`)
+			b.until(`document.querySelector(".menu")`)
+			check(b, "the menu of a form")
+			closed()
+			b.named(h.word("forms.new"))
+			b.until(`document.querySelector("dialog[open]")`)
+			check(b, "a new form")
+			b.do(`document.querySelectorAll("dialog [name=start]")[4].click()`)
+			b.until(`document.querySelector("dialog textarea")`)
+			b.named(h.word("forms.create"))
+			b.until(`document.querySelector("dialog [role=alert]")`)
+			check(b, "a new form that cannot be made")
+			closed()
+			h.start("/w/"+s.place.String()+"/trash", ".empty")
+			check(b, "the trash")
+			h.start("/"+s.draft("Nothing", `[]`).ID.String(), ".editor")
+			b.until(`T.status() === "saved"`)
+			check(b, "an empty form")
+
+			h.start("/"+form.ID.String(), ".editor")
+			b.until(`T.status() === "saved" && document.querySelector(".canvas-frame")?.contentDocument.querySelector("[data-block]")`)
+			check(b, "the editor")
+			pane("outline")
+			check(b, "the list of blocks")
+			b.do(`T.row("liked").click()`)
+			b.until(`T.chosen() === "liked"`)
+			check(b, "a chosen block")
+			b.do(`document.querySelector(".outline-tools [aria-haspopup]").click()`)
+			b.until(`document.querySelector(".menu")`)
+			check(b, "the menu of a block")
+			b.named(h.word("editor.move_to"))
+			b.until(`document.querySelector("dialog[open]")`)
+			check(b, "moving a block")
+			closed()
+			pane("panel")
+			for _, name := range []string{"block", "form", "design", "data"} {
+				b.do(`document.getElementById("tab-` + name + `").click()`)
+				b.until(`document.getElementById("tab-` + name + `").ariaSelected === "true"`)
+				b.do(`document.querySelectorAll("#panel-body details").forEach(d => d.open = true)`)
+				check(b, "the tab "+name)
+			}
+			b.do(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "/", bubbles: true}))`)
+			b.until(`document.querySelector("dialog [role=combobox]")`)
+			check(b, "types of blocks")
+			h.write(`document.querySelector("dialog [role=combobox]")`, "nothing of this name")
+			check(b, "no types of blocks")
+			closed()
+			b.do(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}))`)
+			b.until(`document.querySelector("dialog .keys")`)
+			check(b, "keys")
+			closed()
+			b.named(h.word("editor.share"))
+			b.until(`document.querySelector("dialog[open]")`)
+			check(b, "sharing")
+			closed()
+
+			// A change that the form as it is published does not have, a fault, and a clash.
+			b.do(`T.row("liked").click(); document.getElementById("tab-block").click()`)
+			b.until(`T.control("/label")`)
+			b.do(typed(labelField, "Changed"))
+			h.saved()
+			b.named(h.word("editor.publish_do"))
+			b.until(`document.querySelector("dialog[open]")?.textContent.includes("Changed")`)
+			check(b, "publishing")
+			closed()
+			b.offline(true)
+			b.do(typed(labelField, "Mine"))
+			b.until(`T.status() === "offline"`)
+			check(b, "without network")
+			b.offline(false)
+
+			h.start("/"+every.ID.String(), ".editor")
+			pane("outline")
+			b.until(`T.ids().length > 40`)
+			for _, id := range []string{"matrix", "address", "date", "picture", "scale", "ending"} {
+				pane("outline")
+				b.do(`T.row("` + id + `").click()`)
+				b.until(`T.chosen() === "` + id + `"`)
+				pane("panel")
+				b.do(`document.querySelectorAll("#panel-body details").forEach(d => d.open = true)`)
+				check(b, "the properties of "+id)
+			}
+			b.do(`T.row("ending").focus(); T.row("ending").dispatchEvent(new KeyboardEvent("keydown", {key: "Delete", bubbles: true}))`)
+			b.until(`document.querySelector(".toast")`)
+			check(b, "after a removal")
+		})
+	}
+}
+
+// focus reports where the focus is, as an outline and whether it shows.
+const focus = `(() => { const e = document.activeElement, s = getComputedStyle(e); let marked = (parseFloat(s.outlineWidth) >= 2 && s.outlineStyle !== "none") || s.boxShadow !== "none";
+	if (e.matches("input[type=color],input[type=radio],input[type=checkbox],input[type=file]")) marked ||= [e.parentElement, e.nextElementSibling].some(m => m && getComputedStyle(m).outlineStyle !== "none");
+	if (e === document.body) return "the focus is lost";
+	if (!e.checkVisibility()) return "the focus is on something that is not shown: " + e.outerHTML.slice(0, 200);
+	const r = e.getBoundingClientRect();
+	if (e.tagName !== "MAIN" && e.tagName !== "IFRAME" && (r.bottom < 1 || r.top > innerHeight - 1 || r.right < 1 || r.left > innerWidth - 1)) return "the focus is outside: " + e.outerHTML.slice(0, 200);
+	return marked || e.tagName === "MAIN" || e.tagName === "IFRAME" ? "" : "the focus does not show: " + e.outerHTML.slice(0, 200) })()`
+
+// Tab leads to everything, what has the focus shows it, and no step loses it.
+func TestEditorByKeyboard(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Keys", `[{"id":"a","type":"short_text","label":"First"},{"id":"c","type":"single_choice","label":"Second","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]},
+		{"id":"g","type":"group","label":"Group","children":[{"id":"g1","type":"email","label":"Inner"}]},{"id":"e","type":"ending","label":"End"}]`)
+	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	look := func(after string) {
+		t.Helper()
+		if wrong := get(h.tab, chromedp.Evaluate[string](focus)); wrong != "" {
+			t.Errorf("after %s %s", after, wrong)
+		}
+	}
+	round := func(name string) {
+		t.Helper()
+		b := h.tab
+		b.do(`window.visited = new Set(); window.missing = () => T.stops().filter(e => !visited.has(e)).map(e => e.outerHTML.slice(0, 120))`)
+		for range 150 {
+			h.key(kb.Tab)
+			if get(b, chromedp.Evaluate[string](`document.activeElement.tagName`)) != "BODY" { // the round begins anew
+				look("Tab in " + name)
+			}
+			b.do(`visited.add(document.activeElement)`)
+			if get(b, chromedp.Evaluate[int](`missing().length`)) == 0 {
+				return
+			}
+		}
+		t.Errorf("Tab does not lead to all of %s: %s", name, get(b, chromedp.Evaluate[string](`missing().join("\n")`)))
+	}
+	h.start("/", ".forms-list")
+	round("the list of forms")
+	h.start("/"+form.ID.String(), ".outline")
+	h.saved()
+	h.edit("c")
+	look("Enter on a row")
+	round("the editor")
+
+	steps := func(does string, key string, modifiers ...chromedp.Modifier) {
+		t.Helper()
+		was := get(h.tab, chromedp.Evaluate[string](`T.ids().join()`))
+		h.key(key, modifiers...)
+		h.until(`T.ids().join() !== ` + quote(was))
+		// What the page does with the focus comes with the next frame.
+		h.until(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`)
+		look(does)
+	}
+	h.row("a")
+	h.add("number")
+	look("adding a block")
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	look("Escape")
+	steps("moving a block down", kb.ArrowDown, chromedp.ModifierAlt)
+	steps("moving a block up", kb.ArrowUp, chromedp.ModifierAlt)
+	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+		t.Error("a block that was moved does not have the focus")
+	}
+	steps("duplicating a block", "d", chromedp.ModifierCtrl)
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	steps("deleting a block", kb.Delete)
+	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+		t.Error("after a removal the next row does not have the focus")
+	}
+	steps("undoing", "z", chromedp.ModifierCtrl)
+	steps("redoing", "z", chromedp.ModifierCtrl, chromedp.ModifierShift)
+	steps("undoing again", "z", chromedp.ModifierCtrl)
+	h.row("g")
+	steps("deleting a group", kb.Delete)
+	h.press(`document.querySelector(".toast button")`)
+	h.until(`T.row("g1")`)
+	h.until(`!document.querySelector(".toast") && document.activeElement !== document.body`)
+	look("undoing from a note")
+	h.row("c")
+	h.key(kb.F6)
+	h.until(`document.querySelector("#canvas").contains(document.activeElement) || document.querySelector("#panel").contains(document.activeElement)`)
+	look("F6")
+	h.row("c")
+	h.press(`document.querySelector(".outline-tools [aria-haspopup]")`)
+	h.until(`document.activeElement.matches("[role=menuitem]")`)
+	look("opening a menu")
+	for range 8 {
+		if get(h.tab, chromedp.Evaluate[bool](`document.activeElement.textContent.trim() === `+quote(h.word("editor.move_to")))) {
+			break
+		}
+		h.key(kb.ArrowDown)
+	}
+	h.key(kb.Enter)
+	h.until(`document.querySelector("dialog[open] select")`)
+	look("opening a dialog")
+	h.to(`document.querySelector("dialog select")`)
+	h.key(kb.End)
+	h.press(`document.querySelector("dialog footer .primary")`)
+	h.until(`!document.querySelector("dialog[open]")`)
+	h.until(`T.row("c") === document.activeElement`)
+	look("moving to a place")
+	for { // all of them
+		left := get(h.tab, chromedp.Evaluate[int](`T.ids().length`))
+		if left == 0 {
+			break
+		}
+		h.row(get(h.tab, chromedp.Evaluate[string](`T.ids().at(-1)`)))
+		steps(fmt.Sprintf("deleting one of %d blocks", left), kb.Delete)
+	}
+	h.saved()
+}
+
+// Keys count in an empty form, before anything has the focus.
+func TestTheFirstKey(t *testing.T) {
+	s := newOwners(t)
+	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	h.start("/"+s.draft("Empty", `[]`).ID.String(), ".editor")
+	id := h.add("short_text")
+	h.key("H")
+	h.key("i")
+	h.until(`T.row(` + quote(id) + `).textContent.endsWith("Hi")`)
+	h.saved()
+	// In a text, Ctrl+Z is the field's; outside, the editor's.
+	h.key("z", chromedp.ModifierCtrl)
+	h.until(`T.ids().length === 1`)
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	for range 4 { // the text, what the field made of it, the block
+		h.key("z", chromedp.ModifierCtrl)
+	}
+	h.until(`T.ids().length === 0`)
+}
+
+// A hundred hostile names, labels and choices run nothing in the list and in the editor.
+func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
+	s := newOwners(t)
+	for _, text := range texts {
+		if !strings.ContainsAny(text, "\n\u2028\u200b") { // which are no name
+			s.draft(text, `[]`)
+		}
+	}
+	var blocks []map[string]any
+	kinds := []string{"short_text", "multiple_choice", "matrix", "group", "statement", "legal", "ending"}
+	for i, text := range texts {
+		choices := []map[string]any{{"id": "c", "label": text, "alt": text}, {"id": "d", "label": "D"}}
+		b := map[string]any{"id": fmt.Sprint("b", i), "type": kinds[i%len(kinds)], "label": text, "description": text, "part_of": text,
+			"properties": map[string]any{"legalText": text, "placeholderText": text, "rule": map[string]any{"show": map[string]any{"==": []any{map[string]any{"var": "hidden." + text}, text}}}}}
+		switch b["type"] {
+		case "multiple_choice":
+			b["choices"] = choices
+		case "matrix":
+			b["matrix_rows"], b["matrix_columns"] = choices, choices
+		}
+		blocks = append(blocks, b)
+	}
+	raw, err := json.Marshal(blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	variables, _ := json.Marshal(map[string]string{texts[0]: texts[1], texts[2]: texts[3]})
+	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "closedMessage": texts[1], "showTitle": true})
+	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Variables, f.Definition.Settings = variables, settings })
+	h := hand{tab: s.ownersTab(1280, 900), site: s}
+	b := h.tab
+	h.start("/", ".forms-list")
+	b.until(`document.querySelectorAll(".form-row").length >= 70`)
+	h.write(`document.querySelector("input[type=search]")`, texts[0])
+	b.do(`document.querySelector(".form-row [aria-haspopup]").click()`)
+	b.until(`document.querySelector(".menu")`)
+	b.named(h.word("forms.to_trash"))
+	b.until(`document.querySelector(".toast")`)
+	h.start("/"+form.ID.String(), ".outline")
+	h.saved()
+	b.do(`document.documentElement.dataset.was = document.querySelectorAll("script, iframe, object, embed, base").length`)
+	for i := range kinds {
+		b.do(fmt.Sprintf(`T.row("b%d").click()`, i))
+		b.until(fmt.Sprintf(`T.chosen() === "b%d" && T.control("/type")`, i))
+		b.do(`document.querySelectorAll("#panel-body details").forEach(d => d.open = true)`)
+	}
+	b.do(`T.row("b1").click()`)
+	b.until(`T.control("/choices")`)
+	for _, text := range texts[:12] {
+		b.do(typed(`document.querySelector(".props-choice input")`, text))
+		b.do(typed(labelField, text))
+	}
+	for _, name := range []string{"form", "design", "data"} {
+		b.do(`document.getElementById("tab-` + name + `").click()`)
+		b.until(`document.getElementById("tab-` + name + `").ariaSelected === "true"`)
+	}
+	b.do(`document.querySelector(".outline-tools [aria-haspopup]").click()`)
+	b.until(`document.querySelector(".menu")`)
+	b.named(h.word("editor.move_to"))
+	b.until(`document.querySelector("dialog[open]")`)
+	h.key(kb.Escape)
+	b.do(`T.row("b1").focus(); T.row("b1").dispatchEvent(new KeyboardEvent("keydown", {key: "Delete", bubbles: true}))`)
+	b.until(`document.querySelector(".toast")`)
+	h.saved()
+	if ran := get(b, chromedp.Evaluate[bool](`!!(window.pwned || document.querySelector(".canvas-frame").contentWindow.pwned)`)); ran {
+		t.Error("a text ran")
+	}
+	if more := get(b, chromedp.Evaluate[bool](`document.querySelectorAll("script, iframe, object, embed, base").length != document.documentElement.dataset.was`)); more {
+		t.Error("a text became an element")
+	}
+	urls, _ := b.requests.list()
+	for _, url := range urls {
+		if !strings.HasPrefix(url, s.server.URL) && !strings.HasPrefix(url, "data:") && url != "about:blank" {
+			t.Errorf("asked for %s", url)
+		}
+	}
+}
+
+// In a form of 500 blocks, a key, a move and an undo change what they are about, and draw nothing else.
+func TestEditorOfFiveHundredBlocks(t *testing.T) {
+	s := newOwners(t)
+	var blocks []string
+	for i := range 500 {
+		blocks = append(blocks, fmt.Sprintf(`{"id":"q%d","type":%q,"label":"Question %d","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]}`, i, []string{"short_text", "number", "email", "single_choice"}[i%4], i))
+	}
+	form := s.draft("Long", "["+strings.Join(blocks, ",")+"]")
+	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	b := h.tab
+	h.start("/"+form.ID.String(), ".outline")
+	b.until(`T.ids().length === 500 && document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]").length === 500`)
+	b.do(editing + `; window.measure = async act => {
+		let nodes = 0; const count = list => list.forEach(m => nodes += m.type === "childList" ? m.addedNodes.length + m.removedNodes.length : 1);
+		const seen = new MutationObserver(count); seen.observe(document.querySelector("#outline"), {subtree: true, childList: true, attributes: true, characterData: true});
+		const from = performance.now(); act(); await null; await null; const script = performance.now() - from;
+		await new Promise(done => requestAnimationFrame(() => setTimeout(done))); count(seen.takeRecords()); seen.disconnect();
+		return [script, nodes, performance.now() - from] }`)
+	b.do(`T.row("q250").click()`)
+	b.until(labelField)
+	h.saved()
+	for _, step := range []struct{ name, act string }{
+		{"a key", typed(labelField, "Question 250 changed")},
+		{"another key", typed(labelField, "Question 250 changed again")},
+		{"a move", `E.press(T.row("q250"), "ArrowUp", {altKey: true})`},
+		{"an undo", `E.press(document.body, "z", {ctrlKey: true})`},
+	} {
+		got := get(b, chromedp.Evaluate[[]float64](`measure(() => { `+step.act+` })`, chromedp.EvalAwaitPromise))
+		t.Logf("%s: %.0f ms of script, %.0f nodes of the list changed, drawn after %.0f ms", step.name, got[0], got[1], got[2])
+		if got[1] > 60 {
+			t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
+		}
+	}
+	h.saved()
+}
