@@ -2,6 +2,7 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine';
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge';
 import { type Signal, useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Block } from '../app/records';
 import { t } from '../app/words';
@@ -37,6 +38,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
   const list = useRef<HTMLOListElement>(null);
   const at = rows.findIndex((r) => r.block.id === selected.value);
   const said = useSignal('');
+  const drawn = useMemo(() => new Map<string, { from: readonly unknown[]; row: JSX.Element }>(), []);
 
   const focus = (id: string) => {
     selected.value = id;
@@ -50,11 +52,14 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
     focus(row.block.id);
   };
   const remove = (row: Row) => {
-    const i = rows.indexOf(row);
+    const i = rows.findIndex((r) => r.block.id === row.block.id);
     const near = rows.slice(i + 1).find((r) => r.depth <= row.depth) ?? rows[i - 1];
     actions.remove(row.block.id);
     if (near) focus(near.block.id);
   };
+
+  const latest = useRef({ rows, moveBy, remove });
+  latest.current = { rows, moveBy, remove };
 
   const key = (e: KeyboardEvent) => {
     const target = e.target as HTMLElement;
@@ -78,24 +83,33 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
   return (
     <>
       <ol class="outline" ref={list} aria-label={t('editor.outline')} onKeyDown={key as never}>
-        {rows.map((row, i) => (
-          <OutlineRow
-            key={row.block.id}
-            row={row}
-            first={i === 0}
-            last={i === rows.length - 1}
-            chosen={i === at}
-            reachable={i === at || (at < 0 && i === 0)}
-            fault={faults.get(row.block.id)}
-            warning={warnings.get(row.block.id)}
-            readOnly={readOnly}
-            onChoose={() => (selected.value = row.block.id)}
-            onMove={(by) => moveBy(row, by)}
-            onRemove={() => remove(row)}
-            onDrop={(id, to) => actions.move(id, afterwards(rows, id, to))}
-            actions={actions}
-          />
-        ))}
+        {rows.map((row, i) => {
+          // A row that is as it was is not drawn anew: there may be hundreds.
+          const { id } = row.block;
+          const from = [row.block, row.number, row.depth, row.place.parent, row.place.index, rows.length - 1 === i, i === at, i === at || (at < 0 && i === 0), faults.get(id), warnings.get(id), readOnly] as const;
+          const old = drawn.get(id);
+          if (old && from.every((v, n) => v === old.from[n])) return old.row;
+          const made = (
+            <OutlineRow
+              key={id}
+              row={row}
+              first={i === 0}
+              last={from[5]}
+              chosen={from[6]}
+              reachable={from[7]}
+              fault={from[8]}
+              warning={from[9]}
+              readOnly={readOnly}
+              onChoose={() => (selected.value = id)}
+              onMove={(by) => latest.current.moveBy(row, by)}
+              onRemove={() => latest.current.remove(row)}
+              onDrop={(dropped, to) => actions.move(dropped, afterwards(latest.current.rows, dropped, to))}
+              actions={actions}
+            />
+          );
+          drawn.set(id, { from, row: made });
+          return made;
+        })}
       </ol>
       <p class="unseen" role="status">{said.value}</p>
     </>
