@@ -264,6 +264,7 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 // the operation's path, as in /workspaces. Links in answers begin where the request came to.
 // [Service.AsHost] has no user: GET /me has the zero id there, and a workspace cannot be made.
 func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c.core() // of a zero Client it panics
 	c.s.handler.For(c.who).ServeHTTP(w, r)
 }
 
