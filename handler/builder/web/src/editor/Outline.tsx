@@ -56,6 +56,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
     const near = rows.slice(i + 1).find((r) => r.depth <= row.depth) ?? rows[i - 1];
     actions.remove(row.block.id);
     if (near) focus(near.block.id);
+    else document.querySelector<HTMLElement>('#outline button')?.focus(); // the one that adds
   };
 
   const latest = useRef({ rows, moveBy, remove });
