@@ -301,6 +301,15 @@ func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
 // full reports whether the long form of a test is asked for, as make e2e does.
 func full() bool { return os.Getenv("FORMSVC_E2E") == "full" }
 
+// inFull leaves a test to the long form, which make e2e runs: it takes long, or waits for what a busy
+// machine does late.
+func inFull(t *testing.T) {
+	t.Helper()
+	if !full() {
+		t.Skip("reason: it is a part of make e2e")
+	}
+}
+
 // patience is how long the browser may take for one step before a test gives up.
 const patience = 40 * time.Second
 

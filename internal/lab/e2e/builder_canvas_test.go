@@ -107,6 +107,7 @@ func TestCanvas(t *testing.T) {
 
 // An answer that comes late erases no key, and one that never comes is asked for again.
 func TestCanvasWithALateAnswer(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	form := s.draft("Late", `[{"id":"a","type":"statement","label":"First"},{"id":"b","type":"statement","label":"Second"}]`)
 	b := s.ownersTab(1280, 800)
@@ -186,6 +187,7 @@ func (b *tab) metrics() map[string]float64 {
 
 // With 500 blocks, a key costs one small request, and less than 50 ms for script, style and layout.
 func TestCanvasOfFiveHundredBlocks(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	blocks := make([]string, 500)
 	for i := range blocks {

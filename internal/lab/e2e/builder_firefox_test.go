@@ -181,6 +181,7 @@ func (f *firefox) press(element string) {
 
 // In Firefox a form is made, blocks are added, moved, undone and typed into, and all is there after a reload.
 func TestEditorInFirefox(t *testing.T) {
+	inFull(t)
 	const enter, escape, up, alt, ctrl = "\uE007", "\uE00C", "\uE013", "\uE00A", "\uE009"
 	s := newOwners(t)
 	f := newFirefox(t)

@@ -116,6 +116,7 @@ func (r *receiver) next(t *testing.T) string {
 // A webhook is added, by keyboard, with an address that is refused first; tested, paused, tried,
 // redelivered, looked into, switched off and deleted.
 func TestBuilderWebhooks(t *testing.T) {
+	inFull(t)
 	s, check := newOwners(t), axe(t)
 	form := s.publish("Feedback", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"name","type":"short_text","label":"Name"}]`)})
 	receiver := newReceiver(t)
@@ -211,6 +212,7 @@ func TestBuilderWebhooks(t *testing.T) {
 
 // A log is read again while a delivery is under way, and not while nobody sees the page.
 func TestBuilderPolling(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	form := s.draft("Feedback", `[]`)
 	hook, err := s.service.As(s.owner).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/nobody"})

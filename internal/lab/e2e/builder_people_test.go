@@ -14,6 +14,7 @@ import (
 
 // axe-core finds nothing on the list of forms and in the editor, in any state.
 func TestEditorAxe(t *testing.T) {
+	inFull(t)
 	check := axe(t)
 	for _, look := range []struct {
 		width int64
@@ -347,6 +348,7 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 
 // In a form of 500 blocks, a key, a move and an undo change what they are about, and draw nothing else.
 func TestEditorOfFiveHundredBlocks(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	var blocks []string
 	for i := range 500 {

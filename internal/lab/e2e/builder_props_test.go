@@ -115,6 +115,7 @@ func at(v any, path string) any {
 
 // Every property of every type of blocks is set once through the page and read back.
 func TestEveryPropertyOfBlocks(t *testing.T) {
+	inFull(t)
 	kinds, properties := table(t, "types"), table(t, "properties")
 	s := newOwners(t)
 	h := hand{tab: s.ownersTab(1280, 900), site: s}
@@ -185,6 +186,7 @@ func TestEveryPropertyOfBlocks(t *testing.T) {
 
 // Every member of choices, of the settings and of the theme is set once through the page and read back.
 func TestEveryMemberOfForms(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	h := hand{tab: s.ownersTab(1280, 900), site: s}
 	form := s.draft("All", `[{"id":"q","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)

@@ -269,6 +269,7 @@ func TestResultsByKeyboard(t *testing.T) {
 
 // axe-core finds nothing on any state of the results; with FORMSVC_E2E_SHOTS it keeps pictures of them.
 func TestResultsAxe(t *testing.T) {
+	inFull(t)
 	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
 		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {

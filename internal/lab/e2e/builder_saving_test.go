@@ -49,6 +49,7 @@ func (s *site) label(form formsvc.Form, id string) string {
 // What was shown as saved is there; what was not is shown as such, and comes back: without network, with
 // nobody signed in, after a restart of the server, in a tab that was closed and opened again.
 func TestNothingIsLost(t *testing.T) {
+	inFull(t)
 	s := newOwners(t)
 	form := s.draft("Kept", `[{"id":"a","type":"short_text","label":"Zero"},{"id":"b","type":"short_text","label":"Other"}]`)
 	b := s.ownersTab(1280, 900)
@@ -265,6 +266,7 @@ func (p *somebody) edit() {
 // Two people edit one form, some of it both: nothing is lost that only one of them wrote, no write is
 // refused, and in the end both see the same, which is what is stored.
 func TestTwoPeopleEditAForm(t *testing.T) {
+	inFull(t)
 	edits := 60
 	if full() {
 		edits = 1000
