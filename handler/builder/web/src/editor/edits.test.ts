@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../app/records';
 import * as edits from './edits';
-import { find, type Content, type Obj } from './merge';
+import { find, type Content } from './merge';
 
 const content = (blocks: Block[], more: Partial<Content> = {}): Content =>
   ({ name: 'F', type: 'SINGLE', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [], ...more });
@@ -30,21 +30,10 @@ test('blocks are added, moved and removed at every place', () => {
   assert.deepEqual([order(edits.removeBlock(form, 'g1')), order(edits.removeBlock(form, 'g')), edits.removeBlock(form, 'no')], ['a,g(g2),b', 'a,b', form]);
 });
 
-test('another type keeps what fits', () => {
-  const fits: edits.Fits = (type, property) => ({ dropdown: ['randomize', 'required'], number: ['min', 'required', 'rule'], multiple_choice: ['min', 'randomize'] })[type]?.includes(property) ?? property === 'rule';
-  const change = (b: Block, type: string): Obj => {
-    const { id: _, ...rest } = find(edits.changeType(content([b]), 'x', type, fits), 'x')?.block ?? q('');
-    return rest;
-  };
-  const single = q('x', { type: 'single_choice', required: true, description: 'd', choices, properties: { randomize: true, perRow: 2 } });
-  assert.deepEqual(change(single, 'dropdown'), { type: 'dropdown', label: 'x', required: true, description: 'd', choices, properties: { randomize: true } });
-  assert.deepEqual(change(single, 'heading'), { type: 'heading', label: 'x', description: 'd', properties: {} });
-  assert.deepEqual(change(single, 'matrix'), { type: 'matrix', label: 'x', description: 'd', matrix_rows: choices, properties: {} });
-  assert.deepEqual(change(q('x', { type: 'matrix', matrix_rows: choices, matrix_columns: [] }), 'dropdown'), { type: 'dropdown', label: 'x', choices });
-  assert.deepEqual(change(q('x', { type: 'number', properties: { min: 5, rule: { a: 1 } } }), 'multiple_choice').properties, {}, 'the smallest number is not the fewest choices');
-  assert.deepEqual(change(q('x'), 'group'), { type: 'group', label: 'x', children: [] });
-  assert.equal(order(edits.changeType(form, 'g', 'heading', fits)), 'a,g,g1,g2,b');
-  assert.equal(edits.changeType(form, 'a', 'short_text', fits), form);
+test('a group that becomes something else has its children behind it', () => {
+  const c = edits.patchBlock(form, 'g', { type: 'heading', children: null });
+  assert.equal(order(c), 'a,g,g1,g2,b');
+  assert.deepEqual(find(c, 'g')?.block, { id: 'g', type: 'heading' });
 });
 
 test('a copy has ids of its own, and its rules are about the copy', () => {

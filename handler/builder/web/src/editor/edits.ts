@@ -29,10 +29,15 @@ export function newChoiceId(choices: readonly Choice[], random: () => number = M
   }
 }
 
-/** Merges a patch (RFC 7396) into a block. Its id stays, and its children, which have edits of their own. */
+/**
+ * Merges a patch (RFC 7396) into a block. Its id stays, and its children, which have edits of their own: null
+ * puts them behind the block, as where a group becomes something else.
+ */
 export function patchBlock(c: Content, id: string, patch: Partial<Record<keyof Block, unknown>>): Content {
-  const { id: _, children: __, ...rest } = patch;
-  return replace(c, id, (b) => patched(b, rest) as Block);
+  const { id: _, children, ...rest } = patch;
+  const out = children === null ? (find(c, id)?.block.children ?? []) : [];
+  const made = replace(c, id, (b) => patched(b, children === null ? { ...rest, children } : rest) as Block);
+  return behind(made, id, out);
 }
 
 /** Puts a block at a place: at the end where there are not as many, and of the form where there is no such group. */
@@ -70,41 +75,6 @@ export function moveBlock(c: Content, id: string, place: Place): Content {
   const made = addBlock(drop(c, id), node.block, place);
   const is = placeOf(made, id);
   return is.parent === was.parent && is.index === was.index ? c : made;
-}
-
-const choiceTypes = new Set(['single_choice', 'multiple_choice', 'picture_choice', 'dropdown', 'ranking']);
-
-/** Members that only some types use, and which do. */
-const uses: Record<string, (type: string) => boolean> = {
-  choices: (type) => choiceTypes.has(type),
-  matrix_rows: (type) => type === 'matrix',
-  matrix_columns: (type) => type === 'matrix',
-};
-
-/** Fits says whether a property matters for a type of blocks, and 'required' whether the type is answered. */
-export type Fits = (type: string, property: string) => boolean;
-
-/**
- * Changes the type of a block and keeps what means the same in the new one: choices among types with
- * choices, and as the rows of a matrix and back; properties that fit. min and max of a number are none
- * of choices. The children of a group that is none any more come after it.
- */
-export function changeType(c: Content, id: string, type: string, fits: Fits): Content {
-  const old = find(c, id)?.block;
-  if (!old || old.type === type) return c;
-  const numbers = ['min', 'max', 'minVal', 'maxVal'];
-  const keep = (name: string): boolean => fits(type, name) && !(numbers.includes(name) && (type === 'number') !== (old.type === 'number'));
-  const made: Obj = {};
-  for (const [name, value] of Object.entries(old)) {
-    if (name === 'properties' && isObject(value)) made.properties = Object.fromEntries(Object.entries(value).filter(([n]) => keep(n)));
-    else if (name === 'children' ? type === 'group' : name === 'required' ? keep(name) : (uses[name]?.(type) ?? true)) made[name] = value;
-  }
-  made.type = type;
-  if (type === 'matrix' && old.choices) made.matrix_rows = old.choices;
-  if (choiceTypes.has(type) && old.type === 'matrix' && old.matrix_rows) made.choices = old.matrix_rows;
-  if (type === 'group') made.children ??= [];
-  const content = replace(c, id, () => made as unknown as Block);
-  return type === 'group' ? content : behind(content, id, old.children ?? []);
 }
 
 export type Section = 'settings' | 'theme' | 'variables';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../app/records';
 import * as edits from './edits';
-import { changes, find, flat, get, merge, patched, patchOf, placeOf, plan, planAll, redo, same, set, share, withhold, written, type Content, type Obj, type Path } from './merge';
+import { changes, find, flat, get, merge, patched, patchOf, placeOf, plan, planAll, redo, same, set, share, typedIn, withhold, written, type Content, type Obj, type Path } from './merge';
 
 /** Numbers that look random, the same for the same seed. */
 function dice(seed: number): () => number {
@@ -141,7 +141,7 @@ test('what was sent without an answer is no change of others', () => {
 
 test('a step back leaves what others did', () => {
   const before = abc;
-  const after = edits.changeType(label('a', 'x')(before), 'b', 'ranking', () => true);
+  const after = edits.patchBlock(label('a', 'x')(before), 'b', { type: 'ranking' });
   const now = to('c', undefined, 0)(label('a', 'theirs')(after));
   const made = redo(after, before, now);
   assert.equal(order(made), 'c,a,g(g1,g2),b');
@@ -235,6 +235,16 @@ test('a null in an object cannot be told by a patch: the blocks are sent', () =>
   }
 });
 
+test('typing is told from other edits', () => {
+  const typed = (change: (c: Content) => Content): string | undefined => typedIn(abc, change(abc))?.join(' ');
+  assert.equal(typed(label('g1', 'x')), '/blocks/g/children/g1/label');
+  assert.equal(typed((c) => set(c, ['blocks', 'b', 'choices', '2', 'label'], undefined)), '/blocks/b/choices/2/label');
+  assert.equal(typed((c) => set(set(c, ['blocks', 'a', 'properties', 'min'], 1), ['name'], 'N')), '/name /blocks/a/properties/min');
+  for (const other of [to('a', 'g', 0), to('a', undefined, 9), (c: Content) => edits.removeBlock(c, 'a'), (c: Content) => set(c, ['settings', 'closed'], true), (c: Content) => set(c, ['blocks', 'b', 'choices'], []), (c: Content) => edits.setHiddenFields(c, ['x'])]) {
+    assert.equal(typed(other), undefined);
+  }
+});
+
 test('what is kept back is as if it had not been done', () => {
   const mine = set(set(abc, ['blocks', 'a', 'properties', 'min'], 1), ['settings', 'closed'], true);
   assert.ok(same(withhold(abc, mine, changes(abc, mine)), abc));
@@ -301,7 +311,7 @@ function anyEdit(c: Content, random: () => number): Content {
     case 1: return ids.length > 4 ? edits.removeBlock(c, id) : c;
     case 2: case 3: return edits.moveBlock(c, id, place());
     case 4: return edits.duplicate(c, id, random).content;
-    case 5: return edits.changeType(c, id, pick(['short_text', 'dropdown', 'matrix', 'group']), () => random() < 0.5);
+    case 5: return edits.patchBlock(c, id, { type: pick(['short_text', 'dropdown', 'matrix', 'group']), children: null });
     case 6: return edits.patchSection(c, pick(['settings', 'theme', 'variables']), { [pick(['p', 'q'])]: pick([1, 2, null, { r: made++ }]) });
     case 7: return edits.patchBlock(c, id, { choices: [{ id: pick(['1', '2', '3']), label: String(made++) }] });
     case 8: return edits.rename(c, 'name ' + String(made++));

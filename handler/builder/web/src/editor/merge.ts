@@ -457,6 +457,24 @@ export function changes(from: Content, to: Content): Path[] {
   return paths;
 }
 
+/** The places of the texts and numbers that differ; undefined when anything else does. */
+export function typedIn(from: unknown, to: unknown, at = ''): string[] | undefined {
+  if (same(from, to)) return [];
+  const isText = (v: unknown): boolean => v === undefined || typeof v === 'string' || typeof v === 'number';
+  if (isText(from) && isText(to)) return [at];
+  const [f, t] = [byKey(from), byKey(to)];
+  const entries = (v: unknown, by?: Map<string, unknown>): Map<string, unknown> | undefined => by ?? (isObject(v ?? {}) ? new Map(Object.entries(v ?? {})) : undefined);
+  const [before, after] = [entries(from, f), entries(to, t)];
+  if (!before || !after || !f !== !t || (f && !sameItems([...before.keys()], [...after.keys()]))) return undefined;
+  const names: string[] = [];
+  for (const n of new Set([...before.keys(), ...after.keys()])) {
+    const inner = typedIn(before.get(n), after.get(n), at + '/' + n);
+    if (!inner) return undefined;
+    names.push(...inner);
+  }
+  return names;
+}
+
 /** mine, with what base has in the units that are kept back. */
 export function withhold(base: Content, mine: Content, back: readonly Path[]): Content {
   if (back.length === 0) return mine;

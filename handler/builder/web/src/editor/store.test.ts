@@ -278,11 +278,13 @@ test('a place gets a value: typed in a choice as in a field, and a rule as a who
   const store = await bench.open();
   for (const text of ['U', 'Un', 'Uno']) store.set(['blocks', 'b', 'choices', '1', 'label'], text);
   store.set(['blocks', 'b', 'choices', 'no', 'label'], 'x');
+  for (const text of ['D', 'Due']) store.patch('b', { choices: [{ id: '1', label: 'Uno' }, { id: '2', label: text }], properties: { otherText: text } });
   await bench.time.pass(400);
   assert.deepEqual(bench.writes(), []);
   await bench.time.pass(400);
   assert.deepEqual(bench.writes(), ['PATCH /blocks/b 200']);
-  assert.deepEqual(bench.service.content.blocks[2]?.choices, [{ id: '1', label: 'Uno' }, { id: '2', label: 'Two' }]);
+  assert.deepEqual(bench.service.content.blocks[2]?.choices, [{ id: '1', label: 'Uno' }, { id: '2', label: 'Due' }]);
+  store.undo();
   store.undo();
   assert.equal(store.find('b')?.block.choices?.[0]?.label, 'One');
   store.set(['blocks', 'a', 'properties', 'rule'], { show: { '==': [1, 2] } });
@@ -884,7 +886,7 @@ class World {
       case 1: case 2: if (all.length > 8) store.remove(this.pick(all).id); break;
       case 3: case 4: store.move(block.id, place()); break;
       case 5: if (all.length < 16) store.duplicate(block.id); break;
-      case 6: store.changeType(block.id, this.pick(['short_text', 'dropdown', 'matrix'])); break;
+      case 6: store.patch(block.id, { type: this.pick(['short_text', 'dropdown', 'matrix']), choices: this.pick([null, [{ id: '1' }]]), children: null }); break;
       case 7: store.patchSection(this.pick(['settings', 'theme', 'variables']), { [this.pick(['p', 'q'])]: this.pick([text(), null, { r: text() }]) }); break;
       case 8: store.rename(text()); break;
       case 9: store.setHiddenFields([...shown.hidden_fields.filter(() => this.chance(0.7)), ...(this.chance(0.5) ? [text()] : [])]); break;

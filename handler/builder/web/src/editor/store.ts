@@ -8,7 +8,7 @@ import * as edits from './edits';
 import type { Block } from '../app/records';
 import type { KeyValue, Saved } from './offline';
 import {
-  changes, contentOf, drop, find, flat, get, isObject, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, unit, withhold, written,
+  changes, contentOf, drop, find, flat, get, isWithin, merge, placeOf, plan, planAll, redo, same, samePath, set, share, typedIn, unit, withhold, written,
   type Conflict, type Content, type Obj, type Path, type Write,
 } from './merge';
 
@@ -58,7 +58,6 @@ export interface Options {
   storage: KeyValue;
   clock?: Clock;
   random?: () => number;
-  fits?: edits.Fits;
 }
 
 const pause = 500; // after the last key
@@ -218,23 +217,23 @@ export class EditorStore {
 
   /**
    * Gives a place another value, undefined for none: ['blocks', id, 'choices', choice, 'label'],
-   * ['theme', 'font'], ['name']. Texts and numbers are typing: they wait for a pause.
+   * ['theme', 'font'], ['name'].
    */
   set(path: Path, value: unknown): void {
-    this.typed((c) => set(c, path, value), path.join('\n'), value);
+    this.apply((c) => set(c, path, value));
   }
 
-  /** Merges a patch (RFC 7396) into a block: several members at once. A rule has to be given by set, as a whole. */
+  /** Merges a patch (RFC 7396) into a block: several members at once. children: null puts its children behind it. */
   patch(id: string, patch: Partial<Record<keyof Block, unknown>>): void {
-    this.typed((c) => edits.patchBlock(c, id, patch), id, patch);
+    this.apply((c) => edits.patchBlock(c, id, patch));
   }
 
   patchSection(section: edits.Section, patch: Obj): void {
-    this.typed((c) => edits.patchSection(c, section, patch), ' ' + section, patch);
+    this.apply((c) => edits.patchSection(c, section, patch));
   }
 
   rename(name: string): void {
-    this.typed((c) => edits.rename(c, name), ' name', name);
+    this.apply((c) => edits.rename(c, name));
   }
 
   setHiddenFields(names: string[]): void {
@@ -252,10 +251,6 @@ export class EditorStore {
 
   move(id: string, place: edits.Place): void {
     this.apply((c) => edits.moveBlock(c, id, place));
-  }
-
-  changeType(id: string, type: string): void {
-    this.apply((c) => edits.changeType(c, id, type, this.options.fits ?? (() => true)));
   }
 
   /** Puts a copy behind a block and returns its id. */
@@ -279,28 +274,18 @@ export class EditorStore {
     return content ? find(content, id) : undefined;
   }
 
-  private typed(edit: (c: Content) => Content, of: string, given: unknown): void {
-    const names = [of];
-    let text = true;
-    const walk = (v: unknown, at: string): void => {
-      if (isObject(v)) for (const [n, inner] of Object.entries(v)) walk(inner, at + '/' + n);
-      else {
-        names.push(at);
-        text &&= typeof v === 'string' || typeof v === 'number';
-      }
-    };
-    walk(given, '');
-    this.apply(edit, text ? names.join('\n') : '');
-  }
-
   /**
-   * Does an edit of any kind. With a key it is typing: it is sent after a pause, and is one step of undo
-   * with what has the same key within a second. Without one it is sent at once.
+   * Does an edit of any kind, by a function that leaves the content as it is and returns a new one. One that
+   * only changes texts and numbers is typing: it is sent after a pause, and is one step of undo with what
+   * changes the same places within a second. Every other one is sent at once.
    */
-  apply(edit: (c: Content) => Content, key = ''): void {
+  apply(edit: (c: Content) => Content): void {
     const before = this.mine;
     const after = before && edit(before);
-    if (!before || !after || after === before) return;
+    if (!before || !after) return;
+    const typed = typedIn(before, after);
+    if (typed?.length === 0) return; // nothing changed
+    const key = typed?.join('\n') ?? '';
     const at = this.clock.now();
     const last = this.past.at(-1);
     if (key !== '' && last?.key === key && at - last.at <= mergeTyping && same(last.after, before)) {
