@@ -86,6 +86,11 @@ func TestACanvasHasAllBlocks(t *testing.T) {
 	if want := []string{"w", "a", "h", "b", "g", "c", "r", "t", "p", "e"}; !slices.Equal(blocks, want) || !slices.Equal(inEnds, []string{"e"}) {
 		t.Errorf("blocks %q, in the end %q, want %q", blocks, inEnds, want)
 	}
+	for _, text := range []string{"Hidden", "Ruled", "Inside", "Goodbye"} {
+		if !strings.Contains(answer.Body.String(), text) {
+			t.Errorf("%q is not there", text)
+		}
+	}
 	h := answer.Header()
 	nonce := attr(p.find(func(n *html.Node) bool { return n.Data == "style" }), "nonce")
 	if want := "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors 'self'; style-src 'nonce-" + nonce +

@@ -94,6 +94,9 @@ func TestCanvas(t *testing.T) {
 	b.until(`[...` + canvas + `.querySelectorAll("[data-block]")].map(e => e.dataset.block).join() === "g,g2,g1,n,a,e"`)
 	b.until(inCanvas("n") + `.querySelectorAll(".icons input").length > 2 && ` + inCanvas("a") + `.querySelector("[required]") && ` + canvas + `.querySelector(".fs-title")`)
 	b.until(`[...` + canvas + `.querySelectorAll(".num")].map(e => e.textContent).join() === "1.,2.,3.,4."`)
+	b.pressBlock("a")
+	b.do(`window.was = ` + inCanvas("a") + `; ` + typed(labelField, "Its name")) // drawn alone, it is still the last
+	b.until(inCanvas("a") + ` !== was && [...` + canvas + `.querySelectorAll(".num")].map(e => e.textContent).join() === "1.,2.,3.,4."`)
 	b.until(`getComputedStyle(` + canvas + `.querySelector(".fs")).backgroundColor === "rgb(16, 32, 48)"`)
 	b.until(`![...` + canvas + `.querySelectorAll("a,button,input,select,textarea")].some(e => e.tabIndex >= 0)`)
 
@@ -105,28 +108,51 @@ func TestCanvas(t *testing.T) {
 	b.until(`!` + canvas + `.querySelector("[data-block]")`)
 }
 
-// An answer that comes late erases no key, and one that never comes is asked for again.
+// An answer erases nothing that was typed after it was asked for, and one that another overtook is not
+// looked at.
 func TestCanvasWithALateAnswer(t *testing.T) {
 	inFull(t)
 	s := newOwners(t)
-	form := s.draft("Late", `[{"id":"a","type":"statement","label":"First"},{"id":"b","type":"statement","label":"Second"}]`)
+	const blocks = `[{"id":"a","type":"short_text","label":"First"%s},{"id":"b","type":"statement","label":"Second"}]`
+	form := s.draft("Late", fmt.Sprintf(blocks, ""))
 	b := s.ownersTab(1280, 800)
 	s.editing(b, form)
-	// The first answer after this is held until the second one was taken.
-	b.do(`const real=window.fetch; window.held=0; window.fetch=async (url, o) => { const r=await real(url, {...o, signal: undefined});
-		if (String(url).includes("/-/canvas/") && !window.held++) await new Promise(go => window.release=go); return r }`)
+	// While window.hold is true, answers wait to be let in.
+	b.do(`const real=window.fetch; window.held=[]; window.fetch=async (url, o) => { const wait=window.hold && String(url).includes("/-/canvas/");
+		const r=await real(url, wait ? {...o, signal: undefined} : o); if (wait) await new Promise(go => held.push(go)); return r }`)
 	b.pressBlock("a")
-	b.do(typed(labelField, "One"))
-	b.until(`window.held === 1`)
-	b.pressBlock("b")
-	b.do(`window.was=` + inCanvas("b") + `;` + typed(labelField, "Two"))
-	b.until(inCanvas("b") + ` !== was`)
-	b.do(typed(labelField, "Two!") + `; release()`)
-	b.until(`window.held === 3`)
-	b.until(canvas + `.body.innerText.includes("Two!")`)
-	if text := get(b, chromedp.Evaluate[string](inCanvas("a")+`.innerText + `+inCanvas("b")+`.innerText`)); !strings.Contains(text, "One") || strings.Contains(text, "First") {
-		t.Errorf("the form has %q", text)
+	b.do(`hold=true; ` + typed(labelField, "One"))
+	b.until(`held.length === 1`)
+	b.do(`hold=false; window.seen=[]; new MutationObserver(() => seen.push(` + inCanvas("a") + `.textContent)).observe(` + inCanvas("a") + `.parentNode, {childList: true});` +
+		typed(labelField, "One!") + `; held[0]()`)
+	b.until(`seen.length > 0`)
+	if seen := get(b, chromedp.Evaluate[string](`seen[0]`)); !strings.Contains(seen, "One!") {
+		t.Errorf("the answer makes %q of what was typed", seen)
 	}
+
+	b.do(`hold=true; ` + typed(labelField, "Two"))
+	b.until(`held.length === 2`)
+	drawn := func(text string) {
+		t.Helper()
+		b.do(`hold=false; window.was=` + inCanvas("b") + `; ` + typed(labelField, text))
+		b.until(inCanvas("b") + ` !== was`)
+	}
+	b.pressBlock("b")
+	drawn("B")
+	b.do(`window.kept=` + inCanvas("a") + `; held[1]()`)
+	drawn("B!")
+	if kept := get(b, chromedp.Evaluate[bool](inCanvas("a")+` === kept && kept.textContent.includes("Two")`)); !kept {
+		t.Error("the answer that was overtaken was taken")
+	}
+
+	b.do(`hold=true`)
+	s.edit(b, form, formsvc.Definition{Blocks: json.RawMessage(fmt.Sprintf(blocks, `,"required":true`))})
+	b.until(`held.length === 3`)
+	b.do(`hold=false`)
+	s.edit(b, form, formsvc.Definition{Blocks: json.RawMessage(fmt.Sprintf(blocks, ""))})
+	b.do(`seen=[]; held[2]()`)
+	b.until(`seen.length > 0`) // it was drawn as it is no more
+	b.until(`!` + inCanvas("a") + `.querySelector("[required]")`)
 }
 
 // A hundred hostile texts run nothing, as they are read and as they are typed.

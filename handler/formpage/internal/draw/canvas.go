@@ -18,9 +18,7 @@ func (p *Page) canvas() (*view, []field.Part) {
 	if p.Settings.NumberedQuestions {
 		p.Numbered = p.Blocks
 	}
-	looks := p.Theme // the rules of blocks stand at the blocks
 	parts := field.Canvas(&p.Source, p.Blocks)
-	p.Theme = looks
 	v.Step, v.First, v.Last, v.Steps = 1, true, true, make([]walk.Step, 3) // a sample: which pages there are depends on answers
 	v.Progress, v.Navigation = p.Settings.ProgressBar, p.Settings.Navigation
 	v.Next = v.nextLabel(walk.Step{})

@@ -21,7 +21,8 @@ type Part struct{ ID, HTML string }
 // or has no room left. The style rules of a block are in an element data-style, so that a part can be
 // drawn without the others.
 func Canvas(s *Source, blocks []schema.Block) []Part {
-	b := newBuilder(s)
+	source := *s // the rules of a block stand at the block, not in the theme of the page
+	b := newBuilder(&source)
 	parts := make([]Part, 0, len(blocks))
 	var f Field
 	for i := range blocks {
