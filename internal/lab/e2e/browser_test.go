@@ -286,16 +286,9 @@ func follow[E any](b *tab, reading *sync.WaitGroup, event cdp.Event[E], take fun
 }
 
 // call sends a command of the protocol.
-func call[P, R any](b *tab, command cdp.Command[P, R], params P) {
+func call[P, R any](b *tab, command cdp.Command[P, R], params P) R {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-		_, err := cdp.Call(ctx, t, command, params)
-		return err
-	})); err != nil {
-		b.t.Fatal(err)
-	}
+	return get(b, func(ctx context.Context, t *chromedp.Target) (R, error) { return cdp.Call(ctx, t, command, params) })
 }
 
 // full reports whether the long form of a test is asked for, as make e2e does.

@@ -176,7 +176,7 @@ function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readO
         <span class="outline-name">
           {row.number > 0 && <span class="outline-number">{row.number}</span>}
           {name}
-          {block.required && <span class="outline-required" title={t('editor.required')}>*</span>}
+          {block.required && <span class="outline-required" title={t('editor.required')}>{'\u2060'}*</span>}
         </span>
         {fault && <Icon name="circle-alert" label={t('editor.has_fault', { fault })} />}
         {!fault && warning && <Icon name="triangle-alert" label={t('editor.has_warning', { warning })} />}
