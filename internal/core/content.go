@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
@@ -146,25 +147,14 @@ func partsOf(c Content) (parts, error) {
 
 // join puts the parts of a section together.
 func (p parts) join(s section, names []string) json.RawMessage {
-	var w jsontree.Writer
-	object := s.name == "settings"
-	if object {
-		w.Object()
-	} else {
-		w.Array()
-	}
-	for _, name := range names {
-		if object {
-			w.Name(name)
+	members := make([][]byte, len(names))
+	for i, name := range names {
+		if s.name == "settings" {
+			members[i] = append(jsontree.AppendString(nil, name), ':')
 		}
-		w.Raw(p.raw[jsontree.Pointer(s.path(), name)])
+		members[i] = append(members[i], p.raw[jsontree.Pointer(s.path(), name)]...)
 	}
-	if object {
-		w.EndObject()
-	} else {
-		w.EndArray()
-	}
-	return w.Bytes()
+	return slices.Concat(s.empty[:1], bytes.Join(members, []byte(",")), s.empty[1:])
 }
 
 // digests are what a working copy keeps of the form that it was made from.

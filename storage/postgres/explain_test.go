@@ -34,7 +34,7 @@ func (r *recorder) trace(c *pgxpool.Config) {
 }
 
 // of returns the statements of a call, which is the only one on the pool.
-func (r *recorder) of(t *testing.T, call func() error) map[string][][]any {
+func (r *recorder) of(t testing.TB, call func() error) map[string][][]any {
 	t.Helper()
 	clear(r.statements)
 	if err := call(); err != nil {

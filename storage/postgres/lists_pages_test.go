@@ -17,7 +17,7 @@ import (
 // cost is what EXPLAIN (ANALYZE, BUFFERS) counted.
 type cost struct{ rows, buffers int64 }
 
-func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string, args []any) cost {
+func measure(ctx context.Context, t testing.TB, pool *pgxpool.Pool, text string, args []any) cost {
 	t.Helper()
 	var raw []byte
 	args = append([]any{pgx.QueryExecModeExec}, args...)
@@ -39,7 +39,7 @@ func measure(ctx context.Context, t *testing.T, pool *pgxpool.Pool, text string,
 }
 
 // costOf runs a call and measures the statement that it made.
-func costOf(t *testing.T, pool *pgxpool.Pool, seen *recorder, schema string, call func(s *Store) error) cost {
+func costOf(t testing.TB, pool *pgxpool.Pool, seen *recorder, schema string, call func(s *Store) error) cost {
 	t.Helper()
 	s := New(pool, WithSchema(schema))
 	statements := seen.of(t, func() error { return call(s) })
