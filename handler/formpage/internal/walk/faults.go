@@ -13,9 +13,8 @@ import (
 // Faults returns the faults of the answers to blocks: those faults of the path that are about
 // these blocks, and required blocks without an answer. The host's are its own affair.
 func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
-	on := IDs(blocks)
 	for _, v := range path.Faults {
-		if slices.Contains(on, v.Field) {
+		if Contains(blocks, v.Field) {
 			faults = append(faults, v)
 		}
 	}
