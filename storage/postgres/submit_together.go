@@ -239,12 +239,10 @@ func reserve(group []storage.NewSubmission) *hands {
 // handOver follows the commit.
 func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	for i := range group {
-		switch {
-		case group[i].HandOver == nil:
-		case committed:
-			group[i].HandOver.HandOver(h.leased[i], h.others)
-		default:
-			group[i].HandOver.HandOver(nil, false)
+		if to := group[i].HandOver; to != nil && committed {
+			to.HandOver(h.leased[i], h.others)
+		} else if to != nil {
+			to.HandOver(nil, false)
 		}
 	}
 }

@@ -51,11 +51,8 @@ func Unseen(on []schema.Block, seen []string) bool {
 	if seen == nil {
 		return false
 	}
-	known := make(map[string]bool, len(seen))
-	for _, id := range seen {
-		known[id] = true
-	}
-	return slices.ContainsFunc(IDs(on), func(id string) bool { return !known[id] })
+	known := slices.Sorted(slices.Values(seen))
+	return slices.ContainsFunc(IDs(on), func(id string) bool { _, found := slices.BinarySearch(known, id); return !found })
 }
 
 // Asks reports whether a page has a value that can be read in two ways, and has not shown

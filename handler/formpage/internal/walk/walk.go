@@ -102,13 +102,11 @@ func singleSteps(blocks []schema.Block) []Step {
 			waiting = append(waiting, b)
 		}
 	}
-	if len(waiting) > 0 {
-		if len(steps) == 0 {
-			return []Step{{Blocks: waiting}}
-		}
-		last := &steps[len(steps)-1]
-		last.Blocks = append(last.Blocks, waiting...)
+	if len(steps) == 0 {
+		return []Step{{Blocks: waiting}}
 	}
+	last := &steps[len(steps)-1]
+	last.Blocks = append(last.Blocks, waiting...)
 	return steps
 }
 
