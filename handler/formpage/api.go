@@ -15,7 +15,6 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
-	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -181,7 +180,7 @@ func (c *call) submitJSON() {
 	}
 	// A token is good once, so all other faults are reported first.
 	if len(c.h.config.Verifiers) > 0 {
-		if faults := c.stepFaults(walk.OnPath(c.Form, c.Path)); len(faults) > 0 {
+		if faults := c.stepFaults(c.OnPath); len(faults) > 0 {
 			c.refuseFaults(faults)
 			return
 		}

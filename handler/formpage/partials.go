@@ -326,7 +326,7 @@ func (c *call) resume(p *formsvc.PartialResponse) {
 	if len(lost) > 0 {
 		c.Notice, c.Lost = c.Words.Get("lost"), c.labelled(lost)
 	}
-	for b, hidden := range formblock.Walk(walk.OnPath(c.Form, c.Path)) {
+	for b, hidden := range formblock.Walk(c.OnPath) {
 		if !hidden && c.takesFiles(b.ID) != nil {
 			c.Notice += " " + c.Words.Get("partial.files")
 			break

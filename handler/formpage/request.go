@@ -150,7 +150,8 @@ func (c *call) walk(answers map[string]json.RawMessage) (schema.Path, error) {
 
 // follow divides a path into pages.
 func (c *call) follow(path schema.Path) {
-	c.Path, c.Steps = path, walk.Steps(c.Form, path)
+	c.Path, c.OnPath = path, walk.OnPath(c.Form, path)
+	c.Steps = walk.Steps(c.Form, c.OnPath)
 	c.At = walk.StepAt(c.Form, c.Steps, c.Values.Get(input.At))
 }
 

@@ -66,10 +66,9 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 // send stores the response, once all captchas on the path are solved: who posts the last
 // page alone has not solved those before it. A preview checks all answers and stores nothing.
 func (c *call) send() error {
-	blocks := walk.OnPath(c.Form, c.Path)
-	faults, err := c.captcha(blocks)
+	faults, err := c.captcha(c.OnPath)
 	if c.Preview != nil {
-		faults = append(c.stepFaults(blocks), faults...)
+		faults = append(c.stepFaults(c.OnPath), faults...)
 	}
 	switch {
 	case err != nil:
@@ -82,8 +81,8 @@ func (c *call) send() error {
 		return errLimited
 	}
 	var kept []string
-	for _, id := range walk.IDs(blocks) {
-		for _, file := range c.Files.Of(c.Index.Find(id)) {
+	for b := range formblock.Walk(c.OnPath) {
+		for _, file := range c.Files.Of(b) {
 			kept = append(kept, file.ID)
 		}
 	}

@@ -127,12 +127,23 @@ func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 	return s.oneForm(ctx, formByID, id[:], userArg(who))
 }
 
-// FormByPublicID implements [storage.FormStore].
+// FormByPublicID implements [storage.FormStore]. On a pool, calls that come while the form is
+// being read share the next read, which begins when that one ends: it shows what was stored
+// before each of them. It does not see the values of ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
 		return storage.Form{}, conn.NotStored(ctx)
 	}
-	return s.oneForm(ctx, formByPublicID, publicID)
+	if s.submits == nil {
+		return s.oneForm(ctx, formByPublicID, publicID)
+	}
+	late, end := s.submits.late(ctx)
+	defer end()
+	read, _, err := s.submits.pages.do(ctx, late, publicID, struct{}{}, 0)
+	if err != nil {
+		return storage.Form{}, notWaited(ctx, err, false)
+	}
+	return read()
 }
 
 func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {

@@ -16,12 +16,13 @@ const longLog = 2048
 
 const countFunnel = `
 INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-SELECT c.form_id, c.at, c.views, c.starts, c.submissions
+SELECT c.form_id, min(c.at), sum(c.views)::bigint, sum(c.starts)::bigint, sum(c.submissions)::bigint
 FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]), (SELECT $5::bigint[])) AS c (form_id, at, views, starts, submissions)
-WHERE (SELECT ` + formThere + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
+GROUP BY c.form_id, date_trunc('minute', c.at, 'UTC')
+HAVING (SELECT ` + formThere + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
-// CountFunnel implements [storage.MetricsStore]. It appends rows to a log, which
-// sweeps fold into buckets; counts never wait for each other.
+// CountFunnel implements [storage.MetricsStore]. It appends rows to a log, one for each form
+// and minute, which sweeps fold into buckets; counts never wait for each other.
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
 	return s.db.ChangeRow(ctx, countFunnel,
 		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),

@@ -241,3 +241,24 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 		t.Errorf("%d counts of the last form are not folded (%v)", left, err)
 	}
 }
+
+// A popular form that is viewed a thousand times at once is one row of the log for each minute.
+func TestCountsOfAMinuteAreOneRow(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	var counts []storage.FunnelCount
+	for i := range 240 { // in turns: two forms, and both in two minutes
+		counts = append(counts, storage.FunnelCount{
+			Form: pgseed.ID(pgseed.Form, i%2), At: pgseed.Start().Add(time.Duration(i) * 500 * time.Millisecond), Counters: storage.Counters{Views: 1, Starts: 2, Submissions: 3},
+		})
+	}
+	if err := s.CountFunnel(t.Context(), counts); err != nil {
+		t.Fatal(err)
+	}
+	var rows, forms, minutes, least int
+	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT form_id), count(DISTINCT date_trunc('minute', at)),
+		min(LEAST(views, starts / 2, submissions / 3)) FROM formsvc.funnel_log`)).Scan(&rows, &forms, &minutes, &least)
+	if err != nil || rows != 4 || forms != 2 || minutes != 2 || least != 60 {
+		t.Errorf("%d rows of %d forms in %d minutes, the least with %d views: %v", rows, forms, minutes, least, err)
+	}
+}

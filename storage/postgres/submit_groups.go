@@ -26,8 +26,8 @@ type groups[K comparable, T, R any] struct {
 	// these items can leave, and others can join. take returns nothing when all have
 	// left. ctx ends when nobody waits for the write any longer.
 	write func(ctx context.Context, key K, take func() []T) []R
-	// items and bytes bound the items of one write; a single item is taken whatever its
-	// size.
+	// items and bytes bound the items of one write, 0 items are any number; a single item is
+	// taken whatever its size.
 	items, bytes int
 
 	mu    sync.Mutex
@@ -166,7 +166,7 @@ func (g *groups[K, T, R]) take(ctx context.Context, l *line[T, R], w *groupWrite
 	}
 	n, size := 0, 0
 	for _, t := range l.waiting {
-		if n == g.items || n > 0 && size+t.size > g.bytes {
+		if n > 0 && (n == g.items || size+t.size > g.bytes) {
 			break
 		}
 		n++

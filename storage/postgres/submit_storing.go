@@ -114,7 +114,7 @@ func (how storing) build() string {
 	table, _, _ := how.hooks()
 	return `
 WITH form AS MATERIALIZED (
-	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks` + how.ifChecked(`,
+	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks` + when(how.checked, `,
 		f.unique_block, f.unique_rules, f.response_limit, f.counted,
 		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`) + `
 	FROM formsvc.forms f
@@ -124,12 +124,12 @@ WITH form AS MATERIALIZED (
 	FROM form JOIN (` + how.source() + `) g ON g.form_id = form.id
 	WHERE g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)` + how.ifChecked(`
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)` + when(how.checked, `
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
-				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + how.ifPartial(`
+				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + when(how.partial, `
 		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
 			OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+`) IS NULL)`) + `
 ), stored AS (
@@ -138,14 +138,14 @@ WITH form AS MATERIALIZED (
 	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
 		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
 		CASE WHEN g.hooks <> '{}' THEN g.event_id END
-	FROM given g` + how.ifChecked(`
+	FROM given g` + when(how.checked, `
 ), entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE `+isCounted+`)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
-	WHERE l.form_id = form.id AND form.counted`) + how.ifPartial(`
+	WHERE l.form_id = form.id AND form.counted`) + when(how.partial, `
 ), emptied AS (
 	UPDATE formsvc.partials p SET `+partialEmptied+` FROM given g
 	WHERE `+partialOfResponse) + `
@@ -166,8 +166,9 @@ const (
 	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
-func (how storing) ifPartial(text string) string {
-	if how.partial {
+// when is a part of a text that only some need.
+func when(needed bool, text string) string {
+	if needed {
 		return text
 	}
 	return ""
@@ -200,13 +201,6 @@ func (how storing) hooks() (table, rows, each string) {
 	}
 	table = "), hooks AS MATERIALIZED (SELECT unnest(form.hooks) AS id FROM form\n"
 	return table, "hooks hook JOIN given g ON g.hooks <> '{}'", "SELECT hook.id FROM hooks hook WHERE EXISTS (SELECT FROM given g WHERE g.hooks <> '{}')"
-}
-
-func (how storing) ifChecked(text string) string {
-	if how.checked {
-		return text
-	}
-	return ""
 }
 
 // source is the table of the responses. An array's length is known to a plan that is
@@ -318,11 +312,7 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 			continue
 		}
 		places[n.Submission.ID] = i
-		for _, lock := range []int64{r.keyLock, r.answerLock} {
-			if lock != 0 {
-				values[lock] = true
-			}
-		}
+		values[r.keyLock], values[r.answerLock] = r.keyLock != 0, r.answerLock != 0
 		rows = append(rows, r)
 	}
 	return rows, places

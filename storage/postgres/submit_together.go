@@ -27,6 +27,8 @@ type submits struct {
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
 	// partials makes the half responses of a form, one after another.
 	partials groups[storage.ID, storage.SavePartialParams, submitted]
+	// pages reads a form by its public id, once for all who ask before the read begins.
+	pages groups[string, struct{}, func() (storage.Form, error)]
 	// counted has the revisions at which the submissions of a form are counted: only the
 	// responses of such a form are stored by the statement that counts them. When the other
 	// statement does not store a response, its caller knows that the form is counted.
@@ -77,6 +79,12 @@ func (s *Store) newSubmits() *submits {
 		return withConnection(ctx, s, forms, take, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
 			return make([]submitted, 1), s.makePartial(ctx, &taken[0])
 		})
+	}
+	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}) []func() (storage.Form, error) {
+		runtime.Gosched() // as in withConnection
+		n := len(take())
+		f, err := s.oneForm(ctx, formByPublicID, publicID)
+		return slices.Repeat([]func() (storage.Form, error){func() (storage.Form, error) { return f, err }}, n)
 	}
 	return &all
 }
@@ -231,12 +239,10 @@ func reserve(group []storage.NewSubmission) *hands {
 // handOver follows the commit.
 func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	for i := range group {
-		switch {
-		case group[i].HandOver == nil:
-		case committed:
-			group[i].HandOver.HandOver(h.leased[i], h.others)
-		default:
-			group[i].HandOver.HandOver(nil, false)
+		if to := group[i].HandOver; to != nil && committed {
+			to.HandOver(h.leased[i], h.others)
+		} else if to != nil {
+			to.HandOver(nil, false)
 		}
 	}
 }

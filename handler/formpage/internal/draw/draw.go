@@ -38,12 +38,13 @@ type Page struct {
 	LostFiles []string
 
 	// Of a page with questions.
-	Steps []walk.Step // the pages of the form
-	At    int         // which of them this page is
-	Path  schema.Path
-	Index formblock.Index
-	State string // the visit, signed
-	Keep  *Keep  // nil: the page saves nothing
+	Steps  []walk.Step // the pages of the form
+	At     int         // which of them this page is
+	Path   schema.Path
+	OnPath []schema.Block // see walk.OnPath
+	Index  formblock.Index
+	State  string // the visit, signed
+	Keep   *Keep  // nil: the page saves nothing
 }
 
 // Keep is what a page says of the half response that it saves.
@@ -97,7 +98,7 @@ func (p *Page) Step(w http.ResponseWriter, status int) error {
 	v.Navigation = p.Settings.Navigation && len(p.Steps) > 1
 	p.Focus = p.At > 0 && len(p.Faults) == 0 && p.Notice == ""
 	if p.Settings.NumberedQuestions {
-		p.Numbered = walk.OnPath(p.Form, p.Path)
+		p.Numbered = p.OnPath
 	}
 	drawn := field.Draw(&p.Source, s.Blocks)
 	v.policy, v.Multipart, v.Native = &drawn.Policy, drawn.Multipart, drawn.Native

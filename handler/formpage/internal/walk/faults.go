@@ -13,9 +13,8 @@ import (
 // Faults returns the faults of the answers to blocks: those faults of the path that are about
 // these blocks, and required blocks without an answer. The host's are its own affair.
 func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
-	on := IDs(blocks)
 	for _, v := range path.Faults {
-		if slices.Contains(on, v.Field) {
+		if Contains(blocks, v.Field) {
 			faults = append(faults, v)
 		}
 	}
@@ -52,11 +51,8 @@ func Unseen(on []schema.Block, seen []string) bool {
 	if seen == nil {
 		return false
 	}
-	known := make(map[string]bool, len(seen))
-	for _, id := range seen {
-		known[id] = true
-	}
-	return slices.ContainsFunc(IDs(on), func(id string) bool { return !known[id] })
+	known := slices.Sorted(slices.Values(seen))
+	return slices.ContainsFunc(IDs(on), func(id string) bool { _, found := slices.BinarySearch(known, id); return !found })
 }
 
 // Asks reports whether a page has a value that can be read in two ways, and has not shown

@@ -23,12 +23,11 @@ func OneAtATime(form *formsvc.PublicForm) bool {
 
 // Steps divides the blocks on the path into pages: at page breaks, or one question
 // at a time. There is always one step.
-func Steps(form *formsvc.PublicForm, path schema.Path) []Step {
-	blocks := OnPath(form, path)
+func Steps(form *formsvc.PublicForm, blocks []schema.Block) []Step {
 	var steps []Step
 	switch {
 	case form.Settings.SinglePage:
-		steps = []Step{{Blocks: slices.DeleteFunc(blocks, isPageBreak)}}
+		steps = []Step{{Blocks: slices.DeleteFunc(slices.Clone(blocks), isPageBreak)}}
 	case OneAtATime(form):
 		steps = singleSteps(blocks)
 	default:
@@ -103,13 +102,11 @@ func singleSteps(blocks []schema.Block) []Step {
 			waiting = append(waiting, b)
 		}
 	}
-	if len(waiting) > 0 {
-		if len(steps) == 0 {
-			return []Step{{Blocks: waiting}}
-		}
-		last := &steps[len(steps)-1]
-		last.Blocks = append(last.Blocks, waiting...)
+	if len(steps) == 0 {
+		return []Step{{Blocks: waiting}}
 	}
+	last := &steps[len(steps)-1]
+	last.Blocks = append(last.Blocks, waiting...)
 	return steps
 }
 
