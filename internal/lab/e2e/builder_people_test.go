@@ -27,8 +27,8 @@ func TestEditorAxe(t *testing.T) {
 			s := newOwners(t)
 			form, every := s.sample("feedback"), s.sample("every")
 			s.draft("An empty draft", `[]`)
-			h := hand{tab: s.ownersTab(look.width, 900), site: s}
-			b := h.tab
+			b := s.ownersTab(look.width, 900)
+			h := s.hand(b, false)
 			b.dark(look.dark)
 			narrow := look.width < 760
 			pane := func(name string) {
@@ -146,16 +146,16 @@ func TestEditorByKeyboard(t *testing.T) {
 	s := newOwners(t)
 	form := s.draft("Keys", `[{"id":"a","type":"short_text","label":"First"},{"id":"c","type":"single_choice","label":"Second","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]},
 		{"id":"g","type":"group","label":"Group","children":[{"id":"g1","type":"email","label":"Inner"}]},{"id":"e","type":"ending","label":"End"}]`)
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, true)
 	look := func(after string) {
 		t.Helper()
-		if wrong := get(h.tab, chromedp.Evaluate[string](focus)); wrong != "" {
+		if wrong := ask[string](h, focus); wrong != "" {
 			t.Errorf("after %s %s", after, wrong)
 		}
 	}
 	round := func(name string) {
 		t.Helper()
-		b := h.tab
 		b.do(`window.visited = new Set(); window.missing = () => T.stops().filter(e => !visited.has(e)).map(e => e.outerHTML.slice(0, 120))`)
 		for range 150 {
 			h.key(kb.Tab)
@@ -179,7 +179,7 @@ func TestEditorByKeyboard(t *testing.T) {
 
 	steps := func(does string, key string, modifiers ...chromedp.Modifier) {
 		t.Helper()
-		was := get(h.tab, chromedp.Evaluate[string](`T.ids().join()`))
+		was := ask[string](h, `T.ids().join()`)
 		h.key(key, modifiers...)
 		h.until(`T.ids().join() !== ` + quote(was))
 		// What the page does with the focus comes with the next frame.
@@ -194,14 +194,14 @@ func TestEditorByKeyboard(t *testing.T) {
 	look("Escape")
 	steps("moving a block down", kb.ArrowDown, chromedp.ModifierAlt)
 	steps("moving a block up", kb.ArrowUp, chromedp.ModifierAlt)
-	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
 		t.Error("a block that was moved does not have the focus")
 	}
 	steps("duplicating a block", "d", chromedp.ModifierCtrl)
 	h.key(kb.Escape)
 	h.until(`T.row(T.chosen()) === document.activeElement`)
 	steps("deleting a block", kb.Delete)
-	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
 		t.Error("after a removal the next row does not have the focus")
 	}
 	steps("undoing", "z", chromedp.ModifierCtrl)
@@ -222,7 +222,7 @@ func TestEditorByKeyboard(t *testing.T) {
 	h.until(`document.activeElement.matches("[role=menuitem]")`)
 	look("opening a menu")
 	for range 8 {
-		if get(h.tab, chromedp.Evaluate[bool](`document.activeElement.textContent.trim() === `+quote(h.word("editor.move_to")))) {
+		if ask[bool](h, `document.activeElement.textContent.trim() === `+quote(h.word("editor.move_to"))) {
 			break
 		}
 		h.key(kb.ArrowDown)
@@ -237,11 +237,11 @@ func TestEditorByKeyboard(t *testing.T) {
 	h.until(`T.row("c") === document.activeElement`)
 	look("moving to a place")
 	for { // all of them
-		left := get(h.tab, chromedp.Evaluate[int](`T.ids().length`))
+		left := ask[int](h, `T.ids().length`)
 		if left == 0 {
 			break
 		}
-		h.row(get(h.tab, chromedp.Evaluate[string](`T.ids().at(-1)`)))
+		h.row(ask[string](h, `T.ids().at(-1)`))
 		steps(fmt.Sprintf("deleting one of %d blocks", left), kb.Delete)
 	}
 	h.saved()
@@ -250,7 +250,7 @@ func TestEditorByKeyboard(t *testing.T) {
 // Keys count in an empty form, before anything has the focus.
 func TestTheFirstKey(t *testing.T) {
 	s := newOwners(t)
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	h := s.hand(s.ownersTab(1280, 900), true)
 	h.start("/"+s.draft("Empty", `[]`).ID.String(), ".editor")
 	id := h.add("short_text")
 	h.key("H")
@@ -297,8 +297,8 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 	variables, _ := json.Marshal(map[string]string{texts[0]: texts[1], texts[2]: texts[3]})
 	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "closedMessage": texts[1], "showTitle": true})
 	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Variables, f.Definition.Settings = variables, settings })
-	h := hand{tab: s.ownersTab(1280, 900), site: s}
-	b := h.tab
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, false)
 	h.start("/", ".forms-list")
 	b.until(`document.querySelectorAll(".form-row").length >= 70`)
 	h.write(`document.querySelector("input[type=search]")`, texts[0])
@@ -355,8 +355,8 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"q%d","type":%q,"label":"Question %d","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]}`, i, []string{"short_text", "number", "email", "single_choice"}[i%4], i))
 	}
 	form := s.draft("Long", "["+strings.Join(blocks, ",")+"]")
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
-	b := h.tab
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, true)
 	h.start("/"+form.ID.String(), ".outline")
 	b.until(`T.ids().length === 500 && document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]").length === 500`)
 	b.do(editing + `; window.measure = async act => {
