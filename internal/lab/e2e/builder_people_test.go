@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -381,4 +384,29 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 		}
 	}
 	h.saved()
+}
+
+// What is not shown any more is forgotten: an editor may be open for days.
+func TestEditorForgets(t *testing.T) {
+	inFull(t)
+	s := newOwners(t)
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, false)
+	h.start("/"+s.draft("Long open", `[{"id":"a","type":"short_text"}]`).ID.String(), ".outline")
+	call(b, performance.Enable, performance.EnableParams{})
+	b.do(editing)
+	round := func() float64 {
+		for range 20 {
+			ask[string](h, `E.twin("a")`)
+			ask[any](h, `E.undo()`)
+		}
+		h.until(`T.ids().length === 1`)
+		h.saved()
+		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+		return b.metrics()["Nodes"]
+	}
+	first := round()
+	if more := round() - first; more > 1500 { // about two panels
+		t.Errorf("%.0f nodes are left of 20 blocks that were made and undone", more)
+	}
 }

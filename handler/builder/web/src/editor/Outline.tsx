@@ -10,6 +10,7 @@ import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
 import { iconOf, typeName } from './kinds';
+import { sameItems } from './merge';
 import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
 
 /** What is done to blocks. The editor does it. */
@@ -39,6 +40,8 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
   const at = rows.findIndex((r) => r.block.id === selected.value);
   const said = useSignal('');
   const drawn = useMemo(() => new Map<string, { from: readonly unknown[]; row: JSX.Element }>(), []);
+
+  if (drawn.size > rows.length) for (const id of drawn.keys()) if (!rows.some((r) => r.block.id === id)) drawn.delete(id);
 
   const focus = (id: string) => {
     selected.value = id;
@@ -89,7 +92,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
           const { id } = row.block;
           const from = [row.block, row.number, row.depth, row.place.parent, row.place.index, rows.length - 1 === i, i === at, i === at || (at < 0 && i === 0), faults.get(id), warnings.get(id), readOnly] as const;
           const old = drawn.get(id);
-          if (old && from.every((v, n) => v === old.from[n])) return old.row;
+          if (old && sameItems(old.from, from)) return old.row; // no function here may hold old: each row would keep all before it
           const made = (
             <OutlineRow
               key={id}
