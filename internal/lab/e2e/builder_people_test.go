@@ -3,6 +3,7 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -362,28 +363,36 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 	h := s.hand(b, true)
 	h.start("/"+form.ID.String(), ".outline")
 	b.until(`T.ids().length === 500 && document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]").length === 500`)
-	b.do(editing + `; window.measure = async act => {
+	// script is the event's handlers and the drawing that they ask for, which Preact does in a microtask. What
+	// comes later, such as effects, the answer of the service and the canvas, is in tasks of its own: those of
+	// 50 ms and more are counted.
+	b.do(editing + `; window.long = []; new PerformanceObserver(l => long.push(...l.getEntries().map(e => e.duration))).observe({entryTypes: ["longtask"]}); window.measure = async act => {
 		let nodes = 0; const count = list => list.forEach(m => nodes += m.type === "childList" ? m.addedNodes.length + m.removedNodes.length : 1);
 		const seen = new MutationObserver(count); seen.observe(document.querySelector("#outline"), {subtree: true, childList: true, attributes: true, characterData: true});
 		const from = performance.now(); act(); await null; await null; const script = performance.now() - from;
 		await new Promise(done => requestAnimationFrame(() => setTimeout(done))); count(seen.takeRecords()); seen.disconnect();
-		return [script, nodes, performance.now() - from] }`)
+		return [script, nodes] }`)
 	b.do(`T.row("q250").click()`)
 	b.until(labelField)
 	h.saved()
 	for _, step := range []struct{ name, act string }{
-		{"a key", typed(labelField, "Question 250 changed")},
-		{"another key", typed(labelField, "Question 250 changed again")},
+		{"a key", `E.put(` + labelField + `, ` + labelField + `.value + "x")`},
 		{"a move", `E.press(T.row("q250"), "ArrowUp", {altKey: true})`},
 		{"an undo", `E.press(document.body, "z", {ctrlKey: true})`},
 	} {
-		got := get(b, chromedp.Evaluate[[]float64](`measure(() => { `+step.act+` })`, chromedp.EvalAwaitPromise))
-		t.Logf("%s: %.0f ms of script, %.0f nodes of the list changed, drawn after %.0f ms", step.name, got[0], got[1], got[2])
-		if got[1] > 60 {
-			t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
+		b.do(`long.length = 0`)
+		var script []float64
+		for range 9 {
+			got := ask[[]float64](h, `measure(() => { `+step.act+` })`)
+			script = append(script, got[0])
+			if got[1] > 60 {
+				t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
+			}
 		}
+		h.saved()
+		slices.Sort(script)
+		t.Logf("%s: %.1f ms of script, at most %.1f; tasks of 50 ms and more until all is saved: %s", step.name, script[4], script[8], h.evaluate(`long.map(Math.round)`))
 	}
-	h.saved()
 }
 
 // What is not shown any more is forgotten: an editor may be open for days.

@@ -183,7 +183,8 @@ const editing = `window.E = {
 	conflicts: () => document.querySelectorAll(".conflict").length,
 	async answer(side) { document.querySelectorAll(".conflict")[0].querySelectorAll("button")[side].click(); await E.frame() },
 	seen: () => JSON.stringify([...document.querySelectorAll(".outline [data-id]")].map(e => [e.dataset.id, e.closest("li").className.replace(" chosen", "").trim(), e.textContent])),
-	picture: () => [...document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]")].map(e => e.dataset.block + " " + e.innerText.trim()).join("\n"),
+	// What is drawn in the canvas; innerText has nothing of what is outside the window.
+	picture: () => [...document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]")].map(e => e.dataset.block + " " + e.textContent.trim()).join("\n"),
 };`
 
 // somebody edits a form in a browser of their own.
