@@ -46,7 +46,7 @@ func newFirefox(t *testing.T) *firefox {
 		t.Fatal(err)
 	}
 	const origin = "http://127.0.0.1/"
-	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank") //nolint:gosec // the browser of this machine
+	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank")
 	command.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
 	out, err := command.StderrPipe()
 	if err == nil {

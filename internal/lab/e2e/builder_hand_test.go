@@ -141,14 +141,14 @@ func ask[T any](h hand, expression string) T {
 // keys for texts. Elements are JavaScript expressions.
 type hand struct {
 	window
-	t     testing.TB
-	site  *site
-	keys_ bool
+	t    testing.TB
+	site *site
+	keys bool
 
 	choiceLabels map[string]string // of the form that is built, by their ids
 }
 
-func (s *site) hand(p window, keys bool) hand { return hand{window: p, t: s.t, site: s, keys_: keys} }
+func (s *site) hand(p window, keys bool) hand { return hand{window: p, t: s.t, site: s, keys: keys} }
 
 // start opens a page of the builder and brings the tools there.
 func (h hand) start(path, selector string) {
@@ -164,7 +164,7 @@ func (h hand) word(key string) string { return word(h.t, key) }
 func (h hand) to(element string) {
 	h.t.Helper()
 	h.until("T.shown(" + element + ")")
-	if !h.keys_ {
+	if !h.keys {
 		h.click(element)
 		return
 	}
@@ -199,7 +199,7 @@ func (h hand) click(element string) {
 func (h hand) press(element string) {
 	h.t.Helper()
 	h.to(element)
-	if !h.keys_ {
+	if !h.keys {
 		return
 	}
 	if ask[bool](h, `document.activeElement.matches("input")`) {
@@ -263,7 +263,7 @@ func (h hand) choose(element, value string) {
 	h.t.Helper()
 	h.open(element)
 	h.until(`[...` + element + `.options].some(o => o.value === ` + quote(value) + `)`)
-	if !h.keys_ {
+	if !h.keys {
 		h.do(`T.say(` + element + `, ` + quote(value) + `)`)
 		return
 	}
@@ -309,10 +309,10 @@ func (h hand) upload(element, selector, picture string) {
 }
 
 // tab_ opens a tab of the panel.
-func (h hand) tab_(name string) {
+func (h hand) tab(name string) {
 	h.t.Helper()
 	element := `document.getElementById("tab-` + name + `")`
-	if !h.keys_ {
+	if !h.keys {
 		h.click(element)
 	} else {
 		h.to(`document.querySelector("[role=tab][tabindex='0']")`)
@@ -331,7 +331,7 @@ func (h hand) tab_(name string) {
 func (h hand) row(id string) {
 	h.t.Helper()
 	row := `T.row(` + quote(id) + `)`
-	if !h.keys_ {
+	if !h.keys {
 		h.click(row)
 		h.until(`T.chosen() === ` + quote(id))
 		return
@@ -357,7 +357,7 @@ func (h hand) row(id string) {
 func (h hand) edit(id string) {
 	h.t.Helper()
 	h.row(id)
-	if h.keys_ {
+	if h.keys {
 		h.key(kb.Enter)
 		h.until(`document.querySelector("#panel-body").contains(document.activeElement)`)
 	} else if !ask[bool](h, `document.getElementById("tab-block").ariaSelected === "true"`) {
@@ -370,14 +370,14 @@ func (h hand) edit(id string) {
 func (h hand) add(kind string) string {
 	h.t.Helper()
 	was := ask[string](h, `T.chosen()`)
-	if h.keys_ {
+	if h.keys {
 		h.key("/")
 	} else {
 		h.click(`document.querySelector(".pane-head button")`)
 	}
 	h.until(`document.activeElement.matches("dialog [role=combobox]")`)
 	option := `document.getElementById("add-` + kind + `")`
-	if h.keys_ {
+	if h.keys {
 		h.key(kind)
 		for range 8 {
 			if ask[bool](h, option+`?.ariaSelected === "true"`) {
@@ -426,7 +426,7 @@ func (h hand) build(want sample) formsvc.Form {
 	h.start("/", ".forms-page")
 	h.pressNamed("forms.new")
 	h.until(`document.querySelector("dialog[open] [name=type]")`)
-	if h.keys_ {
+	if h.keys {
 		h.to(`document.querySelector("dialog [name=type]:checked")`)
 		if want.Type == "SINGLE" {
 			h.key(kb.ArrowRight)
@@ -475,7 +475,7 @@ func (h hand) build(want sample) formsvc.Form {
 			h.rule(renamed)
 		}
 	}
-	if h.keys_ {
+	if h.keys {
 		h.key("s", chromedp.ModifierCtrl)
 	}
 	h.saved()
@@ -485,7 +485,7 @@ func (h hand) build(want sample) formsvc.Form {
 func (h hand) blocks(list []*block, ids map[string]string, inside bool) {
 	h.t.Helper()
 	for i, b := range list {
-		if h.keys_ && ask[bool](h, `document.querySelector("#panel").contains(document.activeElement)`) {
+		if h.keys && ask[bool](h, `document.querySelector("#panel").contains(document.activeElement)`) {
 			h.key(kb.Escape)
 			h.until(`T.row(T.chosen()) === document.activeElement`)
 		}
@@ -495,7 +495,7 @@ func (h hand) blocks(list []*block, ids map[string]string, inside bool) {
 		id := h.add(b.Type)
 		ids[b.ID] = id
 		if inside && i == 0 { // a new block stands behind its group: it is moved in
-			if h.keys_ {
+			if h.keys {
 				h.key(kb.Escape)
 				h.until(`T.row(` + quote(id) + `) === document.activeElement`)
 				h.key(kb.ArrowUp, chromedp.ModifierAlt)
@@ -695,7 +695,7 @@ func (h hand) section(tab string, raw json.RawMessage) {
 	if err := json.Unmarshal(raw, &values); err != nil {
 		h.t.Fatal(err)
 	}
-	h.tab_(tab)
+	h.tab(tab)
 	var walk func(pointer string, v map[string]any)
 	walk = func(pointer string, v map[string]any) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -720,7 +720,7 @@ func (h hand) data(want sample) {
 	if len(variables)+len(hidden) == 0 {
 		return
 	}
-	h.tab_("data")
+	h.tab("data")
 	add := func(pointer, name string) {
 		at := `T.control(` + quote(pointer) + `)`
 		count := at + `.querySelectorAll("li").length`

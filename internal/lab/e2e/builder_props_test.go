@@ -214,7 +214,7 @@ func TestEveryMemberOfForms(t *testing.T) {
 		if !full() && section.tab == "design" {
 			continue
 		}
-		h.tab_(section.tab)
+		h.tab(section.tab)
 		rows := table(t, section.table)
 		values := map[string]any{}
 		for path, m := range rows {

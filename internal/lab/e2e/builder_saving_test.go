@@ -282,7 +282,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 	seed := uint64(29)
 	for i, name := range []string{"a", "b"} {
 		b := s.ownersTab(1280, 800)
-		p := &somebody{hand: s.hand(b, false), name: strings.ToUpper(name), random: rand.New(rand.NewPCG(seed, uint64(i))), want: map[string]string{}} //nolint:gosec // the same in each run
+		p := &somebody{hand: s.hand(b, false), name: strings.ToUpper(name), random: rand.New(rand.NewPCG(seed, uint64(i))), want: map[string]string{}}
 		for n := range 3 {
 			id := fmt.Sprint(name, n)
 			p.want[id] = "Begin " + id
@@ -291,7 +291,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 		b.do(editing + `; window.worst = []; new MutationObserver(() => ["refused","gone","read-only","signed-out"].includes(T.status()) && worst.at(-1) !== T.status() && worst.push(T.status())).observe(document.body, {subtree: true, attributes: true, childList: true, characterData: true})`)
 		people[i] = p
 	}
-	order := rand.New(rand.NewPCG(seed, 9)) //nolint:gosec // the same in each run
+	order := rand.New(rand.NewPCG(seed, 9))
 	for range 2 * edits {
 		p := people[order.IntN(2)]
 		p.edit()
