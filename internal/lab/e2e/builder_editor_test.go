@@ -43,7 +43,7 @@ func documented(t *testing.T) map[string]sample {
 }
 
 // plain is a definition without ids: those of blocks and choices become their places.
-func plain(t *testing.T, d formsvc.Definition) map[string]any {
+func plain(t testing.TB, d formsvc.Definition) map[string]any {
 	t.Helper()
 	var blocks []*block
 	if err := json.Unmarshal(d.Blocks, &blocks); err != nil {
@@ -137,31 +137,50 @@ func same(v any) any {
 	return v
 }
 
-// Forms are built from nothing in the page, by the keyboard alone and by the mouse, and what is
-// stored is what was wanted.
+// Forms are built from nothing in the page, by the keyboard alone and by the mouse, in Chromium and in
+// Firefox, and what is stored is what was wanted.
 func TestFormsAreBuilt(t *testing.T) {
 	forms := documented(t)
-	for name, want := range forms {
-		for _, way := range []string{"keys", "mouse"} {
-			if !full() && name+way != "quotaQuestionkeys" && name+way != "scoreWithTwoEndingsmouse" {
-				continue
+	for _, browser := range []string{"chromium", "firefox"} {
+		t.Run(browser, func(t *testing.T) {
+			var fox *firefox
+			if browser == "firefox" {
+				inFull(t)
+				fox = newFirefox(t)
 			}
-			t.Run(name+"/"+way, func(t *testing.T) {
-				s := newOwners(t)
-				h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: way == "keys"}
-				made := h.build(want)
-				if made.Name != want.Name || made.Type != want.Type {
-					t.Errorf("the form is %q, %s", made.Name, made.Type)
-				}
-				d := want.Definition
-				wanted := plain(t, formsvc.Definition{Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields})
-				got := plain(t, made.Definition)
-				for name := range wanted {
-					if !reflect.DeepEqual(wanted[name], got[name]) {
-						t.Errorf("%s differ:\nwant %s\ngot  %s", name, text(wanted[name]), text(got[name]))
+			for name, want := range forms {
+				for _, way := range []string{"keys", "mouse"} {
+					if !full() && name+way != "quotaQuestionkeys" && name+way != "scoreWithTwoEndingsmouse" {
+						continue
 					}
+					t.Run(name+"/"+way, func(t *testing.T) {
+						s := newOwners(t)
+						var p window
+						if fox != nil {
+							p = s.ownersFirefox(t, fox)
+						} else {
+							p = s.ownersTab(1280, 900)
+						}
+						s.isBuilt(p, want, way == "keys")
+					})
 				}
-			})
+			}
+		})
+	}
+}
+
+func (s *site) isBuilt(p window, want sample, keys bool) {
+	t := s.t
+	made := s.hand(p, keys).build(want)
+	if made.Name != want.Name || made.Type != want.Type {
+		t.Errorf("the form is %q, %s", made.Name, made.Type)
+	}
+	d := want.Definition
+	wanted := plain(t, formsvc.Definition{Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields})
+	got := plain(t, made.Definition)
+	for name := range wanted {
+		if !reflect.DeepEqual(wanted[name], got[name]) {
+			t.Errorf("%s differ:\nwant %s\ngot  %s", name, text(wanted[name]), text(got[name]))
 		}
 	}
 }

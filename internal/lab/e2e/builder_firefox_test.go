@@ -3,7 +3,6 @@ package e2e
 import (
 	"bufio"
 	"encoding/json"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,14 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 	"golang.org/x/net/websocket"
-
-	"github.com/formsvc/formsvc"
 )
 
 // firefox is a page of Firefox, driven by WebDriver BiDi over its own websocket.
 type firefox struct {
-	t       *testing.T
+	t       testing.TB
 	wire    *websocket.Conn
 	n       int
 	context string
@@ -47,7 +46,7 @@ func newFirefox(t *testing.T) *firefox {
 		t.Fatal(err)
 	}
 	const origin = "http://127.0.0.1/"
-	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank") //nolint:gosec // the browser of this machine
+	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank")
 	command.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
 	out, err := command.StderrPipe()
 	if err == nil {
@@ -81,11 +80,9 @@ func newFirefox(t *testing.T) *firefox {
 	t.Cleanup(func() { _ = f.wire.Close() })
 	f.call("session.new", map[string]any{"capabilities": map[string]any{}}, nil)
 	f.call("session.subscribe", map[string]any{"events": []string{"log.entryAdded"}}, nil)
-	var tree struct {
-		Contexts []struct{ Context string }
-	}
-	f.call("browsingContext.getTree", map[string]any{}, &tree)
-	f.context = tree.Contexts[0].Context
+	var created struct{ Context string }
+	f.call("browsingContext.create", map[string]any{"type": "tab"}, &created) // the first one never has the focus
+	f.context = created.Context
 	return f
 }
 
@@ -125,115 +122,145 @@ func (f *firefox) call(method string, params, result any) {
 	}
 }
 
-func (f *firefox) open(address string) {
+func (f *firefox) visit(url string) {
 	f.t.Helper()
-	f.call("browsingContext.navigate", map[string]any{"context": f.context, "url": address, "wait": "complete"}, nil)
-	f.text(tools)
+	f.call("browsingContext.navigate", map[string]any{"context": f.context, "url": url, "wait": "complete"}, nil)
 }
 
-// text is the value of an expression as a text.
-func (f *firefox) text(expression string) string {
+// result evaluates an expression: a text, or else a node, or what went wrong.
+func (f *firefox) result(expression string) (text string, node any, wrong string) {
 	f.t.Helper()
 	var got struct {
-		Type             string
-		Result           struct{ Value any }
+		Result struct {
+			Value    any
+			SharedID any `json:"sharedId"`
+		}
 		ExceptionDetails struct{ Text string }
 	}
-	f.call("script.evaluate", map[string]any{"expression": "(() => { try { return String(" + strings.TrimSuffix(expression, ";") + ") } catch (e) { return String(e) } })()", "target": map[string]any{"context": f.context}, "awaitPromise": true}, &got)
-	value, _ := got.Result.Value.(string)
-	return value + got.ExceptionDetails.Text
+	f.call("script.evaluate", map[string]any{"expression": expression, "target": map[string]any{"context": f.context}, "awaitPromise": true}, &got)
+	text, _ = got.Result.Value.(string)
+	return text, got.Result.SharedID, got.ExceptionDetails.Text
+}
+
+func (f *firefox) evaluate(expression string) string {
+	f.t.Helper()
+	text, _, wrong := f.result(asJSON(expression))
+	if wrong != "" {
+		f.t.Fatalf("%s: %s", expression, wrong)
+	}
+	return text
+}
+
+func (f *firefox) do(statements string) {
+	f.t.Helper()
+	f.evaluate("(() => { " + statements + " })()")
 }
 
 func (f *firefox) until(expression string) {
 	f.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		got := f.text("!!(" + expression + ")")
+		got, _, wrong := f.result(asJSON("!!(" + expression + ")"))
 		if got == "true" {
 			return
 		}
 		if time.Now().After(deadline) {
-			f.t.Fatalf("never true: %s: %s\n%s", expression, got, f.text("document.body.innerText"))
+			f.t.Fatalf("never true: %s: %s\n%s", expression, wrong, f.evaluate("document.body.innerText"))
 		}
 	}
 }
 
-// keys presses keys; those without a sign are in WebDriver's private range.
-func (f *firefox) keys(text string) {
+// What keys of package kb and modifiers are in WebDriver's private range.
+var (
+	webdriverKeys = strings.NewReplacer(kb.Tab, "\uE004", kb.Enter, "\uE007", "\n", "\uE007", kb.Escape, "\uE00C", kb.End, "\uE010", kb.Home, "\uE011",
+		kb.ArrowLeft, "\uE012", kb.ArrowUp, "\uE013", kb.ArrowRight, "\uE014", kb.ArrowDown, "\uE015", kb.Delete, "\uE017", kb.F6, "\uE036")
+	webdriverModifiers = map[chromedp.Modifier]string{chromedp.ModifierShift: "\uE008", chromedp.ModifierCtrl: "\uE009", chromedp.ModifierAlt: "\uE00A"}
+)
+
+func (f *firefox) key(keys string, modifiers ...chromedp.Modifier) {
 	f.t.Helper()
 	var actions []map[string]any
-	for _, r := range text {
-		actions = append(actions, map[string]any{"type": "keyDown", "value": string(r)}, map[string]any{"type": "keyUp", "value": string(r)})
+	act := func(way, key string) { actions = append(actions, map[string]any{"type": way, "value": key}) }
+	for _, m := range modifiers {
+		act("keyDown", webdriverModifiers[m])
 	}
-	f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": "key", "id": "keys", "actions": actions}}}, nil)
+	for _, r := range webdriverKeys.Replace(keys) {
+		act("keyDown", string(r))
+		act("keyUp", string(r))
+	}
+	for _, m := range modifiers {
+		act("keyUp", webdriverModifiers[m])
+	}
+	f.act("key", actions)
 }
 
-// press clicks the middle of an element.
-func (f *firefox) press(element string) {
+func (f *firefox) insert(text string) {
 	f.t.Helper()
-	f.until("T.shown(" + element + ")")
-	var at [2]int
-	if err := json.Unmarshal([]byte(f.text(`(() => { const e = `+element+`; e.scrollIntoView({block: "center", behavior: "instant"}); const r = e.getBoundingClientRect(); return JSON.stringify([Math.round(r.x+r.width/2), Math.round(r.y+r.height/2)]) })()`)), &at); err != nil {
-		f.t.Fatal(err)
-	}
-	actions := []any{map[string]any{"type": "pointerMove", "x": at[0], "y": at[1]}, map[string]any{"type": "pointerDown", "button": 0}, map[string]any{"type": "pointerUp", "button": 0}}
-	f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": "pointer", "id": "mouse", "actions": actions}}}, nil)
+	f.key(text)
 }
 
-// In Firefox a form is made, blocks are added, moved, undone and typed into, and all is there after a reload.
+func (f *firefox) clickAt(x, y float64) {
+	f.t.Helper()
+	f.act("pointer", []map[string]any{{"type": "pointerMove", "x": int(x), "y": int(y)}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}})
+}
+
+func (f *firefox) act(device string, actions []map[string]any) {
+	f.t.Helper()
+	f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": device, "id": device, "actions": actions}}}, nil)
+}
+
+func (f *firefox) setFiles(selector, name string) {
+	f.t.Helper()
+	_, node, _ := f.result("document.querySelector(" + quote(selector) + ")")
+	f.call("input.setFiles", map[string]any{"context": f.context, "element": map[string]any{"sharedId": node}, "files": []string{name}}, nil)
+}
+
+// ownersFirefox is a page of Firefox in which the owner is signed in. At the end of the test nothing may
+// have complained in it.
+func (s *site) ownersFirefox(t *testing.T, f *firefox) *firefox {
+	t.Helper()
+	f.t, f.log = t, nil
+	f.call("browsingContext.setViewport", map[string]any{"context": f.context, "viewport": map[string]any{"width": 1280, "height": 900}}, nil)
+	f.call("storage.setCookie", map[string]any{"cookie": map[string]any{"name": userCookie, "value": map[string]any{"type": "string", "value": "owner"}, "domain": "127.0.0.1"}}, nil)
+	t.Cleanup(func() {
+		if len(f.log) > 0 {
+			t.Errorf("the page complained:\n%s", strings.Join(f.log, "\n"))
+		}
+	})
+	return f
+}
+
+// In Firefox a form is made, blocks are added, moved, duplicated, undone and typed into, and all is there
+// after a reload.
 func TestEditorInFirefox(t *testing.T) {
 	inFull(t)
-	const enter, escape, up, alt, ctrl = "\uE007", "\uE00C", "\uE013", "\uE00A", "\uE009"
 	s := newOwners(t)
-	f := newFirefox(t)
-	address, err := url.Parse(s.server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.call("storage.setCookie", map[string]any{"cookie": map[string]any{"name": userCookie, "value": map[string]any{"type": "string", "value": "owner"}, "domain": address.Hostname()}}, nil)
-	f.open(s.server.URL + "/forms/")
-	f.press(`T.named(` + quote(word(t, "forms.new")) + `)`)
-	f.press(`document.querySelector("dialog input.input")`)
-	f.keys("In Firefox" + enter)
-	f.until(`document.querySelector(".editor") && T.status() === "saved"`)
-	f.keys("/")
-	f.until(`document.activeElement.matches("dialog [role=combobox]")`)
-	f.keys("number" + enter)
-	f.until(`document.activeElement.matches("[data-path='/label'] textarea")`)
-	f.keys("How many?" + escape)
-	f.until(`T.row(T.chosen()) === document.activeElement`)
-	f.keys("/")
-	f.until(`document.activeElement.matches("dialog [role=combobox]")`)
-	f.keys("yes" + enter)
-	f.until(`T.ids().length === 2 && document.activeElement.matches("[data-path='/label'] textarea")`)
-	f.keys("Really?" + escape)
-	f.until(`T.row(T.chosen()) === document.activeElement && T.status() === "saved"`)
-	chord := func(modifier, key string) {
-		f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": "key", "id": "keys", "actions": []any{
-			map[string]any{"type": "keyDown", "value": modifier}, map[string]any{"type": "keyDown", "value": key}, map[string]any{"type": "keyUp", "value": key}, map[string]any{"type": "keyUp", "value": modifier},
-		}}}}, nil)
-	}
-	first := f.text(`T.ids()[0]`)
-	chord(alt, up)
-	f.until(`T.ids()[1] === ` + quote(first) + ` && T.row(T.chosen()) === document.activeElement`)
-	chord(ctrl, "d")
-	f.until(`T.ids().length === 3`)
-	f.keys(escape)
-	f.until(`T.row(T.chosen()) === document.activeElement`)
-	chord(ctrl, "z")
-	f.until(`T.ids().length === 2`)
-	f.until(`T.status() === "saved"`)
-	f.until(`document.querySelector(".canvas-frame").contentDocument.body.innerText.includes("Really?")`)
-	path := f.text(`location.pathname`)
-	f.open(s.server.URL + path)
-	f.until(`T.ids().length === 2 && document.querySelector(".outline").innerText.includes("How many?") && T.ids()[1] === ` + quote(first))
-	id, err := formsvc.ParseID(path[strings.LastIndex(path, "/")+1:])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := s.label(formsvc.Form{ID: id}, first); got != "How many?" {
+	h := s.hand(s.ownersFirefox(t, newFirefox(t)), true)
+	form := s.draft("In Firefox", `[]`)
+	path := "/" + form.ID.String()
+	h.start(path, ".editor")
+	first := h.add("number")
+	h.write(labelField, "How many?")
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	h.add("yes_no")
+	h.write(labelField, "Really?")
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	h.saved()
+	h.row(first)
+	h.key(kb.ArrowDown, chromedp.ModifierAlt)
+	h.until(`T.ids()[1] === ` + quote(first) + ` && T.row(T.chosen()) === document.activeElement`)
+	h.key("d", chromedp.ModifierCtrl)
+	h.until(`T.ids().length === 3`)
+	h.key(kb.Escape)
+	h.until(`T.row(T.chosen()) === document.activeElement`)
+	h.key("z", chromedp.ModifierCtrl)
+	h.until(`T.ids().length === 2`)
+	h.saved()
+	h.until(`document.querySelector(".canvas-frame").contentDocument.body.innerText.includes("Really?")`)
+	h.start(path, ".outline")
+	h.until(`T.ids().length === 2 && document.querySelector(".outline").innerText.includes("How many?") && T.ids()[1] === ` + quote(first))
+	if got := s.label(form, first); got != "How many?" {
 		t.Errorf("stored is %q", got)
-	}
-	if len(f.log) > 0 {
-		t.Errorf("the page complained:\n%s", strings.Join(f.log, "\n"))
 	}
 }

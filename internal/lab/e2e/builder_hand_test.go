@@ -34,7 +34,10 @@ const tools = `window.T = {
 	status: () => document.querySelector("[data-status]")?.dataset.status ?? "",
 	stops: () => T.all("a[href],button,input,select,textarea,summary,[tabindex]", T.top()).filter(e => e.tabIndex >= 0 && !e.disabled
 		&& (e.type !== "radio" || e.checked || ![...document.getElementsByName(e.name)].some(r => r.checked))),
-	away: e => { const all = T.stops(), at = all.indexOf(document.activeElement); return all.indexOf(e) - (at < 0 && document.activeElement !== document.body ? 0 : at) },
+	// How many times Tab leads from what has the focus to an element. Behind the last stop of Firefox's page its own
+	// bars have the focus, and the page has it again when Tab was pressed once for each stop.
+	away: e => { const all = T.stops(), on = document.activeElement, passed = all.filter(s => s === on || s.compareDocumentPosition(on) === Node.DOCUMENT_POSITION_FOLLOWING).length;
+		return document.hasFocus() ? all.indexOf(e) + 1 - passed : all.length + 1 - passed },
 	mine: e => e === document.activeElement,
 	say: (select, value) => { select.value = value; select.dispatchEvent(new Event("change", {bubbles: true})) },
 	shows: e => { const d = e.closest(".dialog-body, .pane") ?? document.documentElement; e.scrollIntoView({block: "center", behavior: "instant"}); return d },
@@ -59,52 +62,114 @@ func word(t testing.TB, key string) string {
 	return text
 }
 
-// hand works on the builder's pages as a person does: with the keyboard alone, or with the mouse and
-// keys for texts. Elements are JavaScript expressions.
-type hand struct {
-	*tab
-	site  *site
-	keys_ bool
-
-	choiceLabels map[string]string // of the form that is built, by their ids
+// window is a page of a browser: a tab of Chromium, or Firefox.
+type window interface {
+	visit(url string)
+	do(statements string)
+	until(expression string)
+	// evaluate is the JSON of an expression, or of what it promises.
+	evaluate(expression string) string
+	// key presses keys, which are texts or names of package kb, while modifiers are held.
+	key(keys string, modifiers ...chromedp.Modifier)
+	// insert puts a text where the cursor is.
+	insert(text string)
+	clickAt(x, y float64)
+	// setFiles chooses a file, in a window of the system.
+	setFiles(selector, name string)
 }
 
-// start opens a page of the builder and brings the tools there.
-func (h hand) start(path, selector string) {
-	h.t.Helper()
-	h.site.openOwners(h.tab, path, selector)
-	h.do(tools)
+func asJSON(expression string) string {
+	return "(async () => JSON.stringify(await (" + expression + ") ?? null))()"
 }
 
-func (h hand) word(key string) string { return word(h.t, key) }
+func (b *tab) visit(url string) {
+	b.t.Helper()
+	b.run(chromedp.Navigate(url))
+}
 
-// key presses a key with modifiers such as "Control+Shift+".
-func (h hand) key(key string, modifiers ...chromedp.Modifier) {
-	h.t.Helper()
+func (b *tab) evaluate(expression string) string {
+	b.t.Helper()
+	return get(b, chromedp.Evaluate[string](asJSON(expression), chromedp.EvalAwaitPromise))
+}
+
+func (b *tab) key(key string, modifiers ...chromedp.Modifier) {
+	b.t.Helper()
 	if len(modifiers) == 0 && len(key) == 1 && (key > " " && key < "\x7f" || key == kb.Enter) {
 		// As a keyboard does it, in one event: a key that the page takes goes into no field.
 		down := input.DispatchKeyEventParams{Type: input.DispatchKeyEventTypeKeyDown, Key: key, Text: key, WindowsVirtualKeyCode: int64(strings.ToUpper(key)[0])}
 		if key == kb.Enter {
 			down.Key = "Enter"
 		}
-		call(h.tab, input.DispatchKeyEvent, down)
+		call(b, input.DispatchKeyEvent, down)
 		down.Type, down.Text = input.DispatchKeyEventTypeKeyUp, ""
-		call(h.tab, input.DispatchKeyEvent, down)
+		call(b, input.DispatchKeyEvent, down)
 		return
 	}
-	h.run(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
+	b.run(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...)))
 }
+
+func (b *tab) insert(text string) {
+	b.t.Helper()
+	if len(text) <= 6 && strings.IndexFunc(text, func(r rune) bool { return r > 126 || r < 32 }) < 0 {
+		b.key(text)
+	} else {
+		call(b, input.InsertText, input.InsertTextParams{Text: text})
+	}
+}
+
+func (b *tab) clickAt(x, y float64) {
+	b.t.Helper()
+	b.run(chromedp.MouseClickXY(x, y))
+}
+
+func (b *tab) setFiles(selector, name string) {
+	b.t.Helper()
+	b.run(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{name}))
+}
+
+// ask is the value of an expression.
+func ask[T any](h hand, expression string) T {
+	h.t.Helper()
+	var value T
+	if got := h.evaluate(expression); json.Unmarshal([]byte(got), &value) != nil {
+		h.t.Fatalf("%s is %s", expression, got)
+	}
+	return value
+}
+
+// hand works on the builder's pages as a person does: with the keyboard alone, or with the mouse and
+// keys for texts. Elements are JavaScript expressions.
+type hand struct {
+	window
+	t    testing.TB
+	site *site
+	keys bool
+
+	choiceLabels map[string]string // of the form that is built, by their ids
+}
+
+func (s *site) hand(p window, keys bool) hand { return hand{window: p, t: s.t, site: s, keys: keys} }
+
+// start opens a page of the builder and brings the tools there.
+func (h hand) start(path, selector string) {
+	h.t.Helper()
+	h.visit(h.site.server.URL + "/forms" + path)
+	h.until(`document.querySelector(` + quote(selector) + `)?.checkVisibility()`)
+	h.do(tools)
+}
+
+func (h hand) word(key string) string { return word(h.t, key) }
 
 // to puts the focus on an element: by Tab, or by a click.
 func (h hand) to(element string) {
 	h.t.Helper()
 	h.until("T.shown(" + element + ")")
-	if !h.keys_ {
+	if !h.keys {
 		h.click(element)
 		return
 	}
 	for range 60 {
-		away := get(h.tab, chromedp.Evaluate[int](`(() => { const e = `+element+`; return T.mine(e) ? 0 : T.away(e) || 1 })()`))
+		away := ask[int](h, `(() => { const e = `+element+`; return T.mine(e) && document.hasFocus() ? 0 : T.away(e) || 1 })()`)
 		switch {
 		case away == 0:
 			return
@@ -114,30 +179,30 @@ func (h hand) to(element string) {
 			h.key(strings.Repeat(kb.Tab, -away), chromedp.ModifierShift)
 		}
 	}
-	h.t.Fatalf("Tab does not lead to %s: the focus is at %s", element, get(h.tab, chromedp.Evaluate[string](`document.activeElement.outerHTML.slice(0, 300)`)))
+	h.t.Fatalf("Tab does not lead to %s: the focus is at %s", element, ask[string](h, `document.activeElement.outerHTML.slice(0, 300)`))
 }
 
 // click presses the mouse over an element.
 func (h hand) click(element string) {
 	h.t.Helper()
-	at := get(h.tab, chromedp.Evaluate[[]float64](`(() => { const e = `+element+`; e.scrollIntoView({block: "nearest", behavior: "instant"});
+	at := ask[[]float64](h, `(() => { const e = `+element+`; e.scrollIntoView({block: "nearest", behavior: "instant"});
 		let r = e.getBoundingClientRect(); const under = () => { const o = document.elementFromPoint(r.x+r.width/2, r.y+r.height/2); return o && (e.contains(o) || o.contains(e) || o.closest("label")?.control === e) };
 		if (!under()) { e.scrollIntoView({block: "center", behavior: "instant"}); r = e.getBoundingClientRect() }
-		return [r.x+r.width/2, r.y+r.height/2, under() ? 1 : 0] })()`))
+		return [r.x+r.width/2, r.y+r.height/2, under() ? 1 : 0] })()`)
 	if at[2] == 0 {
 		h.t.Fatalf("something covers %s", element)
 	}
-	h.run(chromedp.MouseClickXY(at[0], at[1]))
+	h.clickAt(at[0], at[1])
 }
 
 // press presses a button, a link, a switch or a summary.
 func (h hand) press(element string) {
 	h.t.Helper()
 	h.to(element)
-	if !h.keys_ {
+	if !h.keys {
 		return
 	}
-	if get(h.tab, chromedp.Evaluate[bool](`document.activeElement.matches("input")`)) {
+	if ask[bool](h, `document.activeElement.matches("input")`) {
 		h.key(" ")
 	} else {
 		h.key(kb.Enter)
@@ -154,13 +219,13 @@ func (h hand) write(element, text string) {
 	h.t.Helper()
 	h.open(element)
 	h.to(element)
-	kind := get(h.tab, chromedp.Evaluate[string](element+".type"))
+	kind := ask[string](h, element+".type")
 	if kind == "date" { // three fields, as the browser's language has them
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.keys(kb.ArrowLeft, kb.ArrowLeft, day.Format("01"), day.Format("02"), day.Format("2006"))
+		h.key(kb.ArrowLeft + kb.ArrowLeft + day.Format("01022006"))
 		return
 	}
 	if kind == "datetime-local" {
@@ -168,17 +233,14 @@ func (h hand) write(element, text string) {
 		if err != nil {
 			h.t.Fatal(err)
 		}
-		h.keys(kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, kb.ArrowLeft, at.Format("01"), at.Format("02"), at.Format("2006"), kb.Tab, at.Format("03"), at.Format("04"), at.Format("PM")[:1])
+		h.key(strings.Repeat(kb.ArrowLeft, 5) + at.Format("01022006") + kb.Tab + at.Format("0304") + at.Format("PM")[:1])
 		return
 	}
 	h.key("a", chromedp.ModifierCtrl)
-	switch {
-	case text == "":
+	if text == "" {
 		h.key(kb.Delete)
-	case len(text) <= 6 && strings.IndexFunc(text, func(r rune) bool { return r > 126 || r < 32 }) < 0:
-		h.key(text)
-	default:
-		call(h.tab, input.InsertText, input.InsertTextParams{Text: text})
+	} else {
+		h.insert(text)
 	}
 }
 
@@ -187,7 +249,7 @@ func (h hand) open(element string) {
 	h.t.Helper()
 	h.until(element)
 	for range 4 {
-		if !get(h.tab, chromedp.Evaluate[bool](`!!T.closed(`+element+`)`)) {
+		if !ask[bool](h, `!!T.closed(`+element+`)`) {
 			return
 		}
 		h.press(`T.closed(` + element + `)`)
@@ -201,18 +263,18 @@ func (h hand) choose(element, value string) {
 	h.t.Helper()
 	h.open(element)
 	h.until(`[...` + element + `.options].some(o => o.value === ` + quote(value) + `)`)
-	if !h.keys_ {
+	if !h.keys {
 		h.do(`T.say(` + element + `, ` + quote(value) + `)`)
 		return
 	}
 	h.to(element)
 	for range 3 {
-		steps := get(h.tab, chromedp.Evaluate[int](`(() => { const e = `+element+`; return [...e.options].findIndex(o => o.value === `+quote(value)+`) - e.selectedIndex })()`))
+		steps := ask[int](h, `(() => { const e = `+element+`; return [...e.options].findIndex(o => o.value === `+quote(value)+`) - e.selectedIndex })()`)
 		switch {
 		case steps == 0:
 			return
 		case steps > 40 || steps < -40:
-			h.key(get(h.tab, chromedp.Evaluate[string](`[...`+element+`.options].find(o => o.value === `+quote(value)+`).text`)))
+			h.key(ask[string](h, `[...`+element+`.options].find(o => o.value === `+quote(value)+`).text`))
 		case steps > 0:
 			h.key(strings.Repeat(kb.ArrowDown, steps))
 		default:
@@ -225,7 +287,7 @@ func (h hand) choose(element, value string) {
 func (h hand) turn(element string, on bool) {
 	h.t.Helper()
 	h.open(element)
-	if get(h.tab, chromedp.Evaluate[bool](element+`.checked`)) != on {
+	if ask[bool](h, element+`.checked`) != on {
 		h.press(element)
 		h.until(element + `.checked === ` + fmt.Sprint(on))
 	}
@@ -243,19 +305,19 @@ func (h hand) upload(element, selector, picture string) {
 	if err := os.WriteFile(name, raw, 0o600); err != nil {
 		h.t.Fatal(err)
 	}
-	h.run(chromedp.SetUploadFiles(chromedp.CSS(selector), []string{name}))
+	h.setFiles(selector, name)
 }
 
 // tab_ opens a tab of the panel.
-func (h hand) tab_(name string) {
+func (h hand) tab(name string) {
 	h.t.Helper()
 	element := `document.getElementById("tab-` + name + `")`
-	if !h.keys_ {
+	if !h.keys {
 		h.click(element)
 	} else {
 		h.to(`document.querySelector("[role=tab][tabindex='0']")`)
 		for range 4 {
-			if get(h.tab, chromedp.Evaluate[bool](`T.mine(`+element+`)`)) {
+			if ask[bool](h, `T.mine(`+element+`)`) {
 				break
 			}
 			h.key(kb.ArrowRight)
@@ -269,23 +331,23 @@ func (h hand) tab_(name string) {
 func (h hand) row(id string) {
 	h.t.Helper()
 	row := `T.row(` + quote(id) + `)`
-	if !h.keys_ {
+	if !h.keys {
 		h.click(row)
 		h.until(`T.chosen() === ` + quote(id))
 		return
 	}
 	h.to(`document.querySelector(".outline [tabindex='0']")`)
-	steps := get(h.tab, chromedp.Evaluate[int](`T.ids().indexOf(`+quote(id)+`) - T.ids().indexOf(document.activeElement.dataset.id)`))
+	steps := ask[int](h, `T.ids().indexOf(`+quote(id)+`) - T.ids().indexOf(document.activeElement.dataset.id)`)
 	for range max(steps, -steps) {
 		key := kb.ArrowDown
 		if steps < 0 {
 			key = kb.ArrowUp
 		}
-		now := get(h.tab, chromedp.Evaluate[string](`document.activeElement.dataset.id`))
+		now := ask[string](h, `document.activeElement.dataset.id`)
 		h.key(key)
 		h.until(`document.activeElement.dataset.id !== ` + quote(now) + ` && T.row(T.chosen()) === document.activeElement`)
 	}
-	if steps == 0 && get(h.tab, chromedp.Evaluate[bool](`T.chosen() === ""`)) {
+	if steps == 0 && ask[bool](h, `T.chosen() === ""`) {
 		h.key(kb.Home)
 	}
 	h.until(`T.chosen() === ` + quote(id))
@@ -295,10 +357,10 @@ func (h hand) row(id string) {
 func (h hand) edit(id string) {
 	h.t.Helper()
 	h.row(id)
-	if h.keys_ {
+	if h.keys {
 		h.key(kb.Enter)
 		h.until(`document.querySelector("#panel-body").contains(document.activeElement)`)
-	} else if !get(h.tab, chromedp.Evaluate[bool](`document.getElementById("tab-block").ariaSelected === "true"`)) {
+	} else if !ask[bool](h, `document.getElementById("tab-block").ariaSelected === "true"`) {
 		h.click(`document.getElementById("tab-block")`)
 	}
 	h.until(`T.control("/type")`)
@@ -307,31 +369,31 @@ func (h hand) edit(id string) {
 // add adds a block behind the one that is chosen, and returns its id.
 func (h hand) add(kind string) string {
 	h.t.Helper()
-	was := get(h.tab, chromedp.Evaluate[string](`T.chosen()`))
-	if h.keys_ {
+	was := ask[string](h, `T.chosen()`)
+	if h.keys {
 		h.key("/")
 	} else {
 		h.click(`document.querySelector(".pane-head button")`)
 	}
 	h.until(`document.activeElement.matches("dialog [role=combobox]")`)
 	option := `document.getElementById("add-` + kind + `")`
-	if h.keys_ {
+	if h.keys {
 		h.key(kind)
 		for range 8 {
-			if get(h.tab, chromedp.Evaluate[bool](option+`?.ariaSelected === "true"`)) {
+			if ask[bool](h, option+`?.ariaSelected === "true"`) {
 				break
 			}
 			h.key(kb.ArrowDown)
 		}
-		if !get(h.tab, chromedp.Evaluate[bool](option+`?.ariaSelected === "true"`)) {
-			h.t.Fatalf("no %s: %s; %s", kind, get(h.tab, chromedp.Evaluate[string](`document.activeElement.outerHTML.slice(0,300)+document.activeElement.value`)), get(h.tab, chromedp.Evaluate[string](`document.body.innerText`)))
+		if !ask[bool](h, option+`?.ariaSelected === "true"`) {
+			h.t.Fatalf("no %s: %s; %s", kind, ask[string](h, `document.activeElement.outerHTML.slice(0,300)+document.activeElement.value`), ask[string](h, `document.body.innerText`))
 		}
 		h.key(kb.Enter)
 	} else {
 		h.click(option)
 	}
 	h.until(`!document.querySelector("dialog[open]") && T.chosen() !== ` + quote(was) + ` && document.querySelector("#panel-body").contains(document.activeElement)`)
-	return get(h.tab, chromedp.Evaluate[string](`T.chosen()`))
+	return ask[string](h, `T.chosen()`)
 }
 
 func (h hand) saved() {
@@ -364,7 +426,7 @@ func (h hand) build(want sample) formsvc.Form {
 	h.start("/", ".forms-page")
 	h.pressNamed("forms.new")
 	h.until(`document.querySelector("dialog[open] [name=type]")`)
-	if h.keys_ {
+	if h.keys {
 		h.to(`document.querySelector("dialog [name=type]:checked")`)
 		if want.Type == "SINGLE" {
 			h.key(kb.ArrowRight)
@@ -375,7 +437,7 @@ func (h hand) build(want sample) formsvc.Form {
 	h.write(`document.querySelector("dialog input.input")`, want.Name)
 	h.pressNamed("forms.create")
 	h.until(`document.querySelector(".pane-outline")`)
-	path := get(h.tab, chromedp.Evaluate[string](`location.pathname`))
+	path := ask[string](h, `location.pathname`)
 	id, err := formsvc.ParseID(path[strings.LastIndex(path, "/")+1:])
 	if err != nil {
 		h.t.Fatal(err)
@@ -413,7 +475,7 @@ func (h hand) build(want sample) formsvc.Form {
 			h.rule(renamed)
 		}
 	}
-	if h.keys_ {
+	if h.keys {
 		h.key("s", chromedp.ModifierCtrl)
 	}
 	h.saved()
@@ -423,7 +485,7 @@ func (h hand) build(want sample) formsvc.Form {
 func (h hand) blocks(list []*block, ids map[string]string, inside bool) {
 	h.t.Helper()
 	for i, b := range list {
-		if h.keys_ && get(h.tab, chromedp.Evaluate[bool](`document.querySelector("#panel").contains(document.activeElement)`)) {
+		if h.keys && ask[bool](h, `document.querySelector("#panel").contains(document.activeElement)`) {
 			h.key(kb.Escape)
 			h.until(`T.row(T.chosen()) === document.activeElement`)
 		}
@@ -433,7 +495,7 @@ func (h hand) blocks(list []*block, ids map[string]string, inside bool) {
 		id := h.add(b.Type)
 		ids[b.ID] = id
 		if inside && i == 0 { // a new block stands behind its group: it is moved in
-			if h.keys_ {
+			if h.keys {
 				h.key(kb.Escape)
 				h.until(`T.row(` + quote(id) + `) === document.activeElement`)
 				h.key(kb.ArrowUp, chromedp.ModifierAlt)
@@ -498,13 +560,13 @@ func (h hand) properties(pointer, kind string, properties map[string]any) {
 func (h hand) set(pointer string, value any) {
 	h.t.Helper()
 	at := `T.control(` + quote(pointer) + `)`
-	if !get(h.tab, chromedp.Evaluate[bool](`!!`+at)) {
+	if !ask[bool](h, `!!`+at) {
 		h.until(at)
 	}
 	inside := func(selector string) string { return at + `.querySelector(` + quote(selector) + `)` }
-	kind := get(h.tab, chromedp.Evaluate[string](`(() => { const e = `+at+`, has = s => e.querySelector(s);
+	kind := ask[string](h, `(() => { const e = `+at+`, has = s => e.querySelector(s);
 		return has(".props-parts") ? "parts" : has(".props-week") ? "week" : has(".props-usual") ? "usual" : has("input[type=file]") ? "picture" : has("[role=switch]") ? "switch"
-			: has(".props-add") ? "days" : has("select") ? "select" : has(".color") ? "color" : has("textarea,input") ? "text" : "" })()`))
+			: has(".props-add") ? "days" : has("select") ? "select" : has(".color") ? "color" : has("textarea,input") ? "text" : "" })()`)
 	text := fmt.Sprint(value)
 	switch kind {
 	case "switch":
@@ -513,7 +575,7 @@ func (h hand) set(pointer string, value any) {
 		h.choose(inside("select"), text)
 	case "usual":
 		list := inside("select")
-		if get(h.tab, chromedp.Evaluate[bool](`[...`+list+`.options].some(o => o.value === `+quote(text)+`)`)) {
+		if ask[bool](h, `[...`+list+`.options].some(o => o.value === `+quote(text)+`)`) {
 			h.choose(list, text)
 			return
 		}
@@ -537,7 +599,7 @@ func (h hand) set(pointer string, value any) {
 			button := fmt.Sprintf(`%s.querySelectorAll("button")[%d]`, at, i)
 			h.open(button)
 			off := int(days)>>((i+1)%7)&1 == 1
-			if get(h.tab, chromedp.Evaluate[bool](button+`.ariaPressed === "false"`)) != off {
+			if ask[bool](h, button+`.ariaPressed === "false"`) != off {
 				h.press(button)
 				h.until(button + `.ariaPressed === ` + quote(fmt.Sprint(!off)))
 			}
@@ -557,14 +619,14 @@ func (h hand) set(pointer string, value any) {
 			text = strings.Join(texts, ", ")
 		}
 		field := inside("textarea,input:not([type=checkbox])")
-		if kind := get(h.tab, chromedp.Evaluate[string](field+".type")); kind == "date" {
+		if kind := ask[string](h, field+".type"); kind == "date" {
 			text = text[:10]
 		} else if kind == "datetime-local" {
 			text = text[:16]
 		}
 		h.write(field, text)
 	default:
-		h.t.Fatalf("the control of %s is none that is known: %s", pointer, get(h.tab, chromedp.Evaluate[string](at+`.outerHTML.slice(0, 300)`)))
+		h.t.Fatalf("the control of %s is none that is known: %s", pointer, ask[string](h, at+`.outerHTML.slice(0, 300)`))
 	}
 }
 
@@ -575,7 +637,7 @@ func (h hand) parts(pointer string, want map[string]any) {
 		for _, member := range []string{"hide", "required"} {
 			on, _ := settings[member].(bool)
 			box := `T.control(` + quote(pointer+"/"+part+"/"+member) + `).querySelector("input")`
-			if member == "required" && get(h.tab, chromedp.Evaluate[bool](box+`.disabled`)) {
+			if member == "required" && ask[bool](h, box+`.disabled`) {
 				continue
 			}
 			h.turn(box, on != (member == "hide"))
@@ -591,7 +653,7 @@ func (h hand) choices(pointer string, list []choiceWanted) {
 	}
 	at := `T.control(` + quote(pointer) + `)`
 	count := at + `.querySelectorAll("ol > li").length`
-	old := get(h.tab, chromedp.Evaluate[int](count))
+	old := ask[int](h, count)
 	labels := make([]string, len(list))
 	for i := range list {
 		labels[i] = list[i].Label
@@ -633,7 +695,7 @@ func (h hand) section(tab string, raw json.RawMessage) {
 	if err := json.Unmarshal(raw, &values); err != nil {
 		h.t.Fatal(err)
 	}
-	h.tab_(tab)
+	h.tab(tab)
 	var walk func(pointer string, v map[string]any)
 	walk = func(pointer string, v map[string]any) {
 		for _, name := range slices.Sorted(maps.Keys(v)) {
@@ -658,11 +720,11 @@ func (h hand) data(want sample) {
 	if len(variables)+len(hidden) == 0 {
 		return
 	}
-	h.tab_("data")
+	h.tab("data")
 	add := func(pointer, name string) {
 		at := `T.control(` + quote(pointer) + `)`
 		count := at + `.querySelectorAll("li").length`
-		was := get(h.tab, chromedp.Evaluate[int](count))
+		was := ask[int](h, count)
 		h.write(at+`.querySelector(".props-add input")`, name)
 		h.press(at + `.querySelector(".props-add button")`)
 		h.until(fmt.Sprintf(`%s === %d`, count, was+1))

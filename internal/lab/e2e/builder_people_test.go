@@ -3,9 +3,13 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/heapprofiler"
+	"github.com/chromedp/cdproto/performance"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -27,8 +31,8 @@ func TestEditorAxe(t *testing.T) {
 			s := newOwners(t)
 			form, every := s.sample("feedback"), s.sample("every")
 			s.draft("An empty draft", `[]`)
-			h := hand{tab: s.ownersTab(look.width, 900), site: s}
-			b := h.tab
+			b := s.ownersTab(look.width, 900)
+			h := s.hand(b, false)
 			b.dark(look.dark)
 			narrow := look.width < 760
 			pane := func(name string) {
@@ -146,16 +150,16 @@ func TestEditorByKeyboard(t *testing.T) {
 	s := newOwners(t)
 	form := s.draft("Keys", `[{"id":"a","type":"short_text","label":"First"},{"id":"c","type":"single_choice","label":"Second","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]},
 		{"id":"g","type":"group","label":"Group","children":[{"id":"g1","type":"email","label":"Inner"}]},{"id":"e","type":"ending","label":"End"}]`)
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, true)
 	look := func(after string) {
 		t.Helper()
-		if wrong := get(h.tab, chromedp.Evaluate[string](focus)); wrong != "" {
+		if wrong := ask[string](h, focus); wrong != "" {
 			t.Errorf("after %s %s", after, wrong)
 		}
 	}
 	round := func(name string) {
 		t.Helper()
-		b := h.tab
 		b.do(`window.visited = new Set(); window.missing = () => T.stops().filter(e => !visited.has(e)).map(e => e.outerHTML.slice(0, 120))`)
 		for range 150 {
 			h.key(kb.Tab)
@@ -179,7 +183,7 @@ func TestEditorByKeyboard(t *testing.T) {
 
 	steps := func(does string, key string, modifiers ...chromedp.Modifier) {
 		t.Helper()
-		was := get(h.tab, chromedp.Evaluate[string](`T.ids().join()`))
+		was := ask[string](h, `T.ids().join()`)
 		h.key(key, modifiers...)
 		h.until(`T.ids().join() !== ` + quote(was))
 		// What the page does with the focus comes with the next frame.
@@ -194,14 +198,14 @@ func TestEditorByKeyboard(t *testing.T) {
 	look("Escape")
 	steps("moving a block down", kb.ArrowDown, chromedp.ModifierAlt)
 	steps("moving a block up", kb.ArrowUp, chromedp.ModifierAlt)
-	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
 		t.Error("a block that was moved does not have the focus")
 	}
 	steps("duplicating a block", "d", chromedp.ModifierCtrl)
 	h.key(kb.Escape)
 	h.until(`T.row(T.chosen()) === document.activeElement`)
 	steps("deleting a block", kb.Delete)
-	if got := get(h.tab, chromedp.Evaluate[bool](`T.row(T.chosen()) === document.activeElement`)); !got {
+	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
 		t.Error("after a removal the next row does not have the focus")
 	}
 	steps("undoing", "z", chromedp.ModifierCtrl)
@@ -222,7 +226,7 @@ func TestEditorByKeyboard(t *testing.T) {
 	h.until(`document.activeElement.matches("[role=menuitem]")`)
 	look("opening a menu")
 	for range 8 {
-		if get(h.tab, chromedp.Evaluate[bool](`document.activeElement.textContent.trim() === `+quote(h.word("editor.move_to")))) {
+		if ask[bool](h, `document.activeElement.textContent.trim() === `+quote(h.word("editor.move_to"))) {
 			break
 		}
 		h.key(kb.ArrowDown)
@@ -237,11 +241,11 @@ func TestEditorByKeyboard(t *testing.T) {
 	h.until(`T.row("c") === document.activeElement`)
 	look("moving to a place")
 	for { // all of them
-		left := get(h.tab, chromedp.Evaluate[int](`T.ids().length`))
+		left := ask[int](h, `T.ids().length`)
 		if left == 0 {
 			break
 		}
-		h.row(get(h.tab, chromedp.Evaluate[string](`T.ids().at(-1)`)))
+		h.row(ask[string](h, `T.ids().at(-1)`))
 		steps(fmt.Sprintf("deleting one of %d blocks", left), kb.Delete)
 	}
 	h.saved()
@@ -250,7 +254,7 @@ func TestEditorByKeyboard(t *testing.T) {
 // Keys count in an empty form, before anything has the focus.
 func TestTheFirstKey(t *testing.T) {
 	s := newOwners(t)
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
+	h := s.hand(s.ownersTab(1280, 900), true)
 	h.start("/"+s.draft("Empty", `[]`).ID.String(), ".editor")
 	id := h.add("short_text")
 	h.key("H")
@@ -297,8 +301,8 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 	variables, _ := json.Marshal(map[string]string{texts[0]: texts[1], texts[2]: texts[3]})
 	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "closedMessage": texts[1], "showTitle": true})
 	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Variables, f.Definition.Settings = variables, settings })
-	h := hand{tab: s.ownersTab(1280, 900), site: s}
-	b := h.tab
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, false)
 	h.start("/", ".forms-list")
 	b.until(`document.querySelectorAll(".form-row").length >= 70`)
 	h.write(`document.querySelector("input[type=search]")`, texts[0])
@@ -355,30 +359,63 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"q%d","type":%q,"label":"Question %d","choices":[{"id":"x","label":"X"},{"id":"y","label":"Y"}]}`, i, []string{"short_text", "number", "email", "single_choice"}[i%4], i))
 	}
 	form := s.draft("Long", "["+strings.Join(blocks, ",")+"]")
-	h := hand{tab: s.ownersTab(1280, 900), site: s, keys_: true}
-	b := h.tab
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, true)
 	h.start("/"+form.ID.String(), ".outline")
 	b.until(`T.ids().length === 500 && document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]").length === 500`)
-	b.do(editing + `; window.measure = async act => {
+	// script is the event's handlers and the drawing that they ask for, which Preact does in a microtask. What
+	// comes later, such as effects, the answer of the service and the canvas, is in tasks of its own: those of
+	// 50 ms and more are counted.
+	b.do(editing + `; window.long = []; new PerformanceObserver(l => long.push(...l.getEntries().map(e => e.duration))).observe({entryTypes: ["longtask"]}); window.measure = async act => {
 		let nodes = 0; const count = list => list.forEach(m => nodes += m.type === "childList" ? m.addedNodes.length + m.removedNodes.length : 1);
 		const seen = new MutationObserver(count); seen.observe(document.querySelector("#outline"), {subtree: true, childList: true, attributes: true, characterData: true});
 		const from = performance.now(); act(); await null; await null; const script = performance.now() - from;
 		await new Promise(done => requestAnimationFrame(() => setTimeout(done))); count(seen.takeRecords()); seen.disconnect();
-		return [script, nodes, performance.now() - from] }`)
+		return [script, nodes] }`)
 	b.do(`T.row("q250").click()`)
 	b.until(labelField)
 	h.saved()
 	for _, step := range []struct{ name, act string }{
-		{"a key", typed(labelField, "Question 250 changed")},
-		{"another key", typed(labelField, "Question 250 changed again")},
+		{"a key", `E.put(` + labelField + `, ` + labelField + `.value + "x")`},
 		{"a move", `E.press(T.row("q250"), "ArrowUp", {altKey: true})`},
 		{"an undo", `E.press(document.body, "z", {ctrlKey: true})`},
 	} {
-		got := get(b, chromedp.Evaluate[[]float64](`measure(() => { `+step.act+` })`, chromedp.EvalAwaitPromise))
-		t.Logf("%s: %.0f ms of script, %.0f nodes of the list changed, drawn after %.0f ms", step.name, got[0], got[1], got[2])
-		if got[1] > 60 {
-			t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
+		b.do(`long.length = 0`)
+		var script []float64
+		for range 9 {
+			got := ask[[]float64](h, `measure(() => { `+step.act+` })`)
+			script = append(script, got[0])
+			if got[1] > 60 {
+				t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
+			}
 		}
+		h.saved()
+		slices.Sort(script)
+		t.Logf("%s: %.1f ms of script, at most %.1f; tasks of 50 ms and more until all is saved: %s", step.name, script[4], script[8], h.evaluate(`long.map(Math.round)`))
 	}
-	h.saved()
+}
+
+// What is not shown any more is forgotten: an editor may be open for days.
+func TestEditorForgets(t *testing.T) {
+	inFull(t)
+	s := newOwners(t)
+	b := s.ownersTab(1280, 900)
+	h := s.hand(b, false)
+	h.start("/"+s.draft("Long open", `[{"id":"a","type":"short_text"}]`).ID.String(), ".outline")
+	call(b, performance.Enable, performance.EnableParams{})
+	b.do(editing)
+	round := func() float64 {
+		for range 20 {
+			ask[string](h, `E.twin("a")`)
+			ask[any](h, `E.undo()`)
+		}
+		h.until(`T.ids().length === 1`)
+		h.saved()
+		call(b, heapprofiler.CollectGarbage, cdp.Empty{})
+		return b.metrics()["Nodes"]
+	}
+	first := round()
+	if more := round() - first; more > 1500 { // about two panels
+		t.Errorf("%.0f nodes are left of 20 blocks that were made and undone", more)
+	}
 }

@@ -11,8 +11,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/chromedp/chromedp"
-
 	"github.com/formsvc/formsvc"
 )
 
@@ -118,7 +116,7 @@ func TestEveryPropertyOfBlocks(t *testing.T) {
 	inFull(t)
 	kinds, properties := table(t, "types"), table(t, "properties")
 	s := newOwners(t)
-	h := hand{tab: s.ownersTab(1280, 900), site: s}
+	h := s.hand(s.ownersTab(1280, 900), false)
 	n := 0
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		if !full() && !slices.Contains([]string{"picture_choice", "date", "opinion_scale"}, kind) {
@@ -141,7 +139,7 @@ func TestEveryPropertyOfBlocks(t *testing.T) {
 		for _, name := range []string{"label", "description", "part_of", "row_id"} {
 			h.set("/"+name, want[name])
 		}
-		if get(h.tab, chromedp.Evaluate[bool](`!!T.control("/required")`)) {
+		if ask[bool](h, `!!T.control("/required")`) {
 			h.set("/required", true)
 			want["required"] = true
 		}
@@ -188,7 +186,7 @@ func TestEveryPropertyOfBlocks(t *testing.T) {
 func TestEveryMemberOfForms(t *testing.T) {
 	inFull(t)
 	s := newOwners(t)
-	h := hand{tab: s.ownersTab(1280, 900), site: s}
+	h := s.hand(s.ownersTab(1280, 900), false)
 	form := s.draft("All", `[{"id":"q","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)
 	h.start("/"+form.ID.String(), ".outline")
 	h.edit("q")
@@ -216,7 +214,7 @@ func TestEveryMemberOfForms(t *testing.T) {
 		if !full() && section.tab == "design" {
 			continue
 		}
-		h.tab_(section.tab)
+		h.tab(section.tab)
 		rows := table(t, section.table)
 		values := map[string]any{}
 		for path, m := range rows {

@@ -6,8 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-
-	"github.com/chromedp/chromedp"
 )
 
 // rule makes the rule of the block that is edited: by sentences what they say, the rest as JSON.
@@ -51,7 +49,7 @@ var comparisons = map[string]string{"==": "is", "!=": "isNot", "<": "below", "<=
 // condition makes a condition in an editor that has one or none.
 func (h hand) condition(at string, logic any) {
 	h.t.Helper()
-	if !get(h.tab, chromedp.Evaluate[bool](`!!`+at+`.querySelector(".rule-row")`)) {
+	if !ask[bool](h, `!!`+at+`.querySelector(".rule-row")`) {
 		h.press(`T.named(` + quote(h.word("rules.add_condition")) + `, ` + at + `)`)
 	}
 	row := at + `.querySelector(".rule-row")`
@@ -69,7 +67,7 @@ func (h hand) condition(at string, logic any) {
 	one := func(selector string, v any) {
 		field := values + `.querySelector(` + quote(selector) + `)`
 		h.until(field)
-		if get(h.tab, chromedp.Evaluate[bool](field+`.matches("select")`)) {
+		if ask[bool](h, field+`.matches("select")`) {
 			h.choose(field, fmt.Sprint(v))
 		} else {
 			h.write(field, fmt.Sprint(v))
@@ -83,8 +81,8 @@ func (h hand) condition(at string, logic any) {
 	case isList:
 		boxes := values + `.querySelectorAll(".rule-checks input")`
 		h.until(boxes + `.length`)
-		for i := range get(h.tab, chromedp.Evaluate[int](boxes+`.length`)) {
-			choice := get(h.tab, chromedp.Evaluate[string](fmt.Sprintf(`%s[%d].parentElement.textContent`, boxes, i)))
+		for i := range ask[int](h, boxes+`.length`) {
+			choice := ask[string](h, fmt.Sprintf(`%s[%d].parentElement.textContent`, boxes, i))
 			h.turn(fmt.Sprintf(`%s[%d]`, boxes, i), slices.ContainsFunc(list, func(v any) bool { return h.choiceLabels[fmt.Sprint(v)] == choice }))
 		}
 	default:

@@ -53,7 +53,7 @@ func TestNothingIsLost(t *testing.T) {
 	s := newOwners(t)
 	form := s.draft("Kept", `[{"id":"a","type":"short_text","label":"Zero"},{"id":"b","type":"short_text","label":"Other"}]`)
 	b := s.ownersTab(1280, 900)
-	h := hand{tab: b, site: s, keys_: true}
+	h := s.hand(b, true)
 	path := "/" + form.ID.String()
 	open := func() {
 		h.start(path, ".outline")
@@ -183,7 +183,8 @@ const editing = `window.E = {
 	conflicts: () => document.querySelectorAll(".conflict").length,
 	async answer(side) { document.querySelectorAll(".conflict")[0].querySelectorAll("button")[side].click(); await E.frame() },
 	seen: () => JSON.stringify([...document.querySelectorAll(".outline [data-id]")].map(e => [e.dataset.id, e.closest("li").className.replace(" chosen", "").trim(), e.textContent])),
-	picture: () => [...document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]")].map(e => e.dataset.block + " " + e.innerText.trim()).join("\n"),
+	// What is drawn in the canvas; innerText has nothing of what is outside the window.
+	picture: () => [...document.querySelector(".canvas-frame").contentDocument.querySelectorAll("[data-block]")].map(e => e.dataset.block + " " + e.textContent.trim()).join("\n"),
 };`
 
 // somebody edits a form in a browser of their own.
@@ -197,11 +198,11 @@ type somebody struct {
 
 func (p *somebody) run(expression string) string {
 	p.t.Helper()
-	return get(p.tab, chromedp.Evaluate[string](`(async () => String((await `+expression+`) ?? ""))()`, chromedp.EvalAwaitPromise))
+	return ask[string](p.hand, `(async () => String(await `+expression+` ?? ""))()`)
 }
 
 func (p *somebody) has(id string) bool {
-	return get(p.tab, chromedp.Evaluate[bool](`!!T.row(`+quote(id)+`)`))
+	return ask[bool](p.hand, `!!T.row(`+quote(id)+`)`)
 }
 
 // edit does one random edit.
@@ -218,7 +219,7 @@ func (p *somebody) edit() {
 	})
 	mine := own[p.random.IntN(len(own))]
 	shared := fmt.Sprint("s", p.random.IntN(4))
-	if p.random.IntN(3) == 0 && get(p.tab, chromedp.Evaluate[int](`E.conflicts()`)) > 0 {
+	if p.random.IntN(3) == 0 && ask[int](p.hand, `E.conflicts()`) > 0 {
 		p.run(fmt.Sprintf(`E.answer(%d)`, p.random.IntN(2)))
 		return
 	}
@@ -242,7 +243,7 @@ func (p *somebody) edit() {
 			p.run(fmt.Sprintf(`E.remove(%q)`, mine))
 			delete(p.want, mine)
 			if p.random.IntN(2) == 0 {
-				was := get(p.tab, chromedp.Evaluate[string](`E.seen()`))
+				was := ask[string](p.hand, `E.seen()`)
 				p.run(`E.undo()`)
 				if !p.has(mine) {
 					p.t.Errorf("%s: undo did not bring %s back: %s", p.name, mine, was)
@@ -258,7 +259,7 @@ func (p *somebody) edit() {
 	}
 	for id := range p.want {
 		if p.want[id] == "?" && p.has(id) {
-			p.want[id] = strings.TrimLeft(get(p.tab, chromedp.Evaluate[string](`T.row(`+quote(id)+`).querySelector(".outline-name").lastChild.nodeValue`)), "0123456789")
+			p.want[id] = strings.TrimLeft(ask[string](p.hand, `T.row(`+quote(id)+`).querySelector(".outline-name").lastChild.nodeValue`), "0123456789")
 		}
 	}
 }
@@ -281,7 +282,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 	seed := uint64(29)
 	for i, name := range []string{"a", "b"} {
 		b := s.ownersTab(1280, 800)
-		p := &somebody{hand: hand{tab: b, site: s}, name: strings.ToUpper(name), random: rand.New(rand.NewPCG(seed, uint64(i))), want: map[string]string{}} //nolint:gosec // the same in each run
+		p := &somebody{hand: s.hand(b, false), name: strings.ToUpper(name), random: rand.New(rand.NewPCG(seed, uint64(i))), want: map[string]string{}}
 		for n := range 3 {
 			id := fmt.Sprint(name, n)
 			p.want[id] = "Begin " + id
@@ -290,7 +291,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 		b.do(editing + `; window.worst = []; new MutationObserver(() => ["refused","gone","read-only","signed-out"].includes(T.status()) && worst.at(-1) !== T.status() && worst.push(T.status())).observe(document.body, {subtree: true, attributes: true, childList: true, characterData: true})`)
 		people[i] = p
 	}
-	order := rand.New(rand.NewPCG(seed, 9)) //nolint:gosec // the same in each run
+	order := rand.New(rand.NewPCG(seed, 9))
 	for range 2 * edits {
 		p := people[order.IntN(2)]
 		p.edit()
@@ -304,7 +305,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 		for _, p := range people {
 			p.do(`dispatchEvent(new Event("focus"))`)
 			p.until(`["saved","conflict","refused"].includes(T.status())`)
-			for get(p.tab, chromedp.Evaluate[int](`E.conflicts()`)) > 0 {
+			for ask[int](p.hand, `E.conflicts()`) > 0 {
 				p.run(fmt.Sprintf(`E.answer(%d)`, p.random.IntN(2)))
 			}
 			p.until(`["saved","conflict","refused"].includes(T.status())`)

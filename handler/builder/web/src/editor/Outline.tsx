@@ -2,7 +2,7 @@ import { draggable, dropTargetForElements } from '@atlaskit/pragmatic-drag-and-d
 import { combine } from '@atlaskit/pragmatic-drag-and-drop/combine';
 import { attachClosestEdge, extractClosestEdge } from '@atlaskit/pragmatic-drag-and-drop-hitbox/closest-edge';
 import { type Signal, useSignal } from '@preact/signals';
-import type { JSX } from 'preact';
+import { Component } from 'preact';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import type { Block } from '../app/records';
 import { t } from '../app/words';
@@ -10,6 +10,7 @@ import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
 import { iconOf, typeName } from './kinds';
+import { sameItems } from './merge';
 import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
 
 /** What is done to blocks. The editor does it. */
@@ -38,7 +39,6 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
   const list = useRef<HTMLOListElement>(null);
   const at = rows.findIndex((r) => r.block.id === selected.value);
   const said = useSignal('');
-  const drawn = useMemo(() => new Map<string, { from: readonly unknown[]; row: JSX.Element }>(), []);
 
   const focus = (id: string) => {
     selected.value = id;
@@ -85,21 +85,17 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
     <>
       <ol class="outline" ref={list} aria-label={t('editor.outline')} onKeyDown={key as never}>
         {rows.map((row, i) => {
-          // A row that is as it was is not drawn anew: there may be hundreds.
           const { id } = row.block;
-          const from = [row.block, row.number, row.depth, row.place.parent, row.place.index, rows.length - 1 === i, i === at, i === at || (at < 0 && i === 0), faults.get(id), warnings.get(id), readOnly] as const;
-          const old = drawn.get(id);
-          if (old && from.every((v, n) => v === old.from[n])) return old.row;
-          const made = (
+          return (
             <OutlineRow
               key={id}
               row={row}
               first={i === 0}
-              last={from[5]}
-              chosen={from[6]}
-              reachable={from[7]}
-              fault={from[8]}
-              warning={from[9]}
+              last={rows.length - 1 === i}
+              chosen={i === at}
+              reachable={i === at || (at < 0 && i === 0)}
+              fault={faults.get(id)}
+              warning={warnings.get(id)}
               readOnly={readOnly}
               onChoose={() => (selected.value = id)}
               onMove={(by) => latest.current.moveBy(row, by)}
@@ -108,8 +104,6 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
               actions={actions}
             />
           );
-          drawn.set(id, { from, row: made });
-          return made;
         })}
       </ol>
       <p class="unseen" role="status">{said.value}</p>
@@ -133,7 +127,20 @@ interface RowProps {
   actions: Actions;
 }
 
-function OutlineRow({ row, first, last, chosen, reachable, fault, warning, readOnly, onChoose, onMove, onRemove, onDrop, actions }: RowProps) {
+/** A row, which is not drawn anew when it is as it was: there may be hundreds. Elements are not kept for that: each holds the whole page of its time. */
+class OutlineRow extends Component<RowProps> {
+  override shouldComponentUpdate(next: RowProps): boolean {
+    const shown = ({ row: { block, number, depth, place }, first, last, chosen, reachable, fault, warning, readOnly }: RowProps) =>
+      [block, number, depth, place.parent, place.index, first, last, chosen, reachable, fault, warning, readOnly];
+    return !sameItems(shown(this.props), shown(next));
+  }
+
+  override render() {
+    return <DrawnRow {...this.props} />;
+  }
+}
+
+function DrawnRow({ row, first, last, chosen, reachable, fault, warning, readOnly, onChoose, onMove, onRemove, onDrop, actions }: RowProps) {
   const { block, place } = row;
   const ref = useRef<HTMLLIElement>(null);
   const edge = useSignal<'top' | 'bottom' | undefined>(undefined);

@@ -31,7 +31,7 @@ export function same(a: unknown, b: unknown): boolean {
   return names.length === Object.keys(b).length && names.every((n) => Object.hasOwn(b, n) && same(a[n], b[n]));
 }
 
-const sameItems = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((v, i) => v === b[i]);
+export const sameItems = (a: readonly unknown[], b: readonly unknown[]): boolean => a.length === b.length && a.every((v, i) => v === b[i]);
 
 /** fresh, with the parts of old in it that are equal. */
 export function share<T>(old: unknown, fresh: T): T;

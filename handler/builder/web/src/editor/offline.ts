@@ -8,15 +8,17 @@ export interface Saved {
   sent: Content[]; // what the form is if a write without an answer was done
   mine: Content;
   conflicts: Conflict[];
-  takes: string[]; // the keys of what this has in it
 }
 
 /** A store of values by key. Contents that share parts may be kept as a structured clone keeps them. */
 export interface KeyValue {
   /** The keys that begin with prefix, with their values. */
   entries(prefix: string): Promise<[string, Saved][]>;
-  put(key: string, value: Saved): Promise<void>;
-  delete(key: string): Promise<void>;
+  /**
+   * Keeps a value, null for none, and takes those of other keys away, all or nothing. Calls count in their
+   * order, and are done also when the page goes before it knows.
+   */
+  put(key: string, value: Saved | null, others: readonly string[]): Promise<void>;
 }
 
 const table = 'edits';
@@ -38,19 +40,25 @@ export function browserStore(factory: IDBFactory = indexedDB, name = 'formsvc-bu
         throw cause;
       });
     })());
-  const rows = async (mode: IDBTransactionMode): Promise<IDBObjectStore> => (await open()).transaction(table, mode).objectStore(table);
+  const begin = async (mode: IDBTransactionMode): Promise<IDBTransaction> => (await open()).transaction(table, mode);
   return {
     async entries(prefix) {
-      const store = await rows('readonly');
+      const store = (await begin('readonly')).objectStore(table);
       const range = IDBKeyRange.bound(prefix, prefix + '\uffff');
       const [keys, values] = await Promise.all([result(store.getAllKeys(range)), result(store.getAll(range) as IDBRequest<Saved[]>)]);
       return values.map((v, i) => [String(keys[i]), v]);
     },
-    async put(key, value) {
-      await result((await rows('readwrite')).put(value, key));
-    },
-    async delete(key) {
-      await result((await rows('readwrite')).delete(key));
+    async put(key, value, others) {
+      const work = await begin('readwrite');
+      const store = work.objectStore(table);
+      if (value) store.put(value, key);
+      else store.delete(key);
+      for (const other of others) store.delete(other);
+      work.commit(); // else it ends with the page, when that goes now
+      await new Promise((resolve, reject) => {
+        work.oncomplete = resolve;
+        work.onabort = () => reject(work.error ?? new Error('IndexedDB'));
+      });
     },
   };
 }

@@ -185,12 +185,21 @@ class Service {
   }
 }
 
-/** A browser's store, which keeps what it has when a page ends. */
+/** A browser's store, which keeps what it was given when a page ends, also what it has not answered yet. */
 class Shelf implements KeyValue {
   rows = new Map<string, Saved>();
-  entries = (prefix: string): Promise<[string, Saved][]> => Promise.resolve(structuredClone([...this.rows].filter(([k]) => k.startsWith(prefix))));
-  put = (key: string, value: Saved): Promise<void> => Promise.resolve(void this.rows.set(key, structuredClone(value)));
-  delete = (key: string): Promise<void> => Promise.resolve(void this.rows.delete(key));
+  constructor(private readonly time: Time) {}
+  entries = async (prefix: string): Promise<[string, Saved][]> => {
+    const found = structuredClone([...this.rows].filter(([k]) => k.startsWith(prefix)));
+    await this.time.wait(30);
+    return found;
+  };
+  put = (key: string, value: Saved | null, others: readonly string[]): Promise<void> => {
+    for (const other of others) this.rows.delete(other);
+    if (value) this.rows.set(key, structuredClone(value));
+    else this.rows.delete(key);
+    return this.time.wait(30);
+  };
 }
 
 const q = (id: string, more: Partial<Block> = {}): Block => ({ id, type: 'short_text', label: id, ...more });
@@ -200,7 +209,7 @@ const blocks = (): Block[] => [q('a'), group('g', [q('g1'), q('g2')]), q('b', { 
 class Bench {
   readonly time = new Time();
   readonly service: Service;
-  readonly shelf = new Shelf();
+  readonly shelf = new Shelf(this.time);
   private made = 0;
 
   constructor(list: Block[] = blocks(), more: Partial<Content> = {}) {
@@ -218,8 +227,7 @@ class Bench {
     const { shelf } = this;
     const storage: KeyValue = {
       entries: (prefix) => alive(shelf.entries(prefix)),
-      put: (key, value) => (page.gone ? never : alive(shelf.put(key, value))),
-      delete: (key) => (page.gone ? never : alive(shelf.delete(key))),
+      put: (key, value, others) => (page.gone ? never : alive(shelf.put(key, value, others))),
     };
     const backend = new FormBackend((path, options) => (page.gone ? never : alive(request(path, options))), 'f', clock);
     const store = new EditorStore({ backend, key: by + '/f', storage, clock, random: dice(++this.made) });
@@ -700,6 +708,46 @@ test('a page that ends at any step loses nothing', async () => {
     assert.ok(same(bench.service.content, wanted), `step ${step}`);
     assert.equal(bench.shelf.rows.size, 0, `step ${step}: nothing waits any more`);
   }
+});
+
+test('a page that goes right after something was saved has no conflict with itself', async () => {
+  for (let wait = 0; wait < 400; wait += 10) {
+    for (const lost of ['request', undefined] as const) {
+      const bench = new Bench();
+      let store = await bench.open();
+      store.patch('a', { label: 'x' });
+      await bench.time.pass(450);
+      store.patch('c', { label: 'x' });
+      void store.flush();
+      await bench.time.pass(wait);
+      store.patch('a', { label: 'y' });
+      bench.service.fate = () => ({ before: 10, after: 10, ...(lost && { lost }) });
+      store.leave();
+      await settled();
+      bench.end(store);
+      await bench.time.pass(1000);
+      bench.service.fate = () => ({ before: 10, after: 10 });
+      store = await bench.open();
+      assert.deepEqual([store.status.value, store.conflicts.value, label(store, 'a'), label(bench.service.content, 'a')], ['saved', [], 'y', 'y'], `${wait} ${lost}`);
+    }
+  }
+});
+
+test('nothing is read or shown as saved before what waits in the browser is there', async () => {
+  const bench = new Bench();
+  const first = await bench.open();
+  bench.service.fate = () => ({ before: 1, after: 1, lost: 'request' });
+  first.patch('a', { label: 'x' });
+  await bench.time.pass(1000);
+  bench.end(first);
+  bench.service.fate = () => ({ before: 1, after: 1 });
+  const store = bench.make();
+  void store.open();
+  void store.retry(); // as an event of the page does
+  await bench.time.pass(20);
+  assert.deepEqual([store.status.value, store.shown.value], ['loading', null]);
+  await bench.time.pass(1000);
+  assert.deepEqual([store.status.value, label(store, 'a'), label(bench.service.content, 'a')], ['saved', 'x', 'x']);
 });
 
 test('opening without a connection shows what waits', async () => {

@@ -133,6 +133,7 @@ export class EditorStore {
   private failures = 0;
   private notBefore = 0;
   private limited = false; // notBefore is the service's wish
+  private opened = false; // what waits in the browser is here
   private closed = false;
   private firstUnsent = 0;
   private cancelSave: (() => void) | undefined;
@@ -143,7 +144,7 @@ export class EditorStore {
   private adopted: [string, Saved][] = []; // unsent edits of pages that are gone, which are not in mine yet
   private takes: string[] = []; // the keys of those that are, until they are deleted
   private persisted: Saved | null = null;
-  private persisting: Promise<boolean> = Promise.resolve(true); // whether the last was kept
+  private persisting: Promise<void> = Promise.resolve();
   private cancelPersist: (() => void) | undefined;
 
   constructor(private readonly options: Options) {
@@ -157,9 +158,7 @@ export class EditorStore {
   /** Reads the form and puts unsent edits back. Resolves when something is shown, or cannot be. */
   async open(): Promise<void> {
     const kept = await this.options.storage.entries(this.options.key + '/').catch(() => []);
-    const old = new Set(kept.flatMap(([, saved]) => saved.takes));
-    this.adopted = kept.filter(([key]) => !old.has(key));
-    this.takes = [...old];
+    this.adopted = kept;
     const [key, saved] = this.adopted.shift() ?? [];
     if (key !== undefined && saved) {
       this.takes.push(key);
@@ -169,7 +168,7 @@ export class EditorStore {
       this.sent = saved.sent;
       this.clashes = saved.conflicts;
     }
-    this.due = this.mustRead = true;
+    this.opened = this.due = this.mustRead = true;
     await this.pump();
     if (!this.closed) this.poll();
   }
@@ -203,9 +202,9 @@ export class EditorStore {
     if (write && this.base) {
       this.sent = [...this.sent, write.after];
       this.mustRead = this.due = true; // should the page come back
-      void this.options.backend.write(write, this.etag, true).catch(() => undefined);
     }
     this.persist(true);
+    if (write) void this.options.backend.write(write, this.etag, true).catch(() => undefined);
   }
 
   private lastWrite(base: Content): Write | undefined {
@@ -396,7 +395,7 @@ export class EditorStore {
   }
 
   private mayAsk(): boolean {
-    return !this.closed && this.clock.now() >= this.notBefore && (this.mustRead || this.blocked === '');
+    return this.opened && !this.closed && this.clock.now() >= this.notBefore && (this.mustRead || this.blocked === '');
   }
 
   private async run(): Promise<void> {
@@ -439,7 +438,7 @@ export class EditorStore {
     this.writing = true;
     this.sent = [...this.sent, write.after];
     this.update();
-    this.persist();
+    this.persist(true);
     const reply = await this.options.backend.write(write, this.etag, false).catch(noReply);
     this.writing = false;
     if (isDone(reply.status)) {
@@ -474,7 +473,7 @@ export class EditorStore {
     }
     this.settle();
     this.update();
-    this.persist();
+    this.persist(true);
   }
 
   private reached(): void {
@@ -573,11 +572,6 @@ export class EditorStore {
     this.settle();
     this.update();
     this.persist(true);
-    const { storage } = this.options;
-    for (const key of this.takes.splice(0)) this.persisting = this.persisting.then(async (kept) => {
-      if (kept) await storage.delete(key);
-      return kept;
-    }).catch(() => false);
   }
 
   private clash(conflicts: Conflict[]): void {
@@ -641,20 +635,24 @@ export class EditorStore {
     return this.unsent ? 'unsaved' : 'saved';
   }
 
-  /** Keeps what is unsent in the browser: the first change at once, then at most every 250 ms. */
+  /**
+   * Keeps what is unsent in the browser: the first change at once, then at most every 250 ms, and what the
+   * service has with what it may have before and after each write: the next page would take an older one for
+   * a change of somebody else.
+   */
   private persist(now = false): void {
     if (this.cancelPersist && !now) return;
     this.cancelPersist?.();
     this.cancelPersist = undefined;
     if (!this.base || !this.mine || !this.shownSignal.peek()) return;
     const wanted: Saved | null =
-      this.unsent || this.clashes.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.clashes, takes: [...this.takes] } : null;
+      this.unsent || this.clashes.length > 0 ? { etag: this.etag, base: this.base, sent: this.sent, mine: this.mine, conflicts: this.clashes } : null;
     const known = this.persisted;
-    if (wanted ? known && wanted.mine === known.mine && wanted.base === known.base && wanted.sent === known.sent && wanted.conflicts === known.conflicts : !known) return;
+    const isKept = wanted ? known && wanted.mine === known.mine && wanted.base === known.base && wanted.sent === known.sent && wanted.conflicts === known.conflicts : !known;
+    if (isKept && this.takes.length === 0) return;
     this.persisted = wanted;
-    const { storage } = this.options;
-    const write = (): Promise<void> => (wanted ? storage.put(this.storageKey, wanted) : storage.delete(this.storageKey));
-    this.persisting = this.persisting.then(write).then(() => true, () => false);
+    const takes = this.takes.splice(0);
+    this.persisting = this.options.storage.put(this.storageKey, wanted, takes).catch(() => void this.takes.push(...takes));
     if (this.closed) return;
     this.cancelPersist = this.clock.after(persistEvery, () => {
       this.cancelPersist = undefined;
