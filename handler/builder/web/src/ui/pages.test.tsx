@@ -31,10 +31,12 @@ test('a list is read page by page, each item once, and anew for another key', as
   await waiting[1]!.fail();
   assert.deepEqual([ids(), list.error instanceof Error, list.loading], [[2], true, false]);
   list.next();
+  await later();
   assert.equal(list.error, undefined);
   await waiting[2]!.answer([2, 3], null); // 2 is on both, since another came in front
   assert.deepEqual([waiting.map((w) => w.cursor), ids(), list.more], [[null, 'x', 'x'], [2, 3], false]);
   list.reload();
+  await later();
   render(<List of="b" />, root);
   await later();
   assert.deepEqual(ids(), []);
