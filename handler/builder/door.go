@@ -18,11 +18,11 @@ func (h *Handler) doors() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.publishDoors(mux)
 	h.hookDoors(mux)
-	mux.HandleFunc("GET /forms/{form}/warnings", h.warnings)
+	mux.HandleFunc("GET /forms/{form}/warnings", h.does(warnings))
+	h.resultDoors(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 	})
-	h.resultDoors(mux)
 	return mux
 }
 

@@ -174,10 +174,7 @@ func changes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := client.WorkingCopy(id).Warnings(r.Context())
-	if errors.Is(err, formsvc.ErrUnsupported) {
-		warnings, err = client.Warnings(r.Context(), id)
-	}
+	warnings, err := warningsOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +185,7 @@ func changes(r *http.Request) (any, error) {
 		Status   string          `json:"status"`
 		Warnings schema.Warnings `json:"warnings"`
 		comparison
-	}{copied.Revision != form.Revision, copied.Revision, form.Status, append(schema.Warnings{}, warnings...), c}, err
+	}{copied.Revision != form.Revision, copied.Revision, form.Status, warnings, c}, err
 }
 
 // conflict is a [formsvc.Conflict] in the names of the API.

@@ -39,27 +39,26 @@ const (
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true);
 //	                                       429 for the third of a user at a time
 //	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, those first that were saved last
-//	DELETE /forms/{form}/partials/{id}     204
+//	DELETE /forms/{form}/partials/{id}     → {}
 //
 // Summary and export take since and until, RFC 3339 times as the API does, both included.
 // The responses themselves and the funnel are read by the API.
 func (h *Handler) resultDoors(mux *http.ServeMux) {
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"POST /workspaces/{workspace}/counts": counts, "GET /forms/{form}/summary": h.summary, "GET /forms/{form}/export": h.export,
-		"GET /forms/{form}/partials": partials, "DELETE /forms/{form}/partials/{id}": deletePartial,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
-				h.fail(w, r, err)
-			}
-		})
-	}
+	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.does(counts))
+	mux.HandleFunc("GET /forms/{form}/summary", h.does(h.summary))
+	mux.HandleFunc("GET /forms/{form}/partials", h.does(partials))
+	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.does(deletePartial))
+	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
+		if err := h.export(w, r); err != nil {
+			h.fail(w, r, err)
+		}
+	})
 }
 
-func counts(w http.ResponseWriter, r *http.Request) error {
+func counts(r *http.Request) (any, error) {
 	var asked struct{ Forms []formsvc.ID }
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
-		return &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
+	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
+		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
 	}
 	counts := map[string]int64{}
 	for _, id := range asked.Forms {
@@ -68,12 +67,11 @@ func counts(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		counts[id.String()] = m.Submissions
 	}
-	answer(w, http.StatusOK, counts)
-	return nil
+	return counts, nil
 }
 
 // timesOf reads since and until; the error lists what is none.
@@ -120,23 +118,23 @@ type recent struct {
 	Text       string `json:"text"`
 }
 
-func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) summary(r *http.Request) (any, error) {
 	client, id := clientOf(r), idIn(r, "form")
 	times, err := timesOf(r.URL.Query())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	form, err := client.Form(r.Context(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := client.Summary(r.Context(), id, times)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	scales := map[string][]float64{}
 	addScales(scales, blocks)
@@ -159,14 +157,13 @@ func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
 			err = addRecent(out.Blocks, at, s)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if slices.Sort(seconds); len(seconds) > 0 {
 		out.Seconds = seconds[len(seconds)/2]
 	}
-	answer(w, http.StatusOK, out)
-	return nil
+	return out, nil
 }
 
 func addScales(scales map[string][]float64, blocks []schema.Block) {
@@ -296,12 +293,12 @@ type partialItem struct {
 	Seconds   float64         `json:"seconds,omitempty"`
 }
 
-func partials(w http.ResponseWriter, r *http.Request) error {
+func partials(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit")) // what is no number is the default
 	at, id, _ := strings.Cut(q.Get("cursor"), ".")
 	last, _ := strconv.ParseInt(at, 10, 64) // what is no cursor begins the list
-	found, err := pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{}), min(max(cmp.Or(limit, maxPartials), 1), maxPartials),
+	return pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{}), min(max(cmp.Or(limit, maxPartials), 1), maxPartials),
 		func(p formsvc.Partial) bool {
 			return last > 0 && cmp.Or(cmp.Compare(p.SavedAt.UnixNano(), last), strings.Compare(p.ID.String(), id)) >= 0
 		},
@@ -311,16 +308,8 @@ func partials(w http.ResponseWriter, r *http.Request) error {
 		func(p formsvc.Partial) string {
 			return strconv.FormatInt(p.SavedAt.UnixNano(), 10) + "." + p.ID.String()
 		})
-	if err == nil {
-		answer(w, http.StatusOK, found)
-	}
-	return err
 }
 
-func deletePartial(w http.ResponseWriter, r *http.Request) error {
-	err := clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
+func deletePartial(r *http.Request) (any, error) {
+	return none{}, clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
 }

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { api, ApiError, door } from '../app/api';
+import { api, ApiError, type Detail, door } from '../app/api';
 import type { Block, Form, Json, JsonObject, Status } from '../app/records';
-import { t } from '../app/words';
+import { t, told } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
@@ -16,7 +16,7 @@ interface Changes extends Comparison {
   copy: boolean;
   revision: number;
   status: Status;
-  warnings: { path: string; code: string; message: string }[];
+  warnings: Detail[];
 }
 
 interface Conflict {
@@ -208,7 +208,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
     <section class="stack">
       <h3>{t('editor.publish_warnings', { n: list.length })}</h3>
       <ul class="differences">
-        {list.map((w) => {
+        {list.map(told).map((w) => {
           const [section, index = '', ...rest] = segments(w.path);
           const block = section === 'blocks' ? blocks[Number(index)] : undefined;
           return (

@@ -304,8 +304,11 @@ test('a change of type is one patch', () => {
 });
 
 test('variables and hidden fields', async () => {
+  const renamed: string[][] = [];
   const panel = new Panel({ variables: { score: 0 }, hidden_fields: ['customer'] }, (value, onPatch) => (
-    <VariablesEditor variables={value.variables as Obj} hiddenFields={value.hidden_fields as string[]} blocks={[{ id: 'name', type: 'short_text' }]} onPatch={onPatch} />
+    <VariablesEditor variables={value.variables as Obj} hiddenFields={value.hidden_fields as string[]} blocks={[{ id: 'name', type: 'short_text' }]} onPatch={onPatch}
+      onRename={(kind, from, to) => (renamed.push([kind, from, to]), kind === 'variables' && onPatch({ variables: { [from]: null, [to]: (value.variables as Obj)[from] } }))}
+    />
   ));
   const last = (pointer: string): Node => panel.of(pointer, 'input').at(-1)!;
   for (const [pointer, names] of [['/variables', ['plan', 'score', '']], ['/hidden_fields', ['name', 'customer', 'campaign']]] as const) {
@@ -322,6 +325,8 @@ test('variables and hidden fields', async () => {
   panel.type(panel.of('/variables', 'input')[0]!, 'points');
   panel.type(panel.of('/hidden_fields', 'input')[0]!, 'campaign'); // there is one
   assert.deepEqual(panel.value, { variables: { plan: '', points: 0 }, hidden_fields: ['customer', 'campaign'] });
+  panel.type(panel.of('/hidden_fields', 'input')[1]!, 'source');
+  assert.deepEqual(renamed, [['variables', 'score', 'points'], ['hidden', 'campaign', 'source']]);
   panel.press('/hidden_fields', 'Remove “customer”');
   assert.deepEqual(panel.value.hidden_fields, ['campaign']);
   record.data.push(...panel.patches);
