@@ -171,7 +171,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
         {is && !clash && (
           <>
             {nothing && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
-            {!nothing && is.status === 'draft' && <p>{t('editor.publish_first', { n: is.after.blocks?.length ?? 0 })}</p>}
+            {!nothing && is.status === 'draft' && <p>{t(is.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: is.after.blocks?.length ?? 0 })}</p>}
             {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_same' : 'editor.publish_changes')}</p>}
             {!isSame(is) && <Differences of={is} />}
             {is.warnings.length > 0 && <Warnings list={is.warnings} blocks={is.after.blocks ?? []} />}

@@ -230,6 +230,12 @@ test('choices are added, pasted, moved and removed', async () => {
   const ids = (panel.value.choices as Obj[]).map((c) => c.id);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.slice(0, 2), ['b', 'a']); // their ids stay, which answers name
+  const fresh = newBlock('dropdown', 'fresh') as unknown as Obj;
+  const other = new Panel(fresh, (value, onPatch) => <BlockProperties block={value as unknown as Block} onPatch={onPatch} />);
+  const first = other.of('/choices', 'input')[0]!;
+  Object.assign(first, { value: '', selectionStart: 0, selectionEnd: 0 });
+  first.fire('paste', { clipboardData: { getData: () => 'Cat\nDog\nNone' } });
+  assert.deepEqual(labels(other), ['Cat', 'Dog', 'None']); // without the second sample
 });
 
 test('what cannot be a value stays in the field with its fault, and changes nothing', async () => {
