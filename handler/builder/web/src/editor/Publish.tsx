@@ -217,7 +217,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
                 <span class="badge warn"><Icon name="triangle-alert" /></span>
                 <strong>{block ? nameOf(block, typeName) : memberName([section ?? '', index, ...rest])}</strong>
               </div>
-              <p>{w.message}</p>
+              <p>{block && rest.length > 0 ? `${memberName(rest[1] === 'rule' ? rest.slice(0, 2) : rest)}: ${w.message}` : w.message}</p>
             </li>
           );
         })}
