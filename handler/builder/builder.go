@@ -34,6 +34,7 @@ import (
 	"net/url"
 	"path"
 	"strings"
+	"sync"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -74,14 +75,16 @@ type Config struct {
 	// Accept-Language that there is, else English.
 	Language func(r *http.Request) string
 	// Words adds languages and changes words: by language tag, then by key. The keys are those of the files
-	// in handler/builder/words, as in "editor.add". What is missing is English.
+	// in handler/builder/words, as in "editor.add". What is missing is English. Those that begin with
+	// "faults." are what the service refuses or warns of, by its code; {message} in them is its English sentence.
 	Words map[string]map[string]string
 
 	// Logger gets what users are not told. Default: discards.
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use and keeps nothing between two requests.
+// Handler serves the pages. It is safe for concurrent use. A user may have two exports at a time,
+// since each holds a connection of the storage; beside their number it keeps nothing between two requests.
 // Make one with [New].
 type Handler struct {
 	service *formsvc.Service
@@ -89,6 +92,9 @@ type Handler struct {
 	words   map[string]map[string]string // by language, then by key
 	origins *http.CrossOriginProtection
 	door    *http.ServeMux
+
+	exporting sync.Mutex
+	exports   map[formsvc.Client]int // under way, by the client of their user
 }
 
 // New returns the pages of svc. It reports every fault of the configuration at once, and starts
@@ -115,7 +121,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	config.BasePath = base
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
-	h := &Handler{service: svc, config: config, words: words, origins: http.NewCrossOriginProtection()}
+	h := &Handler{service: svc, config: config, words: words, origins: http.NewCrossOriginProtection(), exports: map[formsvc.Client]int{}}
 	h.door = h.doors()
 	return h, nil
 }

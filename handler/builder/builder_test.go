@@ -1,6 +1,7 @@
 package builder_test
 
 import (
+	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -299,5 +301,30 @@ func TestACancelledRequest(t *testing.T) {
 	s.owners.ServeHTTP(w, r)
 	if w.Code != http.StatusServiceUnavailable {
 		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// Each code of what a form's author may be told has words in each language.
+func TestWordsOfCodes(t *testing.T) {
+	t.Parallel()
+	german, err := os.ReadFile("words/de.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	codes := 0
+	for _, name := range []string{"error.go", "warning.go"} {
+		source, err := os.ReadFile("../../schema/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range regexp.MustCompile(`(?m)^\t(?:Code|Warn)\w+ += ("[A-Z_]+")`).FindAllSubmatch(source, -1) {
+			codes++
+			if !bytes.Contains(german, append(found[1], ':')) {
+				t.Errorf("no words for %s", found[1])
+			}
+		}
+	}
+	if codes < 25 {
+		t.Errorf("%d codes were found", codes)
 	}
 }

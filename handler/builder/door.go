@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"log/slog"
 	"net/http"
 
@@ -17,11 +18,11 @@ func (h *Handler) doors() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.publishDoors(mux)
 	h.hookDoors(mux)
-	mux.HandleFunc("GET /forms/{form}/warnings", h.warnings)
+	mux.HandleFunc("GET /forms/{form}/warnings", h.does(warnings))
+	h.resultDoors(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 	})
-	h.resultDoors(mux)
 	return mux
 }
 
@@ -63,6 +64,35 @@ func answer(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(body, '\n')) // the browser may be gone
+}
+
+// page is a part of a list, as the API shows it.
+type page[T any] struct {
+	Items []T `json:"items"`
+	Page  struct {
+		HasMore    bool    `json:"has_more"`
+		NextCursor *string `json:"next_cursor"`
+	} `json:"page"`
+}
+
+// pageOf is the page of a list that begins at the first record which is not before the cursor. show
+// returns what the page has of a record, cursor the one that begins behind it.
+func pageOf[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, show func(R) T, cursor func(R) string) (p page[T], err error) {
+	p.Items = []T{}
+	var next string
+	for record, err := range list {
+		switch {
+		case err != nil:
+			return p, err
+		case before(record):
+			continue
+		case len(p.Items) == most:
+			p.Page.HasMore, p.Page.NextCursor = true, &next
+			return p, nil
+		}
+		p.Items, next = append(p.Items, show(record)), cursor(record)
+	}
+	return p, nil
 }
 
 // fail answers with an error, as the API does.

@@ -174,10 +174,7 @@ func changes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	warnings, err := client.WorkingCopy(id).Warnings(r.Context())
-	if errors.Is(err, formsvc.ErrUnsupported) {
-		warnings, err = client.Warnings(r.Context(), id)
-	}
+	warnings, err := warningsOf(r)
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +185,7 @@ func changes(r *http.Request) (any, error) {
 		Status   string          `json:"status"`
 		Warnings schema.Warnings `json:"warnings"`
 		comparison
-	}{copied.Revision != form.Revision, copied.Revision, form.Status, append(schema.Warnings{}, warnings...), c}, err
+	}{copied.Revision != form.Revision, copied.Revision, form.Status, warnings, c}, err
 }
 
 // conflict is a [formsvc.Conflict] in the names of the API.
@@ -247,30 +244,11 @@ type versionRow struct {
 }
 
 func versions(r *http.Request) (any, error) {
-	const most = 50
-	var list struct {
-		Items []versionRow `json:"items"`
-		Page  struct {
-			HasMore    bool    `json:"has_more"`
-			NextCursor *string `json:"next_cursor"`
-		} `json:"page"`
-	}
-	list.Items = []versionRow{}
 	before, _ := strconv.ParseInt(r.URL.Query().Get("cursor"), 10, 64)
-	for v, err := range clientOf(r).Versions(r.Context(), idIn(r, "form")) {
-		switch {
-		case err != nil:
-			return nil, err
-		case before > 0 && v.Revision >= before:
-			continue
-		case len(list.Items) == most:
-			next := strconv.FormatInt(list.Items[most-1].Revision, 10)
-			list.Page.HasMore, list.Page.NextCursor = true, &next
-			return list, nil
-		}
-		list.Items = append(list.Items, versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt})
-	}
-	return list, nil
+	return pageOf(clientOf(r).Versions(r.Context(), idIn(r, "form")), 50,
+		func(v formsvc.FormVersion) bool { return before > 0 && v.Revision >= before },
+		func(v formsvc.FormVersion) versionRow { return versionRow{v.Revision, v.ReplacedBy, v.ReplacedAt} },
+		func(v formsvc.FormVersion) string { return strconv.FormatInt(v.Revision, 10) })
 }
 
 func version(r *http.Request) (any, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -125,7 +126,7 @@ type changesAnswer struct {
 		Changed               []string
 	}
 	Members  []string
-	Warnings []struct{ Path, Code string }
+	Warnings schema.Warnings
 }
 
 // A working copy is compared, clashes, is published with a choice, and can be discarded.
@@ -150,6 +151,10 @@ func TestPublishing(t *testing.T) {
 	}
 	if len(got.Warnings) == 0 || !strings.HasPrefix(got.Warnings[0].Path, "/blocks/2") {
 		t.Errorf("warnings of the copy: %+v", got.Warnings)
+	}
+	var alone struct{ Items schema.Warnings }
+	if h.ok("GET", at+"/warnings", "", &alone); !slices.Equal(alone.Items, got.Warnings) || alone.Items[0].Code != schema.WarnUnanswerableBlock {
+		t.Errorf("the warnings alone: %+v", alone)
 	}
 	if code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision-1)); code != http.StatusPreconditionFailed {
 		t.Errorf("a copy that was changed since is published: %d", code)

@@ -21,11 +21,12 @@ import (
 )
 
 const (
-	maxCounted  = 100  // forms of one request for counts
-	maxPartials = 1000 // half responses of one answer
-	maxRecent   = 100  // responses that the newest texts are of
-	maxTexts    = 5    // newest texts of a block
-	maxText     = 300  // characters of one
+	maxCounted  = 100 // forms of one request for counts
+	maxPartials = 100 // half responses of one answer
+	maxRecent   = 100 // responses that the newest texts are of
+	maxTexts    = 5   // newest texts of a block
+	maxExports  = 2   // of a user at a time
+	maxText     = 300 // characters of one
 )
 
 // resultDoors are what a form's results need beside the API, below the path of the door:
@@ -35,29 +36,29 @@ const (
 //	                                       out. It costs one look at each form's counters, not at its responses.
 //	GET    /forms/{form}/summary           a summaryAnswer. It reads all responses of the time.
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
-//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true)
-//	GET    /forms/{form}/partials?limit    {"items": [a partialItem …], "more": false}, those first that were saved last
-//	DELETE /forms/{form}/partials/{id}     204
+//	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true);
+//	                                       429 for the third of a user at a time
+//	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, those first that were saved last
+//	DELETE /forms/{form}/partials/{id}     → {}
 //
 // Summary and export take since and until, RFC 3339 times as the API does, both included.
 // The responses themselves and the funnel are read by the API.
 func (h *Handler) resultDoors(mux *http.ServeMux) {
-	for pattern, serve := range map[string]func(http.ResponseWriter, *http.Request) error{
-		"POST /workspaces/{workspace}/counts": counts, "GET /forms/{form}/summary": h.summary, "GET /forms/{form}/export": h.export,
-		"GET /forms/{form}/partials": partials, "DELETE /forms/{form}/partials/{id}": deletePartial,
-	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := serve(w, r); err != nil {
-				h.fail(w, r, err)
-			}
-		})
-	}
+	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.does(counts))
+	mux.HandleFunc("GET /forms/{form}/summary", h.does(h.summary))
+	mux.HandleFunc("GET /forms/{form}/partials", h.does(partials))
+	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.does(deletePartial))
+	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
+		if err := h.export(w, r); err != nil {
+			h.fail(w, r, err)
+		}
+	})
 }
 
-func counts(w http.ResponseWriter, r *http.Request) error {
+func counts(r *http.Request) (any, error) {
 	var asked struct{ Forms []formsvc.ID }
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
-		return &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
+	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
+		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
 	}
 	counts := map[string]int64{}
 	for _, id := range asked.Forms {
@@ -66,12 +67,11 @@ func counts(w http.ResponseWriter, r *http.Request) error {
 			continue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		counts[id.String()] = m.Submissions
 	}
-	answer(w, http.StatusOK, counts)
-	return nil
+	return counts, nil
 }
 
 // timesOf reads since and until; the error lists what is none.
@@ -118,23 +118,23 @@ type recent struct {
 	Text       string `json:"text"`
 }
 
-func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
+func (h *Handler) summary(r *http.Request) (any, error) {
 	client, id := clientOf(r), idIn(r, "form")
 	times, err := timesOf(r.URL.Query())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	form, err := client.Form(r.Context(), id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	found, err := client.Summary(r.Context(), id, times)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	scales := map[string][]float64{}
 	addScales(scales, blocks)
@@ -157,14 +157,13 @@ func (h *Handler) summary(w http.ResponseWriter, r *http.Request) error {
 			err = addRecent(out.Blocks, at, s)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if slices.Sort(seconds); len(seconds) > 0 {
 		out.Seconds = seconds[len(seconds)/2]
 	}
-	answer(w, http.StatusOK, out)
-	return nil
+	return out, nil
 }
 
 func addScales(scales map[string][]float64, blocks []schema.Block) {
@@ -211,7 +210,33 @@ var (
 	separators  = map[string]rune{"semicolon": ';', "tab": '\t'}
 )
 
+// beginExport reports whether a user may have one more export, which then has begun.
+func (h *Handler) beginExport(user formsvc.Client) bool {
+	h.exporting.Lock()
+	defer h.exporting.Unlock()
+	if h.exports[user] == maxExports {
+		return false
+	}
+	h.exports[user]++
+	return true
+}
+
+func (h *Handler) endExport(user formsvc.Client) {
+	h.exporting.Lock()
+	defer h.exporting.Unlock()
+	if h.exports[user]--; h.exports[user] == 0 {
+		delete(h.exports, user)
+	}
+}
+
 func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
+	user := clientOf(r)
+	if !h.beginExport(user) {
+		w.Header().Set("Retry-After", "10")
+		refuse(w, http.StatusTooManyRequests, "RATE_LIMITED", "Two exports of this user are under way; the Retry-After header says when to try again.")
+		return nil
+	}
+	defer h.endExport(user)
 	q := r.URL.Query()
 	times, err := timesOf(q)
 	if err != nil {
@@ -221,7 +246,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "An export needs HTTP/1.1 or newer.")
 		return nil
 	}
-	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
+	form, err := user.Form(r.Context(), idIn(r, "form"))
 	if err != nil {
 		return err
 	}
@@ -235,7 +260,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(form.Name) + "." + string(e.Format)}))
 		w.WriteHeader(code)
 	}}
-	gone, err := file.Send(w, func(to io.Writer) error { return clientOf(r).Export(r.Context(), to, form.ID, e) })
+	gone, err := file.Send(w, func(to io.Writer) error { return user.Export(r.Context(), to, form.ID, e) })
 	if err == nil || !begun {
 		return err
 	}
@@ -268,24 +293,23 @@ type partialItem struct {
 	Seconds   float64         `json:"seconds,omitempty"`
 }
 
-func partials(w http.ResponseWriter, r *http.Request) error {
-	limit, _ := strconv.Atoi(r.URL.Query().Get("limit")) // what is no number is the default
-	limit = min(max(cmp.Or(limit, maxRecent), 1), maxPartials)
-	items := []partialItem{}
-	for p, err := range clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{Limit: limit + 1}) {
-		if err != nil {
-			return err
-		}
-		items = append(items, partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds})
-	}
-	answer(w, http.StatusOK, map[string]any{"items": items[:min(len(items), limit)], "more": len(items) > limit})
-	return nil
+func partials(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	limit, _ := strconv.Atoi(q.Get("limit")) // what is no number is the default
+	at, id, _ := strings.Cut(q.Get("cursor"), ".")
+	last, _ := strconv.ParseInt(at, 10, 64) // what is no cursor begins the list
+	return pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{}), min(max(cmp.Or(limit, maxPartials), 1), maxPartials),
+		func(p formsvc.Partial) bool {
+			return last > 0 && cmp.Or(cmp.Compare(p.SavedAt.UnixNano(), last), strings.Compare(p.ID.String(), id)) >= 0
+		},
+		func(p formsvc.Partial) partialItem {
+			return partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds}
+		},
+		func(p formsvc.Partial) string {
+			return strconv.FormatInt(p.SavedAt.UnixNano(), 10) + "." + p.ID.String()
+		})
 }
 
-func deletePartial(w http.ResponseWriter, r *http.Request) error {
-	err := clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-	}
-	return err
+func deletePartial(r *http.Request) (any, error) {
+	return none{}, clientOf(r).DeletePartial(r.Context(), idIn(r, "form"), idIn(r, "id"))
 }

@@ -35,11 +35,11 @@ type owners struct {
 	server  *httptest.Server
 }
 
-func newOwners(t *testing.T, store storage.Storage) *owners {
+func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *owners {
 	t.Helper()
 	o := &owners{t: t, client: formsvc.Client{}}
 	var err error
-	o.service, err = formsvc.New(formsvc.WithStorage(store))
+	o.service, err = formsvc.New(append(options, formsvc.WithStorage(store))...)
 	o.must(err)
 	pages, err := formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
 	o.must(err)
@@ -432,6 +432,54 @@ func TestACutExport(t *testing.T) {
 	}
 }
 
+// waiting lets the next hold readers wait until they may go on.
+type waiting struct {
+	storage.Storage
+	hold       atomic.Int64
+	come, gone chan struct{}
+}
+
+func (w *waiting) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
+	if w.hold.Add(-1) >= 0 {
+		w.come <- struct{}{}
+		<-w.gone
+	}
+	return w.Storage.Submissions(ctx, who, form, q, each)
+}
+
+// Each user has two exports at a time, whatever the others do.
+func TestExportsAtATime(t *testing.T) {
+	t.Parallel()
+	store := &waiting{Storage: memory.New(), come: make(chan struct{}), gone: make(chan struct{})}
+	o := newOwners(t, store)
+	form := o.publish("Slow", []map[string]any{{"id": "q", "type": "short_text"}})
+	path := "/forms/" + form.ID.String() + "/export"
+	for range 2 { // the second time, all of the first have ended
+		store.hold.Store(2)
+		done := make(chan int)
+		for range 2 {
+			go func() {
+				status, _, _ := o.ask("ada", http.MethodGet, path, "")
+				done <- status
+			}()
+			<-store.come
+		}
+		status, header, body := o.ask("ada", http.MethodGet, path, "")
+		if status != http.StatusTooManyRequests || header.Get("Retry-After") != "10" || !bytes.Contains(body, []byte(`"code":"RATE_LIMITED"`)) {
+			t.Errorf("the third: %d %v %s", status, header, body)
+		}
+		if status, _, _ := o.ask("bob", http.MethodGet, path, ""); status != http.StatusNotFound {
+			t.Errorf("of another user: %d", status)
+		}
+		for range 2 {
+			store.gone <- struct{}{}
+			if status := <-done; status != http.StatusOK {
+				t.Errorf("the first two: %d", status)
+			}
+		}
+	}
+}
+
 func TestPartialsDoor(t *testing.T) {
 	t.Parallel()
 	o := newOwners(t, memory.New())
@@ -450,7 +498,10 @@ func TestPartialsDoor(t *testing.T) {
 			Block             string
 			Saved_at, Ends_at time.Time //nolint:revive // as they are sent
 		}
-		More bool
+		Page struct {
+			HasMore    bool   `json:"has_more"`
+			NextCursor string `json:"next_cursor"`
+		}
 	}) {
 		status, _, body := o.ask("ada", http.MethodGet, path+query, "")
 		if status != http.StatusOK {
@@ -469,13 +520,10 @@ func TestPartialsDoor(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if len(all.Items) != 3 || shared != 2 || all.More {
+	if len(all.Items) != 3 || shared != 2 || all.Page.HasMore {
 		t.Fatalf("%+v", all)
 	}
-	if two := read("?limit=2"); len(two.Items) != 2 || !two.More {
-		t.Errorf("%+v", two)
-	}
-	if status, _, body := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusNoContent || len(body) != 0 {
+	if status, _, body := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusOK {
 		t.Errorf("%d: %s", status, body)
 	}
 	if left := read(""); len(left.Items) != 2 {
@@ -484,6 +532,65 @@ func TestPartialsDoor(t *testing.T) {
 	if status, _, _ := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusNotFound {
 		t.Errorf("the second time: %d", status)
 	}
+}
+
+// Half responses are read page by page, each once, many saved in one moment among them. What is saved or
+// deleted meanwhile moves nothing else.
+func TestPagesOfPartials(t *testing.T) {
+	t.Parallel()
+	var now atomic.Int64
+	now.Store(time.Now().Unix())
+	o := newOwners(t, memory.New(), formsvc.WithClock(func() time.Time { return time.Unix(now.Load(), 0) }))
+	form := o.publish("Halves", []map[string]any{{"id": "q", "type": "short_text"}})
+	save := func() {
+		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{}})
+		o.must(err)
+	}
+	for range 5 { // seconds
+		now.Add(1)
+		for range 3 {
+			save()
+		}
+	}
+	var want []string
+	for _, p := range o.partials(form) {
+		want = append(want, p.ID.String())
+	}
+	var got []string
+	path := "/forms/" + form.ID.String() + "/partials"
+	for cursor, pages := "", 0; pages == 0 || cursor != ""; pages++ {
+		_, _, body := o.ask("ada", http.MethodGet, path+"?limit=4&cursor="+cursor, "")
+		var found struct {
+			Items []struct{ ID string }
+			Page  struct {
+				HasMore    bool   `json:"has_more"`
+				NextCursor string `json:"next_cursor"`
+			}
+		}
+		o.must(json.Unmarshal(body, &found))
+		for _, item := range found.Items {
+			got = append(got, item.ID)
+		}
+		cursor = found.Page.NextCursor
+		if last := len(want) == len(got); found.Page.HasMore == last || (cursor == "") != last || pages == len(want) {
+			t.Fatalf("page %d: %+v", pages, found)
+		}
+		now.Add(1)
+		save()
+		o.must(o.client.DeletePartial(t.Context(), form.ID, idOf(t, got[len(got)-1])))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func idOf(t *testing.T, text string) formsvc.ID {
+	t.Helper()
+	id, err := formsvc.ParseID(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 // without keeps no half responses.

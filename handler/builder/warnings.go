@@ -5,28 +5,21 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
 )
 
-// warnings answers GET forms/{form}/warnings: {"items":[{"path","message"}]} of the working copy, or of the form
-// without one, by JSON Pointer into the definition.
-func (h *Handler) warnings(w http.ResponseWriter, r *http.Request) {
-	form, _ := formsvc.ParseID(r.PathValue("form")) // the zero id is no form
-	client := clientOf(r)
-	found, err := client.WorkingCopy(form).Warnings(r.Context())
+// warningsOf are the warnings of a form's working copy, or of the form without one.
+func warningsOf(r *http.Request) (schema.Warnings, error) {
+	client, id := clientOf(r), idIn(r, "form")
+	found, err := client.WorkingCopy(id).Warnings(r.Context())
 	if errors.Is(err, formsvc.ErrUnsupported) {
-		found, err = client.Warnings(r.Context(), form)
+		found, err = client.Warnings(r.Context(), id)
 	}
-	if err != nil {
-		h.fail(w, r, err)
-		return
-	}
-	type warning struct {
-		Path    string `json:"path"`
-		Message string `json:"message"`
-	}
-	items := make([]warning, len(found))
-	for i, f := range found {
-		items[i] = warning{f.Path, f.Message}
-	}
-	answer(w, http.StatusOK, map[string]any{"items": items})
+	return append(schema.Warnings{}, found...), err
+}
+
+// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …]}, by JSON Pointer into the definition.
+func warnings(r *http.Request) (any, error) {
+	found, err := warningsOf(r)
+	return map[string]schema.Warnings{"items": found}, err
 }

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals';
 import { config } from './config';
+import { told } from './words';
 
 /** One fault of a request: path is a JSON Pointer into the body. */
 export interface Detail {
@@ -77,8 +78,8 @@ export async function request<T>(path: string, options: Options = {}): Promise<A
   throw new ApiError(
     response.status,
     fault.code ?? 'UNKNOWN',
-    fault.message ?? response.statusText,
-    fault.details ?? [],
+    told({ code: '', message: response.statusText, ...fault }).message,
+    (fault.details ?? []).map(told),
     Number(response.headers.get('Retry-After') ?? 0) || 0,
     fault as Record<string, unknown>,
   );

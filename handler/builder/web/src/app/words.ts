@@ -10,6 +10,10 @@ export function t(key: string, params: Record<string, string | number> = {}): st
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => (name in params ? format(params[name]!) : whole));
 }
 
+/** What the service said, in the page's language: by its code, where there are words for it. */
+export const told = <T extends { code: string; message: string }>(said: T): T =>
+  config.words['faults.' + said.code] === undefined ? said : { ...said, message: t('faults.' + said.code, { message: said.message }) };
+
 function format(value: string | number): string {
   return typeof value === 'number' ? number(value) : value;
 }

@@ -1,10 +1,10 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
-import { door, request } from '../app/api';
+import { type Detail, door, request } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
-import { t } from '../app/words';
+import { t, told } from '../app/words';
 import { newBlock } from '../props/model';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
@@ -26,11 +26,6 @@ import { EditorStore, FormBackend } from './store';
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
-interface Warning {
-  path: string;
-  message: string;
-}
-
 /** The editor of one form: outline, the form as respondents see it, and what is selected. */
 export function Editor({ form }: { form: string; view: string }) {
   const store = useMemo(() => new EditorStore({ backend: new FormBackend(request, form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
@@ -38,7 +33,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const tab = useSignal('block');
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
   const asking = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
-  const warned = useSignal<readonly Warning[]>([]);
+  const warned = useSignal<readonly Detail[]>([]);
 
   useEffect(() => {
     void store.open();
@@ -51,8 +46,8 @@ export function Editor({ form }: { form: string; view: string }) {
   useEffect(() => {
     if (!saved) return;
     const timer = setTimeout(() => {
-      door<{ items: Warning[] }>(`/forms/${form}/warnings`).then(
-        ({ items }) => (warned.value = items),
+      door<{ items: Detail[] }>(`/forms/${form}/warnings`).then(
+        ({ items }) => (warned.value = items.map(told)),
         () => undefined, // the editor is of use without
       );
     }, 700);
@@ -188,6 +183,7 @@ export function Editor({ form }: { form: string; view: string }) {
               block={block}
               tab={tab}
               notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
+              settingsNotes={warned.value.filter((w) => w.path.startsWith(settings)).map((w) => ({ ...w, path: w.path.slice(settings.length) }))}
               readOnly={readOnly}
               onRemoved={(name) => say(t('editor.removed', { name }), () => back('undo'))}
             />
@@ -218,6 +214,8 @@ const firstControl = (): HTMLElement | undefined =>
     .sort((a, b) => Number(a.matches('select')) - Number(b.matches('select')))
     .find((e) => e.checkVisibility());
 
+const settings = '/settings';
+
 const firstEnding = (blocks: readonly Block[]): number => {
   const at = blocks.findIndex((b) => b.type === 'ending');
   return at < 0 ? blocks.length : at;
@@ -232,12 +230,12 @@ function blockAt(pointer: string, blocks: readonly Block[]): { id: string; rest:
   return block && { id: block.id, rest: found[3]! };
 }
 
-function noteOf(w: Warning, id: string, blocks: readonly Block[]) {
+function noteOf(w: Detail, id: string, blocks: readonly Block[]): Detail[] {
   const at = blockAt(w.path, blocks);
-  return at?.id === id ? [{ path: at.rest, code: '', message: w.message }] : [];
+  return at?.id === id ? [{ ...w, path: at.rest }] : [];
 }
 
-function byBlock(warnings: readonly Warning[], blocks: readonly Block[]): Map<string, string> {
+function byBlock(warnings: readonly Detail[], blocks: readonly Block[]): Map<string, string> {
   const found = new Map<string, string>();
   for (const w of warnings) {
     const id = blockAt(w.path, blocks)?.id;

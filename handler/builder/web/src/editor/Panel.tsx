@@ -1,6 +1,6 @@
 import type { Signal } from '@preact/signals';
 import type { Detail } from '../app/api';
-import type { Block, Json, JsonObject } from '../app/records';
+import type { Block, Json } from '../app/records';
 import { t } from '../app/words';
 import { BlockProperties } from '../props/BlockProperties';
 import { FormSettings } from '../props/FormSettings';
@@ -8,7 +8,7 @@ import { ThemeEditor } from '../props/ThemeEditor';
 import { VariablesEditor } from '../props/VariablesEditor';
 import { RuleEditor } from '../rules/RuleEditor';
 import { TextField } from '../ui/Field';
-import { isObject, type Obj } from './merge';
+import { renameField } from './edits';
 import type { EditorStore, Fault } from './store';
 
 const tabs = ['block', 'form', 'design', 'data'] as const;
@@ -17,14 +17,15 @@ interface Props {
   store: EditorStore;
   block: Block | undefined;
   tab: Signal<string>;
-  /** Of the service, by JSON Pointer into the block. */
+  /** Of the service, by JSON Pointer into the block, and into the settings. */
   notes: readonly Detail[];
+  settingsNotes: readonly Detail[];
   readOnly: boolean;
   onRemoved(name: string): void;
 }
 
 /** What is selected, and what the whole form has beside its blocks. */
-export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) {
+export function Panel({ store, block, tab, notes, settingsNotes, readOnly, onRemoved }: Props) {
   const content = store.shown.value!;
   const faults = store.faults.value;
   const of = (section: string): Detail[] => faults.filter((f) => f.path[0] === section).map((f) => detail(f, f.path.slice(1), content[section as 'settings']));
@@ -47,66 +48,57 @@ export function Panel({ store, block, tab, notes, readOnly, onRemoved }: Props) 
         ))}
       </div>
       <div id="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} onBlurCapture={() => void store.flush()}>
-      <fieldset class="panel-body" disabled={readOnly}>
-        <h2 class="unseen">{t('editor.tab_' + tab.value)}</h2>
-        {tab.value === 'block' && !block && <p class="muted">{t('editor.nothing')}</p>}
-        {tab.value === 'block' && block && (
-          <BlockProperties
-            key={block.id}
-            block={block as never}
-            onPatch={(patch) => store.patch(block.id, patch)}
-            faults={faults.filter((f) => f.path[0] === 'blocks' && f.path[1] === block.id).map((f) => detail(f, f.path.slice(2), block))}
-            notes={notes}
-            onRemoved={onRemoved}
-            rules={
-              <details class="props-section" open={block.properties?.rule !== undefined}>
-                <summary>{t('editor.logic')}</summary>
-                <RuleEditor
-                  content={content as never}
-                  block={block.id}
-                  value={block.properties?.rule as Json | undefined}
-                  onChange={(rule) => store.patch(block.id, { properties: { rule: replacement(block.properties?.rule, rule) } })}
-                />
-              </details>
-            }
-          />
-        )}
-        {tab.value === 'form' && (
-          <>
-            <TextField label={t('editor.name')} value={content.name} maxLength={200} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
-            <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={of('settings')} />
-          </>
-        )}
-        {tab.value === 'design' && (
-          <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} faults={of('theme')} />
-        )}
-        {tab.value === 'data' && (
-          <VariablesEditor
-            variables={content.variables}
-            hiddenFields={content.hidden_fields}
-            blocks={content.blocks as never}
-            onPatch={(patch) => {
-              if (patch.variables) store.patchSection('variables', patch.variables);
-              if (patch.hidden_fields) store.setHiddenFields(patch.hidden_fields);
-            }}
-            faults={faults.filter((f) => f.path[0] === 'variables' || f.path[0] === 'hidden_fields').map((f) => detail(f, f.path, content))}
-            onRemoved={onRemoved}
-          />
-        )}
-      </fieldset>
+        <fieldset class="panel-body" disabled={readOnly}>
+          <h2 class="unseen">{t('editor.tab_' + tab.value)}</h2>
+          {tab.value === 'block' && !block && <p class="muted">{t('editor.nothing')}</p>}
+          {tab.value === 'block' && block && (
+            <BlockProperties
+              key={block.id}
+              block={block as never}
+              onPatch={(patch) => store.patch(block.id, patch)}
+              faults={faults.filter((f) => f.path[0] === 'blocks' && f.path[1] === block.id).map((f) => detail(f, f.path.slice(2), block))}
+              notes={notes}
+              onRemoved={onRemoved}
+              rules={
+                <details class="props-section" open={block.properties?.rule !== undefined}>
+                  <summary>{t('editor.logic')}</summary>
+                  <RuleEditor
+                    content={content as never}
+                    block={block.id}
+                    value={block.properties?.rule as Json | undefined}
+                    onChange={(rule) => store.set(['blocks', block.id, 'properties', 'rule'], rule)}
+                  />
+                </details>
+              }
+            />
+          )}
+          {tab.value === 'form' && (
+            <>
+              <TextField label={t('editor.name')} value={content.name} maxLength={200} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
+              <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={of('settings')} notes={settingsNotes} />
+            </>
+          )}
+          {tab.value === 'design' && (
+            <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} faults={of('theme')} />
+          )}
+          {tab.value === 'data' && (
+            <VariablesEditor
+              variables={content.variables}
+              hiddenFields={content.hidden_fields}
+              blocks={content.blocks as never}
+              onPatch={(patch) => {
+                if (patch.variables) store.patchSection('variables', patch.variables);
+                if (patch.hidden_fields) store.setHiddenFields(patch.hidden_fields);
+              }}
+              onRename={(kind, from, to) => store.apply((c) => renameField(c, kind, from, to))}
+              faults={faults.filter((f) => f.path[0] === 'variables' || f.path[0] === 'hidden_fields').map((f) => detail(f, f.path, content))}
+              onRemoved={onRemoved}
+            />
+          )}
+        </fieldset>
       </div>
     </>
   );
-}
-
-/** The merge patch that makes one JSON value of another: members that go are null. */
-function replacement(from: unknown, to: Json | undefined): unknown {
-  if (to === undefined) return null;
-  if (!isObject(from) || !isObject(to)) return to;
-  const patch: Obj = {};
-  for (const name of Object.keys(from)) if (!(name in to)) patch[name] = null;
-  for (const [name, value] of Object.entries(to as JsonObject)) patch[name] = replacement(from[name], value);
-  return patch;
 }
 
 /** A fault with a JSON Pointer into a value: items that the path names by id have their index there. */

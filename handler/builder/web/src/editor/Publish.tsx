@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { api, ApiError, door } from '../app/api';
+import { api, ApiError, type Detail, door } from '../app/api';
 import type { Block, Form, Json, JsonObject, Status } from '../app/records';
-import { t } from '../app/words';
+import { t, told } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
@@ -16,7 +16,7 @@ interface Changes extends Comparison {
   copy: boolean;
   revision: number;
   status: Status;
-  warnings: { path: string; code: string; message: string }[];
+  warnings: Detail[];
 }
 
 interface Conflict {
@@ -171,7 +171,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
         {is && !clash && (
           <>
             {nothing && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
-            {!nothing && is.status === 'draft' && <p>{t('editor.publish_first', { n: is.after.blocks?.length ?? 0 })}</p>}
+            {!nothing && is.status === 'draft' && <p>{t(is.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: is.after.blocks?.length ?? 0 })}</p>}
             {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_same' : 'editor.publish_changes')}</p>}
             {!isSame(is) && <Differences of={is} />}
             {is.warnings.length > 0 && <Warnings list={is.warnings} blocks={is.after.blocks ?? []} />}
@@ -208,7 +208,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
     <section class="stack">
       <h3>{t('editor.publish_warnings', { n: list.length })}</h3>
       <ul class="differences">
-        {list.map((w) => {
+        {list.map(told).map((w) => {
           const [section, index = '', ...rest] = segments(w.path);
           const block = section === 'blocks' ? blocks[Number(index)] : undefined;
           return (
@@ -217,7 +217,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
                 <span class="badge warn"><Icon name="triangle-alert" /></span>
                 <strong>{block ? nameOf(block, typeName) : memberName([section ?? '', index, ...rest])}</strong>
               </div>
-              <p>{w.message}</p>
+              <p>{block && rest.length > 0 ? `${memberName(rest[1] === 'rule' ? rest.slice(0, 2) : rest)}: ${w.message}` : w.message}</p>
             </li>
           );
         })}

@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
-import { api, ApiError, door, type Page } from '../app/api';
+import { api, ApiError, door, query, type Page } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { FormSummary } from '../app/records';
@@ -9,7 +8,7 @@ import { ago, moment, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, Loading, say, useLoaded } from '../ui/states';
+import { Empty, Failed, Loading, say, useLoaded, usePages } from '../ui/states';
 import { type Comparison, Differences, isSame } from './differences';
 import { Refused } from './Publish';
 
@@ -30,30 +29,15 @@ const who = (id: string): string => (id === config.user ? t('editor.version_you'
 /** The earlier states of a form that were published; view is the revision of one, else the newest is shown. */
 export function Versions({ form, view }: { form: string; view: string }) {
   const about = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
-  const first = useLoaded(() => door<Page<Version>>(`/forms/${form}/versions`), [form]);
-  const older = useSignal<Page<Version>[]>([]);
-  const busy = useSignal(false);
-  useEffect(() => void (older.value = []), [first.value]);
-  const pages = first.value ? [first.value, ...older.value] : [];
-  const list = pages.flatMap((p) => p.items);
+  const { items: list, error, loading, more, next, reload } = usePages((cursor) => door<Page<Version>>(`/forms/${form}/versions` + query({ cursor })), form, (v) => v.revision);
   const shown = view || String(list[0]?.revision ?? '');
-  const next = pages.at(-1)?.page.next_cursor;
-  const more = async () => {
-    busy.value = true;
-    try {
-      older.value = [...older.value, await door<Page<Version>>(`/forms/${form}/versions?cursor=${next}`)];
-    } catch {
-      say(t('app.error'));
-    }
-    busy.value = false;
-  };
-  const unsupported = first.error instanceof ApiError && first.error.status === 501;
+  const unsupported = error instanceof ApiError && error.status === 501;
   return (
     <Frame form={form} title={about.value?.name ?? ''}>
-      {first.error !== undefined && !unsupported && <Failed error={first.error} again={first.reload} />}
+      {error !== undefined && !unsupported && <Failed error={error} again={next} />}
       {unsupported && <Empty icon="history" title={t('editor.version_unsupported')} />}
-      {first.loading && !first.value && <Loading />}
-      {first.value && list.length === 0 && (
+      {loading && list.length === 0 && <Loading />}
+      {!loading && error === undefined && list.length === 0 && (
         <Empty icon="history" title={t('editor.version_none')}>
           <p>{t('editor.version_none_text')}</p>
         </Empty>
@@ -73,9 +57,9 @@ export function Versions({ form, view }: { form: string; view: string }) {
                 </li>
               ))}
             </ol>
-            {next && <Button busy={busy.value} onClick={more}>{t('editor.version_older')}</Button>}
+            {more && <Button busy={loading} onClick={next}>{t('editor.version_older')}</Button>}
           </nav>
-          <One key={shown} form={form} revision={shown} onRestored={() => (first.reload(), go(form + '/versions'))} />
+          <One key={shown} form={form} revision={shown} onRestored={() => (reload(), go(form + '/versions'))} />
         </div>
       )}
     </Frame>

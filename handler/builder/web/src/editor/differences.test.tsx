@@ -1,7 +1,10 @@
+import '../props/testdom';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { render } from 'preact';
 import { config } from '../app/config';
-import { differingMembers, memberName, segments, valueAt, valueWords } from './differences';
+import { Node } from '../props/testdom';
+import { Differences, differingMembers, memberName, segments, valueAt, valueWords } from './differences';
 
 test('members have the names of the panel, else their own in words', () => {
   Object.assign(config.words, { 'props.closedMessage': 'What people read', 'props.colors_background': 'Background', 'editor.publish_theme': 'Theme: {name}', 'editor.publish_variable': 'Variable {name}' });
@@ -20,7 +23,20 @@ test('blocks are compared member by member, properties one by one', () => {
 });
 
 test('values are told in few words', () => {
+  config.words['rules.quoted'] = '“{text}”';
   assert.equal(valueWords('x'.repeat(500)).length, 122);
   assert.equal(valueWords([{ id: 'a', label: 'Cat' }, { id: 'b' }, 'c', 4]), 'Cat, b, c, 4');
   assert.equal(valueWords({ if: [1, 2] }), '{"if":[1,2]}');
+});
+
+test('a rule that changed is told in sentences, with the names that its own text has', async () => {
+  Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.publish_nothing': 'nothing' });
+  const text = (label: string, more: object) => ({
+    name: 'F', settings: null, theme: null, variables: null, hidden_fields: null,
+    blocks: [{ id: 'pet', type: 'yes_no', label, ...more }, { id: 'last', type: 'ending', label: 'Bye' }],
+  });
+  const rule = { next: [{ if: { '==': [{ var: 'answers.pet' }, false] }, to: 'last' }] };
+  const root = new Node('div');
+  render(<Differences of={{ before: text('Pet', {}), after: text('Animal', { properties: { rule } }), members: [], blocks: [{ id: 'pet', added: false, removed: false, moved: false, changed: ['/properties/rule'] }] }} />, root as never);
+  assert.match(root.textContent, /nothing.*when “Animal” is No: to “Bye”/);
 });

@@ -1,6 +1,8 @@
 import type { Block, Choice, Definition, Json, JsonObject } from '../app/records';
 import { config } from '../app/config';
 import { moment, number, t } from '../app/words';
+import { fieldsOf } from '../rules/fields';
+import { tellRule } from '../rules/tell';
 import { typeName } from './kinds';
 import { nameOf } from './places';
 
@@ -45,15 +47,22 @@ export function valueWords(value: Json | undefined, inList = false): string {
   if (value === undefined || value === null || value === '') return t('editor.publish_nothing');
   if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
   if (typeof value === 'number') return number(value);
-  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? moment(value) : inList ? short(value) : `“${short(value)}”`;
+  if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? moment(value) : inList ? short(value) : t('rules.quoted', { text: short(value) });
   if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_nothing') : short(value.map((v) => valueWords(v, true)).join(', '));
   const named = value as Choice & Partial<Block>;
   return named.label || named.type || named.id ? short(named.label || (named.type ? typeName(named.type) : named.id!)) : short(JSON.stringify(value));
 }
 
+/** A member of a block in words: a rule in sentences, about the questions of its text. */
+function memberWords(path: string[], block: unknown, { blocks, hidden_fields, variables }: Text): string {
+  const value = valueAt(block, path);
+  const rule = path.join() === 'properties,rule' ? tellRule(value, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t) : [];
+  return rule.join('; ') || valueWords(value);
+}
+
 /** A change of one member: was, and is. */
-function Change({ path, before, after }: { path: string[]; before: unknown; after: unknown }) {
-  const [was, is] = [valueWords(valueAt(before, path)), valueWords(valueAt(after, path))];
+function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
+  const [was, is] = [memberWords(path, before, of.before), memberWords(path, after, of.after)];
   return (
     <li>
       <b>{memberName(path)}</b>{' '}
@@ -80,7 +89,7 @@ export function Differences({ of }: { of: Comparison }) {
       {of.members.length > 0 && (
         <li>
           <div class="row"><span class="badge">{t('editor.publish_changed')}</span> <strong>{t('editor.publish_form')}</strong></div>
-          <ul>{of.members.map((m) => <Change key={m} path={segments(m)} before={of.before} after={of.after} />)}</ul>
+          <ul>{of.members.map((m) => <Change key={m} path={segments(m)} of={of} before={of.before} after={of.after} />)}</ul>
         </li>
       )}
       {of.blocks.map((d) => {
@@ -93,7 +102,7 @@ export function Differences({ of }: { of: Comparison }) {
               <strong>{block ? nameOf(block, typeName) : d.id}</strong>
               {block?.label && <span class="muted">{typeName(block.type)}</span>}
             </div>
-            {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={segments(m)} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}
+            {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={segments(m)} of={of} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}
           </li>
         );
       })}

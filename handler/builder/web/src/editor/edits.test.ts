@@ -30,6 +30,26 @@ test('blocks are added, moved and removed at every place', () => {
   assert.deepEqual([order(edits.removeBlock(form, 'g1')), order(edits.removeBlock(form, 'g')), edits.removeBlock(form, 'no')], ['a,g(g2),b', 'a,b', form]);
 });
 
+test('what has another name is called so in the rules, and what names a block goes with it', () => {
+  const rule = { show: { '==': [{ var: 'hidden.code' }, { var: 'variables.code' }] }, set: { code: { '+': [{ var: 'variables.code' }, 1] } } };
+  const c = content([q('a'), q('r', { properties: { rule } }), { id: 'g', type: 'group', children: [q('mail')] }], {
+    hidden_fields: ['code', 'other'], variables: { code: 1, last: 2 }, settings: { duplicateField: 'mail', closed: true },
+  });
+  const hidden = edits.renameField(c, 'hidden', 'code', 'key');
+  assert.deepEqual([hidden.hidden_fields, hidden.variables], [['key', 'other'], c.variables]);
+  assert.deepEqual(hidden.blocks[1]!.properties!.rule, { ...rule, show: { '==': [{ var: 'hidden.key' }, { var: 'variables.code' }] } });
+  assert.equal(hidden.blocks[0], c.blocks[0], 'what stays is the same object');
+  const variable = edits.renameField(c, 'variables', 'code', '__proto__');
+  assert.equal(JSON.stringify([variable.variables, variable.hidden_fields]), '[{"__proto__":1,"last":2},["code","other"]]');
+  assert.equal(JSON.stringify(variable.blocks[1]!.properties!.rule), JSON.stringify(rule).replaceAll('"variables.code"', '"variables.__proto__"').replace('"set":{"code"', '"set":{"__proto__"'));
+  assert.equal(edits.renameField(c, 'variables', 'code', 'last'), c);
+  assert.equal(edits.renameField(c, 'hidden', 'code', 'other'), c);
+  for (const id of ['mail', 'g']) assert.deepEqual(edits.removeBlock(c, id).settings, { closed: true });
+  assert.equal(edits.removeBlock(c, 'a').settings, c.settings);
+  const dangling = { ...c, settings: { duplicateField: 'gone' } };
+  assert.equal(edits.removeBlock(dangling, 'a').settings, dangling.settings);
+});
+
 test('a group that becomes something else has its children behind it', () => {
   const c = edits.patchBlock(form, 'g', { type: 'heading', children: null });
   assert.equal(order(c), 'a,g,g1,g2,b');

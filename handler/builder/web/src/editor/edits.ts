@@ -1,7 +1,7 @@
 // The edits of a form: each makes a new content of one, and the same one where it changes nothing.
 import type { Block, Choice } from '../app/records';
 import { Fields } from '../rules/fields';
-import { rewrite } from '../rules/references';
+import { rewrite, rewriteAll } from '../rules/references';
 import { drop, find, flat, isObject, patched, replace, type Content, type Obj } from './merge';
 
 /** A place in a group, or in the form, and the index that a block has there afterwards. */
@@ -59,7 +59,12 @@ function placeOf(c: Content, id: string): Place {
 const behind = (c: Content, id: string, blocks: Block[]): Content =>
   blocks.reduceRight((now, block) => addBlock(now, block, { ...placeOf(now, id), index: placeOf(now, id).index + 1 }), c);
 
-export const removeBlock = drop;
+/** c without a block, and without the setting that names it or what is in it. */
+export function removeBlock(c: Content, id: string): Content {
+  const made = drop(c, id);
+  const named = c.settings.duplicateField as string;
+  return find(c, named) && !find(made, named) ? patchSection(made, 'settings', { duplicateField: null }) : made;
+}
 
 /** Takes a block out of another one, and puts it behind that. */
 export const moveBehind = (c: Content, id: string, other: string): Content => {
@@ -86,6 +91,14 @@ export function patchSection(c: Content, section: Section, patch: Obj): Content 
 }
 
 export const setHiddenFields = (c: Content, names: string[]): Content => ({ ...c, hidden_fields: names });
+
+/** Gives a variable or a hidden field another name, in the rules too. One that there is already stays as it is. */
+export function renameField(c: Content, kind: 'variables' | 'hidden', from: string, to: string): Content {
+  if (kind === 'variables' ? Object.hasOwn(c.variables, to) : c.hidden_fields.includes(to)) return c;
+  const blocks = rewriteAll(c, { [kind]: { [from]: to } });
+  if (kind === 'hidden') return { ...c, blocks, hidden_fields: c.hidden_fields.map((name) => (name === from ? to : name)) };
+  return { ...c, blocks, variables: Object.fromEntries(Object.entries(c.variables).map(([name, v]) => [name === from ? to : name, v])) };
+}
 
 /** The service takes the white space at both ends away. */
 export const rename = (c: Content, name: string): Content => (c.name === name ? c : { ...c, name });

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { env } from 'node:process';
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Block } from '../app/records';
+import { renameField } from './edits';
 import { find, isObject, patched, same, type Content, type Obj } from './merge';
 import type { KeyValue, Saved } from './offline';
 import { EditorStore, FormBackend, type Clock, type Request } from './store';
@@ -304,6 +305,26 @@ test('a place gets a value: typed in a choice as in a field, and a rule as a who
   store.set(['blocks', 'a', 'properties', 'rule'], undefined);
   await bench.time.pass(100);
   assert.deepEqual(find(bench.service.content, 'a')?.block.properties, {});
+});
+
+test('another name and the rules with it are one step of undo', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.patchSection('variables', { score: 0 });
+  store.set(['blocks', 'a', 'properties', 'rule'], { set: { score: 1 } });
+  store.patchSection('settings', { duplicateField: 'a' });
+  const before = store.shown.value;
+  store.apply((c) => renameField(c, 'variables', 'score', 'points'));
+  await bench.time.pass(1000);
+  assert.deepEqual([bench.service.content.variables, find(bench.service.content, 'a')?.block.properties?.rule, store.status.value], [{ points: 0 }, { set: { points: 1 } }, 'saved']);
+  store.undo();
+  assert.deepEqual(store.shown.value, before);
+  store.remove('a');
+  await bench.time.pass(1000);
+  assert.deepEqual([bench.service.content.settings, store.status.value], [{}, 'saved']);
+  store.undo();
+  await bench.time.pass(1000);
+  assert.deepEqual([store.shown.value, bench.service.content], [before, before]);
 });
 
 test('structure is sent at once, with what was typed', async () => {

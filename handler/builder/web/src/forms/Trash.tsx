@@ -14,6 +14,10 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
   const forms = useLoaded(() => door<{ items: Trashed[] }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
   const purging = useSignal<Trashed | undefined>(undefined);
   const items = forms.value?.items;
+  const changed = () => {
+    forms.reload();
+    document.getElementById('main')?.focus(); // the row that had the focus goes
+  };
   const restore = async (form: Trashed) => {
     try {
       await door(`/trash/${form.id}/restore`, { body: { workspace: workspace.id, from: workspace.id } });
@@ -21,7 +25,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
     } catch {
       say(t('app.error'));
     }
-    forms.reload();
+    changed();
   };
   return (
     <>
@@ -52,7 +56,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
           danger
           run={async () => {
             await door('/trash/' + purging.value!.id + '?from=' + workspace.id, { method: 'DELETE' });
-            forms.reload();
+            changed();
           }}
           onClose={() => (purging.value = undefined)}
         />

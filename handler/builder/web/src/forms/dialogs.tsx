@@ -95,6 +95,7 @@ export function CreateForm({ workspace, onClose }: { workspace: string; onClose(
 
   return (
     <Ask title={t('forms.new')} action={t('forms.create')} run={run} onClose={onClose} wide>
+      <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={given || t('forms.untitled')} onInput={(v) => (name.value = v)} />
       <fieldset class="starts">
         <legend>{t('forms.begin_with')}</legend>
         {['empty', ...templates.map((x) => x.key), 'json'].map((key) => (
@@ -107,7 +108,6 @@ export function CreateForm({ workspace, onClose }: { workspace: string; onClose(
           </label>
         ))}
       </fieldset>
-      <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={given || t('forms.untitled')} onInput={(v) => (name.value = v)} />
       {!template && (
         <fieldset class="starts two">
           <legend>{t('forms.type')}</legend>

@@ -67,11 +67,13 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
     const input = e.currentTarget as HTMLInputElement;
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
     const made = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
-    const all = withLabels(made, pasted.slice(1), i + 1);
+    // In a list of samples those that follow go: nobody wants them behind a list of their own.
+    const samples = list.every((c, j) => j === i || (!c.image && c.label === fresh(j)));
+    const all = withLabels(samples ? made.slice(0, i + 1) : made, pasted.slice(1), i + 1);
     set(all, all[i + pasted.length - 1]);
   };
   // A choice without a text would show its id: typing replaces this one.
-  const fresh = (): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[member], { number: list.length + 1 });
+  const fresh = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[member], { number: at + 1 });
   const name = (word: string): string => t(`props.${member}_${word}`);
   return (
     <fieldset class="props-set props-choices" ref={box} data-path={pointers}>

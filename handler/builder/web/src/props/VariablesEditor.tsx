@@ -14,13 +14,15 @@ interface Props {
   blocks: readonly Block[];
   /** Takes a merge patch of {variables, hidden_fields}. */
   onPatch(patch: { variables?: Obj; hidden_fields?: string[] }): void;
+  /** Gives one another name, wherever it is used. */
+  onRename(kind: 'variables' | 'hidden', from: string, to: string): void;
   /** By JSON Pointer into the definition. */
   faults?: readonly Detail[];
   onRemoved?(label: string): void;
 }
 
 /** The variables that rules set, and the hidden fields that a page hands over. */
-export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faults = [], onRemoved }: Props) {
+export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRename, faults = [], onRemoved }: Props) {
   const flat = (list: readonly Block[]): string[] => list.flatMap((b) => [b.id, ...flat(b.children ?? [])]);
   const ids = flat(blocks);
   const at = (pointer: string): string | undefined => faults.filter((d) => d.path === pointer).map((d) => d.message).join(' ') || undefined;
@@ -40,7 +42,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faul
   const rename = (from: string, to: string | undefined): void => {
     if (to === undefined || to === from) return;
     lines.set(to, lines.get(from)!).set(from, ++last.current);
-    onPatch({ variables: { [from]: null, [to]: variables[from] } });
+    onRename('variables', from, to);
   };
   return (
     <div class="props">
@@ -75,7 +77,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, faul
             <li key={i}>
               <Draft
                 at={`hidden:${name}`} label={t('props.hidden_field')} bare value={name} show={plain.show} fault={at('/hidden_fields/' + i)} late
-                read={(s) => (s.trim() === name ? name : check(hiddenFields, ids)(s))} set={(to) => to !== undefined && onPatch({ hidden_fields: hiddenFields.with(i, to) })}
+                read={(s) => (s.trim() === name ? name : check(hiddenFields, ids)(s))} set={(to) => to !== undefined && onRename('hidden', name, to)}
               />
               <IconButton icon="x" label={t('props.remove_this', { label: name })} onClick={() => (onPatch({ hidden_fields: hiddenFields.toSpliced(i, 1) }), onRemoved?.(name))} />
             </li>

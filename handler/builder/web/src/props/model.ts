@@ -1,8 +1,9 @@
 // Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
 import { t } from '../app/words';
+import { isObject, type Obj, patchOf as difference, same } from '../editor/merge';
 import { parts, properties, types } from './props.gen';
 
-export type Obj = Record<string, unknown>;
+export { isObject, type Obj };
 
 export interface Choice {
   id: string;
@@ -88,8 +89,6 @@ export function newBlock(type: string, id: string): Block {
   return block;
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
-
 /**
  * The block as one of another type, with what means the same there: choices, which are the columns of a
  * matrix; properties that matter for the new type, but for bounds that count something else; that several
@@ -122,19 +121,7 @@ export function changeType(block: Block, type: string): Block {
 }
 
 /** The merge patch (RFC 7396) that makes one object of another; lists are replaced whole. */
-export function patchOf(from: Obj, to: Obj): Obj {
-  const patch: Obj = {};
-  for (const name of Object.keys(from)) if (!(name in to)) patch[name] = null;
-  for (const [name, value] of Object.entries(to)) {
-    const was = from[name];
-    if (same(was, value)) continue;
-    const inner = isObject(was) && isObject(value) ? patchOf(was, value) : undefined;
-    if (!inner || Object.keys(inner).length > 0) patch[name] = inner ?? value;
-  }
-  return patch;
-}
-
-export const isObject = (v: unknown): v is Obj => typeof v === 'object' && v !== null && !Array.isArray(v);
+export const patchOf = (from: Obj, to: Obj): Obj => (difference(from, to)?.patch ?? {}) as Obj;
 
 /** What is at a path such as 'properties.min'. */
 export const valueAt = (object: unknown, path: string): unknown =>

@@ -230,6 +230,12 @@ test('choices are added, pasted, moved and removed', async () => {
   const ids = (panel.value.choices as Obj[]).map((c) => c.id);
   assert.equal(new Set(ids).size, ids.length);
   assert.deepEqual(ids.slice(0, 2), ['b', 'a']); // their ids stay, which answers name
+  const fresh = newBlock('dropdown', 'fresh') as unknown as Obj;
+  const other = new Panel(fresh, (value, onPatch) => <BlockProperties block={value as unknown as Block} onPatch={onPatch} />);
+  const first = other.of('/choices', 'input')[0]!;
+  Object.assign(first, { value: '', selectionStart: 0, selectionEnd: 0 });
+  first.fire('paste', { clipboardData: { getData: () => 'Cat\nDog\nNone' } });
+  assert.deepEqual(labels(other), ['Cat', 'Dog', 'None']); // without the second sample
 });
 
 test('what cannot be a value stays in the field with its fault, and changes nothing', async () => {
@@ -304,8 +310,11 @@ test('a change of type is one patch', () => {
 });
 
 test('variables and hidden fields', async () => {
+  const renamed: string[][] = [];
   const panel = new Panel({ variables: { score: 0 }, hidden_fields: ['customer'] }, (value, onPatch) => (
-    <VariablesEditor variables={value.variables as Obj} hiddenFields={value.hidden_fields as string[]} blocks={[{ id: 'name', type: 'short_text' }]} onPatch={onPatch} />
+    <VariablesEditor variables={value.variables as Obj} hiddenFields={value.hidden_fields as string[]} blocks={[{ id: 'name', type: 'short_text' }]} onPatch={onPatch}
+      onRename={(kind, from, to) => (renamed.push([kind, from, to]), kind === 'variables' && onPatch({ variables: { [from]: null, [to]: (value.variables as Obj)[from] } }))}
+    />
   ));
   const last = (pointer: string): Node => panel.of(pointer, 'input').at(-1)!;
   for (const [pointer, names] of [['/variables', ['plan', 'score', '']], ['/hidden_fields', ['name', 'customer', 'campaign']]] as const) {
@@ -322,6 +331,8 @@ test('variables and hidden fields', async () => {
   panel.type(panel.of('/variables', 'input')[0]!, 'points');
   panel.type(panel.of('/hidden_fields', 'input')[0]!, 'campaign'); // there is one
   assert.deepEqual(panel.value, { variables: { plan: '', points: 0 }, hidden_fields: ['customer', 'campaign'] });
+  panel.type(panel.of('/hidden_fields', 'input')[1]!, 'source');
+  assert.deepEqual(renamed, [['variables', 'score', 'points'], ['hidden', 'campaign', 'source']]);
   panel.press('/hidden_fields', 'Remove “customer”');
   assert.deepEqual(panel.value.hidden_fields, ['campaign']);
   record.data.push(...panel.patches);

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { door } from '../app/api';
+import { door, query, type Page } from '../app/api';
 import type { Form } from '../app/records';
 import { ago, day, moment, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm } from '../ui/Dialog';
-import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { Empty, Failed, Loading, explain, say, usePages } from '../ui/states';
 import { details, duration, labelled, questions, titleOf, type Metadata } from './answers';
 import { Group } from './Response';
 
@@ -21,22 +21,11 @@ interface Half {
   seconds?: number;
 }
 
-export interface HalfPage {
-  items: Half[];
-  more: boolean;
-}
-
-const step = 50;
-
 /** What respondents have begun and not sent. */
 export function Halves({ form }: { form: Form }) {
-  const limit = useSignal(step);
-  const found = useLoaded(() => door<HalfPage>(`/forms/${form.id}/partials?limit=${limit.value}`), [form.id, limit.value]);
+  const { items, loading, more, ...list } = usePages((cursor) => door<Page<Half>>(`/forms/${form.id}/partials` + query({ limit: 50, cursor })), form.id, (h) => h.id);
   const deleting = useSignal('');
-  if (found.error) return <Failed error={found.error} again={found.reload} />;
-  if (!found.value) return <Loading />;
-  const { items, more } = found.value;
-  if (items.length === 0) {
+  if (items.length === 0 && !loading && !list.error && !more) {
     return (
       <Empty icon="clock" title={t('results.partials_empty')}>
         <p>{t('results.partials_text')}</p>
@@ -82,8 +71,9 @@ export function Halves({ form }: { form: Form }) {
           );
         })}
       </ul>
-      {found.loading && <Loading />}
-      {more && !found.loading && <div class="row centered"><Button icon="chevron-down" onClick={() => (limit.value += step)}>{t('results.more')}</Button></div>}
+      {list.error ? <Failed error={list.error} again={list.next} /> : null}
+      {loading && <Loading />}
+      {more && !loading && !list.error && <div class="row centered"><Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button></div>}
       {deleting.value && (
         <Confirm
           danger
@@ -98,7 +88,7 @@ export function Halves({ form }: { form: Form }) {
               throw new Error(explain(error));
             }
             say(t('results.partial_deleted'));
-            found.reload();
+            list.remove(deleting.value);
           }}
         />
       )}

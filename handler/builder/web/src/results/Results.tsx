@@ -10,7 +10,7 @@ import { Button, LinkButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Select, Switch, TextField } from '../ui/Field';
 import { Failed, Loading, useLoaded } from '../ui/states';
-import { Halves, type HalfPage } from './Halves';
+import { Halves } from './Halves';
 import { useFresh } from './read';
 import { Response } from './Response';
 import { Summary } from './Summary';
@@ -24,7 +24,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
   const turn = useSignal(0); // rises when what is shown is read anew
   const exporting = useSignal(false);
   const fresh = useFresh(id);
-  const halves = useLoaded(() => door<HalfPage>(`/forms/${id}/partials?limit=1`), [id]);
+  const halves = useLoaded(() => door(`/forms/${id}/partials?limit=1`), [id]);
   const noHalves = halves.error instanceof ApiError && halves.error.status === 501;
 
   const setTime = (next: Time) => {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { api, ApiError, pages, query, type Page } from '../app/api';
-import { explain } from '../ui/states';
+import { explain, type Pages, usePages } from '../ui/states';
 import type { Submission } from './answers';
 import { bounds, timeQuery, type Time } from './time';
 
@@ -10,41 +10,11 @@ const path = (form: string) => `/forms/${form}/submissions`;
 const page = async (form: string, params: Parameters<typeof query>[0]): Promise<Page<Submission>> =>
   (await api<Page<Submission>>(path(form) + query(params))).body;
 
-/** The responses of a time as far as they are read. */
-export interface Responses {
-  items: Submission[];
-  more: boolean;
-  loading: boolean;
-  error?: unknown;
-  /** Reads on, or again after an error. */
-  next(): void;
-  remove(id: string): void;
-}
-
 /** Reads the newest responses of a time, and again when turn changes. */
-export function useResponses(form: string, time: Time, turn: number): Responses {
-  const state = useSignal<{ items: Submission[]; cursor: string | null; loading: boolean; error?: unknown; since: ReturnType<typeof bounds> }>({ items: [], cursor: null, loading: true, since: {} });
+export function useResponses(form: string, time: Time, turn: number): Pages<Submission> {
   const key = form + timeQuery(time) + turn;
-  const asked = useSignal(key);
-  const read = async (cursor: string | null, now: typeof state.value) => {
-    asked.value = key;
-    state.value = { items: now.items, cursor, since: now.since, loading: true };
-    try {
-      const found = await page(form, { ...now.since, limit: 50, cursor });
-      if (asked.peek() !== key) return;
-      const known = new Set(now.items.map((s) => s.id));
-      state.value = { ...now, items: [...now.items, ...found.items.filter((s) => !known.has(s.id))], cursor: found.page.next_cursor, loading: false };
-    } catch (error) {
-      if (asked.peek() === key) state.value = { ...state.peek(), loading: false, error };
-    }
-  };
-  useEffect(() => void read(null, { items: [], cursor: null, loading: true, since: bounds(time) }), [key]);
-  const now = state.value;
-  return {
-    items: now.items, more: now.cursor !== null, loading: now.loading, error: now.error,
-    next: () => void (now.loading || read(now.cursor, now)),
-    remove: (id) => void (state.value = { ...state.peek(), items: state.peek().items.filter((s) => s.id !== id) }),
-  };
+  const within = useMemo(() => bounds(time), [key]); // those of the first page hold for all
+  return usePages((cursor) => page(form, { ...within, limit: 50, cursor }), key, (s) => s.id);
 }
 
 /** How often it is looked for new responses while the page is seen. */

@@ -1,18 +1,13 @@
-// Who refers to a block, a choice, a row, a hidden field or a variable, and how such references
-// are given other names. Whatever JsonLogic a rule has is walked, said in a sentence or not.
+// How what refers to a block, a choice, a row, a hidden field or a variable is given another name.
+// Whatever JsonLogic a rule has is walked, said in a sentence or not.
 
+import type { Block } from '../app/records';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
 /** What is referred to. part: of a choice or a row its block is id. */
-export type Target =
+type Target =
   | { kind: 'block' | 'hidden' | 'variable'; id: string }
   | { kind: 'choice' | 'row'; block: string; id: string };
-
-/** A reference, and where it stands in the rule: a JSON Pointer. */
-export interface Reference {
-  target: Target;
-  at: string;
-}
 
 /** New names by old ones; those of choices (columns of a matrix too) and rows by the block that has them. */
 export interface Renames {
@@ -25,17 +20,7 @@ export interface Renames {
 interface Names { [old: string]: string }
 
 /** Called for each reference; what it returns is the new name. */
-type Found = (target: Target, at: string) => string;
-
-/** The references of a rule (properties.rule). */
-export function references(rule: Json | undefined, fields: Fields): Reference[] {
-  const found: Reference[] = [];
-  new Walk(fields, (target, at) => {
-    found.push({ target, at });
-    return target.id;
-  }).rule(rule);
-  return found;
-}
+type Found = (target: Target) => string;
 
 /** The rule with other names: the same object when it has none of the old ones. */
 export function rewrite<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
@@ -51,63 +36,53 @@ export function rewrite<T extends Json | undefined>(rule: T, renames: Renames, f
   }).rule(rule) as T;
 }
 
-const sameTarget = (a: Target, b: Target): boolean =>
-  a.kind === b.kind && a.id === b.id && ('block' in a ? a.block : '') === ('block' in b ? b.block : '');
-
-/** The top-level blocks whose rules refer to a target: to a block also by its choices and rows. */
-export function referencesTo(content: Content, target: Target): { block: string; at: string[] }[] {
+/** The blocks with other names in their rules: the same list when nothing has one of the old ones. */
+export function rewriteAll(content: Content, renames: Renames): Block[] {
   const fields = fieldsOf(content);
-  return content.blocks.flatMap((b) => {
-    const at = references(b.properties?.rule as Json | undefined, fields).filter((r) => sameTarget(r.target, target)).map((r) => r.at);
-    return at.length > 0 ? [{ block: b.id, at }] : [];
-  });
-}
-
-/** The rules that change when things get other names, by the id that their block has now. */
-export function rewriteAll(content: Content, renames: Renames): Map<string, Json> {
-  const fields = fieldsOf(content);
-  const changed = new Map<string, Json>();
-  for (const b of content.blocks) {
-    const rule = b.properties?.rule as Json | undefined;
-    const written = rewrite(rule, renames, fields);
-    if (written !== undefined && written !== rule) changed.set(b.id, written);
-  }
-  return changed;
+  const all = (blocks: Block[]): Block[] => {
+    const made = blocks.map((b) => {
+      const children = b.children && all(b.children);
+      const rule = rewrite(b.properties?.rule as Json | undefined, renames, fields);
+      if (children === b.children && rule === b.properties?.rule) return b;
+      return { ...b, ...(rule !== undefined && { properties: { ...b.properties, rule } }), ...(children && { children }) };
+    });
+    return made.every((b, i) => b === blocks[i]) ? blocks : made;
+  };
+  return all(content.blocks);
 }
 
 const comparisons = ['==', '===', '!=', '!==', 'in'];
-const step = (name: string | number): string => '/' + String(name).replaceAll('~', '~0').replaceAll('/', '~1');
 
 class Walk {
   constructor(private readonly fields: Fields, private readonly found: Found) {}
 
   rule(rule: Json | undefined): Json | undefined {
-    return this.members(rule, '', (name, value, at) => {
+    return this.members(rule, (name, value) => {
       switch (name) {
-        case 'show': case 'require': return this.logic(value, at);
-        case 'next': return this.items(value, at, (item, at) => this.members(item, at, (name, value, at) => {
-          if (name === 'if') return this.logic(value, at);
-          return name === 'to' && typeof value === 'string' && (value !== 'end') ? this.found({ kind: 'block', id: value }, at) : value;
+        case 'show': case 'require': return this.logic(value);
+        case 'next': return this.items(value, (item) => this.members(item, (name, value) => {
+          if (name === 'if') return this.logic(value);
+          return name === 'to' && typeof value === 'string' && (value !== 'end') ? this.found({ kind: 'block', id: value }) : value;
         }));
-        case 'set': return this.members(value, at, (_, value, at) => this.logic(value, at), (name, at) => this.found({ kind: 'variable', id: name }, at));
+        case 'set': return this.members(value, (_, value) => this.logic(value), (name) => this.found({ kind: 'variable', id: name }));
       }
       return value;
     });
   }
 
   /** item: the block whose choices the items are, where var reads an item of an array. */
-  private logic(logic: Json, at: string, item?: string): Json {
-    if (Array.isArray(logic)) return this.items(logic, at, (l, at) => this.logic(l, at, item));
+  private logic(logic: Json, item?: string): Json {
+    if (Array.isArray(logic)) return this.items(logic, (l) => this.logic(l, item));
     if (logic === null || typeof logic !== 'object' || Object.keys(logic).length !== 1) return logic;
-    return this.members(logic, at, (name, given, at) => {
-      if (name === 'var') return this.items(given, at, (v, at, i) => (i > 0 || typeof v !== 'string' ? this.logic(v, at, item) : item !== undefined ? v : this.path(v, at)));
-      if ((name === 'missing' || name === 'missing_some') && item === undefined) return this.keys(given, at);
+    return this.members(logic, (name, given) => {
+      if (name === 'var') return this.items(given, (v, i) => (i > 0 || typeof v !== 'string' ? this.logic(v, item) : item !== undefined ? v : this.path(v)));
+      if ((name === 'missing' || name === 'missing_some') && item === undefined) return this.keys(given);
       if (name === 'some' || name === 'all' || name === 'none') {
         const of = Array.isArray(given) ? this.block(given[0], item) : undefined;
-        return this.items(given, at, (l, at, i) => this.logic(l, at, i === 1 ? (of ?? '') : item));
+        return this.items(given, (l, i) => this.logic(l, i === 1 ? (of ?? '') : item));
       }
       const block = comparisons.includes(name) && Array.isArray(given) ? given.map((g) => this.block(g, item)).find((b) => b) : undefined;
-      return this.items(given, at, (l, at) => (block ? this.choices(l, at, block) : null) ?? this.logic(l, at, item));
+      return this.items(given, (l) => (block ? this.choices(l, block) : null) ?? this.logic(l, item));
     });
   }
 
@@ -121,36 +96,36 @@ class Walk {
   }
 
   /** A choice, or a list of them, that is compared with an answer; null for other logic. */
-  private choices(logic: Json, at: string, block: string): Json | null {
+  private choices(logic: Json, block: string): Json | null {
     const list = Array.isArray(logic) ? logic : [logic];
     if (this.fields.get({ from: 'answers', id: block }).choices.length === 0 || !list.every((v) => typeof v === 'string')) return null;
-    return this.items(logic, at, (v, at) => this.found({ kind: 'choice', block, id: v as string }, at));
+    return this.items(logic, (v) => this.found({ kind: 'choice', block, id: v as string }));
   }
 
-  private keys(given: Json, at: string): Json {
-    return this.items(given, at, (v, at) => (Array.isArray(v) ? this.keys(v, at) : typeof v === 'string' ? this.path(v, at) : this.logic(v, at)));
+  private keys(given: Json): Json {
+    return this.items(given, (v) => (Array.isArray(v) ? this.keys(v) : typeof v === 'string' ? this.path(v) : this.logic(v)));
   }
 
-  private path(path: string, at: string): string {
+  private path(path: string): string {
     const ref = this.fields.resolve(path);
     if (!ref) return path;
     const kinds = { answers: 'block', hidden: 'hidden', variables: 'variable' } as const;
-    const id = this.found({ kind: kinds[ref.from], id: ref.id }, at);
+    const id = this.found({ kind: kinds[ref.from], id: ref.id });
     const rows = ref.from === 'answers' && this.fields.get({ ...ref, part: undefined }).rows;
-    const part = rows && ref.part !== undefined ? this.found({ kind: 'row', block: ref.id, id: ref.part }, at) : ref.part;
+    const part = rows && ref.part !== undefined ? this.found({ kind: 'row', block: ref.id, id: ref.part }) : ref.part;
     return pathOf({ from: ref.from, id, part });
   }
 
-  private items(given: Json, at: string, each: (v: Json, at: string, i: number) => Json): Json {
-    if (!Array.isArray(given)) return each(given, at, 0);
-    const made = given.map((v, i) => each(v, at + step(i), i));
+  private items(given: Json, each: (v: Json, i: number) => Json): Json {
+    if (!Array.isArray(given)) return each(given, 0);
+    const made = given.map((v, i) => each(v, i));
     return made.some((v, i) => v !== given[i]) ? made : given;
   }
 
-  private members<T extends Json | undefined>(given: T, at: string, each: (name: string, v: Json, at: string) => Json, rename = (name: string, _: string) => name): T {
+  private members<T extends Json | undefined>(given: T, each: (name: string, v: Json) => Json, rename = (name: string) => name): T {
     if (given === null || typeof given !== 'object' || Array.isArray(given)) return given;
     const old = Object.entries(given) as [string, Json][];
-    const made = old.map(([name, v]): [string, Json] => [rename(name, at + step(name)), each(name, v, at + step(name))]);
+    const made = old.map(([name, v]): [string, Json] => [rename(name), each(name, v)]);
     return made.some(([name, v], i) => name !== old[i]?.[0] || v !== old[i]?.[1]) ? (Object.fromEntries(made) as T) : given;
   }
 }

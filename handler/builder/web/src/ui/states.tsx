@@ -1,7 +1,7 @@
 import { signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
-import { ApiError } from '../app/api';
+import { useEffect, useRef } from 'preact/hooks';
+import { ApiError, type Page } from '../app/api';
 import { t } from '../app/words';
 import { Button } from './Button';
 import { Icon, type IconName } from './Icon';
@@ -68,6 +68,48 @@ export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[])
     return () => void (current = false);
   }, [...inputs, turn.value]);
   return { ...state.value, reload: () => turn.value++ };
+}
+
+/** A list as far as it is read. */
+export interface Pages<T> {
+  items: T[];
+  more: boolean;
+  loading: boolean;
+  error?: unknown;
+  /** Reads on, or again after an error. */
+  next(): void;
+  reload(): void;
+  remove(id: unknown): void;
+}
+
+/** Reads the first page of a list, and anew when the key changes; an item that is on two pages is shown once. */
+export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, key: string, idOf: (item: T) => unknown): Pages<T> {
+  type State = { items: T[]; cursor: string | null; loading: boolean; error?: unknown };
+  const none: State = { items: [], cursor: null, loading: true };
+  const state = useSignal(none);
+  const turn = useRef(0);
+  const on = async (from: State) => {
+    const mine = ++turn.current;
+    const current = () => turn.current === mine;
+    state.value = { items: from.items, cursor: from.cursor, loading: true };
+    try {
+      const found = await read(from.cursor);
+      if (!current()) return;
+      const { items } = state.peek(); // some may be gone meanwhile
+      const known = new Set(items.map(idOf));
+      state.value = { items: [...items, ...found.items.filter((item) => !known.has(idOf(item)))], cursor: found.page.next_cursor, loading: false };
+    } catch (error) {
+      if (current()) state.value = { ...state.peek(), loading: false, error };
+    }
+  };
+  useEffect(() => void on(none), [key]);
+  const { cursor, ...now } = state.value;
+  return {
+    ...now, more: cursor !== null,
+    next: () => void (state.peek().loading || on(state.peek())),
+    reload: () => void on(none),
+    remove: (id) => void (state.value = { ...state.peek(), items: state.peek().items.filter((item) => idOf(item) !== id) }),
+  };
 }
 
 interface Toast {
