@@ -124,8 +124,8 @@ func TestOwnersPictures(t *testing.T) {
 	for _, width := range []int64{390, 1280, 1920} {
 		for _, dark := range []bool{false, true} {
 			height := map[int64]int64{390: 844, 1280: 800, 1920: 1080}[width]
-			h := hand{tab: s.ownersTab(width, height), site: s}
-			b := h.tab
+			b := s.ownersTab(width, height)
+			h := s.hand(b, false)
 			b.dark(dark)
 			shot := func(name string) {
 				t.Helper()
