@@ -50,7 +50,8 @@ test:
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	@# What a page costs is measured without the race detector, which allocates for itself.
 	$(GO) test -run Cost ./handler/formpage
-	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m $$($(GO) list ./... | grep -v $(WORKSHOP))
+	@# The longest goes first, so that the others run beside it.
+	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./storage/postgres $$($(GO) list ./... | grep -v $(WORKSHOP))
 
 ## test-lab: the workshop, and the examples that are modules of their own: a short soak, the pages in a
 ## browser, the description in generators. What misses its programs is skipped

@@ -54,8 +54,21 @@ func (r *recorder) keep(text string, args []any) {
 	defer r.mu.Unlock()
 	shape := shapeOf(args)
 	if runs := r.statements[text]; len(runs) < 8 || !slices.ContainsFunc(runs, func(run []any) bool { return shapeOf(run) == shape }) {
-		r.statements[text] = append(runs, args)
+		r.statements[text] = append(runs, kept(args))
 	}
+}
+
+// kept copies arguments that are pointers: what they point to is the caller's to change afterwards.
+func kept(args []any) []any {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if v := reflect.ValueOf(arg); v.Kind() == reflect.Pointer && !v.IsNil() {
+			copied := reflect.New(v.Type().Elem())
+			copied.Elem().Set(v.Elem())
+			args[i] = copied.Interface()
+		}
+	}
+	return args
 }
 
 // shapeOf says which arguments are null, and the value of those that are true or false: what a
