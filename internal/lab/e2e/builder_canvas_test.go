@@ -103,6 +103,7 @@ func TestCanvas(t *testing.T) {
 	width := canvas + `.documentElement.clientWidth`
 	b.do(`document.querySelector(".canvas-bar button:last-child").click()`)
 	b.until(width + ` === 390`)
+	b.until(`document.querySelector("[data-status=saved]")`) // else what was typed is in the way of the others' removal
 	s.edit(b, s.stored(form), formsvc.Definition{Blocks: json.RawMessage(`[]`)})
 	b.shows("Add your first question")
 	b.until(`!` + canvas + `.querySelector("[data-block]")`)
