@@ -384,6 +384,97 @@ func TestMigrateWithoutTheRights(t *testing.T) {
 	})
 }
 
+// A migration waits for the transactions of programs that run, and they for it: whatever table one
+// has read, it can write all of them and end.
+func TestAMigrationEndsInNoDeadlock(t *testing.T) {
+	t.Parallel()
+	if got := deadlockedReaders(t, fmt.Sprintf("%04d_next.up.sql", tables.ThisBuild.Version+1), `
+		CREATE TABLE folders (form_id id REFERENCES forms (id)); ALTER TABLE forms ADD COLUMN folder text`); !cmp.Equal(got, []string{"forms"}) {
+		t.Errorf("with a lock that becomes stronger, deadlocks after a read of %q", got)
+	}
+	if got := deadlockedReaders(t, fmt.Sprintf("%04d_next.up.sql", tables.ThisBuild.Version+1), `
+		ALTER TABLE forms ADD COLUMN folder text; ALTER TABLE deliveries ADD COLUMN note text`); !cmp.Equal(got, []string{"deliveries"}) {
+		t.Errorf("with two tables, deadlocks after a read of %q", got)
+	}
+	names, err := fs.Glob(tables.ThisBuild.Files, "*.up.sql")
+	if err != nil || len(names) < 2 {
+		t.Fatalf("the migrations are %q (%v)", names, err)
+	}
+	for _, name := range names[1:] {
+		text, err := fs.ReadFile(tables.ThisBuild.Files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := deadlockedReaders(t, name, string(text)); got != nil {
+			t.Errorf("%s deadlocks with who has read %q and writes", name, got)
+		}
+	}
+}
+
+// deadlockedReaders are the tables a reader of which comes into a deadlock with a migration, named as its
+// file, on the tables of the one before it.
+func deadlockedReaders(t *testing.T, name, migration string) (of []string) {
+	t.Helper()
+	pool, schema := migrating(t)
+	before := fstest.MapFS{}
+	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, earlier := range names {
+		if earlier[:4] < name[:4] {
+			text, err := fs.ReadFile(tables.ThisBuild.Files, earlier)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before[earlier] = &fstest.MapFile{Data: text}
+		}
+	}
+	if err := migrateTo(t.Context(), tables.Build{Version: len(before) / 2, Files: before}, pool, WithSchema(schema)); err != nil {
+		t.Fatal(err)
+	}
+	migrator, err := pool.Acquire(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer migrator.Release()
+	all := tablesOf(t, pool, schema)
+	for _, table := range all {
+		program, err := pool.Begin(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		exec := func(text string) error {
+			_, err := program.Exec(t.Context(), text)
+			return err
+		}
+		if err := exec("SET LOCAL search_path = " + schema + "; SELECT FROM " + table + " LIMIT 0"); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() {
+			_, err := migrator.Exec(t.Context(), "BEGIN; SET LOCAL search_path = "+schema+";"+migration, pgx.QueryExecModeSimpleProtocol)
+			_, rollback := migrator.Exec(t.Context(), "ROLLBACK")
+			ended <- errors.Join(err, rollback)
+		}()
+		for waits := false; !waits && len(ended) == 0; {
+			err := program.QueryRow(t.Context(), `SELECT cardinality(pg_blocking_pids($1)) > 0 FROM pg_sleep(0.005)`, migrator.Conn().PgConn().PID()).Scan(&waits)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		err = exec("LOCK TABLE " + strings.Join(all, ", ") + " IN ROW EXCLUSIVE MODE")
+		err = errors.Join(err, program.Rollback(t.Context()), <-ended)
+		switch state := conn.SQLState(err); {
+		case state == "40P01":
+			of = append(of, table)
+		case err != nil:
+			t.Fatalf("%s beside a reader of %s: %v", name, table, err)
+		}
+	}
+	return of
+}
+
 func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)

@@ -34,13 +34,14 @@ const (
 	leftBy   = "v0.1.0"                                   // the newest release with a database in internal/lab/fixture
 )
 
-// later is a migration to come. It adds to the tables and says that they serve who they served.
-const later = `
-	ALTER TABLE formsvc.forms ADD COLUMN folder text;
-	ALTER TABLE formsvc.submissions ADD COLUMN score integer NOT NULL DEFAULT 0;
-	ALTER TABLE formsvc.deliveries ADD COLUMN note text;
-	CREATE TABLE formsvc.folders (id bytea PRIMARY KEY);
-	UPDATE formsvc.formsvc_version SET version = version + 1`
+// later are migrations to come. They add to the tables and say that these serve who they served.
+var later = []string{
+	`ALTER TABLE formsvc.forms ADD COLUMN folder text;
+	CREATE TABLE formsvc.folders (id bytea PRIMARY KEY)`,
+	`ALTER TABLE formsvc.submissions ADD COLUMN score integer NOT NULL DEFAULT 0`,
+	`ALTER TABLE formsvc.deliveries ADD COLUMN note text;
+	UPDATE formsvc.formsvc_version SET version = version + 1`,
+}
 
 // A rolling upgrade and its rollback. The program of the previous release works on the
 // database that it has left; the tables are migrated meanwhile; this build's program joins it;
@@ -307,8 +308,10 @@ func (b *beside) migrate() {
 	if err := postgres.Migrate(b.t.Context(), b.db.pool, postgres.WithSchema(b.db.schema)); err != nil {
 		b.t.Fatal(err)
 	}
-	if _, err := b.db.pool.Exec(b.t.Context(), b.db.sql(later), pgx.QueryExecModeSimpleProtocol); err != nil {
-		b.t.Fatal(err)
+	for _, migration := range later {
+		if _, err := b.db.pool.Exec(b.t.Context(), b.db.sql(migration), pgx.QueryExecModeSimpleProtocol); err != nil {
+			b.t.Fatal(err)
+		}
 	}
 }
 

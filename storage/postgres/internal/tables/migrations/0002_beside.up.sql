@@ -2,6 +2,10 @@
 -- removed in pieces when their form goes; the foreign keys remove what a process of the
 -- earlier release, which does not know them, leaves.
 
+-- The strongest lock comes first: a reference takes a weaker one, and a process that reads forms and
+-- then writes them would wait for this, and this for it.
+ALTER TABLE forms ADD COLUMN beside bigint NOT NULL DEFAULT 0;
+
 -- Documents.
 
 -- A kind is read and written under the lock of the form's row, and bounded by number and bytes.
@@ -17,7 +21,6 @@ CREATE TABLE documents (
     value       json NOT NULL,
     PRIMARY KEY (form_id, kind, key)
 );
-ALTER TABLE forms ADD COLUMN beside bigint NOT NULL DEFAULT 0;
 
 COMMENT ON COLUMN forms.beside IS 'Rises with each change of a document that respondents'' pages read; 0: there never was one.';
 COMMENT ON TABLE documents IS 'What is kept beside a form: its working copy, earlier versions.';
