@@ -346,7 +346,7 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Condition{IfRevision(p.IfRevision)}), p.Take))
+	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Condition{IfRevision(p.IfRevision)}), p.Take, p.DryRun))
 }
 
 // Discard removes the copy with everything in it. Without one it does nothing.

@@ -309,6 +309,9 @@ type PublishOptions struct {
 	// conflict is not looked at. With the Revision of the [ConflictError] as IfRevision nothing
 	// is dropped that was written into the copy after the choice.
 	Take map[string]Side
+	// DryRun changes nothing: Publish returns the form with the name and the definition that it
+	// would get, everything else as it is, or the error.
+	DryRun bool
 }
 
 // What [WorkingCopy.Publish] reports.

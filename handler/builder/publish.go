@@ -178,7 +178,15 @@ func changes(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare(textOf(form.Name, form.Definition), textOf(copied.Name, copied.Definition))
+	after := copied
+	if copied.Revision != form.Revision {
+		// What was changed in the form since the copy was made stays. In a conflict the copy is shown.
+		merged, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true})
+		if err == nil {
+			after = merged
+		}
+	}
+	c, err := compare(textOf(form.Name, form.Definition), textOf(after.Name, after.Definition))
 	return struct {
 		Copy     bool            `json:"copy"`
 		Revision int64           `json:"revision"`

@@ -160,6 +160,11 @@ func TestPublishing(t *testing.T) {
 		t.Errorf("a copy that was changed since is published: %d", code)
 	}
 
+	h.label(form, false, "age", "Age, please")
+	got = changesAnswer{}
+	if h.ok("GET", at+"/changes", "", &got); len(got.Blocks) != 2 || got.Blocks[0].ID != "name" {
+		t.Errorf("what was changed in the form is told as a change of the copy: %+v", got)
+	}
 	h.label(form, false, "name", "Name, please")
 	var clash struct {
 		Code      string

@@ -103,8 +103,8 @@ func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 --
 // changed in the form meanwhile, and the status published, in one step that removes the copy. A
 // form without a copy is published as it is. The condition is on the revision of the copy. It
 // returns a [*ConflictError] when both changed the same part, unless take says by its path whose it
-// is.
-func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]Side) (storage.Form, error) {
+// is. A dry run changes nothing and returns the form with the name and the definition that it would get.
+func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]Side, dry bool) (storage.Form, error) {
 	ctx = timeout.Share(ctx)
 	s := copies{c.Storage}
 	for range MaxRaces {
@@ -133,6 +133,10 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, co
 				clash.Revision = f.document.Revision
 			}
 			return storage.Form{}, err
+		}
+		if dry {
+			f.form.Name, f.form.Definition = after.Name, after.Definition
+			return f.form, nil
 		}
 		published := storage.StatusPublished
 		change.Status, change.IfRevision = &published, []int64{f.form.Revision}

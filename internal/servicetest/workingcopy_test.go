@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -142,9 +144,18 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		if after, err := c.Form(ctx, form); err != nil || after.Revision != before.Revision {
 			t.Errorf("the refused publication changed the form: %v", err)
 		}
-		f, err := copied.Publish(ctx, formsvc.PublishOptions{Take: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}})
+		take := formsvc.PublishOptions{Take: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}, DryRun: true}
+		would, err := copied.Publish(ctx, take)
+		if after, e := c.Form(ctx, form); err != nil || e != nil || after.Revision != before.Revision || would.Revision != before.Revision {
+			t.Errorf("the dry run changed the form: %v, %v", err, e)
+		}
+		take.DryRun = false
+		f, err := copied.Publish(ctx, take)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if diff := cmp.Diff(would.Definition, f.Definition); diff != "" {
+			t.Errorf("the dry run and what was published (-dry +published):\n%s", diff)
 		}
 		for id, want := range map[string]string{"a": "A of the copy", "b": "B of the form", "c": "C of the form"} {
 			if got, err := c.Block(ctx, form, id); labelOf(t, got, err) != want {
