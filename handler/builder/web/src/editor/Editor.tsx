@@ -8,12 +8,13 @@ import { t, told } from '../app/words';
 import { newBlock } from '../props/model';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
-import { Empty, Failed, Loading, say } from '../ui/states';
+import { Empty, Failed, hush, Loading, say } from '../ui/states';
 import { AddMenu } from './AddMenu';
 import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
 import { typeName } from './kinds';
+import type { Path } from './merge';
 import { MoveTo } from './MoveTo';
 import { browserStore } from './offline';
 import { type Actions, Outline } from './Outline';
@@ -38,7 +39,7 @@ export function Editor({ form }: { form: string; view: string }) {
   useEffect(() => {
     void store.open();
     const quiet = store.listen(window);
-    return () => (quiet(), void store.close());
+    return () => (quiet(), hush(), void store.close());
   }, [store]);
 
   // Warnings are of what is saved.
@@ -98,14 +99,19 @@ export function Editor({ form }: { form: string; view: string }) {
       const block = store.find(id)?.block;
       if (!block) return;
       store.remove(id);
-      say(t('editor.removed', { name: nameOf(block, typeName) }), () => back('undo'));
+      sayRemoved(nameOf(block, typeName));
       focusRow(lost);
     },
   };
-  const back = (way: 'undo' | 'redo') => {
-    const id = store[way]().find((p) => p[0] === 'blocks' && p[1])?.[1];
+  const show = (changed: readonly Path[]) => {
+    const id = changed.find((p) => p[0] === 'blocks' && p[1])?.[1];
     if (id && store.find(id)) selected.value = id;
     focusRow(lost);
+  };
+  const back = (way: 'undo' | 'redo') => show(store[way]());
+  const sayRemoved = (name: string) => {
+    const takeBack = store.takeBack();
+    say(t('editor.removed', { name }), () => show(takeBack()));
   };
 
   const key = (e: KeyboardEvent) => {
@@ -185,7 +191,7 @@ export function Editor({ form }: { form: string; view: string }) {
               notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
               settingsNotes={warned.value.filter((w) => w.path.startsWith(settings)).map((w) => ({ ...w, path: w.path.slice(settings.length) }))}
               readOnly={readOnly}
-              onRemoved={(name) => say(t('editor.removed', { name }), () => back('undo'))}
+              onRemoved={sayRemoved}
             />
           </section>
           <div class="pane-switch" role="group" aria-label={t('editor.panes')}>

@@ -692,6 +692,24 @@ test('undo and redo', async () => {
   assert.deepEqual([label(store, 'c'), store.find('c')?.block.description], ['y', 'theirs']);
 });
 
+test('a removal is taken back by itself, whatever was done since', async () => {
+  const bench = new Bench();
+  const store = await bench.open();
+  store.remove('b');
+  const takeBack = store.takeBack();
+  store.patch('c', { label: 'x' });
+  assert.deepEqual(takeBack(), [['blocks', 'b']]);
+  assert.deepEqual([order(store.shown.value), label(store, 'c')], ['a,g(g1,g2),b,c', 'x']);
+  assert.deepEqual(takeBack(), []); // there is nothing left of it
+  store.undo();
+  assert.deepEqual([order(store.shown.value), label(store, 'c')], ['a,g(g1,g2),c', 'x']);
+  store.undo();
+  store.undo();
+  assert.equal(order(store.shown.value), 'a,g(g1,g2),b,c');
+  takeBack();
+  assert.ok(store.canRedo.value, 'what was undone is not undone again');
+});
+
 test('what the service writes in its own way is shown so, and can be undone', async () => {
   const bench = new Bench();
   const store = await bench.open();

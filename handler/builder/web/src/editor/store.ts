@@ -303,6 +303,17 @@ export class EditorStore {
     return this.back(this.future, this.past, (s, now) => redo(s.before, s.after, now));
   }
 
+  /** Returns what takes back the last edit, also when others follow it: then by one more edit. */
+  takeBack(): () => Path[] {
+    const step = this.past.at(-1);
+    return () => {
+      if (!step || this.past.at(-1) === step) return this.undo();
+      const before = this.mine as Content;
+      this.apply((c) => redo(step.after, step.before, c));
+      return changes(before, this.mine as Content);
+    };
+  }
+
   private back(from: Step[], to: Step[], way: (s: Step, now: Content) => Content): Path[] {
     for (let step; this.mine && (step = from.pop()); ) {
       const now = this.mine;

@@ -127,6 +127,11 @@ export function say(text: string, undo?: () => void): void {
   ends = setTimeout(() => (toast.value = undefined), 8000);
 }
 
+/** Ends what offers to take something back, when what would do that is gone. */
+export function hush(): void {
+  if (toast.peek()?.undo) toast.value = undefined;
+}
+
 export function Toasts() {
   const now = toast.value;
   return (
