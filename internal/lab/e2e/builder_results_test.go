@@ -152,6 +152,25 @@ func TestResults(t *testing.T) {
 	}
 	b.until(fmt.Sprintf(`%s===%d && location.search==="?to=%s"`, rows, want, before))
 
+	// Days that no response can be in are said, and nothing is asked for.
+	other := `const o = document.querySelectorAll(".time-filter input")[0]; o.value = %s; o.dispatchEvent(new Event("input", {bubbles:true}))`
+	b.do(fmt.Sprintf(other, `"20266-01-01"`))
+	b.until(fmt.Sprintf(`%s===%d && location.search==="?to=%s"`, rows, want, before))
+	b.do(fmt.Sprintf(other, `"9999-01-01"`))
+	b.until(`document.querySelector(".time-filter .fault") && !document.querySelector(".responses, .notice.bad") && [...document.querySelectorAll("button")].find(e => e.textContent.includes("Export")).disabled`)
+	b.do(fmt.Sprintf(other, `""`))
+	b.until(fmt.Sprintf(`%s===%d`, rows, want))
+	// Back leads to the time that was chosen there, and the tab to all time.
+	b.named("Summary")
+	b.do(`const e = document.querySelector(".time-filter select"); e.value = "yesterday"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+	b.until(`location.search==="?time=yesterday"`)
+	b.do(`history.back()`)
+	b.until(fmt.Sprintf(`%s===%d && location.search==="?to=%s" && document.querySelectorAll(".time-filter input")[1].value===%[3]q`, rows, want, before))
+	b.named("Results")
+	b.until(`location.search==="" && document.querySelector(".time-filter select").value==="all"`)
+	b.do(`history.back()`)
+	b.until(fmt.Sprintf(`%s===%d`, rows, want))
+
 	// The export has what the filter says, byte for byte.
 	b.named("Export")
 	b.until(`document.querySelector("dialog[open] a[download]")`)

@@ -9,6 +9,14 @@ const read = (): string => {
 /** The path below the handler's, without a slash before it, as in "{form}/results". */
 export const route = signal(typeof location === 'undefined' ? '' : read());
 
+/** The query of the address, with its question mark. */
+export const search = signal(typeof location === 'undefined' ? '' : location.search);
+
+const reread = (): void => {
+  route.value = read();
+  search.value = location.search;
+};
+
 const guards = new Set<() => boolean>();
 
 /** The page asks guards before it is left: false keeps it. Returns how to take the guard away. */
@@ -22,12 +30,12 @@ export const href = (to: string): string => config.base + '/' + to;
 export function go(to: string, replace = false): void {
   if (![...guards].every((may) => may())) return;
   history[replace ? 'replaceState' : 'pushState'](null, '', href(to));
-  route.value = read();
+  reread();
   scrollTo(0, 0);
 }
 
 export function startRouter(): void {
-  addEventListener('popstate', () => (route.value = read()));
+  addEventListener('popstate', reread);
   // Links of the page stay in the page, unless somebody wants them elsewhere.
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;

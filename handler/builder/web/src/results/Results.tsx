@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { api, ApiError, door, query } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Form } from '../app/records';
-import { href } from '../app/router';
+import { go, href, search } from '../app/router';
 import { t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
@@ -15,12 +15,12 @@ import { useFresh } from './read';
 import { Response } from './Response';
 import { Summary } from './Summary';
 import { Table } from './Table';
-import { bounds, periods, readTime, timeName, timeQuery, type Time } from './time';
+import { bounds, isBackwards, isDay, periods, readTime, timeName, timeQuery, type Time } from './time';
 
 /** What came in to a form. view is '' for the summary, responses, partials, or the id of a response. */
 export function Results({ form: id, view }: { form: string; view: string }) {
   const form = useLoaded(async () => (await api<Form>('/forms/' + id)).body, [id]);
-  const time = useSignal(readTime(location.search));
+  const time = useSignal(readTime(search.value));
   const turn = useSignal(0); // rises when what is shown is read anew
   const exporting = useSignal(false);
   const fresh = useFresh(id);
@@ -29,8 +29,12 @@ export function Results({ form: id, view }: { form: string; view: string }) {
 
   const setTime = (next: Time) => {
     time.value = next;
-    history.replaceState(null, '', location.pathname + timeQuery(next));
+    go(`${id}/results${view && '/' + view}${timeQuery(next)}`, true);
   };
+  // Back and forward, and links, lead to another time, too.
+  useEffect(() => {
+    if (timeQuery(time.peek()) !== search.value) time.value = readTime(search.value);
+  }, [search.value]);
   const show = () => {
     fresh.seen();
     turn.value++;
@@ -58,7 +62,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
               {view !== 'partials' && (
                 <>
                   <TimeFilter time={time.value} onChange={setTime} />
-                  <Button icon="download" onClick={() => (exporting.value = true)}>{t('results.export')}</Button>
+                  <Button icon="download" disabled={isBackwards(time.value)} onClick={() => (exporting.value = true)}>{t('results.export')}</Button>
                 </>
               )}
             </div>
@@ -70,8 +74,8 @@ export function Results({ form: id, view }: { form: string; view: string }) {
               </Button>
             )}
           </div>
-          {view === '' && <Summary form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
-          {view === 'responses' && <Table form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
+          {view === '' && !isBackwards(time.value) && <Summary form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
+          {view === 'responses' && !isBackwards(time.value) && <Table form={form.value} time={time.value} turn={turn.value} onTime={setTime} />}
           {view === 'partials' && <Halves form={form.value} />}
           {one && <Response key={view} form={form.value} id={view} time={time.value} />}
         </div>
@@ -82,8 +86,8 @@ export function Results({ form: id, view }: { form: string; view: string }) {
 }
 
 function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void }) {
-  const backwards = time.from !== '' && time.to !== '' && time.from > time.to;
-  const set = (part: Partial<Time>) => onChange({ ...time, ...part });
+  // A year that is being typed may have too many digits.
+  const set = (part: { from: string } | { to: string }) => Object.values(part).every((day) => day === '' || isDay(day)) && onChange({ ...time, ...part });
   return (
     <div class="time-filter row push">
       <Select
@@ -97,7 +101,7 @@ function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void
         <>
           <TextField bare type="date" label={t('results.from')} value={time.from} onInput={(from) => set({ from })} />
           <span aria-hidden="true">–</span>
-          <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={backwards ? t('results.backwards') : undefined} />
+          <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={isBackwards(time) ? t('results.backwards') : undefined} />
         </>
       )}
     </div>

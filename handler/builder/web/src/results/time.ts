@@ -11,7 +11,10 @@ export interface Time {
 
 export const periods = ['all', 'today', 'yesterday', '24h', '7d', '30d', '3m', '6m', '12m'] as const;
 
-const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+export const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
+
+/** Whether the first day is after the last: no response is in such a time. */
+export const isBackwards = ({ from, to }: Time): boolean => from !== '' && to !== '' && from > to;
 
 /** Reads a time out of an address's query. */
 export function readTime(search: string): Time {

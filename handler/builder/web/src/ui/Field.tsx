@@ -44,10 +44,13 @@ interface Text extends Around, Native {
   inputRef?: { current: HTMLInputElement | null };
 }
 
+// Without these a browser takes six digits of a year, which no service knows.
+const latest: Record<string, string> = { date: '9999-12-31', 'datetime-local': '9999-12-31T23:59:59' };
+
 export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={latest[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
