@@ -135,7 +135,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     try {
       const { body } = await api<Form>('/forms/' + form.id);
       const copy = await api<Form>('/forms', {
-        body: { workspace_id: form.workspace_id, name: t('forms.copy_of', { name: form.name }).slice(0, 200), type: form.type, definition: body.definition },
+        body: { workspace_id: form.workspace_id, name: nameOfCopy(form.name), type: form.type, definition: body.definition },
       });
       go(copy.body.id);
     } catch {
@@ -252,6 +252,9 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     </>
   );
 }
+
+/** A name has room for 200 characters. It is cut before what says that it is a copy's, and between two characters. */
+export const nameOfCopy = (name: string): string => t('forms.copy_of', { name: [...name].slice(0, 190).join('') });
 
 const rename = (form: FormSummary, name: string) => api('/forms/' + form.id, { method: 'PATCH', body: { name } });
 
