@@ -5,6 +5,7 @@ import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
 import { t, told } from '../app/words';
+import { unreadable } from '../props/Draft';
 import { newBlock } from '../props/model';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
@@ -146,7 +147,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const block = selected.value ? store.find(selected.value)?.block : undefined;
   const flushed = async () => {
     await store.flush();
-    return store.status.value === 'saved';
+    return store.status.value === 'saved' && unreadable.value === 0;
   };
 
   return (
@@ -157,7 +158,7 @@ export function Editor({ form }: { form: string; view: string }) {
       actions={
         content && (
           <>
-            <Saved status={store.status.value} faults={store.faults.value.length} onRetry={() => void store.retry()} />
+            <Saved status={store.status.value === 'saved' && unreadable.value > 0 ? 'refused' : store.status.value} faults={store.faults.value.length + unreadable.value} onRetry={() => void store.retry()} />
             <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => back('undo')} />
             <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => back('redo')} />
             <IconButton icon="keyboard" label={t('editor.keys')} class="wide-only" onClick={() => (asking.value = 'keys')} />

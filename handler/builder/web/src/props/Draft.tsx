@@ -1,5 +1,6 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren, TargetedEvent, TargetedKeyboardEvent } from 'preact';
-import { useReducer } from 'preact/hooks';
+import { useLayoutEffect, useReducer } from 'preact/hooks';
 import { route } from '../app/router';
 import { t } from '../app/words';
 import { Field } from '../ui/Field';
@@ -7,7 +8,10 @@ import { Fault } from './values';
 
 // What is typed and cannot be a value yet, by where it belongs. It is shown, with its fault, until it is
 // corrected or the value changes from elsewhere, also when the panel was closed in between.
-const drafts = new Map<string, { text: string; over: string; bad: boolean }>();
+const drafts = new Map<string, { text: string; over: string; bad: boolean; left: boolean }>();
+
+/** How many fields on the page were left with a text that is no value, and is saved nowhere. */
+export const unreadable = signal(0);
 
 interface Props<T> {
   at: string;
@@ -49,8 +53,14 @@ export function Draft<T>({ at: place, label, bare, hint, fault, value, show, rea
     drafts.delete(at);
     draft = undefined;
   }
+  const counts = draft?.left === true && got instanceof Fault;
+  useLayoutEffect(() => {
+    if (!counts) return;
+    unreadable.value++;
+    return () => void unreadable.value--;
+  }, [counts]);
   const take = (text: string, bad: boolean, now = !late): void => {
-    const made = { text, over: shown, bad };
+    const made = { text, over: shown, bad, left: false };
     drafts.set(at, made);
     const result = verdict(made);
     if (now && !(result instanceof Fault) && show(result) !== shown) set(result);
@@ -59,7 +69,9 @@ export function Draft<T>({ at: place, label, bare, hint, fault, value, show, rea
   const leave = (text: string, bad: boolean): void => {
     const tidied = tidy?.(text) ?? text;
     if (drafts.has(at) && (late || tidied !== text)) take(tidied, bad, true);
-    if (drafts.has(at) && !(verdict(drafts.get(at)!) instanceof Fault)) drafts.delete(at);
+    const kept = drafts.get(at);
+    if (kept && !(verdict(kept) instanceof Fault)) drafts.delete(at);
+    else if (kept) kept.left = true;
     redraw(undefined);
   };
   const shared = {

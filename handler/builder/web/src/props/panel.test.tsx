@@ -7,6 +7,7 @@ import { useState } from 'preact/hooks';
 import en from '../../../words/en.json';
 import { config } from '../app/config';
 import { BlockProperties } from './BlockProperties';
+import { unreadable } from './Draft';
 import { FormSettings } from './FormSettings';
 import { isObject, newBlock, propertiesOf, valueAt, type Block, type Obj } from './model';
 import { choiceMembers, imageMembers, members, partMembers, parts, properties, settings, theme, types, type Property } from './props.gen';
@@ -262,11 +263,20 @@ test('what cannot be a value stays in the field with its fault, and changes noth
   await later();
   assert.equal(again.of('/properties/buttonLink', 'input')[0]!.value, 'https://example.org');
 
+  // The page knows of it while it is shown: it is not saved.
+  const others = unreadable.value;
   const number = ofBlock({ id: 'n', type: 'short_text' });
+  const type = (text: string): void => number.type(number.of('/properties/maxChars', 'input')[0]!, text);
   for (const bad of ['0', '2.5', 'x', '1e3']) {
-    number.type(number.of('/properties/maxChars', 'input')[0]!, bad);
+    type(bad);
     assert.deepEqual(number.patches, [], bad);
+    assert.equal(unreadable.value, others + 1, bad);
   }
+  type('');
+  assert.equal(unreadable.value, others);
+  type('x');
+  render(null, number.root as never);
+  assert.equal(unreadable.value, others);
 });
 
 test('clearing a bound turns it off, and a comma is a point', () => {
