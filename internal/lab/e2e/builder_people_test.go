@@ -175,6 +175,12 @@ func TestEditorByKeyboard(t *testing.T) {
 	}
 	h.start("/", ".forms-list")
 	round("the list of forms")
+	s.draft("Thrown away", `[]`)
+	h.start("/", ".forms-list")
+	thrown := `[...document.querySelectorAll(".form-row")].find(r => r.textContent.includes("Thrown away"))`
+	h.press(thrown + `.querySelector("[aria-haspopup]")`)
+	b.named(h.word("forms.to_trash"))
+	h.until(`!` + thrown + ` && document.activeElement !== document.body`)
 	h.start("/"+form.ID.String(), ".outline")
 	h.saved()
 	h.edit("c")

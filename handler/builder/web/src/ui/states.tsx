@@ -54,7 +54,7 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. */
+/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. What had the focus may be gone with what was read before: then the page has it. */
 export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const state = useSignal<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   const turn = useSignal(0);
@@ -67,7 +67,12 @@ export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[])
     );
     return () => void (current = false);
   }, [...inputs, turn.value]);
-  return { ...state.value, reload: () => turn.value++ };
+  const before = useRef<T | undefined>(undefined);
+  useEffect(() => {
+    if (before.current !== undefined && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+    before.current = state.value.value;
+  }, [state.value.value]);
+  return { ...state.value, reload: () => ((state.value = { ...state.peek(), loading: true }), void turn.value++) };
 }
 
 /** A list as far as it is read. */
