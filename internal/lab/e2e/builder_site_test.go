@@ -121,6 +121,10 @@ func TestOwnersPages(t *testing.T) {
 	s := newOwners(t)
 	s.draft("Mine", `[]`)
 	b := s.ownersTab(1280, 800)
+	s.openOwners(b, "/w/000000000000000000000000", ".empty")
+	b.until(`!document.body.innerText.includes("Mine")`) // of another workspace
+	s.openOwners(b, "/000000000000000000000000/webhooks", ".notice.bad")
+	b.until(`!document.querySelector(".empty")`)
 	s.openOwners(b, "/", "")
 	s.signIn(b, "")
 	b.run(chromedp.Navigate(s.server.URL + "/forms/"))

@@ -19,7 +19,7 @@ type Asking = { what: 'create' | 'workspace' | 'rename-workspace' | 'delete-work
 export function Forms({ workspace, view }: { workspace: string; view: string }) {
   const workspaces = useLoaded(() => all<Workspace>('/workspaces'), []);
   const list = workspaces.value ?? [];
-  const current = list.find((w) => w.id === workspace) ?? list[0];
+  const current = workspace === '' ? list[0] : list.find((w) => w.id === workspace);
   const asking = useSignal<Asking | undefined>(undefined);
   const ask = (a: Asking | undefined) => (asking.value = a);
   const close = () => ask(undefined);
@@ -49,7 +49,8 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
             <Button kind="quiet" icon="plus" onClick={() => ask({ what: 'workspace' })}>{t('forms.new_workspace')}</Button>
           </nav>
           <div class="stack">
-            {!current && (
+            {!current && workspace !== '' && (workspaces.loading ? <Loading /> : <Empty icon="folder" title={t('app.not_found')} />)}
+            {!current && workspace === '' && (
               <Empty icon="folder" title={t('forms.no_workspace')}>
                 <Button kind="primary" icon="plus" onClick={() => ask({ what: 'workspace' })}>{t('forms.new_workspace')}</Button>
               </Empty>

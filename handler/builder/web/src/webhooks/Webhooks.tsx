@@ -67,10 +67,11 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
   const now = asking.value;
   return (
     <Frame form={form} title={about.value?.name ?? ''}>
-      {hooks.error !== undefined && <Failed error={hooks.error} again={hooks.reload} />}
+      {about.error !== undefined && <Failed error={about.error} again={about.reload} />}
+      {hooks.error !== undefined && about.error === undefined && <Failed error={hooks.error} again={hooks.reload} />}
       {hooks.loading && !is && <Loading />}
       {is && view !== '' && !shown && <Empty icon="webhook" title={t('app.not_found')}><a href={href(form + '/webhooks')}>{t('webhooks.all')}</a></Empty>}
-      {is && view === '' && (
+      {is && view === '' && about.error === undefined && (
         <div class="stack">
           <div class="row">
             <div>
