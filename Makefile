@@ -197,8 +197,8 @@ bench-hotpaths:
 bench-exports:
 	$(WITH_POSTGRES) -- $(GO) run -C internal/lab/bench ./exports
 
-## e2e: the pages of forms and of their owners in real browsers, axe-core on every state (needs chromium and Node,
-## and firefox-esr, else its tests are skipped). Two thousand edits and 32 forms that are built key by key take long
+## e2e: the pages of forms and of their owners in real browsers, axe-core on every state (needs chromium,
+## firefox-esr and Node). Two thousand edits and 32 forms that are built key by key take long
 e2e:
 	cd internal/lab/e2e && npm ci
 	cd internal/lab/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 FORMSVC_E2E=full $(GO) test -count=1 -timeout 60m ./...
