@@ -172,13 +172,16 @@ bench-isolation:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation -delay 20ms
 
-## bench-outage: healthy webhooks beside outages of others (OUTAGES), on PostgreSQL and in memory
+## bench-outage: healthy webhooks beside outages of others (OUTAGES), and beside an owner whose receivers
+## take long, on PostgreSQL and in memory
 OUTAGES ?= 120-own 400-own-at-once 1000-own-at-once 2000-name 500-new restart alternating 5000-name-100ms
 bench-outage:
 	@set -e; for name in $(OUTAGES); do \
 		$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -outage $$name; \
 		$(GO) run -C internal/lab/bench ./deliveries -outage $$name -memory; \
 	done
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -patient
+	$(GO) run -C internal/lab/bench ./deliveries -patient -memory
 
 ## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
 bench-submit:
