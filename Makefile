@@ -172,13 +172,16 @@ bench-isolation:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation -delay 20ms
 
-## bench-outage: healthy webhooks beside outages of others (OUTAGES), on PostgreSQL and in memory
+## bench-outage: healthy webhooks beside outages of others (OUTAGES), and beside an owner whose receivers
+## take long, on PostgreSQL and in memory
 OUTAGES ?= 120-own 400-own-at-once 1000-own-at-once 2000-name 500-new restart alternating 5000-name-100ms
 bench-outage:
 	@set -e; for name in $(OUTAGES); do \
 		$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -outage $$name; \
 		$(GO) run -C internal/lab/bench ./deliveries -outage $$name -memory; \
 	done
+	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -patient
+	$(GO) run -C internal/lab/bench ./deliveries -patient -memory
 
 ## bench-submit: from Submit to the request of its webhook, on PostgreSQL and in memory
 bench-submit:
@@ -197,8 +200,8 @@ bench-hotpaths:
 bench-exports:
 	$(WITH_POSTGRES) -- $(GO) run -C internal/lab/bench ./exports
 
-## e2e: the pages of forms and of their owners in real browsers, axe-core on every state (needs chromium and Node,
-## and firefox-esr, else its tests are skipped). Two thousand edits and 32 forms that are built key by key take long
+## e2e: the pages of forms and of their owners in real browsers, axe-core on every state (needs chromium,
+## firefox-esr and Node). Two thousand edits and 32 forms that are built key by key take long
 e2e:
 	cd internal/lab/e2e && npm ci
 	cd internal/lab/e2e && FORMSVC_TEST_REQUIRE_BROWSER=1 FORMSVC_E2E=full $(GO) test -count=1 -timeout 60m ./...

@@ -500,12 +500,13 @@ type NumberSummary struct {
 	Median float64
 	Exact  bool
 	// Histogram has one bin for each number where there are at most 20, else 20 of equal
-	// width.
+	// width. Of whole numbers there may be fewer, and the last may be narrower.
 	Histogram []Bin
 }
 
-// Bin counts the numbers from From up to To. Those that equal To are in the next bin,
-// unless this is the last one or From is To.
+// Bin counts the numbers from From up to To. Those that equal To are in the next bin where
+// that begins with To. It does not where all numbers are whole: bins from 5 to 8 and from 9 to 12
+// have four numbers each.
 type Bin struct {
 	From, To float64
 	Count    int64

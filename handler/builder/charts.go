@@ -157,18 +157,21 @@ func (a artist) choices(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) 
 
 // bins are the marks of a histogram. Those of a scale are all its values.
 func (a artist) bins(bins []formsvc.Bin, scale []float64) (marks []mark) {
-	counts := map[float64]int64{}
-	values := slices.Clone(scale)
-	for _, bin := range bins {
-		if bin.From != bin.To {
-			digits := min(max(1-int(math.Floor(math.Log10(bin.To-bin.From))), 0), 15) // two that tell bounds apart
-			marks = append(marks, mark{Label: a.number(bin.From, digits) + " – " + a.number(bin.To, digits), Count: bin.Count})
+	if slices.ContainsFunc(bins, func(b formsvc.Bin) bool { return b.From != b.To }) {
+		for _, b := range bins {
+			label := a.number(b.From, 6)
+			if b.From != b.To {
+				digits := min(max(1-int(math.Floor(math.Log10(b.To-b.From))), 0), 15) // two that tell bounds apart
+				label = a.number(b.From, digits) + " – " + a.number(b.To, digits)
+			}
+			marks = append(marks, mark{Label: label, Count: b.Count})
 		}
-		counts[bin.From] += bin.Count
-		values = append(values, bin.From)
-	}
-	if marks != nil {
 		return marks
+	}
+	counts, values := map[float64]int64{}, slices.Clone(scale)
+	for _, b := range bins {
+		counts[b.From] += b.Count
+		values = append(values, b.From)
 	}
 	slices.Sort(values)
 	for _, value := range slices.Compact(values) {

@@ -310,6 +310,29 @@ func TestChartsSayWhatWasAnswered(t *testing.T) {
 	}
 }
 
+// Classes of whole numbers begin and end with whole numbers, and each number is in one class alone.
+func TestClassesOfWholeNumbers(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	for _, c := range []struct {
+		last   float64
+		labels string
+	}{{21, "1 – 2, 3 – 4, 21"}, {79, "1 – 4, 5 – 8, 77 – 79"}, {39.5, "1 – 2.9, 2.9 – 4.8, 37.6 – 39.5"}} {
+		form := o.publish("Whole", []map[string]any{{"id": "n", "type": "number", "label": "N"}})
+		for n := 1.0; n < c.last; n++ {
+			o.submit(form, time.Time{}, map[string]any{"n": n}, nil)
+		}
+		o.submit(form, time.Time{}, map[string]any{"n": c.last}, nil)
+		rows := o.summary(form, "").Blocks[0].Tables[0].Rows
+		if got := rows[0].Label + ", " + rows[1].Label + ", " + rows[len(rows)-1].Label; got != c.labels {
+			t.Errorf("up to %v: %s, want %s", c.last, got, c.labels)
+		}
+		if c.last == 79 && (rows[1].Count != 4 || rows[len(rows)-1].Count != 3) {
+			t.Errorf("%v", rows)
+		}
+	}
+}
+
 func TestDaysAreDrawnInFewBars(t *testing.T) {
 	t.Parallel()
 	o := newOwners(t, memory.New())

@@ -15,6 +15,8 @@ const (
 	smallest    = 1e-9
 	largest     = 1e15
 	logStep     = 0.0198 // half of it is 1 %
+
+	largestWhole = 1 << 50 // bounds of bins of whole numbers are exact up to here
 )
 
 // Series describes a stream of numbers in bounded memory: count, bounds, mean, spread,
@@ -28,6 +30,7 @@ type Series struct {
 	halfStdDev float64           // half, because the distance of two numbers may be too large
 	counts     map[float64]int64 // how often each number was there
 	rounded    bool              // the numbers in counts are
+	broken     bool              // a number is not whole, or too large for its neighbours to be told from it
 }
 
 // Add takes one number, which is finite.
@@ -37,6 +40,7 @@ func (n *Series) Add(x float64) {
 	}
 	n.Min, n.Max = min(n.Min, x), max(n.Max, x)
 	n.Count++
+	n.broken = n.broken || x != math.Trunc(x) || math.Abs(x) > largestWhole
 	// Welford's algorithm, with the root in place of the sum of squares, which may be too
 	// large: Hypot scales before it squares.
 	count := float64(n.Count)
@@ -111,15 +115,16 @@ func at(list []counted, place int64) float64 {
 	return 0
 }
 
-// Bin counts the numbers from From up to To, which belongs to the next bin unless there
-// is none, or is From itself.
+// Bin counts the numbers from From up to To, which belongs to the next bin where that begins
+// with it.
 type Bin struct {
 	From, To float64
 	Count    int64
 }
 
 // Histogram has one bin for each value where there are at most most values, else most
-// bins of equal width.
+// bins of equal width. Those of whole numbers are at most most, and end with a whole number, the
+// next one beginning with the number after it.
 func (n *Series) Histogram(most int) []Bin {
 	list := n.values()
 	if len(list) <= most {
@@ -129,6 +134,14 @@ func (n *Series) Histogram(most int) []Bin {
 		}
 		return bins
 	}
+	var bins []Bin
+	if !n.broken {
+		width := math.Ceil((n.Max - n.Min + 1) / float64(most))
+		for from := n.Min; from <= n.Max; from += width {
+			bins = append(bins, Bin{From: from, To: min(from+width-1, n.Max)})
+		}
+		return fill(bins, list)
+	}
 	width := n.Max/float64(most) - n.Min/float64(most) // the difference itself may be too large
 	edge := func(i int) float64 {
 		if i == most {
@@ -137,13 +150,17 @@ func (n *Series) Histogram(most int) []Bin {
 		// Halves, because the distance from the minimum may be too large.
 		return max(n.Min, min(n.Max, 2*(n.Min/2+float64(i)*(width/2))))
 	}
-	bins := make([]Bin, most)
-	for i := range bins {
-		bins[i] = Bin{From: edge(i), To: edge(i + 1)}
+	for i := range most {
+		bins = append(bins, Bin{From: edge(i), To: edge(i + 1)})
 	}
+	return fill(bins, list)
+}
+
+// fill counts values in bins, both from the smallest on.
+func fill(bins []Bin, list []counted) []Bin {
 	i := 0
 	for _, c := range list {
-		for i < most-1 && c.value >= bins[i].To {
+		for i+1 < len(bins) && c.value >= bins[i+1].From {
 			i++
 		}
 		bins[i].Count += c.count

@@ -11,10 +11,12 @@ import (
 
 func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 	t.Parallel()
-	number := rapid.OneOf(rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-10, 10).Draw(t, "n")) }),
-		rapid.Float64Range(-1e6, 1e6))
+	within := func(n int) *rapid.Generator[float64] {
+		return rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-n, n).Draw(t, "n")) })
+	}
+	kinds := []*rapid.Generator[float64]{within(12), within(1000), within(1 << 50), rapid.OneOf(within(10), rapid.Float64Range(-1e6, 1e6))}
 	rapid.Check(t, func(t *rapid.T) {
-		given := rapid.SliceOfN(number, 1, 60).Draw(t, "numbers")
+		given := rapid.SliceOfN(rapid.SampledFrom(kinds).Draw(t, "kind"), 1, 60).Draw(t, "numbers")
 		var n Series
 		sum := 0.0
 		for _, x := range given {
@@ -35,12 +37,16 @@ func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 		if len(bins) > 20 {
 			t.Fatalf("%d bins", len(bins))
 		}
+		whole := !slices.ContainsFunc(given, func(x float64) bool { return x != math.Trunc(x) })
 		for i, b := range bins {
 			want := 0
 			for _, x := range given {
-				if b.From <= x && x < b.To || x == b.From || i == len(bins)-1 && x == b.To {
+				if b.From <= x && x < b.To || x == b.From || (whole || i == len(bins)-1) && x == b.To {
 					want++
 				}
+			}
+			if size := bins[0].To - bins[0].From; whole && (b.From != math.Trunc(b.From) || b.To != math.Trunc(b.To) || size > 0 && i > 0 && b.From != bins[i-1].To+1 || i < len(bins)-1 && b.To-b.From != size) {
+				t.Fatalf("bin %d is %+v, the first %+v", i, b, bins[0])
 			}
 			if b.Count != int64(want) || i > 0 && b.From < bins[i-1].To {
 				t.Fatalf("bin %d is %+v, want %d of %v", i, b, want, given)

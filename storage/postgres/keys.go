@@ -90,7 +90,7 @@ FROM formsvc.api_keys k
 LEFT JOIN LATERAL (
 	SELECT f.*, f.xmin AS version FROM formsvc.forms f
 	WHERE ` + keyOpens("$3::text", "$4::timestamptz") + `
-		AND f.id = $2::bytea AND f.trashed_at IS NULL
+		AND f.id = $2::bytea AND ` + notTrashed + `
 		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
 	OFFSET 0
 ) f ON true
@@ -117,7 +117,7 @@ const versionsForKey = `
 SELECT k.xmin, f.xmin, f.updated_at
 FROM formsvc.api_keys k, formsvc.forms f, formsvc.workspace_users a
 WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
-	AND f.id = $2::bytea AND f.trashed_at IS NULL
+	AND f.id = $2::bytea AND ` + notTrashed + `
 	AND a.workspace_id = $3::bytea AND a.user_id = $4::bytea`
 
 // FormForKey implements [storage.KeyStore]. It is one statement, and one more for a

@@ -184,7 +184,7 @@ const pausedWebhooks = `
 SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
 FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
-CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f
+CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + notTrashed + ` LIMIT 1) f
 WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), (SELECT $2::bytea))
 	AND ` + webhookThere + ` AND ((SELECT $4::bytea) IS NULL OR (
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = (SELECT $4::bytea)))

@@ -46,7 +46,7 @@ WITH untidied AS MATERIALIZED (
 	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
 ), trashed AS (
 	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
-	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND f.trashed_at IS NULL AND NOT ` + workspaceThere + `
+	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND ` + notTrashed + ` AND NOT ` + workspaceThere + `
 	RETURNING 1
 )
 SELECT count(*) FROM trashed`

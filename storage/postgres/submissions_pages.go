@@ -44,7 +44,7 @@ var (
 
 type submissionPage struct{ ofUser, forKey string }
 
-var accessByKey = `f.trashed_at IS NULL AND COALESCE((
+var accessByKey = notTrashed + ` AND COALESCE((
 		SELECT true FROM formsvc.workspace_users a
 		WHERE a.workspace_id = f.workspace_id AND a.user_id = (
 			SELECT k.user_id FROM formsvc.api_keys k WHERE k.hash = $2::bytea AND ` + keyOpens("$8::text", "$9::timestamptz") + `)), false)`

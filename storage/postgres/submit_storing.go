@@ -232,7 +232,7 @@ func (how storing) counts() string {
 	if how.one {
 		return "SELECT g.form_id, g.submitted_at, 0, 0, 1 FROM given g"
 	}
-	return "SELECT g.form_id, g.submitted_at, 0, 0, count(*) FROM given g GROUP BY g.form_id, g.submitted_at"
+	return "SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')"
 }
 
 // deliveries is the end of the statement. All deliveries are left to be claimed, or those

@@ -66,7 +66,7 @@ func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
 // of single forms and no other way; a join, unlike a condition, remembers those of the page.
 var webhooks = shelf{`formsvc.webhooks w
-	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND f.trashed_at IS NULL LIMIT 1) f`, "w", webhookColumns, "true"}
+	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + notTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
 // allWebhooks are webhooks as the host lists them.
 var allWebhooks = shelf{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}

@@ -189,3 +189,18 @@ func text(v any) string {
 	raw, _ := json.Marshal(v)
 	return string(raw)
 }
+
+// A form that nobody can answer is told of while it is edited: at its list of blocks, and at the block.
+func TestAFormThatNobodyCanAnswer(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Stuck", `[{"id":"pet","type":"dropdown","label":"Pet","required":true}]`)
+	b := s.ownersTab(1280, 800)
+	s.openOwners(b, "/"+form.ID.String(), ".outline")
+	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("no response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: no answer is ever accepted"]')`)
+	b.shot("stuck")
+	if _, err := s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)); err != nil {
+		t.Fatal(err)
+	}
+	b.do(`window.dispatchEvent(new Event("focus"))`)
+	b.until(`!document.querySelector("#outline > .notice") && document.querySelector('[data-id=pet] [aria-label^="Note: "]')`)
+}

@@ -39,6 +39,9 @@ func newFirefox(t *testing.T) *firefox {
 		}
 	}
 	if path == "" {
+		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
+			t.Fatal("there is no Firefox on this machine: install Debian's firefox-esr")
+		}
 		t.Skip("reason: there is no Firefox on this machine")
 	}
 	profile := t.TempDir()

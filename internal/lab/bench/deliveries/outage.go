@@ -78,13 +78,27 @@ func allOutages() map[string]affected {
 }
 
 // outage measures one of them.
-func outage(ctx context.Context, o options) (err error) {
+func outage(ctx context.Context, o options) error {
 	all := allOutages()
 	a, ok := all[o.outage]
 	if !ok {
 		fmt.Println(strings.Join(slices.Sorted(maps.Keys(all)), "\n"))
 		return nil
 	}
+	return inCompany(ctx, o, func(c *company, storedIn string) error {
+		c.affected, c.course = a, long
+		if o.brief {
+			c.course = brief
+		}
+		if err := c.found(ctx); err != nil {
+			return err
+		}
+		return c.live(ctx, o.outage+", "+storedIn)
+	})
+}
+
+// inCompany calls do with a new store, and a receiver.
+func inCompany(ctx context.Context, o options, do func(c *company, storedIn string) error) (err error) {
 	var store storage.Storage = memory.New()
 	storedIn := "memory"
 	if !o.memory {
@@ -103,14 +117,7 @@ func outage(ctx context.Context, o options) (err error) {
 		_, endErr := r.end()
 		err = errors.Join(err, endErr)
 	}()
-	c := &company{store: store, ids: objectid.NewSource(), port: r.port, affected: a, course: long, sent: map[storage.ID]sending{}}
-	if o.brief {
-		c.course = brief
-	}
-	if err := c.found(ctx); err != nil {
-		return err
-	}
-	return c.live(ctx, o.outage+", "+storedIn)
+	return do(&company{store: store, ids: objectid.NewSource(), port: r.port, sent: map[storage.ID]sending{}}, storedIn)
 }
 
 // company is a store with the webhooks of an outage.
@@ -146,22 +153,13 @@ type share struct{ all, late int }
 
 // found makes the forms and webhooks.
 func (c *company) found(ctx context.Context) error {
-	now := time.Now().UTC().Truncate(time.Second)
-	user, workspace := c.ids.New(now), c.ids.New(now)
-	err := c.store.CreateWorkspace(ctx, storage.Workspace{ID: workspace, PublicID: workspace.String()[12:], OwnerID: user, Name: "w", CreatedAt: now, UpdatedAt: now}, 0)
+	workspace, err := c.workspace(ctx)
 	if err != nil {
 		return err
 	}
-	add := func(url string) (storage.ID, error) {
-		form, hook := c.ids.New(now), c.ids.New(now)
-		return form, errors.Join(c.store.CreateForm(ctx, storage.AsHost(), storage.Form{
-			ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: storage.StatusPublished,
-			Definition: storage.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]")},
-			Revision:   1, CreatedAt: now, UpdatedAt: now,
-		}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.NewWebhook{
-			Webhook: storage.Webhook{ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now},
-			Secret:  append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
-		}))
+	add := func(url string) (form storage.ID, err error) {
+		form, _, err = c.webhook(ctx, workspace, url)
+		return form, err
 	}
 	if !c.affected.only {
 		c.healthy = make([]storage.ID, watched)
@@ -178,6 +176,27 @@ func (c *company) found(ctx context.Context) error {
 		}
 		c.others[i], err = add(fmt.Sprintf("http://%s/%s/%d", net.JoinHostPort(host, c.port), c.affected.path, i))
 		return err
+	}))
+}
+
+// workspace makes one with an owner of its own.
+func (c *company) workspace(ctx context.Context) (storage.ID, error) {
+	now := time.Now().UTC().Truncate(time.Second)
+	id := c.ids.New(now)
+	return id, c.store.CreateWorkspace(ctx, storage.Workspace{ID: id, PublicID: id.String()[12:], OwnerID: c.ids.New(now), Name: "w", CreatedAt: now, UpdatedAt: now}, 0)
+}
+
+// webhook makes one, and the form that it belongs to.
+func (c *company) webhook(ctx context.Context, workspace storage.ID, url string) (form, hook storage.ID, err error) {
+	now := time.Now().UTC().Truncate(time.Second)
+	form, hook = c.ids.New(now), c.ids.New(now)
+	return form, hook, errors.Join(c.store.CreateForm(ctx, storage.AsHost(), storage.Form{
+		ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: storage.StatusPublished,
+		Definition: storage.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]")},
+		Revision:   1, CreatedAt: now, UpdatedAt: now,
+	}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.NewWebhook{
+		Webhook: storage.Webhook{ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now},
+		Secret:  append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
 	}))
 }
 

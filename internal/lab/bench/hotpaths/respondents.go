@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	mathrand "math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -17,22 +18,28 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// respondents read a page of 20 questions, beside a handler that reads the same bytes from
-// a row, and send it as a browser without a script does, beside Submit of the same answers.
+// respondents read a page of 20 questions, of one form or of any of 50, beside a handler that
+// reads the same bytes from a row, and send it as a browser without a script does, beside Submit
+// of the same answers.
 func respondents() suite {
 	return suite{
 		concurrency: "16",
 		prepare:     prepareRespondents,
 		alternatives: []alternative{
-			{"bytes of the page", openBytes},
-			{"formsvc page", openFormPage},
+			{"bytes of the page", openBytes(1)},
+			{"formsvc page", openFormPage(1)},
+			{"bytes of 50 forms", openBytes(mostPages)},
+			{"pages of 50 forms", openFormPage(mostPages)},
 			{"Submit", openSubmit(onPage, "plain", 1, false)},
 			{"sent page", openSentPage},
 		},
 	}
 }
 
-const onPage = 20 // questions
+const (
+	onPage    = 20 // questions
+	mostPages = 50 // forms
+)
 
 func prepareRespondents(ctx context.Context, db *database, _ options) error {
 	if err := db.run(ctx, factsTable+`; CREATE TABLE formsvc.bare_pages (id text PRIMARY KEY, body bytea NOT NULL)`); err != nil {
@@ -56,33 +63,28 @@ func prepareRespondents(ctx context.Context, db *database, _ options) error {
 		return err
 	}
 	host := service.AsHost()
-	form, err := host.CreateForm(ctx, formsvc.FormCreate{Workspace: owner.workspace, Name: "Twenty questions", Type: "MULTI", Definition: formsvc.Definition{Blocks: list}})
-	if err == nil {
-		form, err = host.PublishForm(ctx, form.ID)
-	}
-	if err != nil {
-		return err
-	}
 	pages, err := newPages(service)
-	if err != nil {
-		return err
+	for i := 0; err == nil && i < mostPages; i++ {
+		var form formsvc.Form
+		form, err = host.CreateForm(ctx, formsvc.FormCreate{Workspace: owner.workspace, Name: "Twenty questions", Type: "MULTI", Definition: formsvc.Definition{Blocks: list}})
+		if err == nil {
+			form, err = host.PublishForm(ctx, form.ID)
+		}
+		if err != nil {
+			return err
+		}
+		_, err = db.pool.Exec(ctx, db.sql(`INSERT INTO formsvc.bare_pages VALUES ($1, $2)`), form.PublicID, answer(ctx, pages, "", "/f/"+form.PublicID).Body.Bytes())
+		err = errors.Join(err, db.note(ctx, numbered("plain", i), form.ID.String()), db.note(ctx, numbered("public", i), form.PublicID))
 	}
-	if _, err := db.pool.Exec(ctx, db.sql(`INSERT INTO formsvc.bare_pages VALUES ($1, $2)`), form.PublicID, answer(ctx, pages, "", "/f/"+form.PublicID).Body.Bytes()); err != nil {
-		return err
-	}
-	return errorOf(db.run(ctx, `VACUUM ANALYZE formsvc.forms`), db.note(ctx, numbered("plain", 0), form.ID.String()), db.note(ctx, "public", form.PublicID))
+	return errorOf(err, db.run(ctx, `VACUUM ANALYZE formsvc.forms`))
 }
 
 func newPages(service *formsvc.Service) (*formpage.Handler, error) {
 	return formpage.New(service, formpage.Config{Secret: []byte(strings.Repeat("s", 32)), MinFillTime: -1})
 }
 
-// openPages is a service with its pages, and the request for the one page.
-func openPages(ctx context.Context, db *database) (*formpage.Handler, served, error) {
-	public, err := db.fact(ctx, "public")
-	if err != nil {
-		return nil, served{}, err
-	}
+// openPages is a service with its pages, which are those of the first forms.
+func openPages(ctx context.Context, db *database, forms int) (*formpage.Handler, served, error) {
 	service, err := newService(db.store())
 	if err != nil {
 		return nil, served{}, err
@@ -91,26 +93,40 @@ func openPages(ctx context.Context, db *database) (*formpage.Handler, served, er
 	if err != nil {
 		return nil, served{}, err
 	}
-	request, err := get("/f/"+public, "")
-	return pages, served{pages, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, err
+	s, err := ofForms(ctx, db, forms, pages)
+	s.close = func() error { return service.Close(context.WithoutCancel(ctx)) }
+	return pages, s, err
 }
 
-func openFormPage(ctx context.Context, db *database) (served, error) {
-	_, s, err := openPages(ctx, db)
-	return s, err
+// ofForms serves the pages of the first forms, each request one picked at random.
+func ofForms(ctx context.Context, db *database, forms int, pages http.Handler) (served, error) {
+	paths := make([]string, forms)
+	for i := range paths {
+		public, err := db.fact(ctx, numbered("public", i))
+		if err != nil {
+			return served{}, err
+		}
+		paths[i] = "/f/" + public
+	}
+	request, err := get(paths[0], "")
+	return served{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r.URL.Path = paths[mathrand.IntN(forms)]
+		pages.ServeHTTP(w, r)
+	}), request: request}, err
+}
+
+func openFormPage(forms int) func(context.Context, *database) (served, error) {
+	return func(ctx context.Context, db *database) (served, error) {
+		_, s, err := openPages(ctx, db, forms)
+		return s, err
+	}
 }
 
 // openBytes passes on the bytes of a page, which are found by its key.
-func openBytes(ctx context.Context, db *database) (served, error) {
-	public, err := db.fact(ctx, "public")
-	if err != nil {
-		return served{}, err
+func openBytes(forms int) func(context.Context, *database) (served, error) {
+	return func(ctx context.Context, db *database) (served, error) {
+		return ofForms(ctx, db, forms, passOn(db, "/f/{id}", `SELECT body FROM formsvc.bare_pages WHERE id = $1`, "text/html; charset=utf-8"))
 	}
-	request, err := get("/f/"+public, "")
-	if err != nil {
-		return served{}, err
-	}
-	return served{passOn(db, "/f/{id}", `SELECT body FROM formsvc.bare_pages WHERE id = $1`, "text/html; charset=utf-8"), request, nil}, nil
 }
 
 var inState = regexp.MustCompile(`name="state" value="([^"]+)"`)
@@ -121,7 +137,7 @@ const mostSent = 60_000
 
 // openSentPage stores the answers of pages that visitors have open.
 func openSentPage(ctx context.Context, db *database) (served, error) {
-	pages, s, err := openPages(ctx, db)
+	pages, s, err := openPages(ctx, db, 1)
 	if err != nil {
 		return served{}, err
 	}

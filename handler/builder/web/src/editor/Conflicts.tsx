@@ -1,7 +1,9 @@
+import type { Json } from '../app/records';
 import { t } from '../app/words';
 import { Button } from '../ui/Button';
+import { memberName, RuleSide, Side } from './differences';
 import { typeName } from './kinds';
-import { find, type Path } from './merge';
+import { type Conflict, type Content, find, type Path } from './merge';
 import { nameOf } from './places';
 import type { EditorStore } from './store';
 
@@ -18,7 +20,7 @@ export function Conflicts({ store }: { store: EditorStore }) {
           {(['theirs', 'mine'] as const).map((side) => (
             <div key={side}>
               <p class="muted">{t('editor.conflict_' + side)}</p>
-              <pre class="value">{shown(c[side])}</pre>
+              <Value of={c} value={c[side] as Json | undefined} text={store.shown.value as Content} />
               <Button onClick={() => store.resolve(c.path, side)}>{t('editor.take_' + side)}</Button>
             </div>
           ))}
@@ -28,14 +30,18 @@ export function Conflicts({ store }: { store: EditorStore }) {
   );
 }
 
-function shown(value: unknown): string {
-  if (value === undefined) return t('editor.conflict_removed');
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+const isRule = (path: Path): boolean => path[0] === 'blocks' && path[2] === 'properties' && path[3] === 'rule';
+
+function Value({ of: { path, base }, value, text }: { of: Conflict; value: Json | undefined; text: Content }) {
+  if (value === undefined) return <pre class="value">{t('editor.conflict_removed')}</pre>;
+  if (isRule(path)) return <RuleSide value={value} path={path.slice(4)} text={text} />;
+  if (path[0] === 'blocks' && path.length === 2) return <Side value={value} other={(base ?? null) as Json} path={['definition', ...path]} text={text} />;
+  return <pre class="value">{typeof value === 'string' ? value : JSON.stringify(value, null, 2)}</pre>;
 }
 
 function placeName(store: EditorStore, path: Path): string {
   const content = store.shown.value;
   const block = path[0] === 'blocks' && path[1] && content ? find(content, path[1])?.block : undefined;
-  const rest = path.slice(block ? 2 : 0);
+  const rest = isRule(path) ? [memberName(path.slice(2, 4))] : path.slice(block ? 2 : 0);
   return [block ? nameOf(block, typeName) : '', ...rest].filter(Boolean).join(' › ');
 }

@@ -9,6 +9,7 @@ import { unreadable } from '../props/Draft';
 import { newBlock } from '../props/model';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
+import { Icon } from '../ui/Icon';
 import { Empty, Failed, hush, Loading, say } from '../ui/states';
 import { AddMenu } from './AddMenu';
 import { Canvas } from './Canvas';
@@ -177,6 +178,9 @@ export function Editor({ form }: { form: string; view: string }) {
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
             </div>
+            {warned.value.filter((w) => w.path === '/blocks').map((w) => (
+              <p key={w.code} class="notice" role="status"><Icon name="triangle-alert" /> <span>{w.message}</span></p>
+            ))}
             {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty')}</p>}
             <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>

@@ -8,7 +8,7 @@ import { Confirm, Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
 import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
-import { type Comparison, Differences, Side, isSame, memberName, segments } from './differences';
+import { type Comparison, Differences, Side, type Text, isSame, memberName, segments } from './differences';
 import { typeName } from './kinds';
 import { nameOf } from './places';
 
@@ -181,7 +181,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
           <>
             <p class="notice"><Icon name="triangle-alert" /> {t('editor.publish_conflicts', { n: clash.list.length })}</p>
             {clash.list.map((c) => (
-              <Choice key={c.path} of={c} blocks={[...(is.after.blocks ?? []), ...(is.before.blocks ?? [])]} chosen={take.value[c.path]} choose={(side) => (take.value = { ...take.value, [c.path]: side })} />
+              <Choice key={c.path} of={c} texts={{ copy: is.after, form: is.before }} chosen={take.value[c.path]} choose={(side) => (take.value = { ...take.value, [c.path]: side })} />
             ))}
             {open > 0 && <p class="muted">{t('editor.publish_choose', { n: open })}</p>}
           </>
@@ -227,10 +227,10 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
 }
 
 /** A part that was changed twice, with a choice of whose value counts. */
-function Choice({ of, blocks, chosen, choose }: { of: Conflict; blocks: Block[]; chosen: 'copy' | 'form' | undefined; choose(side: 'copy' | 'form'): void }) {
+function Choice({ of, texts, chosen, choose }: { of: Conflict; texts: Record<'copy' | 'form', Text>; chosen: 'copy' | 'form' | undefined; choose(side: 'copy' | 'form'): void }) {
   const name = useId();
   const path = segments(of.path);
-  const block = path[1] === 'blocks' ? blocks.find((b) => b.id === path[2]) : undefined;
+  const block = path[1] === 'blocks' ? [texts.copy, texts.form].flatMap((text) => text.blocks ?? []).find((b) => b.id === path[2]) : undefined;
   return (
     <fieldset class="clash">
       <legend>{block ? nameOf(block, typeName) : memberName(path[0] === 'definition' ? path.slice(1) : path)}</legend>
@@ -239,7 +239,7 @@ function Choice({ of, blocks, chosen, choose }: { of: Conflict; blocks: Block[];
           <input type="radio" name={name} checked={chosen === side} onChange={() => choose(side)} />
           <span>
             <strong>{t('editor.publish_side_' + side)}</strong>
-            <Side value={of[side]} other={of[side === 'copy' ? 'form' : 'copy']} path={path} />
+            <Side value={of[side]} other={of[side === 'copy' ? 'form' : 'copy']} path={path} text={texts[side]} />
           </span>
         </label>
       ))}

@@ -4,7 +4,9 @@ import { test } from 'node:test';
 import { render } from 'preact';
 import { config } from '../app/config';
 import { Node } from '../props/testdom';
-import { Differences, differingMembers, memberName, segments, valueAt, valueWords } from './differences';
+import { Conflicts } from './Conflicts';
+import { Differences, differingMembers, memberName, segments, Side, valueAt, valueWords } from './differences';
+import type { EditorStore } from './store';
 
 test('members have the names of the panel, else their own in words', () => {
   Object.assign(config.words, { 'props.closedMessage': 'What people read', 'props.colors_background': 'Background', 'editor.publish_theme': 'Theme: {name}', 'editor.publish_variable': 'Variable {name}' });
@@ -39,4 +41,38 @@ test('a rule that changed is told in sentences, with the names that its own text
   const root = new Node('div');
   render(<Differences of={{ before: text('Pet', {}), after: text('Animal', { properties: { rule } }), members: [], blocks: [{ id: 'pet', added: false, removed: false, moved: false, changed: ['/properties/rule'] }] }} />, root as never);
   assert.match(root.textContent, /nothing.*when “Animal” is No: to “Bye”/);
+});
+
+test('a rule that two changed is told in sentences, and what these cannot say is JSON', () => {
+  Object.assign(config.words, {
+    'editor.publish_member_rule': 'Branches', 'editor.conflict_removed': '(deleted)', 'rules.shown': 'shown when {c}', 'rules.do.set': 'set {x} to {v}', 'rules.when.is': '{q} is {v}',
+    'rules.no': 'No', 'rules.quoted': '“{text}”', 'rules.goElse': 'otherwise {to}', 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'editor.publish_kept_there': '“{name}” stays',
+  });
+  const no = { '==': [{ var: 'answers.pet' }, false] };
+  const blocks = [{ id: 'pet', type: 'yes_no', label: 'Pet' }, { id: 'last', type: 'ending', label: 'Bye' }];
+  const at = (...rest: string[]) => ['blocks', 'pet', 'properties', 'rule', ...rest];
+  const conflicts = { value: [
+    { path: at('show'), theirs: no, mine: { cat: [1] } },
+    { path: at('set', 'score'), theirs: 3, mine: undefined },
+    { path: at('next'), theirs: [{ if: no, to: 'last' }], mine: [{ if: { cat: [2] }, to: 'last' }] },
+    { path: at('next'), theirs: 'odd', mine: [] },
+    { path: at(), theirs: undefined, mine: { show: no } },
+    { path: at('more'), theirs: 4, mine: 5 },
+    { path: ['blocks', 'pet'], base: { id: 'pet' }, theirs: undefined, mine: { id: 'pet', properties: { rule: { show: no } } } },
+  ] };
+  const root = new Node('div');
+  render(<Conflicts store={{ conflicts, shown: { value: { name: 'F', type: 'MULTI', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [] } } } as unknown as EditorStore} />, root as never);
+  const told = root.find((n) => n.attributes.class === 'conflict').map((n) => n.find((v) => v.localName === 'ul' || v.localName === 'pre').map((v) => v.textContent));
+  assert.deepEqual(told, [
+    ['shown when “Pet” is No', 'shown when {"cat":[1]}'],
+    ['set “score” to 3', '(deleted)'],
+    ['when “Pet” is No: to “Bye”', 'when {"cat":[2]}: to “Bye”'],
+    ['"odd"', '[]'],
+    ['(deleted)', 'shown when “Pet” is No'],
+    ['4', '5'],
+    ['(deleted)', 'Branches shown when “Pet” is No'],
+  ]);
+  assert.match(root.textContent, /Pet › Branches/);
+  render(<Side value={{ id: 'pet', properties: { rule: { show: no } } }} other={{ id: 'pet' }} path={['definition', 'blocks', 'pet']} text={{ name: 'F', blocks, settings: null, theme: null, variables: null, hidden_fields: null }} />, root as never);
+  assert.match(root.textContent, /shown when “Pet” is No/);
 });

@@ -2,7 +2,7 @@ import type { Block, Choice, Definition, Json, JsonObject } from '../app/records
 import { config } from '../app/config';
 import { moment, number, t } from '../app/words';
 import { fieldsOf } from '../rules/fields';
-import { tellRule } from '../rules/tell';
+import { tellRule, type Untold } from '../rules/tell';
 import { typeName } from './kinds';
 import { nameOf } from './places';
 
@@ -53,11 +53,23 @@ export function valueWords(value: Json | undefined, inList = false): string {
   return named.label || named.type || named.id ? short(named.label || (named.type ? typeName(named.type) : named.id!)) : short(JSON.stringify(value));
 }
 
-/** A member of a block in words: a rule in sentences, about the questions of its text. */
-function memberWords(path: string[], block: unknown, { blocks, hidden_fields, variables }: Text): string {
+/** A rule in sentences about the questions of a text. */
+const ruleWords = (rule: Json | undefined, { blocks, hidden_fields, variables }: Text, untold?: Untold): string[] =>
+  tellRule(rule, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t, untold);
+
+/** A member of a block in words. */
+function memberWords(path: string[], block: unknown, text: Text, untold?: Untold): string {
   const value = valueAt(block, path);
-  const rule = path.join() === 'properties,rule' ? tellRule(value, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t) : [];
+  const rule = path.join() === 'properties,rule' ? ruleWords(value, text, untold) : [];
   return rule.join('; ') || valueWords(value);
+}
+
+const asJSON: Untold = (logic) => JSON.stringify(logic);
+
+/** A rule, or what stands at a path in it, in sentences; what these cannot say is JSON. */
+export function RuleSide({ value, path, text }: { value: Json; path: readonly string[]; text: Text }) {
+  const lines = ruleWords(path.reduceRight<Json>((v, name) => ({ [name]: v }), value), text, asJSON).filter(Boolean);
+  return lines.length > 0 ? <ul>{lines.map((line) => <li key={line}>{line}</li>)}</ul> : <pre class="value">{JSON.stringify(value, null, 2)}</pre>;
 }
 
 /** A change of one member: was, and is. */
@@ -118,14 +130,14 @@ export function differingMembers(a: JsonObject, b: JsonObject): string[][] {
 }
 
 /** One side of a conflict: a block has those of its members that the other side has in another way. */
-export function Side({ value, other, path }: { value: Json; other: Json; path: string[] }) {
+export function Side({ value, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: Text }) {
   if (value === null) return <p>{t('editor.publish_removed_there')}</p>;
   const isBlock = path[0] === 'definition' && path[1] === 'blocks';
   if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_kept_there', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
   return (
     <ul>
       {differingMembers(value as JsonObject, other as JsonObject).map((p) => (
-        <li key={p.join('/')}><b>{memberName(p)}</b> {valueWords(valueAt(value, p))}</li>
+        <li key={p.join('/')}><b>{memberName(p)}</b> {memberWords(p, value, text, asJSON)}</li>
       ))}
     </ul>
   );

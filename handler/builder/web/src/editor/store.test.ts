@@ -217,13 +217,13 @@ class Bench {
     this.service = new Service(this.time, list, more);
   }
 
-  private readonly pages = new Map<EditorStore, { gone: boolean }>();
+  private readonly pages = new Map<EditorStore, { gone: boolean; waiting?: (() => void)[] | undefined }>();
 
   make(by = 'user'): EditorStore {
-    const page = { gone: false };
+    const page: { gone: boolean; waiting?: (() => void)[] | undefined } = { gone: false };
     const never = new Promise<never>(() => undefined);
     const alive = <T>(p: Promise<T>): Promise<T> => p.then((v) => (page.gone ? never : v), (cause: unknown) => (page.gone ? never : Promise.reject(cause as Error)));
-    const clock: Clock = { now: this.time.now, after: (milliseconds, run) => this.time.after(milliseconds, () => page.gone || run()) };
+    const clock: Clock = { now: this.time.now, after: (milliseconds, run) => this.time.after(milliseconds, () => page.gone || (page.waiting?.push(run) ?? run())) };
     const request = this.service.request(by);
     const { shelf } = this;
     const storage: KeyValue = {
@@ -240,6 +240,26 @@ class Bench {
   end(store: EditorStore): void {
     const page = this.pages.get(store);
     if (page) page.gone = true;
+  }
+
+  /** Events as the browser sends them to a store: its page is left, and kept with its timers standing, and is shown again. */
+  listen(store: EditorStore): { leave(): void; comeBack(): void } {
+    const window = Object.assign(new EventTarget(), { document: new EventTarget() });
+    store.listen(window as unknown as Window);
+    const page = this.pages.get(store) as { waiting?: (() => void)[] | undefined };
+    return {
+      leave: () => {
+        window.dispatchEvent(new Event('pagehide'));
+        page.waiting = [];
+      },
+      comeBack: () => {
+        const late = page.waiting;
+        page.waiting = undefined;
+        window.dispatchEvent(Object.assign(new Event('pageshow'), { persisted: true }));
+        window.dispatchEvent(new Event('focus'));
+        late?.forEach((run) => run());
+      },
+    };
   }
 
   async open(by = 'user'): Promise<EditorStore> {
@@ -770,6 +790,72 @@ test('a page that goes right after something was saved has no conflict with itse
       assert.deepEqual([store.status.value, store.conflicts.value, label(store, 'a'), label(bench.service.content, 'a')], ['saved', [], 'y', 'y'], `${wait} ${lost}`);
     }
   }
+});
+
+test('a page that comes back after its edits went on elsewhere has no conflict with itself, and takes nothing back', async () => {
+  for (const next of ['y', 'a', 'x', undefined] as const) {
+    for (const reached of [true, false]) {
+      const bench = new Bench();
+      const labels = (): unknown => bench.service.content.blocks.map((b) => b.label);
+      const first = await bench.open();
+      const page = bench.listen(first);
+      first.patch('a', { label: 'x' });
+      first.patch('b', { label: 'x' });
+      bench.service.fate = () => ({ before: 10, after: 10, ...(!reached && { lost: 'request' }) });
+      page.leave();
+      await bench.time.pass(1000);
+      bench.service.fate = () => ({ before: 10, after: 10 });
+      if (next !== undefined) {
+        const second = await bench.open();
+        second.patch('a', { label: next });
+        await bench.time.pass(1000);
+        second.leave();
+        bench.end(second);
+        assert.deepEqual([labels(), bench.shelf.rows.size], [[next, 'g', 'x', 'c'], 0]);
+      }
+      page.comeBack();
+      await settled();
+      first.patch('c', { label: 'z' }); // before anything is read
+      let clashes = 0;
+      await bench.time.pass(3000, () => (clashes += first.conflicts.value.length));
+      const wanted = [next ?? 'x', 'g', 'x', 'z'];
+      assert.deepEqual([clashes, first.status.value, first.shown.value?.blocks.map((b) => b.label)], [0, 'saved', wanted], `${next} ${reached}`);
+      assert.deepEqual([labels(), bench.shelf.rows.size], [wanted, 0]);
+    }
+  }
+});
+
+test('a page that comes back keeps what the browser could not keep, and has what waits of the page between', async () => {
+  const bench = new Bench();
+  const lost = (): Fate => ({ before: 10, after: 10, lost: 'request' });
+  const { fate } = bench.service;
+  const { put } = bench.shelf;
+  const store = await bench.open();
+  const page = bench.listen(store);
+  bench.shelf.put = () => Promise.reject(new Error('full'));
+  bench.service.fate = lost;
+  store.patch('a', { label: 'x' });
+  page.leave();
+  await bench.time.pass(1000);
+  bench.service.fate = fate;
+  page.comeBack();
+  await bench.time.pass(3000);
+  assert.deepEqual([store.status.value, label(bench.service.content, 'a')], ['saved', 'x']);
+
+  bench.shelf.put = put;
+  bench.service.fate = lost;
+  store.patch('a', { label: 'xx' });
+  page.leave();
+  await bench.time.pass(1000);
+  const between = await bench.open();
+  between.patch('a', { label: 'xxx' });
+  between.leave();
+  await settled();
+  bench.end(between);
+  bench.service.fate = fate;
+  page.comeBack();
+  await bench.time.pass(3000);
+  assert.deepEqual([store.status.value, store.conflicts.value, label(bench.service.content, 'a'), bench.shelf.rows.size], ['saved', [], 'xxx', 0]);
 });
 
 test('nothing is read or shown as saved before what waits in the browser is there', async () => {

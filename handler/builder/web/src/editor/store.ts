@@ -144,6 +144,8 @@ export class EditorStore {
   private adopted: [string, Saved][] = []; // unsent edits of pages that are gone, which are not in mine yet
   private takes: string[] = []; // the keys of those that are, until they are deleted
   private persisted: Saved | null = null;
+  private kept: Saved | null = null; // what the browser certainly has of persisted, or had
+  private taken: Saved | undefined; // what another page took over while this one was away, until the form is read
   private persisting: Promise<void> = Promise.resolve();
   private cancelPersist: (() => void) | undefined;
 
@@ -176,10 +178,11 @@ export class EditorStore {
   /** Follows the page: focus, connection, hiding and leaving. Returns what ends it. */
   listen(page: Window): () => void {
     const back = (): void => void this.retry();
+    const shown = (e: Event): void => void ((e as PageTransitionEvent).persisted ? this.comeBack() : this.retry());
     const hidden = (): void => void (page.document.visibilityState === 'hidden' && this.flush());
     const leave = (): void => this.leave();
-    const ways: [EventTarget, string, () => void][] = [
-      [page, 'focus', back], [page, 'online', back], [page, 'pageshow', back], [page, 'pagehide', leave], [page.document, 'visibilitychange', hidden],
+    const ways: [EventTarget, string, (e: Event) => void][] = [
+      [page, 'focus', back], [page, 'online', back], [page, 'pageshow', shown], [page, 'pagehide', leave], [page.document, 'visibilitychange', hidden],
     ];
     for (const [on, event, run] of ways) on.addEventListener(event, run);
     return () => ways.forEach(([on, event, run]) => on.removeEventListener(event, run));
@@ -205,6 +208,21 @@ export class EditorStore {
     }
     this.persist(true);
     if (write) void this.options.backend.write(write, this.etag, true).catch(() => undefined);
+  }
+
+  /** The page is shown again that was left: what waited in the browser may be on another page since, and be edited there. */
+  private async comeBack(): Promise<void> {
+    if (!this.opened) return;
+    this.opened = false; // nothing is sent before that is known
+    await this.persisting;
+    const rows = await this.options.storage.entries(this.options.key + '/').catch(() => undefined);
+    if (this.kept && rows && !rows.some(([key]) => key === this.storageKey)) {
+      this.taken = this.kept;
+      this.adopted.push(...rows);
+      this.kept = this.persisted = null;
+    }
+    this.opened = true;
+    await this.retry();
   }
 
   private lastWrite(base: Content): Write | undefined {
@@ -560,10 +578,13 @@ export class EditorStore {
 
   private rebase(form: Obj, etag: string): void {
     const first = !this.base;
-    if (etag !== this.etag || first) { // else a write without an answer may still be done
+    const { taken } = this;
+    this.taken = undefined;
+    if (etag !== this.etag || first || taken) { // else a write without an answer may still be done
       const theirs = share(this.base, contentOf(form));
-      const base = this.base ?? theirs;
-      const { content, conflicts } = merge(base, this.sent, theirs, this.mine ?? theirs);
+      const base = taken?.mine ?? this.base ?? theirs;
+      const { content, conflicts } = merge(base, taken ? [] : this.sent, theirs, this.mine ?? theirs);
+      if (taken) this.clashes = [];
       this.mine = content;
       this.clash(conflicts);
       this.base = theirs;
@@ -663,7 +684,7 @@ export class EditorStore {
     if (isKept && this.takes.length === 0) return;
     this.persisted = wanted;
     const takes = this.takes.splice(0);
-    this.persisting = this.options.storage.put(this.storageKey, wanted, takes).catch(() => void this.takes.push(...takes));
+    this.persisting = this.options.storage.put(this.storageKey, wanted, takes).then(() => void (this.kept = wanted), () => void this.takes.push(...takes));
     if (this.closed) return;
     this.cancelPersist = this.clock.after(persistEvery, () => {
       this.cancelPersist = undefined;

@@ -61,10 +61,13 @@ export function tell(c: Condition, fields: Fields, t: Translate): string {
   return tellLeaf(c, fields, t, false);
 }
 
-/** A condition in words, or that it is JSON. */
-export function tellLogic(logic: Json | undefined, fields: Fields, t: Translate): string {
+/** What stands for what sentences cannot say. key is that of the words which say only that it is JSON. */
+export type Untold = (logic: Json, key: 'rules.json' | 'rules.nextJSON') => string;
+
+/** A condition in words. */
+function tellLogic(logic: Json, fields: Fields, t: Translate, untold: Untold): string {
   const c = parse(logic, fields);
-  return c ? tell(c, fields, t) : t('rules.json');
+  return c ? tell(c, fields, t) : untold(logic, 'rules.json');
 }
 
 function operandName(o: Operand, fields: Fields, t: Translate): string {
@@ -106,29 +109,29 @@ function targetName(to: string, fields: Fields, t: Translate): string {
 }
 
 /** The jumps of a rule in words. */
-export function tellNext(jumps: Jump[], fields: Fields, t: Translate): string {
+export function tellNext(jumps: Jump[], fields: Fields, t: Translate, untold: Untold = (_, key) => t(key)): string {
   return jumps.map((j, i) => {
     const to = targetName(j.to, fields, t);
     if (j.if === undefined) return t(i === 0 ? 'rules.go' : 'rules.goElse', { to });
-    return t('rules.goWhen', { to, c: tellLogic(j.if, fields, t) });
+    return t('rules.goWhen', { to, c: tellLogic(j.if, fields, t, untold) });
   }).join('; ');
 }
 
-/** A rule in words, a line for each thing that it does: for the outline. */
-export function tellRule(rule: Json | undefined, fields: Fields, t: Translate): string[] {
+/** A rule in words, a line for each thing that it does. */
+export function tellRule(rule: Json | undefined, fields: Fields, t: Translate, untold: Untold = (_, key) => t(key)): string[] {
   if (rule === null || typeof rule !== 'object' || Array.isArray(rule)) return [];
   const lines: string[] = [];
-  if (rule.show !== undefined) lines.push(t('rules.shown', { c: tellLogic(rule.show, fields, t) }));
-  if (rule.require !== undefined) lines.push(t('rules.required', { c: tellLogic(rule.require, fields, t) }));
+  if (rule.show !== undefined) lines.push(t('rules.shown', { c: tellLogic(rule.show, fields, t, untold) }));
+  if (rule.require !== undefined) lines.push(t('rules.required', { c: tellLogic(rule.require, fields, t, untold) }));
   if (rule.set !== null && typeof rule.set === 'object' && !Array.isArray(rule.set)) {
     for (const [name, logic] of Object.entries(rule.set)) {
       const value = parseValue(logic, fields);
-      lines.push(...(value ? tellValue(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: t('rules.json') })]));
+      lines.push(...(value ? tellValue(name, value, fields, t) : [t('rules.do.set', { x: t('rules.quoted', { text: name }), v: untold(logic, 'rules.json') })]));
     }
   }
   if (rule.next !== undefined) {
     const jumps = parseNext(rule.next);
-    lines.push(jumps ? tellNext(jumps, fields, t) : t('rules.nextJSON'));
+    lines.push(jumps ? tellNext(jumps, fields, t, untold) : untold(rule.next, 'rules.nextJSON'));
   }
   return lines;
 }
