@@ -189,7 +189,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.canvas(w, r, client, name)
 		return
 	}
-	if rest, ok := strings.CutPrefix(below, doorPath); ok {
+	if rest, ok := strings.CutPrefix(below, doorPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
 		serveAt(h.door, w, r.WithContext(withClient(r.Context(), client)), rest)
 		return
 	}

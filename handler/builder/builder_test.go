@@ -218,6 +218,11 @@ func TestThePage(t *testing.T) {
 	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the page: %d", answer.StatusCode)
 	}
+	for _, path := range []string{"/forms/-/door", "/forms/-/door/", "/forms/-/door//forms", "/forms/-/door/x/../forms"} {
+		if answer, _ := s.do("ann", http.MethodGet, path, ""); answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d to %q", path, answer.StatusCode, answer.Header.Get("Location"))
+		}
+	}
 	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "forms/" {
 		t.Errorf("without its slash it leads to %q", answer.Header.Get("Location"))
 	}
