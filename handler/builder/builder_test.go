@@ -233,12 +233,12 @@ func TestAnywhereBelow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *builder.Config) { c.BasePath = "/owners" })
 	form := s.form("ann", oneQuestion)
-	café, err := builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user})
+	escaped, err := builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for prefix, mounted := range map[string]http.Handler{
-		"/a%20caf%C3%A9": café,
+		"/a%20caf%C3%A9": escaped,
 		"/owners":        s.owners,
 		"/proxied/owners": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			sent, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + strings.TrimPrefix(r.RequestURI, "/proxied") + " HTTP/1.1\r\nHost: inside\r\nUser: ann\r\n\r\n")))

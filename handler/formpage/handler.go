@@ -64,7 +64,7 @@ func New(svc Service, config Config) (*Handler, error) {
 		}
 	}
 	ours, isOurs := svc.(*formsvc.Service)
-	must(svc != nil && !(isOurs && ours == nil), "a service is required")
+	must(svc != nil && (!isOurs || ours != nil), "a service is required")
 	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
 	for _, former := range config.FormerSecrets {
 		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
