@@ -175,7 +175,7 @@
 //	attempt, class, duration, retry_in   an attempt to deliver
 //	reason, failures, since, until       a pause of a webhook
 //	lacks                                what a form's page has no part for
-//	origin, host                         a post to a page that was refused
+//	origin, host                         a request from a page of another origin that was refused
 //	deliveries, results, values          how many
 //
 // [A product in an afternoon]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Afternoon

@@ -56,25 +56,25 @@ func defaults() options {
 // validate reports what no single option can see, and fills in what depends on
 // others.
 func (o *options) validate() error {
+	var faults []error
 	if o.storage == nil {
-		return errors.New("formsvc: WithStorage is required")
-	}
-	if err := checkStorage(o.storage); err != nil {
-		return fmt.Errorf("formsvc: WithStorage: %w", err)
+		faults = append(faults, errors.New("formsvc: WithStorage is required"))
+	} else if err := checkStorage(o.storage); err != nil {
+		faults = append(faults, fmt.Errorf("formsvc: WithStorage: %w", err))
 	}
 	if o.http.BaseURL != "" && o.http.BaseURLFunc != nil {
-		return errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other")
+		faults = append(faults, errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other"))
 	}
-	if o.sealedOnly {
-		if o.secrets == nil {
-			return errors.New("formsvc: WithoutPlainSecrets needs WithSecretCipher")
-		}
+	switch {
+	case o.sealedOnly && o.secrets == nil:
+		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets needs WithSecretCipher"))
+	case o.sealedOnly:
 		o.secrets = o.secrets.SealedOnly()
 	}
-	if o.limiterSet {
-		return nil
+	if !o.limiterSet {
+		faults = append(faults, WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o))
 	}
-	return WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o)
+	return errors.Join(faults...)
 }
 
 // checkStorage refuses a storage that no call can work on.

@@ -123,7 +123,7 @@ func (c *call) resolveError(err error) error {
 		return nil
 	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
 		return errInvalidAPIKey
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // the resolver's own contexts end too
 		return err
 	default:
 		c.log(slog.LevelError, "the key resolver failed", slog.Any("error", err))

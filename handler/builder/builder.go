@@ -8,7 +8,8 @@
 //
 // A user sees and changes what [formsvc.Service.As] lets the user: the workspaces that the user owns
 // or is a member of. No API key reaches a browser. Whoever is not signed in is led to the host's
-// sign-in; requests from pages of another origin that would change something are refused.
+// sign-in; requests from pages of another origin that would change something are refused. Over plain
+// http browsers tell the origin by its address alone, so a proxy in front keeps the Host header there.
 //
 // # What a form's editors share
 //
@@ -35,6 +36,7 @@ import (
 	"path"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -45,7 +47,8 @@ import (
 type Config struct {
 	// BasePath is where the handler is mounted, without a slash at the end; default "/forms". It is
 	// removed from the path of a request when it is there, so the handler works below
-	// http.StripPrefix too.
+	// http.StripPrefix too. Links begin with what stands before the handler's part of Request.RequestURI:
+	// behind a proxy that takes a prefix away, a middleware puts the prefix in front of that field.
 	BasePath string
 
 	// User returns the id of the user who is signed in, see [formsvc.UserIDFrom]. It is asked for each
@@ -110,6 +113,10 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(svc != nil, "a service is required")
 	must(config.User != nil, "the field User is required")
 	must(config.Pages != nil, "the field Pages is required")
+	if config.Pages != nil {
+		_, err := config.Pages.PreviewPath(formsvc.ID{}, time.Now().Add(time.Hour))
+		must(!errors.Is(err, formpage.ErrNoPreview), "the field Pages: %w", err)
+	}
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	public, err := url.Parse(config.PublicURL)
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "the PublicURL %q is not an address such as https://forms.example", config.PublicURL)
@@ -118,7 +125,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("builder: %w", err)
 	}
-	config.BasePath = base
+	config.BasePath = (&url.URL{Path: base}).EscapedPath()
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
 	h := &Handler{service: svc, config: config, words: words, origins: http.NewCrossOriginProtection(), exports: map[formsvc.Client]int{}}
@@ -151,6 +158,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	script := strings.HasPrefix(below, "/-/")
 	if err := h.origins.Check(r); err != nil {
+		h.config.Logger.WarnContext(r.Context(), "a request of another origin was refused", "origin", r.Header.Get("Origin"), "host", r.Host)
 		refuse(w, http.StatusForbidden, "FOREIGN_ORIGIN", "The request comes from a page of another origin.")
 		return
 	}
@@ -181,7 +189,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.canvas(w, r, client, name)
 		return
 	}
-	if rest, ok := strings.CutPrefix(below, doorPath); ok {
+	if rest, ok := strings.CutPrefix(below, doorPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
 		serveAt(h.door, w, r.WithContext(withClient(r.Context(), client)), rest)
 		return
 	}

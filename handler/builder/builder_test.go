@@ -1,12 +1,14 @@
 package builder_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -162,7 +164,8 @@ func TestNobodyIsSignedIn(t *testing.T) {
 // A page of another origin comes with the user's cookies, and changes nothing.
 func TestForeignPagesAreRefused(t *testing.T) {
 	t.Parallel()
-	s := newSite(t)
+	var log bytes.Buffer
+	s := newSite(t, func(c *builder.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
 	form := s.form("ann", oneQuestion)
 	path := "/forms/-/v1/forms/" + form.ID.String()
 	for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
@@ -172,6 +175,9 @@ func TestForeignPagesAreRefused(t *testing.T) {
 				t.Errorf("%v %s: %d %s", foreign, p, answer.StatusCode, body)
 			}
 		}
+	}
+	if !strings.Contains(log.String(), "origin=https://evil.example host=example.com") {
+		t.Errorf("the log does not tell of it: %s", &log)
 	}
 	if answer, body := s.do("ann", http.MethodPatch, path, `{"name":"mine"}`, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != http.StatusOK {
 		t.Errorf("its own page: %d %s", answer.StatusCode, body)
@@ -212,18 +218,37 @@ func TestThePage(t *testing.T) {
 	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the page: %d", answer.StatusCode)
 	}
+	for _, path := range []string{"/forms/-/door", "/forms/-/door/", "/forms/-/door//forms", "/forms/-/door/x/../forms"} {
+		if answer, _ := s.do("ann", http.MethodGet, path, ""); answer.StatusCode != http.StatusNotFound {
+			t.Errorf("%s: %d to %q", path, answer.StatusCode, answer.Header.Get("Location"))
+		}
+	}
 	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "forms/" {
 		t.Errorf("without its slash it leads to %q", answer.Header.Get("Location"))
 	}
 }
 
-// A host may strip the prefix, or stand below another one.
+// A host may strip the prefix, or stand below another one, behind a proxy too that takes it away.
 func TestAnywhereBelow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *builder.Config) { c.BasePath = "/owners" })
 	form := s.form("ann", oneQuestion)
+	escaped, err := builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for prefix, mounted := range map[string]http.Handler{
-		"/owners":           s.owners,
+		"/a%20caf%C3%A9": escaped,
+		"/owners":        s.owners,
+		"/proxied/owners": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			sent, err := http.ReadRequest(bufio.NewReader(strings.NewReader("GET " + strings.TrimPrefix(r.RequestURI, "/proxied") + " HTTP/1.1\r\nHost: inside\r\nUser: ann\r\n\r\n")))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			sent.RequestURI = "/proxied" + sent.RequestURI // the host's middleware
+			s.owners.ServeHTTP(w, sent)
+		}),
 		"/product/x/owners": http.StripPrefix("/product/x", s.owners),
 		"/admin":            http.StripPrefix("/admin", s.owners),
 	} {
@@ -286,6 +311,14 @@ func TestConfigurations(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("the error does not tell of %s: %v", text, err)
 		}
+	}
+	s := newSite(t)
+	drawn, err := formpage.New(s.service, formpage.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: drawn}); err == nil || !strings.Contains(err.Error(), "Secret") {
+		t.Errorf("pages without a Secret: %v", err)
 	}
 }
 

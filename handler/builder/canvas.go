@@ -40,11 +40,11 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 		body, err := io.ReadAll(io.LimitReader(r.Body, limit+1))
 		sent := unsaved{Name: form.Name}
 		switch {
-		case err != nil || int64(len(body)) <= limit && !json.Valid(body):
-			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
-			return
-		case int64(len(body)) > limit:
+		case int64(len(body)) > limit, errors.As(err, new(*http.MaxBytesError)): // the host's own bound may be tighter
 			refuse(w, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "The request body is too large.")
+			return
+		case err != nil || !json.Valid(body):
+			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
 		lenient(body, &sent)

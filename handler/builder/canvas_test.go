@@ -19,7 +19,7 @@ import (
 type canvases struct {
 	t       *testing.T
 	service *formsvc.Service
-	pages   *builder.Handler
+	pages   http.Handler
 	owner   formsvc.Client
 	form    formsvc.Form
 }
@@ -171,6 +171,10 @@ func TestTheCanvasTakesNoLargerBodyThanTheAPI(t *testing.T) {
 		if w := c.ask(http.MethodPost, "owner", c.form.ID.String(), body); w.Code != status {
 			t.Errorf("%d bytes: status %d", size, w.Code)
 		}
+	}
+	c.pages = http.MaxBytesHandler(c.pages, 20) // of the host
+	if w := c.ask(http.MethodPost, "owner", c.form.ID.String(), `{"blocks":["more than that"]}`); w.Code != http.StatusRequestEntityTooLarge {
+		t.Errorf("beyond the host's bound: status %d", w.Code)
 	}
 	if w := c.ask(http.MethodPost, "owner", c.form.ID.String(), `{"blocks":[`); w.Code != http.StatusBadRequest {
 		t.Errorf("half of JSON: status %d", w.Code)

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -293,9 +292,6 @@ func (h *Handler) preview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	path, err := h.config.Pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
-	if errors.Is(err, formpage.ErrNoPreview) {
-		err = formsvc.ErrUnsupported
-	}
 	return struct {
 		URL string `json:"url"`
 	}{h.config.PublicURL + path}, err

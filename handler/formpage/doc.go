@@ -223,7 +223,7 @@
 //	409  this page again: the answer to settings.duplicateField is there already, a captcha
 //	     was used before, or the form has changed and a text has no place any more
 //	410  the form was closed, made a draft or put into the trash after the page was opened
-//	413  this page again: it is larger than MaxBody
+//	413  this page again: it is larger than MaxBody, or than an http.MaxBytesHandler in front takes
 //	429  this page again: [Config.Limiter]
 //	403  it was sent from another origin
 //	404  there is no such form, or it was a draft all the time

@@ -63,6 +63,29 @@ func newFileSite(t *testing.T) (*site, *formpage.Dir, string) {
 	return newSite(t, formpage.Config{Files: dir, MaxFileSize: 1000}), dir, path
 }
 
+// A host's own bound on bodies, which is below those of the page, loses nothing that was typed.
+func TestABodyBeyondTheHostsBoundComesBackAsThePage(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newFileSite(t)
+	s.server.Config.Handler = http.MaxBytesHandler(s.server.Config.Handler, 3000)
+	form := s.form("MULTI", `[{"id":"n","type":"short_text"},{"id":"f","type":"file_upload"}]`, "", "")
+	p := s.open(form, "").fill("a.n", "kept")
+	large := strings.Repeat("x", 3000)
+	typed := p.values.Encode() + "&a.more=" + large
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(typed))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	for name, again := range map[string]*page{"a file": p.attach("next", [3]string{"u.f", "a.pdf", pdfBytes + large}), "a text": s.do(r)} {
+		if again.status != http.StatusRequestEntityTooLarge || again.values.Get("a.n") != "kept" {
+			t.Errorf("%s: %d, n is %q", name, again.status, again.values.Get("a.n"))
+		}
+	}
+	r, _ = http.NewRequestWithContext(t.Context(), http.MethodPost, s.server.URL+"/f/"+form.PublicID+"/submit", strings.NewReader(`{"answers":{"n":"`+large+`"}}`))
+	r.Header.Set("Content-Type", "application/json")
+	if answer := s.do(r); answer.status != http.StatusRequestEntityTooLarge {
+		t.Errorf("as JSON: %d %s", answer.status, answer.raw)
+	}
+}
+
 func TestFilesAreStoredAndHandedOut(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := newFileSite(t)

@@ -491,8 +491,10 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := formpage.New(nil, formpage.Config{}); err == nil {
-		t.Error("no service: no error")
+	for _, none := range []formpage.Service{nil, (*formsvc.Service)(nil)} {
+		if _, err := formpage.New(none, formpage.Config{}); err == nil {
+			t.Errorf("no service (%T): no error", none)
+		}
 	}
 }
 

@@ -63,7 +63,8 @@ func New(svc Service, config Config) (*Handler, error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	must(svc != nil, "a service is required")
+	ours, isOurs := svc.(*formsvc.Service)
+	must(svc != nil && (!isOurs || ours != nil), "a service is required")
 	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
 	for _, former := range config.FormerSecrets {
 		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))

@@ -30,11 +30,12 @@ func TestNewReportsEveryFaultAtOnce(t *testing.T) {
 	_, err := formsvc.New(
 		formsvc.WithBasePath("v1"), formsvc.WithBaseURL("ftp://example.com"), formsvc.WithKeyPrefix("a_b"),
 		formsvc.WithRateLimit(0, time.Minute), formsvc.WithLimits(formsvc.Limits{Blocks: -1}), formsvc.WithLogger(nil),
+		formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" }), formsvc.WithoutPlainSecrets(),
 	)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger"} {
+	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets"} {
 		if !strings.Contains(err.Error(), option) {
 			t.Errorf("%q does not name %s", err, option)
 		}
@@ -278,6 +279,7 @@ func TestAHostsOwnResolver(t *testing.T) {
 		{name: "refuses", err: formsvc.ErrInvalidKey, status: 401, code: "INVALID_API_KEY"},
 		{name: "refuses with more to say", err: errors.Join(errors.New("no such session"), formsvc.ErrInvalidKey), status: 401, code: "INVALID_API_KEY"},
 		{name: "is down", err: errDown, status: 503, code: "UNAVAILABLE", logged: "connection refused"},
+		{name: "gives up by itself", err: fmt.Errorf("sessions: %w", context.Canceled), status: 503, code: "UNAVAILABLE", logged: "sessions: context canceled"},
 		{name: "forgets the user", principal: formsvc.Principal{KeyID: "x"}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
 		{name: "forgets the key", principal: formsvc.Principal{UserID: storage.ID{1}}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
 		{name: "panics", panics: true, status: 500, code: "INTERNAL_ERROR", logged: "out of luck"},

@@ -1,11 +1,13 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -189,13 +191,17 @@ func (s *Store) On(tx DB) *Store {
 // [sql.Conn]. conn and its transaction must not be used inside do, which would wait for
 // itself, and the store not after it. The host commits or rolls back.
 //
-// It returns the error of do. When conn is no connection of pgx or has no transaction,
-// it returns an error without calling do.
+// It returns the error of do, and panics when do does, with the stack of do. When conn is no
+// connection of pgx or has no transaction, it returns an error without calling do.
 func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return conn.Raw(func(driverConn any) error {
+	var result error
+	var panicked *thrown
+	// After a panic or a driver.ErrBadConn, Raw closes conn before it returns. That waits for the end of
+	// the transaction, and so for the caller: Raw sees neither of them.
+	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
 			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not one of pgx's stdlib", driverConn)
@@ -203,8 +209,18 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 		if status := c.Conn().PgConn().TxStatus(); status == 'I' {
 			return errors.New("postgres: InSQLTx: no transaction has begun on this connection")
 		}
-		return do(s.On(sqlTx{c.Conn()}))
+		defer func() {
+			if value := recover(); value != nil {
+				panicked = &thrown{value, debug.Stack()}
+			}
+		}()
+		result = do(s.On(sqlTx{c.Conn()}))
+		return nil
 	})
+	if panicked != nil {
+		panic(panicked)
+	}
+	return cmp.Or(err, result)
 }
 
 // sqlTx is a connection with a transaction that somebody else ends.

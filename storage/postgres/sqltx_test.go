@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"strings"
 	"testing"
@@ -113,5 +114,41 @@ func TestAnErrorInTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 	}
 	if err := tx.Rollback(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Whatever do does, the host ends its transaction then: neither waits for the other.
+func TestWhatEndsTheHostsTransactionOfDatabaseSQL(t *testing.T) {
+	t.Parallel()
+	outside, pool := testStore(t)
+	db := stdlib.OpenDBFromPool(pool)
+	t.Cleanup(func() { db.Close() })
+	own := errors.New("own")
+	for name, do := range map[string]func(*Store) error{
+		"a panic":       func(*Store) error { panic(own) },
+		"a broken conn": func(*Store) error { return errors.Join(own, driver.ErrBadConn) },
+	} {
+		conn, err := db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tx, err := conn.BeginTx(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		func() {
+			defer func() {
+				if value, _ := recover().(error); value != nil {
+					err = value
+				}
+			}()
+			err = outside.InSQLTx(t.Context(), conn, do)
+		}()
+		if !errors.Is(err, own) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := errors.Join(tx.Rollback(), conn.Close()); err != nil {
+			t.Errorf("%s: the end: %v", name, err)
+		}
 	}
 }

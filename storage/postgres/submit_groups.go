@@ -50,7 +50,7 @@ type ticket[T, R any] struct {
 	thrown *thrown // nil unless the write panicked
 }
 
-// thrown is what a write panicked with, and where.
+// thrown is what somebody panicked with, and where.
 type thrown struct {
 	value any
 	stack []byte

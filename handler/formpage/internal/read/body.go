@@ -139,13 +139,17 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 		raw = raw[:most]
 		drain(body)
 	}
+	if errors.As(err, new(*http.MaxBytesError)) { // the host's own bound was tighter
+		return raw, false, nil
+	}
 	return raw, complete, err
 }
 
 // ErrTooLarge says that there is more to read than may be.
 var ErrTooLarge = errors.New("too large")
 
-// Bounded reads at most so many bytes, and fails when there are more.
+// Bounded reads at most so many bytes, and fails when there are more, for it or for an
+// [http.MaxBytesReader] of the host's. Left is negative then.
 type Bounded struct {
 	Reader io.Reader
 	Left   int64
@@ -158,6 +162,10 @@ func (b *Bounded) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if b.Left -= int64(n); b.Left < 0 {
 		return 0, ErrTooLarge
+	}
+	if errors.As(err, new(*http.MaxBytesError)) {
+		b.Left = -1
+		return n, ErrTooLarge
 	}
 	return n, err
 }
@@ -182,7 +190,7 @@ func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (valu
 		switch {
 		case errors.Is(err, io.EOF):
 			return values, true, nil
-		case errors.Is(err, ErrTooLarge):
+		case err != nil && body.Left < 0: // a header that was cut has an error of its own
 			drain(r)
 			return values, false, nil
 		case err != nil:
