@@ -8,8 +8,7 @@
 //
 // A user sees and changes what [formsvc.Service.As] lets the user: the workspaces that the user owns
 // or is a member of. No API key reaches a browser. Whoever is not signed in is led to the host's
-// sign-in; requests from pages of another origin that would change something are refused. Over plain
-// http browsers tell the origin by its address alone, so a proxy in front keeps the Host header there.
+// sign-in; requests from pages of another origin that would change something are refused.
 //
 // # What a form's editors share
 //
@@ -47,8 +46,7 @@ import (
 type Config struct {
 	// BasePath is where the handler is mounted, without a slash at the end; default "/forms". It is
 	// removed from the path of a request when it is there, so the handler works below
-	// http.StripPrefix too. Links begin with what stands before the handler's part of Request.RequestURI:
-	// behind a proxy that takes a prefix away, a middleware puts the prefix in front of that field.
+	// http.StripPrefix too, and behind a proxy that takes a prefix away: the page's addresses are relative.
 	BasePath string
 
 	// User returns the id of the user who is signed in, see [formsvc.UserIDFrom]. It is asked for each
@@ -64,6 +62,11 @@ type Config struct {
 	// PublicURL is what public links begin with, before the path of Pages, such as
 	// https://forms.example. Default: what the browser has in its address.
 	PublicURL string
+
+	// AllowedOrigins are the origins whose pages may change something, such as "https://app.example". The
+	// handler's own is the host of the request: behind a proxy that changes the Host header, list the one
+	// that visitors see, which browsers tell of plain http only by its address. Default: the handler's own.
+	AllowedOrigins []string
 
 	// Name is the product's, in the title and at the top of each page. Default "Forms". HomeURL is where it
 	// leads; default: the list of forms.
@@ -122,13 +125,18 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "the PublicURL %q is not an address such as https://forms.example", config.PublicURL)
 	must(config.Accent == "" || isColor(config.Accent), "the Accent %q is not a colour such as #2255cc", config.Accent)
 	words, err := loadWords(config.Words)
+	origins := http.NewCrossOriginProtection()
+	for _, origin := range config.AllowedOrigins {
+		err := origins.AddTrustedOrigin(origin)
+		must(err == nil, "in AllowedOrigins: %w", err)
+	}
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("builder: %w", err)
 	}
 	config.BasePath = (&url.URL{Path: base}).EscapedPath()
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
-	h := &Handler{service: svc, config: config, words: words, origins: http.NewCrossOriginProtection(), exports: map[formsvc.Client]int{}}
+	h := &Handler{service: svc, config: config, words: words, origins: origins, exports: map[formsvc.Client]int{}}
 	h.door = h.doors()
 	return h, nil
 }
@@ -146,7 +154,9 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := strings.TrimPrefix(r.URL.EscapedPath(), h.config.BasePath)
 	if below == "" {
-		w.Header().Set("Location", path.Base(h.prefix(r, ""))+"/") // relative, whatever stands before it
+		// Relative, whatever stands before it: the last part of the path that was asked for.
+		asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
+		w.Header().Set("Location", path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}
@@ -208,17 +218,6 @@ func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string)
 	moved := *r
 	moved.URL = &u
 	to.ServeHTTP(w, &moved)
-}
-
-// prefix is the path that the browser has before below, which is the end of the request's: the base path,
-// with what the host has stripped.
-func (h *Handler) prefix(r *http.Request, below string) string {
-	if sent, err := url.ParseRequestURI(r.RequestURI); err == nil {
-		if prefix, ok := strings.CutSuffix(sent.EscapedPath(), below); ok {
-			return prefix
-		}
-	}
-	return h.config.BasePath
 }
 
 func isColor(s string) bool {

@@ -165,7 +165,9 @@ func TestNobodyIsSignedIn(t *testing.T) {
 func TestForeignPagesAreRefused(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
-	s := newSite(t, func(c *builder.Config) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	s := newSite(t, func(c *builder.Config) {
+		c.Logger, c.AllowedOrigins = slog.New(slog.NewTextHandler(&log, nil)), []string{"http://forms.example"}
+	})
 	form := s.form("ann", oneQuestion)
 	path := "/forms/-/v1/forms/" + form.ID.String()
 	for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
@@ -181,6 +183,9 @@ func TestForeignPagesAreRefused(t *testing.T) {
 	}
 	if answer, body := s.do("ann", http.MethodPatch, path, `{"name":"mine"}`, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != http.StatusOK {
 		t.Errorf("its own page: %d %s", answer.StatusCode, body)
+	}
+	if answer, body := s.do("ann", http.MethodPatch, path, `{"name":"mine"}`, "Origin", "http://forms.example"); answer.StatusCode != http.StatusOK {
+		t.Errorf("a page of an origin that is listed: %d %s", answer.StatusCode, body)
 	}
 	answer, _ := s.do("ann", http.MethodGet, path, "", "Origin", "https://evil.example")
 	for name := range answer.Header {
@@ -246,7 +251,6 @@ func TestAnywhereBelow(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			sent.RequestURI = "/proxied" + sent.RequestURI // the host's middleware
 			s.owners.ServeHTTP(w, sent)
 		}),
 		"/product/x/owners": http.StripPrefix("/product/x", s.owners),
@@ -271,15 +275,15 @@ func TestAnywhereBelow(t *testing.T) {
 			}
 			return string(body)
 		}
-		page := get("/")
-		script := regexp.MustCompile(`src="` + prefix + `(/-/assets/\w+/app\.js)"`).FindStringSubmatch(page)
-		if script == nil || !strings.Contains(page, `{&#34;base&#34;:&#34;`+prefix+`&#34;`) {
-			t.Fatalf("%s: %s", prefix, page)
+		for path, base := range map[string]string{"/": "./", "/" + form.ID.String(): "./", "/w/x/": "../../"} {
+			page := get(path)
+			script := regexp.MustCompile(`src="` + base + `(-/assets/\w+/app\.js)"`).FindStringSubmatch(page)
+			if script == nil || !strings.Contains(page, `{&#34;base&#34;:&#34;`+base+`&#34;`) {
+				t.Fatalf("%s%s: %s", prefix, path, page)
+			}
+			get("/" + script[1])
 		}
-		get(script[1])
-		if body := get("/-/v1/forms/" + form.ID.String()); !strings.Contains(body, `"`+prefix+"/-/v1/forms/"+form.ID.String()+`"`) {
-			t.Errorf("%s: the link is another: %s", prefix, body)
-		}
+		get("/-/v1/forms/" + form.ID.String())
 		get("/-/copy/" + form.ID.String() + "/forms/" + form.ID.String() + "/blocks/name")
 	}
 }
@@ -288,9 +292,9 @@ func TestAssetsAreKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, page := s.do("ann", http.MethodGet, "/forms/", "")
-	for _, path := range regexp.MustCompile(`/forms/-/assets/[^"]+`).FindAllString(page, -1) {
-		plain, text := s.do("", http.MethodGet, path, "")
-		packed, body := s.do("", http.MethodGet, path, "", "Accept-Encoding", "gzip")
+	for _, path := range regexp.MustCompile(`\./-/assets/[^"]+`).FindAllString(page, -1) {
+		plain, text := s.do("", http.MethodGet, "/forms"+path[1:], "")
+		packed, body := s.do("", http.MethodGet, "/forms"+path[1:], "", "Accept-Encoding", "gzip")
 		if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") || packed.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %v %v", path, plain.Header, packed.Header)
 		}
@@ -306,8 +310,8 @@ func TestAssetsAreKept(t *testing.T) {
 
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
-	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", Accent: "blue", Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
-	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "Accent", "app.clse"} {
+	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
+	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "app.clse"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("the error does not tell of %s: %v", text, err)
 		}

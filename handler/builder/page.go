@@ -57,7 +57,7 @@ var parts = template.Must(template.New("").Parse(`{{define "head"}}<link rel="st
 
 // pageConfig is what the script is told.
 type pageConfig struct {
-	Base     string            `json:"base"` // what all its addresses begin with
+	Base     string            `json:"base"` // what all its addresses begin with, from this page's own
 	User     string            `json:"user"`
 	Name     string            `json:"name"`
 	Home     string            `json:"home"`
@@ -75,16 +75,16 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 		return
 	}
 	tag := h.language(r)
-	base := h.prefix(r, below)
+	base := cmp.Or(strings.Repeat("../", strings.Count(below, "/")-1), "./")
 	settings, err := json.Marshal(pageConfig{
-		Base: base, User: user.String(), Name: h.config.Name, Home: cmp.Or(h.config.HomeURL, base+"/"), Accent: h.config.Accent,
+		Base: base, User: user.String(), Name: h.config.Name, Home: h.config.HomeURL, Accent: h.config.Accent,
 		Language: tag, Zone: h.service.TimeZone().String(), Words: h.words[tag],
 	})
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	data := map[string]any{"Assets": base + assetsPath + assetsVersion + "/", "Config": string(settings), "NoScript": h.words[tag]["app.noscript"]}
+	data := map[string]any{"Assets": base + assetsPath[1:] + assetsVersion + "/", "Config": string(settings), "NoScript": h.words[tag]["app.noscript"]}
 	var head, body, out bytes.Buffer
 	d := Document{Language: tag, Title: h.config.Name, Nonce: rand.Text()}
 	err = parts.ExecuteTemplate(&head, "head", data)

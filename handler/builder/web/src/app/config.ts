@@ -16,6 +16,13 @@ const root = typeof document === 'undefined' ? null : document.getElementById('f
 /** The element that the page is drawn in. Tests have none. */
 export const mountPoint = root;
 
+/** What the page says is where the handler is from its own address, which nobody but the browser knows whole. */
+export function read(said: string, address: string): Config {
+  const config = JSON.parse(said) as Config;
+  const base = new URL(config.base, address).pathname.replace(/\/$/, '');
+  return { ...config, base, home: config.home || base + '/' };
+}
+
 export const config: Config = root
-  ? (JSON.parse(root.dataset.config ?? '{}') as Config)
+  ? read(root.dataset.config ?? '{}', location.href)
   : { base: '/forms', user: '', name: 'Forms', home: '/forms/', accent: '', language: 'en', zone: 'UTC', words: {} };
