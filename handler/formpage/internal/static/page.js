@@ -67,7 +67,12 @@
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
   const post = (body, more) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
-  const parse = text => new DOMParser().parseFromString(text, "text/html");
+  // In a template a page's style sheets are no more than text: they have the nonce of another answer.
+  const parse = text => {
+    const page = document.createElement("template");
+    page.innerHTML = text;
+    return page.content;
+  };
   const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
   const send = async (body, after) => {
     if (busy) return;
@@ -106,7 +111,7 @@
     if (!fresh) throw new Error("not a page of a form");
     const style = document.querySelector("style[data-theme]"), other = next.querySelector("style[data-theme]");
     if (style && other) style.textContent = other.textContent;
-    document.title = next.title;
+    document.title = next.querySelector("title").textContent;
     root.replaceWith(fresh);
     root = fresh;
     root.classList.toggle("back", !!back);
