@@ -394,9 +394,15 @@ func TestBuilderVersions(t *testing.T) {
 	b.choose("Restore", "Restore")
 	b.shows("The version was restored.")
 	b.until(`document.querySelectorAll(".versions ol a").length === 2`)
+	b.until(`document.activeElement.id === "main"`)
 	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("More")) {
 		t.Errorf("restored: %s", now.Definition.Blocks)
 	}
+	// The page that shows the newest version is shown already: it is no step of the history.
+	b.do(`window.steps = history.length`)
+	b.choose("Restore", "Restore")
+	b.until(`document.querySelectorAll(".versions ol a").length === 3 && document.activeElement.id === "main"`)
+	b.until(`history.length === steps`)
 }
 
 // The link of a form is shown, and its QR code is read; a preview shows what is not published.
