@@ -219,7 +219,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
                     { label: t('forms.edit'), icon: 'pencil', href: href(form.id) },
                     { label: t('forms.results'), icon: 'chart-column', href: href(form.id + '/results') },
                     { label: t('forms.rename'), icon: 'type', run: () => (asking.value = { what: 'rename', form }) },
-                    { label: t('forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
+                    { label: t(form.status === 'published' ? 'forms.duplicate_published' : 'forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
                     { label: t('forms.move'), icon: 'folder', disabled: workspaces.length < 2, run: () => (asking.value = { what: 'move', form }) },
                     form.status === 'published'
                       ? { label: t('forms.take_back'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.taken_back', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) }
