@@ -154,6 +154,7 @@ export function Editor({ form }: { form: string; view: string }) {
   return (
     <Frame
       form={form}
+      workspace={about?.workspace_id}
       title={content?.name ?? ''}
       fill
       actions={
