@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { useFocusKept } from '../ui/states';
 import { config } from './config';
 import { href, route } from './router';
 import { t } from './words';
@@ -23,6 +24,7 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
   useEffect(() => {
     document.title = title ? `${title} · ${config.name}` : config.name;
   }, [title]);
+  useFocusKept(route.value);
   const part = route.value.split('/')[1] ?? '';
   return (
     <div class={fill ? 'frame fill' : 'frame'}>

@@ -55,7 +55,7 @@ export interface Loaded<T> {
 }
 
 /** What had the focus may be gone with what was shown before: then the page has it. */
-function useFocusKept(shown: unknown): void {
+export function useFocusKept(shown: unknown): void {
   const before = useRef<unknown>(undefined);
   useEffect(() => {
     if (before.current !== undefined && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
