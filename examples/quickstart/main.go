@@ -119,10 +119,19 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	}()
 
 	h := &host{url: baseURL(listener), listener: listener, store: store, logger: logger}
+	// Files that respondents send are gone with the process, as all in memory is.
+	if h.uploads, err = os.MkdirTemp("", "quickstart"); err != nil {
+		return nil, err
+	}
+	files, err := formpage.NewDir(h.uploads, h.url+"/files/")
+	if err != nil {
+		return nil, err
+	}
 	h.service, err = formsvc.New(
 		formsvc.WithStorage(h.store),
 		formsvc.WithBaseURL(h.url), // links in answers are absolute
 		formsvc.WithLogger(logger),
+		formsvc.WithFiles(files), // they go with their response
 		formsvc.WithWebhookConfig(webhooks.Config{
 			// Only public addresses may be a webhook's destination, so that nobody
 			// reaches into the host's network. The receiver here is on the loopback
@@ -137,14 +146,6 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		return nil, fmt.Errorf("seed: %w", err)
 	}
 	h.receiver = newReceiver(h.demo.Secret)
-	// Files that respondents send are gone with the process, as all in memory is.
-	if h.uploads, err = os.MkdirTemp("", "quickstart"); err != nil {
-		return nil, err
-	}
-	files, err := formpage.NewDir(h.uploads, h.url+"/files/")
-	if err != nil {
-		return nil, err
-	}
 	if h.limit, err = memorystore.New(&memorystore.Config{Tokens: 60, Interval: time.Minute}); err != nil {
 		return nil, err
 	}

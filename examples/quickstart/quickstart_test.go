@@ -17,6 +17,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/schema"
@@ -364,6 +366,43 @@ func TestFormPage(t *testing.T) {
 		_, page = q.get(t, "/forms/-/v1/forms/"+q.demo.FormID.String()+"/submissions?limit=1")
 		if err := json.Unmarshal([]byte(page), &shown); err != nil || len(shown.Items) != 1 || shown.Items[0].ID != stored.ID {
 			t.Errorf("the owner sees %s", page)
+		}
+	})
+
+	t.Run("removes the files of a response with it", func(t *testing.T) {
+		dir, err := formpage.NewDir(q.uploads, q.url+"/files/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dir.Close()
+		file, err := dir.Save(t.Context(), formpage.Upload{Name: "menu.pdf", MIMEType: "application/pdf", Body: strings.NewReader("%PDF-")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, _ := json.Marshal([]schema.File{file})
+		owner := q.service.As(mara.ID)
+		form, err := owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: q.demo.WorkspaceID, Name: "Files", Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"file","type":"file_upload"}]`)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = owner.PublishForm(t.Context(), form.ID); err != nil {
+			t.Fatal(err)
+		}
+		sent, err := q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusOK {
+			t.Errorf("a file is answered with %d", status)
+		}
+		if err := owner.DeleteSubmission(t.Context(), form.ID, sent.ID); err != nil {
+			t.Fatal(err)
+		}
+		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusNotFound {
+			t.Errorf("a file of a response that is gone is answered with %d", status)
+		}
+		if err := owner.TrashForm(t.Context(), form.ID); err != nil {
+			t.Fatal(err)
 		}
 	})
 

@@ -202,6 +202,43 @@ func TestPublishing(t *testing.T) {
 	}
 }
 
+// What was changed in a form beside its working copy is told at its place, whatever else clashes.
+func TestChangedOutside(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	told := func() (paths []string) {
+		t.Helper()
+		var got struct{ Items schema.Warnings }
+		h.ok("GET", "/forms/"+form.ID.String()+"/warnings", "", &got)
+		for _, w := range got.Items {
+			if w.Code == "CHANGED_OUTSIDE" {
+				paths = append(paths, w.Path)
+			}
+		}
+		return paths
+	}
+	outside := func(name, settings string) {
+		t.Helper()
+		_, err := h.owner().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name, Definition: formsvc.Definition{Settings: json.RawMessage(settings)}})
+		h.must(err)
+	}
+	outside("Form", `{"closed":true}`)
+	if paths := told(); paths != nil {
+		t.Errorf("without a copy: %s", paths)
+	}
+	outside("Form", `{}`)
+	h.label(form, true, "name", "Your name")
+	if paths := told(); paths != nil {
+		t.Errorf("only the copy was changed: %s", paths)
+	}
+	outside("Another name", `{"closed":true}`)
+	h.label(form, false, "name", "Name, please")
+	if paths := told(); !slices.Equal(paths, []string{"/name", "/settings/closed"}) {
+		t.Errorf("told: %s", paths)
+	}
+}
+
 // Versions are listed in pages, compared with the present form, and restored unless it has moved on.
 func TestVersions(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package builder
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
@@ -18,8 +19,41 @@ func warningsOf(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …]}, by JSON Pointer into the definition.
+// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …]}, by JSON Pointer into the definition, or
+// /name. What the form itself has in another way than the working copy is among them.
 func warnings(r *http.Request) (any, error) {
 	found, err := warningsOf(r)
+	if err == nil {
+		found = append(found, changedOutside(r)...)
+	}
 	return map[string]schema.Warnings{"items": found}, err
+}
+
+// changedOutside tells of the name and the settings that were changed in a form since its working copy
+// was made, as when it was closed. The copy does not show them, and publishing keeps them. What cannot be told now
+// is left out: publishing tells it.
+func changedOutside(r *http.Request) (list schema.Warnings) {
+	client, id := clientOf(r), idIn(r, "form")
+	form, copied, err := formAndCopy(r.Context(), client, id)
+	if err != nil || copied.Revision == form.Revision {
+		return nil
+	}
+	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Take: map[string]formsvc.Side{}}
+	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
+	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // about other parts, or about these: then publishing asks
+		for _, c := range clash.Conflicts {
+			options.Take[c.Path] = formsvc.CopySide
+		}
+		merged, err = client.WorkingCopy(id).Publish(r.Context(), options)
+	}
+	if err != nil {
+		return nil
+	}
+	c, _ := compare(textOf(copied.Name, copied.Definition), textOf(merged.Name, merged.Definition))
+	for _, path := range c.Members {
+		if path == "/name" || strings.HasPrefix(path, "/settings/") {
+			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form itself has another value here since these changes were begun. Publishing keeps it."})
+		}
+	}
+	return list
 }

@@ -348,6 +348,17 @@ func TestBuilderPublishing(t *testing.T) {
 	}
 }
 
+// A form that is full is not opened by taking back that it was closed, and the list says so.
+func TestBuilderOpensAFullForm(t *testing.T) {
+	s := newOwners(t)
+	form := s.publish("Seats", "MULTI", formsvc.Definition{Blocks: json.RawMessage(threeBlocks), Settings: json.RawMessage(`{"responseLimit":1}`)})
+	s.send(form, time.Now(), map[string]any{"name": "Ada"}, nil)
+	b := s.ownersTab(1280, 900)
+	s.openOwners(b, "/", ".form-row")
+	b.choose("Actions for Seats", "Open again")
+	b.shows("The form is still closed")
+}
+
 // A version is compared with the form as it is and restored, but not over what changed meanwhile.
 func TestBuilderVersions(t *testing.T) {
 	s, check := newOwners(t), axe(t)
@@ -394,9 +405,15 @@ func TestBuilderVersions(t *testing.T) {
 	b.choose("Restore", "Restore")
 	b.shows("The version was restored.")
 	b.until(`document.querySelectorAll(".versions ol a").length === 2`)
+	b.until(`document.activeElement.id === "main"`)
 	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("More")) {
 		t.Errorf("restored: %s", now.Definition.Blocks)
 	}
+	// The page that shows the newest version is shown already: it is no step of the history.
+	b.do(`window.steps = history.length`)
+	b.choose("Restore", "Restore")
+	b.until(`document.querySelectorAll(".versions ol a").length === 3 && document.activeElement.id === "main"`)
+	b.until(`history.length === steps`)
 }
 
 // The link of a form is shown, and its QR code is read; a preview shows what is not published.

@@ -208,7 +208,7 @@ func TestResults(t *testing.T) {
 	b.named("Delete")
 	b.until(`document.querySelector("dialog[open]")`)
 	b.named("Delete")
-	b.until(`location.pathname.endsWith(` + quote(list[3].ID.String()) + `)`)
+	b.until(`location.pathname.endsWith(` + quote(list[3].ID.String()) + `) && document.activeElement.id==="main"`)
 	b.named("All responses")
 	b.until(rows + `===50`)
 	b.do(`for (const i of [1, 2, 3]) document.querySelectorAll(".responses tbody input")[i].click()`)

@@ -126,6 +126,19 @@ func TestOwnersPages(t *testing.T) {
 	s.openOwners(b, "/000000000000000000000000/webhooks", ".notice.bad")
 	b.until(`!document.querySelector(".empty")`)
 	s.openOwners(b, "/", "")
+	// The way back from a form leads to its own workspace, not to the newest; a long name stays beside it.
+	if _, err := s.service.CreateWorkspace(t.Context(), s.owner, "Newest"); err != nil {
+		t.Fatal(err)
+	}
+	form := s.draft("A form with a name that is far longer than a telephone is wide", `[]`)
+	b.size(360, 640)
+	for _, part := range []string{"", "/results", "/webhooks", "/versions"} {
+		s.openOwners(b, "/"+form.ID.String()+part, ".bar-title:not(:empty)")
+		b.until(`document.querySelector(".brand").pathname === ` + quote("/forms/w/"+s.place.String()))
+		b.until(`document.querySelector(".bar-title").getBoundingClientRect().left > document.querySelector(".brand").getBoundingClientRect().right`)
+	}
+	b.do(`document.querySelector(".brand").click()`)
+	b.shows(form.Name)
 	s.signIn(b, "")
 	b.run(chromedp.Navigate(s.server.URL + "/forms/"))
 	b.until(`!document.querySelector("#formsvc-builder")`)

@@ -40,6 +40,9 @@ func TestRulesStayWithTheService(t *testing.T) {
 				b.until(`[...document.querySelectorAll(".fs-fields .num")].map(e => e.textContent).join("") === ` + quote(numbers))
 			}
 			shown("pet note", "1.2.")
+			if script {
+				b.do(`window.refused = []; addEventListener("securitypolicyviolation", e => refused.push(e.violatedDirective))`)
+			}
 			b.set(choice("a.pet", "true"), "")
 			if !script {
 				b.press("next")
@@ -59,6 +62,9 @@ func TestRulesStayWithTheService(t *testing.T) {
 			b.set(field("a.age"), "11")
 			b.press("next")
 			b.until(`document.querySelector("[data-b=old]")`)
+			if refused := get(b, chromedp.Evaluate[[]string](`window.refused || []`)); len(refused) > 0 {
+				t.Errorf("the page did what its policy refuses: %s", refused)
+			}
 			b.press("next")
 			b.shows("Thank you!")
 			wantAnswers(t, s.answers(form), map[string]string{"pet": "true", "name": `"Rex"`, "age": "11"})

@@ -67,7 +67,8 @@
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
   const post = (body, more) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
-  const parse = text => new DOMParser().parseFromString(text, "text/html");
+  // In a template style sheets are no more than text: they have the nonce of another answer.
+  const parse = text => Object.assign(document.createElement("template"), { innerHTML: text }).content;
   const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
   const send = async (body, after) => {
     if (busy) return;
@@ -104,9 +105,10 @@
   const swap = (next, back) => {
     const fresh = next.querySelector(".fs[data-kind]");
     if (!fresh) throw new Error("not a page of a form");
-    const style = document.querySelector("style[data-theme]"), other = next.querySelector("style[data-theme]");
-    if (style && other) style.textContent = other.textContent;
-    document.title = next.title;
+    for (const s of ["title", "style[data-theme]"]) {
+      const [to, from] = [document, next].map(d => d.querySelector(s));
+      if (to && from) to.textContent = from.textContent;
+    }
     root.replaceWith(fresh);
     root = fresh;
     root.classList.toggle("back", !!back);

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
+import { useFocusKept } from '../ui/states';
 import { config } from './config';
 import { href, route } from './router';
 import { t } from './words';
@@ -7,6 +8,8 @@ import { t } from './words';
 interface Props {
   /** The id of the form, whose parts are tabs. */
   form?: string;
+  /** The one that the form is in, as soon as it is known: the way back leads to it. */
+  workspace?: string | undefined;
   /** The name of what the page shows: also its title. */
   title: string;
   /** Right of the name: a sign, or buttons. */
@@ -17,16 +20,17 @@ interface Props {
 }
 
 /** The bar at the top and the page below it. */
-export function Frame({ form, title, actions, fill, children }: Props) {
+export function Frame({ form, workspace, title, actions, fill, children }: Props) {
   useEffect(() => {
     document.title = title ? `${title} · ${config.name}` : config.name;
   }, [title]);
+  useFocusKept(route.value);
   const part = route.value.split('/')[1] ?? '';
   return (
     <div class={fill ? 'frame fill' : 'frame'}>
       <a class="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById('main')?.focus())}>{t('app.skip')}</a>
       <header class="bar">
-        <a class="brand" href={form ? href('') : config.home}>{config.name}</a>
+        <a class="brand" href={form ? href(workspace ? 'w/' + workspace : '') : config.home}>{config.name}</a>
         {form && <h1 class="bar-title">{title}</h1>}
         {form && (
           <nav aria-label={t('app.parts')} class="tabs">

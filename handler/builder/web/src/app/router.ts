@@ -27,9 +27,11 @@ export function guard(may: () => boolean): () => void {
 
 export const href = (to: string): string => config.base + '/' + to;
 
+/** Goes to a page; one that is shown already is no other step of the history. */
 export function go(to: string, replace = false): void {
   if (![...guards].every((may) => may())) return;
-  history[replace ? 'replaceState' : 'pushState'](null, '', href(to));
+  const same = href(to) === location.pathname + location.search;
+  history[replace || same ? 'replaceState' : 'pushState'](null, '', href(to));
   reread();
   scrollTo(0, 0);
 }

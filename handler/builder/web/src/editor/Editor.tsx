@@ -44,7 +44,7 @@ export function Editor({ form }: { form: string; view: string }) {
     return () => (quiet(), hush(), void store.close());
   }, [store]);
 
-  // Warnings are of what is saved.
+  // Warnings are of what is saved, and of what the form itself has in another way.
   const saved = store.status.value === 'saved' ? store.shown.value : undefined;
   useEffect(() => {
     if (!saved) return;
@@ -55,7 +55,7 @@ export function Editor({ form }: { form: string; view: string }) {
       );
     }, 700);
     return () => clearTimeout(timer);
-  }, [saved]);
+  }, [saved, store.form.value]);
 
   const blocks = useComputed(() => store.shown.value?.blocks ?? []);
   const warnings = useComputed(() => byBlock(warned.value, blocks.value));
@@ -154,6 +154,7 @@ export function Editor({ form }: { form: string; view: string }) {
   return (
     <Frame
       form={form}
+      workspace={about?.workspace_id}
       title={content?.name ?? ''}
       fill
       actions={
@@ -194,6 +195,7 @@ export function Editor({ form }: { form: string; view: string }) {
               block={block}
               tab={tab}
               notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
+              nameNote={warned.value.find((w) => w.path === '/name')?.message}
               settingsNotes={warned.value.filter((w) => w.path.startsWith(settings)).map((w) => ({ ...w, path: w.path.slice(settings.length) }))}
               readOnly={readOnly}
               onRemoved={sayRemoved}

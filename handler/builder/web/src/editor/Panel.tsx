@@ -20,12 +20,13 @@ interface Props {
   /** Of the service, by JSON Pointer into the block, and into the settings. */
   notes: readonly Detail[];
   settingsNotes: readonly Detail[];
+  nameNote: string | undefined;
   readOnly: boolean;
   onRemoved(name: string): void;
 }
 
 /** What is selected, and what the whole form has beside its blocks. */
-export function Panel({ store, block, tab, notes, settingsNotes, readOnly, onRemoved }: Props) {
+export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readOnly, onRemoved }: Props) {
   const content = store.shown.value!;
   const faults = store.faults.value;
   const of = (section: string): Detail[] => faults.filter((f) => f.path[0] === section).map((f) => detail(f, f.path.slice(1), content[section as 'settings']));
@@ -74,7 +75,7 @@ export function Panel({ store, block, tab, notes, settingsNotes, readOnly, onRem
           )}
           {tab.value === 'form' && (
             <>
-              <TextField label={t('editor.name')} value={content.name} maxLength={200} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
+              <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameNote && <span class="props-note">{nameNote}</span>} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
               <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={of('settings')} notes={settingsNotes} />
             </>
           )}

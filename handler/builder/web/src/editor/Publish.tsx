@@ -1,7 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { api, ApiError, type Detail, door } from '../app/api';
-import type { Block, Form, Json, JsonObject, Status } from '../app/records';
+import { setClosed } from '../app/closing';
+import type { Block, Json, Status } from '../app/records';
 import { t, told } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
@@ -77,20 +78,6 @@ export function PublishButton({ form, status, isClosed, beforePublish, onPublish
       )}
     </>
   );
-}
-
-/** Closes a form or opens it, at once and not with the next publication. Says whether it is closed now. */
-async function setClosed(form: string, closed: boolean): Promise<boolean> {
-  for (let tries = 0; ; tries++) {
-    const { body, etag } = await api<Form>('/forms/' + form);
-    const settings: JsonObject = { ...body.definition.settings, closed };
-    if (!closed && settings.closeAt !== undefined && new Date(String(settings.closeAt)) <= new Date()) delete settings.closeAt;
-    try {
-      return (await api<Form>('/forms/' + form, { method: 'PATCH', ifMatch: etag, body: { definition: { settings } } })).body.is_closed;
-    } catch (e) {
-      if (!(e instanceof ApiError && e.status === 412 && tries < 5)) throw e;
-    }
-  }
 }
 
 /** Shows what would be published, asks about conflicts, and publishes. */

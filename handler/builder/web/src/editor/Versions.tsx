@@ -33,7 +33,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
   const shown = view || String(list[0]?.revision ?? '');
   const unsupported = error instanceof ApiError && error.status === 501;
   return (
-    <Frame form={form} title={about.value?.name ?? ''}>
+    <Frame form={form} workspace={about.value?.workspace_id} title={about.value?.name ?? ''}>
       {error !== undefined && !unsupported && <Failed error={error} again={next} />}
       {unsupported && <Empty icon="history" title={t('editor.version_unsupported')} />}
       {loading && list.length === 0 && <Loading />}

@@ -31,6 +31,17 @@ test('values are told in few words', () => {
   assert.equal(valueWords({ if: [1, 2] }), '{"if":[1,2]}');
 });
 
+test('a switch that is not there is off', () => {
+  Object.assign(config.words, { 'editor.publish_yes': 'yes', 'editor.publish_no': 'no', 'editor.publish_nothing': 'nothing' });
+  const text = (settings: object) => ({ name: 'F', settings: settings as never, theme: null, variables: null, hidden_fields: null, blocks: [] });
+  const [was, is] = [text({ closed: true }), text({ submitLabel: 'Go' })];
+  const root = new Node('div');
+  render(<Differences of={{ before: was, after: is, members: ['/settings/closed', '/settings/submitLabel'], blocks: [] }} />, root as never);
+  assert.match(root.textContent, /yes.*no.*nothing.*Go/);
+  render(<Side value={null} other={true} path={['definition', 'settings', 'closed']} text={is} />, root as never);
+  assert.equal(root.textContent, 'no');
+});
+
 test('a rule that changed is told in sentences, with the names that its own text has', async () => {
   Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.publish_nothing': 'nothing' });
   const text = (label: string, more: object) => ({

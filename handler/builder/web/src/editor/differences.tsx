@@ -57,9 +57,12 @@ export function valueWords(value: Json | undefined, inList = false): string {
 const ruleWords = (rule: Json | undefined, { blocks, hidden_fields, variables }: Text, untold?: Untold): string[] =>
   tellRule(rule, fieldsOf({ blocks: blocks ?? [], hidden_fields: hidden_fields ?? [], variables: variables ?? {} }), t, untold);
 
-/** A member of a block in words. */
-function memberWords(path: string[], block: unknown, text: Text, untold?: Untold): string {
-  const value = valueAt(block, path);
+/** A value with what stands for it beside another one: a switch that is not there is off. */
+const beside = (value: Json | undefined, other: Json | undefined): Json | undefined => (typeof other === 'boolean' ? (value ?? false) : value);
+
+/** A member of a block in words, beside that of another text. */
+function memberWords(path: string[], block: unknown, other: unknown, text: Text, untold?: Untold): string {
+  const value = beside(valueAt(block, path), valueAt(other, path));
   const rule = path.join() === 'properties,rule' ? ruleWords(value, text, untold) : [];
   return rule.join('; ') || valueWords(value);
 }
@@ -74,7 +77,7 @@ export function RuleSide({ value, path, text }: { value: Json; path: readonly st
 
 /** A change of one member: was, and is. */
 function Change({ path, of, before, after }: { path: string[]; of: Comparison; before: unknown; after: unknown }) {
-  const [was, is] = [memberWords(path, before, of.before), memberWords(path, after, of.after)];
+  const [was, is] = [memberWords(path, before, after, of.before), memberWords(path, after, before, of.after)];
   return (
     <li>
       <b>{memberName(path)}</b>{' '}
@@ -130,14 +133,15 @@ export function differingMembers(a: JsonObject, b: JsonObject): string[][] {
 }
 
 /** One side of a conflict: a block has those of its members that the other side has in another way. */
-export function Side({ value, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: Text }) {
+export function Side({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: Text }) {
+  const value = beside(given, other)!;
   if (value === null) return <p>{t('editor.publish_removed_there')}</p>;
   const isBlock = path[0] === 'definition' && path[1] === 'blocks';
   if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_kept_there', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
   return (
     <ul>
       {differingMembers(value as JsonObject, other as JsonObject).map((p) => (
-        <li key={p.join('/')}><b>{memberName(p)}</b> {memberWords(p, value, text, asJSON)}</li>
+        <li key={p.join('/')}><b>{memberName(p)}</b> {memberWords(p, value, other, text, asJSON)}</li>
       ))}
     </ul>
   );

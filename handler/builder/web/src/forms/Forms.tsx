@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { all, api, door } from '../app/api';
+import { setClosed } from '../app/closing';
 import { Frame } from '../app/Frame';
 import type { Form, FormSummary, Workspace } from '../app/records';
 import { go, href } from '../app/router';
@@ -154,12 +155,9 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     forms.reload();
   };
 
-  const setClosed = async (form: FormSummary, closed: boolean) => {
-    const { body, etag } = await api<Form>('/forms/' + form.id);
-    const { closeAt, ...settings } = body.definition.settings;
-    const keep = closed || closeAt === undefined || new Date(String(closeAt)) > new Date() ? { closeAt } : {};
-    await api('/forms/' + form.id, { method: 'PATCH', ifMatch: etag, body: { definition: { settings: { ...settings, ...(keep.closeAt === undefined ? {} : keep), closed } } } });
-    say(t(closed ? 'forms.closed_done' : 'forms.opened_done', { name: form.name }));
+  const openOrClose = async (form: FormSummary) => {
+    const closed = await setClosed(form.id, !form.is_closed);
+    say(closed && form.is_closed ? t('editor.publish_still_closed') : t(closed ? 'forms.closed_done' : 'forms.opened_done', { name: form.name }));
     forms.reload();
   };
 
@@ -219,12 +217,12 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
                     { label: t('forms.edit'), icon: 'pencil', href: href(form.id) },
                     { label: t('forms.results'), icon: 'chart-column', href: href(form.id + '/results') },
                     { label: t('forms.rename'), icon: 'type', run: () => (asking.value = { what: 'rename', form }) },
-                    { label: t('forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
+                    { label: t(form.status === 'published' ? 'forms.duplicate_published' : 'forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
                     { label: t('forms.move'), icon: 'folder', disabled: workspaces.length < 2, run: () => (asking.value = { what: 'move', form }) },
                     form.status === 'published'
                       ? { label: t('forms.take_back'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.taken_back', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) }
                       : { label: t('forms.publish'), icon: 'send', apart: true, run: () => void change(form, { status: 'published' }, t('forms.published', { name: form.name })) },
-                    { label: t(form.is_closed ? 'forms.open_again' : 'forms.close'), icon: 'lock', run: () => void setClosed(form, !form.is_closed).catch(() => say(t('app.error'))) },
+                    { label: t(form.is_closed ? 'forms.open_again' : 'forms.close'), icon: 'lock', run: () => void openOrClose(form).catch(() => say(t('app.error'))) },
                     { label: t('forms.to_trash'), icon: 'trash-2', danger: true, apart: true, run: () => void trash(form) },
                   ]}
                 />

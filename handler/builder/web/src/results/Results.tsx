@@ -44,7 +44,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
   const link = (v: string) => href(`${id}/results${v && '/' + v}`) + timeQuery(time.value);
 
   return (
-    <Frame form={id} title={form.value?.name ?? ''}>
+    <Frame form={id} workspace={form.value?.workspace_id} title={form.value?.name ?? ''}>
       {form.error ? <Failed error={form.error} again={form.reload} /> : null}
       {!form.value && form.loading && <Loading />}
       {form.value && (

@@ -54,7 +54,16 @@ export interface Loaded<T> {
   reload(): void;
 }
 
-/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. What had the focus may be gone with what was read before: then the page has it. */
+/** What had the focus may be gone with what was shown before: then the page has it. */
+export function useFocusKept(shown: unknown): void {
+  const before = useRef<unknown>(undefined);
+  useEffect(() => {
+    if (before.current !== undefined && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+    before.current = shown;
+  }, [shown]);
+}
+
+/** Reads when the component is shown, and anew when one of the inputs changes. A late answer changes nothing. */
 export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const state = useSignal<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   const turn = useSignal(0);
@@ -67,11 +76,7 @@ export function useLoaded<T>(read: () => Promise<T>, inputs: readonly unknown[])
     );
     return () => void (current = false);
   }, [...inputs, turn.value]);
-  const before = useRef<T | undefined>(undefined);
-  useEffect(() => {
-    if (before.current !== undefined && document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
-    before.current = state.value.value;
-  }, [state.value.value]);
+  useFocusKept(state.value.value);
   return { ...state.value, reload: () => ((state.value = { ...state.peek(), loading: true }), void turn.value++) };
 }
 
@@ -109,6 +114,7 @@ export function usePages<T>(read: (cursor: string | null) => Promise<Page<T>>, k
   };
   useEffect(() => void on(none), [key]);
   const { cursor, ...now } = state.value;
+  useFocusKept(now.items.length > 0 ? now.items : undefined);
   return {
     ...now, more: cursor !== null,
     next: () => void (state.peek().loading || on(state.peek())),

@@ -66,7 +66,7 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
   );
   const now = asking.value;
   return (
-    <Frame form={form} title={about.value?.name ?? ''}>
+    <Frame form={form} workspace={about.value?.workspace_id} title={about.value?.name ?? ''}>
       {about.error !== undefined && <Failed error={about.error} again={about.reload} />}
       {hooks.error !== undefined && about.error === undefined && <Failed error={hooks.error} again={hooks.reload} />}
       {hooks.loading && !is && <Loading />}
