@@ -59,8 +59,11 @@ func TestReadingsAreShown(t *testing.T) {
 			// comes back once as well when a key sends it at once.
 			single := s.publish("One", "SINGLE", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"n","type":"number","label":"N"},{"id":"m","type":"number","label":"M"}]`)})
 			b.open(s.url(single, "?lang=es-MX"))
-			b.set(field("a.n"), "1,500")
-			b.press("next")
+			b.until("document.querySelector(" + quote(field("a.n")) + ")")
+			b.do(`const f=document.querySelector(".fs"), e=document.querySelector(` + quote(field("a.n")) + `); f.setAttribute("data-old","1"); e.value="1,500";
+				for (const name of ["input","change"]) e.dispatchEvent(new Event(name,{bubbles:true})); // before a reading can come
+				f.querySelector(".fs-actions [value=next]").click()`)
+			b.until(`document.readyState==="complete" && document.querySelector(".fs:not([data-old])")`)
 			reads("a.n", "1500")
 			b.press("next")
 			b.until(`document.querySelector("[name='a.m']:not([type=hidden])")`)
