@@ -154,9 +154,10 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := strings.TrimPrefix(r.URL.EscapedPath(), h.config.BasePath)
 	if below == "" {
-		// Relative, whatever stands before it: the last part of the path that was asked for.
+		// Relative, whatever stands before it: the last part of the path that was asked for. It may be one that
+		// a visitor chose and the host strips, such as http:x.
 		asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
-		w.Header().Set("Location", path.Base(asked)+"/")
+		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
 	}

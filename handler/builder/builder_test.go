@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -228,8 +229,17 @@ func TestThePage(t *testing.T) {
 			t.Errorf("%s: %d to %q", path, answer.StatusCode, answer.Header.Get("Location"))
 		}
 	}
-	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "forms/" {
+	if answer, _ := s.do("ann", http.MethodGet, "/forms", ""); answer.Header.Get("Location") != "./forms/" {
 		t.Errorf("without its slash it leads to %q", answer.Header.Get("Location"))
+	}
+	w := httptest.NewRecorder()
+	http.StripPrefix("/t/http:evil.example", s.owners).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://host.example/t/http:evil.example", nil))
+	at, err := url.Parse("https://host.example/t/http:evil.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if to, err := at.Parse(w.Header().Get("Location")); err != nil || to.String() != at.String()+"/" {
+		t.Errorf("it leads out of the host: %v, %v", to, err)
 	}
 }
 
@@ -292,7 +302,11 @@ func TestAssetsAreKept(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, page := s.do("ann", http.MethodGet, "/forms/", "")
-	for _, path := range regexp.MustCompile(`\./-/assets/[^"]+`).FindAllString(page, -1) {
+	paths := regexp.MustCompile(`\./-/assets/[^"]+`).FindAllString(page, -1)
+	if len(paths) != 3 {
+		t.Errorf("the page has the files %q", paths)
+	}
+	for _, path := range paths {
 		plain, text := s.do("", http.MethodGet, "/forms"+path[1:], "")
 		packed, body := s.do("", http.MethodGet, "/forms"+path[1:], "", "Accept-Encoding", "gzip")
 		if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") || packed.Header.Get("Content-Encoding") != "gzip" {
