@@ -24,6 +24,8 @@ const (
 	TooManyDuplicates = "too many duplicates"
 	NotDrained        = "delivery left in the queue"
 	Miscounted        = "funnel differs from the submissions"
+	LostWrite         = "lost write"
+	UnaskedWrite      = "write that nobody sent"
 )
 
 // Finding is one thing that is wrong.

@@ -24,6 +24,8 @@ type database struct {
 	pool   *pgxpool.Pool
 	schema string
 	forms  []formsvc.ID
+	// written has a form for each kind of write besides submissions.
+	written map[string]formsvc.ID
 }
 
 // spread is how many forms the responses are to: some of those that come at the same time are
@@ -53,13 +55,20 @@ func prepare(ctx context.Context, pool *pgxpool.Pool, schema string, urls []stri
 		return nil, err
 	}
 	api := client{ctx, svc, key.Secret}
-	d := &database{pool: pool, schema: schema}
+	d := &database{pool: pool, schema: schema, written: map[string]formsvc.ID{}}
 	for range spread {
 		form, err := api.form(workspace.ID, urls)
 		if err != nil {
 			return nil, err
 		}
 		d.forms = append(d.forms, form)
+	}
+	for _, kind := range writeKinds {
+		form, err := api.form(workspace.ID, nil)
+		if err != nil {
+			return nil, err
+		}
+		d.written[kind] = form
 	}
 	return d, svc.Close(ctx)
 }

@@ -9,11 +9,13 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/ledger"
 )
 
@@ -35,9 +37,13 @@ type load struct {
 	mu           sync.Mutex
 	acknowledged []ledger.Acknowledgement
 	unanswered   []string
-	unexpected   []string // answers that no process should give
-	cut          int      // requests without an answer, or with 503
-	away         int      // requests that nobody took
+	unexpected   []string       // answers that no process should give
+	cut          int            // requests without an answer, or with 503
+	away         int            // requests that nobody took
+	writes       map[string]int // acknowledged, by kind
+	found        []ledger.Finding
+	serverKills  []time.Time
+	lostSaves    int // of partial submissions, within what a kill of the database server may lose
 	progress     chan struct{}
 }
 
@@ -46,12 +52,13 @@ func newLoad(urls func() []string) *load {
 		client:   &http.Client{Timeout: requestTimeout, Transport: &http.Transport{MaxIdleConnsPerHost: 100}},
 		urls:     urls,
 		progress: make(chan struct{}, 1),
+		writes:   map[string]int{},
 	}
 }
 
 // run runs the workers until stop ends, and then until each has its last
 // acknowledgement, or ctx ends.
-func (l *load) run(ctx, stop context.Context, workers int, seed uint64) {
+func (l *load) run(ctx, stop context.Context, workers int, seed uint64, written map[string]formsvc.ID) {
 	defer l.client.CloseIdleConnections()
 	var group sync.WaitGroup
 	for worker := range workers {
@@ -67,7 +74,27 @@ func (l *load) run(ctx, stop context.Context, workers int, seed uint64) {
 			}
 		})
 	}
+	for number, kind := range writeKinds {
+		form, ok := written[kind]
+		if !ok {
+			continue
+		}
+		w := &writer{load: l, kind: kind, form: form}
+		random := rand.New(rand.NewPCG(seed, 1000+uint64(number))) //nolint:gosec // repeatable
+		group.Go(func() { w.run(ctx, stop, random) })
+	}
 	group.Wait()
+}
+
+// serverKilled records that the database server is about to be killed.
+func (l *load) serverKilled() {
+	l.note(func() { l.serverKills = append(l.serverKills, time.Now()) })
+}
+
+// serverKilledWithin reports whether the database server was killed at most d after at. The
+// caller holds the lock.
+func (l *load) serverKilledWithin(at time.Time, d time.Duration) bool {
+	return slices.ContainsFunc(l.serverKills, func(kill time.Time) bool { return kill.Sub(at).Abs() <= d })
 }
 
 // submit sends a submission until it is acknowledged.
@@ -94,6 +121,12 @@ func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
 	if err != nil {
 		panic(err) // a struct of a string
 	}
+	text, ok := l.post(ctx, url, body)
+	return string(text), ok
+}
+
+// post sends a body to a serving process once and counts requests without a usable response.
+func (l *load) post(ctx context.Context, url string, body []byte) (text []byte, ok bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
 		panic(err) // the process said so
@@ -101,25 +134,25 @@ func (l *load) send(ctx context.Context, url, key string) (id string, ok bool) {
 	response, err := l.client.Do(request)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		l.note(func() { l.away++ })
-		return "", false
+		return nil, false
 	}
 	if err != nil {
 		l.note(func() { l.cut++ })
-		return "", false
+		return nil, false
 	}
 	defer func() { _ = response.Body.Close() }()
-	text, err := io.ReadAll(response.Body)
+	text, err = io.ReadAll(response.Body)
 	if err != nil || response.StatusCode == http.StatusServiceUnavailable {
 		l.note(func() { l.cut++ })
-		return "", false
+		return nil, false
 	}
 	if response.StatusCode != http.StatusOK {
 		l.note(func() {
 			l.unexpected = append(l.unexpected, fmt.Sprintf("%d %s", response.StatusCode, strings.TrimSpace(string(text))))
 		})
-		return "", false
+		return nil, false
 	}
-	return string(text), true
+	return text, true
 }
 
 func (l *load) note(f func()) {

@@ -1,5 +1,5 @@
 // Command soak shows that neither killed processes nor a killed database server
-// lose a submission or an event:
+// lose a submission, an event, an edit, a published version or a partial submission:
 //
 //	go run ./internal/lab/soak [-kills n] [-server-kills n] [-processes n] [-lease d]
 //		[-in-flight n] [-workers n] [-seed n] [-log file]
@@ -12,6 +12,10 @@
 // runs alone; the database server is killed below all of them, sometimes with one
 // of them while it is down. No kill may repeat more than eight times
 // -in-flight deliveries.
+//
+// Four more clients edit a form, edit a working copy, publish, and save a partial
+// submission. They read every number that they stored before they store the next. A kill
+// of the database server may lose the saves of partial submissions of the second before it.
 //
 // The exit code is 1 when something is wrong.
 package main

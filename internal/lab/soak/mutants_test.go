@@ -21,6 +21,8 @@ var mutants = map[string]func(storage.Storage) storage.Storage{
 	"changes bodies":   func(s storage.Storage) storage.Storage { return changesBodies{s} },
 	"delivers twice":   func(s storage.Storage) storage.Storage { return deliversTwice{s} },
 	"sleeps":           func(s storage.Storage) storage.Storage { return sleeps{s} },
+	"loses edits":      func(s storage.Storage) storage.Storage { return &losesEdits{Storage: s} },
+	"loses saves":      func(s storage.Storage) storage.Storage { return &losesSaves{Storage: s} },
 }
 
 // doneBeforeSent ends deliveries when they are claimed.
@@ -111,6 +113,32 @@ func (m sleeps) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 	return m.Storage.FinishDeliveries(ctx, done)
 }
 
+// losesEdits acknowledges every third change of a form without storing it.
+type losesEdits struct {
+	storage.Storage
+	n atomic.Int64
+}
+
+func (m *losesEdits) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	if m.n.Add(1)%3 == 0 {
+		return m.Form(ctx, who, id)
+	}
+	return m.Storage.UpdateForm(ctx, who, id, c)
+}
+
+// losesSaves acknowledges every third save of a partial submission without storing it.
+type losesSaves struct {
+	storage.Storage
+	n atomic.Int64
+}
+
+func (m *losesSaves) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	if m.n.Add(1)%3 == 0 {
+		return 1, nil
+	}
+	return m.Storage.SavePartial(ctx, p)
+}
+
 func TestTheSoakFindsFaultyStores(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -126,6 +154,8 @@ func TestTheSoakFindsFaultyStores(t *testing.T) {
 		"a body changes when it is sent again": {"changes bodies", plan{processes: 1, refused: 0.2}, ledger.ChangedBody},
 		"an event is delivered again":          {"delivers twice", plan{processes: 1}, ledger.TooManyDuplicates},
 		"a retry is never due":                 {"sleeps", plan{processes: 1, refused: 0.2}, ledger.LostEvent},
+		"an acknowledged edit is not stored":   {"loses edits", plan{processes: 1}, ledger.LostWrite},
+		"an acknowledged save is not stored":   {"loses saves", plan{processes: 1}, ledger.LostWrite},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -275,7 +275,7 @@ func (b *beside) begin() {
 	})
 	go func() {
 		defer close(b.ended)
-		b.load.run(b.t.Context(), ctx, defaultWorkers, 1)
+		b.load.run(b.t.Context(), ctx, defaultWorkers, 1, nil)
 	}()
 	for i := range edited {
 		b.edits.Go(func() { b.edit(ctx, i) })

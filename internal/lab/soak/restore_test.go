@@ -135,7 +135,7 @@ func (l *load) begin(t *testing.T) (stop, abandon func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		l.run(ctx, stopped, defaultWorkers, 1)
+		l.run(ctx, stopped, defaultWorkers, 1, nil)
 	}()
 	return func() { end(); <-done; cancel() }, func() { cancel(); <-done; end() }
 }

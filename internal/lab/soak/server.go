@@ -143,6 +143,7 @@ func handler(svc *formsvc.Service, forms []formsvc.ID) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", fixture.Handler(svc))
 	mux.Handle("POST /{$}", submitter{svc, forms})
+	mux.Handle("POST /write", writeHandler(svc))
 	mux.HandleFunc("POST /purge/{id}", func(w http.ResponseWriter, r *http.Request) {
 		form, err := formsvc.ParseID(r.PathValue("id"))
 		if err == nil {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/ledger"
 )
 
@@ -65,6 +66,8 @@ type result struct {
 	most        int // requests to the receiver that were under way at one time
 	load        time.Duration
 	drained     time.Duration
+	writes      map[string]int // acknowledged writes besides submissions, by kind
+	lostSaves   int            // of partial submissions, within what a kill of the database server may lose
 	findings    []ledger.Finding
 	unexpected  []string
 }
@@ -91,6 +94,7 @@ func (r result) String() string {
 	fmt.Fprintf(&b, "events: %d requests received, %d accepted, of %d; at most %d under way at once\n",
 		len(r.ledger.Received), accepted, len(r.ledger.Stored)*r.ledger.Webhooks, r.most)
 	fmt.Fprintf(&b, "duplicates: %d, at most %d are allowed, %d a kill\n", r.ledger.Duplicates(), r.ledger.MaxDuplicates, repeatable*r.plan.inFlight)
+	fmt.Fprintf(&b, "writes: %v; %d saves of partial submissions lost within %s before a kill of the database server\n", r.writes, r.lostSaves, partialLoss)
 	kinds := map[string]int{}
 	for i, f := range r.findings {
 		if kinds[f.Kind]++; i < 10 {
@@ -137,7 +141,7 @@ func soak(ctx context.Context, p plan, url, schema string, server killer, log io
 		log: log,
 	}
 	r := result{plan: p}
-	err = r.disturb(ctx, fleet, server)
+	err = r.disturb(ctx, fleet, server, db.written)
 	if err == nil {
 		r.drained, err = drain(ctx, db, p.drain)
 	}
@@ -149,7 +153,7 @@ func soak(ctx context.Context, p plan, url, schema string, server killer, log io
 }
 
 // disturb kills under load.
-func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
+func (r *result) disturb(ctx context.Context, f *fleet, server killer, written map[string]formsvc.ID) error {
 	p := r.plan
 	for range p.processes {
 		if err := f.start(); err != nil {
@@ -164,9 +168,9 @@ func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		load.run(hard, stopped, cmp.Or(p.workers, defaultWorkers), p.seed)
+		load.run(hard, stopped, cmp.Or(p.workers, defaultWorkers), p.seed, written)
 	}()
-	err := r.kill(ctx, f, server, load.progress)
+	err := r.kill(ctx, f, server, load)
 	stop()
 	// What is under way now ends with an acknowledgement, or is a finding.
 	patience := time.AfterFunc(2*requestTimeout, abandon)
@@ -175,20 +179,21 @@ func (r *result) disturb(ctx context.Context, f *fleet, server killer) error {
 	r.load = time.Since(began)
 	r.ledger.Acknowledged, r.ledger.Unanswered = load.acknowledged, load.unanswered
 	r.cut, r.away, r.unexpected = load.cut, load.away, load.unexpected
+	r.writes, r.lostSaves, r.findings = load.writes, load.lostSaves, load.found
 	return err
 }
 
 // kill kills what the plan says, each time at a random moment after the first
 // acknowledgement since the one before.
-func (r *result) kill(ctx context.Context, f *fleet, server killer, progress <-chan struct{}) error {
+func (r *result) kill(ctx context.Context, f *fleet, server killer, load *load) error {
 	random := rand.New(rand.NewPCG(r.plan.seed, 2)) //nolint:gosec // repeatable
 	moment := func() error {
 		select { // one from before the restart does not count
-		case <-progress:
+		case <-load.progress:
 		default:
 		}
 		select {
-		case <-progress:
+		case <-load.progress:
 		case <-time.After(2 * requestTimeout):
 			return errors.New("nothing is acknowledged any more")
 		case <-ctx.Done():
@@ -219,9 +224,11 @@ func (r *result) kill(ctx context.Context, f *fleet, server killer, progress <-c
 		if err := moment(); err != nil {
 			return err
 		}
+		load.serverKilled()
 		if err := server.Kill(); err != nil {
 			return err
 		}
+		load.serverKilled()
 		r.serverKills++
 		pause(ctx, time.Duration(random.Int64N(int64(restartWithin))))
 		asWell := random.Float64() < killAsWell
@@ -279,7 +286,7 @@ func (r *result) compare(ctx context.Context, db *database, receiver *ledger.Rec
 	l.Webhooks = destinations
 	// A kill of the server cuts off all processes at once.
 	l.MaxDuplicates = (r.kills + r.serverKills*r.plan.processes) * repeatable * r.plan.inFlight
-	r.findings = l.Check()
+	r.findings = append(r.findings, l.Check()...)
 	return nil
 }
 
