@@ -25,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick compat test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak cluster
+.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports spreadsheet e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -89,11 +89,6 @@ spreadsheet:
 		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
 	}
 	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' ./internal/servicetest
-
-## compat: what breaks programs and clients of the last release, by apidiff and oasdiff. It fails for a
-## break that CHANGELOG.md does not tell of; internal/docs/promises.md has the rule
-compat:
-	cd internal/lab/descriptioncheck && $(GO) run ./compat
 
 ## test-modes: the suite for storages in every mode in which queries go to PostgreSQL, with and without PgBouncer
 test-modes:

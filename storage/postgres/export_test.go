@@ -9,7 +9,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// What TestDatabasesOfReleases uses, which works with the whole service.
+// What TestAFilledDatabaseIsServed uses, which works with the whole service.
 var (
 	ReferencesAreCounted = referencesAreCounted
 	LeftRows             = leftRows

@@ -18,60 +18,56 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres"
 )
 
-// What each release has left in a database is served after the migrations of this build: it
-// reads the same, what waits is sent, what was begun is finished, and all of it can be
-// changed and removed. This build also serves tables that the next version has added to, as
-// it will when it runs beside the next version or after it. (TestAReleaseBesideThisBuild of
-// internal/lab/soak does so with the program of the release.)
-func TestDatabasesOfReleases(t *testing.T) {
+// A database with rows in every state is served: it reads the same, waiting deliveries are
+// sent, unfinished work is finished, and everything can be changed and removed. This build
+// also serves tables that the next version has added to, as it will during an update.
+func TestAFilledDatabaseIsServed(t *testing.T) {
 	t.Parallel()
-	releases, err := fixture.Releases()
-	if err != nil || len(releases) == 0 {
-		t.Fatalf("the releases are %q: %v", releases, err)
+	kept, err := fixture.Leave(t.Context(), pgtest.Pool(t, pgtest.MaxConns(8)), pgtest.Schema(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, release := range releases {
-		for name, next := range map[string]string{
-			"this version's tables": "",
-			"the next one's tables": postgres.NextStep,
-		} {
-			t.Run(release+", "+name, func(t *testing.T) {
-				t.Parallel()
-				u := upgrade(t, release, next)
-				u.check()
-				for _, found := range u.found {
-					t.Error(found)
-				}
-				if len(u.found) > 0 {
-					return
-				}
-				postgres.ReferencesAreCounted(t, u.pool, u.store)
-				u.removeAll()
-				if left := postgres.LeftRows(t, u.pool, u.store); len(left) != 1 || !strings.HasPrefix(left[0], "formsvc_migrations") {
-					t.Errorf("rows are left: %v", left)
-				}
-			})
-		}
-		// Migrations that say they serve the version before, and do not.
-		for name, c := range map[string]struct{ next, want string }{
-			"a column has another name":    {`ALTER TABLE submissions RENAME COLUMN hidden TO hidden_values`, "column s.hidden does not exist"},
-			"a new column has to be given": {`ALTER TABLE forms ADD COLUMN folder text; UPDATE forms SET folder = ''; ALTER TABLE forms ALTER COLUMN folder SET NOT NULL`, "CreateForm: "},
-			"a value is other than it was": {`UPDATE funnel_days SET views = 0`, "period=7d/views is "},
-			"a delivery is lost":           {`DELETE FROM deliveries WHERE due_at IS NOT NULL`, " was not sent"},
-			"what was begun is forgotten":  {`DELETE FROM unique_progress`, " forms that do not know all their answers"},
-		} {
-			t.Run(release+", when "+name, func(t *testing.T) {
-				t.Parallel()
-				u := upgrade(t, release, c.next)
-				u.check()
-				if found := strings.Join(u.found, "\n"); !strings.Contains(found, c.want) {
-					t.Errorf("found %.2000q, want %q", found, c.want)
-				}
-			})
-		}
+	for name, next := range map[string]string{
+		"this version's tables": "",
+		"the next one's tables": postgres.NextStep,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u := upgrade(t, kept, next)
+			u.check()
+			for _, found := range u.found {
+				t.Error(found)
+			}
+			if len(u.found) > 0 {
+				return
+			}
+			postgres.ReferencesAreCounted(t, u.pool, u.store)
+			u.removeAll()
+			if left := postgres.LeftRows(t, u.pool, u.store); len(left) != 1 || !strings.HasPrefix(left[0], "formsvc_migrations") {
+				t.Errorf("rows are left: %v", left)
+			}
+		})
+	}
+	// Migrations that say they serve the version before, and do not.
+	for name, c := range map[string]struct{ next, want string }{
+		"a column has another name":    {`ALTER TABLE submissions RENAME COLUMN hidden TO hidden_values`, "column s.hidden does not exist"},
+		"a new column has to be given": {`ALTER TABLE forms ADD COLUMN folder text; UPDATE forms SET folder = ''; ALTER TABLE forms ALTER COLUMN folder SET NOT NULL`, "CreateForm: "},
+		"a value is other than it was": {`UPDATE funnel_days SET views = 0`, "period=7d/views is "},
+		"a delivery is lost":           {`DELETE FROM deliveries WHERE due_at IS NOT NULL`, " was not sent"},
+		"what was begun is forgotten":  {`DELETE FROM unique_progress`, " forms that do not know all their answers"},
+	} {
+		t.Run("when "+name, func(t *testing.T) {
+			t.Parallel()
+			u := upgrade(t, kept, c.next)
+			u.check()
+			if found := strings.Join(u.found, "\n"); !strings.Contains(found, c.want) {
+				t.Errorf("found %.2000q, want %q", found, c.want)
+			}
+		})
 	}
 }
 
-// upgraded is the database of a release after an upgrade, and what is wrong with it.
+// upgraded is a filled database after an upgrade, and what is wrong with it.
 type upgraded struct {
 	t        *testing.T
 	kept     fixture.Kept
@@ -83,18 +79,15 @@ type upgraded struct {
 	found    []string
 }
 
-// upgrade migrates a release's database, to the version after this one's unless next is empty.
-func upgrade(t *testing.T, release, next string) *upgraded {
+// upgrade restores a filled database and migrates it: to the version after this one unless next is empty.
+func upgrade(t *testing.T, kept fixture.Kept, next string) *upgraded {
 	t.Helper()
-	kept, err := fixture.Open(release)
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := pgtest.Schema(t)
 	u := &upgraded{t: t, kept: kept, pool: pgtest.Pool(t, pgtest.MaxConns(8)), receiver: &fixture.Receiver{Secrets: kept.Secrets}}
 	if err := kept.Restore(t.Context(), u.pool, name); err != nil {
 		t.Fatal(err)
 	}
+	var err error
 	if u.waiting, err = kept.Waiting(t.Context(), u.pool, name); err != nil || len(u.waiting) == 0 {
 		t.Fatalf("%d deliveries wait: %v", len(u.waiting), err)
 	}
@@ -156,7 +149,7 @@ func (u *upgraded) check() {
 
 func (u *upgraded) starts() { u.is("CheckVersion", u.store.CheckVersion(u.t.Context()), nil) }
 
-// reads asks what the release answered, at the time of then.
+// reads asks again what was asked when the database was filled, at that time.
 func (u *upgraded) reads(but ...string) {
 	told := u.kept.Told
 	told.Answers = nil

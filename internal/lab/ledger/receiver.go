@@ -25,10 +25,6 @@ const Block = "key"
 // waiting and refuses some, so that processes die while requests are under way
 // and deliveries are tried again.
 type Receiver struct {
-	// Others takes the requests of webhooks without a number; nil: there are none. It is set
-	// before the first request.
-	Others http.Handler
-
 	url     string
 	refused float64
 	told    func()
@@ -84,10 +80,6 @@ func (r *Receiver) WebhookURL(number int) string { return fmt.Sprintf("%s/%d", r
 func Secret(number int) string { return fmt.Sprintf("signing secret of webhook %d", number) }
 
 func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
-	if _, err := strconv.Atoi(strings.TrimPrefix(request.URL.Path, "/")); err != nil && r.Others != nil {
-		r.Others.ServeHTTP(w, request)
-		return
-	}
 	got, ok := ReadReception(request)
 	if !ok {
 		return // cut off before its end

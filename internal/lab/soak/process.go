@@ -29,16 +29,11 @@ func startProcess(c serverConfig, log io.Writer) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return startProgram(program, c, log)
-}
-
-// startProgram starts a program that may be another build of this one.
-func startProgram(program string, c serverConfig, log io.Writer) (*process, error) {
 	text, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(program) //nolint:noctx // a build of this program; kill and stop end it
+	command := exec.Command(program) //nolint:noctx // kill and stop end it
 	command.Env = append(os.Environ(), serverVariable+"="+string(text))
 	command.Stderr = log
 	stdin, err := command.StdinPipe()

@@ -17,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/lab/fixture"
 	"github.com/formsvc/formsvc/internal/lab/ledger"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -28,8 +27,7 @@ import (
 // starts itself again as one, so that a test binary can do it too.
 const serverVariable = "FORMSVC_SOAK_SERVER"
 
-// serverConfig is what a serving process is told. Later builds tell the program of a release
-// the same (release_test.go): a member keeps its name and meaning.
+// serverConfig is the configuration of a serving process.
 type serverConfig struct {
 	Database string
 	Schema   string
@@ -39,16 +37,11 @@ type serverConfig struct {
 	InFlight int           // requests at one time
 	Mutant   string        // for tests
 	Name     string        // the User-Agent of its requests
-	Receiver string        // where all webhooks are sent, whatever their URL; empty: to the URL
-	Still    time.Time     // where the clock stands still: the process only serves; zero: it does not
 }
 
-// submitRequest is what a serving process is asked over HTTP. The answer is the
+// submitRequest is the body of a request to a serving process. It responds with the
 // submission's id.
-type submitRequest struct {
-	Key  string
-	Form *formsvc.ID `json:",omitempty"` // nil: the key says which
-}
+type submitRequest struct{ Key string }
 
 const (
 	maintainEvery = 500 * time.Millisecond
@@ -86,20 +79,11 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		store = shortLease{store, c.Lease}
 	}
 	sending := webhooks.Config{AllowedNetworks: loopback()}
-	if c.Receiver != "" {
-		sending = fixture.Webhooks(c.Receiver)
-	}
 	sending.Timeout, sending.InFlight, sending.UserAgent = c.Timeout, c.InFlight, c.Name
 	sending.Retry = webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5}
-	clock := time.Now
-	if !c.Still.IsZero() {
-		clock = func() time.Time { return c.Still }
-	}
 	svc, err := formsvc.New(
 		formsvc.WithStorage(store),
 		formsvc.WithoutRateLimit(),
-		formsvc.WithClock(clock),
-		formsvc.WithSecretCipher(fixture.Cipher()),
 		formsvc.WithLogger(slog.New(slog.NewTextHandler(os.Stderr, nil))),
 		formsvc.WithWebhookConfig(sending),
 	)
@@ -112,16 +96,16 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		return err
 	}
 	server := &http.Server{Handler: handler(svc, c.Forms), ReadHeaderTimeout: time.Minute}
-	var ends []func() error
-	if c.Still.IsZero() {
-		ends = append(ends, func() error { return svc.Dispatcher().Run(ctx) }, func() error { return maintain(ctx, svc) })
+	ends := []func() error{
+		func() error { return svc.Dispatcher().Run(ctx) },
+		func() error { return maintain(ctx, svc) },
+		func() error {
+			if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+				return err
+			}
+			return nil
+		},
 	}
-	ends = append(ends, func() error {
-		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return err
-		}
-		return nil
-	})
 	ended := make(chan error, len(ends))
 	for _, end := range ends {
 		go func() { ended <- end() }()
@@ -138,21 +122,11 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 	return errors.Join(err, svc.Close(stop))
 }
 
-// handler serves the API, what the tests of releases ask, and two calls that a host makes.
+// handler serves submissions and the other writes of the load.
 func handler(svc *formsvc.Service, forms []formsvc.ID) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("/", fixture.Handler(svc))
 	mux.Handle("POST /{$}", submitter{svc, forms})
 	mux.Handle("POST /write", writeHandler(svc))
-	mux.HandleFunc("POST /purge/{id}", func(w http.ResponseWriter, r *http.Request) {
-		form, err := formsvc.ParseID(r.PathValue("id"))
-		if err == nil {
-			err = svc.PurgeForm(r.Context(), form)
-		}
-		if err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-		}
-	})
 	return mux
 }
 
@@ -173,12 +147,8 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	form := asked.Form
-	if form == nil {
-		form = &s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))] // the same when it is asked again
-	}
 	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
-		FormID:         *form,
+		FormID:         s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))], // the same for each attempt
 		Answers:        map[string]json.RawMessage{ledger.Block: answer},
 		IdempotencyKey: asked.Key,
 	})
