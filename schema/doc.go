@@ -154,9 +154,9 @@
 // UTC. All other answers are as they are stored. A hidden field is a text; a field that is
 // empty or not declared is null.
 //
-// Comparisons by <, <=, > and >= with an unanswered question are false, and a sum with an
-// unanswered question is not a number: give the question a default,
-// {"var": ["answers.age", 0]}.
+// Comparisons by <, <=, > and >= with an unanswered question are false. In arithmetic (+, -,
+// *, /, %, min and max) an unanswered question counts as 0. Another default is
+// {"var": ["answers.age", 18]}.
 //
 // # JsonLogic
 //
@@ -173,7 +173,7 @@
 //     contain dots; so too for what is left of the path.
 //   - Texts are compared, cut and counted by code points.
 //   - <, <=, > and >= are false when an operand is null. To in and substr null is not the
-//     text "null".
+//     text "null". To + and * null is 0, as it is to the rest of arithmetic.
 //   - Arrays and objects are equal when their contents are.
 //   - Where the JavaScript throws an error the result is null.
 //   - Unknown operators are found before the logic runs, and make all of it unreadable.
