@@ -48,8 +48,8 @@
 //   - ranking: an array of all choices, each once; the order is the answer.
 //   - matrix: an object from row id to a choice, with multiSelection to an array of
 //     choices. Rows may be left out unless the block is required.
-//   - date: "2026-11-20"; with showTimePicker an RFC 3339 time, stored in whole seconds
-//     with the offset that was sent. afterDate and beforeDate are the first and the last
+//   - date: "2026-11-20", in the years 1000 to 9999; with showTimePicker an RFC 3339 time,
+//     stored in whole seconds with the offset that was sent. afterDate and beforeDate are the first and the last
 //     day that can be chosen. They, specificDates and disabledDays are calendar days
 //     ([github.com/formsvc/formsvc.WithTimeZone] says of which zone); the day of an answer
 //     with a time is the day that the answer is written with.

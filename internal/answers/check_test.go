@@ -120,6 +120,9 @@ func TestSentencesAndParameters(t *testing.T) {
 		{`"type":"short_text"`, `"a\u0000"`, "must not contain control characters", map[string]any{"format": "text"}},
 		{`"type":"short_text"`, `"a`, "could not be read", map[string]any{"format": "json"}},
 		{`"type":"date"`, `"x"`, "must be a date, such as 2026-11-20", map[string]any{"format": "date"}},
+		{`"type":"date"`, `"0085-02-03"`, "must have a year of four digits without a zero in front, such as 1985", map[string]any{"format": "year"}},
+		{`"type":"date","properties":{"showTimePicker":true}`, `"0085-02-03T10:00:00Z"`, "must have a year of four digits without a zero in front, such as 1985", map[string]any{"format": "year"}},
+		{`"type":"date","properties":{"showTimePicker":true}`, `"2026-03-29T02:30:00"`, "must have an offset after the time, such as 2026-11-20T08:30:00+01:00", map[string]any{"format": "offset"}},
 		{`"type":"date","properties":{"beforeDate":"2026-08-04T00:00:00Z"}`, `"2026-08-05"`, "must be on or before 4 August 2026", map[string]any{"max": "2026-08-04"}},
 		{`"type":"date","properties":{"disabledDays":65}`, `"2026-08-01"`, "must not be on a Saturday", map[string]any{"reason": "weekday", "allowed": []int{1, 2, 3, 4, 5}}},
 		{`"type":"date","properties":{"specificDates":["2026-08-04T00:00:00Z"]}`, `"2026-08-05"`, "must be one of the dates that can be chosen", map[string]any{"reason": "date", "allowed": []string{"2026-08-04"}}},
@@ -510,7 +513,7 @@ func TestCheckDate(t *testing.T) {
 		{in: `"2026-08-01"`, want: `"2026-08-01"`},
 		{in: `" 2024-02-29 "`, want: `"2024-02-29"`},
 		{in: `"2000-02-29"`, want: `"2000-02-29"`},
-		{in: `"0001-01-01"`, want: `"0001-01-01"`},
+		{in: `"1000-01-01"`, want: `"1000-01-01"`},
 		{in: `"9999-12-31"`, want: `"9999-12-31"`},
 		{in: `20260801`, fault: "/answers/q WRONG_TYPE"},
 	}, unanswered...)
