@@ -59,7 +59,9 @@
 //     characters each; email, phone and country as above. Parts that are required must
 //     be there once any part is there.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
-//     object, at most 100. The name has no path, the type is one of allowedFiles.
+//     object, at most 100. The name has no path, the file is not empty and its type is one
+//     of allowedFiles: extensions that mean the same, such as .jpg and .jpeg, count as one, and
+//     a picture counts as what its media type says, whatever its extension is.
 //   - signature: one such object, a picture.
 //   - payment: {"amount","currency","status","gateway","reference"}; the amount is
 //     a decimal string or a number, stored as a string. Amount and currency have to be

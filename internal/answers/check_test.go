@@ -126,6 +126,7 @@ func TestSentencesAndParameters(t *testing.T) {
 		{`"type":"date","properties":{"beforeDate":"2026-08-04T00:00:00Z"}`, `"2026-08-05"`, "must be on or before 4 August 2026", map[string]any{"max": "2026-08-04"}},
 		{`"type":"date","properties":{"disabledDays":65}`, `"2026-08-01"`, "must not be on a Saturday", map[string]any{"reason": "weekday", "allowed": []int{1, 2, 3, 4, 5}}},
 		{`"type":"date","properties":{"specificDates":["2026-08-04T00:00:00Z"]}`, `"2026-08-05"`, "must be one of the dates that can be chosen", map[string]any{"reason": "date", "allowed": []string{"2026-08-04"}}},
+		{`"type":"file_upload"`, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":0}`, "must not be an empty file", map[string]any{"min": json.Number("1"), "unit": "bytes"}},
 		{`"type":"signature","properties":{"maxFileSize":true}`, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":10485761}`, "must be at most 10 MB", map[string]any{"min": json.Number("0"), "max": json.Number("10485760"), "unit": "bytes"}},
 		{`"type":"single_choice"`, `"a"`, "must be one of the choices", nil},
 		{`"type":"divider"`, `"a"`, "a block of this type takes no answer", map[string]any{"reason": "no_answer"}},

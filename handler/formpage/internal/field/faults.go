@@ -60,6 +60,8 @@ func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code
 		return upload.CodeCount, "", nil
 	case code == schema.CodeTooFew && unit == "choices":
 		return code, "min", []any{"min", v.Params["min"]}
+	case code == schema.CodeOutOfRange && unit == "bytes" && v.Params["max"] == nil:
+		return upload.CodeEmpty, "", nil
 	case code == schema.CodeOutOfRange && unit == "bytes":
 		most, _ := v.Params["max"].(json.Number)
 		n, _ := most.Float64()
