@@ -32,7 +32,9 @@
 //     the extension.
 //   - website: an http or https URL of at most 2,048 characters, without credentials;
 //     https:// is added when the scheme is missing. The host is a domain as in an
-//     email address, stored in the same form, or an address of the public internet.
+//     email address, stored in the same form, or an address of the public internet; labels
+//     before the last two may contain underscores. Spaces and other characters that browsers
+//     escape are escaped in what follows the host.
 //   - number, rating, opinion_scale, nps: a JSON number, or a string that holds a number.
 //     The digits stay as they were sent, without trailing zeros of a fraction; an
 //     exponent is written out where it is short, and a fraction is rounded to what a

@@ -211,7 +211,12 @@ var meanings = []struct {
 		{`"ftp://example.com"`, "!BAD_FORMAT"},
 		{`"ada@example.com"`, "!BAD_FORMAT"},
 		{`"https://example.com:99999"`, "!BAD_FORMAT"},
-		{`"https://example.com/a b"`, "!BAD_FORMAT"},
+		// Underscores in names of machines, and paths as browsers take them
+		{`"my_app.example.com"`, `"https://my_app.example.com"`}, {`"https://_a.B_c.example.co.uk/x_y"`, `"https://_a.b_c.example.co.uk/x_y"`}, {`"a_b.m\u00fcnchen.example"`, `"https://a_b.münchen.example"`},
+		{`"my_example.com"`, "!BAD_FORMAT"}, {`"a.my_example.com"`, "!BAD_FORMAT"}, {`"example.c_m"`, "!BAD_FORMAT"}, {`"_.example.com"`, "!BAD_FORMAT"},
+		{`"https://example.com/a b"`, `"https://example.com/a%20b"`}, {`"example.com/100%"`, `"https://example.com/100%"`}, {`"example.com/100%/x?y=50%zz&q=a b#c d"`, `"https://example.com/100%/x?y=50%zz&q=a%20b#c%20d"`},
+		{`"example.com/[a]|(b)/{c}^"`, `"https://example.com/[a]|(b)/%7Bc%7D%5E"`}, {`"example.com/\u65e5\u672c\u3000\u8a9e"`, `"https://example.com/日本%E3%80%80語"`}, {`"example.com/a\\b?c\\d"`, `"https://example.com/a/b?c%5Cd"`},
+		{`"example.com/?q=\"x\"{y}"`, `"https://example.com/?q=%22x%22{y}"`}, {`"example.com/a https://example.org/b"`, "!BAD_FORMAT"}, {`"example.com/<b>"`, "!BAD_FORMAT"}, {`"my site.example.com/x"`, "!BAD_FORMAT"},
 		{`"https://example.com/\u202egnp"`, "!BAD_FORMAT"},
 		{`"https://example.com\\@evil.example"`, "!BAD_FORMAT"},
 		{`["https://example.com"]`, "!WRONG_TYPE"},
