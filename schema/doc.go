@@ -32,7 +32,9 @@
 //     the extension.
 //   - website: an http or https URL of at most 2,048 characters, without credentials;
 //     https:// is added when the scheme is missing. The host is a domain as in an
-//     email address, stored in the same form, or an address of the public internet.
+//     email address, stored in the same form, or an address of the public internet; labels
+//     before the last two may contain underscores. Spaces and other characters that browsers
+//     escape are escaped in what follows the host.
 //   - number, rating, opinion_scale, nps: a JSON number, or a string that holds a number.
 //     The digits stay as they were sent, without trailing zeros of a fraction; an
 //     exponent is written out where it is short, and a fraction is rounded to what a
@@ -48,8 +50,8 @@
 //   - ranking: an array of all choices, each once; the order is the answer.
 //   - matrix: an object from row id to a choice, with multiSelection to an array of
 //     choices. Rows may be left out unless the block is required.
-//   - date: "2026-11-20"; with showTimePicker an RFC 3339 time, stored in whole seconds
-//     with the offset that was sent. afterDate and beforeDate are the first and the last
+//   - date: "2026-11-20", in the years 1000 to 9999; with showTimePicker an RFC 3339 time,
+//     stored in whole seconds with the offset that was sent. afterDate and beforeDate are the first and the last
 //     day that can be chosen. They, specificDates and disabledDays are calendar days
 //     ([github.com/formsvc/formsvc.WithTimeZone] says of which zone); the day of an answer
 //     with a time is the day that the answer is written with.
@@ -59,7 +61,9 @@
 //     characters each; email, phone and country as above. Parts that are required must
 //     be there once any part is there.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
-//     object, at most 100. The name has no path, the type is one of allowedFiles.
+//     object, at most 100. The name has no path, the file is not empty and its type is one
+//     of allowedFiles: extensions that mean the same, such as .jpg and .jpeg, count as one, and
+//     a picture counts as what its media type says, whatever its extension is.
 //   - signature: one such object, a picture.
 //   - payment: {"amount","currency","status","gateway","reference"}; the amount is
 //     a decimal string or a number, stored as a string. Amount and currency have to be
@@ -154,9 +158,9 @@
 // UTC. All other answers are as they are stored. A hidden field is a text; a field that is
 // empty or not declared is null.
 //
-// Comparisons by <, <=, > and >= with an unanswered question are false, and a sum with an
-// unanswered question is not a number: give the question a default,
-// {"var": ["answers.age", 0]}.
+// Comparisons by <, <=, > and >= with an unanswered question are false. In arithmetic (+, -,
+// *, /, %, min and max) an unanswered question counts as 0. Another default is
+// {"var": ["answers.age", 18]}.
 //
 // # JsonLogic
 //
@@ -173,7 +177,7 @@
 //     contain dots; so too for what is left of the path.
 //   - Texts are compared, cut and counted by code points.
 //   - <, <=, > and >= are false when an operand is null. To in and substr null is not the
-//     text "null".
+//     text "null". To + and * null is 0, as it is to the rest of arithmetic.
 //   - Arrays and objects are equal when their contents are.
 //   - Where the JavaScript throws an error the result is null.
 //   - Unknown operators are found before the logic runs, and make all of it unreadable.

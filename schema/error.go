@@ -60,7 +60,8 @@ type Violation struct {
 //   - format: what was expected: "text" (without control characters), "line" (text
 //     without line breaks), "email", "phone" (in the form of the block's country or
 //     an international one), "international_phone", "url", "date", "date-time",
-//     "time", "country", "currency", "decimal", "file_name", "media_type", "choice"
+//     "year" (of a date: four digits without a zero in front), "offset" (after a
+//     date and a time), "time", "country", "currency", "decimal", "file_name", "media_type", "choice"
 //     (an id or an own text, not both) or "json".
 //   - reason: what the value must be one of, or why none is taken: "weekday", "date",
 //     "file_type", "picture", "amount", "currency", "hidden" (a part that the block

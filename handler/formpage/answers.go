@@ -38,7 +38,8 @@ type Unplaced struct{ Block, Text string }
 //	k.{choice}.{block}  ranking: the place of the choice, from 1
 //	p.{part}.{block}    address, contact_info: one part, such as firstName
 //	y. m. d.{block}     a date in three inputs
-//	t. z.{block}        the time of a date, and its offset ("+02:00"; absent: UTC)
+//	t. z.{block}        the time of a date, and its offset ("+02:00"; absent: UTC; "none" if
+//	                    the respondent's clocks skip that time)
 //	c.{input}           the country of the phone number in an input, such as "FR" in
 //	                    c.a.{block} or c.p.phone.{block}; absent: the block's defaultCountry
 //	h.{name}            a hidden field

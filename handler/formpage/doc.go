@@ -23,9 +23,12 @@
 //
 // The address of a form takes answers by block id, hidden fields and campaign parameters by
 // name, and lang: /f/{public_id}?color=red&ref=mail&utm_source=news&lang=de. A choice is its
-// id or label, a number has a decimal point in every language, and a date has no offset from
-// UTC. Not filled in are legal, matrix, ranking, address, contact_info, payment and files, and
-// a hidden field of more than 10,000 characters.
+// id or label, several choices and a ranking are repeated (color=red&color=blue) or have commas
+// between them. A yes_no is true, yes, 1, false, no, 0, or the page's own word. A country is its
+// code, or its name in English or the page's language. A number has a decimal point in every
+// language, and a date has no offset from UTC. A plus that the link did not encode is read as one
+// at the beginning of a phone and before the @ of an email. Not filled in are legal, matrix,
+// address, contact_info, payment and files, and a hidden field of more than 10,000 characters.
 //
 // An ending, and the redirectUrl, are for respondents who sent a response. The address of an
 // ending has a signed token, which is good for a week, for anybody who has the token. Without

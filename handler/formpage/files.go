@@ -79,10 +79,13 @@ func (c *call) storeFile(block, name string, body io.Reader, values url.Values) 
 	if c.brought = append(c.brought, block); several || len(c.brought) > maxUploads {
 		return upload.CodeCount
 	}
-	head := make([]byte, 512)
+	head := make([]byte, filetype.HeadSize)
 	n, err := io.ReadFull(body, head)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return upload.CodeLost
+	}
+	if n == 0 {
+		return upload.CodeEmpty
 	}
 	kind := filetype.Sniff(head[:n], name)
 	if !filetype.Fits(b, name, kind) {

@@ -62,7 +62,8 @@ type Upload struct {
 	// Name is the name of the file without a path, as the visitor has it: at most 200
 	// characters.
 	Name string
-	// MIMEType is the type of the first bytes, never the type that the visitor's browser
+	// MIMEType is the type of the first bytes, which may be another picture than Name says, and
+	// application/octet-stream of HTML. It is never the type that the visitor's browser
 	// names.
 	MIMEType string
 	Body     io.Reader

@@ -518,7 +518,7 @@ func TestAPageOfTwentyQuestionsIsLight(t *testing.T) {
 	if n := len(p.raw); n > 50_000 {
 		t.Errorf("the page has %d bytes, more than 50,000", n)
 	}
-	for file, most := range map[string]int{"page.css": 20_550, "page.js": 17_750, "embed.js": 3_000} {
+	for file, most := range map[string]int{"page.css": 20_550, "page.js": 17_950, "embed.js": 3_000} {
 		if n := len(s.get(s.server.URL + "/f/-/" + file).raw); n > most || n == 0 {
 			t.Errorf("%s has %d bytes, at most %d", file, n, most)
 		}

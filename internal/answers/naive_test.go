@@ -405,6 +405,9 @@ func naiveOperation(op string, raw []any, data any) any {
 		return naiveLess("<=", at(1), at(0))
 	case "+", "*":
 		if op == "*" && len(args) == 1 {
+			if args[0] == nil {
+				return 0.0
+			}
 			return args[0]
 		}
 		if op == "*" && len(args) == 0 {
@@ -413,7 +416,9 @@ func naiveOperation(op string, raw []any, data any) any {
 		result := map[string]float64{"+": 0, "*": 1}[op]
 		for _, v := range args {
 			n := math.NaN()
-			if found := naiveLeading.FindString(naiveText(v)); found != "" {
+			if v == nil {
+				n = 0
+			} else if found := naiveLeading.FindString(naiveText(v)); found != "" {
 				n, _ = strconv.ParseFloat(strings.TrimSpace(found), 64)
 			}
 			if op == "+" {

@@ -135,7 +135,10 @@ func TestWhatAVariableHolds(t *testing.T) {
 	for value, want := range map[string]string{
 		`5`: `{"v":5}`, `"x"`: `{"v":"x"}`, `""`: `{"v":""}`, `{"-":[0]}`: `{"v":0}`,
 		`{"/":[1,0]}`: `{}`, `{"/":[0,0]}`: `{}`, `null`: `{}`, `true`: `{}`, `[1]`: `{}`, `{"var":"answers"}`: `{}`, `{"a":1,"b":2}`: `{}`,
-		`{"var":"answers.nobody"}`:                                   `{}`,
+		`{"var":"answers.nobody"}`: `{}`,
+		// An unanswered operand counts as 0 in all arithmetic. A text or a division by 0 does not.
+		`{"+":[7,{"var":"answers.nobody"}]}`: `{"v":7}`, `{"*":[{"var":"hidden.nobody"},7]}`: `{"v":0}`, `{"*":[{"var":"answers.nobody"}]}`: `{"v":0}`,
+		`{"+":[1,{"*":[{"var":"answers.nobody.part"},2]}]}`: `{"v":1}`, `{"+":["x",{"var":"answers.nobody"}]}`: `{}`, `{"/":[1,{"var":"answers.nobody"}]}`: `{}`,
 		`{"substr":["` + strings.Repeat("é", 10_001) + `",0,10000]}`: `{"v":"` + strings.Repeat("é", 10_000) + `"}`,
 		`"` + strings.Repeat("é", 10_001) + `"`:                      `{}`,
 		`{"nope":1}`:                                                 `{}`,

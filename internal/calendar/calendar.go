@@ -42,3 +42,20 @@ func midnight(day, other time.Time) time.Time {
 	_, offset := other.Zone()
 	return day.Add(-time.Duration(offset) * time.Second)
 }
+
+// At returns the first point in time at which the clocks of a zone show what wall shows, whatever
+// the zone of wall. ok is false if there is none: the clocks skip this time.
+func At(wall time.Time, zone *time.Location) (at time.Time, ok bool) {
+	year, month, day := wall.Date()
+	hour, minute, second := wall.Clock()
+	shown := time.Date(year, month, day, hour, minute, second, 0, time.UTC)
+	// No zone changes its clocks twice within two days, so one of these two offsets is right.
+	for _, near := range []time.Time{shown.AddDate(0, 0, -1), shown.AddDate(0, 0, 1)} {
+		_, offset := near.In(zone).Zone()
+		try := shown.Add(-time.Duration(offset) * time.Second).In(zone)
+		if _, is := try.Zone(); is == offset && (!ok || try.Before(at)) {
+			at, ok = try, true
+		}
+	}
+	return at, ok
+}

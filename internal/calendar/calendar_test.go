@@ -69,3 +69,36 @@ func TestStartIsTheFirstSecond(t *testing.T) {
 		})
 	}
 }
+
+// At finds the first point in time with that clock, and none where the clocks skip it: at every
+// quarter of an hour around each change of sixty years.
+func TestAtIsTheFirst(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{
+		"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "Africa/Casablanca", "Asia/Beirut", "Pacific/Apia", "Africa/Cairo", "America/Havana", "Asia/Pyongyang", "Pacific/Chatham",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			l := zone(t, name)
+			for at := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() < 2040; {
+				_, next := at.In(l).ZoneBounds()
+				if next.IsZero() {
+					break
+				}
+				at = next
+				first := map[string]time.Time{} // by the clock, of every quarter of an hour in two days
+				for u := next.Add(-48 * time.Hour); u.Before(next.Add(48 * time.Hour)); u = u.Add(15 * time.Minute) {
+					if shown := u.In(l).Format(time.DateTime); first[shown].IsZero() {
+						first[shown] = u
+					}
+				}
+				for wall := next.Add(-26 * time.Hour).UTC(); wall.Before(next.Add(26 * time.Hour)); wall = wall.Add(15 * time.Minute) {
+					got, ok := At(wall, l)
+					if want := first[wall.Format(time.DateTime)]; ok == want.IsZero() || ok && !got.Equal(want) {
+						t.Fatalf("%s: %v %v, want %v", wall.Format(time.DateTime), got, ok, want)
+					}
+				}
+			}
+		})
+	}
+}

@@ -190,7 +190,11 @@ func (e evaluation) sum(n *node, data any) any {
 
 func (e evaluation) product(n *node, data any) any {
 	if len(n.args) < 2 {
-		return e.arg(n, 0, data)
+		only := e.arg(n, 0, data)
+		if only == nil && len(n.args) == 1 {
+			return 0.0
+		}
+		return only
 	}
 	product := 1.0
 	for i := range n.args {
@@ -253,13 +257,17 @@ func (e evaluation) number(v any) float64 {
 	}
 }
 
-// leading is the number that a value begins with; it is not a number where it begins
-// with none, as null does.
+// leading returns the number at the start of a value, or NaN if there is none. Null is 0, as
+// in [evaluation.number], so that an unanswered operand counts as 0 in all arithmetic.
 func (e evaluation) leading(v any) float64 {
-	if f, ok := v.(float64); ok {
-		return f
+	switch v := v.(type) {
+	case nil:
+		return 0
+	case float64:
+		return v
+	default:
+		return parseLeading(e.digits(v))
 	}
-	return parseLeading(e.digits(v))
 }
 
 // digits is the text of a value to be read as a number. That takes a step for each

@@ -37,8 +37,8 @@ func newDate(b *schema.Block, from Service) Rule {
 		rule.first = calendar.Day(p.AfterDate.In(zone))
 		rule.example = rule.first
 	}
-	if first := time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
-		rule.example = first // no earlier day can be written
+	if first := time.Date(firstYear, 1, 1, 0, 0, 0, 0, time.UTC); rule.example.Before(first) {
+		rule.example = first // no earlier day is accepted
 	}
 	if len(p.SpecificDates) > 0 {
 		rule.only = make(map[string]bool, len(p.SpecificDates))
@@ -56,7 +56,7 @@ func (t dateRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	}
 	at, ok := t.parse(text)
 	if !ok {
-		r.add(n, t.format())
+		r.add(n, t.format(text))
 		return
 	}
 	t.bounds(calendar.Day(at), func(f Fault) { r.add(n, f) })
@@ -95,7 +95,11 @@ func (t dateRule) offDay(is time.Weekday) Fault {
 	return f
 }
 
-// parse reads a date of the years 1 to 9999, or a time with the offset that it is
+// firstYear is the first year that an answer can have. A date picker makes the year 0085 of
+// somebody's 85, and nobody means the first millennium.
+const firstYear = 1000
+
+// parse reads a date of the years 1000 to 9999, or a time with the offset that it is
 // written with.
 func (t dateRule) parse(text string) (at time.Time, ok bool) {
 	if t.clock {
@@ -105,7 +109,7 @@ func (t dateRule) parse(text string) (at time.Time, ok bool) {
 		at, err = time.Parse(time.DateOnly, text)
 		ok = err == nil
 	}
-	return at, ok && at.Year() >= 1 && at.Year() <= 9999
+	return at, ok && at.Year() >= firstYear && at.Year() <= 9999
 }
 
 func (t dateRule) show(at time.Time) string {
@@ -115,7 +119,14 @@ func (t dateRule) show(at time.Time) string {
 	return at.Format(time.DateOnly)
 }
 
-func (t dateRule) format() Fault {
+// format returns the fault for a text that parse does not read.
+func (t dateRule) format(text string) Fault {
+	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
+		return BadFormat("year", "must have a year of four digits without a zero in front, such as 1985")
+	}
+	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.clock && err == nil {
+		return BadFormat("offset", "must have an offset after the time, such as 2026-11-20T08:30:00+01:00")
+	}
 	if t.clock {
 		return BadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
 	}
@@ -137,7 +148,7 @@ func (t dateRule) allowedDay() (day time.Time, ok bool) {
 		}
 	}
 	for _, day := range tries {
-		ok := day.Year() >= 1 && day.Year() <= 9999
+		ok := day.Year() >= firstYear && day.Year() <= 9999
 		t.bounds(day, func(Fault) { ok = false })
 		if ok {
 			return day, true

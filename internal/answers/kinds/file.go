@@ -13,41 +13,8 @@ import (
 
 const maxFiles = 100
 
-// FileTypes are the types of files that a block takes: extensions with a dot, media types,
-// or image/* and the like, in lower case. None: all.
-type FileTypes []string
-
 // FileTypesOf reads properties.allowedFiles.
-func FileTypesOf(p *schema.Properties) (types FileTypes) {
-	for _, a := range p.AllowedFiles {
-		if a = strings.ToLower(strings.TrimSpace(a)); strings.HasPrefix(a, "*.") {
-			a = a[1:]
-		}
-		switch a {
-		case "":
-			continue
-		case "*", ".*", "*/*":
-			return nil
-		}
-		if !strings.Contains(a, "/") && !strings.HasPrefix(a, ".") {
-			a = "." + a
-		}
-		types = append(types, a)
-	}
-	return types
-}
-
-// Allow compares with the end of a file's name and with its bare media type.
-func (t FileTypes) Allow(name, mediaType string) bool {
-	name = strings.ToLower(name)
-	family, _, _ := strings.Cut(mediaType, "/")
-	return len(t) == 0 || slices.ContainsFunc(t, func(a string) bool {
-		if strings.HasPrefix(a, ".") {
-			return strings.HasSuffix(name, a)
-		}
-		return a == mediaType || a == family+"/*"
-	})
-}
+func FileTypesOf(p *schema.Properties) FileTypes { return fileTypesOf(p.AllowedFiles) }
 
 // fileRule checks one stored file.
 type fileRule struct {
@@ -118,6 +85,8 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 		o.missing("size")
 	case n.Kind() != jsontree.Number || size != float64(int64(size)):
 		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
+	case size == 0:
+		o.r.add(n, Fault{schema.CodeOutOfRange, "must not be an empty file", map[string]any{"min": number(1), "unit": "bytes"}})
 	case size < 0 || size > maxSize:
 		o.r.add(n, badSize(maxSize))
 	case t.max > 0 && size > float64(t.max):

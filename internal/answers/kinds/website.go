@@ -2,7 +2,10 @@ package kinds
 
 import (
 	"net/netip"
+	"net/url"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/publicaddr"
@@ -29,7 +32,7 @@ var websiteRule = formatRule{sample: "https://example.com/", max: maxWebsite, no
 
 // normalWebsite returns text as an absolute URL with a scheme in lower case and a host
 // that can be a website of the public internet. Credentials are refused: they make a
-// foreign host look like a known one. What follows the host stays as it is.
+// foreign host look like a known one. What follows the host is what a browser makes of it.
 func normalWebsite(text string) (string, bool) {
 	scheme, rest, hasScheme := strings.Cut(text, "://")
 	if hasScheme && !isDotted(scheme, isAlphanumeric) { // "example.com/?next=https://…"
@@ -45,11 +48,35 @@ func normalWebsite(text string) (string, bool) {
 	}
 	host, port, path := splitHost(rest)
 	host, ok := normalHost(host)
-	if !ok {
+	address := scheme + "://" + host + port
+	if !ok || !weburl.IsPlain(address) || strings.ContainsAny(path, "<>") {
 		return "", false
 	}
-	address := scheme + "://" + host + port + path
-	return address, weburl.IsPlain(address)
+	for _, word := range strings.Fields(path)[min(1, len(strings.Fields(path))):] {
+		if strings.Contains(word, "://") {
+			return "", false // a second address
+		}
+	}
+	return address + browserPath(path), true
+}
+
+// browserPath returns what follows the host of a URL as browsers write it, but characters beyond
+// ASCII stay as people read them. A percent sign stays, whatever follows it.
+func browserPath(path string) string {
+	query := len(path)
+	if at := strings.IndexAny(path, "?#"); at >= 0 {
+		query = at
+	}
+	path = strings.ReplaceAll(path[:query], `\`, "/") + path[query:]
+	var b strings.Builder
+	for at, c := range path {
+		if unicode.IsSpace(c) || strings.ContainsRune(`"\`, c) || at < query && strings.ContainsRune("^`{}", c) {
+			b.WriteString(strings.ReplaceAll(url.QueryEscape(string(c)), "+", "%20"))
+		} else {
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
 }
 
 // splitHost cuts what follows the scheme of a URL into the host, the port with its colon
@@ -83,8 +110,33 @@ func normalHost(host string) (string, bool) {
 		}
 		return addr.String(), true
 	}
-	domain, _, ok := normalDomain(host)
-	return domain, ok
+	return normalWebHost(host)
+}
+
+// normalWebHost is normalDomain, but the labels before the last two may contain underscores, as
+// names of machines do.
+func normalWebHost(host string) (string, bool) {
+	labels := strings.Split(host, ".")
+	plain := slices.Clone(labels)
+	for i := range max(0, len(labels)-2) {
+		if isPlainASCII(labels[i]) && strings.Trim(labels[i], "_") != "" {
+			plain[i] = strings.ReplaceAll(labels[i], "_", "x")
+		}
+	}
+	domain, _, ok := normalDomain(strings.Join(plain, "."))
+	if !ok || slices.Equal(plain, labels) {
+		return domain, ok
+	}
+	result := strings.Split(domain, ".")
+	if len(result) != len(labels) {
+		return "", false
+	}
+	for i := range labels {
+		if plain[i] != labels[i] {
+			result[i] = strings.ToLower(labels[i])
+		}
+	}
+	return strings.Join(result, "."), true
 }
 
 func websiteIdentity(text string) string {

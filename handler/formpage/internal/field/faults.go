@@ -26,7 +26,8 @@ func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) strin
 // formatWords are the texts for what [schema.CodeParams] calls a format.
 var formatWords = map[string]string{
 	"email": "email", "phone": "phone", "international_phone": "phone", "url": "website",
-	"date": "date", "date-time": "date", "time": "time",
+	"date": "date", "date-time": "date", "year": "year", "time": "time",
+	"offset": "skipped", // the page sends none for a time that the clocks skip
 }
 
 // faultKind returns the catalogue's text that fits a fault, with the parameters of the
@@ -59,6 +60,8 @@ func (s *Source) faultKind(v schema.Violation, b *schema.Block, part bool) (code
 		return upload.CodeCount, "", nil
 	case code == schema.CodeTooFew && unit == "choices":
 		return code, "min", []any{"min", v.Params["min"]}
+	case code == schema.CodeOutOfRange && unit == "bytes" && v.Params["max"] == nil:
+		return upload.CodeEmpty, "", nil
 	case code == schema.CodeOutOfRange && unit == "bytes":
 		most, _ := v.Params["max"].(json.Number)
 		n, _ := most.Float64()

@@ -25,7 +25,7 @@ func (b *builder) drawFiles(f *Field, block *schema.Block, p *schema.Properties)
 		f.Accept = strings.Join(filetype.SignatureTypes, ",")
 		f.Help = b.Words.Get("help.signature")
 	case len(types) > 0:
-		f.Accept = strings.Join(types, ",")
+		f.Accept = types.Accept()
 		f.Help = b.Words.Get("help.files_of", "size", size, "types", strings.Join(types, ", "))
 	default:
 		f.Help = b.Words.Get("help.files", "size", size)

@@ -27,7 +27,7 @@ func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
 		f.Complete, f.Mode = "url", "url"
 		f.Placeholder = cmp.Or(f.Placeholder, "https://")
 	case schema.TypeNumber:
-		f.Mode, f.Classes, f.Reads = "decimal", " short", true
+		f.Mode, f.Classes, f.Reads = decimalMode(p.MinVal && p.Min != nil && *p.Min >= 0), " short", true
 		f.Help = b.numberHelp(p)
 	case schema.TypeCountry:
 		f.control, f.Complete = (*writer).list, "country"
@@ -128,6 +128,15 @@ func (b *builder) draw(f *Field, block *schema.Block, p *schema.Properties) {
 	default:
 		f.write = nil
 	}
+}
+
+// decimalMode returns the inputmode of a number. The keys for decimals have no minus on iPhones, so
+// they are only for numbers that cannot be negative.
+func decimalMode(positive bool) string {
+	if positive {
+		return "decimal"
+	}
+	return ""
 }
 
 func (b *builder) numberHelp(p *schema.Properties) string {

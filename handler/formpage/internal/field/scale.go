@@ -25,7 +25,7 @@ func (b *builder) scale(f *Field) {
 		f.Hi = p.ThirdLabel
 	}
 	if n == 0 {
-		f.Mode, f.Classes = "decimal", " short"
+		f.Mode, f.Classes = decimalMode(from >= 0), " short"
 		f.Help = b.Words.Get("help.between", "min", from, "max", to)
 		return
 	}

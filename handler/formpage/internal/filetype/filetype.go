@@ -15,6 +15,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
+// HeadSize is how many bytes of a file Sniff looks at. A PDF begins somewhere in them.
+const HeadSize = 1024
+
 // Name keeps the last part of a name, without invisible characters.
 func Name(name string) string {
 	if i := strings.LastIndexAny(name, `/\`); i >= 0 {
@@ -38,20 +41,18 @@ func Name(name string) string {
 // Sniff returns the media type of a file by its first bytes and the end of its name. The
 // name decides if the bytes can be of the type that it names: many formats begin like
 // another format, or with bytes that the sniffer does not know. Where they cannot, it is
-// the type of the bytes, see Fits.
+// the type of the bytes, see Fits. HTML has the type of unknown content where it can be what
+// the name says.
 func Sniff(head []byte, name string) string {
-	kind, _, err := mime.ParseMediaType(http.DetectContentType(head))
-	if err != nil {
-		kind = unknownType
-	}
-	if kind == unknownType && isProgram(head) {
-		kind = programType
-	}
-	claimed := typesByName[extension(name)]
-	if claimed == "" && (kind == unknownType || kind == "text/plain") {
+	kind, claimed := content(head), kinds.TypeByName(name)
+	isText := strings.HasPrefix(kind, "text/")
+	switch {
+	case kind == htmlType && (claimed == "" || kinds.IsText(claimed)), isText && claimed == htmlType:
+		return kinds.UnknownFile
+	case claimed == "" && (kind == kinds.UnknownFile || isText):
 		claimed, _, _ = mime.ParseMediaType(mime.TypeByExtension(extension(name)))
 	}
-	if claimed != "" && mayBe(kind, claimed) {
+	if claimed != "" && kinds.MediaType(claimed) != htmlType && mayBe(kind, claimed) {
 		return claimed
 	}
 	return kind
@@ -61,67 +62,146 @@ func Sniff(head []byte, name string) string {
 func extension(name string) string { return strings.ToLower(filepath.Ext(name)) }
 
 const (
-	unknownType = "application/octet-stream"
+	htmlType    = "text/html"
 	programType = "application/x-executable"
+	oleType     = "application/x-ole-storage" // what Office stores, files with a password included
 )
 
-// isProgram reports whether a file begins as a program of Windows, Linux or macOS.
-func isProgram(head []byte) bool {
-	begins := []string{"MZ", "\x7fELF", "\xcf\xfa\xed\xfe", "\xce\xfa\xed\xfe", "\xca\xfe\xba\xbe"}
-	return slices.ContainsFunc(begins, func(begin string) bool { return bytes.HasPrefix(head, []byte(begin)) })
+// signatures are first bytes that [http.DetectContentType] does not know.
+var signatures = []struct{ begin, kind string }{
+	{"MZ", programType},
+	{"\x7fELF", programType},
+	{"\xcf\xfa\xed\xfe", programType}, // macOS
+	{"\xce\xfa\xed\xfe", programType},
+	{"\xca\xfe\xba\xbe", programType},
+	{"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", oleType},
+	{"II*\x00", "image/tiff"},
+	{"MM\x00*", "image/tiff"},
+	{"\xff\x0a", "image/jxl"},
+	{"\x00\x00\x00\x0cJXL ", "image/jxl"},
 }
 
-// typesByName are the types that the end of a name claims.
-var typesByName = map[string]string{
-	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".bmp": "image/bmp",
-	".tif": "image/tiff", ".tiff": "image/tiff", ".heic": "image/heic", ".heif": "image/heif", ".avif": "image/avif", ".svg": "image/svg+xml",
-	".mp3": "audio/mpeg", ".m4a": "audio/mp4", ".aac": "audio/aac", ".oga": "audio/ogg", ".opus": "audio/ogg", ".ogg": "audio/ogg", ".wav": "audio/wav", ".flac": "audio/flac",
-	".mp4": "video/mp4", ".m4v": "video/mp4", ".mov": "video/quicktime", ".webm": "video/webm", ".ogv": "video/ogg", ".mkv": "video/x-matroska", ".avi": "video/x-msvideo",
-	".pdf": "application/pdf", ".doc": "application/msword", ".xls": "application/vnd.ms-excel", ".ppt": "application/vnd.ms-powerpoint",
-	".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-	".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
-	".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
-	".odt":  "application/vnd.oasis.opendocument.text", ".ods": "application/vnd.oasis.opendocument.spreadsheet", ".odp": "application/vnd.oasis.opendocument.presentation",
-	".rtf": "application/rtf", ".txt": "text/plain", ".csv": "text/csv", ".md": "text/markdown", ".json": "application/json", ".xml": "text/xml",
-	".html": "text/html", ".htm": "text/html", ".zip": "application/zip",
+// brands are the kinds of the container of ISO that a file names: first of all what it is, then
+// what it can be read as.
+var brands = map[string]string{
+	"heic": "image/heic", "heix": "image/heic", "hevc": "image/heic", "hevx": "image/heic", "heim": "image/heic", "heis": "image/heic",
+	"avif": "image/avif", "avis": "image/avif", "mif1": "image/heif", "msf1": "image/heif",
 }
 
-// plainlyKnown are types whose files always begin in a way that the sniffer knows.
-var plainlyKnown = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "application/pdf", "application/zip"}
+// content returns the media type of a file by its first bytes alone.
+func content(head []byte) string {
+	kind := kinds.MediaType(http.DetectContentType(head))
+	if strings.HasPrefix(kind, "text/") {
+		switch tags := bare(head); {
+		case kinds.MediaType(http.DetectContentType(tags)) == htmlType:
+			return htmlType
+		case kind == htmlType: // only a comment, such as that of a drawing
+			return "text/xml"
+		}
+		return kind
+	}
+	if at := bytes.Index(head, []byte("%PDF-")); at >= 0 && kind == kinds.UnknownFile {
+		return "application/pdf"
+	}
+	if len(head) >= 12 && string(head[4:8]) == "ftyp" {
+		size := min(len(head), int(head[2])<<8|int(head[3]))
+		kind = "video/mp4" // the container of many
+		for at := 8; at+4 <= size; at += 4 {
+			if picture := brands[string(head[at:at+4])]; picture != "" && (kind == "video/mp4" || kind == "image/heif") {
+				kind = picture
+			}
+		}
+		return kind
+	}
+	for _, s := range signatures {
+		if kind == kinds.UnknownFile && bytes.HasPrefix(head, []byte(s.begin)) {
+			return s.kind
+		}
+	}
+	return kind
+}
+
+// bare returns the beginning of a text without what hides its first tag from a sniffer, but not
+// from browsers: a byte order mark, declarations and comments.
+func bare(head []byte) []byte {
+	text := bytes.ReplaceAll(head, []byte{0}, nil) // UTF-16
+	for _, mark := range []string{"\xef\xbb\xbf", "\xff\xfe", "\xfe\xff"} {
+		text = bytes.TrimPrefix(text, []byte(mark))
+	}
+	for {
+		text = bytes.TrimLeft(text, " \t\r\n\f")
+		end := ""
+		if bytes.HasPrefix(text, []byte("<?")) {
+			end = "?>"
+		} else if bytes.HasPrefix(text, []byte("<!--")) {
+			end = "-->"
+		}
+		_, rest, ends := bytes.Cut(text, []byte(end))
+		if end == "" || !ends {
+			return text
+		}
+		text = rest
+	}
+}
+
+// plainlyKnown are types whose files always begin in a way that content knows.
+var plainlyKnown = []string{
+	"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp", "image/tiff", "image/heic", "image/heif", "image/avif", "image/jxl",
+	"application/pdf", "application/zip", "application/gzip",
+}
 
 // mayBe reports whether a file whose bytes look like one type can be of the claimed one.
 func mayBe(kind, claimed string) bool {
 	family, _, _ := strings.Cut(claimed, "/")
 	own, _, _ := strings.Cut(kind, "/")
 	zipped := strings.Contains(claimed, "openxmlformats") || strings.Contains(claimed, "opendocument")
+	known := slices.Contains(plainlyKnown, claimed)
 	switch kind {
 	case claimed:
 		return true
-	case unknownType:
-		return !zipped && !slices.Contains(plainlyKnown, claimed)
+	case programType, htmlType:
+		return false
+	case kinds.UnknownFile:
+		return !zipped && !known
+	case oleType:
+		return family == "application" && !known && !strings.Contains(claimed, "opendocument")
 	case "application/zip":
-		return zipped || family == "application" && !slices.Contains(plainlyKnown, claimed)
+		return zipped || family == "application" && !known
 	case "text/plain", "text/xml":
-		return family == "text" && claimed != "text/html" || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
-			family == "application" && (strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "xml") || strings.HasSuffix(claimed, "yaml"))
-	case "video/mp4": // the container of many
-		return family == "video" || slices.Contains([]string{"audio/mp4", "image/heic", "image/heif", "image/avif"}, claimed)
+		return kinds.IsText(claimed) || zipped || slices.Contains([]string{"application/json", "application/rtf", "image/svg+xml"}, claimed) ||
+			family == "application" && (strings.HasSuffix(claimed, "+json") || strings.HasSuffix(claimed, "+xml") || strings.HasSuffix(claimed, "yaml"))
+	case "video/mp4":
+		return family == "video" || claimed == "audio/mp4"
+	case "image/heic", "image/heif":
+		return claimed == "image/heic" || claimed == "image/heif"
 	case "application/ogg":
 		return family == "audio" || family == "video"
 	}
 	return (own == "audio" || own == "video") && (family == "audio" || family == "video")
 }
 
-// Fits reports whether a block takes a file: by the end of its name or by its type, and
-// never one that is not what its name says, such as a program named a.pdf.
+// programs are the ends of names that make a file run when it is opened.
+var programs = []string{".exe", ".com", ".scr", ".msi", ".dll", ".bat", ".cmd", ".ps1", ".vbs", ".hta", ".lnk"}
+
+// Fits reports whether a block takes a file: by its type, and by the end of its name where that
+// says the same. A file that is of another type than its name says fits where the block takes
+// that type. A program or a page of HTML that is named otherwise never does.
 func Fits(b *schema.Block, name, kind string) bool {
 	if b.Type == schema.TypeSignature && !slices.Contains(SignatureTypes, kind) {
 		return false
 	}
-	if claimed := typesByName[extension(name)]; claimed != "" && claimed != kind {
+	types, claimed := kinds.FileTypesOf(formblock.Properties(b)), kinds.TypeByName(name)
+	switch {
+	case slices.Contains(programs, extension(name)):
+		return types.Allow(name, "") // by its name alone
+	case claimed == "" || claimed == kind:
+		return types.Allow(name, kind)
+	case kind == kinds.UnknownFile:
+		return kinds.IsText(claimed) && types.Allow(name, kind)
+	case kind == htmlType, kind == programType:
 		return false
 	}
-	return kinds.FileTypesOf(formblock.Properties(b)).Allow(name, kind)
+	return types.Allow(strings.TrimSuffix(name, filepath.Ext(name))+kinds.ExtensionOf(kind), kind)
 }
 
 // SignatureTypes are the types of a picture of a signature.

@@ -2,6 +2,7 @@ package filetype
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
@@ -116,5 +117,70 @@ func TestFileNames(t *testing.T) {
 		if got := Name(name); got != want {
 			t.Errorf("%q is %q, want %q", name, got, want)
 		}
+	}
+}
+
+// Files that people have: pictures with the extension of another, and content that is harmless
+// although it does not begin as the name promises. What can run or show as a page stays out.
+func TestFilesThatPeopleHave(t *testing.T) {
+	t.Parallel()
+	ftyp := func(major string, others ...string) string {
+		list := major + "\x00\x00\x00\x00" + strings.Join(others, "")
+		return "\x00\x00\x00" + string(rune(8+len(list))) + "ftyp" + list + "\x00\x00\x00\x08mdat"
+	}
+	const (
+		jpeg, png, webp = "\xff\xd8\xff\xe0\x00\x10JFIF", "\x89PNG\r\n\x1a\n0000", "RIFF\x00\x00\x00\x00WEBPVP8 "
+		ole             = "\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+		docx            = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+		xlsx            = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+		page            = "<!DOCTYPE html><script>alert(1)</script>"
+		unknown         = "application/octet-stream"
+	)
+	for _, c := range []struct{ allowed, name, content, kind string }{ // kind "": refused
+		// Pictures
+		{"image/*", "IMG_1.jpg", ftyp("heic", "mif1", "heic"), "image/heic"},
+		{"image/heic,.png", "IMG_1.jpg", ftyp("heic", "mif1"), "image/heic"},
+		{".heic", "IMG_1.JPG", ftyp("mif1", "mif1", "heic"), "image/heic"},
+		{".jpg", "IMG_1.jpg", ftyp("heic", "mif1"), ""},
+		{".jpg", "a.heic", jpeg, "image/jpeg"},
+		{".jpeg", "a.png", jpeg, "image/jpeg"},
+		{"image/png", "a.png", webp, ""},
+		{"image/*", "a.png", webp, "image/webp"},
+		{"image/*", "a.jpg", ftyp("avif", "mif1", "miaf"), "image/avif"},
+		{"image/*", "a.heif", ftyp("heic", "mif1"), "image/heif"},
+		{"image/*", "a.jpg", "II*\x00\x08\x00\x00\x00", "image/tiff"},
+		{"", "a.png", jpeg, "image/jpeg"},
+		{"image/*", "a.jpg", ftyp("isom", "mp42"), ""},
+		{"video/*", "a.mp4", ftyp("isom", "avc1"), "video/mp4"},
+		// Extensions and media types with the same meaning
+		{"jpg", "a.jpeg", jpeg, "image/jpeg"}, {".JPEG", "a.jpg", jpeg, "image/jpeg"}, {"image/jpg", "a.jpg", jpeg, "image/jpeg"}, {"IMAGE/PJPEG", "a.jpg", jpeg, "image/jpeg"},
+		{"image", "a.png", png, "image/png"}, {"jpg, png", "a.png", png, "image/png"}, {"tif", "a.tiff", "MM\x00*", "image/tiff"}, {".htm", "a.html", page, unknown},
+		{"mpg", "a.mpeg", "\x00\x00\x01\xba", "video/mpeg"}, {".yaml", "a.yml", "a: 1", "application/yaml"}, {"application/x-zip-compressed", "a.zip", "PK\x03\x04", "application/zip"},
+		{"audio/mp3", "a.mp3", "ID3\x03", "audio/mpeg"}, {"application/csv", "a.csv", "a,b", "text/csv"}, {"application/xml", "a.xml", "<?xml version=\"1.0\"?><a/>", "text/xml"},
+		{"png", "a.jpg", jpeg, ""}, {".doc", "a.docx", "PK\x03\x04", ""},
+		// Content that is harmless
+		{".docx", "a.docx", ole, docx}, {".xlsx", "a.xlsx", ole, xlsx}, {"xlsx", "a.xlsx", "name\tage\n", xlsx},
+		{".xls", "a.xls", "name\tage\nAnn\t36", "application/vnd.ms-excel"}, {"application/vnd.ms-excel", "a.xls", "<?xml version=\"1.0\"?><Workbook/>", "application/vnd.ms-excel"},
+		{".doc", "a.doc", `{\rtf1\ansi}`, "application/msword"}, {".doc", "a.doc", "PK\x03\x04", "application/msword"}, {".rtf", "a.rtf", "plain", "application/rtf"},
+		{".pdf", "a.pdf", "\r\n\x00junk\x00%PDF-1.4", "application/pdf"}, {"application/json", "a.json", "\xef\xbb\xbf{}", "application/json"}, {".csv", "a.csv", "\xff\xfea\x00,\x00", "text/csv"},
+		{".svg", "a.svg", "\xef\xbb\xbf<?xml version=\"1.0\"?>\n<!-- Generator: Adobe -->\n<svg/>", "image/svg+xml"}, {".svg", "a.svg", "<!-- made -->\n<svg/>", "image/svg+xml"},
+		{"", "a.docx", "%PDF-1.7", "application/pdf"}, {".pdf", "a.docx", "%PDF-1.7", "application/pdf"},
+		// HTML is content of no type, and no picture
+		{"", "a.html", page, unknown}, {".xls", "a.xls", "<table><tr><td>1</table>", unknown}, {"text/markdown", "README.md", "<h1 align=center>Hi</h1>", unknown},
+		{".txt", "a.txt", "\xef\xbb\xbf  " + page, unknown}, {".txt", "a.txt", "\xff\xfe<\x00h\x00t\x00m\x00l\x00>\x00", unknown}, {".xml", "a.xml", "<?xml version=\"1.0\"?><html>", unknown},
+		{"", "a.xhtml", "<?xml version=\"1.0\"?><!-- x --><html>", unknown}, {"", "a", page, unknown}, {".html", "a.html", "hello <script>", unknown},
+		{"", "a.svg", page, ""}, {"", "a.pdf", page, ""}, {"", "a.jpg", "\xef\xbb\xbf" + page, ""}, {"image/*", "a.png", "<!-- --><script>", ""}, {"image/*", "a.png", "<svg/>", ""},
+		{".pdf", "a.pdf", "text", ""}, {"image/*", "a.jpg", "MZ\x90\x00", ""}, {"", "a.docx", "\x7fELF\x02", ""}, {"", "a.jpg", "#!/bin/sh", "text/plain"}, {"image/*", "a.jpg", "#!/bin/sh", ""},
+	} {
+		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
+		kind := Sniff([]byte(c.content), c.name)
+		if fits := Fits(&b, c.name, kind); fits != (c.kind != "") || fits && kind != c.kind {
+			t.Errorf("%q takes %s with %.20q: %v, as %s, want %q", c.allowed, c.name, c.content, fits, kind, c.kind)
+		} else if fits && !kinds.FileTypesOf(b.Properties).Allow(c.name, kind) {
+			t.Errorf("%q: the service does not take %s as %s", c.allowed, c.name, kind)
+		}
+	}
+	if got := kinds.FileTypesOf(&schema.Properties{AllowedFiles: []string{"JPG", "image/jpg"}}).Accept(); got != ".jfif,.jpe,.jpeg,.jpg,.pjpeg,image/jpeg" {
+		t.Errorf("a browser is offered %s", got)
 	}
 }

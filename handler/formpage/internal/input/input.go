@@ -49,6 +49,9 @@ const (
 	Link     = "link"      // of the page that a link to a half response leads to: its token
 )
 
+// NoSuchTime is the value of Zone for a time that the respondent's clocks skip.
+const NoSuchTime = "none"
+
 // What the button that was pressed asks for; "next", or none, is the next page.
 const (
 	GoBack   = "back"

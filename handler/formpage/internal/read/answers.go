@@ -15,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -286,11 +287,16 @@ func (r *reader) date(b *schema.Block) any {
 	if strings.Count(clock, ":") == 1 {
 		clock += ":00"
 	}
-	if zone == "" {
+	wall, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock)
+	switch {
+	case zone == "" && err != nil:
 		zone = "Z"
-		if at, err := time.ParseInLocation(time.DateOnly+"T"+time.TimeOnly, day+"T"+clock, r.Zone); err == nil {
+	case zone == "":
+		if at, exists := calendar.At(wall, r.Zone); exists {
 			zone = at.Format("Z07:00")
 		}
+	case zone == input.NoSuchTime:
+		zone = "" // the service refuses a time without an offset
 	}
 	return day + "T" + clock + zone
 }

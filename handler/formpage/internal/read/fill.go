@@ -116,7 +116,9 @@ func (f filler) text(b *schema.Block, raw json.RawMessage) (fits bool) {
 func (f filler) date(b *schema.Block, text string) (fits bool) {
 	day, clock, timed := strings.Cut(text, "T")
 	parts := strings.Split(day, "-")
-	if strings.Trim(day, "0123456789-") != "" || len(parts) != 3 && day != "" || timed && (!formblock.Properties(b).ShowTimePicker || !strings.ContainsAny(clock, "Z+-")) {
+	_, err := time.Parse(time.TimeOnly, clock)
+	noOffset := !strings.ContainsAny(clock, "Z+-")
+	if strings.Trim(day, "0123456789-") != "" || len(parts) != 3 && day != "" || timed && (!formblock.Properties(b).ShowTimePicker || noOffset && err != nil) {
 		return false
 	}
 	if _, err := time.Parse(time.DateOnly, day); err == nil {
@@ -126,8 +128,15 @@ func (f filler) date(b *schema.Block, text string) (fits bool) {
 			f.values.Set(name+b.ID, parts[i])
 		}
 	}
-	if at := strings.IndexAny(clock, "Z+-"); at >= 0 {
-		f.values.Set(input.Zone+b.ID, clock[at:])
+	if timed {
+		at := strings.IndexAny(clock, "Z+-")
+		offset := input.NoSuchTime
+		if at < 0 {
+			at = len(clock)
+		} else {
+			offset = clock[at:]
+		}
+		f.values.Set(input.Zone+b.ID, offset)
 		f.values.Set(input.Time+b.ID, strings.TrimSuffix(clock[:at], ":00"))
 	}
 	return true

@@ -2,9 +2,13 @@ package read
 
 import (
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
@@ -30,7 +34,8 @@ func Cleaned(text string) string {
 }
 
 // Prefilled makes inputs of a link's query: hidden fields and campaign parameters by
-// name, answers by block id. A choice is named by its id or its label.
+// name, answers by block id. A choice is named by its id or its label, several are repeated or
+// separated by commas.
 func Prefilled(blocks []schema.Block, query url.Values, w *words.Words) url.Values {
 	values := url.Values{input.Language: {w.Locale.String()}}
 	for name, given := range query {
@@ -43,14 +48,14 @@ func Prefilled(blocks []schema.Block, query url.Values, w *words.Words) url.Valu
 			values.Set(name, text)
 		}
 	}
-	prefill(blocks, query, values, w.Comma)
+	prefill(blocks, query, values, w)
 	if query.Has(input.Embed) {
 		values.Set(input.Embed, "1")
 	}
 	return values
 }
 
-func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
+func prefill(blocks []schema.Block, query, values url.Values, w *words.Words) {
 	for b, hidden := range formblock.Walk(blocks) {
 		given := query[b.ID]
 		if len(given) == 0 || hidden {
@@ -58,10 +63,13 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 		}
 		switch b.AnswerShape() {
 		case schema.ShapeChoice, schema.ShapeChoices:
-			for _, text := range given {
-				prefillChoice(b, text, values)
+			prefillChoices(b, given, values)
+		case schema.ShapeRanking:
+			ids, _ := named(b.Choices, given)
+			for i, id := range ids {
+				values.Set(input.Sub(input.Rank, id, b.ID), strconv.Itoa(i+1))
 			}
-		case schema.ShapeMatrix, schema.ShapeRanking, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
+		case schema.ShapeMatrix, schema.ShapeContact, schema.ShapeFiles, schema.ShapeFile, schema.ShapePayment:
 			// A query has one value a name.
 		case schema.ShapeDate:
 			day, clock, _ := strings.Cut(given[0], "T")
@@ -73,26 +81,104 @@ func prefill(blocks []schema.Block, query, values url.Values, comma bool) {
 				values.Set(input.Time+b.ID, clock[:5])
 			}
 		default:
-			text := given[0]
-			if b.Type == schema.TypeNumber && comma && isNumber(text) { // a program wrote the link
-				text = strings.Replace(text, ".", ",", 1)
-			}
 			if b.TakesAnswer() && b.Type != schema.TypeLegal { // a link consents to nothing
-				values.Set(input.Answer+b.ID, text)
+				values.Set(input.Answer+b.ID, prefillText(b, given[0], w))
 			}
 		}
 	}
 }
 
-func prefillChoice(b *schema.Block, text string, values url.Values) {
-	for _, c := range b.Choices {
-		if c.ID == text || strings.EqualFold(strings.TrimSpace(c.Label), strings.TrimSpace(text)) {
-			values.Add(input.Answer+b.ID, input.Picked+c.ID)
-			return
+// prefillText returns the text of an input that a link names by other words, or whose plus signs
+// the link did not encode: a query has a space for a plus.
+func prefillText(b *schema.Block, text string, w *words.Words) string {
+	switch bare := strings.TrimSpace(text); b.Type {
+	case schema.TypePhone:
+		if strings.HasPrefix(text, " ") && bare != "" && bare[0] != '0' && bare[0] != '+' { // no number with its country's code begins with 0
+			return "+" + bare
+		}
+	case schema.TypeEmail:
+		if at := strings.LastIndexByte(bare, '@'); at > 0 && !strings.Contains(bare, "<") {
+			return strings.ReplaceAll(bare[:at], " ", "+") + bare[at:]
+		}
+	case schema.TypeYesNo:
+		for value, list := range map[string][]string{"true": {"true", "yes", "1", w.Get("yes")}, "false": {"false", "no", "0", w.Get("no")}} {
+			if slices.ContainsFunc(list, func(word string) bool { return labelKey(word) == labelKey(text) }) {
+				return value
+			}
+		}
+	case schema.TypeCountry:
+		return w.CountryCode(text)
+	case schema.TypeNumber:
+		if w.Comma && isNumber(text) { // a program wrote the link
+			return strings.Replace(text, ".", ",", 1)
 		}
 	}
-	if formblock.Properties(b).OtherOption {
+	return text
+}
+
+// labelKey is the same for labels that read the same.
+func labelKey(label string) string {
+	return strings.ToLower(strings.ToUpper(norm.NFC.String(strings.TrimSpace(label))))
+}
+
+// named returns the ids of the choices that texts name by id or label, each text one choice or
+// several with commas between them, and what names none.
+func named(choices []schema.Choice, given []string) (ids, others []string) {
+	byID, byLabel, commas := map[string]string{}, map[string]string{}, 0
+	for _, c := range slices.Backward(choices) { // the first one counts
+		byID[c.ID] = c.ID
+		if key := labelKey(c.Label); key != "" {
+			byLabel[key] = c.ID
+		}
+		commas = max(commas, strings.Count(c.Label, ","))
+	}
+	find := func(text string) bool {
+		id, ok := byID[text]
+		if !ok {
+			id, ok = byLabel[labelKey(text)]
+		}
+		if ok && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+		return ok
+	}
+	for _, text := range given {
+		if find(text) {
+			continue
+		}
+		pieces := strings.SplitN(text, ",", len(choices)+commas+1) // more would name nothing new
+		var rest []string
+		for len(pieces) > 0 {
+			n := min(len(pieces), commas+1) // a label may have commas in it
+			for n > 0 && !find(strings.TrimSpace(strings.Join(pieces[:n], ","))) {
+				n--
+			}
+			if n == 0 {
+				rest, n = append(rest, pieces[0]), 1
+			}
+			pieces = pieces[n:]
+		}
+		if other := strings.TrimSpace(strings.Join(rest, ",")); other != "" {
+			others = append(others, other)
+		}
+	}
+	return ids, others
+}
+
+func prefillChoices(b *schema.Block, given []string, values url.Values) {
+	several := formblock.TakesSeveral(b)
+	if !several {
+		given = given[:1]
+	}
+	ids, others := named(b.Choices, given)
+	if !several && len(ids)+len(others) > 1 { // one text with commas
+		ids, others = nil, given
+	}
+	for _, id := range ids {
+		values.Add(input.Answer+b.ID, input.Picked+id)
+	}
+	if len(others) > 0 && formblock.Properties(b).OtherOption {
 		values.Add(input.Answer+b.ID, input.PickedOther)
-		values.Set(input.Other+b.ID, text)
+		values.Set(input.Other+b.ID, others[0])
 	}
 }

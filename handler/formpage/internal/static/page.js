@@ -137,13 +137,14 @@
     send(body(f, list) || new FormData(f, button), next => swap(next, back));
   };
 
-  // The offset that the visitor's clock has at the time that was typed.
+  // The offset that the respondent's clock has at the time that was typed, or "none" if it skips
+  // that time: a Date is then another time. Of a time that comes twice a Date is the first one.
   const zone = input => {
-    const box = input.parentElement, day = all("select,input:checked,input:not([type=radio])", box).map(i => i.value);
-    const at = new Date(day.length > 3 ? "" : day.slice(0, 2).join("T"));
-    const minutes = -(isNaN(at) ? new Date() : at).getTimezoneOffset();
+    const data = new FormData(form()), get = p => data.get(p + input.name.slice(1)) ?? "", clock = get("t").slice(0, 5);
     const two = n => String(Math.floor(Math.abs(n))).padStart(2, "0");
-    input.value = (minutes < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60);
+    const day = get("a") || ["y", "m", "d"].map(p => get(p).trim().padStart(2, "0")).join("-"), at = new Date(day + "T" + clock);
+    const minutes = -(isNaN(at) ? new Date() : at).getTimezoneOffset();
+    input.value = isNaN(at) || at.getDate() === +day.slice(8) && at.toTimeString().startsWith(clock) ? (minutes < 0 ? "-" : "+") + two(minutes / 60) + ":" + two(minutes % 60) : "none";
   };
 
   // Blocks that an answer calls for appear without a reload, and what is being typed is

@@ -23,6 +23,7 @@ import (
 // The page's own codes for files.
 const (
 	CodeSize  = "FILE_SIZE"
+	CodeEmpty = "FILE_EMPTY"
 	CodeType  = "FILE_TYPE"
 	CodeCount = "FILE_COUNT"
 	CodeLost  = "FILE_LOST"

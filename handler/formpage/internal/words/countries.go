@@ -6,10 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"golang.org/x/text/collate"
 	"golang.org/x/text/language"
 	"golang.org/x/text/language/display"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 )
@@ -37,6 +39,36 @@ func countryOptions(tag language.Tag, calling bool) string {
 		b.WriteString(`<option value="` + code + `">` + html.EscapeString(name) + "</option>")
 	}
 	return b.String()
+}
+
+// CountryCode returns the code of a country that is named in the page's language, in English or
+// by a code, and any other text as it is.
+func (w *Words) CountryCode(text string) string {
+	if code, ok := kinds.CountryCode(strings.ToUpper(strings.TrimSpace(text))); ok {
+		return code
+	}
+	return cmp.Or(w.codes()[countryKey(text)], text)
+}
+
+// countryKey is the same for a name however its letters, case, accents and apostrophes are written.
+func countryKey(name string) string {
+	return strings.Map(func(c rune) rune {
+		if unicode.IsLetter(c) {
+			return unicode.ToLower(c)
+		}
+		return -1 // an accent, a space or a sign
+	}, norm.NFD.String(name))
+}
+
+func countriesByName(tag language.Tag) map[string]string {
+	byName := map[string]string{}
+	for _, in := range []language.Tag{language.English, tag} {
+		namer := display.Regions(in)
+		for _, code := range countryCodes() {
+			byName[countryKey(namer.Name(language.MustParseRegion(code)))] = code
+		}
+	}
+	return byName
 }
 
 // countryCodes are the two-letter codes of all countries that the service takes.

@@ -33,6 +33,7 @@ type Words struct {
 	Comma     bool          // numbers have a decimal comma
 	Countries func() string // made when it is first asked for
 	Callers   func() string // the same: countries with the codes of their phone numbers
+	codes     func() map[string]string
 }
 
 // Catalogue has the words of all languages.
@@ -88,6 +89,7 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 			printer:   message.NewPrinter(numbers),
 			Countries: sync.OnceValue(func() string { return countryOptions(t, false) }),
 			Callers:   sync.OnceValue(func() string { return countryOptions(t, true) }),
+			codes:     sync.OnceValue(func() map[string]string { return countriesByName(t) }),
 		})
 	}
 	c.matcher = language.NewMatcher(parsed)
