@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -40,6 +41,8 @@ type run struct {
 	done      chan struct{}  // closed when nothing is left after a stop
 	calls     sync.WaitGroup // of the store
 	requests  sync.WaitGroup // and what else an Observer may hold up
+	failing   atomic.Bool    // the last claim or write failed
+	logged    atomic.Int64   // when that was last logged as an error, in Unix nanoseconds
 	observing atomic.Int64   // calls of AttemptFinished
 	stuck     sync.Once      // too many of them
 }
@@ -177,9 +180,32 @@ func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Error("webhook deliveries cannot be claimed", "error", e.Err)
+		r.failed("webhook deliveries cannot be claimed", "error", e.Err)
+	} else {
+		r.failing.Store(false)
 	}
 	return e
+}
+
+// logEvery is the least time between two lines about failed calls of the store, which come
+// several times a second while its server is down.
+const logEvery = 5 * time.Second
+
+// failed logs a call of the store that failed.
+func (r *run) failed(message string, attrs ...any) {
+	r.failing.Store(true)
+	level, now := slog.LevelDebug, time.Now().UnixNano()
+	if last := r.logged.Load(); now-last >= int64(logEvery) && r.logged.CompareAndSwap(last, now) {
+		level = slog.LevelError
+	}
+	r.d.log.Log(r.base, level, message, attrs...)
+}
+
+// reached says that the store has done something for this process.
+func (r *run) reached() {
+	if r.failing.Load() {
+		r.step(scheduler.Reached{})
+	}
 }
 
 // write has the store settle deliveries.
@@ -204,7 +230,9 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		r.d.log.Error("webhook result is refused by the store", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Error("webhook results cannot be written", "error", err, "results", len(results))
+		r.failed("webhook results cannot be written", "error", err, "results", len(results))
+	default:
+		r.failing.Store(false)
 	}
 	return scheduler.Wrote{Err: err, Refused: refused}
 }
