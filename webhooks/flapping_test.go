@@ -76,7 +76,7 @@ func TestAStoreThatFlapsIsUsedWhenItIsUp(t *testing.T) {
 				if got := len(b.attempts(id)); got != 1 || sent.Load() != 1 {
 					t.Errorf("%d attempts are written, %d were sent after 4 moments, want 1", got, sent.Load())
 				}
-				if lines := strings.Count(b.log.String(), `"level":"ERROR"`); lines == 0 || lines > int(4*c.period/logEvery)+1 {
+				if lines := strings.Count(b.log.String(), `"level":"ERROR"`); lines == 0 || lines > 2*(int(4*c.period/logEvery)+1) {
 					t.Errorf("%d errors are logged", lines)
 				}
 				stop()
