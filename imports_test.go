@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 
 	"schema":    {"internal/jsontree"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/version", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -84,7 +84,7 @@ var allowed = map[string][]string{
 	"internal/jsontree":    {},
 	"internal/logic":       {"internal/jsontree"},
 	"internal/visible":     {},
-	"internal/weburl":      {},
+	"internal/weburl":      {"internal/visible"},
 	"internal/publicaddr":  {},
 	"internal/servicetest": {}, // tests alone
 	"internal/calendar":    {},
@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 	"internal/gather":   {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},
-	"internal/secrets":  {"storage"},
+	"internal/secrets":  {"internal/visible", "storage", "golang.org/x/text/unicode/norm"},
 	"internal/timeout":  {},
 	"internal/version":  {},
 

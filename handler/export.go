@@ -11,7 +11,6 @@ import (
 	"time"
 
 	exportfile "github.com/formsvc/formsvc/handler/export"
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -134,7 +133,6 @@ func (c *call) warnHidden() {
 // exportOptions reads the options out of the query.
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
-		Since: q.time("since"), Until: q.time("until"),
 		Separator:    q.separator(),
 		ChoiceIDs:    q.oneOf("choices", "labels", "ids"),
 		Spread:       q.oneOf("several", "joined", "spread"),
@@ -142,7 +140,7 @@ func (q *query) exportOptions() (export.Options, error) {
 		BOM:          q.oneOf("bom", "false", "true"),
 		KeepFormulas: q.oneOf("formulas", "defused", "kept"),
 	}
-	q.fault(core.CheckRange(o.Since, o.Until))
+	o.Since, o.Until = q.bounds()
 	return o, q.err()
 }
 

@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // query reads query parameters and collects their faults. Unknown parameters are
-// ignored; of a repeated one the first counts.
+// ignored; a repeated one must have the same value each time.
 type query struct {
 	values     url.Values
 	violations []schema.Violation
@@ -34,6 +35,12 @@ func (c *call) query() *query {
 }
 
 func (q *query) get(name string) (string, bool) {
+	for _, other := range q.values[name] {
+		if other != q.values.Get(name) {
+			q.reject(name, schema.CodeDuplicate, "is given more than once, with different values")
+			break
+		}
+	}
 	return q.values.Get(name), q.values.Has(name)
 }
 
@@ -78,18 +85,32 @@ func (q *query) limit() int {
 	return n
 }
 
-// time reads an RFC 3339 time; zero when absent.
-func (q *query) time(name string) time.Time {
-	s, ok := q.get(name)
-	if !ok {
-		return time.Time{}
+// bounds reads since and until, both zero when absent. Records have whole seconds: a fraction of
+// since excludes the second that it is in.
+func (q *query) bounds() (since, until time.Time) {
+	since, fraction := q.time("since")
+	until, _ = q.time("until")
+	q.fault(core.CheckRange(since, until))
+	if fraction {
+		since = since.Add(time.Microsecond)
 	}
-	// A plus sign that was not escaped arrives as a space.
-	t, ok := jsontree.ParseTime(strings.Replace(s, " ", "+", 1))
+	if until.IsZero() && q.values.Has("until") { // a zero time would be no bound
+		until = until.Add(time.Microsecond)
+	}
+	return since, until
+}
+
+// time reads an RFC 3339 time in whole seconds; zero when absent.
+func (q *query) time(name string) (t time.Time, fraction bool) {
+	s, given := q.get(name)
+	if !given {
+		return time.Time{}, false
+	}
+	t, fraction, ok := jsontree.ParseQueryTime(s)
 	if !ok {
 		q.reject(name, schema.CodeBadFormat, "must be a time such as 2026-11-20T08:33:01Z")
 	}
-	return t
+	return t, fraction
 }
 
 // id reads an id, and reports whether it was given.

@@ -25,8 +25,8 @@ type submissionPage struct {
 // submissionPage reads the request as the user's.
 func (c *call) submissionPage(user storage.ID) (*submissionPage, error) {
 	form, q := c.namedID("formId"), c.query()
-	p := &submissionPage{form: form, query: storage.SubmissionsParams{Since: q.time("since"), Until: q.time("until"), MaxBytes: core.MaxPageBytes, Brief: true}}
-	q.fault(core.CheckRange(p.query.Since, p.query.Until))
+	p := &submissionPage{form: form, query: storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, Brief: true}}
+	p.query.Since, p.query.Until = q.bounds()
 	p.list = cursor.List{
 		Name:    "submissions " + form.String(),
 		Owner:   user,

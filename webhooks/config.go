@@ -14,7 +14,6 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/formsvc/formsvc/internal/version"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -71,8 +70,8 @@ type Config struct {
 	// Service-Version and Service-Signature. Zero: "Service". Not "Webhook" together with
 	// StandardWebhooks, whose signature has that name.
 	HeaderPrefix string
-	// UserAgent is the User-Agent header. Zero: "formsvc-webhook/1.0", which stays as it is, and
-	// behind it the release that sends, as in "formsvc-webhook/1.0 formsvc/v0.1.0".
+	// UserAgent is the User-Agent header. If empty, it is [DefaultUserAgent], which is the same
+	// for all releases.
 	UserAgent string
 	// AllowedNetworks may be reached although they are not public: for
 	// development and for installations whose receivers are on-premises. 127.0.0.1/32 is
@@ -153,7 +152,7 @@ func (c Config) withDefaults() Config {
 	c.MaxAge = cmp.Or(c.MaxAge, DefaultMaxAge)
 	c.InFlightWebhook = min(cmp.Or(c.InFlightWebhook, DefaultInFlightWebhook), c.InFlight)
 	c.HeaderPrefix = cmp.Or(c.HeaderPrefix, DefaultHeaderPrefix)
-	c.UserAgent = cmp.Or(c.UserAgent, DefaultUserAgent+" "+version.Product())
+	c.UserAgent = cmp.Or(c.UserAgent, DefaultUserAgent)
 	c.Retry = c.Retry.withDefaults()
 	return c
 }

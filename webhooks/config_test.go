@@ -52,7 +52,7 @@ func TestZeroConfigHasTheDefaults(t *testing.T) {
 	}
 	c := Config{}.withDefaults()
 	if c.Timeout != 15*time.Second || c.InFlight != 64 || c.InFlightWebhook != 4 || c.HeaderPrefix != "Service" ||
-		!strings.HasPrefix(c.UserAgent, "formsvc-webhook/1.0 formsvc/") || len(c.Retry.Delays) != len(defaultDelays) || c.Retry.Jitter != 0.2 || c.Observer != nil {
+		c.UserAgent != "formsvc-webhook/1.0" || len(c.Retry.Delays) != len(defaultDelays) || c.Retry.Jitter != 0.2 || c.Observer != nil {
 		t.Errorf("defaults are %+v", c)
 	}
 	if guard := NewGuard(GuardConfig{Resolver: c.Resolver}); guard.resolver != net.DefaultResolver {

@@ -158,7 +158,8 @@ func (d *Dispatcher) Wake() {
 // and writes all results. That takes at most 15 s, and one more when an [Observer] or a
 // transport does not return. A call of the store or of Params.Sweep that does not
 // return when its context ends delays Run for as long as it takes. Faults of the store
-// are logged and tried again after a growing pause; they never end a run.
+// are logged, every 5 s while they last, and never end a run. The dispatcher tries again after
+// at most 0.4 s, and sooner when another call of the service succeeds.
 //
 // Deliveries are claimed up to a second before they are sent. For so long a delivery
 // may still go out after its webhook was disabled or deleted, or go to the old URL with

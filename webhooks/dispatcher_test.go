@@ -53,7 +53,7 @@ func TestDeliveryIsWhatTheSpecificationSays(t *testing.T) {
 		t.Errorf("received %s %s %q", r.method, r.path, r.body)
 	}
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0 formsvc/devel", "Service-Version": "1.0.0",
+		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0", "Service-Version": "1.0.0",
 		"Service-Signature": Sign(secret, []byte(body)), "Content-Length": fmt.Sprint(len(body)), "Accept-Encoding": "",
 	} {
 		if got := r.header.Get(name); got != want {

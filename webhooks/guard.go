@@ -17,6 +17,7 @@ import (
 	"golang.org/x/net/idna"
 
 	"github.com/formsvc/formsvc/internal/publicaddr"
+	"github.com/formsvc/formsvc/internal/visible"
 )
 
 const (
@@ -50,7 +51,7 @@ func (e *URLError) Unwrap() error { return e.cause }
 // Reasons of a URLError.
 const (
 	reasonLength     = "it must have 1 to 2048 bytes"
-	reasonCharacters = "it must not contain spaces, control characters or backslashes"
+	reasonCharacters = "it must not contain spaces, control characters, invisible characters or backslashes"
 	reasonSyntax     = "it is not an absolute URL"
 	reasonScheme     = "its scheme must be http or https"
 	reasonUserinfo   = "it must not contain credentials"
@@ -142,7 +143,7 @@ func (g *Guard) parse(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
 		return target{}, refuse(reasonLength)
 	}
-	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) {
+	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || visible.Name(raw) != raw || visible.Misleads(raw) {
 		return target{}, refuse(reasonCharacters)
 	}
 	u, err := url.Parse(raw)

@@ -34,6 +34,8 @@ func (d *Dispatcher) offer() (to storage.HandOver, stored func()) {
 	return h, func() {
 		if !h.called.Load() {
 			d.Wake()
+		} else if r := d.current.Load(); r != nil {
+			r.reached()
 		}
 	}
 }

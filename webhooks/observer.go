@@ -111,6 +111,8 @@ func (r *run) watch(ctx context.Context) {
 		})
 		if err != nil && ctx.Err() == nil {
 			r.d.log.Warn("webhook queue cannot be observed", "error", err)
+		} else if err == nil {
+			r.reached()
 		}
 		if showing.CompareAndSwap(false, true) { // else the last calls have not returned
 			r.requests.Go(func() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -37,11 +38,14 @@ type run struct {
 	collecting sync.Mutex        // guards handed
 	handed     []scheduler.Event // that no step has taken in yet
 
-	done      chan struct{}  // closed when nothing is left after a stop
-	calls     sync.WaitGroup // of the store
-	requests  sync.WaitGroup // and what else an Observer may hold up
-	observing atomic.Int64   // calls of AttemptFinished
-	stuck     sync.Once      // too many of them
+	done     chan struct{}  // closed when nothing is left after a stop
+	calls    sync.WaitGroup // of the store
+	requests sync.WaitGroup // and what else an Observer may hold up
+	failing  atomic.Bool    // the last claim or write failed
+	// When that was last logged as an error, in Unix nanoseconds.
+	claimLogged, writeLogged atomic.Int64
+	observing                atomic.Int64 // calls of AttemptFinished
+	stuck                    sync.Once    // too many of them
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
@@ -177,9 +181,32 @@ func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Error("webhook deliveries cannot be claimed", "error", e.Err)
+		r.d.log.Log(r.base, r.failed(&r.claimLogged), "webhook deliveries cannot be claimed", "error", e.Err)
+	} else {
+		r.failing.Store(false)
 	}
 	return e
+}
+
+// logEvery is the least time between two lines about failed calls of the store, which come
+// several times a second while its server is down.
+const logEvery = 5 * time.Second
+
+// failed notes a call of the store that failed, and returns the level at which to log it.
+func (r *run) failed(logged *atomic.Int64) slog.Level {
+	r.failing.Store(true)
+	now := time.Now().UnixNano()
+	if last := logged.Load(); now-last >= int64(logEvery) && logged.CompareAndSwap(last, now) {
+		return slog.LevelError
+	}
+	return slog.LevelDebug
+}
+
+// reached says that the store has done something for this process.
+func (r *run) reached() {
+	if r.failing.Load() {
+		r.step(scheduler.Reached{})
+	}
 }
 
 // write has the store settle deliveries.
@@ -204,7 +231,9 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		r.d.log.Error("webhook result is refused by the store", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Error("webhook results cannot be written", "error", err, "results", len(results))
+		r.d.log.Log(r.base, r.failed(&r.writeLogged), "webhook results cannot be written", "error", err, "results", len(results))
+	default:
+		r.failing.Store(false)
 	}
 	return scheduler.Wrote{Err: err, Refused: refused}
 }

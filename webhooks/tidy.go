@@ -30,8 +30,11 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 		case <-timer.C:
 		}
 		if d.sweep != nil {
-			if err := protect(func() error { return d.sweep(ctx, d.now()) }); err != nil && ctx.Err() == nil {
+			err := protect(func() error { return d.sweep(ctx, d.now()) })
+			if err != nil && ctx.Err() == nil {
 				d.log.Error("sweep failed", "error", err)
+			} else if r := d.current.Load(); r != nil {
+				r.reached()
 			}
 		}
 		if err := d.expire(ctx, aside); err != nil && ctx.Err() == nil {

@@ -14,9 +14,9 @@ import (
 const MaxPageBytes = 16 << 20
 
 // CheckRange returns the fault of a range of time that ends before it begins. Zero times
-// are no bounds.
+// are no bounds. They are compared in whole seconds, as submissions have them.
 func CheckRange(since, until time.Time) error {
-	if !since.IsZero() && !until.IsZero() && since.After(until) {
+	if !since.IsZero() && !until.IsZero() && since.Truncate(time.Second).After(until) {
 		return faults.One("query:since", schema.CodeOutOfRange, "must not be later than until")
 	}
 	return nil
@@ -28,5 +28,9 @@ func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.
 		return storage.SubmissionPage{}, err
 	}
 	q.MaxBytes = MaxPageBytes
+	// Stores truncate times to microseconds, and that would include what is before Since.
+	if rest := q.Since.Sub(q.Since.Truncate(time.Microsecond)); rest > 0 {
+		q.Since = q.Since.Add(time.Microsecond - rest)
+	}
 	return storage.ListSubmissions(ctx, c.Storage, who, form, q)
 }

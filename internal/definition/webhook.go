@@ -42,8 +42,8 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		h.Secret = new(string)
 	}
 	if h.Secret != nil {
-		if _, ok := secrets.Key(*h.Secret); !ok {
-			r.Add(r.root.Member("signing_secret"), schema.CodeBadFormat, "must have base64, with its padding, after whsec_")
+		if mistake := secrets.Mistake(*h.Secret); mistake != "" {
+			r.Add(r.root.Member("signing_secret"), schema.CodeBadFormat, mistake)
 		}
 	}
 	if enabled := r.root.Member("enabled"); enabled.Kind() == jsontree.Bool {

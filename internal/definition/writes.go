@@ -63,7 +63,7 @@ var requestShapes = sync.OnceValues(func() (map[string]*jsonshape.Shape, error) 
 })
 
 // Workspace checks a WorkspaceWrite (operations createWorkspace and
-// updateWorkspace) and returns the name without the white space around it.
+// updateWorkspace) and returns the name as [visible.Name] does.
 func (w *Writes) Workspace(body []byte) (name string, err error) {
 	r, err := read(body)
 	if err != nil {
@@ -141,11 +141,13 @@ func (r *request) noNUL(n jsontree.Node, found *int) {
 	}
 }
 
-// name takes the white space off the member name, before its length is checked,
-// and refuses a name that cannot be seen or reads as another one.
+// name removes what nobody sees from the member name, before its length is checked, and
+// refuses a name that cannot be seen or reads as another one.
 func (r *request) name() {
 	name := r.root.Member("name")
-	name.TrimSpace()
+	if name.Kind() == jsontree.String {
+		name.SetText(visible.Name(name.Text()))
+	}
 	switch text := name.Text(); {
 	case text == "" || name.HasNUL():
 	case visible.IsBlank(text):

@@ -33,6 +33,11 @@ func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte
 	return w.Bytes()
 }
 
+// sampleMetadata has every field of metadata, so that a test event has the fields of a real one.
+var sampleMetadata = Metadata{Country: "NL", Device: "desktop", UserAgent: "Mozilla/5.0", UTM: map[string]string{
+	"campaign": "sample", "content": "sample", "medium": "sample", "source": "sample", "term": "sample",
+}}
+
 // SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
 // form.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
@@ -48,7 +53,7 @@ func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	sample := form.answers.Sample()
 	event := i.core.NewID(now)
 	body := eventBody(event, storage.Submission{
-		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
+		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(sampleMetadata), CompletionTime: 60,
 	}, sample)
 	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body})
 }

@@ -121,7 +121,7 @@ func (c *Check) text(n jsontree.Node, s *Shape) {
 func (c *Check) time(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
-		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, in the years 1 to 9999")
+		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z")
 		return
 	}
 	if normal := jsontree.FormatTime(t); normal != text && !c.settled[n] {

@@ -70,9 +70,19 @@ type parser struct {
 	err    *SyntaxError
 }
 
+// byteOrderMarks are what some programs write in front of a text, with its encoding.
+var byteOrderMarks = [...][2]string{
+	{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe\x00\x00", "UTF-32"}, {"\x00\x00\xfe\xff", "UTF-32"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"},
+}
+
 func (p *parser) document() bool {
 	if int64(len(p.raw)) > math.MaxUint32 {
 		return p.fail(0, "longer than 4 GiB")
+	}
+	for _, mark := range byteOrderMarks {
+		if strings.HasPrefix(string(p.raw[:min(len(p.raw), 4)]), mark[0]) {
+			return p.fail(0, "it begins with a byte order mark ("+mark[1]+"); send UTF-8 without one")
+		}
 	}
 	if !utf8.Valid(p.raw) {
 		return p.fail(invalidUTF8At(p.raw), "not valid UTF-8")

@@ -280,16 +280,21 @@ func TestMemberOfWhatIsNotAnObject(t *testing.T) {
 	}
 }
 
-func TestTrimSpace(t *testing.T) {
+func TestSetText(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string]string{
-		`"a"`: "a", `" a b\t"`: "a b", `" \u0061\u2003"`: "a", `"   "`: "", `""`: "", `"\n"`: "", `7`: "7",
-	} {
+	for _, body := range []string{`"a"`, `" \u0061\u2003"`, `""`} {
 		n := parsed(t, body)
-		n.TrimSpace()
-		if n.Text() != want || n.Raw() != body {
-			t.Errorf("%s: %q", body, n.Text())
+		for _, text := range []string{"", "a longer text", "é"} {
+			n.SetText(text)
+			if n.Text() != text || n.Raw() != body {
+				t.Errorf("%s: %q, want %q", body, n.Text(), text)
+			}
 		}
+	}
+	n := parsed(t, `{"\u0061":"\u0062","c":"d"}`)
+	n.Member("c").SetText("x")
+	if n.Member("a").Text() != "b" || n.Member("c").Text() != "x" {
+		t.Errorf("%q and %q, want b and x", n.Member("a").Text(), n.Member("c").Text())
 	}
 }
 

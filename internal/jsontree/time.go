@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"regexp"
 	"strings"
 	"time"
 )
@@ -23,6 +24,31 @@ func ParseTime(s string) (time.Time, bool) {
 // ParseWrittenTime is [ParseTime] for a reader that needs the day and the clock with
 // which a time was written: its location is the offset that was sent.
 func ParseWrittenTime(s string) (time.Time, bool) {
+	t, ok := parseTime(s)
+	return t, ok && !t.IsZero()
+}
+
+// bareOffset is an offset without a colon or without minutes, as many programs print it.
+var bareOffset = regexp.MustCompile(`[+ -]\d\d(\d\d)?$`)
+
+// ParseQueryTime is [ParseTime] for a query parameter. It also reads offsets such as +0100 and
+// +01, a plus sign that arrived as a space because it was not escaped, and the first second of
+// the year 1. fraction reports that the time had a fraction of a second, which is cut off.
+func ParseQueryTime(s string) (t time.Time, fraction, ok bool) {
+	const clock = len("2006-01-02T15:04:05")
+	if len(s) <= clock {
+		return time.Time{}, false, false
+	}
+	rest := strings.Replace(s[clock:], " ", "+", 1)
+	if offset := bareOffset.FindString(rest); offset != "" {
+		rest = rest[:len(rest)-len(offset)] + offset[:3] + ":" + (offset[3:] + "00")[:2]
+	}
+	t, ok = parseTime(s[:clock] + rest)
+	digits, _, _ := strings.Cut(strings.TrimLeft(rest, ".0"), "+")
+	return t.UTC(), rest[0] == '.' && digits != "" && digits[0] >= '1' && digits[0] <= '9', ok
+}
+
+func parseTime(s string) (time.Time, bool) {
 	// time.Parse takes less (no lower-case t and z, no leap second) and more (hours of one
 	// digit, a comma before the fraction, offsets of 24 hours).
 	const clock = len("2006-01-02T15:04:05")
@@ -57,7 +83,7 @@ func ParseWrittenTime(s string) (time.Time, bool) {
 		}
 		t = t.Add(time.Second)
 	}
-	if t.IsZero() || t.Year() < 1 || t.Year() > 9999 {
+	if t.Year() < 1 || t.Year() > 9999 {
 		return time.Time{}, false
 	}
 	return t.In(time.FixedZone("", offset)), true

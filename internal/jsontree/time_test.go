@@ -1,6 +1,7 @@
 package jsontree
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -42,6 +43,48 @@ func TestParseTime(t *testing.T) {
 	} {
 		if got, ok := ParseTime(in); ok {
 			t.Errorf("%q is accepted as %v", in, got)
+		}
+	}
+}
+
+func TestParseQueryTime(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]struct {
+		text     string
+		fraction bool
+	}{
+		"2026-11-20T08:33:01Z":           {"2026-11-20T08:33:01Z", false},
+		"0001-01-01T00:00:00Z":           {"0001-01-01T00:00:00Z", false},
+		"2026-11-20T08:33:01+0100":       {"2026-11-20T07:33:01Z", false},
+		"2026-11-20T08:33:01-0530":       {"2026-11-20T14:03:01Z", false},
+		"2026-11-20T08:33:01 0100":       {"2026-11-20T07:33:01Z", false},
+		"2026-11-20T08:33:01 01:00":      {"2026-11-20T07:33:01Z", false},
+		"2026-11-20T08:33:01+01":         {"2026-11-20T07:33:01Z", false},
+		"2026-11-20T08:33:01.5-01":       {"2026-11-20T09:33:01Z", true},
+		"2026-11-20T08:33:01.000+0000":   {"2026-11-20T08:33:01Z", false},
+		"2026-11-20T08:33:01.000001Z":    {"2026-11-20T08:33:01Z", true},
+		"2026-11-20T08:33:01.000 01:00":  {"2026-11-20T07:33:01Z", false},
+		"9999-12-31T23:59:59.9999+00:00": {"9999-12-31T23:59:59Z", true},
+	} {
+		got, fraction, ok := ParseQueryTime(in)
+		if !ok || FormatTime(got) != want.text || fraction != want.fraction {
+			t.Errorf("%s: got %s, %t, %t, want %v", in, FormatTime(got), fraction, ok, want)
+		}
+	}
+	for _, in := range []string{"", "2026-11-20", "2026-11-20T08:33:01", "2026-11-20T08:33:01+2400", "2026-11-20T08:33:01+0160", "2026-11-20T08:33:01+1", "2026-11-20T08:33:01+010", "0001-01-01T00:00:00+0100", "2026-11-20T08:33:01.5"} {
+		if got, _, ok := ParseQueryTime(in); ok {
+			t.Errorf("%q is accepted as %v", in, got)
+		}
+	}
+}
+
+func TestByteOrderMarksAreNamed(t *testing.T) {
+	t.Parallel()
+	for text, name := range map[string]string{
+		"\xef\xbb\xbf{}": "UTF-8", "\xff\xfe{\x00}\x00": "UTF-16", "\xfe\xff\x00{\x00}": "UTF-16", "\xff\xfe\x00\x00{\x00\x00\x00": "UTF-32", "\xef\xbb\xbf": "UTF-8", "\xff\xfe": "UTF-16",
+	} {
+		if _, err := Parse([]byte(text), BodyBounds); err == nil || !strings.Contains(err.Error(), "byte order mark ("+name+")") {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

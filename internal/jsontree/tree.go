@@ -4,9 +4,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"math"
-	"strings"
 	"sync"
-	"unicode"
 )
 
 // Kind is the kind of a JSON value.
@@ -22,7 +20,7 @@ const (
 	Object
 )
 
-// Tree is one parsed JSON text. Its values are immutable but for [Node.TrimSpace].
+// Tree is one parsed JSON text. Its values are immutable but for [Node.SetText].
 type Tree struct {
 	text string
 	// unescaped has the strings and names that are written with escapes, as they
@@ -134,17 +132,12 @@ func (t *Tree) slice(from, to uint32, escaped bool) string {
 	return t.text[from:to]
 }
 
-// TrimSpace takes the white space off both ends of a string's text. The bytes of
-// the value stay.
-func (n Node) TrimSpace() {
-	if n.Kind() != String {
-		return
-	}
+// SetText replaces a string's text. The bytes of the value stay.
+func (n Node) SetText(text string) {
 	d := n.node()
-	text := n.Text()
-	rest := strings.TrimLeftFunc(text, unicode.IsSpace)
-	from := uint32(d.value>>32) + uint32(len(text)-len(rest))
-	d.value = span(from, from+uint32(len(strings.TrimRightFunc(rest, unicode.IsSpace))))
+	from := uint32(len(n.tree.plain))
+	n.tree.plain += text
+	d.value, d.flags = span(from, from+uint32(len(text))), d.flags|textEscaped
 }
 
 // HasNUL reports whether U+0000 is in a string or name of the value or of one

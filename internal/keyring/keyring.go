@@ -9,11 +9,11 @@ import (
 	"hash/maphash"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/gather"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -81,7 +81,7 @@ func (k *Keyring) Create(ctx context.Context, r Request, now time.Time, newID fu
 	made := storage.Key{
 		ID:        newID(now),
 		UserID:    r.User.ID,
-		Name:      strings.TrimSpace(r.Name),
+		Name:      visible.Name(r.Name),
 		Prefix:    key[:len(k.start)+displayed],
 		Scopes:    slices.Compact(slices.Sorted(slices.Values(r.Scopes))),
 		CreatedAt: now,

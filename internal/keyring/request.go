@@ -35,9 +35,9 @@ func (r Request) check(now time.Time) error {
 	broken := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
-		checkText("/name", strings.TrimSpace(r.Name), 1, maxKeyName),
+		checkText("/name", visible.Name(r.Name), 1, maxKeyName),
 	}
-	switch name := strings.TrimSpace(r.Name); {
+	switch name := visible.Name(r.Name); {
 	case name == "" || strings.ContainsRune(name, 0): // checkText says so
 	case visible.IsBlank(name):
 		broken = append(broken, faults.One("/name", schema.CodeTooShort, "must have a character that can be seen"))

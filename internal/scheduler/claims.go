@@ -16,6 +16,7 @@ type claims struct {
 	look    time.Time // none before, either, without room in the quick pool
 	poll    time.Time // the time of the next claim if nobody calls before
 	faults  int       // in a row
+	failed  time.Time // the end of the last call that failed
 	sharing int       // webhooks that share what may wait
 }
 
@@ -117,10 +118,11 @@ func (s *Scheduler) claimed(e Claimed) {
 	if e.Err != nil {
 		c.faults++
 		s.want()
-		c.after = s.now.Add(s.backoff(c.faults))
+		c.failed, c.after = s.now, s.now.Add(s.backoff(c.faults))
 		return
 	}
 	c.faults = 0
+	s.reached()
 	if e.More {
 		s.want()
 	}
@@ -131,8 +133,26 @@ func (s *Scheduler) claimed(e Claimed) {
 
 // backoff is the wait after a number of faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
-	wait := min(s.n.BackoffFirst<<min(faults-1, 10), s.n.BackoffMost)
+	wait := min(s.n.BackoffFirst<<min(faults-1, mostFaults), s.n.BackoffMost)
 	return s.spread(wait/2, wait)
+}
+
+// reached ends the waits after faults, because the store works again. Something else may work
+// while claims or writes do not, so BackoffFirst stays between two calls that fail.
+func (s *Scheduler) reached() {
+	if c := &s.claims; c.faults > 0 {
+		c.after = earlier(c.after, c.failed.Add(s.n.BackoffFirst))
+	}
+	if r := &s.results; r.faults > 0 {
+		r.after = earlier(r.after, r.failed.Add(s.n.BackoffFirst))
+	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // Reserve returns the webhooks of a form for which a delivery may be handed over as
@@ -158,6 +178,9 @@ func (s *Scheduler) handed(e Handed) {
 		w.granted--
 		w.active = s.now
 		s.quick.waiting--
+	}
+	if len(e.Deliveries) > 0 {
+		s.reached()
 	}
 	for _, del := range e.Deliveries {
 		s.arrive(del, e.At, false)

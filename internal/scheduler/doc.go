@@ -39,6 +39,8 @@
 //   - A process that dies repeats what it sent and did not record. Each pool bounds how much.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
 //     The store keeps the pause and how the webhook fared; a claim brings both.
+//   - After a fault of the store the next call waits for at most 0.4 s, and as soon as any call
+//     succeeds for at most 0.1 s after the fault.
 //   - After a write failed nothing is claimed or handed over until all results are written
 //     but those that somebody else holds up.
 //

@@ -146,9 +146,9 @@ func Default(quick, second, perWebhook int, timeout time.Duration) Numbers {
 		// Four to ten looks a second that find nothing cost little (drain), and a delivery is at most a
 		// quarter of a second late. The spread keeps processes apart.
 		PollLeast: 100 * time.Millisecond, PollMost: 250 * time.Millisecond,
-		// A fault that passes at once costs a tenth of a second, and a store that was down for
-		// long is used again at most 5 s after it came back.
-		BackoffFirst: 100 * time.Millisecond, BackoffMost: 5 * time.Second,
+		// A fault that ends immediately costs a tenth of a second. A store that is up for half a
+		// second at a time is tried in each of these times, with fewer calls than idle polls make.
+		BackoffFirst: 100 * time.Millisecond, BackoffMost: 400 * time.Millisecond,
 		// Whenever a claim is due, all that are known are looked at, also when it turns out
 		// that there is no room.
 		KnownFor: time.Minute,

@@ -15,10 +15,15 @@ type results struct {
 	quick   int       // of the quick pool, that came since the last write began
 	active  []result  // of the call that is under way
 	after   time.Time // no call before
+	failed  time.Time // the end of the last call that failed
 	// faults is how many there were in a row. A success takes one off and leaves at least
 	// one, until nothing but what is held is pending: then there are none.
 	faults int
 }
+
+// mostFaults is the number of faults after which a write has one result: Rows is less than two to
+// this power. After as many successes the writes are as large as before.
+const mostFaults = 10
 
 // result is what became of a request. Without an attempt nothing was sent, and its
 // delivery is given back.
@@ -80,10 +85,11 @@ func (s *Scheduler) wrote(e Wrote) {
 	r.active = nil
 	if e.Err != nil && (!e.Refused || len(batch) > 1) {
 		r.pending = append(r.pending, batch...) // to the end, so that others are not held back
-		r.faults++
-		r.after = s.now.Add(s.backoff(r.faults))
+		r.faults = min(r.faults+1, mostFaults)
+		r.failed, r.after = s.now, s.now.Add(s.backoff(r.faults))
 		return
 	}
+	s.reached()
 	for _, of := range batch {
 		if slices.Contains(e.Held, of.Lease) {
 			of.held = true

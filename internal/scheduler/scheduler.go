@@ -81,6 +81,8 @@ type (
 		Err     error           // then none was written
 		Refused bool            // the store will never accept one of them
 	}
+	// Reached says that the store has done something else for this process.
+	Reached struct{}
 	// Stop ends the work: nothing more is claimed or begun.
 	Stop struct{}
 )
@@ -117,6 +119,9 @@ func (s *Scheduler) Step(now time.Time, events ...Event) Actions {
 		switch e := e.(type) {
 		case Woken:
 			s.want()
+			s.reached()
+		case Reached:
+			s.reached()
 		case Claimed:
 			s.claimed(e)
 		case Handed:

@@ -2,8 +2,36 @@ package secrets
 
 import (
 	"encoding/base64"
+	"regexp"
 	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/formsvc/formsvc/internal/visible"
 )
+
+// standardLike finds a secret of the Standard Webhooks specification in what was pasted: with
+// other characters around it, in capitals or with another sign in place of the underscore.
+var standardLike = regexp.MustCompile(`(?i)whsec[^0-9a-z]`)
+
+// Mistake says why a secret is none that a receiver will have as well, which no signature would
+// fit. It is empty for all others. Only secrets that look like those of the Standard Webhooks
+// specification have a form.
+func Mistake(secret string) string {
+	shown := strings.Map(func(c rune) rune {
+		if visible.Hides(string(c)) {
+			return -1
+		}
+		return c
+	}, norm.NFKC.String(secret))
+	if _, ok := Key(secret); !ok {
+		return "must have standard base64, with its padding and nothing else, after whsec_"
+	}
+	if !strings.HasPrefix(secret, "whsec_") && standardLike.MatchString(shown) {
+		return "looks like a secret that begins with whsec_, and must have nothing before it and no other spelling of it"
+	}
+	return ""
+}
 
 // Key returns the key with which a secret signs as the Standard Webhooks specification says:
 // what follows "whsec_", decoded from base64, and of a secret that begins otherwise its

@@ -2,6 +2,26 @@ package secrets
 
 import "testing"
 
+func TestMistake(t *testing.T) {
+	t.Parallel()
+	const key = "MDEyMzQ1Njc4OWFiY2RlZg=="
+	for _, secret := range []string{
+		" whsec_" + key, "\nwhsec_" + key, "\"whsec_" + key + "\"", "WHSEC_" + key, "Whsec_" + key, "whsec-" + key, "whsec " + key,
+		"\u200bwhsec_" + key, "wh\u00adsec_" + key, "ｗｈｓｅｃ＿" + key, "SECRET=whsec_" + key, "“whsec_" + key + "”", "whsec:" + key,
+		"whsec_" + key + " ", "whsec_" + key + "\n", "whsec_" + key + "'", "whsec_" + key[:22], "whsec_-_-_" + key, "whsec_" + key + "\u200b",
+		"whsec_MDEyMzQ1 Njc4OWFiY2RlZg==", "whsec_",
+	} {
+		if Mistake(secret) == "" {
+			t.Errorf("%q is accepted", secret)
+		}
+	}
+	for _, secret := range []string{"whsec_" + key, "0123456789abcdef", " a secret with spaces\n", "whsecurity-2026!", "\"in quotes here\"", key, ""} {
+		if mistake := Mistake(secret); mistake != "" {
+			t.Errorf("%q is refused: %s", secret, mistake)
+		}
+	}
+}
+
 func TestKey(t *testing.T) {
 	t.Parallel()
 	for secret, want := range map[string]string{

@@ -6,6 +6,7 @@ import (
 	"crypto/cipher"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -14,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
@@ -38,7 +41,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	}
 	got := <-requests
 	for name, want := range map[string]string{
-		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0 formsvc/devel", "Service-Version": "1.0.0",
+		"Content-Type": "application/json", "User-Agent": "formsvc-webhook/1.0", "Service-Version": "1.0.0",
 	} {
 		if got.Header.Get(name) != want {
 			t.Errorf("%s is %q, want %q", name, got.Header.Get(name), want)
@@ -108,6 +111,68 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 			t.Errorf("%v, want ErrConflict", err)
 		}
 	})
+}
+
+// A receiver that was tried with a test event finds each member of a real one in it, with a
+// value of the same JSON type, except for submissionId.
+func TestATestEventHasTheShapeOfARealOne(t *testing.T) {
+	t.Parallel()
+	url, requests := servicetest.Receiver(t)
+	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithoutRateLimit())
+	form := b.Form(`[{"id":"group","type":"group","children":[{"id":"name","type":"short_text"}]},
+		{"id":"other","type":"multiple_choice","properties":{"otherOption":true}},
+		{"id":"grid","type":"matrix","matrix_rows":[{"id":"r"}],"matrix_columns":[{"id":"c","label":"C"}],"properties":{"multiSelection":true}},
+		{"id":"files","type":"file_upload","properties":{"multipleFiles":true}},
+		{"id":"host","type":"number","properties":{"hide":true}},
+		{"id":"stars","type":"rating","properties":{"rule":{"set":{"score":{"+":[{"var":"variables.score"},1]}}}}}]`, `{}`)
+	b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"hidden_fields":["ref"],"variables":{"score":0}}}`, nil)
+	hook := b.Webhook(form, url, servicetest.Secret)
+	b.Dispatch()
+	_, err := b.Submit(t.Context(), formsvc.Response{
+		FormID:      form,
+		Answers:     servicetest.Answers("name", `"Ann"`, "other", `[{"other":"x"}]`, "grid", `{"r":["c"]}`, "stars", `3`),
+		HostAnswers: servicetest.Answers("host", `7`, "files", `[{"id":"f","name":"a.pdf","url":"https://example.com/a","mime_type":"application/pdf","size":3}]`),
+		Hidden:      map[string]string{"ref": "mail"}, CompletionTime: 12.5,
+		Metadata: formsvc.Metadata{Country: "DE", Device: "phone", UserAgent: "A/1", UTM: map[string]string{"campaign": "a", "content": "b", "medium": "c", "source": "d", "term": "e"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := <-requests
+	if err := b.SendTestEvent(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	var bodies [2]map[string]any
+	for i, text := range []string{real.Body, (<-requests).Body} {
+		if err := json.Unmarshal([]byte(text), &bodies[i]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(bodies[0]["response"].(map[string]any), "submissionId")
+	want, got := shapeOf("", bodies[0]), shapeOf("", bodies[1])
+	slices.Sort(want)
+	slices.Sort(got)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the shape of a real event (-) and of a test event (+):\n%s", diff)
+	}
+	if seconds := bodies[1]["response"].(map[string]any)["completionTime"]; seconds == 0.0 {
+		t.Error("the completion time of a test event is 0")
+	}
+}
+
+// shapeOf lists the paths in a JSON value with their types.
+func shapeOf(path string, value any) (paths []string) {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, v := range value {
+			paths = append(paths, shapeOf(path+"/"+name, v)...)
+		}
+	case []any:
+		for _, v := range value {
+			paths = append(paths, shapeOf(path+"/0", v)...)
+		}
+	}
+	return append(paths, fmt.Sprintf("%s %T", path, value))
 }
 
 func TestSecretsAreSealedAndOpenAfterARotation(t *testing.T) {

@@ -4,7 +4,6 @@ package version
 import (
 	"cmp"
 	"runtime/debug"
-	"strings"
 	"sync"
 )
 
@@ -18,10 +17,6 @@ var String = sync.OnceValue(func() string {
 	}
 	return of(info)
 })
-
-// Product is the version as a User-Agent has it, behind a name: "formsvc/v0.1.0". What cannot
-// stand there is left out, so that a checkout is "formsvc/devel".
-func Product() string { return "formsvc/" + strings.Trim(String(), "()") }
 
 func of(info *debug.BuildInfo) string {
 	found := ""

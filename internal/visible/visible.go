@@ -20,6 +20,28 @@ func Trim(s string) string {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || invisible(c) && !unicode.IsControl(c) })
 }
 
+// Name returns a name without invisible characters inside and without white space around it.
+// Joiners, variation selectors and the tags of flags stay, because they change what other
+// characters look like. Characters that [Misleads] is about stay too, so that it finds them.
+func Name(s string) string {
+	flag := false // the character belongs to an emoji with tags
+	return strings.TrimSpace(strings.Map(func(c rune) rune {
+		tag := c >= 0xe0020 && c <= 0xe007f
+		flag = c == '\U0001f3f4' || flag && tag
+		if tag && flag || !hidden(c) || c == '\u200c' || c == '\u200d' || unicode.Is(unicode.Variation_Selector, c) || unicode.Is(unicode.Bidi_Control, c) {
+			return c
+		}
+		return -1
+	}, s))
+}
+
+// Hides reports whether s has a character that shows nothing and takes no room.
+func Hides(s string) bool { return strings.ContainsFunc(s, hidden) }
+
+func hidden(c rune) bool {
+	return invisible(c) && !unicode.IsSpace(c) && !unicode.IsControl(c) && c != '\u2800'
+}
+
 // Misleads reports whether s has a line break, another control character, or one that
 // turns the direction of text (Bidi_Control). In a name these have no use: they forge
 // lines of a log and a terminal, and make a name read as another one.

@@ -22,6 +22,29 @@ func TestIsBlank(t *testing.T) {
 	}
 }
 
+func TestName(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{
+		" a\u200bb\u00ad ":                "ab",
+		"\u200b \ufeffName\u2060\n":       "Name",
+		"می\u200cشود":                     "می\u200cشود",
+		"👩\u200d👧 ❤\ufe0f":                "👩\u200d👧 ❤\ufe0f",
+		"葛\U000e0100":                     "葛\U000e0100",
+		"🏴\U000e0067\U000e0062\U000e007f": "🏴\U000e0067\U000e0062\U000e007f",
+		"a\U000e0067\U000e0062\U000e007f": "a",
+		"🏴a\U000e0067":                    "🏴a",
+		"\U000e0001x\u3164\u115f":         "x",
+		"a\u202eb\u2066\u200e":            "a\u202eb\u2066\u200e", // Misleads
+		"a\u00a0b\u3000c":                 "a\u00a0b\u3000c",
+		"a\x00\ab":                        "a\x00\ab",
+		"\u200b":                          "",
+	} {
+		if got := Name(in); got != want {
+			t.Errorf("%+q becomes %+q, want %+q", in, got, want)
+		}
+	}
+}
+
 func TestTrim(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{

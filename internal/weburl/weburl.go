@@ -6,21 +6,25 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/formsvc/formsvc/internal/visible"
 )
 
 // Parse reads an absolute http, https, mailto or tel URL, the schemes that are
 // known to do no harm. Browsers skip control characters and white space, and take a
 // backslash for a slash, so an address with one of them may lead elsewhere than it
-// seems to; quotes and angle brackets end it in a page: all of them are refused.
+// seems to; quotes and angle brackets end it in a page; invisible characters make it another
+// address than the one that people read: all of them are refused. Joiners and variation
+// selectors belong to words and emoji, and may stand behind the host.
 func Parse(s string) (*url.URL, bool) {
-	if strings.ContainsFunc(s, func(c rune) bool {
+	if visible.Name(s) != s || visible.Misleads(s) || strings.ContainsFunc(s, func(c rune) bool {
 		return unicode.IsSpace(c) || unicode.IsControl(c) || strings.ContainsRune("\\\"<>", c)
 	}) {
 		return nil, false
 	}
 	u, err := url.Parse(s)
 	switch {
-	case err != nil:
+	case err != nil, visible.Hides(u.Host):
 		return nil, false
 	case IsWeb(u):
 		return u, u.Hostname() != "" && IsPort(u.Port())

@@ -104,7 +104,7 @@ func (t multipleRule) Sample() string {
 	for _, id := range t.ids[:min(max(t.least, 1), len(t.ids))] {
 		chosen = append(chosen, id)
 	}
-	if t.other && t.least > len(t.ids) {
+	if t.other && max(t.least, 1) > len(t.ids) {
 		chosen = append(chosen, map[string]string{"other": "Sample answer"})
 	}
 	return Encoded(chosen)
