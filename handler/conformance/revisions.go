@@ -85,6 +85,8 @@ func revisionsSubmission(s *session) {
 }
 
 func revisionsIfMatchPasses(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
 	for _, write := range conditionals() {
 		for _, header := range []func(tag string) requestOption{
 			func(tag string) requestOption { return ifMatch(tag) },
@@ -94,8 +96,7 @@ func revisionsIfMatchPasses(s *session) {
 			func(tag string) requestOption { return ifMatch(`"a,b",` + tag) },
 			func(tag string) requestOption { return ifMatch(`"other"`, tag) },
 		} {
-			c := s.caller()
-			form := "/forms/" + c.form(c.workspace(), "definition", question())
+			form := "/forms/" + c.form(workspace, "definition", question())
 			tag := c.get(form).want(http.StatusOK).etag()
 			write.do(c, form, header(tag)).want(write.status)
 		}
