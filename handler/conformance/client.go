@@ -122,11 +122,7 @@ func (s *session) send(r request) *response {
 		if got.own(false) {
 			got.checkAlways()
 		}
-		select {
-		case <-time.After(time.Duration(seconds) * time.Second):
-		case <-s.ctx.Done():
-			s.must("waiting for the rate limit", s.ctx.Err())
-		}
+		s.pause(time.Duration(seconds) * time.Second)
 	}
 }
 

@@ -38,6 +38,9 @@ func pagingCases() []testCase {
 		}
 		add("walk", "every record comes exactly once and in order, whatever the page size; the end has no cursor.", walkPages)
 		add("default", "a page has 20 records by default, and a full last page has no successor.", defaultPage)
+		if l.name != "workspaces" { // an owner has at most 100
+			add("largest", "a page has up to 100 records.", largestPage)
+		}
 		add("cursor", "an altered, foreign or invented cursor, or one of other filters, is INVALID_CURSOR.", refusedCursors)
 		add("stable", "inserting and deleting between pages repeats and skips no record that was there throughout.", stablePages)
 		add("rotation", "a cursor works with another key of the same user and with another limit.", rotatedKey)
@@ -177,6 +180,20 @@ func defaultPage(s *session, c *caller, list pagedList) {
 		return
 	}
 	r, next = c.page(with(list.path, "cursor="+next))
+	if len(r.items()) != 1 || next != "" {
+		r.faultf("the last page has %d records and the cursor %q, want 1 and none", len(r.items()), next)
+	}
+}
+
+func largestPage(s *session, c *caller, list pagedList) {
+	for range 101 {
+		list.add()
+	}
+	r, next := c.page(with(list.path, "limit=100"))
+	if len(r.items()) != 100 || next == "" {
+		r.fatalf("there are %d of 101 records and the cursor %q, want 100 and one", len(r.items()), next)
+	}
+	r, next = c.page(with(list.path, "limit=100&cursor="+next))
 	if len(r.items()) != 1 || next != "" {
 		r.faultf("the last page has %d records and the cursor %q, want 1 and none", len(r.items()), next)
 	}

@@ -3,6 +3,7 @@ package conformance
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -10,6 +11,8 @@ func routingCases() []testCase {
 	return []testCase{
 		{"routing/allow", "Every path answers a wrong method with 405 and OPTIONS with 204; both tell the right methods in Allow and need no key.", nil, routingAllow},
 		{"routing/unknown-method", "A method that nobody knows is a wrong method.", nil, routingUnknownMethod},
+		{"routing/unknown-path", "An unknown path is 404 to every method.", nil, routingUnknownPath},
+		{"routing/head-length", "HEAD tells the length of what GET answers with, where it tells one.", nil, routingHeadLength},
 		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, routingHead},
 		{"routing/trailing-slash", "A known path with a slash at its end is an unknown path.", nil, routingTrailingSlash},
 		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", nil, routingUncleanPath},
@@ -55,6 +58,29 @@ func routingHead(s *session) {
 	head.same("ETag", head.header.Values("Etag"), get.header.Values("Etag"))
 	s.nobody().call(http.MethodHead, "/me", nil).want(http.StatusUnauthorized)
 	w.call(http.MethodHead, "/forms/"+newID(), nil).want(http.StatusNotFound)
+}
+
+func routingUnknownPath(s *session) {
+	c := s.caller()
+	for _, path := range []string{"/nothing", "/forms/" + newID() + "/blocks/b/c", "/webhooks/" + newID() + "/nothing", "/openapi.json/x", "/v1/me"} {
+		for _, method := range methods {
+			r := c.call(method, path, nil).want(http.StatusNotFound)
+			if r.header.Get("Allow") != "" {
+				r.faultf("an unknown path has an Allow header")
+			}
+		}
+	}
+}
+
+func routingHeadLength(s *session) {
+	w := s.newWorld()
+	for _, path := range []string{"/me", "/workspaces/" + w.workspaceID, "/forms/" + w.formID, "/forms/" + w.formID + "/blocks", "/webhooks/" + w.webhookID, "/forms?workspace_id=" + w.workspaceID} {
+		get := w.get(path).want(http.StatusOK)
+		head := w.call(http.MethodHead, path, nil).want(http.StatusOK)
+		if length := head.header.Get("Content-Length"); length != "" && length != strconv.Itoa(len(get.body)) {
+			head.faultf("Content-Length is %s, GET answers with %d bytes", length, len(get.body))
+		}
+	}
 }
 
 func routingTrailingSlash(s *session) {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // session is one case while it runs: it makes users, keeps the secrets that must
@@ -147,6 +148,15 @@ func (s *session) parallel(n int, run func(i int)) {
 	wg.Wait()
 	if outcome, _, _ := s.outcome(); outcome != Passed {
 		panic(stopped{})
+	}
+}
+
+// pause waits, or ends the case when its time is up.
+func (s *session) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-s.ctx.Done():
+		s.must("waiting", s.ctx.Err())
 	}
 }
 

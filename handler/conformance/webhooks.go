@@ -19,6 +19,7 @@ func webhookCases() []testCase {
 		{"webhooks/url-accepted", "A public destination is accepted and comes back as it was given.", nil, webhooksURLAccepted},
 		{"webhooks/update", "PATCH changes url and signing_secret; null removes the secret.", nil, webhooksUpdate},
 		{"webhooks/list", "GET /webhooks lists the webhooks of all accessible forms in items alone, not paginated.", nil, webhooksList},
+		{"webhooks/independent", "What is done to one webhook leaves the form's other webhooks as they are.", nil, webhooksIndependent},
 		{"webhooks/delete", "DELETE answers 204 without a body, and 404 afterwards.", nil, webhooksDelete},
 		{"webhooks/limit", "A form has at most its limit of webhooks, also when several requests race for the last places.", nil, webhooksLimit},
 		{"webhooks/deliveries", "Deliveries are a list in items alone, empty while nothing was sent.", nil, webhooksDeliveries},
@@ -148,6 +149,8 @@ func webhooksUpdate(s *session) {
 		{object{"enabled": false, "url": s.destination}, object{"enabled": false, "url": s.destination}},
 		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
 		{object{"signing_secret": s.newSecret()}, object{"has_secret": true}},
+		{object{"url": s.destination + "3"}, object{"url": s.destination + "3"}}, // the secret stays
+		{object{"enabled": false}, object{}},
 		{object{"signing_secret": nil}, object{"has_secret": false}},
 	} {
 		r := w.patch(path, step.body).want(http.StatusOK)
@@ -187,6 +190,19 @@ func webhooksList(s *session) {
 		r.checkWebhook(o)
 	}
 	r.sameSet("the ids", normal(listed), made)
+}
+
+func webhooksIndependent(s *session) {
+	w := s.newWorld()
+	other, third := w.webhook(w.formID), w.webhook(w.formID)
+	before := []string{string(w.get("/webhooks/" + w.webhookID).want(http.StatusOK).body), string(w.get("/webhooks/" + third).want(http.StatusOK).body)}
+	w.patch("/webhooks/"+other, object{"url": s.destination + "2", "signing_secret": s.newSecret()}).want(http.StatusOK)
+	w.delete("/webhooks/" + other).want(http.StatusNoContent)
+	for i, id := range []string{w.webhookID, third} {
+		r := w.get("/webhooks/" + id).want(http.StatusOK)
+		r.same("the other webhook", string(r.body), before[i])
+	}
+	w.get("/forms/" + w.formID).want(http.StatusOK)
 }
 
 func webhooksDelete(s *session) {

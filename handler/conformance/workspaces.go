@@ -16,6 +16,7 @@ func workspaceCases() []testCase {
 		{"workspaces/update", "PATCH renames a workspace and answers 200 with it.", nil, workspacesUpdate},
 		{"workspaces/delete", "DELETE answers 204 without a body; the workspace is gone and its forms are in the trash.", nil, workspacesDelete},
 		{"workspaces/list", "GET /workspaces lists what is accessible, newest first, as single reads tell it.", nil, workspacesList},
+		{"workspaces/list-current", "The list tells the last name of a workspace, and no longer one that was deleted.", nil, workspacesListCurrent},
 		{"workspaces/member", "A member reads a workspace and works on its forms, but only the owner updates or deletes it.", needs(NeedsAddMember), workspacesMember},
 		{"workspaces/removed-member", "Who is no member any more sees nothing of a workspace from then on.", needs(NeedsAddMember, NeedsRemoveMember), workspacesRemovedMember},
 		{"workspaces/limit", "An owner at the limit gets 409, also when several requests race for the last places.", nil, workspacesLimit},
@@ -123,6 +124,22 @@ func workspacesList(s *session) {
 	r.checkNewestFirst("created_at")
 	if len(ids) != 3 {
 		r.faultf("there are %d of the case's items, want 3", len(ids))
+	}
+}
+
+func workspacesListCurrent(s *session) {
+	c := s.caller()
+	renamed, deleted := c.workspace(), c.workspace()
+	c.listed("/workspaces")
+	name := newID()
+	c.patch("/workspaces/"+renamed, object{"name": name}).want(http.StatusOK)
+	c.delete("/workspaces/" + deleted).want(http.StatusNoContent)
+	r, ids := c.listed("/workspaces")
+	r.same("the workspaces", ids, []string{renamed})
+	for _, o := range r.items() {
+		if o["id"] == renamed {
+			r.same("name", o["name"], name)
+		}
 	}
 }
 
