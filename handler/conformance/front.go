@@ -24,7 +24,7 @@ func (r *response) own(onlyBody bool) bool {
 // sends the request again without its key. The service refuses that by itself before it
 // looks at anything but path and method, and whatever is in front answers as before. Some
 // answers are faults all the same: every path below the base path is the service's, and so
-// are 401, 404, 405 and redirects. Exceptions are requests with another Host, and, unless
+// are 401, 404, 405, 500, 501 and redirects. Exceptions are requests with another Host, and, unless
 // the target has RawPaths, those with an unclean path or an unknown method.
 func (s *session) checkFront(got *response) {
 	r := got.request
@@ -57,7 +57,7 @@ func unclean(path string) bool {
 // front of it.
 func (s *session) refusedInFront(got *response) bool {
 	switch got.status {
-	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed:
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusInternalServerError, http.StatusNotImplemented:
 		return false
 	}
 	if got.status < 400 {
