@@ -32,10 +32,8 @@ func (s *session) checkFront(got *response) {
 	if got.own(odd) || !odd && !s.refusedInFront(got) {
 		return
 	}
-	probe := request{method: http.MethodGet, path: "/me", key: r.key, header: make(http.Header)}
-	if probe.key == "" {
-		probe.key = s.target.Key
-	}
+	// Without a key, the service refuses this by itself.
+	probe := request{method: http.MethodGet, path: "/me", key: s.target.Key, header: make(http.Header)}
 	if answer := s.sendRaw(probe); !answer.own(false) {
 		s.breaks("something in front of the service answers instead of it\n%s", answer)
 		panic(stopped{})
