@@ -108,7 +108,7 @@ func ExampleClient_Partials() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Printf("%q %v\n", p.Answers, ann.DeletePartial(ctx, form, p.ID))
+		fmt.Printf("%q %v\n", string(p.Answers), ann.DeletePartial(ctx, form, p.ID))
 	}
 	// Unordered output:
 	// "{\"score\":9}" <nil>

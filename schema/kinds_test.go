@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -116,7 +117,7 @@ var goTypes = map[schema.PropertyType]string{
 	schema.PropertyBoolean: "bool", schema.PropertyInteger: "*schema.Integer", schema.PropertyNumber: "*float64",
 	schema.PropertyText: "string", schema.PropertyWord: "string", schema.PropertyURL: "string", schema.PropertyLink: "string",
 	schema.PropertyCountry: "string", schema.PropertyDate: "*time.Time", schema.PropertyDates: "[]time.Time",
-	schema.PropertyTexts: "[]string", schema.PropertyParts: "*schema.AddressFields", schema.PropertyObject: "json.RawMessage",
+	schema.PropertyTexts: "[]string", schema.PropertyParts: "*schema.AddressFields", schema.PropertyObject: reflect.TypeFor[json.RawMessage]().String(), // another name since Go 1.27
 }
 
 // Every property of every kind is a member of schema.Properties, and the other way round, and

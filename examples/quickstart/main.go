@@ -35,6 +35,7 @@ import (
 	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -136,8 +137,10 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 			// Only public addresses may be a webhook's destination, so that nobody
 			// reaches into the host's network. The receiver here is on the loopback
 			// interface and needs this exception. Do without it in production.
-			AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")},
+			AllowedNetworks: ownNetworks,
 		}),
+		// Ten times the default, so that the conformance suite need not wait for it.
+		formsvc.WithRateLimit(10*ratelimit.DefaultTokens, ratelimit.DefaultPer),
 	)
 	if err != nil {
 		return nil, err
@@ -253,7 +256,20 @@ func (h *host) print(w io.Writer) {
 	}
 	fmt.Fprintf(w, "Preview: %s\n", h.preview)
 	fmt.Fprintf(w, "Page: %s/\n", h.url)
+	fmt.Fprintf(w, "Conformance: %s\n", h.conformance())
 }
+
+// conformance is the command that checks the API of this program against its description.
+func (h *host) conformance() string {
+	command := fmt.Sprintf("go run github.com/formsvc/formsvc/handler/conformance/remote -url %s/v1 -key %s", h.url, h.demo.Key)
+	for _, network := range ownNetworks {
+		command += " -allow " + network.String()
+	}
+	return command
+}
+
+// ownNetworks may be a webhook's destination: the receiver here is on the loopback interface.
+var ownNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
 // commands are lines to paste into a shell.
 func (h *host) commands() []string {

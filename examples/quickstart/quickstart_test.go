@@ -185,6 +185,7 @@ func TestPrintedLines(t *testing.T) {
 			`^curl .*/v1/me'`, `^curl .*/submissions\?limit=3'`, `^curl .*/v1/forms' .* -d '`,
 			`^Preview: http://127\.0\.0\.1:[1-9]\d*/f/-/preview/\S+$`,
 			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
+			`^Conformance: go run github\.com/formsvc/formsvc/handler/conformance/remote -url http://127\.0\.0\.1:\d+/v1 -key fs_live_\w+ -allow 127\.0\.0\.0/8 -allow ::1/128$`,
 		}
 		if len(lines) != len(want) {
 			t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), q.printed)

@@ -18,6 +18,10 @@ type errorBody struct {
 
 type detail struct{ path, code, message string }
 
+// oddIntegers matches integers that many clients do not read as such. No request of the suite has one
+// where a service has to keep how a number is written.
+var oddIntegers = regexp.MustCompile(`("\w+")?[\[:,] *-?\d+(\.0+([eE][+-]?\d+)?|[eE][+-]?\d+) *[\]},]`)
+
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,100}$`)
 
 // checkAlways holds an answer against the promises for every answer.
@@ -43,6 +47,13 @@ func (r *response) checkAlways() {
 	}
 	if r.header.Get("Set-Cookie") != "" {
 		r.faultf("a cookie; the API has none")
+	}
+	if r.path() != "/openapi.json" {
+		for _, number := range oddIntegers.FindAllSubmatch(r.body, maxFaults) {
+			if name := string(number[1]); name != `"completion_rate"` && name != `"completion_time"` {
+				r.faultf("an integer is written as %s", number[0])
+			}
+		}
 	}
 	r.checkUncached()
 	r.checkKeyed()

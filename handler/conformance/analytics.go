@@ -11,6 +11,7 @@ func analyticsCases() []testCase {
 	return []testCase{
 		{"analytics/empty", "A form without events has zeros in every period; the period that was applied is told, 30d by default.", nil, analyticsEmpty},
 		{"analytics/funnel", "Views, starts and submissions are counted; the rate is submissions of starts in per cent with two decimals, and not capped.", needs(NeedsSubmit, NeedsRecordView, NeedsRecordStart), analyticsFunnel},
+		{"analytics/today", "An event of this moment counts today and not yesterday, in the days of UTC.", needs(NeedsSubmit, NeedsRecordStart, NeedsRecordView), analyticsToday},
 		{"analytics/periods", "An event counts in the periods that its time is in, and in no other.", needs(NeedsAdvance, NeedsRecordStart), analyticsPeriods},
 		{"analytics/lifetime", "Lifetime counters are added to period=all only, which is then estimated.", needs(NeedsSetLifetimeCounters, NeedsRecordStart), analyticsLifetime},
 	}
@@ -56,6 +57,36 @@ func analyticsFunnel(s *session) {
 	check(4, 6, 2, 33.33) // deleting does not rewrite the funnel
 }
 
+func analyticsToday(s *session) {
+	c := s.caller()
+	for {
+		id := c.form(c.workspace(), "definition", question())
+		c.publish(id)
+		path := "/forms/" + id
+		s.must("RecordView", s.target.RecordView(s.ctx, id))
+		for range 3 {
+			s.must("RecordStart", s.target.RecordStart(s.ctx, id))
+		}
+		first := s.submit(Response{Form: id})
+		second := s.submit(Response{Form: id})
+		today := c.get(path + "/analytics/metrics?period=today").want(http.StatusOK)
+		yesterday := c.get(path + "/analytics/metrics?period=yesterday").want(http.StatusOK)
+		last := c.submit(Response{Form: id})
+		// Three responses of one day tell that no midnight of the service came between.
+		day := func(submission string) string {
+			at, _, _ := strings.Cut(text(c.get(path+"/submissions/"+submission).want(http.StatusOK).object(), "submitted_at"), "T")
+			return at
+		}
+		made, _, _ := strings.Cut(text(c.get(path).want(http.StatusOK).object(), "created_at"), "T")
+		if day(first) != made || day(second) != made || day(last) != made {
+			continue
+		}
+		today.same("the metrics", today.object(), metrics("today", 1, 3, 2, 66.67))
+		yesterday.same("the metrics", yesterday.object(), metrics("yesterday", 0, 0, 0, 0))
+		return
+	}
+}
+
 func analyticsLifetime(s *session) {
 	c := s.caller()
 	id := c.form(c.workspace())
@@ -84,12 +115,26 @@ func analyticsPeriods(s *session) {
 	path := "/forms/" + id + "/analytics/metrics"
 	s.must("RecordStart", s.target.RecordStart(s.ctx, id))
 	const day = 24 * time.Hour
-	passed := time.Duration(0)
+	for _, period := range []string{"24h", "7d", "30d", "3m", "6m", "12m", "all"} {
+		r := c.get(path + "?period=" + period).want(http.StatusOK)
+		r.same("the metrics", r.object(), metrics(period, 0, 1, 0, 0))
+	}
+	// Events of one day count for it until midnight in UTC, and for yesterday during the next day.
+	s.must("Advance", s.target.Advance(s.ctx, day))
+	other := c.get(path + "?period=today").want(http.StatusOK)
+	other.same("the metrics", other.object(), metrics("today", 0, 0, 0, 0))
+	other = c.get(path + "?period=yesterday").want(http.StatusOK)
+	other.same("the metrics", other.object(), metrics("yesterday", 0, 1, 0, 0))
+	s.must("Advance", s.target.Advance(s.ctx, day))
+	passed := 2 * day
+	for _, period := range []string{"today", "yesterday"} {
+		other = c.get(path + "?period=" + period).want(http.StatusOK)
+		other.same("the metrics", other.object(), metrics(period, 0, 0, 0, 0))
+	}
 	for _, x := range []struct {
 		after time.Duration
 		in    string // the periods that the event is in by then, of those that no midnight decides
 	}{
-		{0, "24h 7d 30d 3m 6m 12m all"},
 		{2 * day, "7d 30d 3m 6m 12m all"},
 		{10 * day, "30d 3m 6m 12m all"},
 		{40 * day, "3m 6m 12m all"},

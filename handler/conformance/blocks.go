@@ -10,6 +10,7 @@ func blockCases() []testCase {
 		{"blocks/append", "POST appends a block and answers 201 with it, its Location and the new ETag.", nil, blocksAppend},
 		{"blocks/read", "Blocks and questions are the complete ordered top-level collection, each as a single read tells it.", nil, blocksRead},
 		{"blocks/replace", "PUT replaces or reorders the collection and answers 200 with it.", nil, blocksReplace},
+		{"blocks/other-sections", "Writes of blocks leave the form's other sections, its name and its status as they are.", nil, blocksOtherSections},
 		{"blocks/merge-patch", "PATCH changes a block as a merge patch: null removes a member, objects merge, arrays are replaced.", nil, blocksMergePatch},
 		{"blocks/patch-invalid", "A merge patch that changes the id or makes the block faulty is 422 and changes nothing.", nil, blocksPatchInvalid},
 		{"blocks/delete", "DELETE removes a top-level block and answers 204 with the new ETag; an unknown id is 404, one of more than 200 characters 422.", nil, blocksDelete},
@@ -65,6 +66,28 @@ func blocksReplace(s *session) {
 		list := c.get(form + "/blocks").want(http.StatusOK)
 		list.same("the list", list.object(), object{"items": blocks})
 		list.same("ETag", list.etag(), r.etag())
+	}
+}
+
+func blocksOtherSections(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace(), "name", "Kept", "definition", completeDefinition())
+	c.patch(form, object{"status": "published"}).want(http.StatusOK)
+	for _, write := range []func() *response{
+		func() *response { return c.post(form+"/blocks", object{"block": block("new")}) },
+		func() *response { return c.patch(form+"/blocks/new", object{"block": object{"label": "L"}}) },
+		func() *response { return c.delete(form + "/blocks/new") },
+		func() *response { return c.put(form+"/blocks", object{"blocks": []any{block("b1"), block("b2")}}) },
+	} {
+		if r := write(); r.status/100 != 2 {
+			r.fatalf("status is %d, want success", r.status)
+		}
+		r := c.get(form).want(http.StatusOK)
+		r.same("name", r.object()["name"], "Kept")
+		r.same("status", r.object()["status"], "published")
+		for _, section := range []string{"settings", "theme", "variables", "hidden_fields"} {
+			r.same(section, at(r.object(), "definition", section), completeDefinition()[section])
+		}
 	}
 }
 

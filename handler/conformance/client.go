@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"strconv"
 	"strings"
@@ -113,53 +114,80 @@ func (s *session) nobody() *caller { return &caller{session: s} }
 // about the limit.
 func (s *session) send(r request) *response {
 	for {
-		got := s.sendOnce(r)
-		if got.status != http.StatusTooManyRequests || s.target.RateLimit > 0 {
-			return got
-		}
+		got := s.sendRaw(r)
 		seconds, err := strconv.Atoi(got.header.Get("Retry-After"))
-		if err != nil {
-			got.fatalf("Retry-After is no number of seconds")
+		if got.status != http.StatusTooManyRequests || s.target.RateLimit > 0 || err != nil {
+			return s.judge(got)
 		}
-		select {
-		case <-time.After(time.Duration(seconds) * time.Second):
-		case <-s.ctx.Done():
-			s.must("waiting for the rate limit", s.ctx.Err())
+		if got.own(false) {
+			got.checkAlways()
 		}
+		s.pause(time.Duration(seconds) * time.Second)
 	}
 }
 
-func (s *session) sendOnce(r request) *response {
+// judge checks what every answer must have. It ends the case as skipped when something in
+// front of the service has answered.
+func (s *session) judge(got *response) *response {
+	s.checkFront(got)
+	got.checkAlways()
+	s.noteMade(got)
+	if got.status == http.StatusTooManyRequests && s.target.RateLimit == 0 {
+		got.fatalf("Retry-After is no number of seconds")
+	}
+	return got
+}
+
+// sendRaw sends a request and checks nothing.
+func (s *session) sendRaw(r request) *response {
 	u, err := url.Parse(s.target.URL + r.path)
 	s.must("making a URL", err)
-	var body io.Reader
-	if r.body != nil {
-		body = bytes.NewReader(r.body)
-		if r.stream {
-			body = struct{ io.Reader }{body}
+	header := r.header.Clone()
+	do := func() (res *http.Response, reused bool, err error) {
+		var body io.Reader
+		if r.body != nil {
+			body = bytes.NewReader(r.body)
+			if r.stream {
+				body = struct{ io.Reader }{body}
+			}
 		}
+		trace := &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) { reused = c.Reused }}
+		req, err := http.NewRequestWithContext(httptrace.WithClientTrace(s.ctx, trace), r.method, "", body)
+		s.must("making a request", err)
+		req.URL, req.Header, req.Host = u, header.Clone(), r.host
+		switch {
+		case r.key == "":
+		case s.target.Authorize != nil:
+			s.target.Authorize(req, r.key)
+		default:
+			req.Header.Set("X-API-Key", r.key)
+		}
+		r.header = req.Header
+		res, err = s.target.Client.Do(req)
+		return res, reused, err
 	}
-	req, err := http.NewRequestWithContext(s.ctx, r.method, "", body)
-	s.must("making a request", err)
-	req.URL, req.Header, req.Host = u, r.header.Clone(), r.host
-	switch {
-	case r.key == "":
-	case s.target.Authorize != nil:
-		s.target.Authorize(req, r.key)
-	default:
-		req.Header.Set("X-API-Key", r.key)
+	res, reused, err := do()
+	// A server may close a connection that is idle while the request is on its way. The request is
+	// then sent again, until it fails on a new connection.
+	var timeout net.Error
+	for range maxStale {
+		if err == nil || !reused || s.ctx.Err() != nil || errors.As(err, &timeout) && timeout.Timeout() {
+			break
+		}
+		s.target.Client.CloseIdleConnections()
+		res, reused, err = do()
 	}
-	r.header = req.Header
-	res, err := s.target.Client.Do(req)
 	s.mustAnswer(r, err)
 	defer func() { _ = res.Body.Close() }()
 	got := &response{session: s, request: r, status: res.StatusCode, header: res.Header}
 	got.body, err = io.ReadAll(res.Body)
 	s.mustAnswer(r, err)
-	got.checkAlways()
-	s.noteMade(got)
 	return got
 }
+
+// maxStale bounds how many connections that the server has closed are tried for one request:
+// cases that run in parallel put theirs into the same pool.
+const maxStale = 20
 
 // mustAnswer ends the case when a request got no answer, or only a part of one.
 // Where there is nobody to ask, that is no fault of the service.

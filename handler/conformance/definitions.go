@@ -1,6 +1,8 @@
 package conformance
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -104,6 +106,10 @@ func definitionCases() []testCase {
 		}),
 		{"definitions/hidden-names", "The names of hidden fields differ from each other and from every block id.", nil, definitionsHiddenNames},
 		{"definitions/accepted", "Every enumerated value, every URL scheme that is allowed, and free JSON where it is free are accepted and come back.", nil, definitionsAccepted},
+		{"definitions/empty-values", "false, 0, empty texts, lists and objects are values: they come back.", nil, definitionsEmptyValues},
+		{"definitions/texts", "Texts come back character for character.", nil, definitionsTexts},
+		{"definitions/numbers", "Numbers come back with their value, integers written as integers.", nil, definitionsNumbers},
+		{"definitions/order", "Blocks, choices, rows, columns, dates and hidden fields come back in the order that they were sent in.", nil, definitionsOrder},
 		{"definitions/times-normalised", "Timestamps come back in UTC and whole seconds, whatever offset and fraction they had.", nil, definitionsTimesNormalised},
 		{"definitions/calendar-days", "A date bound with an offset means the day as it is written, and keeps it when it is read and put back.", nil, definitionsCalendarDays},
 		{"definitions/all-at-once", "All faults are told at once, sorted by path, at most 50.", nil, definitionsAllAtOnce},
@@ -132,6 +138,86 @@ func definitionsAccepted(s *session) {
 			r.same(section, at(r.object(), "definition", section), value)
 		}
 	}
+}
+
+// kept writes a definition, and notes a fault unless the answer and a later read have it as it was sent.
+func (c *caller) kept(form string, definition object) {
+	r := c.patch(form, object{"definition": definition}).want(http.StatusOK)
+	for _, r := range []*response{r, c.get(form).want(http.StatusOK)} {
+		for section, value := range definition {
+			r.same(section, at(r.object(), "definition", section), value)
+		}
+	}
+	if blocks, ok := definition["blocks"]; ok {
+		r := c.get(form + "/blocks").want(http.StatusOK)
+		r.same("the blocks", r.object()["items"], blocks)
+	}
+}
+
+func definitionsEmptyValues(s *session) {
+	c := s.caller()
+	c.kept("/forms/"+c.form(c.workspace()), object{
+		"blocks": []any{
+			object{"id": "a", "type": "single_choice", "label": "", "description": "", "required": false, "choices": []any{}, "children": []any{}, "properties": object{}},
+			object{"id": "b", "type": "number", "properties": object{"min": 0, "max": 0, "maxChars": 0, "multiSelection": false, "buttonText": "", "specificDates": []any{}, "rule": object{}, "image": object{"a": []any{}, "b": false, "c": nil, "d": 0, "e": ""}}},
+			object{"id": "c", "type": "dropdown", "choices": []any{object{"id": "x", "label": "", "image": nil}}},
+		},
+		"settings":  object{"branding": false, "borderRadius": 0, "redirectUrl": "", "submitLabel": "", "utm": object{}, "cover": object{"position": object{"x": 0, "y": 0}}},
+		"theme":     object{"font": "", "corners": 0, "colors": object{"dark": object{}}, "logo": object{}},
+		"variables": object{"n": 0, "t": ""}, "hidden_fields": []any{},
+	})
+}
+
+func definitionsTexts(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	var blocks []any
+	for i, text := range []string{
+		"  two spaces ", "a\nb\r\nc\td", "<b>&amp;</b> \"'`", "A\u030a \u00c5 \u212b", "ﬁ ſ ı İ ß", "😀👨‍👩‍👧", "שלום \u200fمرحبا", "\\u0041 %41 &#65; ${a} {{b}}",
+		"\u00a0\u3000\u2028\ufeffx", "null", "0", strings.Repeat("long text ", 400),
+	} {
+		id := fmt.Sprint("t", i)
+		blocks = append(blocks, object{"id": id, "type": "dropdown", "label": text, "description": text, "choices": []any{object{"id": id, "label": text}}})
+	}
+	c.kept(form, object{"blocks": blocks, "settings": object{"submitLabel": " <a> "}, "theme": object{"customCss": "a > b { content: \"\\201c\" }\n"}, "variables": object{" A\u030a<": " x\n"}, "hidden_fields": []any{"Å", "a b"}})
+}
+
+func definitionsNumbers(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace())
+	for _, number := range []string{"10", "1000000", "123456789012", "9007199254740991", "-9007199254740991", "0.1", "-2.5", "1234567.891", "0.000001"} {
+		r := c.patch(form, []byte(`{"definition":{"variables":{"v":`+number+`},"settings":{"borderRadius":`+number+`}}}`)).want(http.StatusOK)
+		definition := r.object()["definition"]
+		r.same("the variable", at(definition, "variables", "v"), json.Number(number))
+		r.same("borderRadius", at(definition, "settings", "borderRadius"), json.Number(number))
+		if !strings.ContainsAny(number, ".") && strings.Count(string(r.body), number) < 2 {
+			r.faultf("an integer is not written as %s", number)
+		}
+	}
+	for _, number := range []string{"1", "10", "1000000", "9007199254740991"} {
+		r := c.patch(form, []byte(`{"definition":{"settings":{"responseLimit":`+number+`},"blocks":[{"id":"b","type":"text","properties":{"perRow":`+number+`}}]}}`)).want(http.StatusOK)
+		if strings.Count(string(r.body), `:`+number) < 2 {
+			r.faultf("an integer is not written as %s", number)
+		}
+	}
+}
+
+func definitionsOrder(s *session) {
+	c := s.caller()
+	names := []string{"c", "a", "d", "B", "10", "9", "b"}
+	var ids, hidden, blocks []any
+	for _, name := range names {
+		ids = append(ids, object{"id": name, "label": name})
+		hidden = append(hidden, "h"+name)
+	}
+	dates := []any{"2030-03-01T00:00:00Z", "2030-01-01T00:00:00Z", "2030-02-01T00:00:00Z"}
+	for _, name := range names {
+		blocks = append(blocks, object{
+			"id": "block " + name, "type": "group", "choices": ids, "matrix_rows": ids, "matrix_columns": ids, "properties": object{"specificDates": dates, "allowedFiles": []any{"pdf", "doc", "jpg"}},
+			"children": []any{object{"id": name + "2", "type": "short_text"}, object{"id": name + "1", "type": "short_text"}},
+		})
+	}
+	c.kept("/forms/"+c.form(c.workspace()), object{"blocks": blocks, "hidden_fields": hidden})
 }
 
 func definitionsTimesNormalised(s *session) {
@@ -277,13 +363,23 @@ func definitionLimits(s *session) {
 		}
 		return []any{b}
 	}
-	patch(object{"blocks": deep(l.Nesting)}).want(http.StatusOK)
+	stored := func(r *response, blocks []any) {
+		r.want(http.StatusOK)
+		if !bytes.Equal(raw(normal(at(r.object(), "definition", "blocks"))), raw(normal(blocks))) {
+			r.faultf("the blocks are not those that were sent")
+		}
+	}
+	stored(patch(object{"blocks": deep(l.Nesting)}), deep(l.Nesting))
 	patch(object{"blocks": deep(l.Nesting + 1)}).refused("VALIDATION_FAILED")
-	patch(object{"blocks": []any{object{"id": strings.Repeat("é", 200), "label": strings.Repeat("é", l.Text), "description": strings.Repeat("é", l.Text)}}}).want(http.StatusOK)
+	long := []any{object{"id": strings.Repeat("é", 200), "type": "short_text", "label": strings.Repeat("é", l.Text), "description": strings.Repeat("é", l.Text)}}
+	stored(patch(object{"blocks": long}), long)
 	patch(object{"blocks": []any{object{"id": strings.Repeat("é", 201), "label": strings.Repeat("é", l.Text+1), "description": strings.Repeat("é", l.Text+1)}}}).invalid(violations{
 		"/definition/blocks/0/id": "TOO_LONG", "/definition/blocks/0/label": "TOO_LONG", "/definition/blocks/0/description": "TOO_LONG",
 	})
-	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS)}}).want(http.StatusOK)
+	css := patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS)}}).want(http.StatusOK)
+	if got := len(text(css.object()["definition"].(object)["theme"].(object), "customCss")); got != l.CustomCSS {
+		css.faultf("customCss has %d bytes, %d were sent", got, l.CustomCSS)
+	}
 	patch(object{"theme": object{"customCss": strings.Repeat("a", l.CustomCSS+1)}}).invalid(violations{"/definition/theme/customCss": "TOO_LONG"})
 	// A dropdown has a cell a choice, a matrix one for each row in each column.
 	cells := func(n int) []any {
@@ -312,9 +408,9 @@ func definitionLimits(s *session) {
 	patch(object{"blocks": []any{grid(rows, l.Cells/rows+1)}}).invalid(violations{"/definition/blocks/0": "TOO_MANY"})
 	c.put(form+"/blocks", object{"blocks": []any{grid(rows, l.Cells/rows+1)}}).invalid(violations{"/blocks/0": "TOO_MANY"})
 	patch(object{"blocks": cells(l.AllCells + 1)}).invalid(violations{"/definition/blocks": "TOO_MANY"})
-	patch(object{"blocks": cells(l.AllCells)}).want(http.StatusOK)
+	stored(patch(object{"blocks": cells(l.AllCells)}), cells(l.AllCells))
 	c.post(form+"/blocks", object{"block": grid(1, 1)}).invalid(violations{"/block": "TOO_MANY"})
 	patch(object{"blocks": many(l.Blocks + 1)}).invalid(violations{"/definition/blocks": ""})
-	patch(object{"blocks": many(l.Blocks)}).want(http.StatusOK)
+	stored(patch(object{"blocks": many(l.Blocks)}), many(l.Blocks))
 	c.post(form+"/blocks", object{"block": block("one more")}).refused("VALIDATION_FAILED")
 }

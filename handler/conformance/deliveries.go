@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,6 +22,9 @@ func deliveryCases() []testCase {
 		{"deliveries/each-webhook", "Every enabled webhook of the form gets the event, with the same id and the same bytes.", n, deliveriesEachWebhook},
 		{"deliveries/disabled", "A disabled webhook gets nothing, and what it missed is not sent when it is enabled.", n, deliveriesDisabled},
 		{"deliveries/summary", "A delivery has a summary of its attempt, without the body, the address and the secret.", n, deliveriesSummary},
+		{"deliveries/most", "The list has the 100 most recent deliveries, newest first, and drops the oldest for the 101st.", n, deliveriesMost},
+		{"deliveries/retry", "A failed delivery is sent again when it was told, as the same event in the same bytes.", n, deliveriesRetry},
+		{"deliveries/other-form", "A webhook gets the responses of its form alone.", n, deliveriesOtherForm},
 		{"deliveries/failure", "An answer outside 2xx is a failed attempt with its status, and the time of the next one is told.", n, deliveriesFailure},
 		{"deliveries/redirect", "A redirect is not followed; it is a failed attempt.", n, deliveriesRedirect},
 		{"deliveries/unreachable", "A destination that does not answer has status 0.", n, deliveriesUnreachable},
@@ -88,11 +92,7 @@ func (s *session) until(what string, holds func() bool) {
 		if time.Now().After(deadline) {
 			s.fatalf("%s did not come in %s", what, deliveryTimeout)
 		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-s.ctx.Done():
-			s.must("waiting for "+what, s.ctx.Err())
-		}
+		s.pause(20 * time.Millisecond)
 	}
 }
 
@@ -252,6 +252,92 @@ func deliveriesSummary(s *session) {
 		if bytes.Contains(answer.body, []byte(secret)) {
 			answer.faultf("the summaries have %s in them", what)
 		}
+	}
+}
+
+func deliveriesMost(s *session) {
+	c, r := s.caller(), s.receive(noContent)
+	form := c.publishedForm()
+	hook := c.hook(form, r.url, nil)
+	first := s.submit(Response{Form: form})
+	c.summaries(hook, 1)
+	others := make(map[string]bool)
+	for range 100 {
+		others[s.submit(Response{Form: form})] = true
+	}
+	r.wait(101)
+	var answer *response
+	s.until("the summary of the 101st delivery", func() bool {
+		answer = c.get("/webhooks/" + hook + "/deliveries").want(http.StatusOK)
+		told := 0
+		for _, o := range answer.items() {
+			if others[text(o, "submission_id")] {
+				told++
+			}
+		}
+		return told == len(others)
+	})
+	answer.checkNewestFirst("created_at")
+	if n := len(answer.items()); n != 100 {
+		answer.faultf("there are %d summaries after 101 deliveries, want 100", n)
+	}
+	for _, o := range answer.items() {
+		if text(o, "submission_id") == first {
+			answer.faultf("the oldest delivery is still there")
+		}
+	}
+}
+
+func deliveriesRetry(s *session) {
+	var calls atomic.Int32
+	r := s.receive(func(w http.ResponseWriter, req *http.Request) {
+		if calls.Add(1) == 1 {
+			w.WriteHeader(http.StatusInternalServerError)
+			return
+		}
+		noContent(w, req)
+	})
+	c := s.caller()
+	form, secret := c.publishedForm(), s.newSecret()
+	hook := c.hook(form, r.url, object{"signing_secret": secret})
+	s.submit(Response{Form: form, Answers: answers("b1", "again")})
+	answer, items := c.summaries(hook, 1)
+	due := answer.checkTime(items[0], "next_attempt_at")
+	if wait := due.Sub(answer.checkTime(items[0], "created_at")); wait > deliveryTimeout/2 {
+		s.skip("the next attempt comes in %s only", wait)
+	}
+	both := r.wait(2)
+	if !bytes.Equal(both[0].body, both[1].body) {
+		s.errorf("the second attempt has other bytes:\n%s\n%s", both[0].body, both[1].body)
+	}
+	r.checkSignature(both[1], secret)
+	answer, items = c.summaries(hook, 2)
+	answer.checkNewestFirst("created_at")
+	answer.same("attempt", items[0]["attempt"], 2)
+	answer.same("success", items[0]["success"], true)
+	answer.same("next_attempt_at", items[0]["next_attempt_at"], nil)
+	answer.same("event_id", items[0]["event_id"], items[1]["event_id"])
+	if items[0]["id"] == items[1]["id"] {
+		answer.faultf("two attempts have the same id")
+	}
+}
+
+func deliveriesOtherForm(s *session) {
+	c, mine, theirs := s.caller(), s.receive(noContent), s.receive(noContent)
+	workspace := c.workspace()
+	forms := []string{c.form(workspace, "definition", question()), c.form(workspace, "definition", question())}
+	for i, r := range []*receiver{mine, theirs} {
+		c.publish(forms[i])
+		c.hook(forms[i], r.url, nil)
+	}
+	s.submit(Response{Form: forms[0]})
+	mine.wait(1)
+	s.submit(Response{Form: forms[1]})
+	if d := theirs.wait(1)[0]; at(decode(d.body), "response", "formId") != forms[1] {
+		s.errorf("a webhook was sent the response of another form: %s", d.body)
+	}
+	if n := len(mine.list()); n != 1 {
+		s.errorf("the other form's webhook got %d deliveries, want one", n)
 	}
 }
 

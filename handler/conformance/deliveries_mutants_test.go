@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/formsvc/formsvc"
@@ -90,6 +92,32 @@ func summaries(change func(o map[string]any)) func(*exchange) {
 	})
 }
 
+// remembered changes the lists of deliveries, given all summaries that were told so far, newest first.
+func remembered(change func(o map[string]any, seen []any)) func(*exchange) {
+	var mu sync.Mutex
+	all := map[string][]any{} // by path
+	return func(e *exchange) {
+		e.ask()
+		if !e.is(http.MethodGet, "/deliveries") {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		e.edit(func(o map[string]any) {
+			items, _ := o["items"].([]any)
+			seen := all[e.r.URL.Path]
+			for _, item := range slices.Backward(items) {
+				id := item.(map[string]any)["id"]
+				if !slices.ContainsFunc(seen, func(x any) bool { return x.(map[string]any)["id"] == id }) {
+					seen = slices.Insert(seen, 0, item)
+				}
+			}
+			all[e.r.URL.Path] = seen
+			change(o, seen)
+		})
+	}
+}
+
 func deliveryMutants() []deliveryMutant {
 	return []deliveryMutant{
 		{"an unsigned delivery", "deliveries/signature", nil, func(c *carried) { c.Header.Del("Service-Signature") }},
@@ -126,6 +154,28 @@ func deliveryMutants() []deliveryMutant {
 		{"no time for the next attempt", "deliveries/failure", summaries(func(o map[string]any) { o["next_attempt_at"] = nil }), nil},
 		{"a status of its own for no answer", "deliveries/unreachable", summaries(func(o map[string]any) { o["status"] = 599 }), nil},
 		{"a summary with the body", "deliveries/summary", summaries(func(o map[string]any) { o["body"] = json.RawMessage(`{}`) }), nil},
+		{"101 deliveries are kept", "deliveries/most", remembered(func(o map[string]any, seen []any) { o["items"] = seen }), nil},
+		{"the 101st delivery is not told", "deliveries/most", remembered(func(o map[string]any, seen []any) {
+			o["items"] = seen[max(0, len(seen)-100):]
+		}), nil},
+		{"the oldest delivery first", "deliveries/retry", after(func(e *exchange) {
+			if e.is(http.MethodGet, "/deliveries") {
+				e.edit(func(o map[string]any) { slices.Reverse(o["items"].([]any)) })
+			}
+		}), nil},
+		{"a second attempt that counts as the first", "deliveries/retry", summaries(func(o map[string]any) { o["attempt"] = 1 }), nil},
+		{"a second attempt that is another event", "deliveries/retry", nil, func() func(c *carried) {
+			var mu sync.Mutex
+			seen := map[string]bool{}
+			return func(c *carried) {
+				mu.Lock()
+				defer mu.Unlock()
+				if seen[c.URL.Path] {
+					c.body = bytes.Replace(c.body, []byte(`{"id":"`), []byte(`{"id":"a`), 1)
+				}
+				seen[c.URL.Path] = true
+			}
+		}()},
 		{"a summary of another event", "deliveries/summary", summaries(func(o map[string]any) { o["event_id"] = o["id"] }), nil},
 	}
 }

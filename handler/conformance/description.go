@@ -3,6 +3,7 @@ package conformance
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,6 +12,7 @@ func descriptionCases() []testCase {
 		{"description/public", "GET /openapi.json needs no key and ignores a bad one.", nil, descriptionPublic},
 		{"description/content", "The description is OpenAPI 3.1 with the version 2026-08-01 and all operations.", nil, descriptionContent},
 		{"description/paths", "The servers and paths of the description lead to the service.", nil, descriptionPaths},
+		{"description/references", "Every reference in the description leads to a part of it.", nil, descriptionReferences},
 		{"description/cacheable", "The description is cacheable, with an ETag that If-None-Match answers with 304.", nil, descriptionCacheable},
 	}
 }
@@ -81,6 +83,50 @@ func descriptionPaths(s *session) {
 	}
 	for path := range want {
 		r.faultf("the description has no path %s", path)
+	}
+}
+
+func descriptionReferences(s *session) {
+	r := s.nobody().get("/openapi.json").want(http.StatusOK)
+	root := r.object()
+	count := 0
+	var visit func(v any)
+	visit = func(v any) {
+		switch v := v.(type) {
+		case object:
+			if ref, ok := v["$ref"].(string); ok {
+				var at any = root
+				for token := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+					o, _ := at.(object)
+					at = o[strings.NewReplacer("~1", "/", "~0", "~").Replace(token)]
+				}
+				if count++; at == nil {
+					r.faultf("there is no %s", ref)
+				}
+			}
+			for _, part := range v {
+				visit(part)
+			}
+		case []any:
+			for _, part := range v {
+				visit(part)
+			}
+		}
+	}
+	visit(root)
+	for _, o := range operations() {
+		path, _ := at(root, "paths").(object)
+		for name, item := range path {
+			if !strings.HasSuffix(name, o.path) || at(item, strings.ToLower(o.method), "operationId") != o.id {
+				continue
+			}
+			if responses, _ := at(item, strings.ToLower(o.method), "responses").(object); responses[strconv.Itoa(o.status)] == nil {
+				r.faultf("%s has no response %d", o.id, o.status)
+			}
+		}
+	}
+	if count == 0 {
+		r.faultf("nothing in the description refers to its schemas")
 	}
 }
 

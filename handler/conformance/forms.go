@@ -2,6 +2,7 @@ package conformance
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -12,6 +13,9 @@ func formCases() []testCase {
 		{"forms/create-complete", "POST /forms with a whole definition makes the complete form in one request.", nil, formsCreateComplete},
 		{"forms/create-invalid", "A faulty FormCreate is 422 with every fault at its pointer, and makes nothing.", nil, formsCreateInvalid},
 		{"forms/list", "GET /forms lists the summaries of all accessible forms, newest first, without definitions, or those of one workspace.", nil, formsList},
+		{"forms/list-current", "The list tells the last name and status of a form, and no longer one that was deleted.", nil, formsListCurrent},
+		{"forms/identity", "Every form and workspace has a public id of its own; no change of it moves ids or created_at.", nil, formsIdentity},
+		{"forms/updated-at", "updated_at is the time of the last change, and reading changes nothing.", nil, formsUpdatedAt},
 		{"forms/update", "PATCH changes what is given and answers 200 with the full form and its ETag.", nil, formsUpdate},
 		{"forms/update-sections", "Sections that a PATCH gives are replaced whole, omitted ones stay.", nil, formsUpdateSections},
 		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, formsUpdateInvalid},
@@ -79,7 +83,7 @@ func formsCreateInvalid(s *session) {
 		c.post("/forms", bad.body).invalid(bad.want)
 	}
 	c.post("/forms", object{"workspace_id": newID(), "name": "F"}).wantError("NOT_FOUND")
-	if n := len(c.get("/forms").want(http.StatusOK).items()); n != 0 {
+	if n := len(c.get("/forms?workspace_id=" + w).want(http.StatusOK).items()); n != 0 {
 		s.errorf("there are %d forms, none was made", n)
 	}
 	r := c.post("/forms", object{"workspace_id": w, "name": strings.Repeat("é", 200)}).want(http.StatusCreated)
@@ -91,13 +95,16 @@ func formsList(s *session) {
 	one, two := c.workspace(), c.workspace()
 	inOne := map[string]bool{c.form(one): true, c.form(one): true}
 	inTwo := c.form(two, "definition", completeDefinition())
-	r := c.get("/forms").want(http.StatusOK)
+	r, ids := c.listed("/forms")
 	r.checkNewestFirst("created_at")
-	if len(r.items()) != 3 {
-		r.faultf("there are %d items, want 3", len(r.items()))
+	if len(ids) != 3 {
+		r.faultf("there are %d of the case's items, want 3", len(ids))
 	}
 	for _, o := range r.items() {
 		r.checkSummary(o)
+		if !slices.Contains(ids, text(o, "id")) {
+			continue
+		}
 		full := c.get("/forms/" + text(o, "id")).want(http.StatusOK).object()
 		delete(full, "definition")
 		r.same("the summary", o, full)
@@ -113,6 +120,81 @@ func formsList(s *session) {
 	if len(r.ids()) != 2 {
 		r.faultf("there are %d items, want 2", len(r.ids()))
 	}
+}
+
+func formsListCurrent(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
+	changed, deleted := c.form(workspace), c.form(workspace)
+	list := "/forms?workspace_id=" + workspace
+	c.get(list).want(http.StatusOK)
+	c.patch("/forms/"+changed, object{"name": "New", "status": "published"}).want(http.StatusOK)
+	c.delete("/forms/" + deleted).want(http.StatusNoContent)
+	r := c.get(list).want(http.StatusOK)
+	r.same("the forms", r.ids(), []string{changed})
+	r.same("name", r.items()[0]["name"], "New")
+	r.same("status", r.items()[0]["status"], "published")
+}
+
+func formsIdentity(s *session) {
+	c := s.caller()
+	workspace, other := c.workspace(), c.workspace()
+	seen := make(map[any]bool)
+	distinct := func(r *response) object {
+		o := r.object()
+		for _, name := range []string{"id", "public_id"} {
+			if seen[o[name]] {
+				r.faultf("%s %v was given before", name, o[name])
+			}
+			seen[o[name]] = true
+		}
+		return o
+	}
+	distinct(c.get("/workspaces/" + workspace).want(http.StatusOK))
+	distinct(c.get("/workspaces/" + other).want(http.StatusOK))
+	distinct(c.post("/forms", object{"workspace_id": workspace, "name": "F"}).want(http.StatusCreated))
+	was := distinct(c.post("/forms", object{"workspace_id": workspace, "name": "F"}).want(http.StatusCreated))
+	path := "/forms/" + text(was, "id")
+	for _, change := range []object{{"name": "G"}, {"status": "published"}, {"workspace_id": other}, {"definition": object{"blocks": []any{block("b")}}}} {
+		c.patch(path, change).want(http.StatusOK)
+		r := c.get(path).want(http.StatusOK)
+		for _, name := range []string{"id", "public_id", "created_at", "type"} {
+			r.same(name, r.object()[name], was[name])
+		}
+	}
+}
+
+// formsUpdatedAt waits once until the service's times, which are whole seconds, tell two changes apart.
+func formsUpdatedAt(s *session) {
+	w := s.newWorld()
+	forms := make([]string, len(conditionals()))
+	for i := range forms {
+		forms[i] = "/forms/" + w.form(w.workspaceID, "definition", question())
+	}
+	before := make(map[string]object)
+	for _, path := range append([]string{"/webhooks/" + w.webhookID, "/workspaces/" + w.workspaceID}, forms...) {
+		before[path] = w.get(path).want(http.StatusOK).object()
+	}
+	s.pause(1100 * time.Millisecond)
+	later := func(path, what string) {
+		r := w.get(path).want(http.StatusOK)
+		if text(r.object(), "updated_at") <= text(before[path], "updated_at") {
+			r.faultf("updated_at is as before %s", what)
+		}
+		r.same("created_at", r.object()["created_at"], before[path]["created_at"])
+	}
+	for i, write := range conditionals() {
+		for range 2 {
+			r := w.get(forms[i]).want(http.StatusOK)
+			r.same("a form that was only read", r.object(), before[forms[i]])
+		}
+		write.do(w.caller, forms[i]).want(write.status)
+		later(forms[i], "the "+write.name)
+	}
+	w.patch("/webhooks/"+w.webhookID, object{"signing_secret": s.newSecret()}).want(http.StatusOK)
+	later("/webhooks/"+w.webhookID, "the PATCH")
+	w.patch("/workspaces/"+w.workspaceID, object{"name": "Later"}).want(http.StatusOK)
+	later("/workspaces/"+w.workspaceID, "the PATCH")
 }
 
 func formsUpdate(s *session) {
@@ -194,7 +276,8 @@ func formsTypeIsFixed(s *session) {
 
 func formsIsClosed(s *session) {
 	c := s.caller()
-	path := "/forms/" + c.form(c.workspace())
+	workspace := c.workspace()
+	path := "/forms/" + c.form(workspace)
 	for _, x := range []struct {
 		settings object
 		closed   bool
@@ -208,7 +291,7 @@ func formsIsClosed(s *session) {
 	} {
 		r := c.patch(path, object{"definition": object{"settings": x.settings}}).want(http.StatusOK)
 		r.same("is_closed", r.object()["is_closed"], x.closed)
-		list := c.get("/forms").want(http.StatusOK)
+		list := c.get("/forms?workspace_id=" + workspace).want(http.StatusOK)
 		list.same("is_closed", list.items()[0]["is_closed"], x.closed)
 	}
 }

@@ -88,12 +88,14 @@ func orderBodyBeforeOwner(s *session) {
 }
 
 func orderResourceBeforePrecondition(s *session) {
-	w, stranger := s.newWorld(), s.caller()
+	w := s.newWorld()
+	stranger, hidden := s.stranger(w)
 	stale := ifMatch(`"stale"`)
-	form := "/forms/" + w.formID
+	form := "/forms/" + hidden.formID
 	stranger.patch(form, object{"name": "X"}, stale).refused("NOT_FOUND")
 	stranger.put(form+"/blocks", object{"blocks": []any{}}, stale).refused("NOT_FOUND")
 	stranger.delete(form+"/blocks/b1", stale).refused("NOT_FOUND")
+	form = "/forms/" + w.formID
 	w.patch(form, object{"workspace_id": newID()}, stale).refused("NOT_FOUND")
 	w.delete(form+"/blocks/none", stale).refused("NOT_FOUND")
 	w.patch(form+"/blocks/none", object{"block": object{"label": "x"}}, stale).refused("NOT_FOUND")

@@ -8,6 +8,7 @@ import (
 func parameterCases() []testCase {
 	return []testCase{
 		{"parameters/limit", "limit is an integer from 1 to 100; anything else is 422 at query:limit.", nil, parametersLimit},
+		{"parameters/empty", "A parameter without a value is 422, as a value that is none.", nil, parametersEmpty},
 		{"parameters/workspace", "workspace_id in a query is 422 when it is no id, 404 when there is no such workspace.", nil, parametersWorkspace},
 		{"parameters/times", "since and until are RFC 3339 times; anything else, or since later than until, is 422.", nil, parametersTimes},
 		{"parameters/period", "period is one of those described; anything else is 422 at query:period.", nil, parametersPeriod},
@@ -26,6 +27,15 @@ func parametersLimit(s *session) {
 			w.get(path + "?limit=" + bad).invalid(violations{"query:limit": ""})
 		}
 	}
+}
+
+func parametersEmpty(s *session) {
+	w := s.newWorld()
+	form := "/forms/" + w.formID
+	w.get("/workspaces?limit=").invalid(violations{"query:limit": ""})
+	w.get("/forms?workspace_id=").invalid(violations{"query:workspace_id": ""})
+	w.get(form + "/submissions?since=&until=").invalid(violations{"query:since": "", "query:until": ""})
+	w.get(form + "/analytics/metrics?period=").invalid(violations{"query:period": ""})
 }
 
 func parametersWorkspace(s *session) {

@@ -53,6 +53,8 @@ func (r Result) String() string {
 
 // Report is the results of a run, in the order of [Cases].
 type Report struct {
+	// Summary says how many of the cases ran, and what the target would have to offer for the rest.
+	Summary string   `json:"summary"`
 	Results []Result `json:"results"`
 }
 
@@ -76,9 +78,42 @@ func (r Report) Counts() map[Outcome]int {
 	return counts
 }
 
-// String lists what failed, what was skipped and why, and the counts.
+// summary returns the Summary. The function names the features that a case lacks.
+func (r Report) summary(missing func(Case) []string) string {
+	ran, others := 0, 0
+	rest := make(map[string]int)
+	for _, x := range r.Results {
+		if x.Outcome != Skipped {
+			ran++
+		} else if names := missing(x.Case); strings.HasPrefix(x.Reason, lacks) {
+			for _, name := range names {
+				rest[name]++
+			}
+		} else {
+			others++
+		}
+	}
+	text := fmt.Sprintf("%d of %d", ran, len(r.Results))
+	if len(rest) > 0 {
+		names := slices.Sorted(maps.Keys(rest))
+		slices.SortStableFunc(names, func(a, b string) int { return rest[b] - rest[a] })
+		for i, name := range names {
+			names[i] = fmt.Sprintf("%s (%d)", name, rest[name])
+		}
+		text += "; the rest needs more of the Target: " + strings.Join(names, ", ")
+	}
+	if others > 0 {
+		text += fmt.Sprintf("; %d skipped for the reasons below", others)
+	}
+	return text
+}
+
+// String returns the summary, what failed, what was skipped and why, and the counts.
 func (r Report) String() string {
 	var b strings.Builder
+	if r.Summary != "" {
+		b.WriteString(r.Summary + "\n\n")
+	}
 	skipped := make(map[string][]string)
 	for _, x := range r.Results {
 		switch x.Outcome {

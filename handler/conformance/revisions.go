@@ -36,6 +36,7 @@ func revisionCases() []testCase {
 		{"revisions/submission", "A submission does not change the ETag.", needs(NeedsSubmit), revisionsSubmission},
 		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, with *, and with a list that holds it.", nil, revisionsIfMatchPasses},
 		{"revisions/if-match-fails", "If-Match with a stale, weak, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
+		{"revisions/other-form", "A change of one form leaves every other form as it is, and the tag of one is none of the other.", nil, revisionsOtherForm},
 		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
 		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
 		{"revisions/delete", "If-Match is honoured by DELETE of a form.", nil, revisionsDelete},
@@ -85,6 +86,8 @@ func revisionsSubmission(s *session) {
 }
 
 func revisionsIfMatchPasses(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
 	for _, write := range conditionals() {
 		for _, header := range []func(tag string) requestOption{
 			func(tag string) requestOption { return ifMatch(tag) },
@@ -94,8 +97,7 @@ func revisionsIfMatchPasses(s *session) {
 			func(tag string) requestOption { return ifMatch(`"a,b",` + tag) },
 			func(tag string) requestOption { return ifMatch(`"other"`, tag) },
 		} {
-			c := s.caller()
-			form := "/forms/" + c.form(c.workspace(), "definition", question())
+			form := "/forms/" + c.form(workspace, "definition", question())
 			tag := c.get(form).want(http.StatusOK).etag()
 			write.do(c, form, header(tag)).want(write.status)
 		}
@@ -121,6 +123,25 @@ func revisionsIfMatchFails(s *session) {
 		}
 	}
 	w.unchanged(before)
+}
+
+func revisionsOtherForm(s *session) {
+	c := s.caller()
+	workspace := c.workspace()
+	one := "/forms/" + c.form(workspace, "definition", question())
+	other := "/forms/" + c.form(workspace, "definition", question())
+	c.patch(one, object{"name": "Once"}).want(http.StatusOK) // tags may be numbers: now they differ
+	before := c.get(other).want(http.StatusOK)
+	for _, write := range conditionals() {
+		write.do(c, one).want(write.status)
+	}
+	tag := c.get(one).want(http.StatusOK).etag()
+	after := c.get(other).want(http.StatusOK)
+	after.same("the other form", after.object(), before.object())
+	after.same("its ETag", after.etag(), before.etag())
+	c.patch(other, object{"name": "X"}, ifMatch(tag)).refused("REVISION_MISMATCH")
+	c.delete(one).want(http.StatusNoContent)
+	c.get(other).want(http.StatusOK)
 }
 
 func revisionsWithoutIfMatch(s *session) {

@@ -3,16 +3,19 @@ package conformance
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 )
 
 func routingCases() []testCase {
 	return []testCase{
 		{"routing/allow", "Every path answers a wrong method with 405 and OPTIONS with 204; both tell the right methods in Allow and need no key.", nil, routingAllow},
-		{"routing/unknown-method", "A method that nobody knows is a wrong method.", needs(NeedsRawPaths), routingUnknownMethod},
+		{"routing/unknown-method", "A method that nobody knows is a wrong method.", nil, routingUnknownMethod},
+		{"routing/unknown-path", "An unknown path is 404 to every method.", nil, routingUnknownPath},
+		{"routing/head-length", "HEAD tells the length of what GET answers with, where it tells one.", nil, routingHeadLength},
 		{"routing/head", "HEAD answers wherever GET does, with the same status and headers and without a body.", nil, routingHead},
 		{"routing/trailing-slash", "A known path with a slash at its end is an unknown path.", nil, routingTrailingSlash},
-		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", needs(NeedsRawPaths), routingUncleanPath},
+		{"routing/unclean-path", "A path with empty or dot segments is an unknown path, never a redirect.", nil, routingUncleanPath},
 		{"routing/malformed-ids", "A malformed id in a path is 404 with the same body as an id that nothing has.", nil, routingMalformedIDs},
 		{"routing/upper-case-ids", "An id is accepted in upper case and always printed in lower case.", nil, routingUpperCaseIDs},
 		{"routing/unknown-parameters", "Unknown query parameters are ignored.", nil, routingUnknownParameters},
@@ -32,7 +35,6 @@ func routingAllow(s *session) {
 }
 
 func routingUnknownMethod(s *session) {
-	// A host's own router may refuse it before the service sees it.
 	for _, method := range []string{"PROPFIND", "get", "X"} {
 		s.nobody().call(method, "/me", nil).refused("METHOD_NOT_ALLOWED").checkAllow("GET")
 		s.nobody().call(method, "/nothing", nil).refused("NOT_FOUND")
@@ -56,6 +58,29 @@ func routingHead(s *session) {
 	head.same("ETag", head.header.Values("Etag"), get.header.Values("Etag"))
 	s.nobody().call(http.MethodHead, "/me", nil).want(http.StatusUnauthorized)
 	w.call(http.MethodHead, "/forms/"+newID(), nil).want(http.StatusNotFound)
+}
+
+func routingUnknownPath(s *session) {
+	c := s.caller()
+	for _, path := range []string{"/nothing", "/forms/" + newID() + "/blocks/b/c", "/webhooks/" + newID() + "/nothing", "/openapi.json/x", "/v1/me"} {
+		for _, method := range methods {
+			r := c.call(method, path, nil).want(http.StatusNotFound)
+			if r.header.Get("Allow") != "" {
+				r.faultf("an unknown path has an Allow header")
+			}
+		}
+	}
+}
+
+func routingHeadLength(s *session) {
+	w := s.newWorld()
+	for _, path := range []string{"/me", "/workspaces/" + w.workspaceID, "/forms/" + w.formID, "/forms/" + w.formID + "/blocks", "/webhooks/" + w.webhookID, "/forms?workspace_id=" + w.workspaceID} {
+		get := w.get(path).want(http.StatusOK)
+		head := w.call(http.MethodHead, path, nil).want(http.StatusOK)
+		if length := head.header.Get("Content-Length"); length != "" && length != strconv.Itoa(len(get.body)) {
+			head.faultf("Content-Length is %s, GET answers with %d bytes", length, len(get.body))
+		}
+	}
 }
 
 func routingTrailingSlash(s *session) {
@@ -104,6 +129,9 @@ func routingUpperCaseIDs(s *session) {
 		if o.method != http.MethodGet || (strings.Contains(o.path, "{submissionId}") && s.target.Submit == nil) {
 			continue
 		}
+		if o.list() && s.target.CreateKey == nil {
+			continue // the user's lists are not this case's alone
+		}
 		lower := w.get(o.in(w)).want(http.StatusOK)
 		r := w.get(o.in(upper)).want(http.StatusOK)
 		r.same("the body", string(r.body), string(lower.body))
@@ -123,9 +151,13 @@ func routingUpperCaseIDs(s *session) {
 
 func routingUnknownParameters(s *session) {
 	w := s.newWorld()
-	for _, path := range []string{"/me", "/workspaces", "/forms", "/forms/" + w.formID, "/webhooks"} {
+	paths := []string{"/me", "/forms?workspace_id=" + w.workspaceID, "/forms/" + w.formID}
+	if s.target.CreateKey != nil { // else the user's lists are not this case's alone
+		paths = append(paths, "/workspaces", "/forms", "/webhooks")
+	}
+	for _, path := range paths {
 		plain := w.get(path).want(http.StatusOK)
-		r := w.get(path + "?nothing=1&Limit=0&offset=-1&x[]=%00").want(http.StatusOK)
+		r := w.get(with(path, "nothing=1&Limit=0&offset=-1&x[]=%00")).want(http.StatusOK)
 		r.same("the body", string(r.body), string(plain.body))
 	}
 }

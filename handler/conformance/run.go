@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,6 +96,9 @@ type runner struct {
 	// destination is the url of webhooks in cases that test something else: a receiver of
 	// the suite, else publicURL.
 	destination string
+
+	holding  sync.Mutex // while holderID is asked for
+	holderID string     // the user of the target's Key
 }
 
 func newRunner(target Target, opts []Option) (*runner, error) {
@@ -126,6 +130,19 @@ func newRunner(target Target, opts []Option) (*runner, error) {
 	return r, nil
 }
 
+// lacks begins the reason of a case that the target cannot serve.
+const lacks = "the target offers no "
+
+// missing returns the features that a case needs and the target has not.
+func (r *runner) missing(c Case) (names []string) {
+	for _, f := range c.Needs {
+		if !r.target.has(f) {
+			names = append(names, string(f))
+		}
+	}
+	return names
+}
+
 // run runs one case and returns its result.
 func (r *runner) run(ctx context.Context, c choice) Result {
 	result := Result{Case: c.Case()}
@@ -133,11 +150,9 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 		result.Outcome, result.Reason = Skipped, c.skip
 		return result
 	}
-	for _, f := range c.needs {
-		if !r.target.has(f) {
-			result.Outcome, result.Reason = Skipped, "the target offers no "+string(f)
-			return result
-		}
+	if missing := r.missing(c.Case()); len(missing) > 0 {
+		result.Outcome, result.Reason = Skipped, lacks+strings.Join(missing, ", ")
+		return result
 	}
 	ctx, cancel := context.WithTimeout(ctx, caseTimeout)
 	defer cancel()
@@ -146,13 +161,15 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	s.do(c.run)
 	s.do((*session).tidy)
 	result.Duration = time.Since(start)
-	result.Outcome, result.Faults = s.outcome()
+	result.Outcome, result.Reason, result.Faults = s.outcome()
 	return result
 }
 
-// Run makes one target and runs the cases against it, each as a subtest of t with the name of the
-// case. The subtests are parallel unless all cases have to run as one user. A case that is skipped
-// is a skipped subtest that tells why.
+// alone reports whether no other case may run beside c.
+func alone(c choice) bool { return slices.Contains(c.needs, NeedsAdvance) }
+
+// Run makes one target and runs the cases against it, each as a parallel subtest of t with the
+// name of the case. A case that is skipped is a skipped subtest that tells why.
 func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Helper()
 	r, err := newRunner(newTarget(t), opts)
@@ -162,9 +179,7 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	t.Cleanup(r.close)
 	for _, c := range r.choices {
 		t.Run(c.name, func(t *testing.T) {
-			// A parallel case starts when all that are not parallel have ended. Cases that
-			// share one user do not run beside each other.
-			if !slices.Contains(c.needs, NeedsAdvance) && r.target.CreateKey != nil {
+			if !alone(c) { // a parallel case starts when all that are not parallel have ended
 				t.Parallel()
 			}
 			result := r.run(t.Context(), c)
@@ -178,7 +193,10 @@ func Run(t *testing.T, newTarget func(t *testing.T) Target, opts ...Option) {
 	}
 }
 
-// Check runs the cases one after the other and reports all results. The error is about
+// atOnce is how many cases Check runs at the same time.
+const atOnce = 8
+
+// Check runs the cases, several at a time, and reports all results. The error is about
 // the target or the options, never about a finding of a case.
 func Check(ctx context.Context, target Target, opts ...Option) (Report, error) {
 	r, err := newRunner(target, opts)
@@ -186,12 +204,27 @@ func Check(ctx context.Context, target Target, opts ...Option) (Report, error) {
 		return Report{}, err
 	}
 	defer r.close()
-	var report Report
-	for _, c := range r.choices {
-		if err := ctx.Err(); err != nil {
-			return report, err
+	report := Report{Results: make([]Result, len(r.choices))}
+	for i, c := range r.choices {
+		if alone(c) {
+			report.Results[i] = r.run(ctx, c)
 		}
-		report.Results = append(report.Results, r.run(ctx, c))
 	}
-	return report, nil
+	var wg sync.WaitGroup
+	free := make(chan struct{}, atOnce)
+	for i, c := range r.choices {
+		if alone(c) {
+			continue
+		}
+		free <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-free }()
+			if ctx.Err() == nil {
+				report.Results[i] = r.run(ctx, c)
+			}
+		})
+	}
+	wg.Wait()
+	report.Summary = report.summary(r.missing)
+	return report, ctx.Err()
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // session is one case while it runs: it makes users, keeps the secrets that must
@@ -26,7 +27,9 @@ type session struct {
 	secrets []string
 	faults  []string
 	broken  bool
-	made    []string // paths of workspaces to delete, when the user is not the case's own
+	skipped string   // why the case cannot be judged here
+	made    []string // ids of what the case has created
+	rooms   []string // paths of the workspaces among them
 }
 
 func newSession(ctx context.Context, r *runner) *session {
@@ -49,16 +52,27 @@ func (s *session) do(run func(*session)) {
 	run(s)
 }
 
-func (s *session) outcome() (Outcome, []string) {
+// outcome returns what became of the case, why it was skipped, and its faults.
+func (s *session) outcome() (Outcome, string, []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.broken:
-		return Broken, s.faults
+		return Broken, "", s.faults
 	case len(s.faults) > 0:
-		return Failed, s.faults
+		return Failed, "", s.faults
+	case s.skipped != "":
+		return Skipped, s.skipped, nil
 	}
-	return Passed, nil
+	return Passed, "", nil
+}
+
+// skip ends the case because this target does not let the suite judge it.
+func (s *session) skip(format string, args ...any) {
+	s.mu.Lock()
+	s.skipped = fmt.Sprintf(format, args...)
+	s.mu.Unlock()
+	panic(stopped{})
 }
 
 // maxFaults bounds how many faults a case reports: later faults are repetitions.
@@ -132,8 +146,17 @@ func (s *session) parallel(n int, run func(i int)) {
 	}
 	close(start)
 	wg.Wait()
-	if outcome, _ := s.outcome(); outcome != Passed {
+	if outcome, _, _ := s.outcome(); outcome != Passed {
 		panic(stopped{})
+	}
+}
+
+// pause waits, or ends the case when its time is up.
+func (s *session) pause(d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-s.ctx.Done():
+		s.must("waiting", s.ctx.Err())
 	}
 }
 
@@ -179,47 +202,59 @@ func (s *session) caller() *caller {
 	return s.callerFor(newID(), scopes())
 }
 
-// holder is the user of the target's only key.
+// holder is the user of the target's only key. Who that is, the first case asks for all.
 func (s *session) holder() *caller {
 	s.keepSecret(s.target.Key)
 	c := &caller{session: s, key: s.target.Key}
-	me := c.get("/me").want(http.StatusOK).object()
-	c.user = text(me, "id")
-	has, _ := me["scopes"].([]any)
-	for _, scope := range scopes() {
-		if !slices.Contains(has, any(scope)) {
-			s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all of them", scope))
+	s.holding.Lock()
+	defer s.holding.Unlock()
+	if s.holderID == "" {
+		me := c.get("/me").want(http.StatusOK).object()
+		has, _ := me["scopes"].([]any)
+		for _, scope := range scopes() {
+			if !slices.Contains(has, any(scope)) {
+				s.must("Key", fmt.Errorf("the key lacks the scope %s, it needs all of them", scope))
+			}
 		}
+		s.holderID = text(me, "id")
 	}
+	c.user = s.holderID
 	return c
 }
 
-// noteMade remembers a workspace that was made for a user who is not the case's
-// own.
+// noteMade remembers what the case has created.
 func (s *session) noteMade(r *response) {
-	if s.target.CreateKey != nil || r.request.method != http.MethodPost || r.path() != "/workspaces" || r.status != http.StatusCreated {
+	if r.request.method != http.MethodPost || r.status != http.StatusCreated {
 		return
 	}
 	o, _ := decode(r.body).(object)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made = append(s.made, "/workspaces/"+text(o, "id"))
+	s.made = append(s.made, text(o, "id"))
+	if r.path() == "/workspaces" {
+		s.rooms = append(s.rooms, "/workspaces/"+text(o, "id"))
+	}
 }
 
-// tidy closes what the case has opened, and deletes the workspaces that it made,
-// their forms with them.
+// tidy closes what the case has opened. It deletes the workspaces that the case made for a
+// user who is not the case's own, and with them their forms.
 func (s *session) tidy() {
 	for _, c := range s.closers {
 		c()
 	}
+	if s.target.CreateKey != nil {
+		return
+	}
 	s.mu.Lock()
-	made := s.made
+	rooms := s.rooms
 	s.mu.Unlock()
-	for _, path := range made {
-		c := &caller{session: s, key: s.target.Key}
-		if r := c.delete(path); r.status != http.StatusNoContent && r.status != http.StatusNotFound {
-			r.faultf("a workspace of the case was not deleted")
-		}
+	for _, path := range rooms {
+		s.do(func(*session) {
+			c := &caller{session: s, key: s.target.Key}
+			if r := c.delete(path); r.status != http.StatusNoContent && r.status != http.StatusNotFound {
+				r.faultf("a workspace of the case was not deleted")
+			}
+		})
 	}
 }
 

@@ -1,8 +1,11 @@
 package conformance
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,6 +14,8 @@ func submissionCases() []testCase {
 	return []testCase{
 		{"submissions/read", "A stored response is read back with its answers, metadata and completion time, alone and in the list.", n, submissionsRead},
 		{"submissions/bare", "A response without answers and metadata still has every field.", n, submissionsBare},
+		{"submissions/empty", "A form without responses has an empty list, and no response of any id.", nil, submissionsEmpty},
+		{"submissions/values", "Every kind of answer is stored in the shape of its type, false and 0 included.", n, submissionsValues},
 		{"submissions/copied-labels", "A later change of the definition changes no stored answer.", n, submissionsCopiedLabels},
 		{"submissions/other-form", "A submission is 404 below another form of the same owner.", n, submissionsOtherForm},
 		{"submissions/branches", "Answers off the respondent's path are dropped, and variables that rules set are kept.", n, submissionsBranches},
@@ -89,6 +94,71 @@ func submissionsBare(s *session) {
 	r.same("answers", r.object()["answers"], []any{})
 	r.same("metadata", r.object()["metadata"], object{})
 	r.same("completion_time", r.object()["completion_time"], 0)
+}
+
+func submissionsEmpty(s *session) {
+	c := s.caller()
+	form := "/forms/" + c.form(c.workspace(), "definition", question())
+	c.patch(form, object{"status": "published"}).want(http.StatusOK)
+	for _, query := range []string{"", "?limit=1", "?since=2001-01-01T00:00:00Z", "?until=2999-01-01T00:00:00Z"} {
+		r := c.get(form + "/submissions" + query).want(http.StatusOK)
+		r.same("the page", r.object(), object{"items": []any{}, "page": object{"has_more": false, "next_cursor": nil}})
+	}
+	c.get(form + "/submissions/" + newID()).wantError("NOT_FOUND")
+	c.delete(form + "/submissions/" + newID()).wantError("NOT_FOUND")
+	c.get("/forms/" + newID() + "/submissions").wantError("NOT_FOUND")
+}
+
+func submissionsValues(s *session) {
+	c := s.caller()
+	choices := []any{object{"id": "a", "label": "A"}, object{"id": "b", "label": "B"}, object{"id": "c", "label": "C"}}
+	kinds := []struct {
+		kind        string
+		given, want any
+	}{
+		{"short_text", " <b> größe 😀 ", nil},
+		{"long_text", "one\ntwo", "one\ntwo"},
+		{"number", 0, 0}, {"opinion_scale", 1, 1}, {"nps", 0, 0}, {"rating", 3, 3},
+		{"yes_no", false, false}, {"legal", true, true},
+		{"dropdown", "b", object{"id": "b", "label": "B"}},
+		{"multiple_choice", []any{"c", "a"}, nil},
+		{"ranking", []any{"c", "a", "b"}, nil},
+		{"date", "2030-02-03", nil},
+		{"time", "09:05", "09:05"},
+		{"email", "Ada@example.com", nil},
+	}
+	var blocks []any
+	given := make(map[string]json.RawMessage)
+	for _, k := range kinds {
+		b := object{"id": k.kind, "type": k.kind, "label": k.kind}
+		if slices.Contains([]string{"dropdown", "multiple_choice", "ranking"}, k.kind) {
+			b["choices"] = choices
+		}
+		blocks = append(blocks, b)
+		given[k.kind] = raw(k.given)
+	}
+	id := c.form(c.workspace(), "definition", object{"blocks": blocks})
+	c.publish(id)
+	submission := s.submit(Response{Form: id, Answers: given})
+	r := c.get("/forms/" + id + "/submissions/" + submission).want(http.StatusOK)
+	list, _ := r.object()["answers"].([]any)
+	if len(list) != len(kinds) {
+		r.fatalf("there are %d answers, want %d", len(list), len(kinds))
+	}
+	for i, k := range kinds {
+		r.same("the field", at(list[i], "field", "id"), k.kind)
+		value := at(list[i], "value")
+		switch {
+		case k.want != nil:
+			r.same(k.kind, value, k.want)
+		case k.kind == "multiple_choice" || k.kind == "ranking":
+			if n := strings.Count(string(raw(value)), `"label"`); n != len(k.given.([]any)) {
+				r.faultf("%s is %s, %d choices were given", k.kind, raw(value), len(k.given.([]any)))
+			}
+		case value == nil:
+			r.faultf("%s has no value", k.kind)
+		}
+	}
 }
 
 func submissionsCopiedLabels(s *session) {

@@ -4,10 +4,18 @@
 //	FORMS_KEY=fs_live_… go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
 //
 // The key needs all scopes. Cases that need more than that (other users,
-// stored responses, a clock) are skipped, and the report says so. What a case makes
-// is deleted when it ends; forms stay in the trash. The suite sends some 2,000
-// requests and waits where a rate limit asks it to. It enables no webhook, so the server
-// sends to nobody because of it.
+// stored responses, a clock) are skipped, and the report begins with how many ran and what the
+// rest needs. What a case makes is deleted when it ends; forms stay in the trash. The suite sends
+// some 3,500 requests, several at a time, and waits where a rate limit asks it to: a key with
+// the default of 600 a minute takes some six minutes.
+//
+// -allow names the networks that the server may send webhooks to although they are not
+// public. Without it the suite expects that all of them are refused. It enables no webhook, so
+// the server sends to nobody because of it. The exception is a server on this machine that may
+// send to loopback addresses: its enabled webhooks lead to a receiver of the suite.
+//
+// A case is also skipped when a proxy or a gateway answers instead of the service; package
+// conformance documents how the suite tells that.
 //
 // The exit status is 0 when no case failed, 1 when the server breaks a promise, 2
 // when the suite could not be run or could not go on.
@@ -19,8 +27,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/netip"
+	"net/url"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/conformance"
@@ -42,6 +53,19 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	flags.SetOutput(stderr)
 	flags.StringVar(&target.URL, "url", "", "base URL with the base path, such as https://api.example.com/v1")
 	flags.StringVar(&target.Key, "key", "", "API key with all scopes; FORMS_KEY in the environment keeps it out of the process list")
+	flags.Func("allow", "network that the server may send webhooks to although it is not public, such as 127.0.0.0/8; may be repeated", func(text string) error {
+		for name := range strings.SplitSeq(text, ",") {
+			network, err := netip.ParsePrefix(name)
+			if addr, wrong := netip.ParseAddr(name); wrong == nil {
+				network, err = addr.Prefix(addr.BitLen())
+			}
+			if err != nil {
+				return err
+			}
+			target.AllowedNetworks = append(target.AllowedNetworks, network)
+		}
+		return nil
+	})
 	asJSON := flags.Bool("json", false, "write the report as JSON")
 	flags.Func("only", "run this case or group, such as webhooks/create or webhooks; may be repeated", func(name string) error {
 		opts = append(opts, conformance.Only(name))
@@ -58,6 +82,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if target.Key == "" {
 		target.Key = getenv("FORMS_KEY")
 	}
+	target.ReceiverURL = receiverURL(target)
 	report, err := conformance.Check(ctx, target, opts...)
 	if err != nil {
 		_, _ = fmt.Fprintln(stderr, err)
@@ -81,4 +106,20 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return 2
 	}
 	return 0
+}
+
+// receiverURL returns how the server reaches a receiver of the suite: nil unless both are on this
+// machine, and the server may send to loopback addresses.
+func receiverURL(target conformance.Target) func(string) string {
+	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
+	allowed := slices.ContainsFunc(target.AllowedNetworks, func(p netip.Prefix) bool { return p.Contains(loopback) })
+	base, err := url.Parse(target.URL)
+	if err != nil || !allowed {
+		return nil
+	}
+	addr, err := netip.ParseAddr(base.Hostname())
+	if base.Hostname() != "localhost" && (err != nil || !addr.IsLoopback()) {
+		return nil
+	}
+	return func(address string) string { return "http://" + address + "/" }
 }
