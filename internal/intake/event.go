@@ -34,7 +34,7 @@ func eventBody(event storage.ID, s storage.Submission, a answers.Answers) []byte
 }
 
 // SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
-// form.
+// form. If one is pending already, that one becomes due.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {
@@ -50,5 +50,5 @@ func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	body := eventBody(event, storage.Submission{
 		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(Metadata{}),
 	}, sample)
-	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body})
+	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body, Single: true})
 }
