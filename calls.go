@@ -483,8 +483,9 @@ func (s *Service) RedeliverFailed(ctx context.Context, webhookID ID, since time.
 
 // SendTestEvent queues an event for one webhook with sample answers made from the
 // blocks of its form. It has no submissionId, and is signed, logged and tried
-// again like any other. It returns [ErrNotFound] when there is no such webhook,
-// and [ErrConflict] when it is disabled.
+// again like any other. A webhook waits for one test event at most: while one is pending,
+// no other is queued, and the pending one becomes due now. It returns [ErrNotFound] when there
+// is no such webhook, and [ErrConflict] when it is disabled.
 func (s *Service) SendTestEvent(ctx context.Context, webhookID ID) error {
 	return s.queued(ctx, s.intake.SendTestEvent(ctx, webhookID))
 }

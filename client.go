@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -255,6 +256,51 @@ func (c Client) Warnings(ctx context.Context, form ID) (schema.Warnings, error) 
 	}
 	return c.s.Warnings(f.Definition)
 }
+
+// EditorForm returns a form for its editors, as formpage.Handler.Canvas takes it: the working copy if there
+// is one, else the form, with the name and the sections of unsaved in place of the stored ones. Of
+// unsaved it reads nothing else, and changes nothing.
+//
+// Unsaved content may break any rule but those about sizes, which are the ones of a write: beyond them the
+// error is an [*Error]. What does not fit the type of a field is left out.
+func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (PublicForm, error) {
+	form, err := c.WorkingCopy(id).Form(ctx)
+	if errors.Is(err, ErrUnsupported) {
+		form, err = c.Form(ctx, id)
+	}
+	if err != nil {
+		return PublicForm{}, err
+	}
+	d, u := &form.Definition, &unsaved.Definition
+	body := core.NewBody().Optional("name", unsaved.Name).Definition(*u)
+	if _, err := core.Write(c.core(), body, func(body []byte) (struct{}, error) { return struct{}{}, c.core().CheckSizes(body) }); err != nil {
+		return PublicForm{}, err
+	}
+	if unsaved.Name != nil {
+		form.Name = *unsaved.Name
+	}
+	for section, changed := range map[*json.RawMessage]json.RawMessage{
+		&d.Blocks: u.Blocks, &d.Settings: u.Settings, &d.Theme: u.Theme, &d.Variables: u.Variables, &d.HiddenFields: u.HiddenFields,
+	} {
+		if changed != nil {
+			*section = changed
+		}
+	}
+	p := PublicForm{ID: form.ID, PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.IsClosed(c.core().Clock()), Definition: *d}
+	var blocks []json.RawMessage
+	fitting(d.Blocks, &blocks)
+	p.Blocks = make([]schema.Block, len(blocks))
+	for i, block := range blocks { // one that cannot be read at all takes no other with it
+		fitting(block, &p.Blocks[i])
+	}
+	fitting(d.Settings, &p.Settings)
+	fitting(d.Theme, &p.Theme)
+	p.ClosedMessage = p.Settings.ClosedMessage
+	return p, nil
+}
+
+// fitting reads of a JSON value what fits.
+func fitting(raw json.RawMessage, into any) { _ = json.Unmarshal(raw, into) }
 
 // ServeHTTP serves the API as the client's user, with all operations, bodies, answers and errors of
 // [Service.ServeHTTP], for pages of the host's own product such as handler/builder's.

@@ -544,8 +544,11 @@ func ExampleService_RedeliverFailed() {
 	go func() { stopped <- svc.Dispatcher().Run(ctx) }()
 
 	outage := time.Now().Add(-time.Hour)
+	if _, err := svc.AsHost().PublishForm(ctx, webhook.FormID); err != nil {
+		log.Fatal(err)
+	}
 	for range 3 {
-		if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
+		if _, err := svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}); err != nil {
 			log.Fatal(err)
 		}
 		<-done.attempts
@@ -629,4 +632,32 @@ func ExampleClient_ServeHTTP() {
 	foreign.Handler(mux).ServeHTTP(w, r)
 	fmt.Println(w.Code, strings.HasPrefix(w.Header().Get("Location"), "/app/api/workspaces/"))
 	// Output: 201 true
+}
+
+// An editor of the host's own shows what somebody types, before it is saved.
+func ExampleClient_EditorForm() {
+	service, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	client := service.As(formsvc.UserIDFrom("42"))
+	workspace, err := client.CreateWorkspace(context.Background(), formsvc.WorkspaceCreate{Name: "Lumen"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	form, err := client.CreateForm(context.Background(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Pets"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	typed := formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"pet","type":"yes_no","label":"Do you have a c"}]`)}}
+	shown, err := client.EditorForm(context.Background(), form.ID, typed)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(shown.Name, shown.Blocks[0].Label) // for formpage.Handler.Canvas
+	// Output: Pets Do you have a c
 }

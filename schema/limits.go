@@ -26,7 +26,7 @@ type Limits struct {
 	AllCells  int // of a form; default 10,000
 	Choices   int // each of choices, matrix_rows and matrix_columns of a block; default 500
 	CustomCSS int // bytes of theme.customCss; default 100,000
-	Text      int // characters of a label and of a description, each; default 5,000
+	Text      int // characters of a label, a description, settings.closedMessage and settings.submitLabel, each; default 5,000
 	Rule      int // bytes of a block's properties.rule; default 16,000
 
 	// Definition is how many bytes the five sections of a form's definition may

@@ -231,7 +231,7 @@ type QueueStats struct {
 // All times are those of the store's own clock. A delivery is due as soon as it
 // is queued; later it is due when its result said so.
 type DeliveryStore interface {
-	// Enqueue queues an event that belongs to no submission. It is claimed even
+	// Enqueue queues an event that belongs to no submission, see Event.Single. It is claimed even
 	// though the webhook is paused. It MUST return ErrNotFound when there is no such
 	// webhook or its form is in the trash, and ErrConflict when the webhook is
 	// disabled.

@@ -26,6 +26,9 @@ type Event struct {
 	ID   ID
 	Type string
 	Body []byte
+	// Single is for Enqueue: while another event that belongs to no submission is pending for the webhook,
+	// this one is not queued. The pending one becomes due now, as with Redeliver.
+	Single bool
 }
 
 // NewSubmission is a response to store, with all that follows from it.

@@ -22,6 +22,7 @@ const basePath = "/api/forms/v1"
 type host struct {
 	accounts *accounts
 	service  *formsvc.Service
+	owners   *builder.Handler
 	metrics  *metrics
 	routes   http.Handler
 	logger   *slog.Logger
@@ -65,7 +66,7 @@ func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...fo
 		return nil, err
 	}
 
-	h := &host{accounts: a, service: service, metrics: newMetrics(), logger: logger}
+	h := &host{accounts: a, service: service, owners: owners, metrics: newMetrics(), logger: logger}
 	mux := http.NewServeMux()
 	mux.Handle(basePath+"/", traced(logger, h.metrics.count(service)))
 	mux.Handle("/f/", pages)
@@ -100,5 +101,5 @@ func (h *host) serve(ctx context.Context, server *http.Server) error {
 	defer cancel()
 	err = errors.Join(err, server.Shutdown(grace))
 	stop()
-	return errors.Join(err, <-dispatched, h.service.Close(grace))
+	return errors.Join(err, <-dispatched, h.owners.Close(grace), h.service.Close(grace))
 }

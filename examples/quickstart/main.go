@@ -94,6 +94,7 @@ type host struct {
 	listener net.Listener
 	store    storage.Storage
 	service  *formsvc.Service
+	owners   *builder.Handler
 	demo     demo
 	preview  string // address of the feedback form's preview
 	receiver *receiver
@@ -177,6 +178,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	if err != nil {
 		return nil, err
 	}
+	h.owners = owners
 	preview, err := forms.PreviewPath(h.demo.FormID, time.Now().Add(24*time.Hour))
 	if err != nil {
 		return nil, err
@@ -245,7 +247,7 @@ func (h *host) serve(ctx context.Context) error {
 	failed = errors.Join(failed, <-dispatched)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), h.limit.Close(grace), os.RemoveAll(h.uploads))
+	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), h.limit.Close(grace), h.owners.Close(grace), os.RemoveAll(h.uploads))
 }
 
 func (h *host) print(w io.Writer) {

@@ -47,6 +47,16 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 		if !w.Enabled {
 			return storage.ErrConflict
 		}
+		if e.Single {
+			waiting, err := all(tx, scanID, `SELECT d.event FROM deliveries d JOIN events e ON e.id = d.event
+				WHERE d.webhook = ? AND e.submission = ? LIMIT 1`, webhook, storage.ID{})
+			if err != nil || len(waiting) > 0 {
+				if err == nil {
+					err = tx.hasten(webhook, waiting[0], s.now())
+				}
+				return err
+			}
+		}
 		pending, err := tx.exists(`SELECT 1 FROM deliveries WHERE webhook = ? AND event = ?`, webhook, e.ID)
 		if err != nil || pending {
 			return err

@@ -17,6 +17,15 @@
 // the copy. What is typed is saved as it is typed, each write conditional on what its editor has
 // read: edits of different parts are both kept, and of the same part both are shown.
 //
+// # Forms that strangers write
+//
+// A form shows what its author chose: pictures, pages of other hosts in a frame, custom CSS. Whoever can make a
+// form, can make it look like the builder. If users of the builder do not trust each other, serve [Config.Pages]
+// on an origin of its own, such as https://forms.example next to https://app.example, and set
+// [Config.PublicURL]; the canvas and the assets of the builder stay on the builder's. On one origin
+// these limits hold: no page of the builder can be framed, unless [Config.FrameAncestors] lists the page that
+// frames it, and a form frames no page of its own host.
+//
 // # In the browser
 //
 // The page needs a browser of the years since 2022 with JavaScript. It works below the strict
@@ -26,6 +35,7 @@ package builder
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -33,8 +43,8 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc"
@@ -68,6 +78,14 @@ type Config struct {
 	// that visitors see, which browsers tell of plain http only by its address. Default: the handler's own.
 	AllowedOrigins []string
 
+	// FrameAncestors are the origins whose pages may show the builder in a frame, as sources of a
+	// Content-Security-Policy, such as "https://crm.example". A page that shows it can lay something over
+	// it and have its user press what the user does not see. Default: none.
+	FrameAncestors []string
+
+	// Limits bound what one user may ask. The zero value has a default for each limit.
+	Limits Limits
+
 	// Name is the product's, in the title and at the top of each page. Default "Forms". HomeURL is where it
 	// leads; default: the list of forms.
 	Name, HomeURL string
@@ -89,9 +107,8 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Handler serves the pages. It is safe for concurrent use. A user may have two exports at a time,
-// since each holds a connection of the storage; beside their number it keeps nothing between two requests.
-// Make one with [New].
+// Handler serves the pages. It is safe for concurrent use. Between two requests it keeps only counts of what
+// users asked, see [Limits]. Make one with [New]; Close it when the host stops.
 type Handler struct {
 	service *formsvc.Service
 	config  Config
@@ -99,8 +116,10 @@ type Handler struct {
 	origins *http.CrossOriginProtection
 	door    *http.ServeMux
 
-	exporting sync.Mutex
-	exports   map[formsvc.Client]int // under way, by the client of their user
+	limiters limiters
+	slots    slots
+	// Of all users together, since they take much memory for a few milliseconds.
+	drawing, comparing turns
 }
 
 // New returns the pages of svc. It reports every fault of the configuration at once, and starts
@@ -124,19 +143,25 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	public, err := url.Parse(config.PublicURL)
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "the PublicURL %q is not an address such as https://forms.example", config.PublicURL)
 	must(config.Accent == "" || isColor(config.Accent), "the Accent %q is not a colour such as #2255cc", config.Accent)
+	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
+	for _, source := range config.FrameAncestors {
+		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
+	}
 	words, err := loadWords(config.Words)
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range config.AllowedOrigins {
 		err := origins.AddTrustedOrigin(origin)
 		must(err == nil, "in AllowedOrigins: %w", err)
 	}
-	if err := errors.Join(append(faults, err)...); err != nil {
+	limiters, limitErr := newLimiters(config.Limits)
+	if err := errors.Join(append(faults, err, limitErr)...); err != nil {
 		return nil, fmt.Errorf("builder: %w", err)
 	}
 	config.BasePath = (&url.URL{Path: base}).EscapedPath()
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
-	h := &Handler{service: svc, config: config, words: words, origins: origins, exports: map[formsvc.Client]int{}}
+	h := &Handler{service: svc, config: config, words: words, origins: origins, limiters: limiters,
+		slots: slots{inUse: map[workOf]*slotsOf{}}, drawing: make(turns, maxDrawing), comparing: make(turns, maxComparing)}
 	h.door = h.doors()
 	return h, nil
 }
@@ -152,11 +177,20 @@ const (
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	below := strings.TrimPrefix(r.URL.EscapedPath(), h.config.BasePath)
+	ancestors := cmp.Or(strings.Join(h.config.FrameAncestors, " "), "'none'")
+	w.Header().Set("Content-Security-Policy", "frame-ancestors "+ancestors)
+	if ancestors == "'none'" {
+		w.Header().Set("X-Frame-Options", "DENY")
+	}
+	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
+	below := h.below(r.URL.EscapedPath(), asked)
+	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+		return
+	}
 	if below == "" {
 		// Relative, whatever stands before it: the last part of the path that was asked for. It may be one that
 		// a visitor chose and the host strips, such as http:x.
-		asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
 		w.Header().Set("Location", "./"+path.Base(asked)+"/")
 		w.WriteHeader(http.StatusMovedPermanently)
 		return
@@ -181,6 +215,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case err != nil || user.IsZero():
 		h.signIn(w, r)
 		return
+	case !h.allowed(w, r, h.limiters.requests, user.String()):
+		return
 	case !script:
 		h.page(w, r, user, below)
 		return
@@ -201,10 +237,29 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if rest, ok := strings.CutPrefix(below, doorPath); ok && path.Clean(rest) == rest { // the mux leads away from any other
-		serveAt(h.door, w, r.WithContext(withClient(r.Context(), client)), rest)
+		serveAt(h.door, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
 		return
 	}
 	refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+}
+
+// No path of a page or of what its script asks for is longer than maxPath bytes, or has more slashes than
+// maxDepth. An id of a block has up to 200 characters, each of up to twelve bytes when it is escaped.
+const (
+	maxPath  = 4096
+	maxDepth = 10
+)
+
+// below is the path below the base path, with its slash; "" for the base path itself. The host may have taken
+// the base path away, and the slash with it: then asked, the path as it was sent, says whether there was one.
+func (h *Handler) below(at, asked string) string {
+	if rest, ok := strings.CutPrefix(at, h.config.BasePath); ok && (rest == "" || rest[0] == '/') {
+		return rest
+	}
+	if !strings.HasPrefix(at, "/") && (at != "" || strings.HasSuffix(asked, "/")) {
+		return "/" + at
+	}
+	return at
 }
 
 // serveAt serves a request at another path, which is escaped.

@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,7 +19,7 @@ func (h *Handler) doors() *http.ServeMux {
 	mux := http.NewServeMux()
 	h.publishDoors(mux)
 	h.hookDoors(mux)
-	mux.HandleFunc("GET /forms/{form}/warnings", h.does(warnings))
+	mux.HandleFunc("GET /forms/{form}/warnings", h.compares(warnings))
 	h.resultDoors(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
@@ -26,17 +27,20 @@ func (h *Handler) doors() *http.ServeMux {
 	return mux
 }
 
-type clientKey struct{}
+type signedInKey struct{}
 
-func withClient(ctx context.Context, client formsvc.Client) context.Context {
-	return context.WithValue(ctx, clientKey{}, client)
+// signedIn is the user whose request it is, and the user's client.
+type signedIn struct {
+	user   formsvc.ID
+	client formsvc.Client
 }
 
-// clientOf is the client of the user whose request it is.
-func clientOf(r *http.Request) formsvc.Client {
-	client, _ := r.Context().Value(clientKey{}).(formsvc.Client) // the door is reached with one alone
-	return client
+func signedInOf(r *http.Request) signedIn {
+	s, _ := r.Context().Value(signedInKey{}).(signedIn) // the door is reached with one alone
+	return s
 }
+
+func clientOf(r *http.Request) formsvc.Client { return signedInOf(r).client }
 
 // failure is an error in the shape of the API's.
 type failure struct {
@@ -57,13 +61,17 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 
 // answer writes a value as JSON.
 func answer(w http.ResponseWriter, status int, value any) {
-	body, err := json.Marshal(value)
-	if err != nil {
-		status, body = http.StatusInternalServerError, []byte(`{"code":"INTERNAL_ERROR"}`)
+	var body bytes.Buffer
+	e := json.NewEncoder(&body)
+	e.SetEscapeHTML(false) // it makes HTML three times as long, and no browser takes JSON for HTML
+	if err := e.Encode(value); err != nil {
+		status = http.StatusInternalServerError
+		body.Reset()
+		body.WriteString(`{"code":"INTERNAL_ERROR"}` + "\n")
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(body, '\n')) // the browser may be gone
+	_, _ = w.Write(body.Bytes()) // the browser may be gone
 }
 
 // page is a part of a list, as the API shows it.

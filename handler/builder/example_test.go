@@ -1,6 +1,7 @@
 package builder_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -52,6 +53,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
+	defer func() { _ = owners.Close(context.Background()) }() // when the host stops
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("/forms/", owners)

@@ -27,7 +27,11 @@ import (
 // way to look into the host's network.
 func (h *Handler) hookDoors(mux *http.ServeMux) {
 	mux.HandleFunc("GET /webhooks/paused", h.does(pausedHooks))
-	mux.HandleFunc("POST /webhooks/{webhook}/test", h.does(h.testHook))
+	mux.HandleFunc("POST /webhooks/{webhook}/test", func(w http.ResponseWriter, r *http.Request) {
+		if h.allowed(w, r, h.limiters.tests, signedInOf(r).user.String()) {
+			h.does(h.testHook)(w, r)
+		}
+	})
 	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.does(h.redeliverFailed))
 	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.does(h.redeliver))
 	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.does(deliveredBody))

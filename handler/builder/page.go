@@ -101,7 +101,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src 'self' 'nonce-%[1]s'; style-src 'self' 'nonce-%[1]s'; "+
-		"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'", d.Nonce))
+		"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; %s", d.Nonce, w.Header().Get("Content-Security-Policy")))
 	w.Header().Set("Referrer-Policy", "same-origin")
 	_, _ = w.Write(out.Bytes()) // the reader may be gone
 }

@@ -1,11 +1,13 @@
 package builder
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -28,8 +30,9 @@ import (
 //	POST   /forms/{form}/preview            → {url}, which shows the form to whoever has it, for an hour
 //	GET    /forms/{form}/share              → {url, embed}: the form's page, the script for other pages
 //	GET    /workspaces/{workspace}/trash    the forms in the trash
-//	POST   /trash/{form}/restore            {from, workspace}: out of the trash of from, and then into workspace
-//	DELETE /trash/{form}?from={workspace}   removes a form for good that is in the trash of from
+//	POST   /trash/{form}/restore            {from, workspace}: out of the trash of from into workspace; into another
+//	                                        one than from only by the owner of from
+//	DELETE /trash/{form}?from={workspace}   removes a form for good that is in the trash of from; by its owner
 //
 // Addresses begin with a slash when [Config.PublicURL] is not set: the page puts its own origin
 // before them, which is the one that the user sees behind any proxy.
@@ -37,14 +40,13 @@ import (
 // A form in the trash belongs to whoever may see the workspace in whose trash it is; nobody sees the
 // trash of a workspace that was deleted, which is for the host to restore. The trash is read
 // before the form is restored or removed, in a step of its own. Whoever moves the form away in
-// between had to take it out of that trash, and could have come a moment later. A restored form is
-// put where it was, and moved from there with the rights of the user: only an owner moves forms.
+// between had to take it out of that trash, and could have come a moment later.
 func (h *Handler) publishDoors(mux *http.ServeMux) {
-	mux.HandleFunc("GET /forms/{form}/changes", h.does(changes))
+	mux.HandleFunc("GET /forms/{form}/changes", h.compares(changes))
 	mux.HandleFunc("POST /forms/{form}/publish", h.shows(publish))
 	mux.HandleFunc("POST /forms/{form}/discard", h.does(discard))
 	mux.HandleFunc("GET /forms/{form}/versions", h.does(versions))
-	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.does(version))
+	mux.HandleFunc("GET /forms/{form}/versions/{revision}", h.compares(version))
 	mux.HandleFunc("POST /forms/{form}/versions/{revision}/restore", h.shows(restoreVersion))
 	mux.HandleFunc("POST /forms/{form}/preview", h.does(h.preview))
 	mux.HandleFunc("GET /forms/{form}/share", h.does(h.share))
@@ -307,25 +309,26 @@ func (h *Handler) share(r *http.Request) (any, error) {
 	}{h.config.PublicURL + path, h.config.PublicURL + strings.TrimSuffix(path, form.PublicID) + "-/embed.js", form.PublicID}, err
 }
 
-// trashed are the forms in the trash of a workspace that the user may see.
-func (h *Handler) trashed(r *http.Request, workspace formsvc.ID) ([]formsvc.Form, error) {
-	if _, err := clientOf(r).Workspace(r.Context(), workspace); err != nil {
-		return nil, err
+// trashed are the forms in the trash of a workspace that the user may see. own says that it is the user's.
+func (h *Handler) trashed(r *http.Request, workspace formsvc.ID) (forms []formsvc.Form, own bool, err error) {
+	w, err := clientOf(r).Workspace(r.Context(), workspace)
+	if err != nil {
+		return nil, false, err
 	}
-	return h.service.TrashedForms(r.Context(), workspace)
+	forms, err = h.service.TrashedForms(r.Context(), workspace)
+	return forms, w.OwnerID == signedInOf(r).user, err
 }
 
-// inTrash fails when the form of the path is not in the trash of a workspace that the user may see.
-func (h *Handler) inTrash(r *http.Request, workspace formsvc.ID) (formsvc.ID, error) {
+// inTrash fails when the form of the path is not in the trash of a workspace that the user may see, or, for
+// what only an owner may do, owns.
+func (h *Handler) inTrash(r *http.Request, workspace formsvc.ID, asOwner bool) (formsvc.ID, error) {
 	id := idIn(r, "form")
-	forms, err := h.trashed(r, workspace)
-	for _, form := range forms {
-		if form.ID == id {
-			return id, nil
-		}
-	}
-	if err == nil {
+	forms, own, err := h.trashed(r, workspace)
+	switch {
+	case err == nil && !slices.ContainsFunc(forms, func(f formsvc.Form) bool { return f.ID == id }):
 		err = formsvc.ErrNotFound
+	case err == nil && asOwner && !own:
+		err = formsvc.ErrNotOwner
 	}
 	return id, err
 }
@@ -338,11 +341,14 @@ func (h *Handler) trash(r *http.Request) (any, error) {
 		TrashedAt time.Time  `json:"trashed_at"`
 	}
 	items := []item{}
-	forms, err := h.trashed(r, idIn(r, "workspace"))
+	forms, own, err := h.trashed(r, idIn(r, "workspace"))
 	for _, f := range forms {
 		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
 	}
-	return map[string][]item{"items": items}, err
+	return struct {
+		Items []item `json:"items"`
+		Owner bool   `json:"owner"` // the user may remove them for good
+	}{items, own}, err
 }
 
 func (h *Handler) restoreForm(r *http.Request) (any, error) {
@@ -353,19 +359,20 @@ func (h *Handler) restoreForm(r *http.Request) (any, error) {
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	id, err := h.inTrash(r, in.From)
+	into := cmp.Or(in.Workspace, in.From)
+	id, err := h.inTrash(r, in.From, into != in.From)
 	if err == nil {
-		err = h.service.RestoreForm(r.Context(), id, formsvc.ID{})
+		_, err = clientOf(r).Workspace(r.Context(), into)
 	}
-	if err == nil && !in.Workspace.IsZero() && in.Workspace != in.From {
-		_, err = clientOf(r).UpdateForm(r.Context(), id, formsvc.FormUpdate{Workspace: &in.Workspace})
+	if err == nil {
+		err = h.service.RestoreForm(r.Context(), id, into)
 	}
 	return none{}, err
 }
 
 func (h *Handler) purgeForm(r *http.Request) (any, error) {
 	from, _ := formsvc.ParseID(r.URL.Query().Get("from"))
-	id, err := h.inTrash(r, from)
+	id, err := h.inTrash(r, from, true)
 	if err == nil {
 		err = h.service.PurgeForm(r.Context(), id)
 	}

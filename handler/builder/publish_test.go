@@ -346,6 +346,54 @@ func TestTrash(t *testing.T) {
 	}
 }
 
+// Members restore forms; only the owner of the workspace moves them elsewhere or removes them for good. What is
+// refused changes nothing.
+func TestTheTrashOfAMember(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	h.must(h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
+	hidden, err := h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"})
+	h.must(err)
+	form := h.published()
+	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	var list struct {
+		Items []struct{ ID string }
+		Owner bool
+	}
+	for user, owner := range map[string]bool{"owner": true, "stranger": false} {
+		if code := h.as(user, "GET", "/workspaces/"+h.place.String()+"/trash", "", &list); code != http.StatusOK || len(list.Items) != 1 || list.Owner != owner {
+			t.Errorf("the trash of %s: %d %+v", user, code, list)
+		}
+	}
+	at := "/trash/" + form.ID.String()
+	for _, refused := range []struct {
+		user, method, path, body string
+		status                   int
+	}{
+		{"stranger", "DELETE", at + "?from=" + h.place.String(), "", http.StatusForbidden},
+		{"stranger", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, h.strange), http.StatusForbidden},
+		{"stranger", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, hidden.ID), http.StatusForbidden},
+		{"stranger", "DELETE", at + "?from=" + h.strange.String(), "", http.StatusNotFound},
+		{"owner", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, h.strange), http.StatusNotFound},
+		{"owner", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, form.ID), http.StatusNotFound},
+	} {
+		if code := h.as(refused.user, refused.method, refused.path, refused.body); code != refused.status {
+			t.Errorf("%+v: %d", refused, code)
+		}
+		trashed, err := h.service.TrashedForms(t.Context(), h.place)
+		h.must(err)
+		if len(trashed) != 1 || trashed[0].ID != form.ID {
+			t.Fatalf("%+v has changed the trash: %v", refused, trashed)
+		}
+	}
+	if code := h.as("stranger", "POST", at+"/restore", fmt.Sprintf(`{"from":%q}`, h.place)); code != http.StatusOK {
+		t.Errorf("a member restores: %d", code)
+	}
+	if back, err := h.owner().Form(t.Context(), form.ID); err != nil || back.WorkspaceID != h.place {
+		t.Errorf("it is in %s: %v", back.WorkspaceID, err)
+	}
+}
+
 // Each door refuses a stranger and lets the owner pass, who comes second: nothing was changed.
 func TestDoorsAreOfTheUser(t *testing.T) {
 	t.Parallel()

@@ -25,7 +25,6 @@ const (
 	maxPartials = 100 // half responses of one answer
 	maxRecent   = 100 // responses that the newest texts are of
 	maxTexts    = 5   // newest texts of a block
-	maxExports  = 2   // of a user at a time
 	maxText     = 300 // characters of one
 )
 
@@ -45,7 +44,7 @@ const (
 // The responses themselves and the funnel are read by the API.
 func (h *Handler) resultDoors(mux *http.ServeMux) {
 	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.does(counts))
-	mux.HandleFunc("GET /forms/{form}/summary", h.does(h.summary))
+	mux.HandleFunc("GET /forms/{form}/summary", h.bounded(summaries, h.does(h.summary)))
 	mux.HandleFunc("GET /forms/{form}/partials", h.does(partials))
 	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.does(deletePartial))
 	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
@@ -210,33 +209,13 @@ var (
 	separators  = map[string]rune{"semicolon": ';', "tab": '\t'}
 )
 
-// beginExport reports whether a user may have one more export, which then has begun.
-func (h *Handler) beginExport(user formsvc.Client) bool {
-	h.exporting.Lock()
-	defer h.exporting.Unlock()
-	if h.exports[user] == maxExports {
-		return false
-	}
-	h.exports[user]++
-	return true
-}
-
-func (h *Handler) endExport(user formsvc.Client) {
-	h.exporting.Lock()
-	defer h.exporting.Unlock()
-	if h.exports[user]--; h.exports[user] == 0 {
-		delete(h.exports, user)
-	}
-}
-
 func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	user := clientOf(r)
-	if !h.beginExport(user) {
-		w.Header().Set("Retry-After", "10")
-		refuse(w, http.StatusTooManyRequests, "RATE_LIMITED", "Two exports of this user are under way; the Retry-After header says when to try again.")
+	end, ok := h.begin(w, r, user, exports)
+	if !ok {
 		return nil
 	}
-	defer h.endExport(user)
+	defer end()
 	q := r.URL.Query()
 	times, err := timesOf(q)
 	if err != nil {

@@ -16,11 +16,15 @@ import (
 // drawn as far as there is something to draw.
 //
 // Nothing on the page runs or can be sent, and opening it counts nowhere. Pages of its own origin
-// alone may show it in a frame, and reach into it from there: see [Handler.CanvasParts]. The
+// alone may show it in a frame, and reach into it from there: see [Handler.CanvasParts]. The ancestors are
+// sources of a Content-Security-Policy for pages that may show the editor's page in a frame. The
 // caller has asked whether its user may see the form.
-func (h *Handler) Canvas(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) {
+func (h *Handler) Canvas(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm, ancestors ...string) {
+	if h.framedByOthers(w, r) {
+		return
+	}
 	c := h.newCanvas(w, r, form)
-	c.sent(c.Editable(w))
+	c.sent(c.Editable(w, ancestors))
 }
 
 // CanvasParts are parts of a [Handler.Canvas], to be put into the page of one in place of what is there.

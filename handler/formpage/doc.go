@@ -187,6 +187,10 @@
 //
 // # Other pages
 //
+// A form in turn shows pages of other hosts in frames, in blocks of the type embed, and never a page of its own
+// host. Forms that strangers write belong on an origin of their own all the same: a form can look like any
+// page of its origin.
+//
 // Any page shows a form in a frame with one line:
 //
 //	<script src="https://forms.example/f/-/embed.js" data-form="{public_id}" async></script>

@@ -22,6 +22,18 @@ func (h *Handler) foreign(r *http.Request, open bool) bool {
 	return true
 }
 
+// framedByOthers refuses a page that may be shown in a frame by pages of its own origin only, when another
+// origin has asked for the frame, or has led to it: a frame that a redirect fills has the ancestors of
+// the page that began. It reports whether it did.
+func (h *Handler) framedByOthers(w http.ResponseWriter, r *http.Request) bool {
+	site, kind := r.Header.Get("Sec-Fetch-Site"), r.Header.Get("Sec-Fetch-Dest")
+	if site == "" || site == "same-origin" || site == "none" || kind == "document" || kind == "" {
+		return false
+	}
+	h.say(w, r, false, http.StatusForbidden, "foreign.text", "foreign.text")
+	return true
+}
+
 // shared answers a request of a page of another origin, where the host allows that.
 // Credentials are never part of it. It reports whether the request was a question about
 // that alone.

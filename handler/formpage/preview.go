@@ -87,6 +87,9 @@ func (h *Handler) previewer() Previewer {
 // servePreview serves the page of a link, and its ending.
 func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest string) {
 	w.Header().Set("X-Robots-Tag", "noindex, nofollow")
+	if h.framedByOthers(w, r) {
+		return
+	}
 	token, rest, _ := strings.Cut(rest, "/")
 	form, warnings, err := h.openPreview(r, token)
 	methods := map[string]string{"": pageMethods, "done": readMethods}[rest]

@@ -14,6 +14,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/field"
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
+	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
@@ -51,7 +52,7 @@ const previewDir = "preview/"
 
 func (h *Handler) newCall(w http.ResponseWriter, r *http.Request, form formsvc.PublicForm) *call {
 	c := &call{h: h, w: w, r: r, now: h.config.Clock(), Page: draw.Page{
-		Source: field.Source{Words: h.language(r, form), Host: &h.host}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
+		Source: field.Source{Words: h.language(r, form), Host: &h.host, Own: policy.OwnHosts(r, h.config.AllowedOrigins)}, Form: &form, Site: &h.site, Index: formblock.Index{Blocks: form.Blocks},
 		// Up leads nowhere from {base}/{id}, one up from {base}/{id}/done.
 		Up: strings.Repeat("../", strings.Count(h.below(r.URL.Path), "/")), Posted: r.Method == http.MethodPost,
 	}}

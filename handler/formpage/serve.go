@@ -30,9 +30,17 @@ var routes = map[string]route{
 	"later":     {func(c *call) { c.askForLink(http.StatusOK, "") }, readMethods, false, false, true},
 }
 
+// maxDepth is how many slashes the path of a page has at most, below the base path: -/preview/{token}/done.
+const maxDepth = 3
+
 // ServeHTTP serves {base}/{public id} and what belongs to it.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	publicID, rest, _ := strings.Cut(h.below(r.URL.Path), "/")
+	below := h.below(r.URL.Path)
+	if strings.Count(below, "/") > maxDepth { // a page would have a way up from it in each link
+		http.NotFound(w, r)
+		return
+	}
+	publicID, rest, _ := strings.Cut(below, "/")
 	if publicID == static.Dir {
 		if token, ok := strings.CutPrefix(rest, previewDir); ok {
 			h.servePreview(w, r, token)

@@ -109,6 +109,9 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 	})
 }
 
+// CheckSizes checks a FormUpdate that is not stored, see [definition.Writes.CheckSizes].
+func (c *Core) CheckSizes(body []byte) error { return c.writes.CheckSizes(body) }
+
 // replaces reports whether a change without sections may replace a state that is kept as a
 // version, or is of a working copy.
 func (c *Core) replaces(change storage.FormChange) bool {

@@ -3,6 +3,7 @@ package definition
 import (
 	"encoding/json"
 
+	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
@@ -33,6 +34,21 @@ func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
 // *[schema.Error].
 func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
 	return w.form(body, w.shapes["FormUpdate"])
+}
+
+// CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. What somebody
+// types may break the rules for a moment, so it reports only what is too large for any write. Members
+// with an unknown name count as too large: decoders may take them for members that were not counted.
+func (w *Writes) CheckSizes(body []byte) error {
+	r, err := read(body)
+	if err != nil {
+		return err
+	}
+	defer r.tree.Release()
+	r.Faults = faults.List{OnlySizes: true}
+	r.definition(r.root.Member("definition"), w)
+	r.Walk(r.root, w.shapes["FormUpdate"])
+	return r.Faults.Err()
 }
 
 func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
@@ -74,7 +90,7 @@ func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
 func (r *request) definition(definition jsontree.Node, w *Writes) {
 	blocks := newBlockRules(&r.Check, w)
 	blocks.top(definition.Member("blocks"))
-	r.settings(definition.Member("settings"))
+	r.settings(definition.Member("settings"), w.limits)
 	r.theme(definition.Member("theme"), w.limits)
 	hiddenFields(&r.Check, definition.Member("hidden_fields"), blocks.ids, namesOf(blocks.setHere))
 }

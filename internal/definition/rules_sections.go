@@ -11,9 +11,14 @@ import (
 // missing or of another type is skipped here.
 
 // settings checks definition.settings.
-func (r *request) settings(settings jsontree.Node) {
+func (r *request) settings(settings jsontree.Node, l schema.Limits) {
 	if at, ok := jsontree.ParseTime(settings.Member("closeAt").Text()); ok {
 		fullYear(&r.Check, settings.Member("closeAt"), at)
+	}
+	for _, name := range []string{"closedMessage", "submitLabel"} {
+		if n := settings.Member(name); n.Kind() == jsontree.String && faults.LongerThan(n.Text(), l.Text) {
+			r.Add(n, schema.CodeTooLong, faults.TooLong(l.Text))
+		}
 	}
 	checkLink(&r.Check, settings, "redirectUrl")
 	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")

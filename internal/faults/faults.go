@@ -19,7 +19,16 @@ const collectLimit = 16 * schema.MaxViolations
 
 // List collects faults. The zero value is ready.
 type List struct {
+	// OnlySizes has the list take only faults of what is too large, or has a name that nothing
+	// counted. All other faults are dropped before they fill the list.
+	OnlySizes bool
+
 	list []schema.Violation
+}
+
+// Takes reports whether a fault with this code would be added: callers ask before they make its path.
+func (l *List) Takes(code string) bool {
+	return !l.Full() && (!l.OnlySizes || code == schema.CodeTooMany || code == schema.CodeTooLong || code == schema.CodeUnknownField)
 }
 
 // Full reports that nothing more is taken, so that there is no use in looking
@@ -33,7 +42,7 @@ func (l *List) Add(path, code, message string) {
 
 // Put adds a fault.
 func (l *List) Put(v schema.Violation) {
-	if !l.Full() {
+	if l.Takes(v.Code) {
 		l.list = append(l.list, v)
 	}
 }

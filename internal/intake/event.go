@@ -39,7 +39,7 @@ var sampleMetadata = Metadata{Country: "NL", Device: "desktop", UserAgent: "Mozi
 }}
 
 // SendTestEvent queues an event for one webhook with sample answers made from the blocks of its
-// form.
+// form. If one is pending already, that one becomes due.
 func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	w, err := i.core.Storage.Webhook(ctx, storage.AsHost(), webhookID)
 	if err != nil {
@@ -55,5 +55,5 @@ func (i Intake) SendTestEvent(ctx context.Context, webhookID storage.ID) error {
 	body := eventBody(event, storage.Submission{
 		FormID: w.FormID, SubmittedAt: now, Hidden: sample.Hidden, Metadata: encodeMetadata(sampleMetadata), CompletionTime: 60,
 	}, sample)
-	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body})
+	return i.core.Storage.Enqueue(ctx, webhookID, storage.Event{ID: event, Type: eventResponseCompleted, Body: body, Single: true})
 }

@@ -25,14 +25,14 @@ type Check struct {
 
 // Add reports a fault of a value.
 func (c *Check) Add(n jsontree.Node, code, message string) {
-	if !c.Faults.Full() {
+	if c.Faults.Takes(code) {
 		c.Faults.Add(n.Pointer(c.Base), code, message)
 	}
 }
 
 // AddMember reports a fault of a member of an object, whether or not it is present.
 func (c *Check) AddMember(n jsontree.Node, name, code, message string) {
-	if !c.Faults.Full() {
+	if c.Faults.Takes(code) {
 		c.Faults.Add(n.MemberPointer(c.Base, name), code, message)
 	}
 }

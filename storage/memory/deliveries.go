@@ -21,6 +21,15 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 	if !w.rec.Enabled {
 		return storage.ErrConflict
 	}
+	if e.Single {
+		for _, d := range w.queue.byEvent {
+			if d.event.submission.IsZero() {
+				clock := s.now()
+				w.queue.hasten(d, clock, clock)
+				return nil
+			}
+		}
+	}
 	if w.queue.byEvent[e.ID] == nil {
 		w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queued: s.now(), attempt: 1, asked: true})
 	}

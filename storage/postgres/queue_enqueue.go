@@ -15,15 +15,36 @@ const liveWebhook = `hook AS (
 	WHERE w.id = $1::bytea AND ` + formThere + `
 )`
 
-// enqueue has no row when there is no such webhook.
+// hastened is a part of a WITH list: it makes the delivery in pending due now.
+const hastened = `hastened AS (
+	UPDATE formsvc.deliveries d SET
+		queued_at = statement_timestamp(),
+		due_at = CASE WHEN p.leased THEN d.due_at END,
+		urgency = CASE WHEN p.result_may_come THEN 2 ELSE 1 END
+	FROM pending p, hook
+	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
+)`
+
+// enqueue has no row when there is no such webhook. With $5, pending is an event of no submission that the
+// webhook waits for. Calls for one webhook come one after the other, so each sees what the one before
+// it has queued.
 const enqueue = `
-WITH ` + liveWebhook + `, queued AS (
+WITH ` + liveWebhook + `, pending AS MATERIALIZED (
+	SELECT d.event_id, d.webhook_id, COALESCE(d.leased_until > statement_timestamp(), false) AS leased, d.token <> 0 AS result_may_come
+	FROM hook
+	JOIN formsvc.events e ON e.form_id = hook.form_id AND e.submission_id IS NULL
+	JOIN formsvc.deliveries d ON d.webhook_id = hook.id AND d.event_id = e.id
+	WHERE (SELECT $5::boolean) AND hook.enabled
+	LIMIT 1
+	FOR UPDATE OF d
+), ` + hastened + `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, urgency)
-	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled
+	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled AND NOT EXISTS (SELECT FROM pending)
 	ON CONFLICT DO NOTHING
 	RETURNING event_id, webhook_id
 ), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id, asked) SELECT queued.webhook_id, true FROM queued
+	INSERT INTO formsvc.arrivals (webhook_id, asked)
+	SELECT queued.webhook_id, true FROM queued UNION ALL SELECT pending.webhook_id, true FROM pending
 ), told AS (
 	INSERT INTO formsvc.events AS e (id, form_id, type, body, refs)
 	SELECT queued.event_id, hook.form_id, $3::text, $4::bytea, 1 FROM hook, queued
@@ -36,7 +57,7 @@ SELECT hook.enabled FROM hook`
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
 	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body)).Into(&enabled))
+		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body), e.Single).Into(&enabled))
 	if err == nil && !enabled {
 		return storage.ErrConflict
 	}
@@ -68,14 +89,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	FROM told t JOIN formsvc.events e ON e.id = t.event_id
 	WHERE (SELECT count(*) FROM pending) = 0
 	FOR UPDATE OF e
-), hastened AS (
-	UPDATE formsvc.deliveries d SET
-		queued_at = statement_timestamp(),
-		due_at = CASE WHEN p.leased THEN d.due_at END,
-		urgency = CASE WHEN p.result_may_come THEN 2 ELSE 1 END
-	FROM pending p, hook
-	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND hook.enabled
-), queued AS (
+), ` + hastened + `, queued AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, token, size, urgency)
 	SELECT hook.id, body.id, 0, body.size, 1 FROM hook, body WHERE hook.enabled
 	ON CONFLICT DO NOTHING

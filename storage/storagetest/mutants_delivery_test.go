@@ -189,6 +189,8 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsFinish{s, func(r *storage.Result) { r.Summary = storage.ID{} }}
 			}},
+		{"queues Single events beside each other", []string{"deliveries/enqueue_single"},
+			func(s storage.Storage) storage.Storage { return manySingle{s} }},
 		{"redelivers for a disabled webhook in silence", []string{"deliveries/redeliver_disabled", "deliveries/enqueue_refused"},
 			func(s storage.Storage) storage.Storage { return noConflict{s} }},
 		{"forgets what a disabled webhook has tried", []string{"deliveries/ended_body_lives", "deliveries/redeliver_disabled"},
@@ -551,6 +553,14 @@ func (m noConflict) Redeliver(ctx context.Context, webhook, attempt storage.ID) 
 func (m noConflict) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	_ = m.Storage.Enqueue(ctx, webhook, e)
 	return nil
+}
+
+// manySingle passes over Single.
+type manySingle struct{ storage.Storage }
+
+func (m manySingle) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
+	e.Single = false
+	return m.Storage.Enqueue(ctx, webhook, e)
 }
 
 // unclaimedOnly takes one off for every delivery that was claimed.

@@ -1,6 +1,7 @@
 package storagetest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -11,6 +12,7 @@ func queueCases() []Case {
 		{"enqueue", "Enqueue queues an event of no submission for one webhook.", enqueue},
 		{"enqueue_refused", "Enqueue returns ErrNotFound for an unknown webhook and ErrConflict for a disabled one, and queues nothing.", enqueueRefused},
 		{"enqueue_pending", "Enqueue of an event that is pending for the webhook changes nothing.", enqueuePending},
+		{"enqueue_single", "Enqueue of a Single event makes the event that is pending due, and queues nothing.", enqueueSingle},
 		{"redeliver", "Redeliver queues the event of an earlier attempt again, from attempt 1, with the same body.", redeliver},
 		{"redeliver_pending", "Redeliver of an event that is still pending makes it due now instead.", redeliverPending},
 		{"redeliver_order", "Of the deliveries of a webhook that somebody asked for the oldest is claimed first, also before one whose earlier lease may still have a result.", redeliverOrder},
@@ -52,6 +54,37 @@ func enqueuePending(b *bundle) {
 	b.ok(b.store.Enqueue(b.Context(), w.ID, e), "Enqueue of an event that is under a lease")
 	b.finish(succeeded(d, b.tick()))
 	b.nothingPending("it was delivered")
+}
+
+func enqueueSingle(b *bundle) {
+	f := b.anyForm()
+	w := b.addWebhook(f.ID)
+	single := func() storage.Event {
+		e := newEvent()
+		e.Single = true
+		b.ok(b.store.Enqueue(b.Context(), w.ID, e), "Enqueue of a Single event")
+		return e
+	}
+	first := single()
+	single()
+	d := b.claimOne()
+	same(b, d.Lease.EventID, first.ID, "the event after two calls")
+	b.finish(retried(d, b.tick(), time.Hour))
+	b.claimNone("it waits for its next attempt")
+	single()
+	d = b.claimOne()
+	same(b, d.Lease.EventID, first.ID, "the event that no longer waits")
+	b.finish(succeeded(d, b.tick()))
+	b.nothingPending("it was delivered")
+	b.submit(f)
+	second := single()
+	var events []storage.ID
+	for _, d := range b.claimSome(2) { // a response holds no Single event back
+		events = append(events, d.Lease.EventID)
+	}
+	if !slices.Contains(events, second.ID) {
+		b.Errorf("the events are %v, want %s among them", events, second.ID)
+	}
 }
 
 // sent submits to the form and ends the delivery of its only webhook.

@@ -1,7 +1,6 @@
 package draw
 
 import (
-	"html/template"
 	"net/http"
 	"strings"
 
@@ -25,18 +24,19 @@ func (p *Page) canvas() (*view, []field.Part) {
 	return v, parts
 }
 
-// Editable sends the page of all blocks for an editor.
-func (p *Page) Editable(w http.ResponseWriter) error {
+// Editable sends the page of all blocks for an editor, whose own page the ancestors may show in a frame.
+func (p *Page) Editable(w http.ResponseWriter, ancestors []string) error {
 	v, parts := p.canvas()
-	var fields, ends strings.Builder
+	fields, ends := pen.New(0), pen.New(0)
 	for i, part := range parts {
 		if p.Blocks[i].Type == schema.TypeEnding {
-			ends.WriteString(part.HTML)
+			ends.Raw(part.HTML)
 		} else {
-			fields.WriteString(part.HTML)
+			fields.Raw(part.HTML)
 		}
 	}
-	v.Fields, v.Ends = template.HTML(fields.String()), template.HTML(ends.String()) //nolint:gosec // made by package field
+	v.Fields, v.Ends = v.inserts.Add(fields.End()), v.inserts.Add(ends.End())
+	v.ancestors = ancestors
 	return v.send(w, http.StatusOK)
 }
 

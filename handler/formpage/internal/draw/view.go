@@ -65,6 +65,8 @@ type view struct {
 	inserts  pen.Inserts
 	policy   *policy.Policy
 	referrer string // "": the usual policy
+
+	ancestors []string // of a canvas: origins beside its own that may show it in a frame
 }
 
 // newView is a page as far as it does not depend on the blocks.
@@ -155,8 +157,11 @@ func (v *view) title() string {
 func (v *view) begin(w http.ResponseWriter, status int) {
 	h := w.Header()
 	csp := v.policy.Header(v.Nonce, v.Site.FrameAncestors)
-	if v.Kind == "canvas" {
-		csp = policy.Canvas(v.Nonce)
+	switch {
+	case v.Kind == "canvas":
+		csp = policy.Canvas(v.Nonce, v.ancestors)
+	case v.Preview != nil: // of a draft, which the host's list was not made for
+		csp = v.policy.Header(v.Nonce, nil)
 	}
 	h.Set("Content-Security-Policy", csp)
 	h.Set("Content-Type", "text/html; charset=utf-8")

@@ -25,6 +25,7 @@ type Source struct {
 	Words *words.Words
 	Host  *host.Host
 	Theme *theme.Theme // rules of fields are added to it
+	Own   policy.Hosts // of the page: it shows none of them in a frame
 
 	Values   url.Values              // what was typed
 	Readings map[string]read.Reading // how it is read, by input
@@ -65,6 +66,7 @@ type builder struct {
 	parts    []Field
 	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
 	focus    bool              // the next field may have the focus
+	elements int               // of a canvas: blocks that may still have one
 }
 
 // maxHTML bounds the HTML that a page draws of its form, in bytes. With what stands around it,
@@ -78,6 +80,7 @@ func newBuilder(s *Source) *builder {
 		numbers: map[string]int{}, index: make(map[string]int, len(s.Blocks)),
 		pictures: map[*byte]*policy.Picture{}, digits: map[string]string{}, focus: s.Focus,
 	}
+	b.Policy.Own = s.Own
 	for _, v := range s.Faults {
 		b.Drawn.Faults[v.Field] = append(b.Drawn.Faults[v.Field], v)
 	}
@@ -132,7 +135,7 @@ func (b *builder) picture(raw json.RawMessage, alt string) *policy.Picture {
 		}
 		b.pictures[&raw[0]] = known
 	}
-	if known == nil || len(known.URL) > b.pen.Room {
+	if known == nil || pen.Size(string(known.URL)) > b.pen.Room {
 		b.pen.Full = b.pen.Full || known != nil
 		return nil
 	}

@@ -23,15 +23,19 @@ type Part struct{ ID, HTML string }
 func Canvas(s *Source, blocks []schema.Block) []Part {
 	source := *s // the rules of a block stand at the block, not in the theme of the page
 	b := newBuilder(&source)
-	parts := make([]Part, 0, len(blocks))
+	b.reserve(blocks)
+	parts := make([]Part, 0, min(len(blocks), b.elements))
 	var f Field
 	for i := range blocks {
+		if b.elements == 0 {
+			break
+		}
 		b.Theme = new(theme.Theme)
 		b.canvas(&f, &blocks[i])
 		var rules strings.Builder
 		b.Theme.Style(func(rule string) { rules.WriteString(rule) })
-		b.pen.When(rules.Len() > 0, `<i data-style="%i" hidden></i>`, rules.String())
-		b.pen.Put("</div>\n")
+		b.pen.When(rules.Len() > 0 && rules.Len() < b.pen.Room, `<i data-style="%i" hidden></i>`, rules.String())
+		b.pen.Raw("</div>\n")
 		var out bytes.Buffer
 		to := pen.To(&out)
 		to.Pieces(b.pen.End())
@@ -41,15 +45,38 @@ func Canvas(s *Source, blocks []schema.Block) []Part {
 	return parts
 }
 
+// reserve takes the room for the elements of the blocks out of that for their content: an editor finds a
+// block by its element, whatever the blocks before it take. A form that a write accepts has room for all.
+func (b *builder) reserve(blocks []schema.Block) {
+	const tags = 150 // of an element, at most
+	left := b.pen.Room * 3 / 4
+	for block := range formblock.Walk(blocks) {
+		size := tags + pen.Size(block.ID)
+		if left -= size; left < 0 {
+			return
+		}
+		b.pen.Room -= size
+		b.elements++
+	}
+}
+
 // canvas draws a block but the end of its element.
 func (b *builder) canvas(f *Field, block *schema.Block) {
 	p, w := formblock.Properties(block), b.pen
-	w.Put(`<div data-block="%i" data-type="%i"`, block.ID, block.Type)
-	w.When(p.Hide, " data-hidden")
-	w.Put(">")
+	b.elements--
+	w.Raw(`<div data-block="`)
+	w.Typed(block.ID)
+	if _, known := schema.KindOf(block.Type); known {
+		w.Raw(`" data-type="` + block.Type)
+	}
+	w.Raw(`"`)
+	if p.Hide {
+		w.Raw(" data-hidden")
+	}
+	w.Raw(">")
 	const none = `<div class="fs-none"></div>`
 	if !w.More() {
-		w.Put(none)
+		w.Raw(none)
 		return
 	}
 	b.field(f, block)
@@ -64,9 +91,9 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 		w.Put(none)
 	case schema.TypeGroup:
 		f.write(w, f)
-		for i := range block.Children {
+		for i := 0; i < len(block.Children) && b.elements > 0; i++ {
 			b.canvas(f, &block.Children[i])
-			w.Put("</div>\n")
+			w.Raw("</div>\n")
 		}
 		w.Put("</fieldset>")
 	default:

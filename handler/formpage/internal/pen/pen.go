@@ -131,6 +131,15 @@ func (p *Pen) Text(s string) {
 	p.Typed(s)
 }
 
+// Size returns how many bytes a text takes when it is escaped.
+func Size(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		n += max(0, len(entities[s[i]])-1)
+	}
+	return n
+}
+
 // More reports whether there is room for one thing more.
 func (p *Pen) More() bool {
 	p.Full = p.Full || p.Room <= 0
@@ -158,7 +167,7 @@ func (p *Pen) Put(format string, values ...string) {
 		case 's':
 			p.Text(value)
 		case 'i':
-			p.Room -= len(value) // whole: cut, it would mean something else
+			p.Room -= Size(value) // whole: cut, it would mean something else
 			p.Typed(value)
 		case 'v':
 			p.Typed(value)

@@ -18,7 +18,11 @@ import (
 
 // Policy collects the sources that a page may load: its own files, and exactly the
 // hosts of the author's media, of embeds and of the host's verifier.
-type Policy struct{ images, frames, media, scripts, connects, styles []string }
+type Policy struct {
+	Own Hosts // no frame shows these
+
+	images, frames, media, scripts, connects, styles []string
+}
 
 // Header is the Content-Security-Policy of a page with a nonce, which the ancestors may show in a frame.
 func (p *Policy) Header(nonce string, ancestors []string) string {
@@ -43,15 +47,18 @@ func (p *Policy) Header(nonce string, ancestors []string) string {
 }
 
 // Canvas is the policy of a form that its editor sees: nothing runs there and nothing is sent. What the
-// editor draws into it may show images of any host.
-func Canvas(nonce string) string {
-	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors 'self'; " +
+// editor draws into it may show images of any host. Pages of its own origin may show it in a frame, and below
+// them the other ancestors.
+func Canvas(nonce string, ancestors []string) string {
+	return "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors " +
+		strings.Join(append([]string{"'self'"}, ancestors...), " ") + "; " +
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// Frame allows an address in a frame and returns it.
+// Frame allows an address in a frame and returns it, "" for one that no frame may show. A frame with
+// a page of the site's own would act with the cookies of who looks at the form.
 func (p *Policy) Frame(link string) string {
-	if origin := Origin(link); origin != "" {
+	if origin := Origin(link); origin != "" && !p.Own[hostName(origin)] {
 		p.frames = append(p.frames, origin)
 		return link
 	}
@@ -69,12 +76,15 @@ func (p *Policy) Widget(script string, sources []string) {
 	p.styles = append(p.styles, sources...)
 }
 
+// maxURL is how many bytes an address may have: servers and browsers take no longer ones.
+const maxURL = 8 << 10
+
 // Origin returns the origin of an absolute http or https URL as a source of a policy,
 // and "" for everything else. A URL with a user name also gives "", because the name
 // can make a foreign host look like a known one.
 func Origin(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
+	if err != nil || len(raw) > maxURL || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
 		return ""
 	}
 	if strings.ContainsFunc(u.Host, func(c rune) bool { return c > '~' }) {
@@ -100,7 +110,7 @@ func Origin(raw string) string {
 // schemes. "" for everything else.
 func Link(raw string, schemes ...string) template.URL {
 	scheme, _, ok := strings.Cut(raw, ":")
-	if Origin(raw) != "" || ok && slices.Contains(schemes, strings.ToLower(scheme)) {
+	if Origin(raw) != "" || ok && len(raw) <= maxURL && slices.Contains(schemes, strings.ToLower(scheme)) {
 		return template.URL(raw) //nolint:gosec // http, https or one of the schemes
 	}
 	return ""

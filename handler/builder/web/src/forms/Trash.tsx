@@ -11,7 +11,7 @@ type Trashed = Pick<FormSummary, 'id' | 'name'> & { trashed_at: string };
 
 /** The forms of a workspace that are in the trash. */
 export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspace[] }) {
-  const forms = useLoaded(() => door<{ items: Trashed[] }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
+  const forms = useLoaded(() => door<{ items: Trashed[]; owner: boolean }>(`/workspaces/${workspace.id}/trash`), [workspace.id]);
   const purging = useSignal<Trashed | undefined>(undefined);
   const items = forms.value?.items;
   const changed = () => {
@@ -43,7 +43,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
               <div class="form-name"><strong>{form.name}</strong></div>
               <time class="muted" dateTime={form.trashed_at}>{moment(form.trashed_at)}</time>
               <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
-              <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.purge')}</Button>
+              {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.purge')}</Button>}
             </li>
           ))}
         </ul>

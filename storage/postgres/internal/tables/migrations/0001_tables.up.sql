@@ -316,6 +316,7 @@ CREATE TABLE events (
     autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 5000
 );
 CREATE INDEX events_unused ON events (id) WHERE refs <= 0;
+CREATE INDEX events_single ON events (form_id) WHERE submission_id IS NULL; -- a webhook waits for one of them at most
 
 -- Pending deliveries. Finished ones leave the table. One waits for the turn of its
 -- webhook (destinations.next_at), or until a time of its own. A lease changes no column

@@ -1,0 +1,215 @@
+package builder_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage/memory"
+)
+
+// sink is a response that counts its bytes.
+type sink struct {
+	header http.Header
+	status int
+	size   int
+}
+
+func (s *sink) Header() http.Header         { return s.header }
+func (s *sink) WriteHeader(status int)      { s.status = status }
+func (s *sink) Write(p []byte) (int, error) { s.size += len(p); return len(p), nil }
+
+// resident returns the resident memory of this process in bytes, now and at its peak since the last call.
+func resident(t *testing.T) (now, peak int) {
+	t.Helper()
+	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		t.Skip("the race detector takes memory of its own")
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil || os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
+		t.Skip("the system does not report the memory of a process")
+	}
+	read := func(name string) int {
+		found := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
+		n, err := strconv.Atoi(string(found[1]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n << 10
+	}
+	return read("VmRSS"), read("VmHWM")
+}
+
+// hostileCanvases are bodies of a megabyte that cost as much as possible.
+func hostileCanvases() map[string]string {
+	const size = 1 << 20
+	fill := func(before, each, after string) string {
+		return before + strings.Repeat(each+",", (size-len(before)-len(after)-len(each))/(len(each)+1)) + each + after
+	}
+	counted := func(before, each, after string, n int) string {
+		var b strings.Builder
+		for i := 0; i < n && b.Len() < size-2*len(each)-len(before); i++ {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, each, i)
+		}
+		return before + b.String() + after
+	}
+	choices := counted("[", `{"id":"%d","label":"x"}`, "]", 500)
+	label := strings.Repeat("'", 5000)
+	return map[string]string{
+		"numbers":          fill(`{"blocks":[`, "0", "]}"),
+		"objects":          fill(`{"blocks":[`, "{}", "]}"),
+		"nulls":            fill(`{"blocks":[`, "null", "]}"),
+		"lists":            fill(`{"blocks":[`, "[]", "]}"),
+		"numbers in limit": `{"blocks":[` + strings.Repeat("0,", 499) + `0]}`,
+		"deep arrays":      `{"blocks":` + strings.Repeat("[", size/2) + strings.Repeat("]", size/2-20) + "}",
+		"deep blocks":      `{"blocks":` + strings.Repeat(`[{"id":"x","children":`, 40000) + "[]" + strings.Repeat("}]", 40000) + "}",
+		"children":         fill(`{"blocks":[{"id":"g","type":"group","children":[`, "{}", "]}]}"),
+		"phones":           counted(`{"blocks":[`, `{"id":"%d","type":"phone"}`, "]}", 1<<20),
+		"dates":            counted(`{"blocks":[`, `{"id":"%d","type":"date"}`, "]}", 500),
+		"matrix":           `{"blocks":[{"id":"m","type":"matrix","matrix_rows":` + choices + `,"matrix_columns":` + choices + `}]}`,
+		"matrices":         counted(`{"blocks":[`, `{"id":"%d","type":"matrix","matrix_rows":`+choices+`,"matrix_columns":`+choices+`}`, "]}", 500),
+		"folded matrix":    `{"blocks":[{"id":"m","Type":"matrix","MATRIX_ROWS":` + choices + `,"Matrix_Columns":` + choices + `}]}`,
+		"rankings":         counted(`{"blocks":[`, `{"id":"%d","type":"ranking","choices":`+choices+`}`, "]}", 500),
+		"choices":          `{"blocks":[{"id":"c","type":"single_choice","choices":` + counted("[", `{"id":"%d"}`, "]", 1<<20) + `}]}`,
+		"folded choices":   `{"blocks":[{"id":"c","type":"single_choice","Choices":` + counted("[", `{"id":"%d"}`, "]", 60000) + `}]}`,
+		"long labels":      counted(`{"blocks":[`, `{"id":"%d","type":"statement","label":"`+label+`","description":"`+label+`"}`, "]}", 500),
+		"one label":        `{"blocks":[{"id":"c","type":"short_text","label":"` + strings.Repeat("'", size-100) + `"}]}`,
+		"a long id":        `{"blocks":[{"id":"` + strings.Repeat("'", size-100) + `","type":"rating"}]}`,
+		"long ids":         counted(`{"blocks":[`, `{"id":"%d`+strings.Repeat("'", 190)+`","type":"opinion_scale","properties":{"from":0,"to":100}}`, "]}", 500),
+		"a long type":      `{"blocks":[{"id":"a","type":"` + strings.Repeat("'", size-100) + `"}]}`,
+		"a long name":      `{"name":"` + strings.Repeat("'", size-100) + `"}`,
+		"settings":         `{"settings":{"submitLabel":"` + strings.Repeat("'", size-100) + `"}}`,
+		"css":              `{"theme":{"customCss":"` + strings.Repeat("a{color:red}", size/13) + `"}}`,
+		"phones in limit":  counted(`{"blocks":[`, `{"id":"%d","type":"phone","label":"x"}`, "]}", 250),
+		"matrices in limit": counted(`{"blocks":[`, `{"id":"%[1]d","type":"matrix","matrix_rows":`+counted("[", `{"id":"%d","label":"'''"}`, "]", 44)+`,"matrix_columns":`+
+			counted("[", `{"id":"%d","label":"'''"}`, "]", 45)+`}`, "]}", 5),
+		"colors in limit": counted(`{"blocks":[`, `{"id":"%d","type":"multiple_choice","choices":`+
+			strings.ReplaceAll(choices, `"x"`, `"x","color":"#123456","image":"https://a.example/x.png"`)+`,"properties":{"colorOption":true,"badgeType":"letter"}}`, "]}", 20),
+		"ids in limit": counted(`{"blocks":[{"id":"g","type":"group","children":[`, `{"id":"`+strings.Repeat("'", 190)+`%d","type":"rating"}`, "]}]}", 900),
+		"images":       `{"blocks":[` + strings.Repeat(`{"type":"image","properties":{"image":"https://a.example/`+strings.Repeat("'", 8000)+`"}},`, 120) + `{}]}`,
+		"a long link":  `{"blocks":[{"id":"l","type":"welcome","properties":{"buttonLink":"mailto:` + strings.Repeat("'", size-100) + `","buttonText":"x"}}]}`,
+		"a long logo":  `{"theme":{"logo":{"url":"https://a.example/` + strings.Repeat("'", size-100) + `"}}}`,
+		"members":      `{"blocks":[{"id":"p","properties":{` + counted("", `"%d":0`, "", 80000) + `}}]}`,
+	}
+}
+
+// eight sends a request of a user eight times at once, and reports how much the process grew, in megabytes,
+// the largest response and the statuses.
+func (s *site) eight(t *testing.T, request func(i int) *http.Request) (grew, largest int, statuses map[int]int) {
+	t.Helper()
+	debug.FreeOSMemory()
+	before, _ := resident(t)
+	var all sync.WaitGroup
+	answers := make([]sink, 8)
+	for i := range answers {
+		all.Go(func() {
+			answers[i] = sink{header: http.Header{}, status: http.StatusOK}
+			s.owners.ServeHTTP(&answers[i], request(i))
+		})
+	}
+	all.Wait()
+	_, peak := resident(t)
+	statuses = map[int]int{}
+	for _, answer := range answers {
+		largest = max(largest, answer.size)
+		statuses[answer.status]++
+	}
+	return (peak - before) >> 20, largest, statuses
+}
+
+// Eight canvases of unsaved content that are drawn at once, of one user or of eight, make the process grow
+// by at most 100 MB, and no answer has more than a page of a form.
+func TestCanvasesAreBounded(t *testing.T) {
+	s := newSite(t)
+	forms := map[string]formsvc.Form{}
+	for i := range 8 {
+		name := "user" + strconv.Itoa(i)
+		forms[name] = s.form(name, oneQuestion)
+	}
+	bodies := hostileCanvases()
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		for _, users := range []int{8, 1} {
+			if users == 1 && name != "numbers" && name != "long labels" {
+				continue // two of one user take no more than two of others
+			}
+			grew, largest, statuses := s.eight(t, func(i int) *http.Request {
+				user := "user" + strconv.Itoa(i%users)
+				r := httptest.NewRequest(http.MethodPost, "/forms/-/canvas/"+forms[user].ID.String(), strings.NewReader(bodies[name]))
+				r.Header.Set("User", user)
+				return r
+			})
+			if testing.Verbose() {
+				t.Logf("%s, %d users: %d bytes, grew by %d MB, at most %d bytes sent, %v", name, users, len(bodies[name]), grew, largest, statuses)
+			}
+			if grew > 100 || largest > 4<<20 {
+				t.Errorf("%s, %d users: grew by %d MB, at most %d bytes sent, %v", name, users, grew, largest, statuses)
+			}
+		}
+	}
+}
+
+// What is stored is bounded too: the canvas of the largest form, what publishing it would change, a version.
+func TestStoredContentIsBounded(t *testing.T) {
+	s := newSite(t)
+	var err error
+	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.pages, err = formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}); err != nil {
+		t.Fatal(err)
+	}
+	if s.owners, err = builder.New(s.service, builder.Config{Pages: s.pages, User: s.user}); err != nil {
+		t.Fatal(err)
+	}
+	blocks := make([]string, 400)
+	for i := range blocks {
+		blocks[i] = fmt.Sprintf(`{"id":"%d","type":"statement","label":"%s","description":"%[2]s"}`, i, strings.Repeat("'", 5000))
+	}
+	form := s.form("user0", "["+strings.Join(blocks, ",")+"]")
+	for i := range 8 {
+		if err := s.service.AddMember(t.Context(), form.WorkspaceID, formsvc.UserIDFrom("user"+strconv.Itoa(i))); err != nil && i > 0 {
+			t.Fatal(err)
+		}
+	}
+	client := s.service.As(formsvc.UserIDFrom("user0"))
+	if _, err = client.PublishForm(t.Context(), form.ID); err == nil {
+		_, err = client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "0", json.RawMessage(`{"label":"x"}`))
+	}
+	if err == nil {
+		_, err = client.UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"showTitle":true}`)}})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := "/forms/-/door/forms/" + form.ID.String()
+	for _, path := range []string{"/forms/-/canvas/" + form.ID.String(), of + "/changes", of + "/versions/2", of + "/warnings"} {
+		grew, largest, statuses := s.eight(t, func(i int) *http.Request {
+			r := httptest.NewRequest(http.MethodGet, path, nil)
+			r.Header.Set("User", "user"+strconv.Itoa(i))
+			return r
+		})
+		if testing.Verbose() {
+			t.Logf("%s: grew by %d MB, at most %d bytes sent, %v", path, grew, largest, statuses)
+		}
+		if grew > 100 || statuses[http.StatusOK] != 8 {
+			t.Errorf("%s: grew by %d MB, at most %d bytes sent, %v", path, grew, largest, statuses)
+		}
+	}
+}

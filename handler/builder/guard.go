@@ -1,0 +1,185 @@
+package builder
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/ratelimit"
+)
+
+// Limits are what one user may ask of the pages. Each process counts for itself. A zero field means its
+// default, a negative one that there is no limit. A request beyond a limit gets 429 with Retry-After.
+type Limits struct {
+	Requests   int // in a minute, of any kind but scripts and styles; default 600
+	TestEvents int // in a minute; default 10
+
+	// At a time; default 2 each. Beyond that a render or a summary waits for up to 10 seconds.
+	Renders   int // of the form in the editor, and comparisons of its versions
+	Summaries int
+	Exports   int
+}
+
+// limiters count the requests of users. A nil limiter has no limit.
+type limiters struct{ requests, tests *ratelimit.Limiter }
+
+func newLimiters(l Limits) (made limiters, err error) {
+	perMinute := func(most int) *ratelimit.Limiter {
+		if most < 0 {
+			return nil
+		}
+		limiter, e := ratelimit.New(uint64(most), time.Minute)
+		err = errors.Join(err, e)
+		return limiter
+	}
+	return limiters{perMinute(cmp.Or(l.Requests, 600)), perMinute(cmp.Or(l.TestEvents, 10))}, err
+}
+
+// Close stops what counts the requests of users. It may be called more than once, when no request is
+// in progress.
+func (h *Handler) Close(ctx context.Context) error {
+	var err error
+	for _, l := range []*ratelimit.Limiter{h.limiters.requests, h.limiters.tests} {
+		if l != nil {
+			err = errors.Join(err, l.Close(ctx))
+		}
+	}
+	return err
+}
+
+// allowed counts a request of a user. If there were too many, it responds with 429.
+func (h *Handler) allowed(w http.ResponseWriter, r *http.Request, l *ratelimit.Limiter, user string) bool {
+	if l == nil {
+		return true
+	}
+	result, err := l.Take(r.Context(), user)
+	if err != nil || result.Allowed { // it has no store that fails: the request has ended, or the handler was closed
+		return true
+	}
+	tooMany(w, result.RetryAfter(), "There were too many requests of this user in a minute.")
+	return false
+}
+
+func tooMany(w http.ResponseWriter, retryAfter, message string) {
+	w.Header().Set("Retry-After", retryAfter)
+	refuse(w, http.StatusTooManyRequests, "RATE_LIMITED", message)
+}
+
+// work is a kind of work with a limit for each user.
+type work string
+
+const (
+	renders   work = "renders"
+	summaries work = "summaries"
+	exports   work = "exports"
+)
+
+const (
+	maxWait      = 10 * time.Second
+	maxDrawing   = 2 // each takes up to 25 MB
+	maxComparing = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
+)
+
+// turns has an item for each request that is served.
+type turns chan struct{}
+
+// take waits for a turn. It reports whether the request still waits for its response.
+func (t turns) take(r *http.Request) bool {
+	select {
+	case t <- struct{}{}:
+		return true
+	case <-r.Context().Done():
+		return false
+	}
+}
+
+func (t turns) release() { <-t }
+
+// workOf is a kind of work of one user, by the client of the user.
+type workOf struct {
+	user formsvc.Client
+	kind work
+}
+
+// slots bound the work that is in progress.
+type slots struct {
+	mu    sync.Mutex
+	inUse map[workOf]*slotsOf
+}
+
+type slotsOf struct {
+	free  chan struct{} // has an item for each slot in use
+	users int           // requests that have a slot or wait for one; without any, it is forgotten
+}
+
+// begin takes a slot for one piece of work, and returns how to release it. If there is none, it responds
+// with 429. An export does not wait for one, because it takes long.
+func (h *Handler) begin(w http.ResponseWriter, r *http.Request, user formsvc.Client, kind work) (end func(), ok bool) {
+	l := h.config.Limits
+	most := cmp.Or(map[work]int{renders: l.Renders, summaries: l.Summaries, exports: l.Exports}[kind], 2)
+	if most < 0 {
+		return func() {}, true
+	}
+	key := workOf{user, kind}
+	h.slots.mu.Lock()
+	s := h.slots.inUse[key]
+	if s == nil {
+		s = &slotsOf{free: make(chan struct{}, most)}
+		h.slots.inUse[key] = s
+	}
+	s.users++
+	h.slots.mu.Unlock()
+	leave := func() {
+		h.slots.mu.Lock()
+		defer h.slots.mu.Unlock()
+		if s.users--; s.users == 0 {
+			delete(h.slots.inUse, key)
+		}
+	}
+	end = func() { <-s.free; leave() }
+	select {
+	case s.free <- struct{}{}:
+		return end, true
+	default:
+	}
+	retryAfter := "10"
+	if kind != exports {
+		retryAfter = "1"
+		timer := time.NewTimer(maxWait)
+		defer timer.Stop()
+		select {
+		case s.free <- struct{}{}:
+			return end, true
+		case <-timer.C:
+		case <-r.Context().Done():
+		}
+	}
+	leave()
+	tooMany(w, retryAfter, "As many "+string(kind)+" of this user are in progress as may be; the Retry-After header says when to try again.")
+	return nil, false
+}
+
+// compares makes a handler of a function that reads whole definitions.
+func (h *Handler) compares(do func(*http.Request) (any, error)) http.HandlerFunc {
+	next := h.does(do)
+	return h.bounded(renders, func(w http.ResponseWriter, r *http.Request) {
+		if h.comparing.take(r) {
+			defer h.comparing.release()
+			next(w, r)
+		}
+	})
+}
+
+// bounded makes a handler take a slot for its work.
+func (h *Handler) bounded(kind work, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if end, ok := h.begin(w, r, clientOf(r), kind); ok {
+			defer end()
+			next(w, r)
+		}
+	}
+}

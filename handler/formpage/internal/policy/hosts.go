@@ -1,0 +1,86 @@
+package policy
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+)
+
+// Hosts are names of hosts, in the spelling of hostName.
+type Hosts map[string]bool
+
+// OwnHosts returns the names by which the site of a request is known: those that the request has, and those of
+// the site's other origins. A proxy may have changed the Host header, so the names that it forwards count.
+// A client that forges one only loses a frame.
+func OwnHosts(r *http.Request, origins []string) Hosts {
+	own := Hosts{}
+	for _, origin := range append([]string{r.Header.Get("Origin")}, origins...) {
+		own[hostName(origin)] = true
+	}
+	for _, forwarded := range r.Header.Values("Forwarded") {
+		for _, pair := range strings.FieldsFunc(forwarded, func(c rune) bool { return c == ';' || c == ',' }) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(pair), "="); strings.EqualFold(name, "host") {
+				own[hostName("//"+strings.Trim(value, `"`))] = true
+			}
+		}
+	}
+	for _, host := range append(strings.Split(strings.Join(r.Header.Values("X-Forwarded-Host"), ","), ","), r.Host) {
+		own[hostName("//"+strings.TrimSpace(host))] = true
+	}
+	delete(own, "")
+	return own
+}
+
+// hostName returns the host of an address in one spelling for all that lead to it, without the port: cookies
+// do not tell ports apart. All names of the own machine are "localhost".
+func hostName(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	name := u.Hostname()
+	if ascii, err := idna.Lookup.ToASCII(name); err == nil {
+		name = ascii
+	}
+	name = strings.TrimRight(strings.ToLower(name), ".")
+	ip, ok := numbers(name)
+	if !ok {
+		ip, _ = netip.ParseAddr(name)
+	}
+	switch ip = ip.Unmap().WithZone(""); {
+	case ip.IsLoopback() || ip.IsUnspecified() || name == "localhost" || strings.HasSuffix(name, ".localhost"):
+		return "localhost"
+	case ip.IsValid():
+		return ip.String()
+	}
+	return name
+}
+
+// numbers reads an IPv4 address as browsers do: up to four numbers in decimal, octal or hexadecimal form, of which
+// the last one fills the bytes that are left.
+func numbers(name string) (netip.Addr, bool) {
+	parts := strings.Split(name, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var all uint64
+	for i, part := range parts {
+		if part == "0x" {
+			part = "0"
+		}
+		n, err := strconv.ParseUint(part, 0, 32)
+		left := uint64(1)
+		if i == len(parts)-1 {
+			left = uint64(5 - len(parts))
+		}
+		if err != nil || n >= 1<<(8*left) {
+			return netip.Addr{}, false
+		}
+		all = all<<(8*left) | n
+	}
+	return netip.AddrFrom4([4]byte{byte(all >> 24), byte(all >> 16), byte(all >> 8), byte(all)}), true
+}
