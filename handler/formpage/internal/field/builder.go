@@ -34,6 +34,7 @@ type Source struct {
 	Visit    string                  // choices are mixed in the same way for one visit
 	Focus    bool                    // the first field may have the focus
 	Canvas   bool                    // the blocks are drawn for their editor
+	Top      bool                    // the link of an ending leaves the frame that the page may be in
 }
 
 // Drawn has the drawn fields, and the facts about them that the whole page needs.
@@ -65,6 +66,7 @@ type builder struct {
 	parts    []Field
 	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
 	focus    bool              // the next field may have the focus
+	contacts int               // blocks of the form with an address or contact
 }
 
 // maxHTML bounds the HTML that a page draws of its form, in bytes. With what stands around it,
@@ -88,6 +90,9 @@ func newBuilder(s *Source) *builder {
 		}
 		if !hidden {
 			b.allow(block)
+			if block.AnswerShape() == schema.ShapeContact {
+				b.contacts++
+			}
 		}
 	}
 	for block, hidden := range formblock.Walk(s.Numbered) {
