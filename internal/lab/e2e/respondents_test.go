@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -212,12 +215,12 @@ func signaturesKeepTheirPlace(t *testing.T, b respondent) {
 		press(b, "[data-clear]")
 		b.until(`document.querySelector("[name='u.s']").files.length === 0`)
 	}
-	// What was hidden when the page was made, and what is larger than it was.
-	b.do(`document.querySelector(".fs-sign").parentElement.style.display = "none"; document.body.style.zoom = 1.2`)
+	// What was hidden for a while, and has another size than it had.
+	b.do(`document.querySelector(".fs-sign").parentElement.style.display = "none"; document.querySelector(".fs-sign").style.maxWidth = "15rem"`)
 	b.size(800, 700)
 	b.do(`document.querySelector(".fs-sign").parentElement.style.display = ""`)
 	draw()
-	check("zoomed")
+	check("in another size")
 	b.visit(s.url(form, ""))
 	b.until(`document.querySelector("[name='u.s']").files.length === 1`)
 	check("after a reload")
@@ -238,10 +241,10 @@ func framesLeadOn(t *testing.T, b respondent) {
 		w.Header().Set("Content-Type", "text/html")
 		script := `<script>addEventListener("formsvc:done", e => { navigator.sendBeacon("/heard"); if (location.hash) e.preventDefault() })</script>`
 		if id := r.URL.Query().Get("by"); id != "" { // a frame of the page's own
-			fmt.Fprintf(w, `<!doctype html>%s<script src="/f/-/embed.js"></script><iframe src="/f/%s"></iframe>`, script, id)
+			fmt.Fprintf(w, `<!doctype html><body>%s<script src="/f/-/embed.js"></script><iframe src="/f/%s"></iframe>`, script, id)
 			return
 		}
-		fmt.Fprintf(w, `<!doctype html>%s<script src="/f/-/embed.js" data-form="%s"></script>`, script, r.URL.Query().Get("id"))
+		fmt.Fprintf(w, `<!doctype html><body>%s<script src="/f/-/embed.js" data-form="%s"></script>`, script, r.URL.Query().Get("id"))
 	})
 	blocks := json.RawMessage(`[{"id":"a","type":"short_text","label":"A"},{"id":"e","type":"ending","label":"Bye","properties":{"buttonText":"Home","buttonLink":` + quote(target+"?home") + `}}]`)
 	leads := s.publish("Leads", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Settings: json.RawMessage(`{"redirectUrl":` + quote(target) + `}`)})
@@ -377,4 +380,136 @@ func paperHasLongAnswers(t *testing.T, b respondent) {
 	}
 	b.do(`dispatchEvent(new Event("afterprint"))`)
 	b.until(`!document.querySelector(".fs-print")`)
+}
+
+// Without a script the browser shows the page that it had, with its visit.
+func TestBackWithoutScript(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	form := s.publish("Back", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"},{"id":"y","type":"yes_no"}]`)})
+	b := newTab(t, 390, 800)
+	b.noScript()
+	b.open(s.url(form, ""))
+	for range 2 {
+		b.until(`document.querySelector("[name='a.a']")`)
+		b.set(field("a.a"), "x")
+		b.press("next")
+		b.shows("Thank you!")
+		b.do(`history.back()`)
+	}
+	wantAnswers(t, s.answers(form), map[string]string{"a": `"x"`})
+	b.open(s.url(form, ""))
+	b.set(field("a.a"), "x")
+	b.press("next")
+	b.shows("Thank you!")
+	if n := len(s.answers(form)); n != 2 {
+		t.Errorf("%d responses are stored after another visit, want 2", n)
+	}
+}
+
+// Whatever stands in front of the pages answers instead of them: the form stays as it is and says
+// what happened, and sends all of it later.
+func TestAnswersOfProxies(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	form := s.publish("Behind", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"f","type":"file_upload","label":"F"}]`)})
+	target := elsewhere(t)
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+		}
+	}
+	var proxy atomic.Pointer[http.HandlerFunc]
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if p := proxy.Load(); p != nil && (r.Method == http.MethodPost && r.URL.Path == "/f/"+form.PublicID || r.Method == http.MethodHead) {
+			(*p)(w, r)
+			return
+		}
+		s.pages.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	paper := filepath.Join(t.TempDir(), "paper.pdf")
+	if err := os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 1<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	login := `<!doctype html><title>Sign in</title><form method="post"><input name="user"></form>`
+	hangUp := func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			panic(http.ErrAbortHandler)
+		}
+	}
+	b := newTab(t, 390, 800)
+	for _, files := range []bool{false, true} {
+		proxy.Store(nil)
+		b.open(server.URL + "/f/" + form.PublicID)
+		b.set(field("a.a"), "a long story")
+		if files {
+			b.setFiles(field("u.f"), paper)
+		}
+		for name, test := range map[string]struct {
+			answer http.HandlerFunc
+			says   string
+		}{
+			"too large":                  {answer(413, "<html><center>nginx"), "more than the server takes"},
+			"forbidden":                  {answer(403, "Blocked"), "refused on its way"},
+			"of a country":               {answer(451, ""), "refused on its way"},
+			"unauthorized":               {answer(401, login), "refused on its way"},
+			"bad gateway":                {answer(502, "<html>502 Bad Gateway"), "could not save your answers just now"},
+			"a gateway's timeout":        {answer(504, ""), "could not save your answers just now"},
+			"own error of a cloud":       {answer(522, "<html>"), "could not save your answers just now"},
+			"too many":                   {answer(429, "slow down"), "wait a minute"},
+			"a page to sign in":          {answer(200, login), "Another page came back"},
+			"nothing":                    {answer(200, ""), "Another page came back"},
+			"no content":                 {answer(204, ""), "Another page came back"},
+			"not found":                  {answer(404, "<html>404"), "Another page came back"},
+			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "Another page came back"},
+			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "Another page came back"},
+			"nobody":                     {hangUp, map[bool]string{false: "check your connection", true: "more than the server takes"}[files]},
+			"the service's own": {func(w http.ResponseWriter, r *http.Request) {
+				s.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/none", nil))
+			}, "There is no form here"},
+		} {
+			proxy.Store(&test.answer)
+			b.do(`document.querySelector(".fs-status").textContent = ""; document.querySelector(` + quote(ok) + `).click()`)
+			b.until(`document.querySelector(".fs-status").textContent.includes(` + quote(test.says) + `) && !document.querySelector(".fs-button[aria-disabled=true]")`)
+			if kept := b.evaluate(`[document.querySelector("[name='a.a']").value, document.querySelector("[name='u.f']").files.length, location.pathname]`); kept != fmt.Sprintf(`["a long story",%d,"/f/%s"]`, map[bool]int{true: 1}[files], form.PublicID) {
+				t.Errorf("%s, files %v: the page has %s", name, files, kept)
+			}
+		}
+		proxy.Store(nil)
+		b.press("next")
+		b.shows("Thank you!")
+	}
+	if stored := s.answers(form); len(stored) != 2 || stored[0]["f"] == "" {
+		t.Errorf("stored is %v", stored)
+	}
+}
+
+// While files are sent, the page shows how far it has come.
+func TestProgressOfAnUpload(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	form := s.publish("Upload", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"f","type":"file_upload","label":"F"}]`)})
+	half := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/f/"+form.PublicID {
+			head := make([]byte, 4<<20)
+			_, _ = io.ReadFull(r.Body, head)
+			<-half
+			r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(head), r.Body))
+		}
+		s.pages.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	paper := filepath.Join(t.TempDir(), "paper.pdf")
+	if err := os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 9<<20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t, 390, 800)
+	b.open(server.URL + "/f/" + form.PublicID)
+	b.setFiles(field("u.f"), paper)
+	press(b, ok)
+	b.until(`document.querySelector("progress.fs-upload[aria-label]")?.value > 0.2 && document.querySelector("progress.fs-upload").offsetWidth && document.querySelector(".fs-status").textContent`)
+	close(half)
+	b.shows("Thank you!")
 }

@@ -199,15 +199,9 @@ func (w *webkit) setFiles(selector, name string) {
 	}
 }
 
+// size sets the size of the window: the page in it is a little smaller, and not as narrow as a phone.
 func (w *webkit) size(width, height int64) {
 	w.t.Helper()
-	// What the window has around the page is known after the first time.
-	for range 2 {
-		var more [2]int64
-		if err := json.Unmarshal([]byte(w.evaluate("[outerWidth - innerWidth, outerHeight - innerHeight]")), &more); err != nil {
-			w.t.Fatal(err)
-		}
-		w.call(http.MethodPost, "/window/rect", map[string]any{"x": 0, "y": 0, "width": width + more[0], "height": height + more[1]}, nil)
-	}
-	w.until(fmt.Sprintf("Math.abs(innerWidth - %d) < 200", width)) // its toolbar has a width of its own at least
+	w.call(http.MethodPost, "/window/rect", map[string]any{"x": 0, "y": 0, "width": width, "height": height}, nil)
+	w.until(fmt.Sprintf("Math.abs(innerWidth - %d) < 200", width))
 }

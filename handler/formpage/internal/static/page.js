@@ -92,7 +92,7 @@
   const problem = ({ status, type }) => {
     const { other, refused, large, often, later } = root.dataset;
     if (type === "opaqueredirect") return other;
-    return { 401: refused, 403: refused, 407: refused, 451: refused, 408: later, 413: large, 414: large, 425: later, 429: often }[status] || (status < 500 ? other : later);
+    return { 401: refused, 403: refused, 451: refused, 408: later, 413: large, 414: large, 425: later, 429: often }[status] || (status < 500 ? other : later);
   };
   // In a template style sheets are no more than text: they have the nonce of another answer.
   const parse = text => Object.assign(document.createElement("template"), { innerHTML: text }).content;
@@ -117,7 +117,7 @@
         return;
       }
       const fresh = parse(await answer.text()), ours = fresh.querySelector(".fs[data-kind]");
-      if (!ours) say(problem(answer), true);
+      if (!ours || answer.type === "opaqueredirect") say(problem(answer), true);
       // A message that does not hand back what was typed is not shown in its place.
       else if (ours.dataset.kind === "message" && answer.status !== 410 && !ours.querySelector(".fs-note")) say(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
       else after(fresh);
