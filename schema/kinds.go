@@ -158,7 +158,7 @@ var kinds = [...]Kind{
 	{Type: TypeWebsite, Answerer: Respondent, Shape: ShapeText, Comparison: CompareWebsite, MaxText: 2048},
 	{Type: TypeNumber, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber},
 	{Type: TypeRating, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{1, 5, 1}, MaxDrawn: 20},
-	{Type: TypeOpinionScale, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber, Scale: Scale{1, 10, 1}, MaxDrawn: 101},
+	{Type: TypeOpinionScale, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber, Scale: Scale{1, 10, 1}, MaxDrawn: 21},
 	{Type: TypeNPS, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{0, 10, 1}, MaxDrawn: 11},
 	{Type: TypeYesNo, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
 	{Type: TypeLegal, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},

@@ -60,6 +60,7 @@ func TestCaptchas(t *testing.T) {
 		// A page that was never shown the challenge is not taken.
 		skipped := s.open(form, "")
 		skipped.values.Set("at", "b")
+		skipped.values.Set("seen", "n")
 		skipped.values.Set("a.n", "robot")
 		s.wait(time.Minute)
 		if again := skipped.press("next"); again.status != http.StatusUnprocessableEntity || len(s.answers(form)) > 0 {

@@ -548,6 +548,7 @@ func TestHalfResponsesAreText(t *testing.T) {
 	p := clean(s.open(form, url.Values{evil + "h": {evil}}.Encode()))
 	p = clean(p.fill("a."+evil, evil).press("next"))
 	p = clean(p.fill("a.n", evil).press("next"))
+	p.values.Set("a.o", "other")
 	p.values.Set("o.o", evil)
 	link := p.later()
 	clean(p.press("later"))

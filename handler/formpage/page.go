@@ -58,6 +58,11 @@ func (c *call) post() {
 	c.bring(values)
 	c.goOnIn(values.Get(input.Language))
 	action := values.Get(input.Go)
+	if name := values.Get(input.Clear); input.IsAnswer(name) {
+		values.Del(name)
+		values.Del(input.Other + input.Block(name))
+		action = input.GoStay
+	}
 	if c.saves() && values.Has(input.Link) {
 		c.byLink(action == input.GoForget)
 		return
@@ -107,19 +112,26 @@ func (c *call) goOnIn(tag string) {
 // forward goes on to the next page, or submits after the last one.
 func (c *call) forward() {
 	on := c.Steps[c.At].Blocks
+	// The answers of this page may have added blocks to it. Nobody has seen them yet, so nothing is
+	// missing in them.
+	unseen := walk.Unseen(on, c.Values[input.Seen])
+	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	faults := c.stepFaults(on)
 	unsolved, err := c.captcha(on)
 	if err != nil {
 		c.failed(err)
 		return
 	}
-	if faults = append(faults, unsolved...); len(faults) > 0 {
+	if len(unseen) > 0 {
+		c.Notice = c.Words.Get("more_questions")
+	}
+	if faults = slices.DeleteFunc(append(faults, unsolved...), isUnseen); len(faults) > 0 {
 		c.showStep(http.StatusUnprocessableEntity, c.At, faults)
 		return
 	}
 	switch last := c.At+1 == len(c.Steps); {
-	case walk.Unseen(on, c.Values[input.Seen]): // the answers of this page called for blocks that were not on it
-		c.again(http.StatusOK, "more_questions")
+	case len(unseen) > 0:
+		c.showStep(http.StatusOK, c.At, nil)
 	case walk.Asks(on, c.Readings, c.Values[input.Shown]):
 		c.again(http.StatusUnprocessableEntity, "read.check")
 	case !last && c.Form.Closed: // nobody fills in the rest in vain

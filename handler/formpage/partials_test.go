@@ -266,7 +266,7 @@ func TestEveryAnswerComesBack(t *testing.T) {
 		p := s.open(form, "lang="+lang).fill(
 			"a.short", "word", "a.long", "one\r\n<two>", "a.email", "ada@Example.COM", "a.phone", "030 1234567", "a.site", "example.com",
 			"a.number", number, "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
-			"a.one", "id:b", "a.pic", "id:y", "o.drop", "Pie",
+			"a.one", "id:b", "a.pic", "id:y", "a.drop", "other", "o.drop", "Pie",
 			"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
 			"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
 			"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "p.phone.contact", "999", "c.p.phone.contact", "FR", "a.country", "JP", "a.inner", "within",

@@ -105,13 +105,14 @@ func (c *call) ending(id string) schema.Block {
 	return schema.Block{Type: schema.TypeEnding}
 }
 
-// scriptHeader marks a page that the page's script sent.
+// scriptHeader marks a page that the page's script sent: "1", or "framed" from a frame. There the
+// ending has to be shown: the page around the frame hears from it where it leads.
 const scriptHeader = "Formpage-Script"
 
 // finished leads to the ending, or where the form says. Going elsewhere after a POST
 // means that a reload sends nothing again.
 func (c *call) finished() {
-	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) != "" {
+	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) == "1" {
 		c.leadTo(string(target))
 		return
 	}
@@ -161,6 +162,7 @@ func (c *call) drawing() *draw.Page {
 	looks := c.source().looks // fields add rules to a copy
 	c.Theme = &looks
 	c.Embedded = c.Values.Has(input.Embed) || c.r.URL.RawQuery != "" && c.query().Has(input.Embed)
+	c.Framed = c.Embedded || strings.HasSuffix(c.r.Header.Get("Sec-Fetch-Dest"), "frame")
 	return &c.Page
 }
 

@@ -59,8 +59,8 @@ func TestCells(t *testing.T) {
 		"days within":                   {choice("dropdown", 299) + "," + choice("picture_choice", 251) + "," + days(50), nil},
 		"days that are explained":       {choice("dropdown", 299) + "," + choice("picture_choice", 251) + "," + days(300), nil},
 		"days":                          {choice("dropdown", 299) + "," + choice("picture_choice", 252) + "," + days(50), []string{"/blocks TOO_MANY"}},
-		"scales within":                 {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"big","type":"rating","properties":{"to":21}}`, nil},
-		"scales":                        {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":0.2}},{"id":"l","type":"legal"},{"id":"r","type":"rating","properties":{"to":1}}`, []string{"/blocks TOO_MANY"}},
+		"scales within":                 {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":1}},` + choice("picture_choice", 80) + `,{"id":"l","type":"legal"},{"id":"big","type":"rating","properties":{"to":21}}`, nil},
+		"scales":                        {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"n","type":"nps"},{"id":"o","type":"opinion_scale","properties":{"from":0,"to":20,"scaleStep":1}},` + choice("picture_choice", 80) + `,{"id":"l","type":"legal"},{"id":"r","type":"rating","properties":{"to":1}}`, []string{"/blocks TOO_MANY"}},
 		"a scale that is a number":      {choice("dropdown", 290) + "," + choice("ranking", 14) + `,{"id":"o","type":"opinion_scale","properties":{"from":0,"to":1e9,"scaleStep":-1}}`, nil},
 		"a type that is none, at least": {`{"id":"a","type":"dropdowns","choices":` + items(300) + `}`, []string{"/blocks/0/type NOT_ALLOWED"}},
 	} {

@@ -181,7 +181,11 @@ var (
 
 func (f *firefox) key(keys string, modifiers ...chromedp.Modifier) {
 	f.t.Helper()
-	var actions []map[string]any
+	f.act("key", keyActions(keys, modifiers))
+}
+
+// keyActions are the actions of a keyboard, as WebDriver has them.
+func keyActions(keys string, modifiers []chromedp.Modifier) (actions []map[string]any) {
 	act := func(way, key string) { actions = append(actions, map[string]any{"type": way, "value": key}) }
 	for _, m := range modifiers {
 		act("keyDown", webdriverModifiers[m])
@@ -193,7 +197,29 @@ func (f *firefox) key(keys string, modifiers ...chromedp.Modifier) {
 	for _, m := range modifiers {
 		act("keyUp", webdriverModifiers[m])
 	}
-	f.act("key", actions)
+	return actions
+}
+
+// strokeActions press the button at the first point, and release it at the last one.
+func strokeActions(points [][2]float64) []map[string]any {
+	var actions []map[string]any
+	for i, p := range points {
+		actions = append(actions, map[string]any{"type": "pointerMove", "x": int(p[0]), "y": int(p[1]), "duration": 0})
+		if i == 0 {
+			actions = append(actions, map[string]any{"type": "pointerDown", "button": 0})
+		}
+	}
+	return append(actions, map[string]any{"type": "pointerUp", "button": 0})
+}
+
+func (f *firefox) stroke(points ...[2]float64) {
+	f.t.Helper()
+	f.act("pointer", strokeActions(points))
+}
+
+func (f *firefox) size(width, height int64) {
+	f.t.Helper()
+	f.call("browsingContext.setViewport", map[string]any{"context": f.context, "viewport": map[string]any{"width": width, "height": height}}, nil)
 }
 
 func (f *firefox) insert(text string) {
@@ -203,7 +229,7 @@ func (f *firefox) insert(text string) {
 
 func (f *firefox) clickAt(x, y float64) {
 	f.t.Helper()
-	f.act("pointer", []map[string]any{{"type": "pointerMove", "x": int(x), "y": int(y)}, {"type": "pointerDown", "button": 0}, {"type": "pointerUp", "button": 0}})
+	f.stroke([2]float64{x, y})
 }
 
 func (f *firefox) act(device string, actions []map[string]any) {

@@ -33,7 +33,7 @@ func TestFilesAndSignatures(t *testing.T) {
 				const at=(type,x,y)=>c.dispatchEvent(new PointerEvent(type,{clientX:r.left+x,clientY:r.top+y,pointerId:1,bubbles:true}));
 				at("pointerdown",20,20); at("pointermove",90,60); at("pointermove",140,20); at("pointerup",140,20)`)
 			b.until(`document.querySelector("[name='u.s']").files.length===1`)
-			b.until(`document.querySelector(".fs-drop span").innerText.includes("paper.txt")`)
+			b.until(`document.querySelector(".picked").innerText.includes("paper.txt")`)
 		}
 		b.press("next")
 		b.until(`document.querySelector("#summary") && document.querySelector(".fs-files") && document.body.innerText.includes("paper.txt")`)

@@ -30,7 +30,8 @@ type Page struct {
 
 	Up       string // leads from the page's address to the directory of the handler
 	Posted   bool   // the page answers a POST
-	Embedded bool   // it is shown in a frame
+	Embedded bool   // it is shown in a frame, and asked to look so
+	Framed   bool   // it is shown in a frame
 	Preview  *Preview
 
 	Notice    string          // a sentence above the form
@@ -233,6 +234,7 @@ func (p *Page) Resume(w http.ResponseWriter, status int) error {
 // Ending sends the page of an ending, which leads on to a target, "" for nowhere.
 func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL) error {
 	v := p.newView("ending")
+	p.Top = p.Preview == nil
 	drawn := field.Ending(&p.Source, ending, target != "")
 	v.LeadsTo, v.policy, v.Fields = target, &drawn.Policy, v.inserts.Add(drawn.HTML)
 	if formblock.Properties(ending).ShareButtons && p.Preview == nil {

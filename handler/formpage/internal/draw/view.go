@@ -166,6 +166,11 @@ func (v *view) begin(w http.ResponseWriter, status int) {
 	h.Set("Content-Security-Policy", csp)
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
+	if v.Kind == "form" && !v.Posted && v.Preview == nil {
+		// Going back shows this page with its visit again, so that the same answers are the same
+		// response. Opening its address makes a new visit.
+		h.Set("Cache-Control", "private, max-age=0, must-revalidate")
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", cmp.Or(v.referrer, "strict-origin-when-cross-origin"))
 	w.WriteHeader(status)
@@ -188,7 +193,7 @@ func (v *view) head(out *pen.Pen) {
 	if v.Theme.Dark {
 		out.Raw(`<meta name="color-scheme" content="light dark">`)
 	}
-	if v.LeadsTo != "" {
+	if v.LeadsTo != "" && !v.Framed { // many pages forbid frames, and would be blank in one
 		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
 		out.Typed(string(v.LeadsTo))
 		out.Raw(`">`)

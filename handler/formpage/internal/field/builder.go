@@ -35,6 +35,7 @@ type Source struct {
 	Visit    string                  // choices are mixed in the same way for one visit
 	Focus    bool                    // the first field may have the focus
 	Canvas   bool                    // the blocks are drawn for their editor
+	Top      bool                    // the link of an ending leaves the frame that the page may be in
 }
 
 // Drawn has the drawn fields, and the facts about them that the whole page needs.
@@ -67,6 +68,7 @@ type builder struct {
 	digits   map[string]string // numbers in the page's language, by the plain ones: scales repeat them
 	focus    bool              // the next field may have the focus
 	elements int               // of a canvas: blocks that may still have one
+	contacts int               // blocks of the form with an address or contact
 }
 
 // maxHTML bounds the HTML that a page draws of its form, in bytes. With what stands around it,
@@ -91,6 +93,9 @@ func newBuilder(s *Source) *builder {
 		}
 		if !hidden {
 			b.allow(block)
+			if block.AnswerShape() == schema.ShapeContact {
+				b.contacts++
+			}
 		}
 	}
 	for block, hidden := range formblock.Walk(s.Numbered) {

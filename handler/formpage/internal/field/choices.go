@@ -61,7 +61,7 @@ func (b *builder) choices(f *Field, block *schema.Block, p *schema.Properties) {
 	}
 	if p.OtherOption {
 		f.OtherName = input.Other + block.ID
-		f.OtherText = b.value(f.OtherName)
+		f.OtherText, f.Reading = b.value(f.OtherName), b.Readings[f.OtherName].Text
 		f.Other = &Option{
 			Name: f.Name, Value: input.PickedOther, Label: cmp.Or(p.OtherText, b.Words.Get("other")),
 			Chosen: slices.Contains(posted, input.PickedOther), Badge: badge(p.BadgeType, len(f.Options)),
@@ -134,6 +134,12 @@ func (p *writer) list(f *Field) {
 	p.Put("</select>")
 	p.dateParts(f)
 	p.otherText(f)
+}
+
+// clear writes a button that takes back the choice of an input, which a browser cannot do by
+// itself. The style sheet shows it while something is chosen.
+func (p *writer) clear(f *Field, name, label string) {
+	p.When(f.Input == "radio" && !f.Required, `<button class="fs-clear" name="clear" value="%i">%s<span class="vh">: %s</span></button>`, name, p.words.Get("clear"), label)
 }
 
 func (p *writer) choices(f *Field) {
@@ -237,6 +243,7 @@ func (p *writer) matrix(f *Field) {
 		for _, column := range pen.Each(p.Pen, f.Options) {
 			p.choice(f.Input, &Option{Name: r.Name, Value: column.Value, Label: column.Label, Chosen: slices.Contains(r.Chosen, column.Value)})
 		}
+		p.clear(f, r.Name, r.Label)
 		p.Put("</fieldset>")
 	}
 	p.Put("</div>")

@@ -33,10 +33,14 @@ func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
 		if set.Hide {
 			continue
 		}
+		complete := partCompletes[name]
+		if b.contacts > 1 && !b.Canvas { // else browsers fill one person into all of them
+			complete = "section-" + f.ID + " " + complete
+		}
 		part := Field{
 			control: (*writer).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
 			Label: b.Words.Get("part." + name), Required: set.Required,
-			Name: input.Sub(input.Part, name, block.ID), Complete: partCompletes[name],
+			Name: input.Sub(input.Part, name, block.ID), Complete: complete,
 		}
 		switch name {
 		case "email":

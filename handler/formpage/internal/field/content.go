@@ -73,7 +73,11 @@ func (b *builder) ending(f *Field) {
 	p.When(f.Image == nil, `<svg class="fs-tick" viewBox="0 0 24 24" aria-hidden="true"><path d="M4 12.5l5.5 5.5L20 7"/></svg>`)
 	p.Put("<h1>%s</h1>", f.Label)
 	p.When(f.Description != "", `<p class="fs-desc">%s</p>`, f.Description)
-	p.When(f.Link != "", `<p class="fs-actions"><a class="fs-button" href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.P.ButtonText, f.Label))
+	if f.Link != "" {
+		p.Put(`<p class="fs-actions"><a class="fs-button"`)
+		p.When(b.Top, ` target="_top"`)
+		p.Put(` href="%i">%s</a></p>`, string(f.Link), cmp.Or(f.P.ButtonText, f.Label))
+	}
 }
 
 func (p *writer) linkText(f *Field) {

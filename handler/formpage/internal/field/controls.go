@@ -32,7 +32,7 @@ func (p *writer) input(f *Field) {
 	p.When(f.Reads, " data-read")
 	p.Put(">")
 	if f.Callers != "" {
-		p.Put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="tel-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Label, p.words.Get("part.country"))
+		p.Put(`<select class="whose" id="%i-c" name="c.%i" autocomplete="%i-country-code" aria-label="%s: %s" data-read>`, f.ID, f.Name, f.Complete, f.Label, p.words.Get("part.country"))
 		p.Markup(f.Callers)
 		p.Put("</select>")
 	}
@@ -51,7 +51,10 @@ func (p *writer) otherText(f *Field) {
 		p.Sentence(p.words.Get("other.text"), "label", o.Label)
 		p.Put(`" placeholder="`)
 		p.Sentence(p.words.Get("other.text"), "label", o.Label)
-		p.Put(`">`)
+		p.Put(`" autocomplete="off"`)
+		p.When(f.Reading != "", ` aria-describedby="%i-os"`, f.ID)
+		p.Put(">")
+		p.When(f.Reading != "", `<p class="fs-fault" id="%i-os">%s</p>`, f.ID, f.Reading)
 	}
 }
 
@@ -128,6 +131,9 @@ func (p *writer) question(f *Field) {
 	p.Put("\n" + `<div class="fs-in">`)
 	if f.control != nil {
 		f.control(p, f)
+	}
+	if len(f.Rows) == 0 {
+		p.clear(f, f.Name, f.Label)
 	}
 	p.When(f.Amount != "", `<p class="fs-pay"><strong>%s</strong></p>`, f.Amount)
 	p.Put("</div></%i>\n", tag)

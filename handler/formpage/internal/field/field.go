@@ -191,7 +191,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 	}
 	answered := block.TakesAnswer()
 	if answered && f.Remove == "" {
-		f.Value, f.Reading = b.value(f.Name), b.Readings[f.Name].Text
+		f.Value, f.Reading = b.value(f.Name), cmp.Or(f.Reading, b.Readings[f.Name].Text)
 	}
 	if answered || f.Widget != nil {
 		b.fault(f, block)

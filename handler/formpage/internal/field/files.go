@@ -7,6 +7,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/filetype"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/pen"
+	"github.com/formsvc/formsvc/handler/formpage/internal/upload"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/schema"
@@ -48,10 +49,11 @@ func (p *writer) files(f *Field) {
 		p.Put(`<span id="%i"></span>`, f.ID)
 		return
 	}
-	p.When(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.Get("clear"))
+	p.When(f.Type == schema.TypeSignature, `<div class="fs-sign" hidden><canvas width="1024" height="512" aria-hidden="true"></canvas><button type="button" class="fs-button quiet" data-clear>%s</button></div>`, p.words.Get("clear"))
 	p.Put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
 	p.When(f.Accept != "", ` accept="%s"`, f.Accept)
-	p.Put(` data-bytes="%i"`, strconv.FormatInt(f.MaxBytes, 10))
+	p.Put(` data-bytes="%i" data-size="%s" data-type="%s" data-empty="%s"`, strconv.FormatInt(f.MaxBytes, 10),
+		p.words.Get("fault."+upload.CodeSize, "size", words.Megabytes(f.MaxBytes)), p.words.Get("fault."+upload.CodeType), p.words.Get("fault.FILE_EMPTY"))
 	p.When(f.Several, " multiple")
 	p.When(f.Required && len(f.Stored) == 0, " required")
 	p.aria(f)

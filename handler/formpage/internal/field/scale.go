@@ -25,7 +25,7 @@ func (b *builder) scale(f *Field) {
 		f.Hi = p.ThirdLabel
 	}
 	if n == 0 {
-		f.Mode, f.Classes = decimalMode(from >= 0), " short"
+		f.control, f.Mode, f.Classes = (*writer).typedScale, decimalMode(from >= 0), " short"
 		f.Help = b.Words.Get("help.between", "min", from, "max", to)
 		return
 	}
@@ -59,6 +59,16 @@ func (p *writer) scale(f *Field) {
 		}
 	}
 	p.Put("</div>")
+	p.ends(f)
+}
+
+// typedScale writes a scale with too many steps for a button each.
+func (p *writer) typedScale(f *Field) {
+	p.input(f)
+	p.ends(f)
+}
+
+func (p *writer) ends(f *Field) {
 	p.When(f.Low != "" || f.Mid != "" || f.Hi != "", `<div class="ends"><span>%s</span><span>%s</span><span>%s</span></div>`, f.Low, f.Mid, f.Hi)
 }
 

@@ -46,6 +46,7 @@ const (
 	Sent     = "sent"      // of an ending's address: signed, a response is stored
 	Proof    = "proof"     // signed: this visit solved its captcha
 	Half     = "half"      // signed: the half response that the page saves, see visit.Half
+	Clear    = "clear"     // of a button: the input whose choice it takes back
 	Link     = "link"      // of the page that a link to a half response leads to: its token
 )
 

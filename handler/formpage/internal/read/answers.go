@@ -3,6 +3,7 @@
 package read
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/url"
@@ -179,14 +180,18 @@ func (r *reader) picks(name string) (picks []any, other bool) {
 func (r *reader) choices(b *schema.Block) any {
 	picks, other := r.picks(input.Answer + b.ID)
 	if formblock.Properties(b).OtherOption {
-		// Without a script nothing selects "other" when its text is typed.
-		text := r.text(input.Other + b.ID)
-		typed := strings.TrimSpace(text) != ""
-		if other || typed && (len(picks) == 0 || formblock.TakesSeveral(b)) {
+		name := input.Other + b.ID
+		text := r.text(name)
+		switch {
+		case other:
 			picks = append(picks, map[string]string{"other": text})
 			if !formblock.TakesSeveral(b) {
-				picks = picks[len(picks)-1:] // "other" is the one that was selected
+				picks = picks[len(picks)-1:]
 			}
+		case strings.TrimSpace(text) != "" && r.Words != nil:
+			// With the script the input is disabled in this case and sends nothing.
+			label := cmp.Or(formblock.Properties(b).OtherText, r.Words.Get("other"))
+			r.readings[name] = Reading{b.ID, r.Words.Get("other.unticked", "label", label), true}
 		}
 	}
 	switch {

@@ -6,8 +6,9 @@
 // The first shows a form where the script stands, the second one in a dialog. Further
 // data-query="ref=mail&lang=de" is passed on; data-title names the frame for those who
 // hear it, and data-close the dialog's button, in the language of the page. When a
-// response is sent, the frame fires the event "formsvc:done". Where a page has this script
-// several times, the first one opens the dialogs.
+// response is sent, the frame fires the event "formsvc:done". Then the page goes where the form
+// leads, if it leads somewhere: preventDefault of the event keeps it. Where a page has this
+// script several times, the first one opens the dialogs.
 (() => {
   "use strict";
   const script = document.currentScript;
@@ -18,6 +19,7 @@
     const f = document.createElement("iframe");
     const url = new URL(encodeURIComponent(id), base);
     url.search = (query ? query + "&" : "") + "embed=1";
+    f.name = "formsvc-" + crypto.getRandomValues(new Uint32Array(4)).join("-"); // the form in it says this name
     f.src = url.href;
     f.title = title || "Form";
     f.style.cssText = "display:block;width:100%;height:400px;border:0;color-scheme:normal";
@@ -29,10 +31,12 @@
     for (const [f, id] of frames) {
       // Only what the frame itself says, from this host, about its own form.
       if (e.source !== f.contentWindow || e.origin !== base.origin || !e.data || e.data.formsvc !== id) continue;
-      const { height, done, step } = e.data;
+      const { height, done, step, nonce, to } = e.data;
       if (Number.isFinite(height)) f.style.height = Math.min(Math.max(height, 80), 20000) + "px";
       if (step === true && f.getBoundingClientRect().top < 0) f.scrollIntoView({ block: "start" });
-      if (done === true) f.dispatchEvent(new CustomEvent("formsvc:done", { bubbles: true, detail: { form: id } }));
+      if (done !== true) continue;
+      const goes = f.dispatchEvent(new CustomEvent("formsvc:done", { bubbles: true, cancelable: true, detail: { form: id } }));
+      if (goes && nonce === f.name && /^https?:\/\//i.test(to)) location.assign(to);
     }
   });
 

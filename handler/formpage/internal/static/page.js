@@ -12,6 +12,8 @@
   let busy = false, timer = 0, saving = 0, keeping = null, asking = null, began = 0;
   // What is done before the kept answers are back.
   let early = null;
+  // What a page carries before anything is saved.
+  let blank = "";
 
   // Private windows may refuse the storage.
   const attempt = f => { try { return f(); } catch { return null; } };
@@ -30,11 +32,16 @@
   const single = () => root.classList.contains("single");
   const form = () => one(".fs-form");
   const control = name => form() && form().querySelector(`input[name="${name}"]`);
-  const say = text => { const s = one(".fs-status"); if (s) s.textContent = text || ""; };
+  const say = (text, bad) => {
+    const s = one(".fs-status");
+    if (s) s.textContent = text || "";
+    s?.classList.toggle("bad", !!bad);
+  };
   const all = (selector, from) => [...(from || root).querySelectorAll(selector)];
 
-  // A frame's height follows the form. The page that shows it checks who sends this.
-  const tell = what => { if (framed) parent.postMessage(Object.assign({ formsvc: page.split("/").pop() }, what), "*"); };
+  // A frame's height follows the form. The page that shows it checks who sends this, by the name
+  // that embed.js gave the frame as well.
+  const tell = what => { if (framed) parent.postMessage({ formsvc: page.split("/").pop(), nonce: window.name, ...what }, "*"); };
   const measure = () => tell({ height: Math.ceil(one(".fs-main").getBoundingClientRect().height) });
   if (framed) new ResizeObserver(measure).observe(document.body);
 
@@ -60,17 +67,37 @@
   };
 
   // What was typed outlives a reload, in this tab only.
-  const entries = (f, button) => {
-    const data = button ? new FormData(f, button) : new FormData(f);
-    return [...data].filter(([, v]) => typeof v === "string");
-  };
+  const entries = (f, button) => [...new FormData(f, button)].filter(([, v]) => typeof v === "string");
   const save = () => { if (form() && began && !early) memory.set("", entries(form())); };
 
-  const post = (body, more) => fetch(location.href, { method: "POST", body, headers: { "Formpage-Script": "1" }, ...more });
+  const script = ["Formpage-Script", framed ? "framed" : "1"];
+  const post = (body, more) => fetch(location.href, { method: "POST", body, redirect: "manual", headers: [script], ...more });
+  // Files take a while. Of an upload by fetch nobody hears how far it has come.
+  const upload = body => new Promise((done, failed) => {
+    const x = new XMLHttpRequest(), bar = make("progress", { className: "fs-upload", value: 0, ariaLabel: root.dataset.sending });
+    one(".fs-status").after(bar);
+    x.open("POST", location.href);
+    x.setRequestHeader(...script);
+    x.upload.onprogress = e => { bar.value = e.loaded / e.total; };
+    x.onloadend = () => {
+      bar.remove();
+      if (!x.status) return failed();
+      const moved = x.responseURL.split("#")[0] !== location.href.split("#")[0];
+      done({ status: x.status, type: moved ? "opaqueredirect" : "", headers: { get: n => x.getResponseHeader(n) }, text: async () => x.responseText });
+    };
+    x.send(body);
+  });
+  // The service redirects no script, and its pages can be told from those of a proxy, a filter or a
+  // sign-in in front of it.
+  const problem = ({ status, type }) => {
+    const { other, refused, large, often, later } = root.dataset;
+    if (type === "opaqueredirect") return other;
+    return { 401: refused, 403: refused, 451: refused, 408: later, 413: large, 414: large, 425: later, 429: often }[status] || (status < 500 ? other : later);
+  };
   // In a template style sheets are no more than text: they have the nonce of another answer.
   const parse = text => Object.assign(document.createElement("template"), { innerHTML: text }).content;
   const leave = to => { memory.clear(); location.assign(new URL(to, location.href)); };
-  const send = async (body, after) => {
+  const send = async (body, after, files) => {
     if (busy) return;
     busy = true;
     clearTimeout(timer);
@@ -81,19 +108,24 @@
     buttons.forEach(b => b.setAttribute("aria-disabled", "true"));
     const slow = setTimeout(() => say(root.dataset.sending), 400);
     try {
-      const answer = await post(body);
+      const answer = await (files ? upload : post)(body);
       const target = answer.headers.get("Formpage-Location");
       if (target) {
-        // Who comes back with the browser's button begins another response.
-        mark("half", "");
-        // An ending says so itself.
-        if (/^https?:/.test(target)) tell({ done: true });
+        // Who comes back with the browser's button begins another half response.
+        mark("half", blank);
         leave(target);
         return;
       }
-      after(parse(await answer.text()));
+      const fresh = parse(await answer.text()), ours = fresh.querySelector(".fs[data-kind]");
+      if (!ours || answer.type === "opaqueredirect") say(problem(answer), true);
+      // A message that does not hand back what was typed is not shown in its place.
+      else if (ours.dataset.kind === "message" && answer.status !== 410 && !ours.querySelector(".fs-note")) say(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
+      else after(fresh);
     } catch {
-      say(root.dataset.offline);
+      // A server may hang up on a body that is too large, and a redirect to another host is an error
+      // of an upload: another request tells.
+      const there = files && await post(undefined, { method: "HEAD" }).catch(() => 0);
+      say(!there ? root.dataset.offline : there.ok ? root.dataset.large : problem(there), true);
     } finally {
       clearTimeout(slow);
       busy = false;
@@ -104,7 +136,6 @@
   // swap shows another page of the form in the place of this one.
   const swap = (next, back) => {
     const fresh = next.querySelector(".fs[data-kind]");
-    if (!fresh) throw new Error("not a page of a form");
     for (const s of ["title", "style[data-theme]"]) {
       const [to, from] = [document, next].map(d => d.querySelector(s));
       if (to && from) to.textContent = from.textContent;
@@ -123,7 +154,6 @@
     if (framed) tell({ step: true });
   };
 
-  const body = (f, list) => f.enctype === "multipart/form-data" ? null : new URLSearchParams(list);
   const timed = f => {
     if (began) mark("took", Math.round((Date.now() - began) / 100) / 10);
     all("[data-zone]", f).forEach(zone);
@@ -134,7 +164,11 @@
     const list = entries(f, button);
     if (!button || !button.name) list.push(["go", "next"]);
     say("");
-    send(body(f, list) || new FormData(f, button), next => swap(next, back));
+    const files = all("[type=file]", f).some(i => i.files.length);
+    send(files ? new FormData(f, button) : new URLSearchParams(list), next => {
+      all("[type=file]", f).forEach(i => memory.set(i.name));
+      swap(next, back);
+    }, files);
   };
 
   // The offset that the respondent's clock has at the time that was typed, or "none" if it skips
@@ -184,6 +218,7 @@
       const to = answer.headers.get("Formpage-Location"), fresh = parse(await answer.text());
       if (busy || f !== form()) return;
       if (to) return leave(to);
+      if (!fresh.querySelector(".fs[data-kind]")) { one(".fs-keep b").textContent = problem(answer); return; }
       const at = (from, s) => from.querySelector(s), box = one(".fs-keep"), now = at(fresh, ".fs-keep");
       if (answer.status === 409 && now && !all("[type=file]", f).some(i => i.files.length)) {
         if (text() === was) swap(fresh); else due();
@@ -213,6 +248,10 @@
     const pairs = (selector, run) => { const to = all(selector, block); all(selector, fresh).forEach((e, i) => to[i] && run(to[i], e)); };
     pairs(".fs-label,legend", (old, e) => { if (old.innerHTML !== e.innerHTML) old.replaceChildren(...e.childNodes); });
     pairs("[name]", (old, e) => { old.required = e.required; });
+    pairs(".fs-in,.m-row", (old, e) => {
+      const [was, is] = [old, e].map(x => x.querySelector(":scope>.fs-clear"));
+      if (is && !was) old.append(is);
+    });
   };
   const merge = (f, fresh) => {
     if (!read(f, fresh)) return;
@@ -305,50 +344,123 @@
     });
   };
 
-  // A signature is drawn, and sent as a picture in the place of a chosen one.
+  // A signature is drawn, and sent as a picture in the place of a chosen one. Its points are those of
+  // the picture, whatever the size and the place that it has on the screen at that moment.
   const sign = box => {
     const canvas = box.querySelector("canvas"), file = box.parentElement.querySelector("[type=file]"), pen = canvas.getContext("2d");
-    let drawing = false;
+    let drawing = 0;
     box.hidden = false;
-    const scale = devicePixelRatio || 1, size = canvas.getBoundingClientRect();
-    canvas.width = size.width * scale;
-    canvas.height = size.height * scale;
-    pen.scale(scale, scale);
-    Object.assign(pen, { lineWidth: 2.4, lineCap: "round", lineJoin: "round", strokeStyle: "#111" });
-    const to = (e, how) => { const r = canvas.getBoundingClientRect(); pen[how](e.clientX - r.left, e.clientY - r.top); };
-    on(canvas, "pointerdown", e => { drawing = true; canvas.setPointerCapture(e.pointerId); pen.beginPath(); to(e, "moveTo"); });
-    on(canvas, "pointermove", e => { if (drawing) { to(e, "lineTo"); pen.stroke(); } });
-    on(canvas, "pointerup", () => {
-      if (!drawing) return;
-      drawing = false;
-      canvas.toBlob(blob => {
-        const data = new DataTransfer();
-        data.items.add(new File([blob], "signature.png", { type: "image/png" }));
-        file.files = data.files;
-        file.dispatchEvent(new Event("input", { bubbles: true }));
-      });
+    Object.assign(pen, { lineWidth: 5, lineCap: "round", lineJoin: "round", strokeStyle: "#111" });
+    const line = e => {
+      const r = canvas.getBoundingClientRect();
+      pen.lineTo((e.clientX - r.left) / r.width * canvas.width, (e.clientY - r.top) / r.height * canvas.height);
+      pen.stroke();
+    };
+    const taken = () => canvas.toBlob(blob => {
+      put(file, [new File([blob], "signature.png", { type: "image/png" })]);
+      file.dispatchEvent(new Event("input", { bubbles: true }));
     });
-    on(box.querySelector("[data-clear]"), "click", () => { pen.clearRect(0, 0, canvas.width, canvas.height); file.value = ""; named(file); });
+    on(canvas, "pointerdown", e => {
+      if (drawing || e.button) return;
+      drawing = e.pointerId;
+      canvas.setPointerCapture(drawing);
+      pen.beginPath();
+      line(e);
+    });
+    on(canvas, "pointermove", e => { if (e.pointerId === drawing) line(e); });
+    const end = e => {
+      if (e.pointerId !== drawing) return;
+      drawing = 0;
+      taken();
+      memory.set(file.name, canvas.toDataURL());
+    };
+    on(canvas, "pointerup", end);
+    on(canvas, "pointercancel", end);
+    on(box.querySelector("[data-clear]"), "click", () => {
+      pen.clearRect(0, 0, canvas.width, canvas.height);
+      put(file, []);
+      memory.set(file.name);
+      named(file);
+    });
+    // A reload keeps the drawing as it keeps what was typed.
+    const drawn = memory.get(file.name);
+    if (drawn) createImageBitmap(new Blob([Uint8Array.from(atob(drawn.split(",")[1]), c => c.charCodeAt())])).then(p => { pen.drawImage(p, 0, 0); taken(); }, () => {});
   };
 
-  // Files are dropped on the box around their input, which then names them.
+  const put = (input, files) => {
+    const data = new DataTransfer();
+    files.forEach(f => data.items.add(f));
+    input.files = data.files;
+  };
+  // A browser knows little of a file. The service looks into it, and decides where the name and the
+  // type leave a doubt: pictures have each other's names, and systems have types of their own.
+  const families = { image: /^(jpe?g?|jfif|png|gif|webp|hei[cf]|avif|tiff?|bmp|svg)$/, audio: /^(mp3|m4a|aac|og[ga]|opus|wav|flac|aiff?)$/, video: /^(mp4|m4v|mov|webm|ogv|mkv|avi|mpe?g|3gp)$/ };
+  const family = (ext, type = "") => Object.keys(families).find(k => type.startsWith(k + "/") || families[k].test(ext)) || "";
+  const fits = ({ name, type }, accept) => {
+    const ext = /[^.]*$/.exec(name.toLowerCase())[0], own = family(ext, type);
+    return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1)) : !type || own === family("", t));
+  };
+  // The files of an input are listed above it, each with a button that removes it. Files that are
+  // chosen later are added where there may be several.
+  const kept = new WeakMap();
   const named = input => {
-    const text = input.nextElementSibling.lastElementChild;
-    text.dataset.ask ||= text.textContent;
-    text.textContent = [...input.files].map(f => f.name).join("\n") || text.dataset.ask;
+    const box = input.parentElement, files = [...input.files];
+    kept.set(input, files);
+    if (box.matches(".fs-sign+*")) {
+      const text = box.lastElementChild.lastElementChild;
+      text.dataset.ask ||= text.textContent;
+      text.textContent = files[0]?.name || text.dataset.ask;
+      return;
+    }
+    let list = box.previousElementSibling;
+    if (!list?.matches(".picked")) {
+      list = make("ul", { className: "fs-files picked", ariaLive: "polite" });
+      box.before(list);
+    }
+    list.replaceChildren(...files.map((file, i) => {
+      const li = make("li", {}), b = make("button", { type: "button", className: "fs-button quiet", textContent: root.dataset.remove.replace("{label}", file.name) });
+      li.append(make("span", { textContent: file.name }), b);
+      on(b, "click", () => {
+        put(input, files.filter(f => f !== file));
+        named(input);
+        (list.children[Math.min(i, files.length - 2)]?.lastChild || input).focus();
+        input.dispatchEvent(new Event("change", { bubbles: true }));
+      });
+      return li;
+    }));
+  };
+  const choose = input => {
+    const { size, type, empty, bytes } = input.dataset, box = input.parentElement, before = kept.get(input) || [], faults = [];
+    const fresh = [...input.files].filter(f => {
+      const fault = f.size > +bytes ? size : !f.size && empty || !fits(f, input.accept) && type;
+      if (fault) faults.push(f.name + ": " + fault);
+      return !fault;
+    });
+    const same = (a, b) => ["name", "size", "lastModified"].every(k => a[k] === b[k]);
+    put(input, input.multiple ? before.filter(a => !fresh.some(b => same(a, b))).concat(fresh) : fresh.length ? fresh : before);
+    box.parentElement.querySelector(".refused")?.remove();
+    if (faults.length) box.after(make("p", { className: "fs-fault refused", role: "alert", textContent: faults.join("\n") }));
+    named(input);
   };
   const drop = box => {
     box.classList.add("live");
     box.lastElementChild.hidden = false;
     named(box.firstElementChild);
-    on(box, "input", e => named(e.target));
+    on(box, "input", e => choose(e.target));
   };
+
+  // Only a text whose option is chosen counts, so the others are not sent.
+  const settle = () => all(".other-text").forEach(i => {
+    const list = i.previousElementSibling, box = i.closest(".opt-other");
+    i.disabled = box ? !box.querySelector(":checked") : list.value !== "other";
+  });
 
   const enhance = from => {
     all(".fs-sign", from).forEach(sign);
     all(".fs-drop", from).forEach(drop);
     all("[data-max]", from).forEach(count);
     all(".ranking", from).forEach(rank);
+    settle();
   };
   // A link to what is saved has its token behind the #, which is sent when the button is pressed.
   const linked = () => {
@@ -363,10 +475,11 @@
   const ready = () => {
     if (root.dataset.kind === "ending") {
       memory.clear();
-      tell({ done: true });
+      tell({ done: true, to: one("[data-leads]")?.href });
     }
     enhance(root);
     linked();
+    if (one(forget)?.hidden) blank ||= control("half").value;
     if (!document.prerendering && document.visibilityState === "visible") viewed();
     if (framed) measure();
   };
@@ -401,9 +514,7 @@
   on(document, "input", e => {
     if (!entered(e)) return;
     if (e.target.dataset.max) count(e.target);
-    const other = e.target.closest(".opt-other");
-    if (other && e.target.matches(".other-text") && e.target.value) other.querySelector("[value=other]").checked = true;
-    if (e.target.matches("select+.other-text") && e.target.value) e.target.previousElementSibling.value = "other";
+    settle();
     save();
   });
   on(document, "change", e => {
@@ -426,8 +537,15 @@
     aimed = null;
   }, true);
   on(document, "click", e => {
-    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]");
-    if (embed) {
+    const embed = e.target.closest(".fs-embed a"), share = e.target.closest("[data-share]"), clear = e.target.closest(".fs-clear");
+    if (clear) {
+      e.preventDefault();
+      const inputs = all("[type=radio]", clear.parentElement), chosen = inputs.find(i => i.checked) || inputs[0];
+      chosen.checked = false;
+      chosen.focus();
+      chosen.dispatchEvent(new Event("input", { bubbles: true }));
+      chosen.dispatchEvent(new Event("change", { bubbles: true }));
+    } else if (embed) {
       e.preventDefault();
       embed.replaceWith(make("iframe", {
         sandbox: "allow-scripts allow-same-origin allow-forms allow-popups allow-presentation",
@@ -447,14 +565,26 @@
       if (!e.repeat) f.requestSubmit(f.querySelector(".fs-actions button"));
       return;
     }
-    // Letters and digits choose what carries them.
-    if (!single() || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
-    const option = all(".opt .badge", f).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
-    const step = all(".scale input,.icons input", f).find(i => i.value === e.key);
+    // Letters and digits choose what carries them, in the question that has the focus.
+    const q = e.target.closest(".q");
+    if (!single() || !q || command || e.target.matches("input:not([type=radio],[type=checkbox]),textarea,select")) return;
+    const option = all(".opt .badge", q).find(b => b.textContent.toUpperCase() === e.key.toUpperCase());
+    const step = all(".scale input,.icons input", q).find(i => i.value === e.key);
     const target = option ? option.closest(".opt").querySelector("input") : step;
-    if (target && all(".q", f).length === 1) { e.preventDefault(); target.focus(); target.click(); }
+    if (target) { e.preventDefault(); target.focus(); target.click(); }
   });
   on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
+
+  // Paper does not scroll: what was typed stands in place of its input.
+  on(window, "beforeprint", () => all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
+    if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
+  }));
+  on(window, "afterprint", () => all(".fs-print").forEach(p => p.remove()));
+  // Browsers fill in a page that is gone back to, after this script has run.
+  on(window, "pageshow", () => {
+    settle();
+    all(".fs-drop.live input").forEach(i => named(i));
+  });
 
   // The page comes back with the kept answers. What was typed meanwhile is newer, and its
   // fields stay as they are, those of another page unseen.
@@ -487,6 +617,12 @@
   };
 
   ready();
-  const kept = memory.get("");
-  if (form() && kept && kept.length && !one("#summary")) restore(kept);
+  // Going back is no new visit: what is sent again unchanged is the response that is stored.
+  if (form()) {
+    const visit = control("state");
+    if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") visit.value = history.state?.formsvc || visit.value;
+    history.replaceState({ ...history.state, formsvc: visit.value }, "");
+  }
+  const typed = memory.get("");
+  if (form() && typed && typed.length && !one("#summary")) restore(typed);
 })();

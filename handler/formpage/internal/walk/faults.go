@@ -45,14 +45,20 @@ func First(steps []Step, faults []schema.Violation, otherwise int) int {
 	return at
 }
 
-// Unseen reports whether a page has blocks to answer that the page that was sent had not, as
-// its input Seen says. A page that was not made here does not say which blocks it showed.
-func Unseen(on []schema.Block, seen []string) bool {
+// Unseen returns the blocks to answer that are on a page now and were not on the page that was
+// sent, as its input Seen says. A page that was not made here does not say which blocks it showed.
+func Unseen(on []schema.Block, seen []string) map[string]bool {
+	unseen := map[string]bool{}
 	if seen == nil {
-		return false
+		return unseen
 	}
 	known := slices.Sorted(slices.Values(seen))
-	return slices.ContainsFunc(IDs(on), func(id string) bool { _, found := slices.BinarySearch(known, id); return !found })
+	for _, id := range IDs(on) {
+		if _, found := slices.BinarySearch(known, id); !found {
+			unseen[id] = true
+		}
+	}
+	return unseen
 }
 
 // Asks reports whether a page has a value that can be read in two ways, and has not shown

@@ -149,11 +149,11 @@ func Contains(blocks []schema.Block, id string) bool {
 	return slices.ContainsFunc(blocks, func(b schema.Block) bool { return b.ID == id || Contains(b.Children, id) })
 }
 
-// IDs lists the blocks that are answered on a page.
+// IDs lists the blocks of a page that ask for something: an answer, or a solved captcha.
 func IDs(blocks []schema.Block) []string {
 	var list []string
 	for b := range formblock.Walk(blocks) {
-		if b.TakesAnswer() {
+		if b.TakesAnswer() || b.Type == schema.TypeCaptcha {
 			list = append(list, b.ID)
 		}
 	}
