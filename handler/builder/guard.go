@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -37,6 +38,19 @@ func newLimiters(l Limits) (made limiters, err error) {
 		return limiter
 	}
 	return limiters{perMinute(cmp.Or(l.Requests, 600)), perMinute(cmp.Or(l.TestEvents, 10))}, err
+}
+
+// refuseFrames says who may show a response in a frame: the pages that the host lists, and for a canvas the
+// editor, whatever the response is: else the editor could not load it again.
+func (h *Handler) refuseFrames(w http.ResponseWriter, canvas bool) {
+	sources, option := h.config.FrameAncestors, "DENY"
+	if canvas {
+		sources, option = append([]string{"'self'"}, sources...), "SAMEORIGIN"
+	}
+	w.Header().Set("Content-Security-Policy", "frame-ancestors "+cmp.Or(strings.Join(sources, " "), "'none'"))
+	if len(h.config.FrameAncestors) == 0 {
+		w.Header().Set("X-Frame-Options", option)
+	}
 }
 
 // Close stops what counts the requests of users. It may be called more than once, when no request is
@@ -80,7 +94,7 @@ const (
 
 const (
 	maxWait      = 10 * time.Second
-	maxDrawing   = 2 // each takes up to 25 MB
+	maxDrawing   = 1 // one takes milliseconds, and up to 25 MB
 	maxComparing = 1 // a form of 4 MiB with its working copy and its warnings takes 70 MB
 )
 

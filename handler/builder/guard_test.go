@@ -46,8 +46,14 @@ func TestFraming(t *testing.T) {
 		if listed { // the frame is below the builder's page, which is below theirs
 			ancestors = "frame-ancestors 'self' " + want + ";"
 		}
-		if answer.StatusCode != http.StatusOK || !strings.Contains(answer.Header.Get("Content-Security-Policy"), ancestors) || answer.Header.Get("X-Frame-Options") != "" {
+		if answer.StatusCode != http.StatusOK || !strings.Contains(answer.Header.Get("Content-Security-Policy"), ancestors) || (answer.Header.Get("X-Frame-Options") == "SAMEORIGIN") == listed {
 			t.Errorf("the canvas: status %d, %v", answer.StatusCode, answer.Header)
+		}
+		for path, status := range map[string]int{"x": http.StatusNotFound, form.ID.String() + "/x": http.StatusNotFound} { // the editor offers to try again
+			answer, _ := s.do("ann", http.MethodGet, "/forms/-/canvas/"+path, "")
+			if policy := answer.Header.Get("Content-Security-Policy"); answer.StatusCode != status || !strings.HasPrefix(policy, "frame-ancestors 'self'") {
+				t.Errorf("the canvas %s: status %d, policy %q", path, answer.StatusCode, policy)
+			}
 		}
 		for _, site := range []string{"cross-site", "same-site"} { // a form's frame, which a foreign host has led on
 			if answer, _ := s.do("ann", http.MethodGet, canvas, "", "Sec-Fetch-Site", site, "Sec-Fetch-Dest", "iframe"); answer.StatusCode != http.StatusForbidden {

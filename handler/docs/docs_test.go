@@ -81,7 +81,7 @@ func TestThePageIsSelfContained(t *testing.T) {
 	t.Parallel()
 	w := httptest.NewRecorder()
 	docs.Handler(description(schema.OpenAPI()), "/v1/openapi.json", docs.Options{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs", nil))
-	if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
+	if policy := w.Header().Get("Content-Security-Policy"); !strings.HasPrefix(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
 		t.Errorf("the policy is %q", policy)
 	}
 	if found := regexp.MustCompile(`(?i)<(img|link|iframe|script [^>]*src)|@import|url\(`).FindString(w.Body.String()); found != "" {
