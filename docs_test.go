@@ -241,15 +241,14 @@ func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
 	}
 }
 
-// A test that the guide names is there.
-func TestTheGuideNamesTestsThatExist(t *testing.T) {
-	t.Parallel()
-	guide, err := os.ReadFile(".github/CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+// allTests returns the code of all tests.
+func allTests(t *testing.T) string {
+	t.Helper()
 	var tests strings.Builder
-	err = fs.WalkDir(os.DirFS("."), ".", func(path string, _ fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Name() == "node_modules" {
+			return fs.SkipDir
+		}
 		if err != nil || !strings.HasSuffix(path, "_test.go") {
 			return err
 		}
@@ -260,14 +259,56 @@ func TestTheGuideNamesTestsThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tests.String()
+}
+
+// A test that the guide names is there.
+func TestTheGuideNamesTestsThatExist(t *testing.T) {
+	t.Parallel()
+	guide, err := os.ReadFile(".github/CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := allTests(t)
 	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(guide), -1)
 	if len(named) < 20 {
 		t.Errorf("the guide names %d tests", len(named))
 	}
 	for _, name := range named {
-		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+		if !strings.Contains(tests, "func "+name[1]+"(") {
 			t.Errorf("the guide names %s, which does not exist", name[1])
 		}
+	}
+}
+
+// Each report from the field has a row with a project, a number, a situation and tests that exist.
+func TestTheFieldNamesTests(t *testing.T) {
+	t.Parallel()
+	field, err := os.ReadFile("internal/docs/field.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, rows, reports := allTests(t), 0, map[string]bool{}
+	row := regexp.MustCompile(`^\| ([\w.-]+/[\w.-]+#\d+) \| \S.* \| (Test\w+\S*(?:, Test\w+\S*)*) \|$`)
+	for line := range strings.Lines(string(field)) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "| project") || strings.HasPrefix(line, "|--") {
+			continue
+		}
+		rows++
+		found := row.FindStringSubmatch(line)
+		if found == nil || reports[found[1]] {
+			t.Errorf("%s: not a row, or there twice", line)
+			continue
+		}
+		reports[found[1]] = true
+		for name := range strings.SplitSeq(found[2], ", ") {
+			if name, _, _ := strings.Cut(name, "/"); !strings.Contains(tests, "func "+name+"(") {
+				t.Errorf("%s names %s, which does not exist", found[1], name)
+			}
+		}
+	}
+	if rows < 40 {
+		t.Errorf("%d reports", rows)
 	}
 }
 

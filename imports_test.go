@@ -63,7 +63,7 @@ var allowed = map[string][]string{
 	"handler/builder":  {"", "handler/export", "handler/formpage", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
 	"handler/export":   {},
-	"handler/formpage": {"", "internal/cache", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
@@ -73,7 +73,8 @@ var allowed = map[string][]string{
 	rooms + "theme":                     {"schema", "github.com/tdewolff/parse/v2"},
 	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
-	rooms + "read":                      {"internal/answers/kinds", "internal/jsontree", "schema"},
+	rooms + "read":                      {"internal/answers/kinds", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
+	rooms + "static":                    {"internal/gzipped"},
 	rooms + "upload":                    {"schema"},
 	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
@@ -88,6 +89,7 @@ var allowed = map[string][]string{
 	"internal/publicaddr":  {},
 	"internal/servicetest": {}, // tests alone
 	"internal/calendar":    {},
+	"internal/gzipped":     {},
 	"internal/faults":      {"schema"},
 	"internal/jsonshape":   {"internal/faults", "internal/jsontree", "schema"},
 	"internal/apidoc":      {"internal/jsonshape", "internal/jsontree", "internal/version", "internal/weburl", "schema"},

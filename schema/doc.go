@@ -59,7 +59,9 @@
 //   - country: an ISO 3166-1 alpha-2 code ("NL"), or an alpha-3 code, stored as alpha-2.
 //   - address, contact_info: an object of strings of one line, at most 1,000
 //     characters each; email, phone and country as above. Parts that are required must
-//     be there once any part is there.
+//     be there once any part is there, zip and state only where addresses of the country have
+//     them. The country is that of the answer, or defaultCountry where it is hidden; without
+//     one all parts count.
 //   - file_upload: an array of {"id","name","url","mime_type","size"}, or one such
 //     object, at most 100. The name has no path, the file is not empty and its type is one
 //     of allowedFiles: extensions that mean the same, such as .jpg and .jpeg, count as one, and

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/static"
+	"github.com/formsvc/formsvc/internal/gzipped"
 	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -34,6 +35,10 @@ var routes = map[string]route{
 const maxDepth = 3
 
 // ServeHTTP serves {base}/{public id} and what belongs to it.
+//
+// Pages are compressed although they show what a link fills in, because a page has no secret that a
+// stranger could guess from its length: the visit's token and the nonce are new with each page that
+// is opened, no cookie is read, and pages that another origin sends are refused.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	below := h.below(r.URL.Path)
 	if strings.Count(below, "/") > maxDepth { // a page would have a way up from it in each link
@@ -41,11 +46,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	publicID, rest, _ := strings.Cut(below, "/")
-	if publicID == static.Dir {
-		if token, ok := strings.CutPrefix(rest, previewDir); ok {
-			h.servePreview(w, r, token)
-			return
-		}
+	token, isPreview := strings.CutPrefix(rest, previewDir)
+	if isPreview = isPreview && publicID == static.Dir; publicID == static.Dir && !isPreview {
 		if file, there := static.Files[rest]; !there {
 			http.NotFound(w, r)
 		} else if !h.answersMethod(w, r, readMethods, false) {
@@ -53,6 +55,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
+	pages := gzipped.ForPages(w, r)
+	if isPreview {
+		h.servePreview(pages, r, token)
+	} else {
+		h.serveForm(pages, r, publicID, rest)
+	}
+	pages.Close()
+}
+
+// serveForm serves a form and what belongs to it.
+func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, rest string) {
 	route, known := routes[rest]
 	known = known && (!route.half || h.config.Partials != 0)
 	if route.shared && h.shared(w, r, route.methods) {

@@ -605,6 +605,22 @@ func TestCheckContact(t *testing.T) {
 			{in: `{"company":""}`},
 		})
 		checkCases(t, typ, members+`,"required":true`, []answerCase{{in: `{}`, fault: "/answers/q REQUIRED"}})
+		// A country without postal codes or states is asked for none.
+		const both = `"addressOrContact":{"zip":{"required":true},"state":{"required":true},"city":{"required":true}`
+		checkCases(t, typ, `"properties":{`+both+`}}`, []answerCase{
+			{in: `{"city":"Hong Kong","country":"HK"}`, want: `{"city":"Hong Kong","country":"HK"}`},
+			{in: `{"city":"Doha","country":"qat"}`, want: `{"city":"Doha","country":"QA"}`},
+			{in: `{"city":"Singapore","zip":"018956","country":"SG"}`, want: `{"city":"Singapore","zip":"018956","country":"SG"}`},
+			{in: `{"city":"Dubai","state":"Dubai","country":"AE"}`, want: `{"city":"Dubai","state":"Dubai","country":"AE"}`},
+			{in: `{"city":"Dubai","country":"AE"}`, fault: "/answers/q/state REQUIRED"},
+			{in: `{"city":"Bonn","country":"DE"}`, fault: "/answers/q/zip REQUIRED"},
+			{in: `{"city":"Boston","country":"US"}`, fault: "/answers/q/state REQUIRED, /answers/q/zip REQUIRED"},
+			{in: `{"country":"HK"}`, fault: "/answers/q/city REQUIRED"},
+			{in: `{"city":"Bonn"}`, fault: "/answers/q/state REQUIRED, /answers/q/zip REQUIRED"},
+			{in: `{"city":"Panama","zip":"0801","state":"Panama","country":"PA"}`, want: `{"city":"Panama","state":"Panama","zip":"0801","country":"PA"}`},
+		})
+		checkCases(t, typ, `"properties":{"defaultCountry":"MO",`+both+`,"country":{"hide":true}}}`, []answerCase{{in: `{"city":"Macao"}`, want: `{"city":"Macao"}`}})
+		checkCases(t, typ, `"properties":{"defaultCountry":"MO",`+both+`}}`, []answerCase{{in: `{"city":"Macao"}`, fault: "/answers/q/state REQUIRED, /answers/q/zip REQUIRED"}})
 	}
 }
 

@@ -1,14 +1,20 @@
 package kinds
 
 import (
+	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
 
 // contactRule checks address and contact_info.
-type contactRule struct{ parts []contactPart }
+type contactRule struct {
+	parts   []contactPart
+	country string // of all answers, where the block does not ask for it
+}
 
 type contactPart struct {
 	name, example  string
@@ -41,7 +47,11 @@ func newContact(b *schema.Block, from Service) Rule {
 			p.rule = newPhone(b, from)
 		}
 	}
-	return contactRule{parts}
+	rule := contactRule{parts: parts}
+	if b.Properties.AddressOrContact.Part("country").Hide {
+		rule.country = b.Properties.DefaultCountry
+	}
+	return rule
 }
 
 // contactText checks the other parts. Each is one line: a name with a line break in it
@@ -64,7 +74,7 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	start := w.Len()
 	w.Object()
 	var missing []string
-	answered := false
+	answered, country := false, cmp.Or(t.country, strings.ToUpper(visible.Trim(n.Member("country").Text())))
 	for i := range t.parts {
 		p := &t.parts[i]
 		given := n.Member(p.name)
@@ -73,7 +83,7 @@ func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		}
 		switch {
 		case IsBlank(given):
-			if p.required {
+			if p.required && AddressHas(p.name, country) {
 				missing = append(missing, p.name)
 			}
 		case p.hide:

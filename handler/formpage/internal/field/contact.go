@@ -28,6 +28,10 @@ func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
 	if base, _ := language.Make(b.Words.Tag).Base(); slices.Contains([]string{"hu", "ja", "ko", "vi", "zh"}, base.String()) {
 		parts[0], parts[1] = parts[1], parts[0] // the name of the family comes first
 	}
+	country := p.DefaultCountry
+	if given := b.Values[input.Sub(input.Part, "country", block.ID)]; len(given) > 0 && !p.AddressOrContact.Part("country").Hide {
+		country = given[0]
+	}
 	for i, name := range parts {
 		set := p.AddressOrContact.Part(name)
 		if set.Hide {
@@ -39,7 +43,7 @@ func (b *builder) contact(f *Field, block *schema.Block, p *schema.Properties) {
 		}
 		part := Field{
 			control: (*writer).input, Input: "text", ID: f.ID + "-p" + strconv.Itoa(i), Block: name,
-			Label: b.Words.Get("part." + name), Required: set.Required,
+			Label: b.Words.Get("part." + name), Required: set.Required && kinds.AddressHas(name, country),
 			Name: input.Sub(input.Part, name, block.ID), Complete: complete,
 		}
 		switch name {

@@ -8,9 +8,10 @@ import (
 	_ "embed" // for the files
 	"encoding/hex"
 	"net/http"
-	"regexp"
 	"sync"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/gzipped"
 )
 
 var (
@@ -83,9 +84,6 @@ var (
 	Canvas = string(compact(canvasCSS, ""))
 )
 
-// takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
-var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
-
 // ServeHTTP answers with the file.
 func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", f.kind)
@@ -96,7 +94,7 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	content, tag := f.content, f.tag
 	w.Header().Add("Vary", "Accept-Encoding")
-	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
+	if gzipped.Accepted(w, r) {
 		content, tag = f.packed(), "W/"+tag
 		w.Header().Set("Content-Encoding", "gzip")
 	}
