@@ -125,7 +125,7 @@ func otherIsUnticked(t *testing.T, b respondent) {
 func filesAreAdded(t *testing.T, b respondent) {
 	s := newSite(t, formpage.Config{MaxFileSize: 1 << 20})
 	form := s.publish("Files", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[
-		{"id":"f","type":"file_upload","label":"Files","properties":{"multipleFiles":true,"allowedFiles":["pdf"]}},
+		{"id":"f","type":"file_upload","label":"Files","properties":{"multipleFiles":true,"allowedFiles":["pdf","application/pdf"]}},
 		{"id":"p","type":"page_break"},{"id":"n","type":"short_text"}]`)})
 	dir := t.TempDir()
 	file := func(name, content string) string {
