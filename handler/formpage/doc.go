@@ -43,8 +43,17 @@
 // this link with this query. Another link begins with its own values.
 //
 // Sending the same answers of one visit again, by a double click or in a second tab, finds the
-// response that is stored. Other answers, sent after going back, are another response; with a
-// captcha, which is good for one response, they come back and the captcha is solved anew.
+// response that is stored. Going back with the browser's button is no new visit: browsers may keep
+// the page that opens a form for that (private, max-age=0), but none that shows answers. Other
+// answers, sent after going back, are another response; with a captcha, which is good for one
+// response, they come back and the captcha is solved anew.
+//
+// Of a choice with an answer of one's own, only ticked options count. Without a script, a text
+// next to "other" that is not ticked is asked about once. A single choice that need not be made
+// has a button that clears it. An opinion scale of more than 21 steps is a number to type.
+//
+// When something in front of the pages answers instead of them, such as a proxy, a filter or a
+// page to sign in, the script leaves the form as it is and says what happened.
 //
 // # Going on later
 //
@@ -108,8 +117,8 @@
 //   - utm says which campaign parameters are kept.
 //   - closedMessage, redirectUrl and submitLabel are used as written. A redirectUrl that is not
 //     http or https is left to the ending's button, and a redirectUrl with a user name is not
-//     followed. Without the script, and where there is a captcha, the ending is shown for a
-//     moment and leads to the redirectUrl, which may redirect to any place.
+//     followed. Without the script, in a frame, and where there is a captcha, the ending is shown
+//     for a moment and leads to the redirectUrl, which may redirect to any place.
 //   - cover is an image or a colour at the top.
 //
 // # Theme
@@ -197,7 +206,9 @@
 //
 // or in a dialog, with a button that has data-formsvc-open="{public_id}". The host lists such
 // pages in [Config.FrameAncestors]. When a response is sent, the frame fires the event
-// "formsvc:done" once.
+// "formsvc:done" once. If the form has a redirectUrl, the script then leads the page itself there,
+// not the frame, unless a listener calls preventDefault. In a frame that a page makes by itself, the
+// ending has a link to the redirectUrl, and every link of an ending opens in the whole window.
 //
 // A front end of the host's own uses these routes, with JSON:
 //

@@ -125,7 +125,7 @@ func otherIsUnticked(t *testing.T, b respondent) {
 func filesAreAdded(t *testing.T, b respondent) {
 	s := newSite(t, formpage.Config{MaxFileSize: 1 << 20})
 	form := s.publish("Files", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[
-		{"id":"f","type":"file_upload","label":"Files","properties":{"multipleFiles":true,"allowedFiles":["pdf"]}},
+		{"id":"f","type":"file_upload","label":"Files","properties":{"multipleFiles":true,"allowedFiles":["pdf","application/pdf"]}},
 		{"id":"p","type":"page_break"},{"id":"n","type":"short_text"}]`)})
 	dir := t.TempDir()
 	file := func(name, content string) string {
@@ -276,6 +276,17 @@ func framesLeadOn(t *testing.T, b respondent) {
 	b.until(`location.href === ` + quote(target+"?home"))
 	if n := heard.Load(); n != 5 {
 		t.Errorf("the page heard %d times, want 5", n)
+	}
+	// Going back in a frame is no new visit either.
+	thanks := s.publish("Stays", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`)})
+	send("?id=" + thanks.PublicID)
+	b.until(inside + `?.querySelector(".fs-done")`)
+	b.do(`history.back()`)
+	b.until(inside + `?.querySelector("[name=viewed]")?.value`)
+	b.do(inside + `.querySelector(` + quote(ok) + `).click()`)
+	b.until(inside + `?.querySelector(".fs-done")`)
+	if n := len(s.answers(thanks)); n != 1 {
+		t.Errorf("%d responses are stored after going back in a frame, want 1", n)
 	}
 }
 
@@ -512,4 +523,23 @@ func TestProgressOfAnUpload(t *testing.T) {
 	b.until(`document.querySelector("progress.fs-upload[aria-label]")?.value > 0.2 && document.querySelector("progress.fs-upload").offsetWidth && document.querySelector(".fs-status").textContent`)
 	close(half)
 	b.shows("Thank you!")
+}
+
+// What is saved by itself may be refused on its way as well, and the page says so.
+func TestSavingBehindAProxy(t *testing.T) {
+	s := newSite(t, formpage.Config{Partials: formpage.Resume})
+	form := s.publish("Saves", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`)})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.Path == "/f/"+form.PublicID {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		s.pages.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	b := newTab(t, 390, 800)
+	opened(b, server.URL+"/f/"+form.PublicID)
+	b.do(soon)
+	b.set(field("a.a"), "x")
+	b.until(`document.querySelector(".fs-keep [role=status]").textContent.includes("refused on its way") && document.querySelector("[name='a.a']").value === "x"`)
 }

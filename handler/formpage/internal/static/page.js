@@ -395,10 +395,11 @@
   // A browser knows little of a file. The service looks into it, and decides where the name and the
   // type leave a doubt: pictures have each other's names, and systems have types of their own.
   const families = { image: /^(jpe?g?|jfif|png|gif|webp|hei[cf]|avif|tiff?|bmp|svg)$/, audio: /^(mp3|m4a|aac|og[ga]|opus|wav|flac|aiff?)$/, video: /^(mp4|m4v|mov|webm|ogv|mkv|avi|mpe?g|3gp)$/ };
-  const family = (ext, type = "") => Object.keys(families).find(k => type.startsWith(k + "/") || families[k].test(ext)) || "";
+  const family = ext => Object.keys(families).find(k => families[k].test(ext));
   const fits = ({ name, type }, accept) => {
-    const ext = /[^.]*$/.exec(name.toLowerCase())[0], own = family(ext, type);
-    return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1)) : !type || own === family("", t));
+    const ext = /[^.]*$/.exec(name.toLowerCase())[0], top = type.split("/")[0], own = family(ext) || families[top] && top;
+    return !accept || accept.split(",").some(t => t[0] === "." ? name.toLowerCase().endsWith(t) || own && own === family(t.slice(1))
+      : !type || t.endsWith("/" + ext) || [own, top].includes(t.split("/")[0]));
   };
   // The files of an input are listed above it, each with a button that removes it. Files that are
   // chosen later are added where there may be several.
@@ -576,10 +577,11 @@
   on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
 
   // Paper does not scroll: what was typed stands in place of its input.
-  on(window, "beforeprint", () => all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
+  const unprinted = () => all(".fs-print").forEach(p => p.remove());
+  on(window, "beforeprint", () => { unprinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
     if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
-  }));
-  on(window, "afterprint", () => all(".fs-print").forEach(p => p.remove()));
+  }); });
+  on(window, "afterprint", unprinted);
   // Browsers fill in a page that is gone back to, after this script has run.
   on(window, "pageshow", () => {
     settle();
