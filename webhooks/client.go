@@ -237,14 +237,16 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 // all of them, and crypto/tls may wait: 5 s for its last record, and without end for an alert
 // or a key update that a receiver does not read.
 type secured struct {
-	*tls.Conn
+	// Conn is a *tls.Conn. Embedded as such it would have a ConnectionState, and since Go 1.27
+	// net/http then reports a handshake of its own besides ours.
+	net.Conn
 	state *tls.ConnectionState
 }
 
 // Close implements [net.Conn]. It does not wait.
 func (s secured) Close() error {
 	go func() {
-		defer time.AfterFunc(lastRecord, func() { _ = s.NetConn().Close() }).Stop()
+		defer time.AfterFunc(lastRecord, func() { _ = s.Conn.(*tls.Conn).NetConn().Close() }).Stop()
 		_ = s.Conn.Close()
 	}()
 	return nil

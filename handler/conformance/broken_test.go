@@ -43,7 +43,7 @@ func everyIn(name string, v any, change func(string, any) any) any {
 // dropped is what everyIn takes for no member at all.
 var dropped = any("dropped member")
 
-// answers changes the JSON of every answer with a status below 400.
+// answered changes the JSON of every answer with a status below 400.
 func answered(change func(e *exchange, o map[string]any)) func(*exchange) {
 	return after(func(e *exchange) {
 		if e.status < 400 && !e.is(http.MethodGet, "/openapi.json") {
@@ -72,15 +72,6 @@ func edited(change func(q url.Values)) func(*exchange) {
 		}
 		e.ask()
 	}
-}
-
-// items changes the items of the answers to one list.
-func items(end string, change func(list []any) []any) func(*exchange) {
-	return answered(func(e *exchange, o map[string]any) {
-		if list, ok := o["items"].([]any); ok && e.is(http.MethodGet, end) {
-			o["items"] = change(list)
-		}
-	})
 }
 
 func byText(a, b any) int {

@@ -27,7 +27,8 @@
 // belongs to them. One target therefore serves all cases at once, in parallel,
 // and may hold data of others. Only the cases that move the clock
 // ([Target].Advance) run alone. With a target that has no CreateKey, the cases that
-// can do with one user run as the user of its Key, and delete what they made.
+// can do with one user run as the user of its Key, and delete what they made. The
+// report begins with how many cases ran, and what the target would have to offer for the rest.
 //
 // # What the service sends
 //
@@ -47,6 +48,23 @@
 // declare it with its status, headers and schema. An error must have the shape of
 // errors. An answer to a request with a key must forbid storing. No answer may contain
 // a key or a signing secret.
+//
+// # Answers of others
+//
+// A proxy, a gateway or the host's own routing may answer instead of the service. The case is
+// then skipped, with the answer as the reason, because it has found out nothing about the
+// service. An answer counts as one of others when all of this holds:
+//
+//   - It is no success, has no X-Request-ID, and its body is no error of the API.
+//   - The same request without its key gets such an answer too. The service refuses that with
+//     401 before it looks at anything else. For a 502, 503 or 504 it is enough that the request
+//     succeeds when it is sent again.
+//   - Its status is not one that only the service may give for a path below the base path:
+//     401, 404, 405, 500, 501 and redirects are faults. Requests with another Host are
+//     excepted, and without [Target].RawPaths those with an unclean path or an unknown method.
+//   - GET /me is answered otherwise. When it gets the same, the case is broken: nothing reaches the service.
+//
+// A request on a connection that the server has closed meanwhile is sent again on a new one.
 //
 // # Faults
 //

@@ -106,7 +106,8 @@ type Target struct {
 
 	// RawPaths says that the service sees methods and paths as they were sent. A
 	// standard ServeMux does not pass on unclean paths ("//", "..") but redirects by
-	// itself; a chi router answers methods that it does not know.
+	// itself; a chi router answers methods that it does not know. False: a case in which
+	// something else has answered such a request is skipped.
 	RawPaths bool
 }
 
@@ -172,7 +173,6 @@ const (
 	NeedsAdvance             Feature = "Advance"
 	NeedsReceiverURL         Feature = "ReceiverURL"
 	NeedsRateLimit           Feature = "RateLimit"
-	NeedsRawPaths            Feature = "RawPaths"
 )
 
 // has reports whether the target offers a feature.
@@ -206,8 +206,6 @@ func (t *Target) has(f Feature) bool {
 		return t.RestoreForm != nil
 	case NeedsRateLimit:
 		return t.RateLimit > 0
-	case NeedsRawPaths:
-		return t.RawPaths
 	}
 	return false
 }

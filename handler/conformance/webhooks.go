@@ -171,8 +171,8 @@ func webhooksUpdate(s *session) {
 
 func webhooksList(s *session) {
 	c := s.caller()
-	r, listed := c.listed("/webhooks")
 	if c.target.CreateKey != nil {
+		r := c.get("/webhooks").want(http.StatusOK)
 		r.same("the list", r.object(), object{"items": []any{}})
 	}
 	workspace := c.workspace()
@@ -183,7 +183,7 @@ func webhooksList(s *session) {
 			made = append(made, c.webhook(form))
 		}
 	}
-	r, listed = c.listed("/webhooks?limit=1")
+	r, listed := c.listed("/webhooks?limit=1")
 	r.checkMembers(r.object(), []string{"items"})
 	r.checkNewestFirst("created_at")
 	for _, o := range r.items() {

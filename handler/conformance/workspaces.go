@@ -106,14 +106,14 @@ func workspacesDelete(s *session) {
 
 func workspacesList(s *session) {
 	c := s.caller()
-	r, ids := c.listed("/workspaces")
 	if c.target.CreateKey != nil {
+		r := c.get("/workspaces").want(http.StatusOK)
 		r.same("the page", r.object(), object{"items": []any{}, "page": object{"has_more": false, "next_cursor": nil}})
 	}
 	for range 3 {
 		c.workspace()
 	}
-	r, ids = c.listed("/workspaces")
+	r, ids := c.listed("/workspaces")
 	for _, o := range r.items() {
 		r.checkWorkspace(o)
 		if slices.Contains(ids, text(o, "id")) {

@@ -1,9 +1,11 @@
 package formpage
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -31,7 +33,7 @@ type jsonForm struct {
 	State         string          `json:"state"` // to be sent with everything else
 	Settings      schema.Settings `json:"settings"`
 	Theme         schema.Theme    `json:"theme"`
-	Blocks        []schema.Block  `json:"blocks"`
+	Blocks        []schema.Block  `json:"blocks"` // the last member, see formJSON
 }
 
 type jsonFault struct {
@@ -70,11 +72,15 @@ type jsonDone struct {
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
+	writeJSONHeader(w, status)
+	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
+}
+
+func writeJSONHeader(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) //nolint:errchkjson // strings, and JSON that was read; the reader may be gone
 }
 
 // formJSON serves {public id}/form.json.
@@ -85,9 +91,19 @@ func (c *call) formJSON() {
 	public := jsonForm{
 		PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.Closed, ClosedMessage: form.ClosedMessage,
 		Language: c.Words.Tag, State: c.h.signer.Sign(visit.PurposeVisit, visit.New(form.ID.String(), c.now)),
-		Settings: form.Settings, Theme: form.Theme, Blocks: withoutSecrets(form.Blocks),
+		Settings: form.Settings, Theme: form.Theme, Blocks: []schema.Block{},
 	}
-	writeJSON(c.w, http.StatusOK, public)
+	// The blocks can have 4 MB. One at a time, they need no buffer for all.
+	head, _ := json.Marshal(public) //nolint:errchkjson // strings, and JSON that was read
+	writeJSONHeader(c.w, http.StatusOK)
+	_, _ = c.w.Write(bytes.TrimSuffix(head, []byte("]}")))
+	for i, b := range withoutSecrets(form.Blocks) {
+		if i > 0 {
+			_, _ = io.WriteString(c.w, ",")
+		}
+		_ = json.NewEncoder(c.w).Encode(b) //nolint:errchkjson // as above; the reader may be gone
+	}
+	_, _ = io.WriteString(c.w, "]}\n")
 }
 
 // withoutSecrets returns blocks without hidden ones, without what endings say, and without

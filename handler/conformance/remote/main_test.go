@@ -5,20 +5,24 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 // start serves a service, through a change of its answers' headers if there is one,
 // and returns its URL and a key.
-func start(t *testing.T, change func(http.Header)) (url, key string) {
+func start(t *testing.T, change func(http.Header), allowed ...netip.Prefix) (url, key string) {
 	t.Helper()
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
+		formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: allowed, Resolver: dialguard.Names{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,6 +51,7 @@ func start(t *testing.T, change func(http.Header)) (url, key string) {
 func TestRun(t *testing.T) {
 	t.Parallel()
 	good, key := start(t, nil)
+	allowing, allowingKey := start(t, nil, netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128"), netip.MustParsePrefix("fd00::/8"))
 	bad, badKey := start(t, func(h http.Header) { h.Del("Cache-Control") })
 	environment := func(name string) string {
 		if name == "FORMS_KEY" {
@@ -69,7 +74,12 @@ func TestRun(t *testing.T) {
 		{"no server", []string{"-url", "http://127.0.0.1:1/v1", "-key", key, "-only", "me"}, nothing, 2, "could not find out"},
 		{"no key", []string{"-url", good}, nothing, 2, "needs"},
 		{"a key of nobody", []string{"-url", good, "-key", "nonsense", "-only", "me"}, nothing, 1, "401"},
+		{"a network that is none", []string{"-url", good, "-key", key, "-allow", "nonsense"}, nothing, 2, "nonsense"},
 		{"an unknown case", []string{"-url", good, "-key", key, "-only", "nothing"}, nothing, 2, "no case or group"},
+		{"how many ran", []string{"-url", good, "-key", key, "-only", "me"}, nothing, 0, "1 of 2; the rest needs more of the Target: CreateKey (1)"},
+		{"networks that are not allowed", []string{"-url", good, "-key", key, "-only", "webhooks/url-rejected"}, nothing, 0, "1 passed"},
+		{"networks that the server does allow", []string{"-url", allowing, "-key", allowingKey, "-only", "webhooks/url-rejected", "-allow", "127.0.0.0/8,::1", "-allow", "fd00::/8"}, nothing, 0, "1 passed"},
+		{"networks that were not named", []string{"-url", allowing, "-key", allowingKey, "-only", "webhooks/url-rejected"}, nothing, 1, "201"},
 		{"an unknown flag", []string{"-nothing"}, nothing, 2, "nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
