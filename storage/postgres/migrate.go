@@ -40,7 +40,8 @@ func Migrations() fs.FS { return tables.ThisBuild.Files }
 // finished; those after it are not begun. One that fails changes nothing and is a
 // [*MigrationError]: the next call tries it again. A newer schema that still serves
 // this program is left as it is; one that does not is a [*VersionError]. A server that
-// [Store.CheckVersion] refuses is refused before anything is made.
+// [Store.CheckVersion] refuses is refused before anything is made, and so are row-level security
+// that applies to the role, and settings other than timeouts and formats.
 func Migrate(ctx context.Context, pool *pgxpool.Pool, opts ...Option) error {
 	return migrateTo(ctx, tables.ThisBuild, pool, opts...)
 }
@@ -141,8 +142,8 @@ func (e *SetupError) Is(target error) bool { return target == storage.ErrUnavail
 //
 // It returns a [*VersionError] when the tables are older than this program or do
 // not serve it any more, and a [*SetupError] when the role has not the rights of the
-// package's documentation, has a session that can only read, an isolation level other than read committed, or a
-// DateStyle or bytea_output that the pool's mode cannot read.
+// package's documentation, when row-level security can hide rows of a table from it, or when its
+// sessions have one of the settings that the package's documentation excludes.
 //
 // A [*SetupError] is also a server older than PostgreSQL 15, one that speaks its protocol and
 // is another (CockroachDB, YugabyteDB, Redshift, Aurora DSQL and the like), and any whose

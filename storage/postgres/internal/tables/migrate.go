@@ -105,6 +105,9 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 		err = m.hasSession(ctx, c)
 	}
 	if err == nil {
+		err = refusedByMigrate(ctx, &of)
+	}
+	if err == nil {
 		// Waiting for another process may take longer than one of the host's queries.
 		_, err = c.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
 	}

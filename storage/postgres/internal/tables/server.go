@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
@@ -23,12 +25,23 @@ SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_l
 // serverFault says why this package cannot work on the server, and what to do about it; empty:
 // it can. The first question is one that every server understands.
 func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
+	// In simple mode pgx refuses some of the settings that are looked at here, so the mode is another.
+	rows, err := c.In(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
+	if err != nil {
+		return "", err
+	}
 	var version string
-	if err := c.In(ctx).QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
+	if err := conn.FirstRow(rows, func(rows pgx.Rows) error {
+		fault = textFault(rows.Conn().PgConn().ParameterStatus)
+		return rows.Scan(&version)
+	}); err != nil {
 		return "", err
 	}
 	if !usableServer.MatchString(version) {
 		return fmt.Sprintf("the server calls itself %.100q: use PostgreSQL 15 or newer, and no other database that speaks its protocol", version), nil
+	}
+	if fault != "" {
+		return fault, nil
 	}
 	var held bool
 	err = c.In(ctx).QueryRow(ctx, lockProbe, c.Salt("probe")).Scan(&held)
@@ -36,4 +49,19 @@ func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
 		return "advisory locks do nothing on the server, and without them responses overtake changes of their form: use PostgreSQL itself", nil
 	}
 	return "", err
+}
+
+// textFault says why text does not come through as it was sent, by what the server says of the
+// session; empty: it does.
+func textFault(setting func(name string) string) string {
+	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
+		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)
+	}
+	if encoding := setting("client_encoding"); encoding != "UTF8" && encoding != "" {
+		return fmt.Sprintf("the session has client_encoding = %s, which changes text on its way: the role or the pooler must leave it at UTF8", encoding)
+	}
+	if setting("standard_conforming_strings") == "off" {
+		return "the session has standard_conforming_strings = off, which changes constants in statements: it has to be on"
+	}
+	return ""
 }

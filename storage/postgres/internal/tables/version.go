@@ -24,10 +24,15 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 	if fault, err := serverFault(ctx, c); fault != "" || err != nil {
 		return State{}, false, []string{fault}, err
 	}
-	faults, err = settingFaults(ctx, c)
+	faults, err = sessionFaults(ctx, c, shortestTimeout)
 	if err != nil {
 		return State{}, false, nil, err
 	}
+	unreadable, err := formatFaults(ctx, c)
+	if err != nil {
+		return State{}, false, nil, err
+	}
+	faults = append(faults, unreadable...)
 	var usage bool
 	if err := c.In(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
 		return State{}, false, nil, err
@@ -37,6 +42,11 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 	}
 	missing, readable, err := missingRightsOf(ctx, c)
 	if err != nil || !readable {
+		return State{}, false, append(faults, missing...), err
+	}
+	hidden, ofVersion, err := hiddenRowsOf(ctx, c)
+	missing = append(missing, hidden...)
+	if err != nil || ofVersion {
 		return State{}, false, append(faults, missing...), err
 	}
 	have, err = ReadState(ctx, c)
@@ -84,37 +94,34 @@ func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, reada
 	return missing, readable, err
 }
 
-// settingsProbe has a value of each type whose text depends on a setting.
-const settingsProbe = `
-SELECT '\x00ff'::bytea, 'epoch'::timestamptz,
-	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('transaction_isolation'),
-	current_setting('transaction_read_only')::boolean`
+// formatProbe has a value of each type whose text depends on a setting. It has no backslash, which
+// depends on one too.
+const formatProbe = `
+SELECT decode('00ff', 'hex'), 'epoch'::timestamptz, 0.1::float8 + 0.2::float8,
+	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('extra_float_digits')`
 
-// settingFaults finds settings that this package cannot work with. In most modes of
-// pgx values come in a binary format, and the first two do not matter.
-func settingFaults(ctx context.Context, c *conn.Conn) (faults []string, err error) {
-	rows, err := c.In(ctx).Query(ctx, settingsProbe)
+// formatFaults finds settings of formats that this package cannot read. In most modes of pgx
+// values come in a binary format, and these settings do not matter.
+func formatFaults(ctx context.Context, c *conn.Conn) (faults []string, err error) {
+	rows, err := c.In(ctx).Query(ctx, formatProbe)
 	if err != nil {
 		return nil, err
 	}
 	err = conn.FirstRow(rows, func(rows pgx.Rows) error {
-		var output, style, isolation string
-		var readOnly bool
-		if err := rows.Scan(nil, nil, &output, &style, &isolation, &readOnly); err != nil {
+		var output, style, digits string
+		if err := rows.Scan(nil, nil, nil, &output, &style, &digits); err != nil {
 			return err
 		}
+		var float float64
 		fields, values := rows.FieldDescriptions(), rows.RawValues()
-		for i, target := range []any{new([]byte), new(time.Time)} { // rows.Scan would end the rows with its error
+		for i, target := range []any{new([]byte), new(time.Time), &float} { // rows.Scan would end the rows with its error
 			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
 				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: the role needs hex and ISO", output, style))
 				break
 			}
 		}
-		if isolation != "read committed" {
-			faults = append(faults, fmt.Sprintf("the isolation level is %s, and has to be read committed", isolation))
-		}
-		if readOnly {
-			faults = append(faults, "nothing can be written: the server is a standby, or the role has default_transaction_read_only = on")
+		if a, b := 0.1, 0.2; len(faults) == 0 && float != a+b {
+			faults = append(faults, fmt.Sprintf("the pool's mode reads rounded numbers with extra_float_digits = %s: the role needs 1", digits))
 		}
 		return nil
 	})

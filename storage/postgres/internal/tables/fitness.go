@@ -1,0 +1,117 @@
+package tables
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// policyLets says that the policy p of the table c lets all rows pass for the command cmd. What
+// a policy computes cannot be known, so only the constant true counts.
+const policyLets = `
+	CASE cmd.name
+	WHEN 'INSERT' THEN pg_get_expr(COALESCE(p.polwithcheck, p.polqual), c.oid) = 'true'
+	WHEN 'UPDATE' THEN pg_get_expr(p.polqual, c.oid) = 'true' AND pg_get_expr(COALESCE(p.polwithcheck, p.polqual), c.oid) = 'true'
+	ELSE pg_get_expr(p.polqual, c.oid) = 'true'
+	END`
+
+// policiesOf are the policies for the role and the command.
+const policiesOf = `
+	SELECT FROM pg_policy p
+	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
+		AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE r = 0 OR pg_has_role(r, 'USAGE'))`
+
+// hiddenRows names the commands for which row-level security may hide rows from the role. A
+// statement that uses a partitioned table asks that table's policies alone.
+const hiddenRows = `
+SELECT c.relname, string_agg(cmd.name, ', ' ORDER BY cmd.place), bool_or(c.relname = '` + conn.VersionTable + `')
+FROM pg_class c
+JOIN pg_namespace n ON n.oid = c.relnamespace
+CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'], ARRAY['r', 'a', 'w', 'd']) WITH ORDINALITY cmd (name, code, place)
+WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND row_security_active(c.oid)
+	AND c.relname <> '` + MigrationsTable + `' AND (cmd.name = 'SELECT' OR c.relname <> '` + conn.VersionTable + `')
+	AND (current_setting('row_security') = 'off'
+		OR NOT EXISTS (` + policiesOf + ` AND p.polpermissive AND ` + policyLets + `)
+		OR EXISTS (` + policiesOf + ` AND NOT p.polpermissive AND NOT COALESCE(` + policyLets + `, true)))
+GROUP BY c.relname
+ORDER BY c.relname`
+
+// hiddenRowsOf says of which tables the role cannot see or write all rows. ofVersion says that
+// the version is one of them.
+func hiddenRowsOf(ctx context.Context, c *conn.Conn) (faults []string, ofVersion bool, err error) {
+	rows, err := c.In(ctx).Query(ctx, hiddenRows, c.Schema)
+	if err != nil {
+		return nil, false, err
+	}
+	faults, err = pgx.AppendRows(faults, rows, func(rows pgx.CollectableRow) (string, error) {
+		var table, commands string
+		var version bool
+		err := rows.Scan(&table, &commands, &version)
+		ofVersion = ofVersion || version
+		return fmt.Sprintf("row-level security on the table %s can hide rows from the role (%s): disable it, or give the role BYPASSRLS or a policy USING (true) WITH CHECK (true)", table, commands), err
+	})
+	return faults, ofVersion, err
+}
+
+// shortestTimeout is the least that the server's own timeouts may be, in milliseconds. A piece
+// of the maintenance takes up to 0.2 s on a busy machine, and would fail at every attempt.
+const shortestTimeout = 1000
+
+// sessionSettings are the settings of server, database, role and pooler that this package cannot
+// work with, besides those of text, in the order of their names.
+const sessionSettings = `
+SELECT s.name, s.setting || COALESCE(s.unit, '')
+FROM pg_settings s
+WHERE CASE s.name
+	WHEN 'session_replication_role' THEN s.setting = 'replica'
+	WHEN 'transaction_isolation' THEN s.setting <> 'read committed'
+	WHEN 'transaction_read_only' THEN s.setting <> 'off'
+	WHEN 'statement_timeout' THEN s.setting::bigint BETWEEN 1 AND $1::bigint - 1
+	WHEN 'transaction_timeout' THEN s.setting::bigint BETWEEN 1 AND $1::bigint - 1
+	WHEN 'lock_timeout' THEN s.setting::bigint BETWEEN 1 AND $1::bigint - 1
+	WHEN 'idle_in_transaction_session_timeout' THEN s.setting::bigint BETWEEN 1 AND $1::bigint - 1
+	ELSE false
+END
+ORDER BY s.name`
+
+// sessionFaults finds such settings. least is the shortest timeout; 0 allows all of them.
+func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []string, err error) {
+	rows, err := c.In(ctx).Query(ctx, sessionSettings, least)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.AppendRows(faults, rows, func(rows pgx.CollectableRow) (string, error) {
+		var name, value string
+		err := rows.Scan(&name, &value)
+		switch {
+		case name == "session_replication_role":
+			return "the session has session_replication_role = replica, in which the server does not enforce foreign keys: it has to be origin", err
+		case name == "transaction_isolation":
+			return fmt.Sprintf("the isolation level is %s, and has to be read committed", value), err
+		case name == "transaction_read_only":
+			return "nothing can be written: the server is a standby, or the role has default_transaction_read_only = on", err
+		}
+		return fmt.Sprintf("the session has %s = %s: it has to be 0 or at least %d ms, or maintenance never ends", name, value, least), err
+	})
+}
+
+// refusedByMigrate is an error with what keeps the role's session from migrating. Migrate sets
+// its own timeouts.
+func refusedByMigrate(ctx context.Context, c *conn.Conn) error {
+	faults, err := sessionFaults(ctx, c, 0)
+	if err != nil {
+		return err
+	}
+	hidden, _, err := hiddenRowsOf(ctx, c)
+	if err != nil {
+		return err
+	}
+	if faults = append(faults, hidden...); len(faults) > 0 {
+		return fmt.Errorf("%s", strings.Join(faults, "; "))
+	}
+	return nil
+}
