@@ -60,11 +60,16 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 	if !i.borrowed && !n.Event.ID.IsZero() {
 		n.HandOver, made = i.handOver()
 	}
-	if n.HandOver != nil {
-		// A storage that panics leaves what it reserved, and the webhooks would have no room.
-		defer n.HandOver.HandOver(nil, false)
-	}
+	returned := false
+	defer func() {
+		// A storage that panics leaves what it reserved, and the webhooks would have no room. One
+		// that returns early, because the caller has left, may still hand deliveries over.
+		if n.HandOver != nil && !returned {
+			n.HandOver.HandOver(nil, false)
+		}
+	}()
 	stored, replayed, err := i.core.Storage.Submit(ctx, n)
+	returned = true
 	if err == nil && !replayed {
 		made()
 		i.core.Queued(ctx)

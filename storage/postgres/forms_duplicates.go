@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -110,20 +112,20 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	}
 	var out storage.NotEntered
 	err := s.db.Write(ctx, func(ctx context.Context) error {
-		if _, err := s.db.Exec(ctx, newerRules, int64(p.Rules), s.lockSalt(lockForms)); err != nil {
-			return err
-		}
 		out = storage.NotEntered{}
 		more, at := false, &out.Place
 		var sub storage.SubmissionAnswers
 		var values conn.Arena
 		row := []any{&at.Form, &at.Round, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
-		err := s.db.Each(ctx, notEntered, row, func() {
-			if sub.Answers != nil {
-				values.Own(&sub.Answers)
-				out.Submissions = append(out.Submissions, sub)
-			}
-		}, int64(p.Rules), int64(p.Max), most)
+		err := s.db.SendWrite(ctx, conn.Run(newerRules, int64(p.Rules), s.lockSalt(lockForms)),
+			conn.Run(notEntered, int64(p.Rules), int64(p.Max), most).Each(func(rows pgx.Rows) error {
+				return conn.EachRow(rows, row, func() {
+					if sub.Answers != nil {
+						values.Own(&sub.Answers)
+						out.Submissions = append(out.Submissions, sub)
+					}
+				})
+			}))
 		if more {
 			at.To = sub.ID // of the last row
 		}

@@ -178,8 +178,7 @@ WITH picked AS MATERIALIZED (
 
 func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) (moved int64, last storage.ID, err error) {
 	err = s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, text, conn.Into(&moved, &last),
-			form, s.lockKey(lockFunnels, storage.ID{}), most)
+		return s.db.SendWrite(ctx, conn.Run(text, form, s.lockKey(lockFunnels, storage.ID{}), most).Into(&moved, &last))
 	})
 	return moved, last, err
 }

@@ -75,9 +75,9 @@ func (s *Store) count(ctx context.Context, form storage.ID) error {
 }
 
 func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err error) {
-	err = s.db.Write(ctx, func(ctx context.Context) error {
+	err = s.db.WriteFor(ctx, s.lockForm(form).Key(), func(ctx context.Context) error {
 		more = false
-		return conn.NoRow(s.db.Send(ctx, s.lockForm(form), conn.Run(countPiece, form[:], cmp.Or(s.countedMost, countedMost)).Into(&more)), nil)
+		return conn.NoRow(s.db.SendWrite(ctx, s.lockForm(form), conn.Run(countPiece, form[:], cmp.Or(s.countedMost, countedMost)).Into(&more)), nil)
 	})
 	return more, err
 }

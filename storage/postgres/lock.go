@@ -41,7 +41,7 @@ const (
 // this package waits for the locks of two forms. The lock of a form is taken after
 // the rows of workspaces and before all other rows.
 func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
-	return conn.Run(lockExclusive, s.lockKey(kind, id))
+	return conn.Run(lockExclusive, s.lockKey(kind, id)).About(id[:])
 }
 
 // lockForm takes the exclusive lock of a form.
@@ -49,7 +49,7 @@ func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms
 
 // lockFormShared takes the lock of a form that responses take.
 func (s *Store) lockFormShared(id storage.ID) conn.Statement {
-	return conn.Run(lockShared, s.lockKey(lockForms, id))
+	return conn.Run(lockShared, s.lockKey(lockForms, id)).About(id[:])
 }
 
 // lockKey is the last eight bytes of the id, which differ between ids, mixed with the

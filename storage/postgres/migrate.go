@@ -31,10 +31,13 @@ func Migrations() fs.FS { return tables.ThisBuild.Files }
 // processes at once: one works while the others wait.
 //
 // It takes nothing from the pool but its configuration: it opens two connections
-// of its own and closes them before it returns. They have to reach the server
+// of its own, a third while it waits for a lock, and closes them before it returns. They have to reach the server
 // itself or a pooler in session mode: one in transaction mode, such as PgBouncer's,
 // is an error before anything is set or made. The user needs the right to create the schema, unless it
 // exists already, and to create tables in it. Nothing outside the schema is touched.
+//
+// A lock that another session holds is waited for in attempts of three seconds, for a minute.
+// Then Migrate fails and names the session. operations.md lists the locks of each migration.
 //
 // Each migration is one transaction. When ctx ends, one that has begun is still
 // finished; those after it are not begun. One that fails changes nothing and is a

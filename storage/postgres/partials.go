@@ -14,7 +14,7 @@ import (
 
 // unsynced spares a save the wait for the disk and for standbys. It ends with the transaction,
 // and is not sent in one of the host's.
-const unsynced = `SELECT set_config('synchronous_commit', 'off', true)`
+const unsynced = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
 // savePartial sends what saves half responses.
 func (s *Store) savePartial(ctx context.Context, batch ...conn.Statement) error {
@@ -85,7 +85,7 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	var sent bool
 	var current int64
 	change := conn.Run(changePartial, partialArgs(p, p.IfRevision)...).Into(&sent, &current, &revision)
-	err = s.db.Write(ctx, func(ctx context.Context) error { return s.savePartial(ctx, change) })
+	err = s.db.WriteFor(ctx, conn.Key{About: string(p.Partial.FormID[:]), Lock: p.Token}, func(ctx context.Context) error { return s.savePartial(ctx, change) })
 	switch {
 	case err != nil:
 		return 0, conn.NoRow(err, storage.ErrNotFound)

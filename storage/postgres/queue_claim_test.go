@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -105,12 +106,22 @@ type faulty struct {
 	left atomic.Int64
 }
 
-func (f *faulty) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
-	if strings.Contains(text, f.part) && f.left.Add(-1) >= 0 {
-		return pgconn.CommandTag{}, &pgconn.PgError{Code: "40001"}
+func (f *faulty) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	for _, q := range b.QueuedQueries {
+		if strings.Contains(q.SQL, f.part) && f.left.Add(-1) >= 0 {
+			return failedBatch{}
+		}
 	}
-	return f.DB.Exec(ctx, text, args...)
+	return f.DB.SendBatch(ctx, b)
 }
+
+// failedBatch is the results of a batch whose first statement fails.
+type failedBatch struct{ pgx.BatchResults }
+
+func (failedBatch) Exec() (pgconn.CommandTag, error) {
+	return pgconn.CommandTag{}, &pgconn.PgError{Code: "40001"}
+}
+func (failedBatch) Close() error { return nil }
 
 // The statement that ends deliveries without their event fails in a way that passes: it is
 // tried again, and reported as such a fault when that does not help.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -166,14 +168,16 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		a := storage.Delivery{Error: storage.DeliveryExpired}
 		var ended *int
 		row := []any{&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.CreatedAt, &ended}
-		return s.db.Each(ctx, expire, row, func() {
-			if ended != nil {
-				done.Deliveries, done.Next = *ended, a.WebhookID
-			} else {
-				done.Summaries = append(done.Summaries, a)
-			}
-		}, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
-			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC())
+		return s.db.SendWrite(ctx, conn.Run(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
+			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC()).Each(func(rows pgx.Rows) error {
+			return conn.EachRow(rows, row, func() {
+				if ended != nil {
+					done.Deliveries, done.Next = *ended, a.WebhookID
+				} else {
+					done.Summaries = append(done.Summaries, a)
+				}
+			})
+		}))
 	})
 	s.note(ctx, "dispatched")
 	return done, err

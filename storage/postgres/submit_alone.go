@@ -169,7 +169,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out su
 
 	var code int
 	var revision int64
-	err = s.db.Send(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
+	err = s.db.SendWrite(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
 		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {

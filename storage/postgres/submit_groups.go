@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // groups writes the items of concurrent callers together. An item that comes while a
@@ -24,8 +26,10 @@ type groups[K comparable, T, R any] struct {
 	// write writes items of one key and returns a result for each of them, in their
 	// order. It calls take once, when it is ready to write: until then the callers of
 	// these items can leave, and others can join. take returns nothing when all have
-	// left. ctx ends when nobody waits for the write any longer.
-	write func(ctx context.Context, key K, take func() []T) []R
+	// left. A write that has stored nothing and waits may call back: then these callers can
+	// leave again, and it takes again. ctx ends when nobody waits for the write any longer: at
+	// once before it has taken anything, and after outcomeFor then.
+	write func(ctx context.Context, key K, take func() []T, back func()) []R
 	// items and bytes bound the items of one write, 0 items are any number; a single item is
 	// taken whatever its size.
 	items, bytes int
@@ -40,10 +44,20 @@ type line[T, R any] struct {
 	write   *groupWrite[T, R]
 }
 
+const (
+	// settle is how long a caller whose time is over waits for an attempt that has begun: it
+	// ends so soon when a lock is held.
+	settle = 3 * conn.LockTimeout
+	// outcomeFor is how long a write continues when all of its callers have left. It hands
+	// over what it has stored, which otherwise waits for the end of a lease.
+	outcomeFor = time.Second
+)
+
 // ticket is an item that somebody waits for.
 type ticket[T, R any] struct {
 	item   T
 	size   int
+	left   bool              // the caller has left or is about to: no further write takes it
 	write  *groupWrite[T, R] // that has taken it; nil while it waits
 	done   chan struct{}     // closed when what follows is set
 	result R
@@ -96,13 +110,19 @@ func (g *groups[K, T, R]) do(ctx context.Context, late <-chan time.Time, key K, 
 		return t.end(), true, nil
 	case <-ctx.Done():
 	case <-late:
+		if g.settling(t) {
+			select {
+			case <-t.done:
+			case <-ctx.Done():
+			case <-time.After(settle):
+			}
+		}
 	}
 	select {
 	case <-t.done: // at the same moment
 		return t.end(), true, nil
 	default:
 	}
-	// The last to leave ends the write, whose result is from then on that of a cancelled call.
 	return result, g.leave(l, t), cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
@@ -124,7 +144,7 @@ func (l *line[T, R]) begin() (*groupWrite[T, R], context.Context) {
 // run writes until nothing waits.
 func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *groupWrite[T, R]) {
 	for {
-		results, thrown := g.guarded(ctx, key, func() []T { return g.take(ctx, l, w) })
+		results, thrown := g.guarded(ctx, key, func() []T { return g.take(ctx, l, w) }, func() { g.back(l, w) })
 		if thrown != nil && w.taken == nil {
 			g.take(ctx, l, w) // or they would wait for the same again
 		}
@@ -147,13 +167,13 @@ func (g *groups[K, T, R]) run(ctx context.Context, key K, l *line[T, R], w *grou
 }
 
 // guarded writes, and recovers what that panics with.
-func (g *groups[K, T, R]) guarded(ctx context.Context, key K, take func() []T) (results []R, t *thrown) {
+func (g *groups[K, T, R]) guarded(ctx context.Context, key K, take func() []T, back func()) (results []R, t *thrown) {
 	defer func() {
 		if value := recover(); value != nil {
 			t = &thrown{value, debug.Stack()}
 		}
 	}()
-	return g.write(ctx, key, take), nil
+	return g.write(ctx, key, take, back), nil
 }
 
 // take hands out the items that have waited longest, as many as are written at
@@ -182,14 +202,47 @@ func (g *groups[K, T, R]) take(ctx context.Context, l *line[T, R], w *groupWrite
 	return items
 }
 
+// back undoes take.
+func (g *groups[K, T, R]) back(l *line[T, R], w *groupWrite[T, R]) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var again []*ticket[T, R]
+	for _, t := range w.taken {
+		t.write = nil
+		if !t.left {
+			again = append(again, t)
+		}
+	}
+	l.waiting = append(again, l.waiting...)
+	w.taken, w.present = nil, 0
+	if len(l.waiting) == 0 {
+		w.cancel()
+	}
+}
+
+// settling reports whether a write has taken the item. If so, no further write takes it.
+func (g *groups[K, T, R]) settling(t *ticket[T, R]) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	t.left = t.write != nil
+	return t.left
+}
+
 // leave is called when the caller of t does not wait any longer. It reports
 // whether the item has been taken.
 func (g *groups[K, T, R]) leave(l *line[T, R], t *ticket[T, R]) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	t.left = true
 	if w := t.write; w != nil {
 		if w.present--; w.present == 0 {
-			w.cancel()
+			time.AfterFunc(outcomeFor, func() {
+				g.mu.Lock()
+				defer g.mu.Unlock()
+				if w.present == 0 { // else it has gone back and taken others
+					w.cancel()
+				}
+			})
 		}
 		return true
 	}

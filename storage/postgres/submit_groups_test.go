@@ -29,7 +29,7 @@ type desk struct {
 func newDesk(items, bytes int) *desk {
 	d := &desk{ready: make(chan struct{}), done: make(chan struct{})}
 	d.items, d.bytes = items, bytes
-	d.write = func(ctx context.Context, _ string, take func() []string) []string {
+	d.write = func(ctx context.Context, _ string, take func() []string, _ func()) []string {
 		select {
 		case <-d.ready:
 		case <-ctx.Done():
@@ -166,6 +166,8 @@ func TestKeysDoNotWaitForEachOther(t *testing.T) {
 		stuck.cancel()
 		synctest.Wait()
 		stuck.wantLeft(t, true)
+		time.Sleep(outcomeFor) // then its write ends
+		synctest.Wait()
 		step(d.done)
 		other.want(t, "b")
 	})
@@ -207,39 +209,93 @@ func TestWhoLeavesDoesNotDisturbTheOthers(t *testing.T) {
 	})
 }
 
+// A write that has begun continues for a while when all callers have left, because it hands
+// over what it stores.
 func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
+	t.Parallel()
+	for _, inTime := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(10, 100)
+			a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
+			step(d.ready)
+			a.cancel()
+			b.cancel()
+			synctest.Wait()
+			a.wantLeft(t, true)
+			b.wantLeft(t, true)
+			ended := 0
+			if inTime {
+				time.Sleep(outcomeFor - 1)
+				step(d.done)
+			} else {
+				time.Sleep(outcomeFor)
+				synctest.Wait()
+				ended = 1
+			}
+			if d.ended != ended || len(d.lines) != 0 {
+				t.Errorf("%d writes ended with their callers, want %d; %d keys are left", d.ended, ended, len(d.lines))
+			}
+		})
+	}
+}
+
+// A write that gives back what it has taken takes it again, with what has come since and
+// without what was left. Who leaves in between knows that nothing is written.
+func TestAWriteThatGoesBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(10, 100)
-		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
-		step(d.ready)
-		a.cancel()
-		b.cancel()
-		synctest.Wait()
-		b.wantLeft(t, true)
-		if d.ended != 1 || len(d.lines) != 0 {
-			t.Errorf("%d writes ended with their callers, %d keys are left", d.ended, len(d.lines))
+		works, first := d.write, true
+		d.write = func(ctx context.Context, key string, take func() []string, back func()) []string {
+			if first {
+				first = false
+				take()
+				<-d.ready
+				back()
+				<-d.ready
+			}
+			return works(ctx, key, take, back)
 		}
+		a, b, c := d.bring(t, "form", "a"), d.bring(t, "form", "b"), d.bring(t, "form", "c")
+		b.cancel() // during the attempt
+		synctest.Wait()
+		step(d.ready)
+		c.cancel() // after it
+		e := d.bring(t, "form", "e")
+		c.wantLeft(t, false)
+		step(d.ready)
+		step(d.ready)
+		step(d.done)
+		d.want(t, []string{"a", "e"})
+		a.want(t, "a")
+		e.want(t, "e")
 	})
 }
 
-// Who leaves last ends the write, and is not told what that then ended with: that of a
-// cancelled call says less than the caller knows.
-func TestWhoEndsAWriteHasNoResultOfIt(t *testing.T) {
+// A caller whose time is over while an attempt is made learns that nothing is written when
+// the attempt goes back.
+func TestAnAttemptThatGoesBackAtTheEnd(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		d := newDesk(10, 100)
-		a := d.bring(t, "form", "a")
-		step(d.ready)
-		w := d.lines["form"].write
-		cancel, ended := w.cancel, w.taken[0].done
-		w.cancel = func() {
-			cancel()
-			<-ended // so fast
+		d.write = func(ctx context.Context, _ string, take func() []string, back func()) []string {
+			if len(take()) > 0 {
+				<-d.ready
+				back()
+			}
+			<-ctx.Done()
+			return nil
 		}
-		a.cancel()
-		synctest.Wait()
-		a.wantLeft(t, true)
+		done := make(chan bool)
+		go func() {
+			_, begun, _ := d.do(t.Context(), time.After(time.Second), "form", "a", 1)
+			done <- begun
+		}()
+		time.Sleep(time.Second)
+		d.ready <- struct{}{}
+		if <-done {
+			t.Error("the caller does not know that nothing is written")
+		}
 	})
 }
 
@@ -289,9 +345,9 @@ func TestAWriteThatPanics(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			d := newDesk(2, 100)
 			works, writes := d.write, 0
-			d.write = func(ctx context.Context, key string, take func() []string) []string {
+			d.write = func(ctx context.Context, key string, take func() []string, back func()) []string {
 				if writes++; writes > 1 {
-					return works(ctx, key, take)
+					return works(ctx, key, take, back)
 				}
 				<-d.ready
 				if takes {
@@ -327,7 +383,7 @@ func TestGroupsUnderLoad(t *testing.T) {
 	var mu sync.Mutex
 	written := map[int]int{}
 	g := &groups[int, int, int]{items: 7, bytes: 1 << 20}
-	g.write = func(_ context.Context, _ int, take func() []int) []int {
+	g.write = func(_ context.Context, _ int, take func() []int, _ func()) []int {
 		taken := take()
 		results := make([]int, len(taken))
 		mu.Lock()

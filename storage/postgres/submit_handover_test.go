@@ -1,8 +1,15 @@
 package postgres
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
@@ -64,5 +71,87 @@ func TestStoringIsNotPlannedAnew(t *testing.T) {
 	}
 	if statements != 8 || most > 5 { // what the server tries first
 		t.Errorf("of %d statements one was planned %d times for %d calls, want 8 and 5", statements, most, times)
+	}
+}
+
+// handed notes the events of the deliveries that it gets.
+type handed struct {
+	webhooks []storage.ID
+
+	mu     sync.Mutex
+	events map[storage.ID]bool
+}
+
+func (h *handed) Reserve(storage.ID) ([]storage.ID, time.Duration) { return h.webhooks, time.Hour }
+
+func (h *handed) HandOver(leased []storage.ClaimedDelivery, _ bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, d := range leased {
+		h.events[d.Lease.EventID] = true
+	}
+}
+
+// Clients disconnect while their responses are stored, alone or with others. What is stored is
+// handed over all the same: otherwise it waits for the end of its lease.
+func TestResponsesOfCallersWhoLeaveAreHandedOver(t *testing.T) {
+	t.Parallel()
+	for _, callers := range []int{1, 8} {
+		for _, checked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%d callers, checked %t", callers, checked), func(t *testing.T) {
+				t.Parallel()
+				s, pool := seeded(t, pgtest.MaxConns(6))
+				to := &handed{webhooks: []storage.ID{pgseed.ID(pgseed.Webhook, 0)}, events: map[storage.ID]bool{}}
+				var group sync.WaitGroup
+				var left atomic.Int32
+				for caller := range callers {
+					group.Go(func() {
+						for i := range 240 / callers {
+							n := response(1000*caller + i)
+							if n.HandOver = to; checked {
+								n.UniqueAnswer = n.Submission.ID[:]
+							}
+							ctx, leave := context.WithTimeout(t.Context(), rand.N(4*time.Millisecond))
+							if _, _, err := s.Submit(ctx, n); err != nil {
+								left.Add(1)
+							}
+							leave()
+						}
+					})
+				}
+				group.Wait()
+				eventually(t, "nothing is being stored", func() bool {
+					for _, g := range []*groups[storage.ID, storage.NewSubmission, submitted]{&s.submits.together, &s.submits.alone} {
+						g.mu.Lock()
+						n := len(g.lines)
+						g.mu.Unlock()
+						if n > 0 {
+							return false
+						}
+					}
+					return true
+				})
+				rows, err := pool.Query(t.Context(), s.db.SQL(`SELECT event_id FROM formsvc.deliveries WHERE token <> 0`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				stored, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+				if err != nil {
+					t.Fatal(err)
+				}
+				late := 0
+				for _, event := range stored {
+					if !to.events[storage.ID(event)] {
+						late++
+					}
+				}
+				if late > 0 {
+					t.Errorf("of %d leased deliveries %d were not handed over; %d callers left", len(stored), late, left.Load())
+				}
+				if len(stored) == 0 || left.Load() == 0 {
+					t.Errorf("%d leased deliveries, %d callers left: nothing was tried", len(stored), left.Load())
+				}
+			})
+		}
 	}
 }

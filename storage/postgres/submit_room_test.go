@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,7 +78,21 @@ func TestAResponseWithoutRoomIsRefusedInTime(t *testing.T) {
 	pool := pgtest.Pool(t)
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})), WithTimeout(200*time.Millisecond))
 	all := s.submits
-	all.any <- struct{}{}
+	// Other writes have all slots.
+	begun, over := make(chan struct{}), make(chan struct{})
+	var others sync.WaitGroup
+	for range s.db.MaxConns() / 2 {
+		others.Go(func() {
+			_ = s.db.Write(t.Context(), func(context.Context) error {
+				begun <- struct{}{}
+				<-over
+				return nil
+			})
+		})
+		<-begun
+	}
+	defer others.Wait()
+	defer close(over)
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if _, _, err := s.Submit(ctx, response(1)); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {

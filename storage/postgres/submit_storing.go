@@ -100,13 +100,13 @@ func (how storing) text() string { return storingTexts[how] }
 // stores must not be older than the locks. The name of the setting is not rewritten for
 // another schema: no dot follows "formsvc".
 const tryForms = `
-SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true)
+SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
 // tryForm is tryForms for one form, which leaves whether the lock was had: a third of what
 // the arrays cost.
 const tryForm = `
-SELECT set_config('formsvc_responses.locked', pg_try_advisory_xact_lock_shared($1::bigint)::text, true)`
+SELECT set_config('formsvc_responses.locked', pg_try_advisory_xact_lock_shared($1::bigint)::text, true), ` + conn.LockTimeoutSet
 
 // Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
 // responses of the form instead.

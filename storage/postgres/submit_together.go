@@ -34,11 +34,6 @@ type submits struct {
 	// statement does not store a response, its caller knows that the form is counted.
 	counted cache.Cache[storage.ID, int64]
 	timeout time.Duration // of a caller
-	// any and own have room for as many writes as may have a connection at one time: the one
-	// to any form, and those that may wait for the lock of one. Together they have half of
-	// the pool, so that reads go on beside a form whose lock is held, or a server that holds
-	// commits.
-	any, own chan struct{}
 }
 
 const (
@@ -48,24 +43,16 @@ const (
 )
 
 func (s *Store) newSubmits() *submits {
-	half := max(1, s.db.MaxConns()/2)
-	all := submits{timeout: s.db.Timeout, own: make(chan struct{}, max(1, half-1))}
-	if all.any = all.own; half > 1 {
-		all.any = make(chan struct{}, 1)
-	}
+	all := submits{timeout: s.db.Timeout}
 	all.together.items, all.together.bytes = submitRows, submitBytes
-	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		room := all.own
-		if form.IsZero() {
-			room = all.any
-		}
-		return withConnection(ctx, s, room, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission, back func()) []submitted {
+		return withConnection(ctx, s, form, "together", take, back, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			return s.submitTogether(ctx, form, taken)
 		})
 	}
 	all.alone.items = 1
-	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission) []submitted {
-		return withConnection(ctx, s, all.own, take, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission, back func()) []submitted {
+		return withConnection(ctx, s, form, "alone", take, back, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			out, err := s.submitAlone(ctx, taken[0])
 			if out.counted {
 				all.counted.Put(form, taken[0].FormRevision, 0)
@@ -73,14 +60,13 @@ func (s *Store) newSubmits() *submits {
 			return []submitted{out}, err
 		})
 	}
-	forms := make(chan struct{}, half) // each has one connection at a time
 	all.partials.items = 1
-	all.partials.write = func(ctx context.Context, _ storage.ID, take func() []storage.SavePartialParams) []submitted {
-		return withConnection(ctx, s, forms, take, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
+	all.partials.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams, back func()) []submitted {
+		return withConnection(ctx, s, form, s.lockKey(lockPartials, form), take, back, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
 			return make([]submitted, 1), s.makePartial(ctx, &taken[0])
 		})
 	}
-	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}) []func() (storage.Form, error) {
+	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}, _ func()) []func() (storage.Form, error) {
 		runtime.Gosched() // as in withConnection
 		n := len(take())
 		f, err := s.oneForm(ctx, formByPublicID, publicID)
@@ -89,20 +75,19 @@ func (s *Store) newSubmits() *submits {
 	return &all
 }
 
-// withConnection takes items as soon as there is room and a connection, and does
-// something with them on it, again when that fails for a passing reason.
-func withConnection[T any](ctx context.Context, s *Store, room chan struct{}, take func() []T,
+// withConnection takes items as soon as there is a connection, and does something with them
+// on it, again when that fails for a passing reason. While a lock that they need is held, no
+// items are taken, so that their callers know that nothing is stored. A zero form is any form.
+func withConnection[T any](ctx context.Context, s *Store, form storage.ID, lock any, take func() []T, back func(),
 	do func(context.Context, []T) ([]submitted, error),
 ) []submitted {
-	select {
-	case room <- struct{}{}:
-		defer func() { <-room }()
-	case <-ctx.Done():
-		return nil // and nothing is taken
-	}
 	var taken []T
 	var out []submitted
-	err := s.db.Write(ctx, func(ctx context.Context) (err error) {
+	key := conn.Key{About: string(form[:]), Lock: lock}
+	if form.IsZero() {
+		key = conn.Key{}
+	}
+	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
 		if taken == nil {
 			// Callers that can run come first and join: with 16 of them in a loop a tenth
 			// more responses are stored in a second.
@@ -112,10 +97,17 @@ func withConnection[T any](ctx context.Context, s *Store, room chan struct{}, ta
 		if len(taken) > 0 {
 			out, err = do(ctx, taken)
 		}
+		if conn.LockHeld(err) {
+			back()
+			taken = nil
+		}
 		return err
 	})
 	if err == nil {
 		return out
+	}
+	if conn.LockHeld(err) {
+		return nil // the next write takes those that still wait
 	}
 	if taken == nil {
 		taken = take()
@@ -135,16 +127,16 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	how := storing{one: len(rows) == 1, several: len(forms) > 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0,
 		partial: slices.ContainsFunc(rows, func(r responseRow) bool { return r.n.Partial != [32]byte{} })}
 
-	lock := s.tryForms(forms)
+	lock, send := s.tryForms(forms), s.db.Send
 	if how.checked {
-		lock = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form))
+		lock, send = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
 	}
 	args := how.args(rows)
 	if how.leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
 	out := make([]submitted, len(taken))
-	err := s.db.Send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
+	err := send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
 		if how.leased {
 			return scanLeased(rows, places, taken, out, hands)
 		}
@@ -156,7 +148,8 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 		})
 	}))
 	committed = err == nil
-	if conn.Refused(err) && ctx.Err() == nil {
+	// The write to any form waits for no lock: its responses go on by form.
+	if (conn.Refused(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
 		return slices.Repeat([]submitted{{refused: true}}, len(taken)), nil
 	}
 	return out, err
@@ -270,7 +263,7 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (out su
 // late is when a caller has waited for as long as a call may take.
 func (all *submits) late(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.Spend(ctx, all.timeout)
-	late := time.NewTimer(left)
+	late := time.NewTimer(left - min(settle, left/4))
 	return late.C, func() {
 		late.Stop()
 		spent()

@@ -8,9 +8,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// silentFor bounds how long the locks of a transaction outlive a process that is cut off
-// from the server: the server ends a session that says nothing for so long.
-const silentFor = `SET LOCAL idle_in_transaction_session_timeout = '10s'`
+// bounds are the settings of a transaction. They bound its waits for locks, and how long its
+// own locks outlive a process that is cut off from the server: the server ends a session that
+// says nothing for so long.
+const bounds = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
 // Transaction runs do in one transaction: in the host's, or in a transaction of its own,
 // which is tried again as Write does. Each statement sees what was committed before the
@@ -21,7 +22,7 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 			return do(ctx, c.DB)
 		}
 		return pgx.BeginFunc(ctx, c.In(ctx), func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, silentFor); err != nil {
+			if _, err := tx.Exec(ctx, bounds); err != nil {
 				return err
 			}
 			return do(ctx, tx)
@@ -34,6 +35,8 @@ type Statement struct {
 	text string
 	args []any
 	read func(pgx.Rows) error // nil: its rows do not matter
+	n    *int                 // if not nil, it gets the number of rows without a read
+	key  Key                  // of a lock that it takes
 }
 
 // Run is a statement whose rows do not matter.
@@ -53,14 +56,6 @@ func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 
 // Into scans the first row of the statement, as the function [Into] does.
 func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
-
-// Change sends a batch, as Write does. Without a row that a statement asks for it returns
-// ErrNotFound.
-func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
-	return c.Write(ctx, func(ctx context.Context) error {
-		return NoRow(c.Send(ctx, batch...), storage.ErrNotFound)
-	})
-}
 
 // Create is Change for a record that is made under a lock. The row of the second statement
 // says whether there was room for the record, and whether no other record has its id.
@@ -102,8 +97,12 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 func readResults(results pgx.BatchResults, batch []Statement) error {
 	for _, q := range batch {
 		if q.read == nil {
-			if _, err := results.Exec(); err != nil {
+			tag, err := results.Exec()
+			if err != nil {
 				return err
+			}
+			if q.n != nil {
+				*q.n = int(tag.RowsAffected())
 			}
 			continue
 		}

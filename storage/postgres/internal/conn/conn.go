@@ -41,6 +41,7 @@ type Conn struct {
 	Guessed bool          // InTx, and nobody has named the schema: see usable
 	Timeout time.Duration // of a call, unless InTx
 	lender  *lender       // nil unless DB is a *pgxpool.Pool
+	writes  *writes       // nil if InTx
 	texts   *texts        // nil: the statements are run as they are written
 }
 
@@ -60,7 +61,10 @@ func (c Conn) On(db DB) Conn {
 	}
 	c.DB = db
 	_, c.InTx = db.(interface{ Commit(context.Context) error })
-	c.lender = nil
+	c.lender, c.writes = nil, nil
+	if db != nil && !c.InTx {
+		c.writes = newWrites(c.MaxConns())
+	}
 	if pool, ok := db.(*pgxpool.Pool); ok && pool != nil {
 		c.lender = &lender{pool}
 	}

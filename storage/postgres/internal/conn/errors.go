@@ -58,13 +58,14 @@ func judgeCode(code string) verdict {
 		"40P01", // deadlock_detected
 		// The server ends a session with an error only outside a commit; when the server
 		// has to go during a commit, the connection just closes.
-		"57P01", // admin_shutdown
-		"57P03", // cannot_connect_now
-		"25P03", // idle_in_transaction_session_timeout: nothing is committed
-		"53300", // too_many_connections
-		"25006", // read_only_sql_transaction: connected to a standby after a failover
-		"26000", // invalid_sql_statement_name: prepared on another connection
-		"0A000": // feature_not_supported: a prepared statement from before a migration
+		"57P01",  // admin_shutdown
+		"57P03",  // cannot_connect_now
+		"57P05",  // idle_session_timeout
+		"25P03",  // idle_in_transaction_session_timeout: nothing is committed
+		"53300",  // too_many_connections
+		readOnly, // connected to a standby after a failover
+		"26000",  // invalid_sql_statement_name: prepared on another connection
+		"0A000":  // feature_not_supported: a prepared statement from before a migration
 		return passing
 	case "57014", // query_canceled: the host's statement_timeout
 		"55P03", // lock_not_available: the host's lock_timeout

@@ -55,7 +55,26 @@ func (c *Conn) once(ctx context.Context, do func(context.Context) error) error {
 		return noConnectionError{err}
 	}
 	defer giveBack(held)
-	return do(context.WithValue(ctx, lentKey{}, lent{c.lender, held}))
+	if err = do(context.WithValue(ctx, lentKey{}, lent{c.lender, held})); SQLState(err) == readOnly {
+		c.lender.closeReadOnly(ctx, held)
+	}
+	return err
+}
+
+// readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that
+// has become one.
+const readOnly = "25006"
+
+// closeReadOnly closes a connection on which nothing can be written, and the idle ones, which
+// are as old or older. The pool makes new ones, which find the new primary.
+func (l *lender) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), neighbourPing)
+	defer cancel()
+	_ = held.Conn().Close(ctx)
+	for _, idle := range l.pool.AcquireAllIdle(ctx) {
+		_ = idle.Conn().Close(ctx)
+		idle.Release()
+	}
 }
 
 // giveBack releases a connection. pgx closes one whose call ended before the answer came: it

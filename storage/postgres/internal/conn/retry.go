@@ -17,18 +17,31 @@ const (
 // Read runs do, which changes nothing, again when it failed for a passing reason
 // or lost its connection. do starts from nothing each time.
 func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
-	return c.try(ctx, false, do)
+	return c.try(ctx, nil, do)
 }
 
 // Write runs do, which is one statement or one batch, again when it failed for a
 // passing reason. When the connection was lost on the way, the change may have
 // been made: the error is then an ErrOutcomeUnknown, and do is not run again. do starts
 // from nothing each time.
+//
+// Outside a host's transaction the writes on a pool have half of its connections at most. A
+// write whose lock is held tries again until its time is over.
 func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
-	return c.try(ctx, true, do)
+	return c.WriteFor(ctx, Key{}, do)
 }
 
-func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) error) error {
+// WriteFor is Write for a write that may wait for the same lock as others of its key. If the
+// lock is held, these try one after another.
+func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
+	w := &write{all: c.writes, key: key}
+	defer w.end()
+	return c.try(ctx, w, do)
+}
+
+// try runs do until it succeeds. w is nil for a read.
+func (c *Conn) try(ctx context.Context, w *write, do func(context.Context) error) error {
+	writes := w != nil
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -43,9 +56,13 @@ func (c *Conn) try(ctx context.Context, writes bool, do func(context.Context) er
 	}
 	pause := firstPause
 	for tries := 1; ; tries++ {
-		err := c.once(within, do)
+		err := w.attempt(within, func() error { return c.once(within, do) })
 		if err == nil {
 			return nil
+		}
+		if writes && !c.InTx && SQLState(err) == lockNotAvailable {
+			tries-- // until the time is over
+			continue
 		}
 		if tries == maxTries || !c.again(err, writes) || !wait(within, pause) {
 			return c.Translate(ctx, err, writes)

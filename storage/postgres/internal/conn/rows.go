@@ -60,11 +60,9 @@ func ReadAll[T any](ctx context.Context, c *Conn, targets func(*T) []any, text s
 
 // ChangeRows runs one statement as Write does and returns how many rows it changed.
 func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int, err error) {
-	err = c.Write(ctx, func(ctx context.Context) error {
-		rows, err := c.Exec(ctx, text, args...)
-		n = int(rows)
-		return err
-	})
+	if err = c.Change(ctx, Statement{text: text, args: args, n: &n}); err != nil { // it may be that of the commit
+		n = 0
+	}
 	return n, err
 }
 

@@ -3,11 +3,16 @@
 package tables
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
@@ -30,7 +35,18 @@ var migrations, _ = fs.Sub(embedded, "migrations") // the name is a valid one
 type Build struct {
 	Version int   // of the last migration
 	Files   fs.FS // NNNN_name.up.sql and NNNN_name.down.sql
+	// WaitFor is how long Migrate tries to get a lock that another session holds. Zero means a
+	// minute.
+	WaitFor time.Duration
 }
+
+const (
+	// lockTimeout bounds one attempt, since everything else waits behind a strong lock that
+	// waits. It is longer than deadlock_timeout: only after that does autovacuum give way.
+	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
+	// betweenAttempts is for what has waited behind an attempt.
+	betweenAttempts = time.Second
+)
 
 // ThisBuild is the build's own. Tests make others.
 var ThisBuild = Build{Version: 2, Files: migrations}
@@ -48,12 +64,108 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 	// What is sent is the same whatever mode the host has chosen.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
-	locked, err := m.lock(ctx)
+	own, err := m.begin(ctx)
 	if err != nil {
 		return State{}, 0, err
 	}
-	defer m.unlock(context.WithoutCancel(ctx), locked)
-	return m.run(ctx, locked)
+	defer m.unlock(context.WithoutCancel(ctx), own)
+	until := time.Now().Add(cmp.Or(b.WaitFor, time.Minute))
+	var blockers func() string
+	for locked := false; ; {
+		if err = m.waiting(ctx, own, true); err != nil {
+			return have, failed, err
+		}
+		if !locked {
+			_, err = own.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.of.Salt(lockKind))
+			locked = err == nil
+		}
+		if locked {
+			have, failed, err = m.run(ctx, own)
+		}
+		if !conn.LockHeld(err) {
+			return have, failed, err
+		}
+		if blockers == nil {
+			see, stop, watchErr := m.watch(ctx)
+			if watchErr != nil {
+				return have, failed, errors.Join(err, watchErr)
+			}
+			defer stop()
+			blockers = see
+		}
+		if time.Now().After(until) || !pause(ctx) {
+			return have, failed, fmt.Errorf("%s; end its transaction or wait for its end: %w", blockers(), cmp.Or(ctx.Err(), err))
+		}
+	}
+}
+
+// pause waits between two attempts. It reports whether ctx lasted.
+func pause(ctx context.Context) bool {
+	select {
+	case <-time.After(betweenAttempts):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// waiting notes the server process of a connection that may wait for a lock: one more, or as
+// the first of an attempt.
+func (m *migration) waiting(ctx context.Context, c *pgx.Conn, first bool) error {
+	var pid int64
+	if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if first {
+		m.pids = nil
+	}
+	m.pids = append(m.pids, pid)
+	return nil
+}
+
+const blockersOf = `
+SELECT string_agg(DISTINCT CASE WHEN b.pid = 0 THEN 'a prepared transaction' ELSE
+	format('process %s (%s)', b.pid, concat_ws(', ', a.backend_type, a.state, 'application ' || quote_literal(NULLIF(a.application_name, '')))) END, ', ')
+FROM unnest($1::bigint[]) AS w (pid) CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid::integer)) AS b (pid)
+LEFT JOIN pg_stat_activity a ON a.pid = b.pid
+WHERE b.pid <> ALL ($1::bigint[])`
+
+// watch looks again and again, on a connection of its own, which sessions hold what the
+// migration waits for. blockers returns the last that were seen.
+func (m *migration) watch(ctx context.Context) (blockers func() string, stop func(), err error) {
+	c, err := m.connect(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var last atomic.Value
+	last.Store("another session")
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for tick := time.NewTicker(betweenAttempts / 5); ; {
+			m.mu.Lock()
+			pids := slices.Clone(m.pids)
+			m.mu.Unlock()
+			var seen *string
+			if err := c.QueryRow(ctx, blockersOf, pids).Scan(&seen); err == nil && seen != nil {
+				last.Store(*seen)
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				tick.Stop()
+				return
+			}
+		}
+	}()
+	return func() string { return last.Load().(string) + " holds a lock that the migration needs" }, func() {
+		cancel()
+		<-ended
+		_ = c.Close(context.WithoutCancel(ctx))
+	}, nil
 }
 
 // reported takes the server's error out of golang-migrate's, which hides it from
@@ -76,6 +188,9 @@ type migration struct {
 	of            *conn.Conn // for its schema, texts and locks
 	config        *pgx.ConnConfig
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
+
+	mu   sync.Mutex
+	pids []int64 // server processes that may wait for a lock
 }
 
 // connect opens a connection of our own, as pool does.
@@ -89,9 +204,9 @@ func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// lock connects to a server that will do and waits for its turn. golang-migrate has a lock too, but waits
-// for it without a context.
-func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
+// begin connects to a server that will do. What it returns takes the lock of our own, too:
+// golang-migrate waits for its lock without a context.
+func (m *migration) begin(ctx context.Context) (*pgx.Conn, error) {
 	c, err := m.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -108,11 +223,7 @@ func (m *migration) lock(ctx context.Context) (*pgx.Conn, error) {
 		err = refusedByMigrate(ctx, &of)
 	}
 	if err == nil {
-		// Waiting for another process may take longer than one of the host's queries.
-		_, err = c.Exec(ctx, `SET statement_timeout = 0; SET lock_timeout = 0`)
-	}
-	if err == nil {
-		_, err = c.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.of.Salt(lockKind))
+		_, err = c.Exec(ctx, lockTimeout)
 	}
 	if err != nil {
 		_ = c.Close(context.WithoutCancel(ctx))
@@ -175,7 +286,7 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 			return have, 0, err
 		}
 	}
-	if err := m.up(ctx, have.Version); err != nil {
+	if err := m.up(ctx, &of, have.Version); err != nil {
 		reached, readErr := ReadState(context.WithoutCancel(ctx), &of)
 		if readErr != nil {
 			return have, 0, errors.Join(reported(err), readErr)
@@ -216,14 +327,16 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 
 // up runs golang-migrate from a version on, on connections of its own, and leaves
 // none of them open, also where that library does.
-func (m *migration) up(ctx context.Context, from int) (err error) {
+func (m *migration) up(ctx context.Context, of *conn.Conn, from int) (err error) {
 	var opened []*pgx.Conn
 	// Statements, not parameters of the connection, because PgBouncer refuses those.
-	settings := `SET statement_timeout = 0; SET search_path = ` + pgx.Identifier{m.of.Schema}.Sanitize()
+	settings := lockTimeout + `; SET search_path = ` + pgx.Identifier{m.of.Schema}.Sanitize()
 	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		opened = append(opened, c)
-		_, err := c.Exec(ctx, settings)
-		return err
+		if _, err := c.Exec(ctx, settings); err != nil {
+			return err
+		}
+		return m.waiting(ctx, c, false)
 	})}
 	if m.beforeConnect != nil {
 		options = append(options, stdlib.OptionBeforeConnect(m.beforeConnect))
@@ -267,6 +380,10 @@ func (m *migration) up(ctx context.Context, from int) (err error) {
 		return err
 	}
 	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
+		// The failed migration has changed nothing, so golang-migrate's note of it is wrong.
+		if reached, readErr := ReadState(context.WithoutCancel(ctx), of); readErr == nil {
+			_ = note(runner, driver, reached.Version)
+		}
 		return err
 	}
 	return nil

@@ -1,0 +1,209 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// holdAll locks all that a write to a form may wait for.
+func holdAll(t *testing.T, s *Store, form int) pgx.Tx {
+	t.Helper()
+	tx := begin(t, pgtest.Pool(t, pgtest.MaxConns(1)))
+	id := pgseed.ID(pgseed.Form, form)
+	for _, kind := range []lockKind{lockForms, lockPartials} {
+		if _, err := tx.Exec(t.Context(), lockExclusive, s.lockKey(kind, id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, rows := range []string{"forms f WHERE f.id", "partials p WHERE p.form_id", "webhooks w WHERE w.form_id", "submissions s WHERE s.form_id"} {
+		if _, err := tx.Exec(t.Context(), s.db.SQL("SELECT FROM formsvc."+rows+" = $1::bytea FOR UPDATE"), id[:]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tx
+}
+
+// writesTo are the writes that wait for a form: each has a lock of the form or one of its rows.
+// Their number makes what they write differ.
+func writesTo(form int) map[string]func(context.Context, *Store, int) error {
+	id, hook, host := pgseed.ID(pgseed.Form, form), pgseed.ID(pgseed.Webhook, form), storage.AsHost()
+	update := func(c storage.FormChange) func(context.Context, *Store, int) error {
+		return func(ctx context.Context, s *Store, _ int) error {
+			c := c
+			c.At = pgseed.Start()
+			_, err := s.UpdateForm(ctx, host, id, c)
+			return err
+		}
+	}
+	document := storage.DocumentChange{Kind: "working-copy", Key: "k", Value: []byte(`{}`), At: pgseed.Start()}
+	return map[string]func(context.Context, *Store, int) error{
+		"a name":                   update(storage.FormChange{Name: ptr("n")}),
+		"blocks":                   update(storage.FormChange{Definition: storage.Definition{Blocks: []byte(`[]`)}}),
+		"a limit":                  update(storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1000}}),
+		"a form and its documents": update(storage.FormChange{Name: ptr("m"), Documents: []storage.DocumentChange{document}}),
+		"a document": func(ctx context.Context, s *Store, _ int) error {
+			_, err := s.PutDocument(ctx, host, id, document)
+			return err
+		},
+		"one partial submission": func(ctx context.Context, s *Store, n int) error {
+			_, err := s.SavePartial(ctx, later(half(form, form), 100+n))
+			return err
+		},
+		"new partial submissions": func(ctx context.Context, s *Store, n int) error {
+			_, err := s.SavePartial(ctx, half(form, 1000*(form+1)+n))
+			return err
+		},
+		"submissions": func(ctx context.Context, s *Store, n int) error {
+			_, _, err := s.Submit(ctx, responseTo(form, 1000*(form+1)+n))
+			return err
+		},
+		"submissions with an answer of their own": func(ctx context.Context, s *Store, n int) error {
+			r := responseTo(form, 1000*(form+1)+n)
+			r.UniqueAnswer = []byte(fmt.Sprint(n))
+			_, _, err := s.Submit(ctx, r)
+			return err
+		},
+		"deleted submissions": func(ctx context.Context, s *Store, _ int) error {
+			return s.DeleteSubmission(ctx, host, id, pgseed.ID(pgseed.Submission, form))
+		},
+		"a webhook": func(ctx context.Context, s *Store, n int) error {
+			_, err := s.UpdateWebhook(ctx, host, hook, storage.WebhookChange{Enabled: ptr(true), At: pgseed.Start()})
+			return err
+		},
+		"the trash": func(ctx context.Context, s *Store, _ int) error {
+			return s.TrashForm(ctx, host, id, storage.TrashParams{At: pgseed.Start()})
+		},
+		"lifetime counters": func(ctx context.Context, s *Store, n int) error {
+			return s.SetLifetimeCounters(ctx, id, storage.Counters{Views: int64(n)})
+		},
+	}
+}
+
+// seededFor has forms of which each has a webhook, a submission and a partial submission.
+func seededFor(t *testing.T, s *Store, forms int) {
+	t.Helper()
+	for form := range forms {
+		keep(t, s, half(form, form))
+		if _, _, err := s.Submit(t.Context(), responseTo(form, form)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Whatever waits for forms that are held, calls to other forms take half a second at most, and
+// all that waits is written when the forms are released.
+func TestHeldFormsDelayNoOther(t *testing.T) {
+	t.Parallel()
+	kinds := slices.Sorted(maps.Keys(writesTo(0)))
+	kinds = append(kinds, "all kinds at once")
+	for _, most := range []int32{4, 12} {
+		for _, held := range []int{1, 3} {
+			for _, kind := range kinds {
+				t.Run(fmt.Sprintf("%d connections, %d held, %s", most, held, kind), func(t *testing.T) {
+					t.Parallel()
+					pool := pgtest.Pool(t, pgtest.MaxConns(most))
+					s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: held + 2, Webhooks: held + 2})), WithTimeout(time.Minute))
+					seededFor(t, s, held+2)
+					var group sync.WaitGroup
+					var txs []pgx.Tx
+					for form := range held {
+						txs = append(txs, holdAll(t, s, form))
+						for n := range 16 {
+							for name, write := range writesTo(form) {
+								if name != kind && (kind != "all kinds at once" || n > 2) {
+									continue
+								}
+								group.Go(func() {
+									err := write(context.WithoutCancel(t.Context()), s, n)
+									missing := errors.Is(err, storage.ErrNotFound) || errors.Is(err, storage.ErrConflict) || errors.Is(err, storage.ErrRevisionMismatch)
+									if err != nil && !missing {
+										t.Errorf("%s: %v", name, err)
+									}
+								})
+							}
+						}
+					}
+					eventually(t, "writes wait", func() bool { return pool.Stat().AcquiredConns() > 0 })
+					var slowest time.Duration
+					var which string
+					end := time.After(1500 * time.Millisecond)
+					for n, over := 0, false; !over; n++ {
+						for name, call := range map[string]func() error{
+							"a read": func() error {
+								_, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, held))
+								return err
+							},
+							"a submission": func() error { return writesTo(held)["submissions"](t.Context(), s, n) },
+							"an edit":      func() error { return writesTo(held + 1)["a name"](t.Context(), s, n) },
+							"a document":   func() error { return writesTo(held + 1)["a document"](t.Context(), s, n) },
+						} {
+							began := time.Now()
+							if err := call(); err != nil {
+								t.Errorf("%s: %v", name, err)
+							}
+							if took := time.Since(began); took > slowest {
+								slowest, which = took, name
+							}
+						}
+						select {
+						case <-end:
+							over = true
+						default:
+						}
+					}
+					t.Logf("slowest: %s, %v", which, slowest)
+					if slowest > 500*time.Millisecond {
+						t.Errorf("%s took %v", which, slowest)
+					}
+					for _, tx := range txs {
+						if err := tx.Rollback(t.Context()); err != nil {
+							t.Fatal(err)
+						}
+					}
+					group.Wait()
+				})
+			}
+		}
+	}
+}
+
+// A write whose form is held until the end of its time has not been made, and its caller
+// knows.
+func TestAHeldFormEndsInUnavailable(t *testing.T) {
+	t.Parallel()
+	for kind := range writesTo(0) {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			pool := pgtest.Pool(t, pgtest.MaxConns(4))
+			s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Webhooks: 1})), WithTimeout(2*time.Second))
+			seededFor(t, s, 1)
+			holdAll(t, s, 0)
+			var group sync.WaitGroup
+			for n := range 3 {
+				group.Go(func() {
+					began := time.Now()
+					err := writesTo(0)[kind](t.Context(), s, n)
+					if !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {
+						t.Errorf("%v, want ErrUnavailable alone", err)
+					}
+					if took := time.Since(began); took < time.Second || took > 3*time.Second {
+						t.Errorf("it took %v of 2 s", took)
+					}
+				})
+			}
+			group.Wait()
+		})
+	}
+}
