@@ -25,7 +25,7 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	// partials makes the half responses of a form, one after another.
+	// partials creates the partial submissions of a form, many at once.
 	partials groups[storage.ID, storage.SavePartialParams, submitted]
 	// pages reads a form by its public id, once for all who ask before the read begins.
 	pages groups[string, struct{}, func() (storage.Form, error)]
@@ -74,10 +74,10 @@ func (s *Store) newSubmits() *submits {
 		})
 	}
 	forms := make(chan struct{}, half) // each has one connection at a time
-	all.partials.items = 1
-	all.partials.write = func(ctx context.Context, _ storage.ID, take func() []storage.SavePartialParams) []submitted {
+	all.partials.items, all.partials.bytes = submitRows, submitBytes
+	all.partials.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams) []submitted {
 		return withConnection(ctx, s, forms, take, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
-			return make([]submitted, 1), s.makePartial(ctx, &taken[0])
+			return s.makePartials(ctx, form, taken)
 		})
 	}
 	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}) []func() (storage.Form, error) {
