@@ -243,7 +243,7 @@ func TestALinkToAnEndingRedirectsNoOne(t *testing.T) {
 	}
 	for _, query := range []string{"", "?embed=1"} { // a link to a stored response, in a browser with and without a script
 		for _, script := range []string{"", "1"} {
-			p := s.get(s.open(form, "").url + "/later" + query).fill("link", s.token())
+			p := s.get(s.open(form, "").url+"/later"+query).fill("link", s.token())
 			values := maps.Clone(p.values)
 			values.Set("go", "resume")
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, p.action(), strings.NewReader(values.Encode()))

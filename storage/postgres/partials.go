@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -115,8 +116,8 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 // there. It has a row for each: whether its token is taken, and whether the batch has to run again
 // because one that it replaces changed in the meantime. Of a batch that exceeds the limit only those
 // are inserted that a later one of the batch would not replace immediately. It runs after the lock
-// under which the form's partial submissions do not become more. The limit is read from an index,
-// once a batch.
+// under which the form's partial submissions do not become more. $15 is for how many there is room
+// for certain; only for more are those that are there counted, in an index.
 const newPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
@@ -127,9 +128,9 @@ WITH form AS MATERIALIZED (
 	SELECT g.place, g.link_taken FROM given g CROSS JOIN form
 	WHERE (SELECT true FROM formsvc.partials p WHERE p.token = g.token) IS NULL AND NOT EXISTS (SELECT FROM given h WHERE h.token = g.token AND h.place < g.place)
 ), room AS MATERIALIZED (
-	SELECT $14::bigint - (SELECT count(*) FROM (
+	SELECT CASE WHEN $15::bigint >= (SELECT count(*) FROM given) THEN $15::bigint ELSE $14::bigint - (SELECT count(*) FROM (
 		SELECT FROM formsvc.partials p WHERE p.form_id = (SELECT form.id FROM form) AND p.open AND p.ends_at > (SELECT min(g.saved_at) FROM given g)
-		ORDER BY p.saved_at DESC, p.id DESC LIMIT (SELECT $14::bigint)) p) AS rows
+		ORDER BY p.saved_at DESC, p.id DESC LIMIT (SELECT $14::bigint)) p) END AS rows
 ), stays AS MATERIALIZED (
 	SELECT r.place FROM (
 		SELECT f.place, f.link_taken, row_number() OVER (ORDER BY f.link_taken DESC, f.place) AS rank, count(*) FILTER (WHERE f.link_taken) OVER () AS links FROM free f
@@ -159,7 +160,7 @@ WITH form AS MATERIALIZED (
 	ON CONFLICT DO NOTHING
 	RETURNING token
 )
-SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced)
+SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
 // makePartials creates partial submissions of one form, and returns a result for each.
@@ -168,30 +169,49 @@ func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []stora
 	if batch[0].Max > 0 {
 		limit = int64(batch[0].Max)
 	}
-	args := newPartialArgs(form, batch, limit)
 	for range submitTries {
+		var room partialRoom
+		if s.submits != nil {
+			if room, _ = s.submits.room.Get(form); room.limit != limit {
+				room = partialRoom{limit: limit}
+			}
+		}
+		var left int64
+		args := append(newPartialArgs(form, batch, limit), room.rows)
 		out, again, found := make([]submitted, len(batch)), false, false
-		err := s.savePartial(ctx, s.lock(lockPartials, form), conn.Run(newPartials, args...).Each(func(rows pgx.Rows) error {
+		err := conn.NoRow(s.savePartial(ctx, s.lock(lockPartials, form), conn.Run(newPartials, args...).Each(func(rows pgx.Rows) error {
 			var place int
 			var taken bool
-			return conn.EachRow(rows, []any{&place, &taken, &again}, func() {
+			return conn.EachRow(rows, []any{&place, &taken, &again, &left}, func() {
 				found = true
 				if taken {
 					out[place-1].err = storage.ErrConflict
 				}
 			})
-		}))
+		})), storage.ErrNotFound)
 		switch {
-		case conn.SQLState(err) == "23503", err == nil && !found: // the form was purged in the meantime
+		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
 		case conn.Refused(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
 			return s.makePartialsAlone(ctx, form, batch)
+		case err == nil && !again && s.submits != nil:
+			// Other processes and transactions create some too, so the count is good for one batch.
+			if room.rows < int64(len(batch)) {
+				left = min(left, submitRows)
+			}
+			room.rows = max(left, 0)
+			s.submits.room.Put(form, room, 0)
+			return out, nil
 		case err != nil || !again:
 			return out, err
 		}
 	}
 	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
+
+// partialRoom says that rows more partial submissions of a form do not exceed the limit, as of the
+// last count.
+type partialRoom struct{ limit, rows int64 }
 
 func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]submitted, error) {
 	out := make([]submitted, len(batch))

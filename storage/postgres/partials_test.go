@@ -484,6 +484,7 @@ func TestTheBoundReadsNoTable(t *testing.T) {
 	}
 	p := half(0, 0)
 	args := newPartialArgs(p.Partial.FormID, []storage.SavePartialParams{p}, 10_000)
+	args = append(args, int64(0))
 	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
 		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
 	} {

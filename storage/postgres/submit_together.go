@@ -27,6 +27,7 @@ type submits struct {
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
 	// partials creates the partial submissions of a form, many at once.
 	partials groups[storage.ID, storage.SavePartialParams, submitted]
+	room     cache.Cache[storage.ID, partialRoom]
 	// pages reads a form by its public id, once for all who ask before the read begins.
 	pages groups[string, struct{}, func() (storage.Form, error)]
 	// counted has the revisions at which the submissions of a form are counted: only the

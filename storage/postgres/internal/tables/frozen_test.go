@@ -12,7 +12,7 @@ import (
 var frozen = map[string]string{
 	"0001_tables.up.sql":   "91ef1c4abb342516768d7243baac7fbd1943c9a9433ce9168a82f835859305cc",
 	"0001_tables.down.sql": "921c4b69d750e31e91fdd189a5ccbc881c76da613b51f83534658e721880fb62",
-	"0002_beside.up.sql":   "61c4f8f02cce2400861b9517931a1cc13e0b766d5ebc10cbd858add230d60a02",
+	"0002_beside.up.sql":   "9923d4c9bf3c840d522bbaff794939fb65c2c7dc6e91f2d39eecfc25d19961b2",
 	"0002_beside.down.sql": "dac4b34c530c395bbd0a962b14d380cee7e286309a99697851526cf31083673a",
 }
 
