@@ -197,9 +197,8 @@
       save();
     } catch { /* a later change tries again */ }
   };
-  const own = ":scope>[type=hidden]";
-  // Takes over inputs of another page.
-  const take = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
+  // take copies inputs of another page.
+  const own = ":scope>[type=hidden]", take = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
   // How a number, a phone or an address is read is the service's to say.
   const read = (f, fresh) => {
     if (f !== form() || !fresh || fresh.dataset.step !== f.dataset.step) return false;
