@@ -93,14 +93,18 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // way all the same, as for [Service.Path], and the respondent gives them again.
 //
 // A half response ends 30 days after its last save, at the end of the day in the service's
-// zone ([WithTimeZone]). A form keeps 10,000 at a time: one more takes the place of the one that
-// was saved longest ago. So a host that lets strangers make them limits how many one of them
-// makes. They are in no list of responses, export, webhook, metric or limit. Their last
+// zone ([WithTimeZone]). A form keeps 10,000 at a time: one more replaces the newest that was
+// saved once and has no LinkTaken, or else the one that was saved longest ago. A visit creates at
+// most one (see Visit), but a stranger can begin any number of visits. So a host limits how many
+// an address creates. Several processes that create some at the same time can exceed the 10,000
+// by 128 each. They are in no list of responses, export, webhook, metric or limit. Their last
 // second may be lost when the database crashes. See [Client.Partials].
 //
 // A new one is at revision 1, and each save raises that by one. With r.Revision, saves of two
 // devices do not overwrite each other: the second is a [*RevisionError] of the Kind "partial",
-// and its device reads what the first one saved. Without it the last save wins.
+// and its device reads what the first one saved. Without it the last save wins. A save without
+// a Token whose Visit has created one already changes nothing: it returns that one's token with
+// a *RevisionError, or ErrSent when it was submitted.
 //
 // Errors: an [*Error] when the answers and hidden fields take more than Limits.Partial, when
 // Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules
@@ -108,8 +112,11 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrSent];
 // [ErrUnsupported].
 func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token string, dropped []string, err error) {
-	p := Partial{FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.Share}
-	return s.intake.SavePartial(ctx, r.Token, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
+	p := Partial{
+		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.Share,
+		Verified: r.CaptchaSolved, LinkTaken: r.LinkTaken,
+	}
+	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
 
 // ResumePartial returns what was saved with a token, to go on with. The form may have changed

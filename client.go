@@ -27,12 +27,12 @@ const clientPage = 100
 // list yields the records of all pages, newest first, size a page. Records that come or
 // go meanwhile make it neither repeat nor skip one that is there throughout. An error, that of an
 // ended context too, is yielded as the last pair; no record follows the end of a context.
-func list[T any](ctx context.Context, limit, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
+func list[T any](ctx context.Context, q Query, size int, read func(page storage.Page) (found []T, more bool, err error), at func(*T) storage.Position) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
-		page, left := storage.Page{Limit: size}, limit
+		page, left := storage.Page{Limit: size, After: q.After}, q.Limit
 		for {
-			if limit > 0 {
+			if q.Limit > 0 {
 				page.Limit = min(size, left)
 			}
 			found, more, err := read(page)
@@ -50,7 +50,7 @@ func list[T any](ctx context.Context, limit, size int, read func(page storage.Pa
 				}
 			}
 			left -= len(found)
-			if !more || len(found) == 0 || limit > 0 && left <= 0 {
+			if !more || len(found) == 0 || q.Limit > 0 && left <= 0 {
 				return
 			}
 			last := at(&found[len(found)-1])
@@ -91,7 +91,7 @@ var ErrBlockExists = core.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
-	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
+	return list(ctx, q, clientPage, func(page storage.Page) ([]Workspace, bool, error) {
 		found, err := c.core().Storage.Workspaces(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Workspace) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -135,7 +135,7 @@ func (c Client) DeleteWorkspace(ctx context.Context, id ID) error {
 
 // Forms lists forms without their definitions, newest first.
 func (c Client) Forms(ctx context.Context, q FormQuery) iter.Seq2[Form, error] {
-	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Form, bool, error) {
+	return list(ctx, Query{Limit: q.Limit}, clientPage, func(page storage.Page) ([]Form, bool, error) {
 		found, err := c.core().Storage.Forms(ctx, c.who, storage.FormsParams{WorkspaceID: q.Workspace, Page: page})
 		return found, len(found) == page.Limit, err
 	}, func(f *Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} })
@@ -477,7 +477,7 @@ func (c Client) Submissions(ctx context.Context, form ID, q SubmissionQuery) ite
 
 // submissions is Submissions with size responses a page.
 func (c Client) submissions(ctx context.Context, form ID, q SubmissionQuery, size int) iter.Seq2[Submission, error] {
-	return list(ctx, q.Limit, size, func(page storage.Page) ([]Submission, bool, error) {
+	return list(ctx, Query{Limit: q.Limit}, size, func(page storage.Page) ([]Submission, bool, error) {
 		found, err := c.core().Submissions(ctx, c.who, form, storage.SubmissionsParams{Since: q.Since, Until: q.Until, Page: page})
 		return found.Submissions, found.More, err
 	}, func(s *Submission) storage.Position { return storage.Position{Time: s.SubmittedAt, ID: s.ID} })
@@ -496,11 +496,14 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 // Partials lists the half responses to a form that are neither submitted nor over, those first
 // that were saved last. What respondents brought, from the answers to the block and the seconds,
 // is there only where they were told that the form's owners can read it
-// ([PartialResponse].Share). One that is saved during the loop moves to the front, and may be
-// missed. It returns [ErrUnsupported] with a storage that keeps none.
+// ([PartialResponse].Share). If the form has a captcha that respondents see, the list leaves out
+// those without a solved one ([PartialResponse].CaptchaSolved), for the host too. One that is saved
+// during the loop moves to the front, and may be missed. The list is read in pages, and with
+// Query.After it reads nothing that comes before. It returns [ErrUnsupported] with a storage
+// that keeps none.
 func (c Client) Partials(ctx context.Context, form ID, q Query) iter.Seq2[Partial, error] {
 	now := c.core().Clock()
-	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Partial, bool, error) {
+	return list(ctx, q, clientPage, func(page storage.Page) ([]Partial, bool, error) {
 		return c.core().Partials(ctx, c.who, form, now, page)
 	}, func(p *Partial) storage.Position { return storage.Position{Time: p.SavedAt, ID: p.ID} })
 }
@@ -754,7 +757,7 @@ func (u WebhookUpdate) MarshalJSON() ([]byte, error) {
 
 // Webhooks lists the webhooks of all accessible forms, newest first.
 func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error] {
-	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
+	return list(ctx, q, clientPage, func(page storage.Page) ([]Webhook, bool, error) {
 		found, err := c.core().Storage.Webhooks(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
@@ -764,7 +767,7 @@ func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error]
 // last. A pause ends with the first request that succeeds: [Service.SendTestEvent] and
 // [Service.Redeliver] send one at once, and so does a new URL.
 func (c Client) PausedWebhooks(ctx context.Context, q Query) iter.Seq2[PausedWebhook, error] {
-	return list(ctx, q.Limit, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
+	return list(ctx, q, clientPage, func(page storage.Page) ([]PausedWebhook, bool, error) {
 		found, err := c.core().Storage.PausedWebhooks(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(p *PausedWebhook) storage.Position {

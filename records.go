@@ -125,6 +125,7 @@ type (
 	//	Block                      string
 	//	Seconds                    float64
 	//	Shared                     bool
+	//	Verified, LinkTaken        bool
 	//	CreatedAt, SavedAt, EndsAt time.Time
 	//	SubmissionID               ID
 	Partial = storage.Partial
@@ -245,7 +246,18 @@ func UserIDFrom(hostID string) ID {
 type Query struct {
 	// Limit ends the list after so many records. Below 1: no limit.
 	Limit int
+	// After continues a list after a position: the ID of a record with the time by which the
+	// list is ordered. Nothing before it is read. The record itself may be gone. If nil, the
+	// list begins with the newest.
+	After *Position
 }
+
+// Position is a position in a list that is ordered newest first by (Time, ID). Time is CreatedAt
+// of a workspace or webhook, FailingSince of a paused webhook and SavedAt of a partial submission.
+//
+//	Time time.Time
+//	ID   ID
+type Position = storage.Position
 
 // Condition is what a change of a form depends on, see [IfRevision].
 type Condition struct{ revision int64 }
@@ -609,6 +621,18 @@ type PartialResponse struct {
 	// Share says that the respondent was told, before this save, that the form's owners can
 	// read it. Without it [Client.Partials] shows that there is one, and nothing of it.
 	Share bool
+	// Visit names the visit that creates a partial submission, with a text that only the host
+	// and the respondent's browser know: who knows it can compute the token. Each Visit of a
+	// form creates at most one. It has no meaning with a Token. If empty, every save without
+	// a Token creates another one.
+	Visit string
+	// CaptchaSolved says that a captcha was solved for this save, or an earlier one of the
+	// visit. If the form has a captcha, [Client.Partials] lists only those that had one save
+	// with it. The service does not check captchas, so a host that sets it has checked one.
+	CaptchaSolved bool
+	// LinkTaken says that the respondent received a link to it. When the form is full, it is
+	// replaced after those without a link that were saved once.
+	LinkTaken bool
 
 	// What only ResumePartial sets.
 

@@ -19,7 +19,10 @@ type Partial struct {
 	Seconds                   float64 // that the respondent took so far
 	// Shared says that the respondent was told, when this was saved, that the owners of the
 	// form can read it.
-	Shared                     bool
+	Shared bool
+	// Verified says that a captcha was solved for one of its saves. LinkTaken says that the
+	// respondent received a link to it. Both stay once a save has set them.
+	Verified, LinkTaken        bool
 	CreatedAt, SavedAt, EndsAt time.Time
 	// SubmissionID is the response that was submitted from it. Zero: none yet.
 	SubmissionID ID
@@ -37,9 +40,12 @@ type SavePartialParams struct {
 	New bool
 	// IfRevision makes a change conditional. 0: no condition.
 	IfRevision int64
-	// Max bounds the half responses of the form that are neither submitted nor over. When a new
-	// one would be one more, it takes the place of the one that was saved longest ago, in the
-	// same step. Below 1: no bound.
+	// Max limits the partial submissions of the form that are neither submitted nor over. A new
+	// one that would exceed it replaces another one in the same step. Those at revision 1 without
+	// LinkTaken are replaced first, the newest of them by (SavedAt, ID) first, because a program
+	// that fills the form makes such ones. Then come all others, the one that was saved longest
+	// ago first. Below 1: no limit. A store with several processes may exceed it by a batch for
+	// each of them.
 	Max int
 }
 
@@ -47,6 +53,8 @@ type SavePartialParams struct {
 type PartialQuery struct {
 	Page Page // by (SavedAt, ID)
 	Now  time.Time
+	// Verified leaves out those that are not Verified.
+	Verified bool
 }
 
 // DeletePartialsParams says which half responses are removed: those that any of the set members

@@ -276,11 +276,14 @@ func partials(r *http.Request) (any, error) {
 	q := r.URL.Query()
 	limit, _ := strconv.Atoi(q.Get("limit")) // what is no number is the default
 	at, id, _ := strings.Cut(q.Get("cursor"), ".")
-	last, _ := strconv.ParseInt(at, 10, 64) // what is no cursor begins the list
-	return pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), formsvc.Query{}), min(max(cmp.Or(limit, maxPartials), 1), maxPartials),
-		func(p formsvc.Partial) bool {
-			return last > 0 && cmp.Or(cmp.Compare(p.SavedAt.UnixNano(), last), strings.Compare(p.ID.String(), id)) >= 0
-		},
+	limit = min(max(cmp.Or(limit, maxPartials), 1), maxPartials)
+	query := formsvc.Query{Limit: limit + 1} // one more says whether there is a next page
+	last, err := strconv.ParseInt(at, 10, 64)
+	if after, bad := formsvc.ParseID(id); err == nil && bad == nil { // what is no cursor begins the list
+		query.After = &formsvc.Position{Time: time.Unix(0, last), ID: after}
+	}
+	return pageOf(clientOf(r).Partials(r.Context(), idIn(r, "form"), query), limit,
+		func(formsvc.Partial) bool { return false },
 		func(p formsvc.Partial) partialItem {
 			return partialItem{p.ID.String(), p.CreatedAt, p.SavedAt, p.EndsAt, p.Shared, p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds}
 		},

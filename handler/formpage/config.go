@@ -93,8 +93,10 @@ type Config struct {
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
 	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
-	// that keeps half responses. It keeps 10,000 a form: a new one replaces the one that was saved
-	// longest ago.
+	// that keeps half responses. A visit creates at most one, and a form keeps 10,000. A new one
+	// then replaces the newest that was saved once and whose link the respondent did not take, or
+	// else the one that was saved longest ago. If the form has a captcha, its owners see only those
+	// of visits that solved one.
 	Partials Partials
 
 	// Address returns what identifies a visitor's address to Limiter, such as

@@ -99,7 +99,11 @@ func (c *call) saveOnce() error {
 		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
 		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
 		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
+		Visit: c.h.signer.Sign(visit.PurposeHalf, c.visit.Key), CaptchaSolved: c.solvedCaptcha(), LinkTaken: c.linkTaken,
 	})
+	if errors.Is(err, storage.ErrRevisionMismatch) && c.half.Token == "" {
+		c.half.Token = token // of what an earlier page of the visit created
+	}
 	if err == nil {
 		kept := maps.Clone(c.given.Answers)
 		maps.DeleteFunc(kept, func(id string, _ json.RawMessage) bool { return slices.Contains(dropped, id) })
@@ -107,6 +111,25 @@ func (c *call) saveOnce() error {
 		c.half.Learn(c.half.Revision+1, kept)
 	}
 	return err
+}
+
+// solvedCaptcha reports whether the visit has solved a captcha of the form. It is also true if the
+// host has no verifier for any captcha of the form, because then there is nothing to solve.
+func (c *call) solvedCaptcha() bool {
+	shown, lacking := false, false
+	for b, hidden := range formblock.Walk(c.Form.Blocks) {
+		kind := formblock.Properties(b).CaptchaType
+		switch {
+		case hidden || b.Type != schema.TypeCaptcha || kind == "" || kind == "none":
+		case c.Host.Widget(b) == nil:
+			lacking = true
+		case c.proofs.Solved(b.ID):
+			return true
+		default:
+			shown = true
+		}
+	}
+	return lacking && !shown
 }
 
 // catchUp takes over the answers that another page has saved, where this one did not change its
@@ -172,6 +195,14 @@ func (c *call) saveNow(link bool) {
 	if link && c.half.Off {
 		c.half = visit.Half{Told: c.half.Told}
 	}
+	c.linkTaken = link
+	if !c.half.Off && !c.Form.Closed && (c.half.Token != "" || c.known) {
+		// A captcha that is not solved does not prevent the save. The page that is returned has the
+		// proof, because the captcha's token can be checked only once.
+		if _, err := c.captcha(c.Steps[c.At].Blocks); err != nil && !errors.Is(err, errLimited) {
+			c.h.config.Logger.WarnContext(c.r.Context(), "failed to check the captcha of a partial submission", "form", c.Form.ID, "error", err)
+		}
+	}
 	switch {
 	case c.Form.Closed:
 		c.closed()
@@ -207,6 +238,9 @@ func (c *call) ended(err error) bool {
 	switch {
 	case err == nil:
 		return false
+	case errors.Is(err, formsvc.ErrSent) && c.half.Token == "":
+		// The browser went back after it had submitted: another response begins, in the same visit.
+		c.half.Off = true
 	case errors.Is(err, formsvc.ErrSent) && c.changed():
 		c.handBack(http.StatusConflict, "partial.sent", "", nil)
 		return true
@@ -240,7 +274,8 @@ func (c *call) changed() bool {
 	return false
 }
 
-// onlyEnding leads to the ending of a form that has one. Which of several a response reached that
+// onlyEnding shows the ending of a form that has one, without the form's redirect: another page, and
+// perhaps another person, submitted the form. Which of several a response reached that
 // another page sent is not known here.
 func (c *call) onlyEnding() {
 	var ids []string
@@ -252,7 +287,7 @@ func (c *call) onlyEnding() {
 	if c.Path.Ending = ""; len(ids) == 1 {
 		c.Path.Ending = ids[0]
 	}
-	c.finished()
+	c.showDone()
 }
 
 // askForLink shows the page that a link leads to. It says nothing of what is saved: programs look

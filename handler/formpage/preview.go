@@ -108,7 +108,7 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 	c.Form.Closed = false // the author sees the form, and the note
 	if rest == "done" {
 		c.Preview.Text = "preview.sent"
-		c.showEnding(c.ending(r.URL.Query().Get(input.Ending)), "")
+		c.showEnding(c.ending(r.URL.Query().Get(input.Ending)), "", false)
 		return
 	}
 	c.page()

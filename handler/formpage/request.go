@@ -44,6 +44,8 @@ type call struct {
 	kept    string                     // why that was not done, a key of the catalogue
 	later   string                     // the link to it, where it is asked for
 
+	linkTaken bool // the request asks for that link
+
 	draw.Page
 }
 

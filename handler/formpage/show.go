@@ -85,14 +85,15 @@ func (c *call) labelled(list []read.Unplaced) []read.Unplaced {
 	return list
 }
 
-// done shows the ending that a response reached, and leads on from it. Without a token of
+// done shows the ending that a response reached, with a button to where the form redirects. Anyone
+// can have the link, so it redirects no one. Without a token of
 // a response, or with an old one, it shows the page's own thanks alone.
 func (c *call) done() {
 	if sent, ok := c.h.signer.OpenVisit(visit.PurposeDone, c.Form.ID.String(), c.r.URL.Query().Get(input.Sent), c.now); ok {
-		c.showEnding(c.ending(sent.Key), c.redirect())
+		c.showEnding(c.ending(sent.Key), c.redirect(), false)
 		return
 	}
-	c.showEnding(c.ending(""), "")
+	c.showEnding(c.ending(""), "", false)
 }
 
 // ending is the ending with an id, or one in the page's words.
@@ -109,13 +110,23 @@ func (c *call) ending(id string) schema.Block {
 // ending has to be shown: the page around the frame hears from it where it leads.
 const scriptHeader = "Formpage-Script"
 
-// finished leads to the ending, or where the form says. Going elsewhere after a POST
-// means that a reload sends nothing again.
+// finished redirects the browser that submitted the form to where the form says, or to the ending.
+// Without the page's script the ending is the response to the POST, which no other browser reads,
+// and it leads on immediately.
 func (c *call) finished() {
-	if target := c.redirect(); target != "" && c.r.Header.Get(scriptHeader) == "1" {
+	switch target := c.redirect(); {
+	case target != "" && c.r.Header.Get(scriptHeader) == "1":
 		c.leadTo(string(target))
-		return
+	case target != "" && c.r.Header.Get(scriptHeader) == "":
+		c.showEnding(c.ending(c.Path.Ending), target, true)
+	default:
+		c.showDone()
 	}
+}
+
+// showDone leads to the page of the ending. Going elsewhere after a POST means that a reload sends
+// nothing again.
+func (c *call) showDone() {
 	page, query := c.Form.PublicID, url.Values{input.Language: {c.Words.Tag}}
 	if c.Preview != nil {
 		page = static.Dir + "/" + previewDir + c.link
@@ -186,9 +197,10 @@ func (c *call) showMessage(status int, title, text string) {
 	c.sent(c.drawing().Message(c.w, status, title, text))
 }
 
-// showEnding shows an ending, which leads on to a target, "" for nowhere.
-func (c *call) showEnding(ending schema.Block, target template.URL) {
-	c.sent(c.drawing().Ending(c.w, &ending, target))
+// showEnding shows an ending with a button to a target, "" for none. It leads there by itself if
+// redirects is set.
+func (c *call) showEnding(ending schema.Block, target template.URL, redirects bool) {
+	c.sent(c.drawing().Ending(c.w, &ending, target, redirects))
 }
 
 // sent answers for a page that could not be drawn, of which nothing was sent.

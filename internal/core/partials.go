@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -23,11 +25,24 @@ func Supported(err error) error {
 	return err
 }
 
-// Partials returns one page of a form's half responses, those that are over at now left out. What
-// respondents brought is there only where they were told so.
+// Partials returns one page of a form's partial submissions without those that are over at now.
+// Answers are included only if respondents were told so. If the form has a captcha, only those
+// are listed for which one was solved.
 func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID, now time.Time, page storage.Page) (found []storage.Partial, more bool, err error) {
-	more, err = c.Storage.Partials(ctx, who, form, storage.PartialQuery{Now: now, Page: page}, func(lent *storage.Partial) error {
+	f, err := c.Storage.Form(ctx, who, form)
+	if err != nil {
+		return nil, false, err
+	}
+	blocks, err := schema.DecodeBlocks(f.Definition.Blocks)
+	if err != nil {
+		return nil, false, err
+	}
+	verified := hasCaptcha(blocks)
+	more, err = c.Storage.Partials(ctx, who, form, storage.PartialQuery{Now: now, Page: page, Verified: verified}, func(lent *storage.Partial) error {
 		p := *lent
+		if verified && !p.Verified { // the store does not know this part of the query
+			return nil
+		}
 		if !p.Shared {
 			p.Answers, p.Hidden, p.Metadata, p.Block, p.Seconds = nil, nil, nil, "", 0
 		}
@@ -36,6 +51,17 @@ func (c *Core) Partials(ctx context.Context, who storage.Actor, form storage.ID,
 		return nil
 	})
 	return found, more, Supported(err)
+}
+
+// hasCaptcha reports whether respondents see a captcha among blocks.
+func hasCaptcha(blocks []schema.Block) bool {
+	return slices.ContainsFunc(blocks, func(b schema.Block) bool {
+		p := b.Properties
+		if p != nil && p.Hide {
+			return false
+		}
+		return b.Type == schema.TypeCaptcha && p != nil && p.CaptchaType != "" && p.CaptchaType != "none" || hasCaptcha(b.Children)
+	})
 }
 
 // PartialInput reads what was saved.

@@ -32,9 +32,19 @@ const (
 // all that are unknown take the same way.
 func hashOf(token string) [32]byte { return sha256.Sum256([]byte(token)) }
 
-// SavePartial saves a half response. Package formsvc documents it. Of p it takes FormID, Revision,
-// Block, Seconds and Shared.
-func (i Intake) SavePartial(ctx context.Context, token string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
+// tokenOf is the token of the partial submission that a visit to a form creates: since a token
+// belongs to at most one, so does a visit.
+func tokenOf(form storage.ID, visit string) string {
+	if visit == "" {
+		visit = rand.Text()
+	}
+	sum := sha256.Sum256([]byte("formsvc visit " + form.String() + " " + visit))
+	return base64.RawURLEncoding.EncodeToString(sum[:16])
+}
+
+// SavePartial saves a partial submission. Package formsvc documents it. Of p it takes FormID,
+// Revision, Block, Seconds, Shared, Verified and LinkTaken.
+func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.Share(ctx)
 	// Read, never cached: nothing would show that a cached form lacks the newest questions.
 	f, known, err := i.Form(ctx, p.FormID)
@@ -63,15 +73,18 @@ func (i Intake) SavePartial(ctx context.Context, token string, p storage.Partial
 	p.SavedAt, p.EndsAt = now, i.endOfPartial(now)
 	fresh := token == ""
 	if fresh {
-		var secret [16]byte
-		rand.Read(secret[:]) // never fails, says its documentation
-		token, p.ID = base64.RawURLEncoding.EncodeToString(secret[:]), i.core.NewID(now)
+		token, p.ID = tokenOf(p.FormID, visit), i.core.NewID(now)
 	}
 	_, err = i.core.Storage.SavePartial(ctx, storage.SavePartialParams{
 		Partial: p, Token: hashOf(token), New: fresh, IfRevision: p.Revision, Max: maxPartials,
 	})
-	if errors.Is(err, storage.ErrConflict) && !fresh {
+	switch taken := errors.Is(err, storage.ErrConflict); {
+	case taken && !fresh:
 		err = ErrSent
+	case taken:
+		if p, _, _, err = i.ResumePartial(ctx, p.FormID, token); err == nil {
+			return token, nil, &storage.RevisionError{Current: p.Revision, Kind: "partial"}
+		}
 	}
 	if err != nil {
 		return "", nil, core.Supported(err)

@@ -53,6 +53,16 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
+// replaced returns the one that a new one replaces.
+func (x *partials) replaced() *partial {
+	for _, p := range slices.Backward(x.open.items) {
+		if p.rec.Revision == 1 && !p.rec.LinkTaken {
+			return p
+		}
+	}
+	return x.open.items[0]
+}
+
 // sweep removes those that are over, most of them, and returns how many.
 func (x *partials) sweep(now time.Time, most int) (n int) {
 	if x.firstEnd.After(now) {
@@ -99,11 +109,12 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 		rec.Revision, rec.CreatedAt = 1, rec.SavedAt
 		if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
 			if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
-				x.remove(x.open.items[0])
+				x.remove(x.replaced())
 			}
 		}
 	} else {
 		rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
+		rec.Verified, rec.LinkTaken = rec.Verified || old.rec.Verified, rec.LinkTaken || old.rec.LinkTaken
 	}
 	f.partials.put(&partial{rec, p.Token})
 	return rec.Revision, nil
@@ -141,7 +152,7 @@ func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID
 	limit := max(0, q.Page.Limit)
 	q.Page.Limit = limit + 1
 	found := pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
-		func(p *partial) bool { return !p.over(q.Now) })
+		func(p *partial) bool { return !p.over(q.Now) && (p.rec.Verified || !q.Verified) })
 	s.mu.Unlock()
 	for i := range found[:min(limit, len(found))] {
 		if err := each(&found[i]); err != nil {

@@ -3,10 +3,14 @@ package postgres
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -24,21 +28,31 @@ func (s *Store) savePartial(ctx context.Context, batch ...conn.Statement) error 
 	return s.db.Send(ctx, batch...)
 }
 
-// SavePartial implements [storage.PartialStore]. On a pool, those who make new half responses of a
-// form have one connection together, and a save is safe from a crash of the server after three times
+// SavePartial implements [storage.PartialStore]. On a pool, new partial submissions of a form that
+// come while others are being stored are stored together in one statement, and a save is safe from a crash of the server after three times
 // its wal_writer_delay, 0.6 seconds.
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
+	v := &p.Partial
+	if err := conn.CheckArgs([]any{v.Answers, v.Hidden, v.Metadata, v.Block, v.SavedAt, v.EndsAt}); err != nil {
+		return 0, err // before it is part of a batch
+	}
 	switch {
 	case !p.New:
 		return s.changePartial(ctx, &p)
 	case s.submits != nil:
-		conn.Own(&p.Partial.Answers, &p.Partial.Hidden, &p.Partial.Metadata) // as in Submit
+		conn.Own(&v.Answers, &v.Hidden, &v.Metadata) // as in Submit
 		err = s.submits.makePartial(ctx, p)
 	default:
-		err = s.db.Write(ctx, func(ctx context.Context) error { return s.makePartial(ctx, &p) })
+		err = s.db.Write(ctx, func(ctx context.Context) error {
+			out, err := s.makePartials(ctx, p.Partial.FormID, []storage.SavePartialParams{p})
+			if err == nil {
+				err = out[0].err
+			}
+			return err
+		})
 	}
 	if err != nil {
 		return 0, err
@@ -46,19 +60,19 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	return 1, nil
 }
 
-// makePartial makes one when it is the turn of the form's next.
+// makePartial creates a partial submission together with others of its form.
 func (all *submits) makePartial(ctx context.Context, p storage.SavePartialParams) error {
 	late, end := all.late(ctx)
 	defer end()
-	made, begun, err := all.partials.do(ctx, late, p.Partial.FormID, p, 0)
+	made, begun, err := all.partials.do(ctx, late, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
 	return cmp.Or(notWaited(ctx, err, begun), made.err)
 }
 
-// partialArgs are the arguments of the statements that save one, and more from $11 on.
+// partialArgs are the arguments of the statement that changes one, and more from $13 on.
 func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	v := &p.Partial
 	return append([]any{
-		v.FormID[:], p.Token[:], v.SavedAt.UTC(), v.EndsAt.UTC(), v.Answers, v.Hidden, v.Metadata, v.Block, v.Seconds, v.Shared,
+		v.FormID[:], p.Token[:], v.SavedAt.UTC(), v.EndsAt.UTC(), v.Answers, v.Hidden, v.Metadata, v.Block, v.Seconds, v.Shared, v.Verified, v.LinkTaken,
 	}, more...)
 }
 
@@ -73,9 +87,10 @@ WITH seen AS MATERIALIZED (
 	FOR NO KEY UPDATE OF p
 ), saved AS (
 	UPDATE formsvc.partials p SET revision = p.revision + 1, saved_at = $3::timestamptz, ends_at = $4::timestamptz, answers = $5::json,
-		hidden = $6::json, metadata = $7::json, block = $8::text, seconds = $9::float8, shared = $10::boolean
+		hidden = $6::json, metadata = $7::json, block = $8::text, seconds = $9::float8, shared = $10::boolean,
+		verified = p.verified OR $11::boolean, link_taken = p.link_taken OR $12::boolean
 	FROM seen
-	WHERE p.token = $2::bytea AND NOT seen.sent AND $11::bigint IN (0, seen.revision)
+	WHERE p.token = $2::bytea AND NOT seen.sent AND $13::bigint IN (0, seen.revision)
 	RETURNING p.revision
 )
 SELECT seen.sent, seen.revision, (SELECT saved.revision FROM saved) FROM seen`
@@ -97,64 +112,149 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	return revision, nil
 }
 
-// newPartial makes a half response of the form $1. When there are $12 already, the oldest goes. When
-// that one changes at the moment, nothing is done: the second column says so, and the next run sees
-// the change. It follows the lock under which the form's half responses do not become more. Whether
-// there are $12 is read from as many entries of an index.
-const newPartial = `
+// newPartials creates the partial submissions $3 to $13 of the form $1, at most $14 of which may be
+// there. It has a row for each: whether its token is taken, and whether the batch has to run again
+// because one that it replaces changed in the meantime. Of a batch that exceeds the limit only those
+// are inserted that a later one of the batch would not replace immediately. It runs after the lock
+// under which the form's partial submissions do not become more. $15 is for how many there is room
+// for certain; only for more are those that are there counted, in an index.
+const newPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
+), given AS MATERIALIZED (
+	SELECT * FROM unnest($3::bytea[], $4::timestamptz[], $5::timestamptz[], $6::json[], $7::json[], $8::json[], $9::text[], $10::float8[], $11::boolean[], $12::boolean[], $13::boolean[], $2::bytea[])
+		WITH ORDINALITY AS g (token, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, place)
 ), free AS MATERIALIZED (
-	SELECT form.id FROM form WHERE (SELECT true FROM formsvc.partials p WHERE p.token = $2::bytea) IS NULL
-), oldest AS MATERIALIZED (
-	SELECT p.saved_at, p.id FROM formsvc.partials p
-	WHERE p.form_id = (SELECT free.id FROM free) AND p.open AND p.ends_at > (SELECT $3::timestamptz) AND (
-		SELECT true FROM formsvc.partials o
-		WHERE o.form_id = (SELECT free.id FROM free) AND o.open AND o.ends_at > (SELECT $3::timestamptz)
-		ORDER BY o.saved_at DESC, o.id DESC
-		OFFSET (SELECT $12::bigint - 1) LIMIT 1)
-	ORDER BY p.saved_at, p.id
-	LIMIT 1
+	SELECT g.place, g.link_taken FROM given g CROSS JOIN form
+	WHERE (SELECT true FROM formsvc.partials p WHERE p.token = g.token) IS NULL AND NOT EXISTS (SELECT FROM given h WHERE h.token = g.token AND h.place < g.place)
+), room AS MATERIALIZED (
+	SELECT CASE WHEN $15::bigint >= (SELECT count(*) FROM given) THEN $15::bigint ELSE $14::bigint - (SELECT count(*) FROM (
+		SELECT FROM formsvc.partials p WHERE p.form_id = (SELECT form.id FROM form) AND p.open AND p.ends_at > (SELECT min(g.saved_at) FROM given g)
+		ORDER BY p.saved_at DESC, p.id DESC LIMIT (SELECT $14::bigint)) p) END AS rows
+), stays AS MATERIALIZED (
+	SELECT r.place FROM (
+		SELECT f.place, f.link_taken, row_number() OVER (ORDER BY f.link_taken DESC, f.place) AS rank, count(*) FILTER (WHERE f.link_taken) OVER () AS links FROM free f
+	) r CROSS JOIN room
+	WHERE (r.link_taken OR r.rank <= greatest(room.rows, r.links + 1)) AND r.rank <= $14::bigint
+), excess AS MATERIALIZED (
+	SELECT greatest((SELECT count(*) FROM stays) - room.rows, 0) AS rows FROM room
+), once AS MATERIALIZED (
+	SELECT p.token, p.revision FROM formsvc.partials p
+	WHERE p.form_id = (SELECT form.id FROM form) AND p.open AND p.revision = 1 AND NOT p.link_taken AND p.ends_at > (SELECT min(g.saved_at) FROM given g)
+	ORDER BY p.saved_at DESC, p.id DESC LIMIT (SELECT excess.rows FROM excess)
+), replaced AS MATERIALIZED (
+	SELECT once.token, once.revision FROM once
+	UNION ALL (
+		SELECT p.token, p.revision FROM formsvc.partials p
+		WHERE p.form_id = (SELECT form.id FROM form) AND p.open AND p.ends_at > (SELECT min(g.saved_at) FROM given g) AND (p.revision > 1 OR p.link_taken)
+		ORDER BY p.saved_at, p.id LIMIT (SELECT excess.rows - (SELECT count(*) FROM once) FROM excess))
 ), gone AS (
-	DELETE FROM formsvc.partials p USING oldest o
-	WHERE p.form_id = $1::bytea AND p.open AND p.saved_at = o.saved_at AND p.id = o.id
+	DELETE FROM formsvc.partials p USING replaced o
+	WHERE p.token = o.token AND p.revision = o.revision AND p.open
 	RETURNING 1
 ), made AS (
-	INSERT INTO formsvc.partials (form_id, token, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, id, revision)
-	SELECT free.id, $2::bytea, $3::timestamptz, $3::timestamptz, $4::timestamptz, $5::json, $6::json, $7::json, $8::text, $9::float8, $10::boolean, $11::bytea, 1
-	FROM free
-	WHERE (SELECT count(*) FROM gone) = (SELECT count(*) FROM oldest)
+	INSERT INTO formsvc.partials (form_id, token, created_at, saved_at, ends_at, answers, hidden, metadata, block, seconds, shared, verified, link_taken, id, revision)
+	SELECT form.id, g.token, g.saved_at, g.saved_at, g.ends_at, g.answers, g.hidden, g.metadata, g.block, g.seconds, g.shared, g.verified, g.link_taken, g.id, 1
+	FROM form CROSS JOIN given g JOIN stays USING (place)
+	WHERE (SELECT count(*) FROM gone) = (SELECT count(*) FROM replaced)
 	ON CONFLICT DO NOTHING
-	RETURNING 1
+	RETURNING token
 )
-SELECT EXISTS (SELECT FROM made), (SELECT count(*) FROM gone) < (SELECT count(*) FROM oldest) FROM form`
+SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
+FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-func (s *Store) makePartial(ctx context.Context, p *storage.SavePartialParams) error {
-	most := int64(p.Max)
-	if most < 1 {
-		most = math.MaxInt64
+// makePartials creates partial submissions of one form, and returns a result for each.
+func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]submitted, error) {
+	limit := int64(math.MaxInt64)
+	if batch[0].Max > 0 {
+		limit = int64(batch[0].Max)
 	}
 	for range submitTries {
-		var made, again bool
-		err := s.savePartial(ctx, s.lock(lockPartials, p.Partial.FormID), conn.Run(newPartial, partialArgs(p, p.Partial.ID[:], most)...).Into(&made, &again))
+		var room partialRoom
+		if s.submits != nil {
+			if room, _ = s.submits.room.Get(form); room.limit != limit {
+				room = partialRoom{limit: limit}
+			}
+		}
+		var left int64
+		args := append(newPartialArgs(form, batch, limit), room.rows)
+		out, again, found := make([]submitted, len(batch)), false, false
+		err := conn.NoRow(s.savePartial(ctx, s.lock(lockPartials, form), conn.Run(newPartials, args...).Each(func(rows pgx.Rows) error {
+			var place int
+			var taken bool
+			return conn.EachRow(rows, []any{&place, &taken, &again, &left}, func() {
+				found = true
+				if taken {
+					out[place-1].err = storage.ErrConflict
+				}
+			})
+		})), storage.ErrNotFound)
 		switch {
-		case err != nil:
-			return conn.NoRow(err, storage.ErrNotFound)
-		case made:
-			return nil
-		case !again:
-			return storage.ErrConflict
+		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
+			return nil, storage.ErrNotFound
+		case conn.Refused(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
+			return s.makePartialsAlone(ctx, form, batch)
+		case err == nil && !again && s.submits != nil:
+			// Other processes and transactions create some too, so the count is good for one batch.
+			if room.rows < int64(len(batch)) {
+				left = min(left, submitRows)
+			}
+			room.rows = max(left, 0)
+			s.submits.room.Put(form, room, 0)
+			return out, nil
+		case err != nil || !again:
+			return out, err
 		}
 	}
-	return fmt.Errorf("%w: half responses changed again and again", storage.ErrUnavailable)
+	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
 
-const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.created_at, p.saved_at, p.ends_at, p.submission_id`
+// partialRoom says that rows more partial submissions of a form do not exceed the limit, as of the
+// last count.
+type partialRoom struct{ limit, rows int64 }
+
+func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]submitted, error) {
+	out := make([]submitted, len(batch))
+	for i := range batch {
+		one, err := s.makePartials(ctx, form, batch[i:i+1])
+		switch {
+		case err == nil:
+			out[i] = one[0]
+		case conn.Refused(err):
+			out[i].err = s.db.Translate(ctx, err, true)
+		default:
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func newPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit int64) []any {
+	type params = storage.SavePartialParams
+	return []any{
+		form[:],
+		conn.Column(batch, func(p *params) []byte { return p.Partial.ID[:] }),
+		conn.Column(batch, func(p *params) []byte { return p.Token[:] }),
+		conn.Column(batch, func(p *params) time.Time { return p.Partial.SavedAt.UTC() }),
+		conn.Column(batch, func(p *params) time.Time { return p.Partial.EndsAt.UTC() }),
+		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Answers }),
+		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Hidden }),
+		conn.Column(batch, func(p *params) json.RawMessage { return p.Partial.Metadata }),
+		conn.Column(batch, func(p *params) string { return p.Partial.Block }),
+		conn.Column(batch, func(p *params) float64 { return p.Partial.Seconds }),
+		conn.Column(batch, func(p *params) bool { return p.Partial.Shared }),
+		conn.Column(batch, func(p *params) bool { return p.Partial.Verified }),
+		conn.Column(batch, func(p *params) bool { return p.Partial.LinkTaken }),
+		limit,
+	}
+}
+
+const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.metadata, p.block, p.seconds, p.shared, p.verified, p.link_taken, p.created_at, p.saved_at, p.ends_at, p.submission_id`
 
 // partialTargets are what partialColumns are scanned into.
 func partialTargets(p *storage.Partial) []any {
 	return []any{
-		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared,
+		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkTaken,
 		&p.CreatedAt, &p.SavedAt, &p.EndsAt, &p.SubmissionID,
 	}
 }
@@ -170,22 +270,30 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 }
 
 // partialPage has a row of nulls for a form without any.
-const partialPage = `
+var partialPage, verifiedPage = partialPageOf(""), partialPageOf("p.verified AND ")
+
+func partialPageOf(condition string) string {
+	return `
 SELECT ` + partialColumns + `
 FROM formsvc.forms f
 LEFT JOIN LATERAL (
 	SELECT p.* FROM formsvc.partials p
 	WHERE p.form_id = $1::bytea AND p.open AND p.ends_at > (SELECT $6::timestamptz)
-		AND (p.saved_at, p.id) < (COALESCE((SELECT $3::timestamptz), 'infinity'), $4::bytea)
+		AND ` + condition + `(p.saved_at, p.id) < (COALESCE((SELECT $3::timestamptz), 'infinity'), $4::bytea)
 	ORDER BY p.saved_at DESC, p.id DESC
 	LIMIT (SELECT $5::bigint + 1)
 ) p ON true
 WHERE f.id = $1::bytea AND ` + formAccess + `
 ORDER BY p.saved_at DESC, p.id DESC`
+}
 
 // Partials implements [storage.PartialStore].
 func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
-	found, err := conn.ReadAll(ctx, &s.db, partialTargets, partialPage, slices.Concat([]any{form[:], userArg(who)}, pageArgs(q.Page), []any{q.Now.UTC()})...)
+	list := partialPage
+	if q.Verified {
+		list = verifiedPage
+	}
+	found, err := conn.ReadAll(ctx, &s.db, partialTargets, list, slices.Concat([]any{form[:], userArg(who)}, pageArgs(q.Page), []any{q.Now.UTC()})...)
 	if err == nil {
 		found, more, err = besideForm(found, q.Page.Limit, func(p *storage.Partial) bool { return p.Revision > 0 })
 	}

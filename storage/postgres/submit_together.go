@@ -25,8 +25,9 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	// partials makes the half responses of a form, one after another.
+	// partials creates the partial submissions of a form, many at once.
 	partials groups[storage.ID, storage.SavePartialParams, submitted]
+	room     cache.Cache[storage.ID, partialRoom]
 	// pages reads a form by its public id, once for all who ask before the read begins.
 	pages groups[string, struct{}, func() (storage.Form, error)]
 	// counted has the revisions at which the submissions of a form are counted: only the
@@ -60,10 +61,10 @@ func (s *Store) newSubmits() *submits {
 			return []submitted{out}, err
 		})
 	}
-	all.partials.items = 1
+	all.partials.items, all.partials.bytes = submitRows, submitBytes
 	all.partials.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams, back func()) []submitted {
 		return withConnection(ctx, s, form, s.lockKey(lockPartials, form), take, back, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
-			return make([]submitted, 1), s.makePartial(ctx, &taken[0])
+			return s.makePartials(ctx, form, taken)
 		})
 	}
 	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}, _ func()) []func() (storage.Form, error) {

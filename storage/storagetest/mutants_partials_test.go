@@ -110,6 +110,20 @@ func (m *badPartials) evict(ctx context.Context, p storage.SavePartialParams, no
 
 func longestAgo(a, b storage.Partial) int { return a.SavedAt.Compare(b.SavedAt) }
 
+// replacedFirst is the order in which partial submissions are replaced.
+func replacedFirst(a, b storage.Partial) int {
+	once := func(p storage.Partial) bool { return p.Revision == 1 && !p.LinkTaken }
+	switch {
+	case once(a) && once(b):
+		return -longestAgo(a, b)
+	case once(a):
+		return -1
+	case once(b):
+		return 1
+	}
+	return longestAgo(a, b)
+}
+
 func partialMutants() []mutant {
 	bad := func(name string, fails []string, spoil func(m *badPartials, s storage.Storage)) mutant {
 		for i := range fails {
@@ -331,18 +345,39 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 		edits("makes room by age", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
 			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, func(a, b storage.Partial) int { return a.CreatedAt.Compare(b.CreatedAt) })
 		}),
+		edits("replaces the one that was saved longest ago", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
+			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, longestAgo)
+		}),
+		edits("replaces one whose link was taken", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
+			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, func(a, b storage.Partial) int {
+				a.LinkTaken, b.LinkTaken = false, false
+				return replacedFirst(a, b)
+			})
+		}),
+		reads("forgets an earlier captcha", []string{"verified"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
+			got.Verified = m.saved(token).Partial.Verified
+		}),
+		reads("forgets an earlier link", []string{"verified"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
+			got.LinkTaken = m.saved(token).Partial.LinkTaken
+		}),
+		bad("lists those without a captcha", []string{"verified"}, func(m *badPartials, s storage.Storage) {
+			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+				q.Verified = false
+				return s.Partials(ctx, who, form, q, each)
+			}
+		}),
 		edits("counts what is over", []string{"max_counts"}, func(m *badPartials, p *storage.SavePartialParams) {
-			*p = m.evict(context.Background(), *p, at(0), longestAgo)
+			*p = m.evict(context.Background(), *p, at(0), replacedFirst)
 		}),
 		edits("makes room for changes", []string{"max_counts"}, func(m *badPartials, p *storage.SavePartialParams) {
 			if !p.New {
-				m.evict(context.Background(), *p, p.Partial.SavedAt, longestAgo)
+				m.evict(context.Background(), *p, p.Partial.SavedAt, replacedFirst)
 			}
 		}),
 		bad("makes room in a step of its own", []string{"concurrent_max"}, func(m *badPartials, s storage.Storage) {
 			all := newRendezvous(40)
 			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				p = m.evict(ctx, p, p.Partial.SavedAt, longestAgo)
+				p = m.evict(ctx, p, p.Partial.SavedAt, replacedFirst)
 				all.meet()
 				return s.SavePartial(ctx, p)
 			}

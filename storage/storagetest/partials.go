@@ -37,10 +37,11 @@ func partialCases() []Case {
 		{"if_revision", "SavePartial returns a *RevisionError of the kind partial when IfRevision does not hold; 0 is no condition.", partialIfRevision},
 		{"order_of_errors", "SavePartial looks at the form, the token, a submission and the revision in this order.", partialOrder},
 		{"over", "From its EndsAt on, by the caller's time, a half response is ErrNotFound, and in no list; a save moves EndsAt.", partialOver},
-		{"max", "When a new half response would be one more than Max, the one that was saved longest ago goes, and no other.", partialMax},
+		{"max", "A new one that would exceed Max replaces the newest that was saved once and has no link taken, else the one that was saved longest ago, and no other.", partialMax},
 		{"max_counts", "Max counts no half response that is over, was submitted or belongs to another form; a submitted one stays, and a change evicts none.", partialMaxCounts},
 		{"not_counted", "Half responses count neither in the funnel nor against the response limit, queue nothing and leave the form as it is.", partialNotCounted},
 		{"list", "Partials lends what Partial returns of those that are neither submitted nor over, and says whether the list goes on.", partialList},
+		{"verified", "Verified and LinkTaken stay once a save has set them, and a query for verified ones leaves out the others.", partialVerified},
 		{"list_refused", "Partials ends with the error of the function that it calls.", partialListRefused},
 		{"copies_in", "A store keeps no slice of a half response that it was given.", copiesInPartial},
 		{"copies_out", "A store hands out no slice of a half response that it keeps.", copiesOutPartial},
@@ -362,13 +363,25 @@ func partialMax(b *bundle) {
 	f, other := b.anyForm(), b.anyForm()
 	elsewhere := b.addPartial(other.ID, savedAt(at(-time.Hour)))
 	first, second, third := b.addPartial(f.ID, atMost(3)), b.addPartial(f.ID, atMost(3)), b.addPartial(f.ID, atMost(3))
-	change := again(first) // which makes second the one that was saved longest ago
-	change.Max = 3
+	change := again(first)
+	change.Max, change.Partial.SavedAt = 3, b.tick()
 	b.save(change)
 	fourth := b.addPartial(f.ID, atMost(3))
-	b.isGone(second, "the one that was saved longest ago")
-	b.refusesSave(again(second), storage.ErrNotFound, "the one that had to go")
-	for _, p := range []storage.SavePartialParams{first, third, fourth, elsewhere} {
+	b.isGone(third, "the newest that was saved once")
+	b.refusesSave(again(third), storage.ErrNotFound, "the one that was replaced")
+	for _, p := range []storage.SavePartialParams{first, second, fourth, elsewhere} {
+		b.partial(p, soon())
+	}
+	link := again(fourth)
+	link.Partial.LinkTaken, link.Partial.SavedAt = true, b.tick()
+	b.save(link)
+	linked := b.addPartial(f.ID, atMost(3), func(p *storage.SavePartialParams) { p.Partial.LinkTaken = true })
+	b.isGone(second, "the last that was saved once")
+	next := b.addPartial(f.ID, atMost(3))
+	b.isGone(first, "the one that was saved longest ago")
+	last := b.addPartial(f.ID, atMost(3))
+	b.isGone(next, "the one that was saved once, although it is the newest")
+	for _, p := range []storage.SavePartialParams{fourth, linked, last, elsewhere} {
 		b.partial(p, soon())
 	}
 	b.addPartial(f.ID)
@@ -389,10 +402,37 @@ func partialMaxCounts(b *bundle) {
 	b.save(change)
 	same(b, len(b.partials(f.ID, at(time.Hour))), 2, "half responses after a change with a lower bound")
 	b.addPartial(f.ID, savedAt(at(2*time.Hour)), atMost(2))
-	b.isGone(late, "the one that was saved longest ago")
+	b.isGone(late, "the one that was saved once")
 	b.partial(open, soon())
 	b.isThere(foreign, "of another form")
 	same(b, b.partial(sent, soon()).SubmissionID, n.Submission.ID, "SubmissionID of the submitted one")
+}
+
+func partialVerified(b *bundle) {
+	f := b.anyForm()
+	var want []storage.Partial
+	for i := range 5 {
+		p := b.addPartial(f.ID, func(p *storage.SavePartialParams) { p.Partial.Verified, p.Partial.LinkTaken = i == 1, i == 2 })
+		for _, set := range []bool{i == 3, false} {
+			change := again(p)
+			change.Partial.Verified, change.Partial.LinkTaken, change.Partial.SavedAt = set, set, b.tick()
+			b.save(change)
+		}
+		got := b.partial(p, soon())
+		same(b, got.Verified, i == 1 || i == 3, "Verified of partial submission %d", i)
+		same(b, got.LinkTaken, i == 2 || i == 3, "LinkTaken of partial submission %d", i)
+		if got.Verified {
+			want = slices.Insert(want, 0, got)
+		}
+	}
+	q := storage.PartialQuery{Now: soon(), Page: storage.Page{Limit: 1}, Verified: true}
+	for i := range want {
+		got, more, err := listPartials(b.Context(), b.store, storage.AsHost(), f.ID, q)
+		b.ok(err, "Partials")
+		same(b, got, want[i:i+1], "page %d of the verified ones", i)
+		same(b, more, i+1 < len(want), "more of page %d", i)
+		q.Page.After = &storage.Position{Time: want[i].SavedAt, ID: want[i].ID}
+	}
 }
 
 func partialNotCounted(b *bundle) {

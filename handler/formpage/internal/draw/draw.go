@@ -231,12 +231,13 @@ func (p *Page) Resume(w http.ResponseWriter, status int) error {
 	return v.send(w, status)
 }
 
-// Ending sends the page of an ending, which leads on to a target, "" for nowhere.
-func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL) error {
+// Ending sends the page of an ending with a button to a target, "" for none. The page leads there by
+// itself if redirects is set.
+func (p *Page) Ending(w http.ResponseWriter, ending *schema.Block, target template.URL, redirects bool) error {
 	v := p.newView("ending")
 	p.Top = p.Preview == nil
 	drawn := field.Ending(&p.Source, ending, target != "")
-	v.LeadsTo, v.policy, v.Fields = target, &drawn.Policy, v.inserts.Add(drawn.HTML)
+	v.LeadsTo, v.redirects, v.policy, v.Fields = target, redirects, &drawn.Policy, v.inserts.Add(drawn.HTML)
 	if formblock.Properties(ending).ShareButtons && p.Preview == nil {
 		v.Share = p.Form.PublicID
 	}

@@ -46,7 +46,7 @@ type view struct {
 	LostNames   string
 	Action      string // where the button of a link leads
 
-	LeadsTo template.URL  // where the ending leads on to, by itself
+	LeadsTo template.URL  // where the ending's button leads, and if redirects is set the page itself
 	Share   string        // address to share
 	Ends    template.HTML // the endings of a canvas
 
@@ -62,9 +62,10 @@ type view struct {
 	Cut                      string // the missing parts of the fields
 	Next                     string
 
-	inserts  pen.Inserts
-	policy   *policy.Policy
-	referrer string // "": the usual policy
+	redirects bool // the page leads on to LeadsTo by itself
+	inserts   pen.Inserts
+	policy    *policy.Policy
+	referrer  string // "": the usual policy
 
 	ancestors []string // of a canvas: origins beside its own that may show it in a frame
 }
@@ -193,7 +194,7 @@ func (v *view) head(out *pen.Pen) {
 	if v.Theme.Dark {
 		out.Raw(`<meta name="color-scheme" content="light dark">`)
 	}
-	if v.LeadsTo != "" && !v.Framed { // many pages forbid frames, and would be blank in one
+	if v.redirects && !v.Framed { // many pages forbid frames, and would be blank in one
 		out.Raw("\n<meta http-equiv=\"refresh\" content=\"0;url=")
 		out.Typed(string(v.LeadsTo))
 		out.Raw(`">`)

@@ -229,18 +229,17 @@
       if (!answer.ok) return;
       at(box, "p").lastChild.data = at(now, "p").lastChild.data;
       at(box, forget).hidden = at(now, forget).hidden;
-      mark("half", at(fresh, "[name=half]").value);
+      take(f, fresh, "[name=half],[name=proof]"); // the save has used up the captcha's token
       save();
     } catch { /* a later change tries again */ }
   };
-  const held = f => all(":scope>[type=hidden]", f);
+  // take copies inputs of another page.
+  const own = ":scope>[type=hidden]", take = (f, e, s) => { all(s, f).forEach(i => i.remove()); f.prepend(...all(s, e)); };
   // How a number, a phone or an address is read is the service's to say.
   const read = (f, fresh) => {
     if (f !== form() || !fresh || fresh.dataset.step !== f.dataset.step) return false;
     all(".fs-read", f).forEach(p => { p.textContent = fresh.querySelector("#" + p.id)?.textContent ?? ""; });
-    const shown = ":scope>[name=shown]";
-    all(shown, f).forEach(i => i.remove());
-    f.prepend(...all(shown, fresh));
+    take(f, fresh, "[name=shown]");
     return true;
   };
   // A block that stays gets its number, and whether it is required, from the new page.
@@ -268,8 +267,7 @@
     }
     pass();
     const half = control("half")?.value; // it may have been saved since
-    held(f).forEach(i => i.remove());
-    f.prepend(...held(fresh));
+    take(f, fresh, own);
     mark("half", half);
     const button = f.querySelector(".fs-actions button"), other = fresh.querySelector(".fs-actions button");
     if (button && other) button.textContent = other.textContent;
@@ -605,7 +603,7 @@
         const same = all("[data-b]").find(x => x.dataset.b === e.dataset.b), names = all("[name]", e).map(i => i.name);
         if (same) same.replaceWith(e);
         else {
-          held(to).forEach(i => names.includes(i.name) && i.remove());
+          all(own, to).forEach(i => names.includes(i.name) && i.remove());
           e.hidden = true;
           to.prepend(e);
         }

@@ -126,9 +126,10 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow replaces [pgx.ErrNoRows].
+// NoRow replaces [pgx.ErrNoRows], and the violation of a foreign key: a concurrent purge removed
+// the row that the statement had found.
 func NoRow(err, instead error) error {
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead
 	}
 	return err

@@ -51,6 +51,8 @@ CREATE TABLE partials (
     block         text NOT NULL,
     seconds       seconds NOT NULL,
     shared        boolean NOT NULL,
+    verified      boolean NOT NULL DEFAULT false,
+    link_taken    boolean NOT NULL DEFAULT false,
     created_at    timestamptz NOT NULL,
     saved_at      timestamptz NOT NULL,
     ends_at       timestamptz NOT NULL,
@@ -63,6 +65,10 @@ CREATE TABLE partials (
 -- The lists of a form and its bound, which do not pass over those that were submitted; and all
 -- that is removed with a form. Each save and each response writes every index, so there are few.
 CREATE INDEX partials_newest ON partials (form_id, open, saved_at DESC, id DESC) INCLUDE (ends_at);
+-- What owners see of a form with a captcha, and what new ones replace first. Few writes touch them:
+-- the first has no row that a program made, and a second save leaves the other.
+CREATE INDEX partials_verified ON partials (form_id, saved_at DESC, id DESC) WHERE open AND verified;
+CREATE INDEX partials_once ON partials (form_id, saved_at DESC, id DESC) WHERE open AND revision = 1 AND NOT link_taken;
 -- The condition on revision always holds. Only a sweep says it: no other statement can be
 -- planned with this index.
 CREATE INDEX partials_ends_at ON partials (ends_at) WHERE revision > 0;
@@ -78,6 +84,8 @@ COMMENT ON COLUMN partials.metadata IS 'Country, device, user agent and UTM para
 COMMENT ON COLUMN partials.block IS 'The farthest block that the respondent came to; empty: none, or it was submitted.';
 COMMENT ON COLUMN partials.seconds IS 'How long the respondent took so far; 0 when it was submitted.';
 COMMENT ON COLUMN partials.shared IS 'Whether the respondent was told that the owners of the form can read it.';
+COMMENT ON COLUMN partials.verified IS 'Whether a captcha was solved for one of its saves.';
+COMMENT ON COLUMN partials.link_taken IS 'Whether the respondent received a link to it.';
 COMMENT ON COLUMN partials.created_at IS 'When it was saved first.';
 COMMENT ON COLUMN partials.saved_at IS 'When it was saved last.';
 COMMENT ON COLUMN partials.ends_at IS 'From when on nobody sees it any more; a sweep removes it.';
