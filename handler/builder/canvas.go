@@ -73,8 +73,5 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 		h.fail(w, r, err)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	to := json.NewEncoder(w) // without a copy: parts are as large as a page
-	to.SetEscapeHTML(false)
-	_ = to.Encode(parts) // the browser may be gone
+	answer(w, http.StatusOK, parts)
 }

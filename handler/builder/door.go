@@ -1,10 +1,10 @@
 package builder
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net/http"
@@ -61,17 +61,28 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 
 // answer writes a value as JSON.
 func answer(w http.ResponseWriter, status int, value any) {
-	var body bytes.Buffer
-	e := json.NewEncoder(&body)
-	e.SetEscapeHTML(false) // it makes HTML three times as long, and no browser takes JSON for HTML
-	if err := e.Encode(value); err != nil {
-		status = http.StatusInternalServerError
-		body.Reset()
-		body.WriteString(`{"code":"INTERNAL_ERROR"}` + "\n")
-	}
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(body.Bytes()) // the browser may be gone
+	to := &response{w, status}
+	e := json.NewEncoder(to) // without a copy: a value may be as large as a page
+	e.SetEscapeHTML(false)   // it makes HTML three times as long, and no browser takes JSON for HTML
+	if err := e.Encode(value); err != nil && to.status != 0 {
+		w.WriteHeader(http.StatusInternalServerError)
+		_, _ = io.WriteString(w, `{"code":"INTERNAL_ERROR"}`+"\n") // the browser may be gone
+	}
+}
+
+// response sends a status with the first bytes.
+type response struct {
+	w      http.ResponseWriter
+	status int // 0: it was sent
+}
+
+func (r *response) Write(b []byte) (int, error) {
+	if r.status != 0 {
+		r.w.WriteHeader(r.status)
+		r.status = 0
+	}
+	return r.w.Write(b)
 }
 
 // page is a part of a list, as the API shows it.
