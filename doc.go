@@ -147,6 +147,16 @@
 // cookie puts [http.CrossOriginProtection] in front of the service and of
 // [Service.ExportHandler]. examples/auth is a whole product with users.
 //
+// # Polling
+//
+// A submission has the time at which it was made, and becomes visible when its transaction is
+// committed: a host's transaction can take long, imports have older times, and the clocks of
+// processes differ. So a program that polls and continues at the last submitted_at that it has read
+// loses submissions. The safe way is to read the last minutes again each time (longer than the
+// longest transaction and the difference of the clocks), and to drop the ids that it knows, as the
+// [example Polling] does. What must not be lost is received by a webhook: its delivery is part of
+// the submission's transaction.
+//
 // # Stopping
 //
 // A process that is told to stop ends its parts in this order, as the [example Stopping] does:
@@ -179,5 +189,6 @@
 //	deliveries, results, values          how many
 //
 // [A product in an afternoon]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Afternoon
+// [example Polling]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Polling
 // [example Stopping]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Stopping
 package formsvc

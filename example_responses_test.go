@@ -267,6 +267,65 @@ func ExampleClient_Metrics() {
 	// Output: 4 1 25
 }
 
+// A program polls without losing submissions that become visible late: it reads the last ten
+// minutes again each time and drops the ids that it knows.
+func Example_polling() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	const overlap = 10 * time.Minute // longer than any transaction that stores submissions
+	var newest time.Time             // both are stored by the program
+	known := map[formsvc.ID]time.Time{}
+	poll := func() {
+		fresh := 0
+		since := newest.Add(-overlap)
+		for s, err := range svc.AsHost().Submissions(ctx, form, formsvc.SubmissionQuery{Since: since}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			if _, seen := known[s.ID]; seen {
+				continue
+			}
+			known[s.ID] = s.SubmittedAt
+			fresh++
+			if s.SubmittedAt.After(newest) {
+				newest = s.SubmittedAt
+			}
+		}
+		for id, at := range known {
+			if at.Before(newest.Add(-overlap)) {
+				delete(known, id) // it is not read again
+			}
+		}
+		fmt.Println("new submissions:", fresh)
+	}
+
+	submit := func(at time.Time) {
+		_, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}, SubmittedAt: at})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	submit(time.Time{})
+	poll()
+	submit(time.Now().Add(-2 * time.Minute)) // made earlier, and visible only now
+	poll()
+	poll()
+	// Output:
+	// new submissions: 1
+	// new submissions: 1
+	// new submissions: 0
+}
+
+// The host removes what it stores next to submissions before they are removed.
+func ExampleWithBeforeDelete() {
+	_, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBeforeDelete(func(_ context.Context, form formsvc.ID, submissions []formsvc.ID) error {
+		fmt.Println("remove the notes on", len(submissions), "submissions to the form", form)
+		return nil // with an error the submissions stay
+	}))
+	fmt.Println(err)
+	// Output: <nil>
+}
+
 // Answers are Go values, for a type switch or as text.
 func ExampleDecodeAnswers() {
 	svc, form := exampleForm()

@@ -70,7 +70,7 @@ func New(opts ...Option) (*Service, error) {
 	s.keys = keyResolver{keyring.New(o.keyPrefix, o.storage, o.clock, o.logger)}
 	s.core, err = core.New(core.Core{
 		Storage: o.storage, URLs: destinations{s.dispatcher.Guard()}, Secrets: o.secrets,
-		Limits: o.limits, Versions: o.versions, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger, RemoveFiles: o.removeFiles,
+		Limits: o.limits, Versions: o.versions, Clock: o.clock, NewID: objectid.NewSource().New, TimeZone: o.timeZone, Log: o.logger, RemoveFiles: o.removeFiles, BeforeDelete: o.beforeDelete,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)

@@ -27,19 +27,20 @@ import (
 type Option func(*options) error
 
 type options struct {
-	storage     storage.Storage
-	http        handler.Config // of the API; New adds the core and the logger
-	keyPrefix   string
-	limiterSet  bool // http.Limiter is what the host wants; nil: no limit
-	webhooks    webhooks.Config
-	secrets     *secrets.Sealer
-	sealedOnly  bool
-	limits      Limits
-	versions    int
-	timeZone    *time.Location
-	removeFiles func(context.Context, []string) error
-	logger      *slog.Logger
-	clock       func() time.Time
+	storage      storage.Storage
+	http         handler.Config // of the API; New adds the core and the logger
+	keyPrefix    string
+	limiterSet   bool // http.Limiter is what the host wants; nil: no limit
+	webhooks     webhooks.Config
+	secrets      *secrets.Sealer
+	sealedOnly   bool
+	limits       Limits
+	versions     int
+	timeZone     *time.Location
+	removeFiles  func(context.Context, []string) error
+	beforeDelete func(context.Context, ID, []ID) error
+	logger       *slog.Logger
+	clock        func() time.Time
 }
 
 func defaults() options {
@@ -325,6 +326,25 @@ type FileRemover interface {
 // name go with the first of them. Default: files stay.
 func WithFiles(f FileRemover) Option {
 	return option("WithFiles", missing(f == nil), func(o *options) { o.removeFiles = f.RemoveFiles })
+}
+
+// WithBeforeDelete sets a function that is called before submissions are removed for good, whatever
+// removes them: see [WithFiles] for the list. It receives the ids of submissions to one form, at
+// most 1,000 in a call, and removes or archives what the host stores next to them. By default
+// nothing is called.
+//
+// The function is called before the removal is committed, and at least once for each submission:
+// after an error, a crash, or in two processes at the same time it receives the same ids again.
+// With an error these submissions stay, and the call that removes them returns that error; a
+// running dispatcher logs it and tries again. No lock is held meanwhile. The function can read the
+// submissions of forms that are not purged. In a host's transaction ([Service.Using]) a rollback
+// brings the submissions back, and they are reported again later. It must be safe for concurrent
+// use. If there are files too, it is called before they are removed.
+//
+// Rows of the host in the same PostgreSQL database do not need it: see "Rows next to submissions"
+// in the documentation of package storage/postgres.
+func WithBeforeDelete(f func(ctx context.Context, form ID, submissions []ID) error) Option {
+	return option("WithBeforeDelete", missing(f == nil), func(o *options) { o.beforeDelete = f })
 }
 
 // WithLogger sets where the service logs. Default: nowhere.

@@ -407,6 +407,10 @@ type FormContent struct {
 type Answer = schema.Answer
 
 // SubmissionQuery selects responses of a form. The zero value selects all.
+//
+// A program that polls must not continue at the last SubmittedAt that it has read, because a
+// submission can become visible later than newer ones: see "Polling" in the documentation of the
+// package.
 type SubmissionQuery struct {
 	// Since and Until bound SubmittedAt; both are included. Zero: no bound.
 	Since, Until time.Time

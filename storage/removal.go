@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
 
@@ -34,23 +33,25 @@ type RemovalStore interface {
 	PurgeSubmissions(ctx context.Context, p PurgeSubmissionsParams) (PurgedSubmissions, error)
 }
 
-// Leaving gets the Answers of submissions that a call is about to remove for good, some at a
-// time, so that the caller removes first what they refer to elsewhere. It may take long and
-// fail: a store holds no lock meanwhile, and with an error the call ends with that error, while
-// these submissions and all that follow stay. After a fault, or in two calls at once, Leaving
-// gets the same submissions again. Only those are removed that it got. It changes nothing in
-// the answers and keeps none. In a host's transaction it is called before the commit.
+// BeforeDelete receives submissions that a call is about to remove for good, in batches, so that
+// the caller first removes what belongs to them elsewhere. Only FormID, ID and Answers are set. It
+// may take long and fail: a store holds no lock meanwhile, and with an error the call ends with
+// that error, while these submissions and all that follow stay. After an error, or in concurrent
+// calls, BeforeDelete receives the same submissions again. Only those are removed that it has
+// received. It changes nothing in the submissions and does not retain them. In a host's
+// transaction it is called before the commit.
 //
-// What a form is purged with is removed by Sweep alone, so that it gets them all.
-type Leaving func(ctx context.Context, answers []json.RawMessage) error
+// Only Sweep removes the submissions of purged forms, so that BeforeDelete receives all of them.
+type BeforeDelete func(ctx context.Context, submissions []Submission) error
 
 // PurgeSubmissionsParams says what to remove.
 type PurgeSubmissionsParams struct {
 	Forms  []ID
 	Before time.Time // submissions with an earlier SubmittedAt
 	Max    int       // of submissions. Below 1: nothing is done
-	// Leaving is told before they go. A store may then remove fewer at a time. Nil: nobody is.
-	Leaving Leaving
+	// BeforeDelete is called before they are removed. A store may then remove fewer at a time. If
+	// nil, nothing is called.
+	BeforeDelete BeforeDelete
 }
 
 // PurgedSubmissions counts the records that one call removed.

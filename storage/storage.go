@@ -67,8 +67,9 @@ type SweepParams struct {
 	// left, whatever other sweeps do at the same time, nor is one added by a response
 	// that was on its way. For that a call may wait for both.
 	Removals bool
-	// Leaving is told of the submissions of purged forms before they go. Nil: nobody is.
-	Leaving Leaving
+	// BeforeDelete is called before submissions of purged forms are removed. If nil, nothing is
+	// called.
+	BeforeDelete BeforeDelete
 	// Max bounds the rows that one call removes or rewrites in each of its tables,
 	// and the forms, keys and events that it reports. Below 1: nothing is done.
 	Max int

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -109,7 +108,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		return nil
 	})
 	if err == nil {
-		err = tell(ctx, p.Leaving, old)
+		err = beforeDelete(ctx, p.BeforeDelete, old)
 	}
 	if err != nil {
 		return storage.PurgedSubmissions{}, err
@@ -133,14 +132,10 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	return out, nil
 }
 
-// tell tells of submissions before they go. No transaction is open meanwhile.
-func tell(ctx context.Context, leaving storage.Leaving, going []storage.Submission) error {
-	if leaving == nil || len(going) == 0 {
+// beforeDelete calls a hook with submissions. No transaction is open meanwhile.
+func beforeDelete(ctx context.Context, hook storage.BeforeDelete, going []storage.Submission) error {
+	if hook == nil || len(going) == 0 {
 		return nil
 	}
-	var answers []json.RawMessage
-	for _, sub := range going {
-		answers = append(answers, sub.Answers)
-	}
-	return leaving(ctx, answers)
+	return hook(ctx, going)
 }

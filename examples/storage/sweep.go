@@ -27,7 +27,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (swept storage
 		return err
 	})
 	if err == nil {
-		err = tell(ctx, p.Leaving, going)
+		err = beforeDelete(ctx, p.BeforeDelete, going)
 	}
 	if err != nil {
 		return storage.Swept{}, err

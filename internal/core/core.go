@@ -43,13 +43,15 @@ type Core struct {
 	Log      *slog.Logger   // of what maintenance found. Nil: discards
 	// RemoveFiles removes the files of responses before these are removed for good. Nil: they stay.
 	RemoveFiles func(ctx context.Context, ids []string) error
+	// BeforeDelete is called before submissions of a form are removed for good. It can be nil.
+	BeforeDelete func(ctx context.Context, form storage.ID, submissions []storage.ID) error
 	// Versions is how many versions of a form are kept. 0: none.
 	Versions int
 
-	writes  *definition.Writes
-	turns   *turns
-	visits  *gather.Group[storage.FunnelCount] // nil: they are written at once
-	leaving storage.Leaving                    // nil: nobody is told
+	writes       *definition.Writes
+	turns        *turns
+	visits       *gather.Group[storage.FunnelCount] // nil: they are written at once
+	beforeDelete storage.BeforeDelete               // nil: nothing is called
 
 	copies bool // made by Copies
 
@@ -68,9 +70,7 @@ func New(c Core) (*Core, error) {
 	c.turns = newTurns()
 	c.visits = gather.New("views and starts of forms", c.Log, c.countNow)
 	c.own, c.looked = &c, new(atomic.Int64)
-	if c.RemoveFiles != nil {
-		c.leaving = c.removeFiles
-	}
+	c.beforeDelete = c.hooks()
 	return &c, nil
 }
 

@@ -2,18 +2,43 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
+// hooks calls the host before submissions are removed for good: nil without anything to call.
+func (c *Core) hooks() storage.BeforeDelete {
+	if c.BeforeDelete == nil && c.RemoveFiles == nil {
+		return nil
+	}
+	return func(ctx context.Context, submissions []storage.Submission) error {
+		ids := make(map[storage.ID][]storage.ID)
+		for i := range submissions {
+			form := submissions[i].FormID
+			ids[form] = append(ids[form], submissions[i].ID)
+		}
+		for form, some := range ids {
+			if c.BeforeDelete == nil {
+				break
+			}
+			if err := c.BeforeDelete(ctx, form, some); err != nil {
+				return err
+			}
+		}
+		if c.RemoveFiles == nil {
+			return nil
+		}
+		return c.removeFiles(ctx, submissions)
+	}
+}
+
 // removeFiles removes the files of responses that are about to go.
-func (c *Core) removeFiles(ctx context.Context, responses []json.RawMessage) error {
+func (c *Core) removeFiles(ctx context.Context, submissions []storage.Submission) error {
 	var ids []string
-	for _, stored := range responses {
-		answers, err := schema.DecodeAnswers(stored)
+	for i := range submissions {
+		answers, err := schema.DecodeAnswers(submissions[i].Answers)
 		if err != nil {
 			return fmt.Errorf("formsvc: files of a response: %w", err)
 		}
@@ -32,10 +57,10 @@ func (c *Core) removeFiles(ctx context.Context, responses []json.RawMessage) err
 
 // DeleteSubmission removes one response for good.
 func (c *Core) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	if c.leaving != nil {
+	if c.beforeDelete != nil {
 		sub, err := c.Storage.Submission(ctx, who, form, id)
 		if err == nil {
-			err = c.leaving(ctx, []json.RawMessage{sub.Answers})
+			err = c.beforeDelete(ctx, []storage.Submission{sub})
 		}
 		if err != nil {
 			return err

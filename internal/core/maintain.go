@@ -38,7 +38,7 @@ func (c *Core) Maintain(ctx context.Context) error {
 func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err error) {
 	more, err = c.enterAnswers(ctx)
 	for range maintainSweeps {
-		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), Leaving: c.leaving, Max: sweepRows})
+		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), BeforeDelete: c.beforeDelete, Max: sweepRows})
 		err = errors.Join(err, fault) // the next call goes on with other work
 		if swept.BroughtBack > 0 {
 			c.Log.WarnContext(ctx, "times of deliveries lay too far ahead and were brought back: was the clock of the database set back?",

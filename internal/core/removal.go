@@ -2,7 +2,6 @@ package core
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -86,7 +85,7 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 // trash before a time, if it is not zero. It returns how many forms these were.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
-		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, Leaving: c.leaving, Max: sweepRows})
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
 		forms += swept.Forms
 		if err != nil || !swept.More {
 			return forms, err
@@ -116,14 +115,14 @@ func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted ma
 			return erased, err
 		}
 		var found []storage.ID
-		var leaving []json.RawMessage
+		var leaving []storage.Submission
 		for i := range page.Submissions {
 			if conditions.Hold(page.Submissions[i].Answers) {
-				found, leaving = append(found, page.Submissions[i].ID), append(leaving, page.Submissions[i].Answers)
+				found, leaving = append(found, page.Submissions[i].ID), append(leaving, page.Submissions[i])
 			}
 		}
-		if c.leaving != nil && len(found) > 0 {
-			if err := c.leaving(ctx, leaving); err != nil {
+		if c.beforeDelete != nil && len(found) > 0 {
+			if err := c.beforeDelete(ctx, leaving); err != nil {
 				return erased, err
 			}
 		}
@@ -197,7 +196,7 @@ func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (pu
 func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []storage.ID) (int, error) {
 	purged := 0
 	for {
-		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, Leaving: c.leaving, Max: sweepRows})
+		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, BeforeDelete: c.beforeDelete, Max: sweepRows})
 		purged += got.Submissions
 		if err != nil {
 			return purged, err

@@ -28,6 +28,9 @@ func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.
 		return storage.SubmissionPage{}, err
 	}
 	q.MaxBytes = MaxPageBytes
+	if q.Since.Year() < 1 { // as of a program that subtracts an overlap from the zero time
+		q.Since = time.Time{}
+	}
 	// Stores truncate times to microseconds, and that would include what is before Since.
 	if rest := q.Since.Sub(q.Since.Truncate(time.Microsecond)); rest > 0 {
 		q.Since = q.Since.Add(time.Microsecond - rest)

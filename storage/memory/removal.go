@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -85,7 +84,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 			old = append(old, f.submissions.items[:n]...)
 		}
 	}
-	if err := s.tell(ctx, p.Leaving, old); err != nil {
+	if err := s.beforeDelete(ctx, p.BeforeDelete, old); err != nil {
 		return storage.PurgedSubmissions{}, err
 	}
 	out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
@@ -98,18 +97,18 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	return out, nil
 }
 
-// tell tells of submissions that are about to go. The store is unlocked meanwhile.
-func (s *Store) tell(ctx context.Context, leaving storage.Leaving, subs []*submission) error {
-	if leaving == nil || len(subs) == 0 {
+// beforeDelete calls a hook with submissions. The store is unlocked meanwhile.
+func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
+	if hook == nil || len(subs) == 0 {
 		return nil
 	}
 	s.mu.Unlock()
 	defer s.mu.Lock()
-	var answers []json.RawMessage
+	var leaving []storage.Submission
 	for _, sub := range subs {
-		answers = append(answers, sub.rec.Answers)
+		leaving = append(leaving, storage.Submission{FormID: sub.rec.FormID, ID: sub.rec.ID, Answers: sub.rec.Answers})
 	}
-	return leaving(ctx, answers)
+	return hook(ctx, leaving)
 }
 
 // Sweep implements [storage.Storage]. It never counts an event: here their bodies go
@@ -154,7 +153,7 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 		}
 	}
 	going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
-	err := s.tell(ctx, p.Leaving, going)
+	err := s.beforeDelete(ctx, p.BeforeDelete, going)
 	if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
 		s.purged = slices.Delete(s.purged, 0, len(going))
 	}

@@ -24,9 +24,27 @@
 //	ALTER DEFAULT PRIVILEGES IN SCHEMA formsvc GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO app;
 //	ALTER DEFAULT PRIVILEGES IN SCHEMA formsvc GRANT SELECT, USAGE ON SEQUENCES TO app;
 //
+// Row-level security must not hide rows from that role. If it is enabled on the tables, give the
+// role BYPASSRLS, or each table a policy USING (true) WITH CHECK (true). [Store.CheckVersion] names
+// each table for which neither holds, because the service would take hidden rows for missing ones.
+//
 // # Settings
 //
-// Read committed, the default, is the isolation level that a connection must have. Behind
+// [Store.CheckVersion] refuses these settings, wherever they come from (server, database, role or
+// pooler), and [Migrate] refuses all of them except for timeouts and formats:
+//
+//   - a database or a client_encoding other than UTF8
+//   - an isolation level other than read committed, the default
+//   - sessions that can only read
+//   - standard_conforming_strings = off
+//   - session_replication_role = replica, because foreign keys are then not enforced
+//   - statement_timeout, transaction_timeout, lock_timeout and
+//     idle_in_transaction_session_timeout below one second, unless they are 0
+//   - in pgx's modes with text formats: a DateStyle other than ISO, bytea_output = escape, and
+//     extra_float_digits below 1
+//
+// With synchronous_commit = off, or fsync = off on the server, the service works, but a crash
+// loses submissions that it has confirmed. Behind
 // PgBouncer in transaction mode use pgx's exec or simple-protocol mode, or PgBouncer 1.21 and
 // newer, which knows prepared statements. [Migrate] alone needs a session: give it a pool at the
 // server's own address, or at one in session mode (see its example). At one in transaction mode
@@ -98,6 +116,27 @@
 // DeleteUser, PurgeForm, PurgeTrash, PurgeSubmissions, EraseRespondent or a new response limit
 // touches stays locked until the end, and so does maintenance in every process. So call these
 // outside, before or after your own changes: each may be repeated.
+//
+// # Rows next to submissions
+//
+// A host's table can refer to submissions, in the same database and in any schema:
+//
+//	CREATE TABLE shop_orders (
+//		form_id bytea, submission_id bytea, …
+//		FOREIGN KEY (form_id, submission_id) REFERENCES formsvc.submissions (form_id, id) ON DELETE CASCADE
+//	);
+//	CREATE INDEX ON shop_orders (form_id, submission_id);
+//
+// This is a promise: the table submissions has the unique key (form_id, id), both bytea of 12
+// bytes, whole or partitioned by hash, and whatever removes a submission for good removes its row.
+// So the host's rows are removed in the same transaction. Create the foreign key after the tables
+// are partitioned. Use ON DELETE CASCADE or SET NULL: with another action, removals fail.
+//
+// The server looks for the host's rows once for each submission that is removed. The host indexes
+// its own columns, or each of these lookups reads the whole table, and a purge of a thousand
+// submissions reads it a thousand times while it holds the locks of its batch. With the index,
+// each lookup takes some microseconds. The host's role needs REFERENCES on the table. Rows in
+// another database or service are removed in [github.com/formsvc/formsvc.WithBeforeDelete].
 //
 // # database/sql, gorm and bun
 //

@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -138,22 +137,21 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 // toldMost bounds the submissions whose answers are in memory at a time: each may have a MiB.
 const toldMost = 100
 
-// leaving reads the submissions that text says, most of them, and returns their places when
-// they were told of. No lock is held meanwhile. The last two arguments of text are a bound
-// and whether the answers are wanted.
-func (s *Store) leaving(ctx context.Context, tell storage.Leaving, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
-	if tell != nil {
+// leaving reads at most most submissions with text, calls the hook with them and returns their
+// ids. No lock is held meanwhile. The last two arguments of text are a bound and whether the
+// answers are wanted.
+func (s *Store) leaving(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
+	if hook != nil {
 		most = min(most, toldMost)
 	}
 	found, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
 		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers)}
-	}, text, append(args, int64(most), tell != nil)...)
-	answers := make([]json.RawMessage, len(found))
+	}, text, append(args, int64(most), hook != nil)...)
 	for i := range found {
-		forms, ids, answers[i] = append(forms, found[i].FormID), append(ids, found[i].ID), found[i].Answers
+		forms, ids = append(forms, found[i].FormID), append(ids, found[i].ID)
 	}
-	if err == nil && tell != nil && len(found) > 0 {
-		err = tell(ctx, answers)
+	if err == nil && hook != nil && len(found) > 0 {
+		err = hook(ctx, found)
 	}
 	return forms, ids, err
 }
@@ -184,7 +182,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := conn.CheckArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
-	forms, old, err := s.leaving(ctx, p.Leaving, p.Max, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC())
+	forms, old, err := s.leaving(ctx, p.BeforeDelete, p.Max, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC())
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}

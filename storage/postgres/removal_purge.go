@@ -318,7 +318,7 @@ SELECT count(*) FROM gone`
 
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
-	of, ids, err := s.leaving(ctx, p.Leaving, p.Max, purgedSubmissions)
+	of, ids, err := s.leaving(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
 	if err != nil {
 		return false, err
 	}

@@ -17,7 +17,7 @@ func concurrentDeliveryCases() []Case {
 		{"claim_and_finish", "Workers that claim and finish at once deliver each event once, while new ones come.", parallelWorkers},
 		{"enqueue_and_redeliver", "Enqueue and Redeliver of one event at once queue one delivery.", parallelEnqueue},
 		{"no_wake_up_lost", "Nothing is forgotten that is queued while others claim with little room, pause and finish.", noWakeUpLost},
-		{"leaving", "Sweeps at once, and purges at once, tell Leaving of each submission and end.", leavingAtOnce},
+		{"leaving", "Sweeps at once, and purges at once, tell BeforeDelete of each submission and end.", leavingAtOnce},
 		{"redeliver_failed", "Of calls of RedeliverFailed at once for one attempt one queues a delivery, and none after it succeeded.", parallelRedeliverFailed},
 		{"redeliver", "Calls of Redeliver at once for one attempt queue one delivery.", parallelRedeliver},
 	}

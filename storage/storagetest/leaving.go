@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -13,25 +12,25 @@ import (
 
 func leavingCases() []Case {
 	return []Case{
-		{"leaving_purge", "PurgeSubmissions tells Leaving of all that it removes and nothing else, while it is there and without a lock.", leavingPurge},
-		{"leaving_purge_later", "PurgeSubmissions removes nothing that came after Leaving was told.", leavingPurgeLater},
-		{"leaving_purge_fault", "With an error of Leaving, PurgeSubmissions removes nothing and tells of it again.", leavingPurgeFault},
-		{"leaving_sweep", "Sweep tells Leaving of the submissions of purged forms, those of a deleted user too, and of nothing else.", leavingSweep},
-		{"leaving_sweep_fault", "With an error or a panic of Leaving, Sweep tells of the same submissions again.", leavingSweepFault},
+		{"leaving_purge", "PurgeSubmissions tells BeforeDelete of all that it removes and nothing else, while it is there and without a lock.", leavingPurge},
+		{"leaving_purge_later", "PurgeSubmissions removes nothing that came after BeforeDelete was told.", leavingPurgeLater},
+		{"leaving_purge_fault", "With an error of BeforeDelete, PurgeSubmissions removes nothing and tells of it again.", leavingPurgeFault},
+		{"leaving_sweep", "Sweep tells BeforeDelete of the submissions of purged forms, those of a deleted user too, and of nothing else.", leavingSweep},
+		{"leaving_sweep_fault", "With an error or a panic of BeforeDelete, Sweep tells of the same submissions again.", leavingSweepFault},
 	}
 }
 
-// told collects the answers that a Leaving gets.
+// told collects the answers that a BeforeDelete gets.
 type told struct {
 	mu   sync.Mutex
 	seen []string
 }
 
-func (l *told) leaving(_ context.Context, answers []json.RawMessage) error {
+func (l *told) beforeDelete(_ context.Context, leaving []storage.Submission) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, a := range answers {
-		l.seen = append(l.seen, string(a))
+	for _, sub := range leaving {
+		l.seen = append(l.seen, sub.FormID.String()+sub.ID.String()+string(sub.Answers))
 	}
 	return nil
 }
@@ -43,7 +42,7 @@ func (l *told) are(b *bundle, want []storage.NewSubmission, what string) {
 	defer l.mu.Unlock()
 	var answers []string
 	for _, n := range want {
-		answers = append(answers, string(n.Submission.Answers))
+		answers = append(answers, n.Submission.FormID.String()+n.Submission.ID.String()+string(n.Submission.Answers))
 	}
 	slices.Sort(answers)
 	slices.Sort(l.seen)
@@ -69,15 +68,15 @@ func leavingPurge(b *bundle) {
 	for range 100 {
 		got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
 			Forms: []storage.ID{f.ID, g.ID}, Before: at(-time.Hour), Max: 2,
-			Leaving: func(ctx context.Context, answers []json.RawMessage) error {
+			BeforeDelete: func(ctx context.Context, leaving []storage.Submission) error {
 				there := b.submissions(f.ID)
 				there = append(there, b.submissions(g.ID)...)
-				for _, a := range answers {
-					if !slices.ContainsFunc(there, func(s storage.Submission) bool { return string(s.Answers) == string(a) }) {
-						b.Errorf("PurgeSubmissions: Leaving is told of what is gone: %s", a)
+				for _, a := range leaving {
+					if !slices.ContainsFunc(there, func(s storage.Submission) bool { return s.ID == a.ID }) {
+						b.Errorf("PurgeSubmissions: BeforeDelete receives what is gone: %s", a.ID)
 					}
 				}
-				return l.leaving(ctx, answers)
+				return l.beforeDelete(ctx, leaving)
 			},
 		})
 		b.ok(err, "PurgeSubmissions")
@@ -86,7 +85,7 @@ func leavingPurge(b *bundle) {
 		}
 	}
 	same(b, purged, len(want), "submissions that were purged")
-	l.are(b, want, "answers that Leaving was told")
+	l.are(b, want, "answers that BeforeDelete was told")
 	same(b, len(b.submissions(f.ID)), 1, "submissions that are not old")
 	same(b, len(b.submissions(other.ID)), 1, "submissions of a form that was not named")
 }
@@ -98,15 +97,15 @@ func leavingPurgeLater(b *bundle) {
 	var later storage.NewSubmission
 	got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
 		Forms: []storage.ID{f.ID}, Before: at(-time.Hour), Max: 100,
-		Leaving: func(ctx context.Context, answers []json.RawMessage) error {
+		BeforeDelete: func(ctx context.Context, leaving []storage.Submission) error {
 			later = b.submit(f, longAgo)
-			return l.leaving(ctx, answers)
+			return l.beforeDelete(ctx, leaving)
 		},
 	})
 	b.ok(err, "PurgeSubmissions")
-	l.are(b, want, "answers that Leaving was told")
+	l.are(b, want, "answers that BeforeDelete was told")
 	same(b, got.Submissions, len(want), "submissions that were purged")
-	same(b, only(b, b.submissions(f.ID), "Submissions").ID, later.Submission.ID, "the submission that came after Leaving was told")
+	same(b, only(b, b.submissions(f.ID), "Submissions").ID, later.Submission.ID, "the submission that came after BeforeDelete was told")
 }
 
 var errLeaving = errors.New("a file cannot be removed")
@@ -116,19 +115,19 @@ func leavingPurgeFault(b *bundle) {
 	want := b.submitMany(f, 2, longAgo)
 	var l told
 	p := storage.PurgeSubmissionsParams{Forms: []storage.ID{f.ID}, Before: at(-time.Hour), Max: 100}
-	p.Leaving = func(ctx context.Context, answers []json.RawMessage) error {
-		return errors.Join(l.leaving(ctx, answers), errLeaving)
+	p.BeforeDelete = func(ctx context.Context, leaving []storage.Submission) error {
+		return errors.Join(l.beforeDelete(ctx, leaving), errLeaving)
 	}
-	b.unchanged("PurgeSubmissions with an error of Leaving", func() {
+	b.unchanged("PurgeSubmissions with an error of BeforeDelete", func() {
 		got, err := b.store.PurgeSubmissions(b.Context(), p)
 		b.is(err, errLeaving, "PurgeSubmissions")
 		same(b, got.Submissions, 0, "submissions that were purged")
 	})
-	l.are(b, want, "answers that Leaving was told")
-	p.Leaving = l.leaving
+	l.are(b, want, "answers that BeforeDelete was told")
+	p.BeforeDelete = l.beforeDelete
 	_, err := b.store.PurgeSubmissions(b.Context(), p)
 	b.ok(err, "PurgeSubmissions, again")
-	l.are(b, want, "answers that Leaving was told again")
+	l.are(b, want, "answers that BeforeDelete was told again")
 	same(b, b.submissions(f.ID), nil, "Submissions")
 }
 
@@ -143,7 +142,7 @@ func leavingSweep(b *bundle) {
 	b.trashForm(single.ID)
 	b.trashForm(trashed.ID)
 	var l told
-	p := storage.SweepParams{Now: soon(), Max: 2, Leaving: l.leaving}
+	p := storage.SweepParams{Now: soon(), Max: 2, BeforeDelete: l.beforeDelete}
 	b.sweep(p)
 	l.are(b, nil, "answers of forms in the trash")
 	b.ok(b.store.PurgeForm(b.Context(), single.ID), "PurgeForm")
@@ -164,7 +163,10 @@ func leavingSweepFault(b *bundle) {
 	var l told
 	p := storage.SweepParams{Now: soon(), Max: 100, Removals: true}
 	for _, end := range []func() error{func() error { return errLeaving }, func() error { panic(errLeaving) }} {
-		p.Leaving = func(ctx context.Context, answers []json.RawMessage) error { _ = l.leaving(ctx, answers); return end() }
+		p.BeforeDelete = func(ctx context.Context, leaving []storage.Submission) error {
+			_ = l.beforeDelete(ctx, leaving)
+			return end()
+		}
 		for range 10 { // the work of a sweep may be cut into several calls
 			var err error
 			func() {
@@ -180,11 +182,11 @@ func leavingSweepFault(b *bundle) {
 				break
 			}
 		}
-		l.are(b, want, "answers that Leaving was told")
+		l.are(b, want, "answers that BeforeDelete was told")
 	}
-	p.Leaving = l.leaving
+	p.BeforeDelete = l.beforeDelete
 	b.sweep(p)
-	l.are(b, want, "answers that Leaving was told again")
+	l.are(b, want, "answers that BeforeDelete was told again")
 }
 
 func leavingAtOnce(b *bundle) {
@@ -198,14 +200,14 @@ func leavingAtOnce(b *bundle) {
 		for range 1000 {
 			var more bool
 			if i%2 == 0 {
-				got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: at(0), Max: 3 + i, Removals: true, Leaving: l.leaving})
+				got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: at(0), Max: 3 + i, Removals: true, BeforeDelete: l.beforeDelete})
 				if err != nil {
 					return err
 				}
 				more = got.More
 			} else {
 				got, err := b.store.PurgeSubmissions(b.Context(), storage.PurgeSubmissionsParams{
-					Forms: []storage.ID{g.ID}, Before: at(-time.Hour), Max: 3 + i, Leaving: l.leaving,
+					Forms: []storage.ID{g.ID}, Before: at(-time.Hour), Max: 3 + i, BeforeDelete: l.beforeDelete,
 				})
 				if err != nil {
 					return err
@@ -222,5 +224,5 @@ func leavingAtOnce(b *bundle) {
 		b.ok(err, "Sweep and PurgeSubmissions at once")
 	}
 	same(b, purged[0]+purged[1]+purged[2]+purged[3], len(old), "submissions that were purged")
-	l.are(b, append(want, old...), "answers that Leaving was told")
+	l.are(b, append(want, old...), "answers that BeforeDelete was told")
 }

@@ -2,7 +2,6 @@ package storagetest
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"sync"
 	"time"
@@ -193,9 +192,9 @@ func (m editsPurge) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmiss
 	return m.Storage.PurgeSubmissions(ctx, p)
 }
 
-func leavesSilently(p *storage.PurgeSubmissionsParams) { p.Leaving = nil }
+func leavesSilently(p *storage.PurgeSubmissionsParams) { p.BeforeDelete = nil }
 
-func sweepsSilently(p *storage.SweepParams) { p.Leaving = nil }
+func sweepsSilently(p *storage.SweepParams) { p.BeforeDelete = nil }
 
 // editsSweep changes what a Sweep is asked for.
 type editsSweep struct {
@@ -212,13 +211,13 @@ func (m editsSweep) Sweep(ctx context.Context, p storage.SweepParams) (storage.S
 type tellsLate struct{ storage.Storage }
 
 func (m tellsLate) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	tell := p.Leaving
+	tell := p.BeforeDelete
 	if tell == nil {
 		return m.Storage.PurgeSubmissions(ctx, p)
 	}
-	var late []json.RawMessage
-	p.Leaving = func(_ context.Context, answers []json.RawMessage) error {
-		late = append(late, answers...)
+	var late []storage.Submission
+	p.BeforeDelete = func(_ context.Context, leaving []storage.Submission) error {
+		late = append(late, leaving...)
 		return nil
 	}
 	out, err := m.Storage.PurgeSubmissions(ctx, p)
@@ -228,27 +227,27 @@ func (m tellsLate) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissi
 	return out, err
 }
 
-// goesOn drops the errors and panics of Leaving.
+// goesOn drops the errors and panics of BeforeDelete.
 type goesOn struct{ storage.Storage }
 
-func (goesOn) careless(tell storage.Leaving) storage.Leaving {
+func (goesOn) careless(tell storage.BeforeDelete) storage.BeforeDelete {
 	if tell == nil {
 		return nil
 	}
-	return func(ctx context.Context, answers []json.RawMessage) error {
+	return func(ctx context.Context, leaving []storage.Submission) error {
 		defer func() { _ = recover() }()
-		_ = tell(ctx, answers)
+		_ = tell(ctx, leaving)
 		return nil
 	}
 }
 
 func (m goesOn) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	p.Leaving = m.careless(p.Leaving)
+	p.BeforeDelete = m.careless(p.BeforeDelete)
 	return m.Storage.PurgeSubmissions(ctx, p)
 }
 
 func (m goesOn) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	p.Leaving = m.careless(p.Leaving)
+	p.BeforeDelete = m.careless(p.BeforeDelete)
 	return m.Storage.Sweep(ctx, p)
 }
 
@@ -256,15 +255,15 @@ func (m goesOn) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 type removesMore struct{ storage.Storage }
 
 func (m removesMore) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	if tell := p.Leaving; tell != nil {
+	if tell := p.BeforeDelete; tell != nil {
 		stop := errors.New("told")
-		p.Leaving = func(ctx context.Context, answers []json.RawMessage) error {
-			return errors.Join(stop, tell(ctx, answers))
+		p.BeforeDelete = func(ctx context.Context, leaving []storage.Submission) error {
+			return errors.Join(stop, tell(ctx, leaving))
 		}
 		if _, err := m.Storage.PurgeSubmissions(ctx, p); err != nil && err.Error() != stop.Error() {
 			return storage.PurgedSubmissions{}, err
 		}
-		p.Leaving = nil
+		p.BeforeDelete = nil
 	}
 	return m.Storage.PurgeSubmissions(ctx, p)
 }
