@@ -177,8 +177,9 @@ type HandOver interface {
 	Reserve(form ID) (webhooks []ID, lease time.Duration)
 	// HandOver follows every call of Reserve once, whatever became of the write. It
 	// gets what was stored under a lease, after the commit, and others says whether
-	// deliveries were stored that somebody has to claim. What is still reserved when
-	// Submit returns or panics, the service gives back; a call after that is harmless.
+	// deliveries were stored that somebody has to claim. It may follow after Submit has
+	// returned, when a caller leaves while the store still writes. Only if Submit panics,
+	// the service gives back what is reserved; a call after that is harmless.
 	HandOver(leased []ClaimedDelivery, others bool)
 }
 

@@ -119,8 +119,8 @@ func TestAClosedPoolIsUnavailable(t *testing.T) {
 	}
 }
 
-// panickyStore is a host's storage with a fault: while broken it panics, or fails, after it has
-// made room for deliveries.
+// panickyStore is a host's storage with a fault: while broken it panics after it has made room
+// for deliveries, or fails and gives the room back late, when its caller has gone.
 type panickyStore struct {
 	storage.Storage
 	broken, panics atomic.Bool
@@ -137,10 +137,14 @@ func (s *panickyStore) Submit(ctx context.Context, n storage.NewSubmission) (sto
 	if s.panics.Load() {
 		panic("broken")
 	}
+	if n.HandOver != nil {
+		time.AfterFunc(time.Millisecond, func() { n.HandOver.HandOver(nil, false) })
+	}
 	return storage.Submission{}, false, storage.ErrUnavailable
 }
 
-// A storage that panics between Reserve and HandOver does not stop the webhooks.
+// A storage that panics between Reserve and HandOver does not stop the webhooks, nor does one
+// that calls HandOver after its Submit has returned.
 func TestWhatABrokenStorageReservedIsGivenBack(t *testing.T) {
 	t.Parallel()
 	store := &panickyStore{Storage: memory.New()}

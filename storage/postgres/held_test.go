@@ -207,3 +207,33 @@ func TestAHeldFormEndsInUnavailable(t *testing.T) {
 		})
 	}
 }
+
+// While commits wait for a silent standby, writes have half of the pool and reads go on.
+func TestASilentStandbyLeavesHalfOfThePool(t *testing.T) {
+	t.Parallel()
+	s, pool, standby := withStandby(t, WithTimeout(3*time.Second))
+	seededFor(t, s, 1)
+	standby.Pause()
+	var group sync.WaitGroup
+	for _, write := range writesTo(0) {
+		for n := range 4 {
+			group.Go(func() { _ = write(t.Context(), s, n) })
+		}
+	}
+	half := pool.Config().MaxConns / 2
+	eventually(t, "commits wait", func() bool { return pool.Stat().AcquiredConns() == half })
+	for range 20 {
+		began := time.Now()
+		if _, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0)); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > 500*time.Millisecond {
+			t.Errorf("a read took %v", took)
+		}
+		if n := pool.Stat().AcquiredConns(); n > half {
+			t.Errorf("writes have %d of %d connections", n, pool.Config().MaxConns)
+		}
+	}
+	standby.Resume()
+	group.Wait()
+}
