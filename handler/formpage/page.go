@@ -112,8 +112,8 @@ func (c *call) goOnIn(tag string) {
 // forward goes on to the next page, or submits after the last one.
 func (c *call) forward() {
 	on := c.Steps[c.At].Blocks
-	// The answers of this page may have added blocks to it. Nobody has seen them yet, so nothing is
-	// missing in them.
+	// The answers of this page may have added blocks to it. The respondent has not seen them yet, so
+	// their violations are not reported.
 	unseen := walk.Unseen(on, c.Values[input.Seen])
 	isUnseen := func(v schema.Violation) bool { return unseen[v.Field] }
 	faults := c.stepFaults(on)

@@ -106,8 +106,8 @@ func (c *call) ending(id string) schema.Block {
 	return schema.Block{Type: schema.TypeEnding}
 }
 
-// scriptHeader marks a page that the page's script sent: "1", or "framed" from a frame. There the
-// ending has to be shown: the page around the frame hears from it where it leads.
+// scriptHeader marks a page that the page's script sent: "1", or "framed" if it is in a frame. A frame
+// always shows the ending, which reports the redirect to the page around it.
 const scriptHeader = "Formpage-Script"
 
 // finished redirects the browser that submitted the form to where the form says, or to the ending.

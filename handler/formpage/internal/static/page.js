@@ -72,7 +72,7 @@
 
   const script = ["Formpage-Script", framed ? "framed" : "1"];
   const post = (body, more) => fetch(location.href, { method: "POST", body, redirect: "manual", headers: [script], ...more });
-  // Files take a while. Of an upload by fetch nobody hears how far it has come.
+  // Files take a while, and fetch does not report the progress of an upload.
   const upload = body => new Promise((done, failed) => {
     const x = new XMLHttpRequest(), bar = make("progress", { className: "fs-upload", value: 0, ariaLabel: root.dataset.sending });
     one(".fs-status").after(bar);
@@ -122,8 +122,8 @@
       else if (ours.dataset.kind === "message" && answer.status !== 410 && !ours.querySelector(".fs-note")) say(all("h1,.fs-desc", ours).map(e => e.textContent).join("\n"), true);
       else after(fresh);
     } catch {
-      // A server may hang up on a body that is too large, and a redirect to another host is an error
-      // of an upload: another request tells.
+      // A server may close the connection when a body is too large, and a redirect to another host is
+      // an error of an upload. A second request finds out whether the server is there.
       const there = files && await post(undefined, { method: "HEAD" }).catch(() => 0);
       say(!there ? root.dataset.offline : there.ok ? root.dataset.large : problem(there), true);
     } finally {
@@ -342,8 +342,8 @@
     });
   };
 
-  // A signature is drawn, and sent as a picture in the place of a chosen one. Its points are those of
-  // the picture, whatever the size and the place that it has on the screen at that moment.
+  // A signature is drawn, and sent as a picture in the place of a chosen one. Points are scaled from
+  // the box on the screen to the picture, because the box changes its size when a phone is turned.
   const sign = box => {
     const canvas = box.querySelector("canvas"), file = box.parentElement.querySelector("[type=file]"), pen = canvas.getContext("2d");
     let drawing = 0;
@@ -574,13 +574,13 @@
   });
   on(document, "visibilitychange", () => { if (document.visibilityState === "visible") viewed(); else if (saving && one(forget + ":not([hidden])")) keep(); });
 
-  // Paper does not scroll: what was typed stands in place of its input.
+  // Paper does not scroll, so a printed page has the whole text in place of its input.
   const unprinted = () => all(".fs-print").forEach(p => p.remove());
   on(window, "beforeprint", () => { unprinted(); all("textarea,select,input:not([type=radio],[type=checkbox],[type=file],[type=hidden])").forEach(i => {
     if (i.value && !i.disabled && !i.closest(".ranking,.fs-trap")) i.after(make("p", { className: "fs-print", textContent: i.selectedOptions ? i.selectedOptions[0].text : i.value }));
   }); });
   on(window, "afterprint", unprinted);
-  // Browsers fill in a page that is gone back to, after this script has run.
+  // When the respondent goes back, browsers restore inputs after this script has run.
   on(window, "pageshow", () => {
     settle();
     all(".fs-drop.live input").forEach(i => named(i));
@@ -617,7 +617,7 @@
   };
 
   ready();
-  // Going back is no new visit: what is sent again unchanged is the response that is stored.
+  // Going back is not a new visit: the same answers are the submission that is stored already.
   if (form()) {
     const visit = control("state");
     if (performance.getEntriesByType("navigation")[0]?.type === "back_forward") visit.value = history.state?.formsvc || visit.value;
