@@ -91,24 +91,25 @@ func prefill(blocks []schema.Block, query, values url.Values, w *words.Words) {
 // prefillText returns the text of an input that a link names by other words, or whose plus signs
 // the link did not encode: a query has a space for a plus.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
-	switch bare := strings.TrimSpace(text); b.Type {
-	case schema.TypePhone:
+	k, _ := schema.KindOf(b.Type)
+	switch bare := strings.TrimSpace(text); {
+	case k.Comparison == schema.ComparePhone:
 		if strings.HasPrefix(text, " ") && bare != "" && bare[0] != '0' && bare[0] != '+' { // no number with its country's code begins with 0
 			return "+" + bare
 		}
-	case schema.TypeEmail:
+	case k.Comparison == schema.CompareEmail:
 		if at := strings.LastIndexByte(bare, '@'); at > 0 && !strings.Contains(bare, "<") {
 			return strings.ReplaceAll(bare[:at], " ", "+") + bare[at:]
 		}
-	case schema.TypeYesNo:
+	case k.Shape == schema.ShapeBoolean:
 		for value, list := range map[string][]string{"true": {"true", "yes", "1", w.Get("yes")}, "false": {"false", "no", "0", w.Get("no")}} {
 			if slices.ContainsFunc(list, func(word string) bool { return labelKey(word) == labelKey(text) }) {
 				return value
 			}
 		}
-	case schema.TypeCountry:
+	case b.Type == schema.TypeCountry:
 		return w.CountryCode(text)
-	case schema.TypeNumber:
+	case b.Type == schema.TypeNumber:
 		if w.Comma && isNumber(text) { // a program wrote the link
 			return strings.Replace(text, ".", ",", 1)
 		}
