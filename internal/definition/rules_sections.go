@@ -12,9 +12,6 @@ import (
 
 // settings checks definition.settings.
 func (r *request) settings(settings jsontree.Node) {
-	if at, ok := jsontree.ParseTime(settings.Member("closeAt").Text()); ok {
-		fullYear(&r.Check, settings.Member("closeAt"), at)
-	}
 	checkLink(&r.Check, settings, "redirectUrl")
 	checkURL(&r.Check, settings.Member("cover").Member("image"), "url")
 }
