@@ -131,7 +131,7 @@ func TestEndingsAreForThoseWhoSent(t *testing.T) {
 	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(redirect)}}); err != nil {
 		t.Fatal(err)
 	}
-	const button = `<a class="fs-button" href="https://shop.example/?code=SAVE10">`
+	const button = `<a class="fs-button" href="https://shop.example/?code=SAVE10" target="_top" data-leads>`
 	if again := s.get(end.url); strings.Contains(again.raw, "http-equiv") || !strings.Contains(again.raw, button) {
 		t.Errorf("the link redirects: %s", again.raw)
 	}

@@ -225,11 +225,12 @@ func TestEndingsLeaveFrames(t *testing.T) {
 		query, dest string
 		framed      bool
 	}{"a page": {"", "document", false}, "asked to be embedded": {"embed=1", "", true}, "a frame of somebody": {"", "iframe", true}} {
-		p := s.open(form, test.query).press("next")
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url, nil)
+		p := s.open(form, test.query)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+url.QueryEscape(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Dest", test.dest)
 		end := s.do(r)
 		links := 0

@@ -58,6 +58,8 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		`"type":"matrix","matrix_rows":[{"id":"r"}]`:                                                                            "/matrix_columns UNANSWERABLE_BLOCK",
 		`"type":"matrix","matrix_columns":[{"id":"r"}]`:                                                                         "/matrix_rows UNANSWERABLE_BLOCK",
 		`"type":"date","properties":{"disabledDays":127}`:                                                                       "/properties UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"beforeDate":"0085-02-03T00:00:00Z"}`:                                                      "/properties UNANSWERABLE_BLOCK",
+		`"type":"date","properties":{"afterDate":"0085-02-03T00:00:00Z"}`:                                                       "",
 		`"type":"date","properties":{"disabledDays":126}`:                                                                       "",
 		`"type":"date","properties":{"afterDate":"2026-08-03T00:00:00Z","beforeDate":"2026-08-02T00:00:00Z"}`:                   "/properties UNANSWERABLE_BLOCK",
 		`"type":"date","properties":{"afterDate":"2026-08-01T00:00:00Z","beforeDate":"2026-08-02T00:00:00Z","disabledDays":65}`: "/properties UNANSWERABLE_BLOCK", // a weekend

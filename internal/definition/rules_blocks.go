@@ -184,16 +184,8 @@ func (r *blockRules) day(bound jsontree.Node) {
 	if !ok {
 		return
 	}
-	fullYear(r.Check, bound, t)
 	if _, offset := t.Zone(); offset != 0 {
 		r.Replace(bound, calendar.Start(t, r.zone))
-	}
-}
-
-// fullYear refuses a time of the first millennium: a date picker makes the year 0026 of 26.
-func fullYear(c *jsonshape.Check, n jsontree.Node, t time.Time) {
-	if t.UTC().Year() < 1000 {
-		c.Add(n, schema.CodeBadFormat, "must have a year of four digits without a zero in front, such as 2026")
 	}
 }
 

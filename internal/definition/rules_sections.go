@@ -12,9 +12,6 @@ import (
 
 // settings checks definition.settings.
 func (r *request) settings(settings jsontree.Node, l schema.Limits) {
-	if at, ok := jsontree.ParseTime(settings.Member("closeAt").Text()); ok {
-		fullYear(&r.Check, settings.Member("closeAt"), at)
-	}
 	for _, name := range []string{"closedMessage", "submitLabel"} {
 		if n := settings.Member(name); n.Kind() == jsontree.String && faults.LongerThan(n.Text(), l.Text) {
 			r.Add(n, schema.CodeTooLong, faults.TooLong(l.Text))
