@@ -174,13 +174,14 @@ func filesAreAdded(t *testing.T, b respondent) {
 	}
 }
 
-// drawnWidth is the part of the picture's width, in percent, that a signature covers.
-const drawnWidth = `(async () => {
+// drawing is the part of the picture's width that a signature covers, and the place of its highest point
+// from the left, both in percent.
+const drawing = `(async () => {
 	const p = await createImageBitmap(document.querySelector("[name='u.s']").files[0]), c = new OffscreenCanvas(p.width, p.height), g = c.getContext("2d");
 	g.drawImage(p, 0, 0);
 	const d = g.getImageData(0, 0, p.width, p.height).data, xs = [];
 	for (let i = 3; i < d.length; i += 4) if (d[i]) xs.push((i - 3) / 4 % p.width);
-	return xs.length ? Math.round(100 * (xs.reduce((a, b) => Math.max(a, b)) - xs.reduce((a, b) => Math.min(a, b))) / p.width) : 0;
+	return xs.length ? [xs.reduce((a, b) => Math.max(a, b)) - xs.reduce((a, b) => Math.min(a, b)), xs[0]].map(x => Math.round(100 * x / p.width)) : [0, 0];
 })()`
 
 func signaturesKeepTheirPlace(t *testing.T, b respondent) {
@@ -199,8 +200,9 @@ func signaturesKeepTheirPlace(t *testing.T, b respondent) {
 	}
 	check := func(when string) {
 		t.Helper()
-		if got := b.evaluate(drawnWidth); len(got) != 2 || got < "95" {
-			t.Errorf("%s: a line from edge to edge covers %s %% of the picture", when, got)
+		var got [2]int
+		if err := json.Unmarshal([]byte(b.evaluate(drawing)), &got); err != nil || got[0] < 95 || got[1] < 45 || got[1] > 55 {
+			t.Errorf("%s: a roof from edge to edge covers %d %% of the picture, its top is at %d %%: %v", when, got[0], got[1], err)
 		}
 	}
 	for _, turn := range []struct {
