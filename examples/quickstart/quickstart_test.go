@@ -327,7 +327,7 @@ func TestFormPage(t *testing.T) {
 		form := inputs(page)
 		for name, value := range map[string]string{
 			"a.overall": "4", "a.recommend": "10", "a.again": "true", "a.consent": "true",
-			"a.name": "Grace", "a.email": "grace@Example.COM", "a.product": "id:decaf", "o.heard": "A poster",
+			"a.name": "Grace", "a.email": "grace@Example.COM", "a.product": "id:decaf", "a.heard": "other", "o.heard": "A poster",
 			"a.ordered_on": "2026-11-02", "a.orders": " 3 ", "a.comment": "One\r\ntwo",
 		} {
 			form.Set(name, value)

@@ -226,7 +226,7 @@ func TestEndingsLeaveFrames(t *testing.T) {
 		framed      bool
 	}{"a page": {"", "document", false}, "asked to be embedded": {"embed=1", "", true}, "a frame of somebody": {"", "iframe", true}} {
 		p := s.open(form, test.query)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+url.QueryEscape(name)))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+strings.ReplaceAll(name, " ", "+")))
 		if err != nil {
 			t.Fatal(err)
 		}
