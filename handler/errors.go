@@ -100,6 +100,9 @@ func (c *call) translate(err error) *apiError {
 		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {
 			c.setETag(revision.Current)
 		}
+		if p := c.ifMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
+			return errRevisionMismatch.with("If-Match has no ETag that this API sent for a form. Send one as you received it, in quotes.")
+		}
 		return errRevisionMismatch
 	case errors.Is(err, storage.ErrInvalidValue):
 		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
