@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	exportfile "github.com/formsvc/formsvc/handler/export"
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -160,11 +161,11 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 // the connection, so that the cut response does not look whole.
 func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v)
+		panic(v) // by exportfile.Abort, or by a host's code
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.wrote {
-		panic(http.ErrAbortHandler)
+		exportfile.Abort(c.w)
 	}
 	c.fail(errInternal)
 }
