@@ -42,6 +42,15 @@ export interface Options {
 /** True since an answer said that nobody is signed in; false again with the next success. */
 export const signedOut = signal(false);
 
+/**
+ * Removes what a compressing proxy adds to an ETag (W/ in front, an ending such as -gzip), so that
+ * tags of one revision are equal however each response was compressed.
+ */
+const ownTag = (tag: string): string => {
+  const own = /"[0-9a-z]+/.exec(tag);
+  return own ? own[0] + '"' : tag;
+};
+
 /** Asks below the handler's own path: '/-/v1/forms', '/-/door/…'. Throws an ApiError. */
 export async function request<T>(path: string, options: Options = {}): Promise<Answer<T>> {
   const headers: Record<string, string> = { Accept: 'application/json' };
@@ -71,7 +80,7 @@ export async function request<T>(path: string, options: Options = {}): Promise<A
   }
   if (response.ok) {
     signedOut.value = false;
-    return { body: body as T, etag: response.headers.get('ETag') ?? '' };
+    return { body: body as T, etag: ownTag(response.headers.get('ETag') ?? '') };
   }
   const fault = (body ?? {}) as { code?: string; message?: string; details?: Detail[] };
   if (response.status === 401) signedOut.value = true;
