@@ -217,17 +217,16 @@ func TestTheDocumentationOfExportsNamesTimeoutHandler(t *testing.T) {
 func TestTheExamplesPrintTheirPort(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
-		t.Skip("reason: it links five programs")
+		t.Skip("reason: it links six programs")
 	}
 	prints := regexp.MustCompile(`127\.0\.0\.1:[0-9]+`)
-	at := pgtest.Pool(t).Config().ConnConfig
-	database := (&url.URL{Scheme: "postgres", User: url.UserPassword(at.User, at.Password), Host: net.JoinHostPort(at.Host, fmt.Sprint(at.Port)), Path: "/" + at.Database}).String()
-	if strings.HasPrefix(at.Host, "/") {
-		database = fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, at.Database)
-	}
-	for name, args := range map[string][]string{"auth": {"-database-url", database}, "mount": nil, "otel": nil, "quickstart": nil, "storage": nil, "tenants": nil} {
+	for _, name := range []string{"auth", "mount", "otel", "quickstart", "storage", "tenants"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			var args []string
+			if name == "auth" {
+				args = []string{"-database-url", newDatabase(t)}
+			}
 			dir := t.TempDir()
 			program := filepath.Join(dir, name)
 			if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/"+name).CombinedOutput(); err != nil {
@@ -262,10 +261,10 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 	}
 }
 
-// The product of an afternoon does what it is there for, and stops in order.
-func TestTheAfternoonRuns(t *testing.T) {
-	t.Parallel()
-	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "afternoon")
+// newDatabase makes a database for a program and returns its address.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "program")
 	if _, err := admin.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
 		t.Fatal(err)
 	}
@@ -275,8 +274,14 @@ func TestTheAfternoonRuns(t *testing.T) {
 		}
 	})
 	at := admin.Config().ConnConfig
+	return fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, name)
+}
+
+// The product of an afternoon does what it is there for, and stops in order.
+func TestTheAfternoonRuns(t *testing.T) {
+	t.Parallel()
 	env := map[string]string{
-		"DATABASE_URL": fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, name),
+		"DATABASE_URL": newDatabase(t),
 		"SEAL_KEY":     "0123456789abcdef0123456789abcdef", "PAGE_SECRET": "a secret of all processes", "DEVELOPMENT": "1",
 	}
 	delivered := make(chan error, 1)
