@@ -117,7 +117,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, network, at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program; try -addr 127.0.0.1:0", addr)
+		return nil, fmt.Errorf("%s is in use by another program, or a socket that one has left; try -addr 127.0.0.1:0", addr)
 	}
 	if err != nil {
 		return nil, err
@@ -305,8 +305,13 @@ var ownNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.Mus
 func (h *host) commands() []string {
 	curl := "curl -sS"
 	if h.deliveries != nil {
-		path, _ := filepath.Abs(h.listener.Addr().String()) // for a shell in another directory
-		curl += " --unix-socket '" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+		option, path := " --unix-socket '", h.listener.Addr().String()
+		if name, ok := strings.CutPrefix(path, "@"); ok { // without a file
+			option, path = " --abstract-unix-socket '", name
+		} else {
+			path, _ = filepath.Abs(path) // for a shell in another directory
+		}
+		curl += option + strings.ReplaceAll(path, "'", `'\''`) + "'"
 	}
 	key := fmt.Sprintf(" -H 'X-API-Key: %s'", h.demo.Key)
 	const asJSON = " -H 'Content-Type: application/json'"
@@ -320,8 +325,8 @@ func (h *host) commands() []string {
 			`{"workspace_id":"`+h.demo.WorkspaceID.String()+`","name":"Tasting evening","definition":{"blocks":[{"id":"name","type":"short_text","label":"Your name","required":true},{"id":"seats","type":"number","label":"How many seats?"}]}}`),
 		fmt.Sprintf(`%s -X PATCH "%s/v1/forms/%s"%s%s -d '{"status":"published"}'`, curl, h.url, newest(6), key, asJSON),
 		// A page has a state, and is not sent within the first two seconds.
-		fmt.Sprintf(`FORM="%s/f/%s"; %s "$FORM/form.json" | sed -n 's/.*"state":"\([^"]*\)".*/{"state":"\1","answers":{"name":"Grace","seats":2}}/p' | (sleep 3; %s "$FORM/submit"%s -d @-)`,
-			h.url, newest(10), curl, curl, asJSON),
+		fmt.Sprintf(`%s "%s/form.json" | sed -n 's/.*"state":"\([^"]*\)".*/{"state":"\1","answers":{"name":"Grace","seats":2}}/p' | (sleep 3; %s "%s/submit"%s -d @-)`,
+			curl, h.url+"/f/"+newest(10), curl, h.url+"/f/"+newest(10), asJSON),
 		fmt.Sprintf(`%s "%s/v1/forms/%s/submissions"%s`, curl, h.url, newest(6), key),
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -194,7 +195,7 @@ func TestPrintedLines(t *testing.T) {
 		want := []string{
 			`^API: http://127\.0\.0\.1:[1-9]\d*/v1$`, `^Key: fs_live_\w{49}$`,
 			`^curl .*/v1/me'`, `^curl .*/submissions\?limit=3'`, `^curl .*/v1/forms' .* -d '`,
-			`^curl .*-X PATCH .*published`, `^FORM=.*/submit"`, `^curl .*/submissions"`,
+			`^curl .*-X PATCH .*published`, `^curl .*/submit"`, `^curl .*/submissions"`,
 			`^Form: http://127\.0\.0\.1:[1-9]\d*/f/\w+$`,
 			`^Preview: http://127\.0\.0\.1:[1-9]\d*/f/-/preview/\S+$`,
 			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
@@ -277,6 +278,9 @@ func TestUnixSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if runtime.GOOS == "linux" {
+		startAt(t, "unix:@"+filepath.Base(dir), memory.New()).paste(t) // a socket without a file
+	}
 	socket := filepath.Join(dir, "it's a.sock")
 	q := startAt(t, "unix:"+socket, memory.New())
 	if status, page := q.get(t, "/f/"+q.demo.PublicID); status != http.StatusOK || !strings.Contains(page, "How did we do?") {
