@@ -680,6 +680,9 @@ type Export struct {
 	// KeepFormulas leaves out the apostrophe in front of text that a program could take
 	// for a formula.
 	KeepFormulas bool
+	// LastLine ends the file with a line that proves that it is complete and has the number of
+	// submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
+	LastLine bool
 }
 
 // Export writes the responses to a form, newest first. It holds a page of them in memory,

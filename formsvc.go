@@ -164,8 +164,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 //
 // and GET /exports/<form id>.csv or .ndjson is the export. The query has since and until
 // as GET …/submissions does, and for CSV separator=semicolon or tab, choices=ids,
-// several=spread, header=labels, bom=true and formulas=kept, which are the fields of
-// [Export].
+// several=spread, header=labels, bom=true and formulas=kept; and for both formats
+// last_line=true. They are the fields of [Export].
 //
 // Credentials, key resolver, errors and request ids are those of the API, and an export
 // takes the scope submissions:read. Every page of at most 1,000 responses that is read counts
@@ -178,8 +178,11 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // also wait for calls of its key, for a minute by default. A proxy in front must wait that
 // long, such as nginx with proxy_read_timeout.
 //
-// A fault after the first byte aborts the connection, so that a cut file never looks
-// whole; HTTP/1.0 cannot tell, and is refused with status 505: nginx needs
+// An error after the first byte breaks the connection, so that a truncated file does not look
+// complete, also below a middleware that recovers [http.ErrAbortHandler], as gin.Default() does.
+// Below a server that buffers responses or gives no access to the connection, such as fiber with
+// its adaptor for net/http, ask for last_line=true. [http.TimeoutHandler] buffers the whole
+// export in memory and ends it at its timeout: mount exports outside of it. HTTP/1.0 cannot tell, and is refused with status 505: nginx needs
 // proxy_http_version 1.1. The server's WriteTimeout does not end an export: a client may
 // take 30 seconds for each 64 kB. For that each middleware in front whose
 // [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter, by which

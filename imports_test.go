@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/export", "handler/formpage", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/export", "handler/formpage", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
 	"handler/export":   {},
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},

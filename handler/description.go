@@ -18,7 +18,8 @@ func getOpenAPI(c *call) error {
 	return nil
 }
 
-// matchesWeakly is the comparison of If-None-Match (RFC 9110, section 13.1.2).
+// matchesWeakly is the comparison of If-None-Match (RFC 9110, section 13.1.2), with tags that a
+// compressing proxy changed.
 func matchesWeakly(values []string, tag string) bool {
 	list := strings.TrimSpace(strings.Join(values, ","))
 	if list == "*" {
@@ -27,7 +28,7 @@ func matchesWeakly(values []string, tag string) bool {
 	for list != "" {
 		var candidate string
 		candidate, list = nextTag(list)
-		if strings.TrimPrefix(candidate, "W/") == tag {
+		if own, _ := uncompressed(candidate); own == tag {
 			return true
 		}
 	}

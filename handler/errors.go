@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 
+	exportfile "github.com/formsvc/formsvc/handler/export"
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
@@ -100,6 +101,9 @@ func (c *call) translate(err error) *apiError {
 		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {
 			c.setETag(revision.Current)
 		}
+		if p := c.ifMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
+			return errRevisionMismatch.with("If-Match has no ETag that this API sent for a form. Send one as you received it, in quotes.")
+		}
 		return errRevisionMismatch
 	case errors.Is(err, storage.ErrInvalidValue):
 		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
@@ -157,11 +161,11 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 // the connection, so that the cut response does not look whole.
 func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v)
+		panic(v) // by exportfile.Abort, or by a host's code
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.wrote {
-		panic(http.ErrAbortHandler)
+		exportfile.Abort(c.w)
 	}
 	c.fail(errInternal)
 }

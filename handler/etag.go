@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -19,8 +20,9 @@ func (c *call) setETag(revision int64) {
 	c.w.Header()["Etag"] = []string{etag(revision)}
 }
 
-// ifMatch reads the If-Match header. Weak tags, foreign tags and a header that is no
-// list of tags match nothing: such conditions fail with 412.
+// ifMatch reads the If-Match header. It accepts what compressing proxies make of our tokens,
+// because a token names a revision and not the bytes of a response. A header that names no
+// revision matches nothing, so that the condition fails with 412.
 func (c *call) ifMatch() core.Precondition {
 	values := c.r.Header["If-Match"]
 	if len(values) == 0 {
@@ -35,28 +37,30 @@ func (c *call) ifMatch() core.Precondition {
 	for list != "" {
 		var tag string
 		tag, list = nextTag(list)
-		if !isTag(tag) {
+		own, ok := uncompressed(tag)
+		if !ok && tag != "" { // a list may have empty elements (RFC 9110, section 5.6.1)
 			return core.Precondition{Set: true}
 		}
-		text := strings.TrimSuffix(strings.TrimPrefix(tag, etagPrefix), `"`)
-		if revision, err := strconv.ParseInt(text, 36, 64); err == nil && etag(revision) == tag {
+		text := strings.TrimSuffix(strings.TrimPrefix(own, etagPrefix), `"`)
+		if revision, err := strconv.ParseInt(text, 36, 64); err == nil && etag(revision) == own {
 			p.Revisions = append(p.Revisions, revision)
 		}
 	}
 	return p
 }
 
-// isTag reports whether an element of a list is an entity tag, or empty, as a list
-// allows (RFC 9110, sections 5.6.1 and 8.8.3).
-func isTag(s string) bool {
-	if s == "" {
-		return true
+// sentTag matches an entity tag (RFC 9110, section 8.8.3) as a proxy may have changed it: nginx and
+// Varnish put W/ in front of it; Apache, Caddy, Jetty and others add the name of the encoding
+// behind a separator, inside the quotes or after them. No token of ours has a separator.
+var sentTag = regexp.MustCompile(`^(?:W/)?("[!#-~]*?)(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?"(?:[-+;:._~]{1,2}(?:x-)?(?:gzip|deflate|br|brotli|zstd|compress))?$`)
+
+// uncompressed returns an entity tag as it was before a proxy changed it, and whether it is one.
+func uncompressed(tag string) (own string, ok bool) {
+	parts := sentTag.FindStringSubmatch(tag)
+	if parts == nil {
+		return "", false
 	}
-	s = strings.TrimPrefix(s, "W/")
-	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
-		return false
-	}
-	return !strings.ContainsFunc(s[1:len(s)-1], func(c rune) bool { return c == '"' || c <= ' ' || c == 0x7f })
+	return parts[1] + `"`, true
 }
 
 // nextTag cuts the first element off a list. Commas inside quotes belong to the

@@ -112,7 +112,8 @@ func (c *call) export() error {
 		level = slog.LevelDebug // the client's doing
 	}
 	c.log(level, "an export was cut", slog.Any("error", err))
-	panic(http.ErrAbortHandler)
+	exportfile.Abort(c.w)
+	return nil
 }
 
 // warnHidden logs the first export that the server's WriteTimeout ends, because a middleware
@@ -139,6 +140,7 @@ func (q *query) exportOptions() (export.Options, error) {
 		Labels:       q.oneOf("header", "ids", "labels"),
 		BOM:          q.oneOf("bom", "false", "true"),
 		KeepFormulas: q.oneOf("formulas", "defused", "kept"),
+		LastLine:     q.oneOf("last_line", "false", "true"),
 	}
 	o.Since, o.Until = q.bounds()
 	return o, q.err()

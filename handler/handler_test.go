@@ -3,6 +3,7 @@ package handler
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"testing"
 
 	"github.com/go-chi/chi/v5"
@@ -24,14 +25,22 @@ func TestIfMatch(t *testing.T) {
 		etag(7):                         {Set: true, Revisions: []int64{7}},
 		etag(7) + `, "x"`:               {Set: true, Revisions: []int64{7}},
 		`"a,b",` + etag(40):             {Set: true, Revisions: []int64{40}},
-		`W/` + etag(7):                  {Set: true},
+		`W/` + etag(7):                  {Set: true, Revisions: []int64{7}},
+		`"r7-gzip"`:                     {Set: true, Revisions: []int64{7}},
+		`"r7--gzip"`:                    {Set: true, Revisions: []int64{7}},
+		`W/"r7;br"`:                     {Set: true, Revisions: []int64{7}},
+		`"r7:zstd" , "r8+x-gzip"`:       {Set: true, Revisions: []int64{7, 8}},
+		`"r7"-gzip`:                     {Set: true, Revisions: []int64{7}},
+		`"r7-lost"`:                     {Set: true},
+		`"r7gzip"`:                      {Set: true, Revisions: []int64{parsed("7gzip")}},
+		`w/"r7"`:                        {Set: true},
 		`r7`:                            {Set: true},
 		`"r7`:                           {Set: true},
 		`"r07"`:                         {Set: true}, // the same number, but not the tag that was given out
 		`"r-1"`:                         {Set: true, Revisions: []int64{-1}},
 		`*, ` + etag(7):                 {Set: true}, // malformed: the star stands alone
 		`r7, ` + etag(7):                {Set: true},
-		`W/` + etag(7) + `, ` + etag(8): {Set: true, Revisions: []int64{8}},
+		`W/` + etag(7) + `, ` + etag(8): {Set: true, Revisions: []int64{7, 8}},
 		`"a b", ` + etag(7):             {Set: true},
 		``:                              {Set: true},
 		`,,,`:                           {Set: true},
@@ -50,6 +59,11 @@ func TestIfMatch(t *testing.T) {
 	if got := c.ifMatch(); got.Set || !got.Holds(5) || got.OnlyRevisions() != nil {
 		t.Errorf("no header: %+v", got)
 	}
+}
+
+func parsed(text string) int64 {
+	n, _ := strconv.ParseInt(text, 36, 64)
+	return n
 }
 
 func TestRevisionTokensReadBack(t *testing.T) {

@@ -15,13 +15,13 @@ import (
 	"io"
 	"net/http"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/gzipped"
 )
 
 // Document is what [Config.Layout] is executed with.
@@ -103,6 +103,7 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	w.Header().Set("Content-Security-Policy", fmt.Sprintf("default-src 'none'; script-src 'self' 'nonce-%[1]s'; style-src 'self' 'nonce-%[1]s'; "+
 		"img-src 'self' data:; font-src 'self'; connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; %s", d.Nonce, w.Header().Get("Content-Security-Policy")))
 	w.Header().Set("Referrer-Policy", "same-origin")
+	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(out.Bytes()) // the reader may be gone
 }
 
@@ -216,9 +217,6 @@ func loadAssets() (map[string]asset, string) {
 	return all, hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-// takesGzip matches an Accept-Encoding header with gzip, of a quality that is not 0.
-var takesGzip = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
-
 func serveAsset(w http.ResponseWriter, r *http.Request, path string) {
 	name, ok := strings.CutPrefix(path, assetsVersion+"/")
 	a := assets[name]
@@ -229,10 +227,14 @@ func serveAsset(w http.ResponseWriter, r *http.Request, path string) {
 	header := w.Header()
 	header.Set("Content-Type", a.kind)
 	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("Vary", "Accept-Encoding")
+	header.Add("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	if takesGzip.MatchString(r.Header.Get("Accept-Encoding")) {
+	packed := gzipped.Accepted(w, r)
+	if packed {
 		header.Set("Content-Encoding", "gzip")
+	}
+	w.WriteHeader(http.StatusOK) // some routers call handlers with another status already set
+	if packed {
 		_, _ = w.Write(a.packed) // the browser may be gone
 		return
 	}

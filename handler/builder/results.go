@@ -246,7 +246,8 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	if !gone && r.Context().Err() == nil {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "an export was cut", slog.Any("error", err))
 	}
-	panic(http.ErrAbortHandler) // the browser has to see that the file is cut
+	export.Abort(w)
+	return nil
 }
 
 // inPaths has a meaning in the paths of some system.

@@ -34,8 +34,8 @@ func revisionCases() []testCase {
 		{"revisions/etag", "The ETag is sent by every read and write of the form and its blocks, and is the same until something changes.", nil, revisionsETag},
 		{"revisions/never-again", "A form that is changed there and back has a new ETag each time.", nil, revisionsNeverAgain},
 		{"revisions/submission", "A submission does not change the ETag.", needs(NeedsSubmit), revisionsSubmission},
-		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, with *, and with a list that holds it.", nil, revisionsIfMatchPasses},
-		{"revisions/if-match-fails", "If-Match with a stale, weak, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
+		{"revisions/if-match-passes", "If-Match lets a write through with the current tag, also as compressing proxies change it, with *, and with a list that has it.", nil, revisionsIfMatchPasses},
+		{"revisions/if-match-fails", "If-Match with a stale, foreign or malformed tag is 412 with the current ETag and changes nothing.", nil, revisionsIfMatchFails},
 		{"revisions/other-form", "A change of one form leaves every other form as it is, and the tag of one is none of the other.", nil, revisionsOtherForm},
 		{"revisions/without-if-match", "Without If-Match the last write wins.", nil, revisionsWithoutIfMatch},
 		{"revisions/no-cache-validator", "If-None-Match on a form is ignored: is_closed changes with the clock.", nil, revisionsNoCacheValidator},
@@ -96,6 +96,9 @@ func revisionsIfMatchPasses(s *session) {
 			func(tag string) requestOption { return ifMatch(tag + `,W/"weak" , "a,b"`) },
 			func(tag string) requestOption { return ifMatch(`"a,b",` + tag) },
 			func(tag string) requestOption { return ifMatch(`"other"`, tag) },
+			func(tag string) requestOption { return ifMatch("W/" + tag) },
+			func(tag string) requestOption { return ifMatch(tag[:len(tag)-1] + `-gzip"`) },
+			func(tag string) requestOption { return ifMatch(`"other", W/` + tag[:len(tag)-1] + `--gzip"`) },
 		} {
 			form := "/forms/" + c.form(workspace, "definition", question())
 			tag := c.get(form).want(http.StatusOK).etag()
@@ -112,9 +115,9 @@ func revisionsIfMatchFails(s *session) {
 	before := w.snapshot()
 	for _, write := range conditionals() {
 		for _, bad := range []string{
-			old, "W/" + tag, `"other"`, old + `, "other"`, `""`,
+			old, "W/" + old, old[:len(old)-1] + `-gzip"`, `"other"`, old + `, "other"`, `""`,
 			tag[1 : len(tag)-1], tag[:len(tag)-1], tag[1:], "'" + tag + "'", tag + tag, "w/" + tag,
-			`*, "x"`, "**", `"*"`, ",", `, `, `W/` + tag + `, "x"`, "x " + tag, "0", "1", "2", "",
+			`*, "x"`, "**", `"*"`, ",", `, `, tag[:len(tag)-1] + `-other"`, "x " + tag, "0", "1", "2", "",
 		} {
 			r := write.do(w.caller, form, ifMatch(bad)).refused("REVISION_MISMATCH")
 			if r.header.Get("Etag") != tag {
@@ -171,7 +174,7 @@ func revisionsDelete(s *session) {
 	form := "/forms/" + w.formID
 	old := w.get(form).want(http.StatusOK).etag()
 	tag := w.patch(form, object{"name": "Newer"}).want(http.StatusOK).etag()
-	for _, bad := range []string{old, `"other"`, "W/" + tag, ""} {
+	for _, bad := range []string{old, `"other"`, "W/" + old, ""} {
 		r := w.delete(form, ifMatch(bad)).refused("REVISION_MISMATCH")
 		r.same("ETag", r.header.Get("Etag"), tag)
 	}

@@ -95,12 +95,11 @@ func (c *call) save(block string) (taken bool, err error) {
 }
 
 func (c *call) saveOnce() error {
-	token, dropped, err := c.saver().SavePartial(c.r.Context(), formsvc.PartialResponse{
-		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
-		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
-		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
-		Visit: c.h.signer.Sign(visit.PurposeHalf, c.visit.Key), CaptchaSolved: c.solvedCaptcha(), LinkTaken: c.linkTaken,
-	})
+	token, dropped, err := c.savePartial(c.visit.Key)
+	if errors.Is(err, formsvc.ErrSent) && c.half.Token == "" {
+		// The respondent went back after submitting, and may submit something else.
+		token, dropped, err = c.savePartial(c.visit.Key + " again")
+	}
 	if errors.Is(err, storage.ErrRevisionMismatch) && c.half.Token == "" {
 		c.half.Token = token // of what an earlier page of the visit created
 	}
@@ -111,6 +110,16 @@ func (c *call) saveOnce() error {
 		c.half.Learn(c.half.Revision+1, kept)
 	}
 	return err
+}
+
+// savePartial saves what the page brought. It creates at most one partial submission for a visit.
+func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
+	return c.saver().SavePartial(c.r.Context(), formsvc.PartialResponse{
+		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
+		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
+		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
+		Visit: c.h.signer.Sign(visit.PurposeHalf, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkTaken: c.linkTaken,
+	})
 }
 
 // solvedCaptcha reports whether the visit has solved a captcha of the form. It is also true if the

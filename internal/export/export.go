@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"time"
 
@@ -31,6 +32,7 @@ type Options struct {
 	Labels       bool
 	BOM          bool
 	KeepFormulas bool
+	LastLine     bool
 }
 
 // Check returns the fault of options that cannot be met, and fills in the format
@@ -91,19 +93,31 @@ func each(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func
 // before the columns of CSV are known.
 func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Options, read Pages) error {
 	out := bufio.NewWriterSize(w, 64<<10)
+	write := writeCSV
 	if o.Format == NDJSON {
-		return writeNDJSON(ctx, out, o, read)
+		write = writeNDJSON
 	}
-	return writeCSV(ctx, out, definition, o, read)
+	n, err := write(ctx, out, definition, o, read)
+	if err != nil || !o.LastLine {
+		return err
+	}
+	if o.Format == NDJSON {
+		_, _ = fmt.Fprintf(out, "{\"complete\":true,\"submissions\":%d}\n", n) // Flush returns the error
+	} else {
+		_, _ = fmt.Fprintf(out, "complete%c%d\r\n", o.Separator, n)
+	}
+	return out.Flush()
 }
 
-func writeNDJSON(ctx context.Context, out *bufio.Writer, o Options, read Pages) error {
+func writeNDJSON(ctx context.Context, out *bufio.Writer, _ storage.Definition, o Options, read Pages) (n int, err error) {
 	var line []byte
-	return each(ctx, out, o, read, func(s *storage.Submission) error {
+	err = each(ctx, out, o, read, func(s *storage.Submission) error {
+		n++
 		line = append(AppendItem(line[:0], s), '\n')
 		_, err := out.Write(line)
 		return err
 	})
+	return n, err
 }
 
 // AppendItem appends a response as the API lists it. Answers and metadata are passed on
@@ -118,31 +132,33 @@ func AppendItem(b []byte, s *storage.Submission) []byte {
 	return append(b, '}')
 }
 
-func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definition, o Options, read Pages) error {
+func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definition, o Options, read Pages) (n int, err error) {
 	columns, err := newColumns(definition, o)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// The first pass finds the columns of blocks that the definition no longer has.
 	if err := each(ctx, out, o, read, columns.find); err != nil {
-		return err
+		return 0, err
 	}
 	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.KeepFormulas}
 	if o.BOM {
 		if _, err := out.WriteString("\ufeff"); err != nil {
-			return err
+			return 0, err
 		}
 	}
 	if err := lines.write(columns.header()); err != nil {
-		return err
+		return 0, err
 	}
-	return each(ctx, out, o, read, func(s *storage.Submission) error {
+	err = each(ctx, out, o, read, func(s *storage.Submission) error {
 		row, known, err := columns.row(s)
 		if err != nil || !known {
 			// A response with a column of its own that the first pass did not see was
 			// stored after it.
 			return err
 		}
+		n++
 		return lines.write(row)
 	})
+	return n, err
 }
