@@ -693,6 +693,9 @@ type Export struct {
 // A response that comes in meanwhile may or may not be written. Without an error the
 // stream is whole. A [*schema.Error] lists the faults of e, or says that a CSV would
 // have more than 16,384 columns.
+//
+// If w is the response writer of [http.TimeoutHandler], the whole export is buffered in memory
+// until it is complete. Serve exports outside of it.
 func (c Client) Export(ctx context.Context, w io.Writer, form ID, e Export) error {
 	o := export.Options(e)
 	if err := o.Check(); err != nil {

@@ -108,7 +108,8 @@
 // The time-outs of the server are the host's: without ReadTimeout and WriteTimeout a client
 // that sends or reads a byte now and then holds a connection for ever. A middleware whose
 // [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter: without
-// it the WriteTimeout cuts exports ([Service.ExportHandler]).
+// it the WriteTimeout cuts exports ([Service.ExportHandler]). [http.TimeoutHandler] buffers whole
+// responses, also exports: mount these outside of it.
 //
 // Each key may make 600 requests a minute, counted in this process, unless [WithRateLimit]
 // or [WithLimiter] says otherwise. Nobody limits requests with unknown keys: limit them by

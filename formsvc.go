@@ -188,6 +188,9 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.
 // [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter, by which
 // [http.ResponseController] finds the connection. Behind one without it the WriteTimeout cuts
 // the file, and the log says so once.
+//
+// [http.TimeoutHandler] buffers a whole export in memory, sends nothing before the export is
+// complete, and drops it at the timeout. Mount the handler outside of it.
 func (s *Service) ExportHandler() http.Handler { return s.handler.Exports() }
 
 // Dispatcher returns the dispatcher, which sends webhooks: always the same one. The host

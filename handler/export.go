@@ -33,7 +33,7 @@ var errHTTPVersion = &apiError{
 }
 
 // Exports serves exports of responses at any path whose last segment is a form's id with
-// the ending .csv or .ndjson.
+// the ending .csv or .ndjson. Behind [http.TimeoutHandler] a whole export is buffered in memory.
 func (h *Handler) Exports() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(h, w, r)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"net"
 	"net/http"
 	"time"
 
@@ -85,13 +86,13 @@ func newHost(a *accounts, store storage.Storage, logger *slog.Logger, opts ...fo
 }
 
 // serve runs until ctx ends.
-func (h *host) serve(ctx context.Context, server *http.Server) error {
+func (h *host) serve(ctx context.Context, listener net.Listener, server *http.Server) error {
 	server.Handler = h.routes
 	delivering, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx, as examples/mount explains
 	defer stop()
 	dispatched, served := make(chan error, 1), make(chan error, 1)
 	go func() { dispatched <- h.service.Dispatcher().Run(delivering) }()
-	go func() { served <- server.ListenAndServe() }()
+	go func() { served <- server.Serve(listener) }()
 	var err error
 	select {
 	case <-ctx.Done():

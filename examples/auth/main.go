@@ -27,6 +27,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -39,7 +40,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of the product")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -75,6 +76,10 @@ func run(ctx context.Context, addr, database string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("http://%s/  sign in as ann@example.com with \"correct horse\"\n", addr)
-	return h.serve(ctx, &http.Server{Addr: addr, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("http://%s/  sign in as ann@example.com with \"correct horse\"\n", listener.Addr())
+	return h.serve(ctx, listener, &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
 }

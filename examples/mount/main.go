@@ -8,6 +8,7 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -19,7 +20,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -41,14 +42,18 @@ func run(ctx context.Context, server *http.Server, logger *slog.Logger) error {
 		return err
 	}
 	server.Handler = routes(service, logger)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", server.Addr)
+	if err != nil {
+		return err
+	}
 
 	delivering, stop := context.WithCancel(context.WithoutCancel(ctx)) // outlives ctx: see below
 	defer stop()
 	dispatched := make(chan error, 1)
 	go func() { dispatched <- service.Dispatcher().Run(delivering) }()
 	served := make(chan error, 1)
-	go func() { served <- server.ListenAndServe() }()
-	logger.InfoContext(ctx, "serving", "addr", server.Addr)
+	go func() { served <- server.Serve(listener) }()
+	logger.InfoContext(ctx, "serving", "addr", listener.Addr().String())
 	select {
 	case <-ctx.Done():
 	case err = <-served:

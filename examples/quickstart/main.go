@@ -4,6 +4,7 @@
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -database-url postgres://localhost/forms
+//	go run ./examples/quickstart -addr unix:/tmp/forms.sock
 //
 // Read main.go first: it is how a host puts formsvc together. The pages for owners are
 // handler/builder, those for respondents handler/formpage. seed.go makes what there is to look
@@ -24,6 +25,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -43,7 +45,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one, unix:/path/to.sock a socket")
 	database := flag.String("database-url", "", "PostgreSQL to keep everything in; without it, memory")
 	flag.Parse()
 
@@ -92,24 +94,30 @@ func openStore(ctx context.Context, database string) (_ storage.Storage, closeSt
 type host struct {
 	url      string // where this process is reached, without a slash at the end
 	listener net.Listener
-	store    storage.Storage
-	service  *formsvc.Service
-	owners   *builder.Handler
-	demo     demo
-	preview  string // address of the feedback form's preview
-	receiver *receiver
-	uploads  string // directory
-	limit    limiter.Store
-	routes   http.Handler
-	logger   *slog.Logger
+	// deliveries is where the receiver listens if listener is a unix socket.
+	deliveries net.Listener
+	store      storage.Storage
+	service    *formsvc.Service
+	owners     *builder.Handler
+	demo       demo
+	preview    string // address of the feedback form's preview
+	receiver   *receiver
+	uploads    string // directory
+	limit      limiter.Store
+	routes     http.Handler
+	logger     *slog.Logger
 }
 
 // newHost puts everything together. Nothing runs before serve.
 func newHost(ctx context.Context, addr string, store storage.Storage, logger *slog.Logger) (_ *host, err error) {
 	// The listener comes first: the webhook and the printed lines need the port.
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	network, at := "tcp", addr
+	if path, ok := strings.CutPrefix(addr, "unix:"); ok {
+		network, at = "unix", path
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, network, at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program; try -addr 127.0.0.1:0", addr)
+		return nil, fmt.Errorf("%s is in use by another program, or a socket that one has left; try -addr 127.0.0.1:0", addr)
 	}
 	if err != nil {
 		return nil, err
@@ -121,6 +129,14 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	}()
 
 	h := &host{url: baseURL(listener), listener: listener, store: store, logger: logger}
+	receiving := h.url + receivePath
+	if network == "unix" {
+		// A webhook leads to a port, so the receiver, and nothing else, listens on one.
+		if h.deliveries, err = (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0"); err != nil {
+			return nil, err
+		}
+		receiving = baseURL(h.deliveries) + receivePath
+	}
 	// Files that respondents send are gone with the process, as all in memory is.
 	if h.uploads, err = os.MkdirTemp("", "quickstart"); err != nil {
 		return nil, err
@@ -146,7 +162,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	if err != nil {
 		return nil, err
 	}
-	if h.demo, err = prepare(ctx, h.store, h.service, h.url+receivePath); err != nil {
+	if h.demo, err = prepare(ctx, h.store, h.service, receiving); err != nil {
 		return nil, fmt.Errorf("seed: %w", err)
 	}
 	h.receiver = newReceiver(h.demo.Secret)
@@ -158,9 +174,13 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		Partials: formpage.Resume, // respondents may go on later
 		// Files are stored before anybody knows who sends them: an address has a limit.
 		Limiter: h.limit,
-		Address: func(r *http.Request) string { return netip.MustParseAddrPort(r.RemoteAddr).Addr().String() },
-		Logger:  logger,
-		Brand:   formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
+		// All callers on a unix socket share one.
+		Address: func(r *http.Request) string {
+			address, _ := netip.ParseAddrPort(r.RemoteAddr)
+			return address.Addr().String()
+		},
+		Logger: logger,
+		Brand:  formpage.Link{Text: "Made with formsvc", URL: "https://github.com/formsvc/formsvc"},
 		// A host keeps its secret, and all of its processes have the same one. With a
 		// secret that is new at each start, a page that was opened before has to be sent
 		// twice, and links of previews end.
@@ -232,8 +252,12 @@ func (h *host) serve(ctx context.Context) error {
 	dispatched := make(chan error, 1)
 	go func() { dispatched <- h.service.Dispatcher().Run(running) }()
 
-	served := make(chan error, 1)
+	served := make(chan error, 2)
 	go func() { served <- server.Serve(h.listener) }()
+	receiving := &http.Server{Handler: h.receiver, ReadTimeout: 5 * time.Second}
+	if h.deliveries != nil {
+		go func() { served <- receiving.Serve(h.deliveries) }()
+	}
 
 	var failed error
 	select {
@@ -247,7 +271,7 @@ func (h *host) serve(ctx context.Context) error {
 	failed = errors.Join(failed, <-dispatched)
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(failed, server.Shutdown(grace), h.service.Close(grace), h.limit.Close(grace), h.owners.Close(grace), os.RemoveAll(h.uploads))
+	return errors.Join(failed, server.Shutdown(grace), receiving.Shutdown(grace), h.service.Close(grace), h.limit.Close(grace), h.owners.Close(grace), os.RemoveAll(h.uploads))
 }
 
 func (h *host) print(w io.Writer) {
@@ -256,9 +280,12 @@ func (h *host) print(w io.Writer) {
 	for _, c := range h.commands() {
 		fmt.Fprintln(w, c)
 	}
+	fmt.Fprintf(w, "Form: %s/f/%s\n", h.url, h.demo.PublicID)
 	fmt.Fprintf(w, "Preview: %s\n", h.preview)
 	fmt.Fprintf(w, "Page: %s/\n", h.url)
-	fmt.Fprintf(w, "Conformance: %s\n", h.conformance())
+	if h.deliveries == nil { // the command knows no sockets
+		fmt.Fprintf(w, "Conformance: %s\n", h.conformance())
+	}
 }
 
 // conformance is the command that checks the API of this program against its description.
@@ -273,18 +300,42 @@ func (h *host) conformance() string {
 // ownNetworks may be a webhook's destination: the receiver here is on the loopback interface.
 var ownNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 
-// commands are lines to paste into a shell.
+// commands are lines to paste into a shell, one after the other: they make a form, publish it, and
+// send its first submission. Each line that needs the new form looks for the newest one.
 func (h *host) commands() []string {
+	curl := "curl -sS"
+	if h.deliveries != nil {
+		option, path := " --unix-socket '", h.listener.Addr().String()
+		if name, ok := strings.CutPrefix(path, "@"); ok { // without a file
+			option, path = " --abstract-unix-socket '", name
+		} else {
+			path, _ = filepath.Abs(path) // for a shell in another directory
+		}
+		curl += option + strings.ReplaceAll(path, "'", `'\''`) + "'"
+	}
+	key := fmt.Sprintf(" -H 'X-API-Key: %s'", h.demo.Key)
+	const asJSON = " -H 'Content-Type: application/json'"
+	newest := func(field int) string {
+		return fmt.Sprintf(`$(%s '%s/v1/forms?limit=1'%s | cut -d'"' -f%d)`, curl, h.url, key, field)
+	}
 	return []string{
-		fmt.Sprintf("curl -sS '%s/v1/me' -H 'X-API-Key: %s'", h.url, h.demo.Key),
-		fmt.Sprintf("curl -sS '%s/v1/forms/%s/submissions?limit=3' -H 'X-API-Key: %s'", h.url, h.demo.FormID, h.demo.Key),
-		fmt.Sprintf("curl -sS '%s/v1/forms' -H 'X-API-Key: %s' -H 'Content-Type: application/json' -d '%s'", h.url, h.demo.Key,
+		fmt.Sprintf("%s '%s/v1/me'%s", curl, h.url, key),
+		fmt.Sprintf("%s '%s/v1/forms/%s/submissions?limit=3'%s", curl, h.url, h.demo.FormID, key),
+		fmt.Sprintf("%s '%s/v1/forms'%s%s -d '%s'", curl, h.url, key, asJSON,
 			`{"workspace_id":"`+h.demo.WorkspaceID.String()+`","name":"Tasting evening","definition":{"blocks":[{"id":"name","type":"short_text","label":"Your name","required":true},{"id":"seats","type":"number","label":"How many seats?"}]}}`),
+		fmt.Sprintf(`%s -X PATCH "%s/v1/forms/%s"%s%s -d '{"status":"published"}'`, curl, h.url, newest(6), key, asJSON),
+		// A page has a state, and is not sent within the first two seconds.
+		fmt.Sprintf(`%s "%s/form.json" | sed -n 's/.*"state":"\([^"]*\)".*/{"state":"\1","answers":{"name":"Grace","seats":2}}/p' | (sleep 3; %s "%s/submit"%s -d @-)`,
+			curl, h.url+"/f/"+newest(10), curl, h.url+"/f/"+newest(10), asJSON),
+		fmt.Sprintf(`%s "%s/v1/forms/%s/submissions"%s`, curl, h.url, newest(6), key),
 	}
 }
 
 // baseURL is the address of a listener as a browser on this machine uses it.
 func baseURL(l net.Listener) string {
+	if l.Addr().Network() == "unix" {
+		return "http://localhost"
+	}
 	addr, err := netip.ParseAddrPort(l.Addr().String())
 	if err == nil && addr.Addr().IsUnspecified() { // -addr :8080
 		addr = netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), addr.Port())

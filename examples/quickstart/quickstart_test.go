@@ -7,10 +7,14 @@ import (
 	"html"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -48,9 +52,14 @@ func start(t *testing.T) *quickstart {
 
 func startOn(t *testing.T, store storage.Storage) *quickstart {
 	t.Helper()
+	return startAt(t, "127.0.0.1:0", store)
+}
+
+func startAt(t *testing.T, addr string, store storage.Storage) *quickstart {
+	t.Helper()
 	q := &quickstart{arrived: make(chan delivery, 100), logged: &bytes.Buffer{}}
 	var err error
-	q.host, err = newHost(t.Context(), "127.0.0.1:0", store, slog.New(slog.NewTextHandler(q.logged, nil)))
+	q.host, err = newHost(t.Context(), addr, store, slog.New(slog.NewTextHandler(q.logged, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +81,10 @@ func startOn(t *testing.T, store storage.Storage) *quickstart {
 		return <-served
 	}
 
-	transport := &http.Transport{}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		at := q.listener.Addr()
+		return (&net.Dialer{}).DialContext(ctx, at.Network(), at.String())
+	}}
 	q.client = &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -179,10 +191,12 @@ func TestPrintedLines(t *testing.T) {
 	q := start(t)
 	lines := strings.Split(strings.TrimSpace(q.printed), "\n")
 
-	t.Run("are the address, the key, three commands, a preview and the page", func(t *testing.T) {
+	t.Run("are the address, the key, commands, a form, a preview and the page", func(t *testing.T) {
 		want := []string{
 			`^API: http://127\.0\.0\.1:[1-9]\d*/v1$`, `^Key: fs_live_\w{49}$`,
 			`^curl .*/v1/me'`, `^curl .*/submissions\?limit=3'`, `^curl .*/v1/forms' .* -d '`,
+			`^curl .*-X PATCH .*published`, `^curl .*/submit"`, `^curl .*/submissions"`,
+			`^Form: http://127\.0\.0\.1:[1-9]\d*/f/\w+$`,
 			`^Preview: http://127\.0\.0\.1:[1-9]\d*/f/-/preview/\S+$`,
 			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
 			`^Conformance: go run github\.com/formsvc/formsvc/handler/conformance/remote -url http://127\.0\.0\.1:\d+/v1 -key fs_live_\w+ -allow 127\.0\.0\.0/8 -allow ::1/128$`,
@@ -197,58 +211,98 @@ func TestPrintedLines(t *testing.T) {
 		}
 	})
 
-	t.Run("lead to a preview", func(t *testing.T) {
-		_, link, _ := strings.Cut(lines[5], " ")
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := q.client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(answer.Body)
-		_ = answer.Body.Close()
-		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(body), "What you send is checked and not stored.") {
-			t.Errorf("%d %v", answer.StatusCode, err)
+	t.Run("lead to pages", func(t *testing.T) {
+		for _, line := range lines[8:11] {
+			name, link, _ := strings.Cut(line, ": ")
+			status, page := q.get(t, strings.TrimPrefix(link, q.url))
+			want := map[string]string{"Form": "How did we do?", "Preview": "What you send is checked and not stored."}[name]
+			if status >= 400 || !strings.Contains(page, want) {
+				t.Errorf("%s: %d", line, status)
+			}
 		}
 	})
 
-	t.Run("work as pasted", func(t *testing.T) {
-		if _, err := exec.LookPath("curl"); err != nil {
-			t.Skip("reason: there is no curl on this machine")
+	t.Run("work as pasted", func(t *testing.T) { q.paste(t) })
+}
+
+// paste runs each printed command in a shell of its own, and sees a form with its first submission.
+func (q *quickstart) paste(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("reason: there is no curl on this machine")
+	}
+	var me struct {
+		Name   string
+		Scopes []string
+	}
+	var seeded, first submissionPage
+	var form, published struct{ ID, Name, Status string }
+	var ending struct{ Ending string }
+	commands := q.commands()
+	for i, into := range []any{&me, &seeded, &form, &published, &ending, &first} {
+		if !strings.Contains(q.printed, commands[i]+"\n") {
+			t.Errorf("not printed: %s", commands[i])
 		}
-		curl := func(line string, into any) {
-			t.Helper()
-			cmd := exec.CommandContext(t.Context(), "sh", "-c", line)
-			var out, complaints bytes.Buffer
-			cmd.Stdout, cmd.Stderr = &out, &complaints
-			if err := cmd.Run(); err != nil {
-				t.Fatalf("%s: %v %s", line, err, &complaints)
-			}
-			if err := json.Unmarshal(out.Bytes(), into); err != nil {
-				t.Fatalf("%s: %v in %s", line, err, &out)
-			}
+		cmd := exec.CommandContext(t.Context(), "sh", "-c", commands[i])
+		cmd.Dir = t.TempDir()
+		out, err := cmd.Output()
+		if err == nil {
+			err = json.Unmarshal(out, into)
 		}
-		var me struct {
-			Name   string
-			Scopes []string
+		if err != nil {
+			t.Fatalf("%s: %v in %s", commands[i], err, out)
 		}
-		curl(lines[2], &me)
-		if me.Name != "Mara Lindqvist" || len(me.Scopes) != 9 {
-			t.Errorf("me is %+v", me)
-		}
-		var page submissionPage
-		curl(lines[3], &page)
-		if len(page.Items) != 3 || len(page.Items[0].Answers) < 6 {
-			t.Errorf("the page of submissions is %+v", page)
-		}
-		var form struct{ ID, Name, Status string }
-		curl(lines[4], &form)
-		if form.ID == "" || form.Name != "Tasting evening" || form.Status != "draft" {
-			t.Errorf("the new form is %+v", form)
-		}
-	})
+	}
+	if me.Name != "Mara Lindqvist" || len(me.Scopes) != 9 {
+		t.Errorf("me is %+v", me)
+	}
+	if len(seeded.Items) != 3 || len(seeded.Items[0].Answers) < 6 {
+		t.Errorf("the page of submissions is %+v", seeded)
+	}
+	if form.ID == "" || form.Name != "Tasting evening" || form.Status != "draft" {
+		t.Errorf("the new form is %+v", form)
+	}
+	if published.ID != form.ID || published.Status != "published" {
+		t.Errorf("the published form is %+v", published)
+	}
+	if len(first.Items) != 1 || len(first.Items[0].Answers) != 2 || string(first.Items[0].Answers[0].Value) != `"Grace"` {
+		t.Errorf("the first submission is %+v", first)
+	}
+}
+
+// All of it works on a unix socket, also one whose name a shell would split.
+func TestUnixSocket(t *testing.T) {
+	t.Parallel()
+	dir, err := os.MkdirTemp("", "q") // short: a socket's path has about 100 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if runtime.GOOS == "linux" {
+		startAt(t, "unix:@"+filepath.Base(dir), memory.New()).paste(t) // a socket without a file
+	}
+	socket := filepath.Join(dir, "it's a.sock")
+	q := startAt(t, "unix:"+socket, memory.New())
+	if status, page := q.get(t, "/f/"+q.demo.PublicID); status != http.StatusOK || !strings.Contains(page, "How did we do?") {
+		t.Errorf("the form's page: %d", status)
+	}
+	q.delivered(t, "") // the webhook reaches the receiver
+	q.paste(t)
+	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, baseURL(q.deliveries)+"/v1/openapi.json", nil)
+	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode == http.StatusOK {
+		t.Error("the receiver's port has the API, too")
+	}
+	if err := q.shutDown(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(socket); err == nil {
+		t.Error("the socket is still there")
+	}
 }
 
 func TestSeed(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"log"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -16,7 +17,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -36,15 +37,19 @@ func run(ctx context.Context, file, address string) error {
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Addr: address, Handler: service, ReadHeaderTimeout: 5 * time.Second}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	dispatched := make(chan error, 1)
 	go func() { dispatched <- service.Dispatcher().Run(ctx) }()
 	served := make(chan error, 1)
-	go func() { served <- server.ListenAndServe() }()
+	go func() { served <- server.Serve(listener) }()
 
-	log.Printf("the API is at http://%s/v1", address)
+	log.Printf("the API is at http://%s/v1", listener.Addr())
 	select {
 	case err = <-served:
 	case <-ctx.Done():

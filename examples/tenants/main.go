@@ -13,6 +13,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"net/http"
 	"os"
 	"os/signal"
@@ -29,7 +30,7 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of all tenants; without it, memory")
 	together := flag.Bool("together", false, "all tenants in one schema")
 	flag.Parse()
@@ -69,10 +70,14 @@ func run(ctx context.Context, addr, database string, together bool) error {
 	if err != nil {
 		return err
 	}
-	for token, s := range signedIn {
-		fmt.Printf("curl -sS http://%s%s/v1/me -H 'X-API-Key: %s'\n", addr, h.prefix(s.Tenant), token)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
+	if err != nil {
+		return err
 	}
-	return h.serve(ctx, &http.Server{Addr: addr, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
+	for token, s := range signedIn {
+		fmt.Printf("curl -sS http://%s%s/v1/me -H 'X-API-Key: %s'\n", listener.Addr(), h.prefix(s.Tenant), token)
+	}
+	return h.serve(ctx, listener, &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 30 * time.Second})
 }
 
 // inSchemas opens a storage in a schema of the pool's database. A pool serves any number of
@@ -87,7 +92,7 @@ func inSchemas(pool *pgxpool.Pool) opener {
 }
 
 // serve runs until ctx ends, as examples/mount explains.
-func (h *host) serve(ctx context.Context, server *http.Server) error {
+func (h *host) serve(ctx context.Context, listener net.Listener, server *http.Server) error {
 	server.Handler = h.routes
 	delivering, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -96,7 +101,7 @@ func (h *host) serve(ctx context.Context, server *http.Server) error {
 		go func() { dispatched <- service.Dispatcher().Run(delivering) }()
 	}
 	served := make(chan error, 1)
-	go func() { served <- server.ListenAndServe() }()
+	go func() { served <- server.Serve(listener) }()
 	var err error
 	select {
 	case <-ctx.Done():
