@@ -87,12 +87,12 @@ func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []str
 	return pgx.AppendRows(faults, rows, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string
 		err := rows.Scan(&name, &value)
-		switch {
-		case name == "session_replication_role":
+		switch name {
+		case "session_replication_role":
 			return "the session has session_replication_role = replica, in which the server does not enforce foreign keys: it has to be origin", err
-		case name == "transaction_isolation":
+		case "transaction_isolation":
 			return fmt.Sprintf("the isolation level is %s, and has to be read committed", value), err
-		case name == "transaction_read_only":
+		case "transaction_read_only":
 			return "nothing can be written: the server is a standby, or the role has default_transaction_read_only = on", err
 		}
 		return fmt.Sprintf("the session has %s = %s: it has to be 0 or at least %d ms, or maintenance never ends", name, value, least), err
