@@ -115,17 +115,17 @@ func TestExportsOverHTTP(t *testing.T) {
 	}
 	// What comes over HTTP is what Go writes, with every option.
 	for query, e := range map[string]formsvc.Export{
-		".csv":                                   {},
-		".csv?choices=ids&header=labels":         {ChoiceIDs: true, Labels: true},
-		".csv?several=spread&bom=true":           {Spread: true, BOM: true},
-		".csv?formulas=kept":                     {KeepFormulas: true},
-		".csv?separator=comma":                   {},
-		".csv?separator=semicolon":               {Separator: ';'},
-		".csv?separator=tab":                     {Separator: '\t'},
-		".csv?since=2100-01-01T00:00:00Z":        {Since: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
-		".ndjson":                                {Format: formsvc.NDJSON},
-		".ndjson?until=2001-01-01T00:00:00%2b01": {Format: "none"},
-		".ndjson?until=2001-01-01T00:00:00Z":     {Format: formsvc.NDJSON, Until: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
+		".csv":                                  {},
+		".csv?choices=ids&header=labels":        {ChoiceIDs: true, Labels: true},
+		".csv?several=spread&bom=true":          {Spread: true, BOM: true},
+		".csv?formulas=kept":                    {KeepFormulas: true},
+		".csv?separator=comma":                  {},
+		".csv?separator=semicolon":              {Separator: ';'},
+		".csv?separator=tab":                    {Separator: '\t'},
+		".csv?since=2100-01-01T00:00:00Z":       {Since: time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)},
+		".ndjson":                               {Format: formsvc.NDJSON},
+		".ndjson?until=2001-01-01T00:00:00%2b1": {Format: "none"},
+		".ndjson?until=2001-01-01T00:00:00Z":    {Format: formsvc.NDJSON, Until: time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)},
 	} {
 		response := request(t, server, "GET", "/exports/"+id+query, b.Key)
 		body := servicetest.ReadAll(t, response.Body)
