@@ -65,7 +65,7 @@ func TestCheckURLRefuses(t *testing.T) {
 		"https://localhost./":                               reasonSpecial,
 		"https://ｌｏｃａｌｈｏｓｔ/":                                reasonSpecial,
 		"https://a.localhost/":                              reasonSpecial,
-		"https://loc\u00adalhost/":                          reasonSpecial, // a soft hyphen
+		"https://loc\u00adalhost/":                          reasonCharacters, // a soft hyphen
 		"https://printer.local/":                            reasonSpecial,
 		"https://metadata.google.internal/":                 reasonSpecial,
 		"https://a.localdomain/":                            reasonSpecial,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -102,8 +103,18 @@ func seededFor(t *testing.T, s *Store, forms int) {
 	}
 }
 
-// Whatever waits for forms that are held, calls to other forms take half a second at most, and
-// all that waits is written when the forms are released.
+// othersWithin is how long a call may take that nothing holds up. It is half a second, which a
+// machine that does other work at the same time may miss: then the test only tells whether calls
+// wait for the locks of others, which end far later.
+func othersWithin() time.Duration {
+	if os.Getenv("FORMSVC_TEST_TIMES") == "strict" {
+		return 500 * time.Millisecond
+	}
+	return 10 * time.Second
+}
+
+// Whatever waits for forms that are held, calls to other forms do not wait for these, and all
+// that waits is written when the forms are released.
 func TestHeldFormsDelayNoOther(t *testing.T) {
 	t.Parallel()
 	kinds := slices.Sorted(maps.Keys(writesTo(0)))
@@ -164,7 +175,7 @@ func TestHeldFormsDelayNoOther(t *testing.T) {
 						}
 					}
 					t.Logf("slowest: %s, %v", which, slowest)
-					if slowest > 500*time.Millisecond {
+					if slowest > othersWithin() {
 						t.Errorf("%s took %v", which, slowest)
 					}
 					for _, tx := range txs {
@@ -211,7 +222,7 @@ func TestAHeldFormEndsInUnavailable(t *testing.T) {
 // While commits wait for a silent standby, writes have half of the pool and reads go on.
 func TestASilentStandbyLeavesHalfOfThePool(t *testing.T) {
 	t.Parallel()
-	s, pool, standby := withStandby(t, WithTimeout(3*time.Second))
+	s, pool, standby := withStandby(t, WithTimeout(time.Minute))
 	seededFor(t, s, 1)
 	standby.Pause()
 	var group sync.WaitGroup
@@ -227,7 +238,7 @@ func TestASilentStandbyLeavesHalfOfThePool(t *testing.T) {
 		if _, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0)); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(began); took > 500*time.Millisecond {
+		if took := time.Since(began); took > othersWithin() {
 			t.Errorf("a read took %v", took)
 		}
 		if n := pool.Stat().AcquiredConns(); n > half {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // stranded counts the deliveries that nobody would look at in time.
@@ -26,7 +27,9 @@ func stranded(t *testing.T, db DB, s *Store) (n int) {
 	return n
 }
 
-// edited is a DB that runs other statements than it is given.
+// edited is a DB that runs other statements than it is given. They wait for a lock for as long
+// as it is held: a claim that goes back from a test's gate and tries again would see what has
+// happened in the meantime.
 type edited struct {
 	DB
 	edit func(text string) string
@@ -47,7 +50,7 @@ func (e editedTx) Query(ctx context.Context, text string, args ...any) (pgx.Rows
 }
 
 func (e editedTx) Exec(ctx context.Context, text string, args ...any) (pgconn.CommandTag, error) {
-	return e.Tx.Exec(ctx, e.edit(text), args...)
+	return e.Tx.Exec(ctx, e.edit(strings.Replace(text, conn.LockTimeoutSet, `set_config('lock_timeout', '0', true)`, 1)), args...)
 }
 
 // claimAtGate claims, lets somebody do something once a statement of the claim has its
