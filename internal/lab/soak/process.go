@@ -33,7 +33,7 @@ func startProcess(c serverConfig, log io.Writer) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	command := exec.Command(program) //nolint:noctx // kill and stop end it
+	command := exec.Command(program) //nolint:noctx,gosec // kill and stop end this program
 	command.Env = append(os.Environ(), serverVariable+"="+string(text))
 	command.Stderr = log
 	stdin, err := command.StdinPipe()

@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,7 +72,7 @@ func writeHandler(svc *formsvc.Service) http.HandlerFunc {
 }
 
 func write(ctx context.Context, svc *formsvc.Service, asked writeRequest) (writeReply, error) {
-	name := fmt.Sprint(asked.Number)
+	name := strconv.Itoa(asked.Number)
 	update := formsvc.FormUpdate{Name: &name}
 	client := svc.AsHost()
 	switch asked.Kind {
