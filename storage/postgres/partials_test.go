@@ -536,7 +536,7 @@ func TestPurgingWaitsForNoHalfResponse(t *testing.T) {
 	}
 }
 
-// The previous release knows no half responses, and removes forms that have some.
+// The foreign key deletes the partial submissions of a deleted form.
 func TestAFormTakesItsHalfResponsesAlong(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
