@@ -49,8 +49,8 @@ func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone boo
 	return b.gone, err
 }
 
-// Abort breaks the connection of a response that has begun and panics with
-// [http.ErrAbortHandler]. It is wiring, without promise before v1. The deadline in the past comes first, because a middleware of the host
+// Abort is wiring without promise before v1: it breaks the connection of a response that has begun
+// and panics with [http.ErrAbortHandler]. The deadline in the past comes first, because a middleware of the host
 // may recover the panic, and the server would then end the response as if it were complete.
 func Abort(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) // not every writer has one

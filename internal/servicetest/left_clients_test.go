@@ -14,8 +14,8 @@ import (
 	"github.com/formsvc/formsvc/internal/servicetest"
 )
 
-// Clients disconnect at any moment while their submissions are stored. Whatever is stored is sent at
-// once, not when a lease that nobody works on has ended.
+// Clients disconnect at any moment while their submissions are stored. Whatever is stored is sent
+// immediately, not when a lease that nobody works on has ended.
 func TestWebhooksOfClientsWhoLeaveAreSentAtOnce(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
