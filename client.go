@@ -290,7 +290,7 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	var blocks []json.RawMessage
 	fitting(d.Blocks, &blocks)
 	p.Blocks = make([]schema.Block, len(blocks))
-	for i, block := range blocks { // one that cannot be read at all takes no other with it
+	for i, block := range blocks { // an unreadable block does not affect the others
 		fitting(block, &p.Blocks[i])
 	}
 	fitting(d.Settings, &p.Settings)

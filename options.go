@@ -30,7 +30,7 @@ type options struct {
 	storage      storage.Storage
 	http         handler.Config // of the API; New adds the core and the logger
 	keyPrefix    string
-	limiterSet   bool // http.Limiter is what the host wants; nil: no limit
+	limiterSet   bool // http.Limiter is what the host wants; if nil, there is no limit
 	webhooks     webhooks.Config
 	secrets      *secrets.Sealer
 	sealedOnly   bool
@@ -336,7 +336,7 @@ func WithFiles(f FileRemover) Option {
 // The function is called before the removal is committed, and at least once for each submission:
 // after an error, a crash, or in two processes at the same time it receives the same ids again.
 // With an error these submissions stay, and the call that removes them returns that error; a
-// running dispatcher logs it and tries again. No lock is held meanwhile. The function can read the
+// running dispatcher logs it and tries again. No lock is held in the meantime. The function can read the
 // submissions of forms that are not purged. In a host's transaction ([Service.Using]) a rollback
 // brings the submissions back, and they are reported again later. It must be safe for concurrent
 // use. If there are files too, it is called before they are removed.

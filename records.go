@@ -628,7 +628,7 @@ type PartialResponse struct {
 	// Visit names the visit that creates a partial submission, with a text that only the host
 	// and the respondent's browser know: who knows it can compute the token. Each Visit of a
 	// form creates at most one. It has no meaning with a Token. If empty, every save without
-	// a Token creates another one.
+	// a Token creates another.
 	Visit string
 	// CaptchaSolved says that a captcha was solved for this save, or an earlier one of the
 	// visit. If the form has a captcha, [Client.Partials] lists only those that had one save

@@ -35,7 +35,7 @@ type RemovalStore interface {
 
 // BeforeDelete receives submissions that a call is about to remove for good, in batches, so that
 // the caller first removes what belongs to them elsewhere. Only FormID, ID and Answers are set. It
-// may take long and fail: a store holds no lock meanwhile, and with an error the call ends with
+// may take long and fail: a store holds no lock in the meantime, and with an error the call ends with
 // that error, while these submissions and all that follow stay. After an error, or in concurrent
 // calls, BeforeDelete receives the same submissions again. Only those are removed that it has
 // received. It changes nothing in the submissions and does not retain them. In a host's

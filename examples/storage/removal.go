@@ -132,7 +132,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	return out, nil
 }
 
-// beforeDelete calls a hook with submissions. No transaction is open meanwhile.
+// beforeDelete calls a hook with submissions. No transaction is open in the meantime.
 func beforeDelete(ctx context.Context, hook storage.BeforeDelete, going []storage.Submission) error {
 	if hook == nil || len(going) == 0 {
 		return nil

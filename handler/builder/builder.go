@@ -19,7 +19,7 @@
 //
 // # Forms that strangers write
 //
-// A form shows what its author chose: pictures, pages of other hosts in a frame, custom CSS. Whoever can make a
+// A form shows what its author chose: pictures, pages of other hosts in a frame, custom CSS. Someone who can make a
 // form, can make it look like the builder. If users of the builder do not trust each other, serve [Config.Pages]
 // on an origin of its own, such as https://forms.example next to https://app.example, and set
 // [Config.PublicURL]; the canvas and the assets of the builder stay on the builder's. On one origin

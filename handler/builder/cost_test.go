@@ -109,7 +109,7 @@ func hostileCanvases() map[string]string {
 	}
 }
 
-// eight sends a request of a user eight times at once, and reports how much the process grew, in megabytes,
+// eight sends a request of a user eight times concurrently, and reports how much the process grew, in megabytes,
 // the largest response and the statuses.
 func (s *site) eight(t *testing.T, request func(i int) *http.Request) (grew, largest int, statuses map[int]int) {
 	t.Helper()
@@ -133,7 +133,7 @@ func (s *site) eight(t *testing.T, request func(i int) *http.Request) (grew, lar
 	return (peak - before) >> 20, largest, statuses
 }
 
-// Eight canvases of unsaved content that are drawn at once, of one user or of eight, make the process grow
+// Eight canvases of unsaved content that are rendered concurrently, of one user or of eight, make the process grow
 // by at most 100 MB, and no answer has more than a page of a form.
 func TestCanvasesAreBounded(t *testing.T) {
 	s := newSite(t)

@@ -74,7 +74,7 @@ func answer(w http.ResponseWriter, status int, value any) {
 // response sends a status with the first bytes.
 type response struct {
 	w      http.ResponseWriter
-	status int // 0: it was sent
+	status int // zero after it was sent
 }
 
 func (r *response) Write(b []byte) (int, error) {

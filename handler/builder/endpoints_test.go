@@ -61,7 +61,7 @@ func TestEveryEndpointIsGuarded(t *testing.T) {
 	}
 }
 
-// Bodies of a megabyte cost no endpoint more than a canvas, also eight at once.
+// Bodies of a megabyte cost no endpoint more than a canvas, also eight concurrently.
 func TestBodiesOfEndpointsAreBounded(t *testing.T) {
 	s := newSite(t, func(c *builder.Config) { c.Limits.Requests = -1 })
 	form := s.form("ann", oneQuestion)

@@ -14,7 +14,7 @@ import (
 )
 
 // Limits are what one user may ask of the pages. Each process counts for itself. A zero field means its
-// default, a negative one that there is no limit. A request beyond a limit gets 429 with Retry-After.
+// default, and a negative value means no limit. A request beyond a limit gets 429 with Retry-After.
 type Limits struct {
 	Requests   int // in a minute, of any kind but scripts and styles; default 600
 	TestEvents int // in a minute; default 10

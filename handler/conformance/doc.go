@@ -59,12 +59,12 @@
 //   - The same request without its key gets such an answer too. The service refuses that with
 //     401 before it looks at anything else. For a 502, 503 or 504 it is enough that the request
 //     succeeds when it is sent again.
-//   - Its status is not one that only the service may give for a path below the base path:
+//   - Its status is none of those that only the service may give for a path below the base path:
 //     401, 404, 405, 500, 501 and redirects are faults. Requests with another Host are
 //     excepted, and without [Target].RawPaths those with an unclean path or an unknown method.
 //   - GET /me is answered otherwise. When it gets the same, the case is broken: nothing reaches the service.
 //
-// A request on a connection that the server has closed meanwhile is sent again on a new one.
+// A request on a connection that the server has closed in the meantime is sent again on a new one.
 //
 // # Faults
 //

@@ -108,7 +108,7 @@ func (r Report) summary(missing func(Case) []string) string {
 	return text
 }
 
-// String returns the summary, what failed, what was skipped and why, and the counts.
+// String returns the summary, the failed cases, the skipped cases with their reasons, and the counts.
 func (r Report) String() string {
 	var b strings.Builder
 	if r.Summary != "" {

@@ -165,7 +165,7 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	return result
 }
 
-// alone reports whether no other case may run beside c.
+// alone reports whether no other case may run next to c.
 func alone(c choice) bool { return slices.Contains(c.needs, NeedsAdvance) }
 
 // Run makes one target and runs the cases against it, each as a parallel subtest of t with the

@@ -10,7 +10,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// Pages are sent compressed to whoever takes that, unless the host does it: a form page of twenty
+// Pages are compressed for clients that accept it, unless the host does it: a form page of twenty
 // questions is at most 10 kB.
 func TestPagesAreCompressed(t *testing.T) {
 	t.Parallel()

@@ -46,7 +46,7 @@
 // response that is stored. Going back with the browser's button is no new visit: browsers may keep
 // the page that opens a form for that (private, max-age=0), but none that shows answers. Other
 // answers, sent after going back, are another response; with a captcha, which is good for one
-// response, they come back and the captcha is solved anew.
+// response, they come back and the captcha is solved again.
 //
 // Of a choice with an answer of one's own, only ticked options count. Without a script, a text
 // next to "other" that is not ticked is asked about once. A single choice that need not be made

@@ -77,7 +77,7 @@ func TestAFormEmbedsNoPageOfItsHost(t *testing.T) {
 	}
 }
 
-// A preview and a canvas are shown in a frame by pages of their origin alone, whoever led there.
+// A preview and a canvas are shown in a frame by pages of their origin alone, also after a redirect.
 func TestPreviewsAndCanvasesAreFramedByTheirOrigin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{Secret: secret, FrameAncestors: []string{"https://a.example"}})

@@ -92,7 +92,7 @@ func TestPartialsNeedASolvedCaptcha(t *testing.T) {
 			if s.open(first, "").fill("a.a", "x").with(widget, "good").press("next"); s.listed(first) != 1 {
 				t.Errorf("the owner sees %d after a used token", s.listed(first))
 			}
-			// A proof of one visit does not count for another one.
+			// A proof of one visit does not count for another visit.
 			stolen := s.open(first, "").fill("a.a", "x")
 			stolen.values["proof"] = p.values["proof"]
 			if stolen.save(); len(p.values["proof"]) == 0 || s.listed(first) != 1 {
@@ -162,7 +162,7 @@ func TestPartialsNeedASolvedCaptcha(t *testing.T) {
 	}
 }
 
-// However often a visit is sent anew, it has one partial submission.
+// However often a visit is sent again, it has one partial submission.
 func TestAVisitCreatesOnePartial(t *testing.T) {
 	t.Parallel()
 	s := newLater(t, formpage.Config{})

@@ -11,7 +11,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
-// Only options that are ticked count. A text next to one that is not is asked about once.
+// Only options that are ticked count. A text next to an unticked option is asked about once.
 func TestOnlyTickedOptionsCount(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})

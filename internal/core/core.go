@@ -50,8 +50,8 @@ type Core struct {
 
 	writes       *definition.Writes
 	turns        *turns
-	visits       *gather.Group[storage.FunnelCount] // nil: they are written at once
-	beforeDelete storage.BeforeDelete               // nil: nothing is called
+	visits       *gather.Group[storage.FunnelCount] // if nil, they are written immediately
+	beforeDelete storage.BeforeDelete               // if nil, nothing is called
 
 	copies bool // made by Copies
 

@@ -142,7 +142,7 @@ func (r *request) noNUL(n jsontree.Node, found *int) {
 }
 
 // name removes what nobody sees from the member name, before its length is checked, and
-// refuses a name that cannot be seen or reads as another one.
+// refuses a name that cannot be seen or reads as another name.
 func (r *request) name() {
 	name := r.root.Member("name")
 	if name.Kind() == jsontree.String {

@@ -26,7 +26,7 @@ type Pages struct {
 	http.ResponseWriter
 	r       *http.Request
 	started bool
-	gzip    *gzip.Writer // nil: the response passes unchanged
+	gzip    *gzip.Writer // if nil, the response passes unchanged
 }
 
 // ForPages returns the response writer for a request.

@@ -14,7 +14,7 @@ import (
 // known to do no harm. Browsers skip control characters and white space, and take a
 // backslash for a slash, so an address with one of them may lead elsewhere than it
 // seems to; quotes and angle brackets end it in a page; invisible characters make it another
-// address than the one that people read: all of them are refused. Joiners and variation
+// address than people read: all of them are refused. Joiners and variation
 // selectors belong to words and emoji, and may stand behind the host.
 func Parse(s string) (*url.URL, bool) {
 	if visible.Name(s) != s || visible.Misleads(s) || strings.ContainsFunc(s, func(c rune) bool {

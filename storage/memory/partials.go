@@ -53,7 +53,7 @@ func (x *partials) remove(p *partial) {
 	}
 }
 
-// replaced returns the one that a new one replaces.
+// replaced returns the partial submission that a new one replaces.
 func (x *partials) replaced() *partial {
 	for _, p := range slices.Backward(x.open.items) {
 		if p.rec.Revision == 1 && !p.rec.LinkTaken {

@@ -97,7 +97,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	return out, nil
 }
 
-// beforeDelete calls a hook with submissions. The store is unlocked meanwhile.
+// beforeDelete calls a hook with submissions. The store is unlocked in the meantime.
 func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, subs []*submission) error {
 	if hook == nil || len(subs) == 0 {
 		return nil

@@ -111,7 +111,7 @@
 //     workspace of theirs. DeleteUser itself waits for every open transaction that stored a
 //     response to one of their forms.
 //
-// Other forms and workspaces never wait: what waits keeps no connection of the pool, see
+// Other forms and workspaces never wait: a waiting write keeps no connection of the pool, see
 // operations.md, and is a [storage.ErrUnavailable] when its time is over. In such a transaction nothing is done in pieces: what
 // DeleteUser, PurgeForm, PurgeTrash, PurgeSubmissions, EraseRespondent or a new response limit
 // touches stays locked until the end, and so does maintenance in every process. So call these

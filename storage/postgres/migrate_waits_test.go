@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
 
-// Whoever holds what a migration needs: Migrate gives up after its time, names the session,
+// If a session holds a lock that a migration needs, Migrate gives up after its time, names the session,
 // and leaves nothing behind. When the session ends, Migrate ends as well.
 func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 	t.Parallel()

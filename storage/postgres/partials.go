@@ -114,7 +114,7 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 
 // newPartials creates the partial submissions $3 to $13 of the form $1, at most $14 of which may be
 // there. It has a row for each: whether its token is taken, and whether the batch has to run again
-// because one that it replaces changed in the meantime. Of a batch that exceeds the limit only those
+// because a replaced one changed in the meantime. Of a batch that exceeds the limit only those
 // are inserted that a later one of the batch would not replace immediately. It runs after the lock
 // under which the form's partial submissions do not become more. $15 is for how many there is room
 // for certain; only for more are those that are there counted, in an index.

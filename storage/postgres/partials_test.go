@@ -288,8 +288,8 @@ func TestAGroupEmptiesItsHalfResponses(t *testing.T) {
 	}
 }
 
-// What a new half response would replace is changed at that moment: it is then no longer one that
-// was saved once, or does not count. Who changes another one waits for nobody.
+// The partial submission that a new one would replace changes at that moment: it then no longer counts as
+// saved once, or does not count at all. A change of another partial submission does not wait.
 func TestANewHalfResponseReplacesTheOneOfTheMoment(t *testing.T) {
 	t.Parallel()
 	const most = 3
@@ -344,7 +344,7 @@ func TestANewHalfResponseReplacesTheOneOfTheMoment(t *testing.T) {
 	}
 }
 
-// A flood of new half responses from two processes: neither exceeds the limit by more than the room
+// A flood of new partial submissions from two processes: neither exceeds the limit by more than the room
 // that the other one had counted, and in the end nothing exceeds it. Another one of the flood then
 // replaces the newest of the flood. Those of other forms are all there, and so is the one of the form that is
 // saved later than all others, again and again.

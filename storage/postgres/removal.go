@@ -138,7 +138,7 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 const toldMost = 100
 
 // leaving reads at most most submissions with text, calls the hook with them and returns their
-// ids. No lock is held meanwhile. The last two arguments of text are a bound and whether the
+// ids. No lock is held in the meantime. The last two arguments of text are a bound and whether the
 // answers are wanted.
 func (s *Store) leaving(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {

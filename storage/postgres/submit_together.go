@@ -25,7 +25,7 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	// partials creates the partial submissions of a form, many at once.
+	// partials creates the partial submissions of a form, many in one statement.
 	partials groups[storage.ID, storage.SavePartialParams, submitted]
 	room     cache.Cache[storage.ID, partialRoom]
 	// pages reads a form by its public id, once for all who ask before the read begins.

@@ -419,7 +419,7 @@ func TestBackWithoutScript(t *testing.T) {
 	}
 }
 
-// Whatever stands in front of the pages answers instead of them: the form stays as it is and says
+// A proxy in front of the pages responds instead of them: the form stays as it is and says
 // what happened, and sends all of it later.
 func TestAnswersOfProxies(t *testing.T) {
 	s := newSite(t, formpage.Config{})

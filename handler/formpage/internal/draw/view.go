@@ -67,7 +67,7 @@ type view struct {
 	policy    *policy.Policy
 	referrer  string // "": the usual policy
 
-	ancestors []string // of a canvas: origins beside its own that may show it in a frame
+	ancestors []string // of a canvas: origins, in addition to its own, that may show it in a frame
 }
 
 // newView is a page as far as it does not depend on the blocks.

@@ -55,7 +55,7 @@ func Canvas(nonce string, ancestors []string) string {
 		"style-src 'nonce-" + nonce + "'; img-src 'self' data: http: https:; media-src http: https:"
 }
 
-// Frame allows an address in a frame and returns it, "" for one that no frame may show. A frame with
+// Frame allows an address in a frame and returns it, or "" if no frame may show it. A frame with
 // a page of the site's own would act with the cookies of who looks at the form.
 func (p *Policy) Frame(link string) string {
 	if origin := Origin(link); origin != "" && !p.Own[hostName(origin)] {

@@ -11,7 +11,7 @@ import (
 
 // LockTimeout is how long one attempt of a write waits for a lock. Then the write gives its
 // connection back and tries again from a queue in the process, until its time is over. With a
-// pool of 4, writes that come at once for three held forms and their webhooks delay others for
+// pool of 4, concurrent writes for three held forms and their webhooks delay others for
 // half a second when it is twice as long.
 const LockTimeout = 50 * time.Millisecond
 
