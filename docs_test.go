@@ -229,7 +229,9 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 			}
 			dir := t.TempDir()
 			program := filepath.Join(dir, name)
-			if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/"+name).CombinedOutput(); err != nil {
+			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/"+name)
+			build.Env = append(os.Environ(), "GOWORK=") // some examples are modules of the workspace
+			if out, err := build.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			cmd := exec.CommandContext(t.Context(), program, append(args, "-addr", "127.0.0.1:0")...)

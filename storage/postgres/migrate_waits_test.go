@@ -50,7 +50,12 @@ func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 			}
 			if strings.Contains(name, "end") {
 				next.WaitFor = time.Minute
-				time.AfterFunc(4*time.Second, func() { _ = tx.Rollback(context.Background()) }) // during the second attempt
+				ended := make(chan struct{})
+				time.AfterFunc(4*time.Second, func() { // during the second attempt
+					defer close(ended)
+					_ = tx.Rollback(context.Background())
+				})
+				defer func() { <-ended }()
 				if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
 					t.Errorf("Migrate = %v", err)
 				}
