@@ -169,7 +169,7 @@ function holds(c: Condition, data: Data): boolean {
 
 /** The value of score afterwards. */
 function result(v: Value, data: Data): Json {
-  const none = v.op === '-' || v.op === '/' ? 0 : undefined; // what an unanswered question counts as
+  const none = v.op === 'set' ? undefined : 0; // what an unanswered question counts as
   const operand = (o: Ref | number | string) => (typeof o === 'object' ? (read(o, data) ?? none) : o);
   const before = form.variables?.score as number;
   if (v.op === 'set') {
