@@ -50,6 +50,7 @@ test:
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	@# What a page costs is measured without the race detector, which allocates for itself.
 	$(GO) test -run Cost ./handler/formpage
+	$(GO) test -run 'AreBounded|StoredContentIsBounded' ./handler/builder
 	@# The longest goes first, so that the others run beside it.
 	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./storage/postgres $$($(GO) list ./... | grep -v $(WORKSHOP))
 

@@ -38,6 +38,9 @@ func resident(t *testing.T) (now, peak int) {
 	if info, _ := debug.ReadBuildInfo(); slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
 		t.Skip("the race detector takes memory of its own")
 	}
+	if testing.Short() {
+		t.Skip("reason: other tests at the same time take memory, too; make test runs it alone")
+	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil || os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {
 		t.Skip("the system does not report the memory of a process")
