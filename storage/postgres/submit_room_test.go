@@ -56,8 +56,8 @@ func TestGroupsHoldAtMostHalfOfThePool(t *testing.T) {
 					t.Errorf("a response to a form that is not held: %v", err)
 				}
 			}
-			if n := pool.Stat().AcquiredConns(); n != waiting {
-				t.Errorf("%d of %d connections wait for the locks of forms, want %d", n, most, waiting)
+			if n := pool.Stat().AcquiredConns(); n > max(1, half) {
+				t.Errorf("%d of %d connections wait for the locks of forms, want at most half", n, most)
 			}
 			for _, release := range releases {
 				release()
