@@ -94,7 +94,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 //
 // A half response ends 30 days after its last save, at the end of the day in the service's
 // zone ([WithTimeZone]). A form keeps 10,000 at a time: one more replaces the newest that was
-// saved once and has no LinkTaken, or else the one that was saved longest ago. A visit creates at
+// saved once and has no LinkTaken, or else the oldest by its last save. A visit creates at
 // most one (see Visit), but a stranger can begin any number of visits. So a host limits how many
 // an address creates. Several processes that create some at the same time can exceed the 10,000
 // by 128 each. They are in no list of responses, export, webhook, metric or limit. Their last

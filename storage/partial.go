@@ -43,7 +43,7 @@ type SavePartialParams struct {
 	// Max limits the partial submissions of the form that are neither submitted nor over. A new
 	// one beyond the limit replaces another in the same step. Those at revision 1 without
 	// LinkTaken are replaced first, the newest of them by (SavedAt, ID) first, because a program
-	// that fills the form makes such ones. Then come all others, the one that was saved longest
+	// that fills the form creates only these. Then come all others, the one that was saved longest
 	// ago first. Below 1: no limit. A store with several processes may exceed it by a batch for
 	// each of them.
 	Max int

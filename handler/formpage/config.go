@@ -95,7 +95,7 @@ type Config struct {
 	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
 	// that keeps half responses. A visit creates at most one, and a form keeps 10,000. A new one
 	// then replaces the newest that was saved once and whose link the respondent did not take, or
-	// else the one that was saved longest ago. If the form has a captcha, its owners see only those
+	// else the oldest by its last save. If the form has a captcha, its owners see only those
 	// of visits that solved one.
 	Partials Partials
 
