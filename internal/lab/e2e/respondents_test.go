@@ -252,10 +252,12 @@ func framesLeadOn(t *testing.T, b respondent) {
 	leads := s.publish("Leads", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`), Settings: json.RawMessage(`{"redirectUrl":` + quote(target) + `}`)})
 	ends := s.publish("Ends", "MULTI", formsvc.Definition{Blocks: blocks})
 	inside := `document.querySelector("iframe").contentDocument`
+	// A click by a script before the page is loaded would replace its entry in the history.
+	loaded := inside + `?.readyState === "complete" && ` + inside + `.querySelector("[name=viewed]")?.value`
 	send := func(url string) {
 		t.Helper()
 		b.visit(s.server.URL + "/" + url)
-		b.until(inside + `.querySelector("[name=viewed]")?.value`)
+		b.until(loaded)
 		b.do(inside + `.querySelector(` + quote(ok) + `).click()`)
 	}
 	for range 3 {
@@ -284,7 +286,7 @@ func framesLeadOn(t *testing.T, b respondent) {
 	send("?id=" + thanks.PublicID)
 	b.until(inside + `?.querySelector(".fs-done")`)
 	b.do(`history.back()`)
-	b.until(inside + `?.querySelector("[name=viewed]")?.value`)
+	b.until(loaded)
 	b.do(inside + `.querySelector(` + quote(ok) + `).click()`)
 	b.until(inside + `?.querySelector(".fs-done")`)
 	if n := len(s.answers(thanks)); n != 1 {
