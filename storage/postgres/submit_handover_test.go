@@ -106,19 +106,24 @@ func TestResponsesOfCallersWhoLeaveAreHandedOver(t *testing.T) {
 				if _, _, err := s.Submit(t.Context(), response(100_000)); err != nil {
 					t.Fatal(err)
 				}
-				span := 3 * time.Since(began) // so that some leave and some stay, however busy the machine is
+				first := time.Since(began)
 				var group sync.WaitGroup
 				var left atomic.Int32
 				for caller := range callers {
 					group.Go(func() {
+						usual := first
 						for i := range 240 / callers {
 							n := response(1000*caller + i)
 							if n.HandOver = to; checked {
 								n.UniqueAnswer = n.Submission.ID[:]
 							}
-							ctx, leave := context.WithTimeout(t.Context(), rand.N(span))
+							// Some leave and some stay, however busy the machine is.
+							ctx, leave := context.WithTimeout(t.Context(), rand.N(2*usual))
+							began := time.Now()
 							if _, _, err := s.Submit(ctx, n); err != nil {
 								left.Add(1)
+							} else {
+								usual = time.Since(began)
 							}
 							leave()
 						}

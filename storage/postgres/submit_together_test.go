@@ -421,6 +421,9 @@ const bigOnes = 32
 const submitMemory = bigOnes*2<<20 + 7*(submitBytes+2<<20)
 
 func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("what is in memory at once depends on what else the machine does")
+	}
 	s, pool := seeded(t, pgtest.MaxConns(8))
 	s = New(pool, WithSchema(s.db.Schema), WithTimeout(5*time.Minute)) // a busy machine copies slowly
 	// Each has one mebibyte of answers, and as much of an event.
@@ -535,8 +538,9 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
 		t.Fatal(err)
 	}
-	if rows != limit || full != 10 || transactions != 3 {
-		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, %d and 10", rows, transactions, full, limit, 3)
+	// The response that waited for the lock is stored by itself, or with the others after a while.
+	if rows != limit || full != 10 || transactions < 2 || transactions > 3 {
+		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, 2 or 3, and 10", rows, transactions, full, limit)
 	}
 }
 
