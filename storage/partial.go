@@ -38,14 +38,14 @@ type SavePartialParams struct {
 	Token [32]byte
 	// New makes one; its token is new. Otherwise one is changed, and Partial.ID is ignored.
 	New bool
-	// IfRevision makes a change conditional. 0: no condition.
+	// IfRevision makes a change conditional. A zero value means no condition.
 	IfRevision int64
 	// Max limits the partial submissions of the form that are neither submitted nor over. A new
 	// one beyond the limit replaces another in the same step. Those at revision 1 without
 	// LinkTaken are replaced first, the newest of them by (SavedAt, ID) first, because a program
-	// that fills the form creates only these. Then come all others, the one that was saved longest
-	// ago first. Below 1: no limit. A store with several processes may exceed it by a batch for
-	// each of them.
+	// that fills the form creates only these. The others are replaced afterwards, in the order of
+	// their last save. A value below 1 means no limit. A store with several processes may exceed
+	// it by a batch for each of them.
 	Max int
 }
 

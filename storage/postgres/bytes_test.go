@@ -90,8 +90,8 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 	is["delivery that waits"] = size("pg_total_relation_size", "deliveries")
 	is["log of sending a delivery"] = logged(func() { sendAll(t, s, n) })
 	is["attempt"] = size("pg_total_relation_size", "attempts")
-	is["log of a half response"] = logged(func() { saveMany(t, s, n, true) })
-	is["half response"] = size("pg_total_relation_size", "partials")
+	is["log of a partial submission"] = logged(func() { saveMany(t, s, n, true) })
+	is["partial submission"] = size("pg_total_relation_size", "partials")
 	is["log of another save of it"] = logged(func() { saveMany(t, s, n, false) })
 	return is
 }
@@ -123,7 +123,7 @@ func submitMany(t *testing.T, s *Store, first, n int) {
 	group.Wait()
 }
 
-// saveMany makes or changes n half responses of a hundred forms.
+// saveMany makes or changes n partial submissions of a hundred forms.
 func saveMany(t *testing.T, s *Store, n int, fresh bool) {
 	t.Helper()
 	ids := objectid.NewSource()

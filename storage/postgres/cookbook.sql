@@ -168,7 +168,7 @@ SELECT kind, key, revision, created_at, updated_at, encode(user_id, 'hex') AS us
 FROM documents WHERE form_id = decode(:'form', 'hex')
 ORDER BY kind, key DESC;
 
--- 21. Which forms have the most half responses, how many of them were submitted, and how many
+-- 22. Which forms have the most partial submissions, how many of them were submitted, and how many
 -- are over and wait for a sweep? Reads the whole table.
 SELECT encode(p.form_id, 'hex') AS form_id, f.name, count(*) AS half_responses, count(*) FILTER (WHERE NOT p.open) AS submitted,
 	count(*) FILTER (WHERE p.ends_at <= now()) AS over, max(p.saved_at) AS last_save, pg_size_pretty(sum(pg_column_size(p.*))::bigint) AS stored
