@@ -69,7 +69,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		EventType:    del.EventType,
 		SubmissionID: del.SubmissionID,
 		Attempt:      del.Attempt,
-		CreatedAt:    now.UTC().Truncate(time.Microsecond), // the history is sorted by it
+		CreatedAt:    now.UTC().Truncate(time.Second),
 	}
 	defer func() {
 		if cause := recover(); cause != nil {

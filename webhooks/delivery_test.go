@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -300,30 +299,5 @@ func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
 			}
 			lines.Reset()
 		}
-	}
-}
-
-// Processes that share a store create their own ids, whose order within a second says nothing.
-func TestAttemptsOfOneSecondAreListedInOrder(t *testing.T) {
-	t.Parallel()
-	s := server(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	b := newBench(t, Config{}, nil)
-	webhook := b.webhook(s.URL, nil)
-	second := time.Now().UTC().Truncate(time.Second)
-	for _, at := range []time.Duration{300 * time.Millisecond, 100 * time.Millisecond, 200 * time.Millisecond} {
-		b.event(webhook, "{}")
-		b.d.now = func() time.Time { return second.Add(at + 999) }
-		for _, claimed := range b.claim(time.Minute) {
-			ended := b.d.deliver(t.Context(), &claimed)
-			_, err := b.store.FinishDeliveries(t.Context(), []storage.Result{{Lease: claimed.Lease, Delivery: ended.Delivery}})
-			must(t, err)
-		}
-	}
-	var times []time.Duration
-	for _, a := range b.attempts(webhook) {
-		times = append(times, a.CreatedAt.Sub(second))
-	}
-	if want := []time.Duration{100 * time.Millisecond, 200 * time.Millisecond, 300 * time.Millisecond}; !slices.Equal(times, want) {
-		t.Errorf("the attempts are listed at %v, want %v", times, want)
 	}
 }
