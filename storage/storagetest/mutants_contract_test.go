@@ -12,24 +12,14 @@ import (
 // keeps.
 func contractMutants() []mutant {
 	return []mutant{
-		{"looks at the revision before the workspace that a form moves to", []string{"forms/update_order_of_errors"},
-			func(s storage.Storage) storage.Storage { return revisionBeforeTarget{s} }},
 		{"lets a member move a form", []string{"forms/move_takes_owner", "forms/update_order_of_errors"},
 			func(s storage.Storage) storage.Storage { return membersMove{s} }},
 		{"makes a revision of every change", []string{"forms/update_same_values"},
 			func(s storage.Storage) storage.Storage { return alwaysRaises{s} }},
-		{"does not look at IfRevision when a form goes to the trash", []string{"trash/if_revision"},
-			func(s storage.Storage) storage.Storage { return trashesAnyRevision{s} }},
 		{"looks at IfRevision before access when a form goes to the trash", []string{"trash/if_revision"},
 			func(s storage.Storage) storage.Storage { return revisionBeforeAccess{s} }},
-		{"keeps a key for the user that the key names", []string{"keys/create_for_another"},
-			func(s storage.Storage) storage.Storage { return keyNamesUser{s} }},
 		{"keeps a key for the user whatever the key names", []string{"keys/create_for_another", "values/invalid_first"},
 			func(s storage.Storage) storage.Storage { return userTakesKey{s} }},
-		{"ignores MaxBytes", []string{"submissions/max_bytes"},
-			func(s storage.Storage) storage.Storage { return anySize{s} }},
-		{"leaves the list where a record is larger than the page", []string{"submissions/max_bytes"},
-			func(s storage.Storage) storage.Storage { return emptyPages{s} }},
 		{"says that there is more when a page is full", []string{"submissions/more", "submissions/max_bytes"},
 			func(s storage.Storage) storage.Storage { return fullMeansMore{s} }},
 		{"forgets the revision of a submission", []string{"submissions/form_revision"},
@@ -40,26 +30,13 @@ func contractMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return looksForAnyText{s} }},
 		{"takes a time that is not valid in a position", []string{"values/invalid_times"},
 			func(s storage.Storage) storage.Storage { return endlessPositions{s} }},
-		{"looks at access before the values", []string{"values/invalid_first"},
-			func(s storage.Storage) storage.Storage { return accessBeforeValues{s} }},
 		{"lets a form of a deleted workspace take responses", []string{"workspaces/delete_at_once"},
 			func(s storage.Storage) storage.Storage { return &outlivesWorkspace{Storage: s} }},
 		{"shows a purged form until its rows are gone", []string{"sweep/purge_at_once"},
 			func(s storage.Storage) storage.Storage { return &countsEarly{Storage: s} }},
 		{"makes minutes old by a count from the future", []string{"metrics/counts_from_the_future"},
 			func(s storage.Storage) storage.Storage { return &newestCounts{Storage: s} }},
-		{"never says that there is more to sweep", []string{"sweep/max"},
-			func(s storage.Storage) storage.Storage { return sweepsNoMore{s} }},
 	}
-}
-
-type revisionBeforeTarget struct{ storage.Storage }
-
-func (m revisionBeforeTarget) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	if _, err := m.Storage.UpdateForm(ctx, who, id, storage.FormChange{IfRevision: c.IfRevision, At: c.At}); err != nil {
-		return storage.Form{}, err
-	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
 type membersMove struct{ storage.Storage }
@@ -83,13 +60,6 @@ func (m alwaysRaises) UpdateForm(ctx context.Context, who storage.Actor, id stor
 	return f, err
 }
 
-type trashesAnyRevision struct{ storage.Storage }
-
-func (m trashesAnyRevision) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
-	p.IfRevision = nil
-	return m.Storage.TrashForm(ctx, who, id, p)
-}
-
 type revisionBeforeAccess struct{ storage.Storage }
 
 func (m revisionBeforeAccess) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
@@ -99,35 +69,11 @@ func (m revisionBeforeAccess) TrashForm(ctx context.Context, who storage.Actor, 
 	return m.Storage.TrashForm(ctx, who, id, p)
 }
 
-type keyNamesUser struct{ storage.Storage }
-
-func (m keyNamesUser) CreateKey(ctx context.Context, k storage.NewKey) error {
-	k.User.ID = k.Key.UserID
-	return m.Storage.CreateKey(ctx, k)
-}
-
 type userTakesKey struct{ storage.Storage }
 
 func (m userTakesKey) CreateKey(ctx context.Context, k storage.NewKey) error {
 	k.Key.UserID = k.User.ID
 	return m.Storage.CreateKey(ctx, k)
-}
-
-type anySize struct{ storage.Storage }
-
-func (m anySize) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	q.MaxBytes = 0
-	return m.Storage.Submissions(ctx, who, form, q, each)
-}
-
-type emptyPages struct{ storage.Storage }
-
-func (m emptyPages) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
-	page, err := storage.ListSubmissions(ctx, m.Storage, who, form, q)
-	if len(page.Submissions) == 1 && q.MaxBytes > 0 && len(page.Submissions[0].Answers) > q.MaxBytes {
-		page.Submissions = nil
-	}
-	return lend(page, err, each)
 }
 
 type fullMeansMore struct{ storage.Storage }
@@ -178,15 +124,6 @@ func (m endlessPositions) Webhooks(ctx context.Context, who storage.Actor, page 
 		page.After = nil
 	}
 	return m.Storage.Webhooks(ctx, who, page)
-}
-
-type accessBeforeValues struct{ storage.Storage }
-
-func (m accessBeforeValues) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	if f, err := m.Form(ctx, who, id); err != nil {
-		return f, err
-	}
-	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
 // outlivesWorkspace takes responses to the last form that it knows of.
@@ -243,12 +180,4 @@ func (m *newestCounts) Funnel(ctx context.Context, who storage.Actor, form stora
 		w.From = from
 	}
 	return m.Storage.Funnel(ctx, who, form, w)
-}
-
-type sweepsNoMore struct{ storage.Storage }
-
-func (m sweepsNoMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	swept, err := m.Storage.Sweep(ctx, p)
-	swept.More = false
-	return swept, err
 }

@@ -28,8 +28,6 @@ func dataMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return &keepsSlice{Storage: s} }},
 		{"cuts times to the second", []string{"values/times", "workspaces/create_and_read"},
 			func(s storage.Storage) storage.Storage { return wrongTimes{s, wholeSeconds} }},
-		{"answers in another time zone", []string{"values/times", "workspaces/create_and_read"},
-			func(s storage.Storage) storage.Storage { return wrongTimes{s, otherZone} }},
 		{"decodes and encodes definitions", []string{"values/json_definition"},
 			func(s storage.Storage) storage.Storage { return reencodes{s} }},
 		{"does not look at IfRevision", []string{"forms/if_revision_mismatch", "concurrency/update_form_if_revision"},
@@ -136,7 +134,6 @@ func (m *keepsSlice) Secrets(ctx context.Context, after storage.ID, most int) ([
 }
 
 func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }
-func otherZone(t time.Time) time.Time    { return t.In(time.FixedZone("CET", 3600)) }
 
 type wrongTimes struct {
 	storage.Storage

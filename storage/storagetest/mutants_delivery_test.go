@@ -19,19 +19,9 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched = time.Time{} }}
 			}},
-		{"does not note maintenance", []string{"upkeep/maintained"},
-			func(s storage.Storage) storage.Storage {
-				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Maintained = time.Time{} }}
-			}},
 		{"takes one kind of work for the other", []string{"upkeep/dispatched", "upkeep/maintained"},
 			func(s storage.Storage) storage.Storage {
 				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched, u.Maintained = u.Maintained, u.Dispatched }}
-			}},
-		{"takes a removal for maintenance", []string{"upkeep/maintained"},
-			func(s storage.Storage) storage.Storage { return removalIsMaintenance{s} }},
-		{"notes work at a time that has not come", []string{"upkeep/dispatched"},
-			func(s storage.Storage) storage.Storage {
-				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Now = u.Now.Add(-time.Hour) }}
 			}},
 		{"gives one delivery to several callers", []string{"deliveries/lease_holds", "concurrency/claims"},
 			func(s storage.Storage) storage.Storage { return &claimsTwice{Storage: s} }},
@@ -53,8 +43,6 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) { p.Webhooks = nil }}
 			}},
-		{"gives a webhook that is not good PerWebhook", []string{"deliveries/per_webhook"},
-			func(s storage.Storage) storage.Storage { return &everybodyIsGood{Storage: s} }},
 		{"ignores host names", []string{"deliveries/per_host", "deliveries/fair_past_full"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) {
@@ -155,8 +143,6 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return compacts{s} }},
 		{"delivers to the first URL of a webhook", []string{"deliveries/current_webhook"},
 			func(s storage.Storage) storage.Storage { return &firstURL{Storage: s} }},
-		{"forgets the secret that was replaced", []string{"deliveries/old_secret"},
-			func(s storage.Storage) storage.Storage { return oneSecret{s} }},
 		{"forgets the secret before that", []string{"deliveries/old_secret"},
 			func(s storage.Storage) storage.Storage {
 				return unfair{s, func(all []storage.ClaimedDelivery) {
@@ -168,14 +154,6 @@ func deliveryMutants() []mutant {
 		{"takes a bound for that of every URL", []string{"deliveries/generations"},
 			func(s storage.Storage) storage.Storage {
 				return editsClaim{s, func(p *storage.ClaimParams) { p.Generations = nil }}
-			}},
-		{"counts the age from the claim", []string{"deliveries/ages"},
-			func(s storage.Storage) storage.Storage {
-				return unfair{s, func(all []storage.ClaimedDelivery) {
-					for i := range all {
-						all[i].Age = 0
-					}
-				}}
 			}},
 		{"takes the first failure for the last", []string{"deliveries/ages"},
 			func(s storage.Storage) storage.Storage {
@@ -350,31 +328,6 @@ func lowestWebhook(all []storage.ClaimedDelivery) {
 	slices.SortStableFunc(all, func(a, b storage.ClaimedDelivery) int { return compareIDs(a.Lease.WebhookID, b.Lease.WebhookID) })
 }
 
-// everybodyIsGood gives every webhook the room of a good one.
-type everybodyIsGood struct {
-	storage.Storage
-	hooks []storage.ID
-}
-
-func (m *everybodyIsGood) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
-	m.hooks = append(m.hooks, n.Webhook.ID)
-	return m.Storage.CreateWebhook(ctx, who, n)
-}
-
-func (m *everybodyIsGood) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	named := maps.Clone(p.Webhooks)
-	if named == nil {
-		named = map[storage.ID]int{}
-	}
-	for _, w := range m.hooks {
-		if _, known := named[w]; !known {
-			named[w] = p.PerWebhook
-		}
-	}
-	p.Webhooks = named
-	return m.Storage.ClaimDeliveries(ctx, p)
-}
-
 // holdsBack does not claim what somebody asked for while the webhook is paused.
 type holdsBack struct{ storage.Storage }
 
@@ -526,16 +479,6 @@ func (m *firstURL) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (
 	return got, more, err
 }
 
-type oneSecret struct{ storage.Storage }
-
-func (m oneSecret) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
-	for i := range got {
-		got[i].OldSecret = nil
-	}
-	return got, more, err
-}
-
 // redeliversAny takes every delivery for one that failed.
 type redeliversAny struct{ storage.Storage }
 
@@ -634,12 +577,4 @@ func (m forgetsUpkeep) Upkeep(ctx context.Context) (storage.Upkeep, error) {
 	u, err := m.Storage.Upkeep(ctx)
 	m.edit(&u)
 	return u, err
-}
-
-// removalIsMaintenance does other work beside removals.
-type removalIsMaintenance struct{ storage.Storage }
-
-func (m removalIsMaintenance) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	p.Removals = false
-	return m.Storage.Sweep(ctx, p)
 }

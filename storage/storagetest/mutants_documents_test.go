@@ -33,42 +33,12 @@ func documentMutants() []mutant {
 			"documents/if_revision_mismatch", "documents/update_form_mismatch", "documents/concurrent_create", "documents/concurrent_revision",
 			"documents/concurrent_update_form", "documents/public", "documents/keep_others",
 		}, edits(func(c *storage.DocumentChange) { c.IfRevision = nil })},
-		{"takes IfRevision 0 for no condition", []string{"documents/if_revision_mismatch", "documents/concurrent_create"},
-			edits(func(c *storage.DocumentChange) {
-				if slices.Contains(c.IfRevision, 0) {
-					c.IfRevision = nil
-				}
-			})},
-		{"looks at the first of IfRevision only", []string{"documents/if_revision"},
-			edits(func(c *storage.DocumentChange) { c.IfRevision = c.IfRevision[:min(1, len(c.IfRevision))] })},
-		{"tells no kind of a document", []string{"documents/if_revision_mismatch"},
-			func(s storage.Storage) storage.Storage { return bareDocumentMismatch{s} }},
-		{"begins every document at 1", []string{"documents/first"},
-			edits(func(c *storage.DocumentChange) { c.First = 0 })},
-		{"never raises Beside", []string{"documents/public", "documents/update_form", "documents/concurrent_revision", "documents/concurrent_writes", "documents/concurrent_update_form"},
-			edits(func(c *storage.DocumentChange) { c.Public = false })},
 		{"raises Beside for every document", []string{"documents/public", "documents/put_and_read", "documents/beside_is_the_stores"},
 			func(s storage.Storage) storage.Storage {
 				return besideIsGiven{editsDocuments{s, func(c *storage.DocumentChange) { c.Public = true }}}
 			}},
-		{"raises Beside for a removal of nothing", []string{"documents/public", "documents/remove"},
-			func(s storage.Storage) storage.Storage { return raisesForNothing{s} }},
-		{"makes a revision of the form of every document", []string{"documents/put_and_read", "documents/concurrent_writes"},
-			func(s storage.Storage) storage.Storage { return raisesForm{s} }},
 		{"keeps every document", []string{"documents/keep_count", "documents/keep_bytes", "documents/keep_others", "documents/concurrent_keep", "documents/update_form_keep"},
 			edits(func(c *storage.DocumentChange) { c.Keep = storage.KeepOfKind{} })},
-		{"keeps one byte more", []string{"documents/keep_bytes"},
-			edits(func(c *storage.DocumentChange) {
-				if c.Keep.Bytes > 0 {
-					c.Keep.Bytes++
-				}
-			})},
-		{"looks at Keep.Count only", []string{"documents/keep_bytes"},
-			edits(func(c *storage.DocumentChange) { c.Keep.Bytes = 0 })},
-		{"keeps the highest keys, not the one that was written", []string{"documents/keep_count", "documents/keep_bytes"},
-			func(s storage.Storage) storage.Storage { return keepsHighest{s} }},
-		{"bounds what two changes wrote one after the other", []string{"documents/update_form_keep"},
-			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
 		{"removes no document", []string{"documents/remove", "documents/first", "documents/if_revision", "documents/update_form"},
 			edits(func(c *storage.DocumentChange) {
 				if c.Value == nil {
@@ -90,25 +60,6 @@ func documentMutants() []mutant {
 			returns(func(d *storage.Document) {
 				d.CreatedAt, d.UpdatedAt = wholeSeconds(d.CreatedAt), wholeSeconds(d.UpdatedAt)
 			})},
-		{"makes every write a new document", []string{"documents/put_again"},
-			returns(func(d *storage.Document) { d.CreatedAt = d.UpdatedAt })},
-		{"lists documents by ascending key", []string{"documents/list", "documents/list_pages"},
-			lists(nil, func(list []storage.Document) []storage.Document { slices.Reverse(list); return list }, nil)},
-		{"lists documents with their values", []string{"documents/list"},
-			lists(nil, func(list []storage.Document) []storage.Document {
-				for i := range list {
-					list[i].Value = json.RawMessage(`1`)
-				}
-				return list
-			}, nil)},
-		{"lists the document at Below, too", []string{"documents/list_pages"},
-			lists(func(q *storage.DocumentQuery) {
-				if q.Below != nil {
-					q.Below = ptr(*q.Below + "\x01")
-				}
-			}, nil, nil)},
-		{"never says that there are more documents", []string{"documents/list_pages"},
-			lists(nil, nil, func(bool, bool) bool { return false })},
 		{"says that there are more whenever there are documents", []string{"documents/list", "documents/list_pages"},
 			lists(nil, nil, func(found, _ bool) bool { return found })},
 		{"lists one document at least", []string{"documents/list_no_limit"},
@@ -117,18 +68,12 @@ func documentMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, moved: true} }},
 		{"loses documents when a form goes to the trash", []string{"documents/trash", "documents/concurrent_trash"},
 			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, trashed: true} }},
-		{"loses what a deleted user wrote", []string{"documents/delete_user"},
-			func(s storage.Storage) storage.Storage { return &losesUsers{Storage: s} }},
-		{"shows documents of forms that are gone", []string{"documents/trash", "documents/purge"},
-			func(s storage.Storage) storage.Storage { return &remembersDocuments{Storage: s} }},
 		{"shows the documents of an earlier form", []string{"documents/purge", "documents/delete_user"},
 			func(s storage.Storage) storage.Storage { return &remembersKeys{Storage: s} }},
 		{"writes no documents with a form", []string{"documents/update_form", "forms/update_documents"},
 			func(s storage.Storage) storage.Storage { return withoutTheForm{s} }},
 		{"writes documents before the form", []string{"documents/update_form_same", "documents/update_form_mismatch", "documents/update_form_order"},
 			func(s storage.Storage) storage.Storage { return writesBefore{s, true} }},
-		{"writes documents after the form", []string{"documents/update_form_same", "documents/update_form_mismatch", "documents/concurrent_update_form"},
-			func(s storage.Storage) storage.Storage { return writesBefore{s, false} }},
 		{"takes documents that no store keeps", []string{"documents/invalid_values"},
 			edits(func(c *storage.DocumentChange) {
 				if !storage.ValidDocuments([]storage.DocumentChange{*c}) {
@@ -137,18 +82,12 @@ func documentMutants() []mutant {
 			})},
 		{"takes the last of two changes of a document", []string{"documents/invalid_twice"},
 			func(s storage.Storage) storage.Storage { return lastOfTwo{s} }},
-		{"looks for any text in a query", []string{"documents/invalid_text_found"},
-			lists(func(q *storage.DocumentQuery) {
-				q.Kind, q.Below = strings.ToValidUTF8(strings.ReplaceAll(q.Kind, "\x00", ""), ""), nil
-			}, nil, nil)},
 		{"keeps the slice of a document", []string{"documents/copies_in"},
 			func(s storage.Storage) storage.Storage { return &keepsValues{Storage: s, in: true} }},
 		{"hands out the slice of a document", []string{"documents/copies_out"},
 			func(s storage.Storage) storage.Storage { return &keepsValues{Storage: s} }},
 		{"reads a document and writes it, in two steps", []string{"documents/concurrent_writes"},
 			func(s storage.Storage) storage.Storage { return writesInTwoSteps{s, newRendezvous(40)} }},
-		{"takes a document for a form in the trash", []string{"documents/concurrent_trash", "documents/unknown"},
-			func(s storage.Storage) storage.Storage { return takesForTrash{s} }},
 	}
 }
 
@@ -211,16 +150,6 @@ func (m listsDocuments) Documents(ctx context.Context, who storage.Actor, form s
 	return list, more, err
 }
 
-type bareDocumentMismatch struct{ storage.Storage }
-
-func (m bareDocumentMismatch) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
-	if mismatch := new(storage.RevisionError); errors.As(err, &mismatch) {
-		err = &storage.RevisionError{Current: mismatch.Current}
-	}
-	return d, err
-}
-
 // besideIsGiven takes Beside from the caller.
 type besideIsGiven struct{ storage.Storage }
 
@@ -232,53 +161,6 @@ func (m besideIsGiven) CreateForm(ctx context.Context, who storage.Actor, f stor
 		}
 	}
 	return err
-}
-
-type raisesForNothing struct{ storage.Storage }
-
-func (m raisesForNothing) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	if _, err := m.Document(ctx, who, form, c.Kind, c.Key); c.Value == nil && c.Public && errors.Is(err, storage.ErrNotFound) {
-		made := c
-		made.Value = json.RawMessage(`1`)
-		if _, err := m.Storage.PutDocument(ctx, who, form, made); err != nil {
-			return storage.Document{}, err
-		}
-		c.Public = false
-	}
-	return m.Storage.PutDocument(ctx, who, form, c)
-}
-
-type raisesForm struct{ storage.Storage }
-
-func (m raisesForm) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
-	if err == nil {
-		_, err = m.UpdateForm(ctx, who, form, storage.FormChange{Name: ptr(text("Form")), At: c.At})
-	}
-	return d, err
-}
-
-// keepsHighest lets the one that was written go, too.
-type keepsHighest struct{ storage.Storage }
-
-func (m keepsHighest) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	keep := c.Keep
-	c.Keep = storage.KeepOfKind{}
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
-	if err != nil || c.Value == nil {
-		return d, err
-	}
-	list, _, err := m.Documents(ctx, who, form, storage.DocumentQuery{Kind: c.Kind, Limit: everyRecord})
-	count, size := 0, 0
-	for _, old := range list {
-		of, readErr := m.Document(ctx, who, form, c.Kind, old.Key)
-		count, size, err = count+1, size+len(of.Value), errors.Join(err, readErr)
-		if count > 1 && (keep.Count > 0 && count > keep.Count || keep.Bytes > 0 && size > keep.Bytes) {
-			_, removeErr := m.Storage.PutDocument(ctx, who, form, storage.DocumentChange{Kind: c.Kind, Key: old.Key})
-			err = errors.Join(err, removeErr)
-		}
-	}
-	return d, err
 }
 
 type neverMissing struct{ storage.Storage }
@@ -318,49 +200,6 @@ func (m losesDocuments) TrashForm(ctx context.Context, who storage.Actor, id sto
 		m.lose(ctx, id)
 	}
 	return m.Storage.TrashForm(ctx, who, id, p)
-}
-
-type losesUsers struct {
-	storage.Storage
-	wrote [][2]any // the form and its change
-}
-
-func (m *losesUsers) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	m.wrote = append(m.wrote, [2]any{form, c})
-	return m.Storage.PutDocument(ctx, who, form, c)
-}
-
-func (m *losesUsers) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
-	for _, w := range m.wrote {
-		if c := w[1].(storage.DocumentChange); c.By == user {
-			_, _ = m.Storage.PutDocument(ctx, storage.AsHost(), w[0].(storage.ID), storage.DocumentChange{Kind: c.Kind, Key: c.Key})
-		}
-	}
-	return m.Storage.DeleteUser(ctx, user, at)
-}
-
-// remembersDocuments shows what it has read, whatever became of the form.
-type remembersDocuments struct {
-	storage.Storage
-	seen sync.Map
-}
-
-func (m *remembersDocuments) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	d, err := m.Storage.Document(ctx, who, form, kind, key)
-	if err == nil {
-		m.seen.Store(form, d)
-	} else if d, there := m.seen.Load(form); there {
-		return d.(storage.Document), nil
-	}
-	return d, err
-}
-
-func (m *remembersDocuments) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
-	if err == nil {
-		m.seen.Store(form, d)
-	}
-	return d, err
 }
 
 // remembersKeys leaves the rows of purged forms where the next form with the id finds them.
@@ -472,16 +311,6 @@ func (m writesInTwoSteps) PutDocument(ctx context.Context, who storage.Actor, fo
 		err = nil // the other's write is lost
 	}
 	return before, err
-}
-
-type takesForTrash struct{ storage.Storage }
-
-func (m takesForTrash) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
-	d, err := m.Storage.PutDocument(ctx, who, form, c)
-	if errors.Is(err, storage.ErrNotFound) {
-		err = nil
-	}
-	return d, err
 }
 
 // A store that has only the stubs passes: the group says that it is unsupported, and everything

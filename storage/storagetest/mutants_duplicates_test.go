@@ -1,9 +1,7 @@
 package storagetest
 
 import (
-	"bytes"
 	"context"
-	"slices"
 
 	"github.com/formsvc/formsvc/storage"
 )
@@ -14,16 +12,10 @@ func duplicateMutants() []mutant {
 			func(s storage.Storage) storage.Storage {
 				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueAnswer = nil }}
 			}},
-		{"compares digests whatever the field", []string{"duplicates/earlier_submissions"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueField = fieldOne }}
-			}},
 		{"enters nothing", []string{"duplicates/earlier_submissions", "duplicates/field_set_again", "duplicates/by_form", "concurrency/enter_and_change"},
 			func(s storage.Storage) storage.Storage {
 				return editsEntries{s, func(*storage.EntryPlace, *[]storage.EnteredAnswer) {}, true}
 			}},
-		{"enters an answer for the first submission that has it only", []string{"duplicates/taken_while_any_has_it"},
-			func(s storage.Storage) storage.Storage { return editsEntries{s, firstOfEach, false} }},
 		{"enters at whatever place", []string{"duplicates/place_of_another_round", "duplicates/entered_twice"},
 			func(s storage.Storage) storage.Storage { return anyPlace{s} }},
 		{"says that a form is covered when it has a unique field", []string{"duplicates/earlier_submissions", "duplicates/pieces", "duplicates/newer_rules", "duplicates/submit_by_other_rules"},
@@ -33,10 +25,6 @@ func duplicateMutants() []mutant {
 		{"hands out everything in one piece", []string{"duplicates/pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPieces{s, func(p *storage.NotEnteredParams) { p.Max, p.MaxBytes = everyRecord, 0 }}
-			}},
-		{"knows one version of the rules", []string{"duplicates/newer_rules"},
-			func(s storage.Storage) storage.Storage {
-				return editsPieces{s, func(p *storage.NotEnteredParams) { p.Rules = 1 }}
 			}},
 		{"enters for a form in the trash", []string{"duplicates/trash"},
 			func(s storage.Storage) storage.Storage { return entersTrash{s} }},
@@ -57,20 +45,6 @@ func (m editsEntries) EnterAnswers(ctx context.Context, at storage.EntryPlace, e
 	}
 	m.edit(&at, &entered)
 	return m.Storage.EnterAnswers(ctx, at, entered)
-}
-
-func firstOfEach(_ *storage.EntryPlace, entered *[]storage.EnteredAnswer) {
-	// Pieces have an order of the store's own.
-	slices.SortFunc(*entered, func(x, y storage.EnteredAnswer) int { return bytes.Compare(x.Submission[:], y.Submission[:]) })
-	var kept []storage.EnteredAnswer
-	seen := map[string]bool{}
-	for _, e := range *entered {
-		if !seen[string(e.Digest)] {
-			kept = append(kept, e)
-		}
-		seen[string(e.Digest)] = true
-	}
-	*entered = kept
 }
 
 type anyPlace struct{ storage.Storage }

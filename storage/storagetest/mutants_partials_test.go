@@ -1,7 +1,6 @@
 package storagetest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -165,12 +164,7 @@ type (
 
 func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 	return []mutant{
-		reads("takes CreatedAt from each save", []string{"change"}, func(_ *badPartials, _ [32]byte, got *storage.Partial) { got.CreatedAt = got.SavedAt }),
-		reads("takes the revision of the caller", []string{"save_and_read", "change"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
-			got.Revision = m.saved(token).Partial.Revision
-		}),
 		reads("takes the id of a change", []string{"change"}, func(m *badPartials, token [32]byte, got *storage.Partial) { got.ID = m.saved(token).Partial.ID }),
-		reads("forgets whether it is shared", []string{"save_and_read"}, func(_ *badPartials, _ [32]byte, got *storage.Partial) { got.Shared = false }),
 		reads("forgets the metadata", []string{"save_and_read"}, func(_ *badPartials, _ [32]byte, got *storage.Partial) { got.Metadata = nil }),
 		reads("keeps the slices of the caller", []string{"copies_in"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
 			got.Answers = m.saved(token).Partial.Answers
@@ -186,42 +180,6 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 				return got, err
 			}
 		}),
-		bad("adds to the answers that are there", []string{"change"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if got, err := s.Partial(ctx, p.Partial.FormID, p.Token, p.Partial.SavedAt); err == nil {
-					p.Partial.Hidden = got.Hidden
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("saves half responses of drafts", []string{"published", "order_of_errors"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				f, err := s.Form(ctx, storage.AsHost(), p.Partial.FormID)
-				if err == nil && f.Status == storage.StatusDraft {
-					_, _ = s.UpdateForm(ctx, storage.AsHost(), f.ID, storage.FormChange{Status: ptr(storage.StatusPublished), At: f.UpdatedAt})
-					defer func() {
-						_, _ = s.UpdateForm(ctx, storage.AsHost(), f.ID, storage.FormChange{Status: ptr(storage.StatusDraft), At: f.UpdatedAt})
-					}()
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("looks at the gate of the form", []string{"published"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if f, err := s.Form(ctx, storage.AsHost(), p.Partial.FormID); err == nil && f.Full {
-					return 0, storage.ErrLimitReached
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("hides the half responses of drafts", []string{"published"}, func(m *badPartials, s storage.Storage) {
-			m.read = func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-				if f, err := s.Form(ctx, storage.AsHost(), form); err == nil && f.Status == storage.StatusDraft {
-					return storage.Partial{}, storage.ErrNotFound
-				}
-				return s.Partial(ctx, form, token, now)
-			}
-		}),
 		bad("finds a token through any form", []string{"token"}, func(m *badPartials, s storage.Storage) {
 			home := map[[32]byte]storage.ID{}
 			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
@@ -231,17 +189,6 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 					p.Partial.FormID = form
 				}
 				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("makes what a token does not find", []string{"token", "over", "order_of_errors", "delete"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				revision, err := s.SavePartial(ctx, p)
-				if errors.Is(err, storage.ErrNotFound) && !p.New {
-					m.drop(ctx, p.Partial.FormID, p.Token)
-					p.New, p.Partial.ID = true, newID()
-					return s.SavePartial(ctx, p)
-				}
-				return revision, err
 			}
 		}),
 		bad("changes what it should make", []string{"token_taken"}, func(m *badPartials, s storage.Storage) {
@@ -255,15 +202,6 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 			}
 		}),
 		edits("ignores IfRevision", []string{"if_revision", "concurrent_revision"}, func(_ *badPartials, p *storage.SavePartialParams) { p.IfRevision = 0 }),
-		bad("does not say what is at another revision", []string{"if_revision"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				revision, err := s.SavePartial(ctx, p)
-				if mismatch := new(storage.RevisionError); errors.As(err, &mismatch) {
-					err = &storage.RevisionError{Current: mismatch.Current}
-				}
-				return revision, err
-			}
-		}),
 		bad("looks at the revision in a step of its own", []string{"concurrent_revision"}, func(m *badPartials, s storage.Storage) {
 			all := newRendezvous(20)
 			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
@@ -289,89 +227,11 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 				return got.Revision, err
 			}
 		}),
-		bad("looks at the revision first", []string{"order_of_errors"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				got, err := s.Partial(ctx, p.Partial.FormID, p.Token, p.Partial.SavedAt)
-				if err == nil && p.IfRevision != 0 && p.IfRevision != got.Revision {
-					return 0, &storage.RevisionError{Current: got.Revision, Kind: "partial"}
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("looks at the token before the form", []string{"order_of_errors"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if got, err := s.Partial(ctx, p.Partial.FormID, p.Token, p.Partial.SavedAt); err == nil && !got.SubmissionID.IsZero() {
-					return 0, storage.ErrConflict
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		bad("keeps a half response to the end of EndsAt", []string{"over"}, func(m *badPartials, s storage.Storage) {
-			m.read = func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-				return s.Partial(ctx, form, token, now.Add(-time.Microsecond))
-			}
-		}),
-		bad("forgets what is over when it is read", []string{"over"}, func(m *badPartials, s storage.Storage) {
-			m.read = func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-				got, err := s.Partial(ctx, form, token, now)
-				if errors.Is(err, storage.ErrNotFound) {
-					m.drop(ctx, form, token)
-				}
-				return got, err
-			}
-		}),
-		bad("never moves the end", []string{"over", "change"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if got, err := s.Partial(ctx, p.Partial.FormID, p.Token, p.Partial.SavedAt); err == nil {
-					p.Partial.EndsAt = got.EndsAt
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
 		edits("knows no most", []string{"max", "max_counts", "concurrent_max"}, func(_ *badPartials, p *storage.SavePartialParams) { p.Max = 0 }),
-		edits("keeps one more than the most", []string{"max", "max_counts", "concurrent_max"}, func(_ *badPartials, p *storage.SavePartialParams) {
-			if p.Max > 0 {
-				p.Max++
-			}
-		}),
-		bad("refuses one more than the most", []string{"max", "max_counts", "concurrent_max"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if p.New && p.Max > 0 && len(m.open(ctx, p.Partial.FormID, p.Partial.SavedAt)) >= p.Max {
-					return 0, storage.ErrLimitReached
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		edits("makes room by age", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
-			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, func(a, b storage.Partial) int { return a.CreatedAt.Compare(b.CreatedAt) })
-		}),
-		edits("replaces the one that was saved longest ago", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
-			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, longestAgo)
-		}),
-		edits("replaces one whose link was taken", []string{"max"}, func(m *badPartials, p *storage.SavePartialParams) {
-			*p = m.evict(context.Background(), *p, p.Partial.SavedAt, func(a, b storage.Partial) int {
-				a.LinkTaken, b.LinkTaken = false, false
-				return replacedFirst(a, b)
-			})
-		}),
-		reads("forgets an earlier captcha", []string{"verified"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
-			got.Verified = m.saved(token).Partial.Verified
-		}),
-		reads("forgets an earlier link", []string{"verified"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
-			got.LinkTaken = m.saved(token).Partial.LinkTaken
-		}),
 		bad("lists those without a captcha", []string{"verified"}, func(m *badPartials, s storage.Storage) {
 			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
 				q.Verified = false
 				return s.Partials(ctx, who, form, q, each)
-			}
-		}),
-		edits("counts what is over", []string{"max_counts"}, func(m *badPartials, p *storage.SavePartialParams) {
-			*p = m.evict(context.Background(), *p, at(0), replacedFirst)
-		}),
-		edits("makes room for changes", []string{"max_counts"}, func(m *badPartials, p *storage.SavePartialParams) {
-			if !p.New {
-				m.evict(context.Background(), *p, p.Partial.SavedAt, replacedFirst)
 			}
 		}),
 		bad("makes room in a step of its own", []string{"concurrent_max"}, func(m *badPartials, s storage.Storage) {
@@ -390,31 +250,9 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 				return s.SavePartial(ctx, p)
 			}
 		}),
-		bad("queues an event of each", []string{"not_counted"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				hooks, _ := s.Webhooks(ctx, storage.AsHost(), storage.Page{Limit: 9})
-				for _, w := range hooks {
-					_ = s.Enqueue(ctx, w.ID, newEvent())
-				}
-				return s.SavePartial(ctx, p)
-			}
-		}),
-		edits("drops text that is not valid", []string{"invalid_values"}, func(_ *badPartials, p *storage.SavePartialParams) {
-			if !storage.ValidText(p.Partial.Block) {
-				p.Partial.Block = ""
-			}
-		}),
 		edits("takes any end", []string{"invalid_values"}, func(_ *badPartials, p *storage.SavePartialParams) {
 			if !storage.ValidTime(p.Partial.EndsAt) {
 				p.Partial.EndsAt = soon()
-			}
-		}),
-		bad("looks for the form before the values", []string{"invalid_values"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				if _, err := s.Form(ctx, storage.AsHost(), p.Partial.FormID); err != nil {
-					return 0, err
-				}
-				return s.SavePartial(ctx, p)
 			}
 		}),
 	}
@@ -447,41 +285,13 @@ func listingMutants(bad makesBad) []mutant {
 		})
 	}
 	return []mutant{
-		lists("lists what was submitted", []string{"list", "submit"}, func(m *badPartials, ctx context.Context, form storage.ID, _ storage.PartialQuery, list []storage.Partial, _ *bool) []storage.Partial {
-			m.all.Range(func(token, p any) bool {
-				saved := p.(storage.SavePartialParams).Partial
-				got, err := m.Storage.Partial(ctx, form, token.([32]byte), saved.SavedAt)
-				if err == nil && !got.SubmissionID.IsZero() {
-					list = append(list, got)
-				}
-				return true
-			})
-			return list
-		}),
 		lists("lists what is over", []string{"list", "over"}, func(m *badPartials, ctx context.Context, form storage.ID, q storage.PartialQuery, _ []storage.Partial, _ *bool) []storage.Partial {
 			q.Now = at(0)
 			list, _, _ := listPartials(ctx, m.Storage, storage.AsHost(), form, q)
 			return list
 		}),
-		lists("says that there is more when the page is full", []string{"list"}, func(_ *badPartials, _ context.Context, _ storage.ID, q storage.PartialQuery, list []storage.Partial, more *bool) []storage.Partial {
-			*more = len(list) == q.Page.Limit
-			return list
-		}),
 		lists("lists the oldest first", []string{"list", "list_order"}, func(_ *badPartials, _ context.Context, _ storage.ID, _ storage.PartialQuery, list []storage.Partial, _ *bool) []storage.Partial {
 			slices.Reverse(list)
-			return list
-		}),
-		lists("lists by when they were made", []string{"change"}, func(_ *badPartials, _ context.Context, _ storage.ID, _ storage.PartialQuery, list []storage.Partial, _ *bool) []storage.Partial {
-			slices.SortFunc(list, func(a, b storage.Partial) int { return b.CreatedAt.Compare(a.CreatedAt) })
-			return list
-		}),
-		lists("does not order by id", []string{"list_order", "list_any_position"}, func(_ *badPartials, _ context.Context, _ storage.ID, _ storage.PartialQuery, list []storage.Partial, _ *bool) []storage.Partial {
-			slices.SortFunc(list, func(a, b storage.Partial) int {
-				if c := b.SavedAt.Compare(a.SavedAt); c != 0 {
-					return c
-				}
-				return bytes.Compare(a.ID[:], b.ID[:])
-			})
 			return list
 		}),
 		lists("looks at no limit", []string{"list", "list_no_limit"}, func(m *badPartials, ctx context.Context, form storage.ID, q storage.PartialQuery, _ []storage.Partial, _ *bool) []storage.Partial {
@@ -529,12 +339,6 @@ func partialSubmitMutants(bad makesBad, reads makesReads) []mutant {
 			n.Partial = [32]byte{}
 			return m.Storage.Submit(ctx, n)
 		}),
-		reads("keeps the answers of what was submitted", []string{"submit", "concurrent_submit"}, func(m *badPartials, token [32]byte, got *storage.Partial) {
-			if !got.SubmissionID.IsZero() {
-				got.Answers = m.saved(token).Partial.Answers
-			}
-		}),
-		reads("keeps the block of what was submitted", []string{"submit"}, func(m *badPartials, token [32]byte, got *storage.Partial) { got.Block = m.saved(token).Partial.Block }),
 		submits("removes what was submitted", []string{"submit", "submit_any_token", "trash"}, func(m *badPartials, ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 			s, replayed, err := m.Storage.Submit(ctx, n)
 			if err == nil {
@@ -548,54 +352,6 @@ func partialSubmitMutants(bad makesBad, reads makesReads) []mutant {
 				m.drop(ctx, n.Submission.FormID, n.Partial)
 			}
 			return s, replayed, err
-		}),
-		submits("refuses a spent token", []string{"submit_any_token", "concurrent_submit"}, func(m *badPartials, ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-			got, err := m.Storage.Partial(ctx, n.Submission.FormID, n.Partial, n.Submission.SubmittedAt)
-			if err == nil && !got.SubmissionID.IsZero() {
-				return storage.Submission{}, false, storage.ErrConflict
-			}
-			return m.Storage.Submit(ctx, n)
-		}),
-		submits("refuses an unknown token", []string{"submit_any_token"}, func(m *badPartials, ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-			if _, err := m.Storage.Partial(ctx, n.Submission.FormID, n.Partial, n.Submission.SubmittedAt); err != nil && n.Partial != [32]byte{} {
-				return storage.Submission{}, false, err
-			}
-			return m.Storage.Submit(ctx, n)
-		}),
-		submits("empties by the token alone", []string{"submit_any_token"}, func(m *badPartials, ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-			if p := m.saved(n.Partial).Partial; p.FormID != n.Submission.FormID {
-				m.drop(ctx, p.FormID, n.Partial)
-			}
-			return m.Storage.Submit(ctx, n)
-		}),
-		submits("empties what is over", []string{"submit_any_token"}, func(m *badPartials, ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-			if _, err := m.Storage.Partial(ctx, n.Submission.FormID, n.Partial, n.Submission.SubmittedAt); err != nil {
-				m.drop(ctx, n.Submission.FormID, n.Partial)
-			}
-			return m.Storage.Submit(ctx, n)
-		}),
-		bad("names the newest of several responses", []string{"submit_any_token"}, func(m *badPartials, s storage.Storage) {
-			newest := map[[32]byte]storage.ID{}
-			m.submit = func(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-				newest[n.Partial] = n.Submission.ID
-				return s.Submit(ctx, n)
-			}
-			m.read = func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-				got, err := s.Partial(ctx, form, token, now)
-				if err == nil && !got.SubmissionID.IsZero() {
-					got.SubmissionID = newest[token]
-				}
-				return got, err
-			}
-		}),
-		bad("saves what was submitted", []string{"submit", "order_of_errors"}, func(m *badPartials, s storage.Storage) {
-			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-				revision, err := s.SavePartial(ctx, p)
-				if errors.Is(err, storage.ErrConflict) {
-					return 9, nil
-				}
-				return revision, err
-			}
 		}),
 	}
 }
@@ -613,22 +369,8 @@ func partialRemovalMutants(bad makesBad) []mutant {
 		return mutant{name, []string{"partials/sweep"}, func(s storage.Storage) storage.Storage { return editsSweep{s, edit} }}
 	}
 	return []mutant{
-		removes("ignores the ids", []string{"delete", "list_stable"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) { p.IDs = nil }),
-		removes("ignores the token", []string{"delete", "delete_in_trash"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) {
-			p.Token = [32]byte{}
-		}),
 		removes("ignores SavedBefore", []string{"delete", "delete_in_pieces"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) {
 			p.SavedBefore = time.Time{}
-		}),
-		removes("takes SavedBefore as inclusive", []string{"delete"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) {
-			if !p.SavedBefore.IsZero() {
-				p.SavedBefore = p.SavedBefore.Add(time.Microsecond)
-			}
-		}),
-		removes("removes what none of the members names", []string{"delete"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) {
-			if len(p.IDs) == 0 && p.Token == [32]byte{} && p.SavedBefore.IsZero() {
-				p.SavedBefore = soon()
-			}
 		}),
 		removes("removes those of any form", []string{"delete"}, func(m *badPartials, ctx context.Context, form *storage.ID, p *storage.DeletePartialsParams) {
 			for _, other := range m.forms() {
@@ -637,47 +379,9 @@ func partialRemovalMutants(bad makesBad) []mutant {
 				}
 			}
 		}),
-		bad("leaves what was submitted", []string{"delete"}, func(m *badPartials, s storage.Storage) {
-			m.remove = func(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-				sent := map[storage.ID]bool{}
-				m.all.Range(func(token, _ any) bool {
-					if got, err := s.Partial(ctx, form, token.([32]byte), at(0)); err == nil && !got.SubmissionID.IsZero() {
-						sent[got.ID] = true
-					}
-					return true
-				})
-				p.IDs = slices.DeleteFunc(slices.Clone(p.IDs), func(id storage.ID) bool { return sent[id] })
-				return s.DeletePartials(ctx, who, form, p)
-			}
-		}),
-		removes("removes more than Max", []string{"delete_in_pieces"}, func(_ *badPartials, _ context.Context, _ *storage.ID, p *storage.DeletePartialsParams) {
-			p.Max = everyRecord
-		}),
-		bad("never says that there is more to delete", []string{"delete_in_pieces"}, func(m *badPartials, s storage.Storage) {
-			m.remove = func(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-				n, _, err := s.DeletePartials(ctx, who, form, p)
-				return n, false, err
-			}
-		}),
-		bad("deletes nothing in the trash", []string{"delete_in_trash"}, func(m *badPartials, s storage.Storage) {
-			m.remove = func(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-				if _, err := s.Form(ctx, who, form); err != nil {
-					return 0, false, err
-				}
-				return s.DeletePartials(ctx, who, form, p)
-			}
-		}),
 		bad("deletes in the trash for anybody", []string{"delete_in_trash"}, func(m *badPartials, s storage.Storage) {
 			m.remove = func(ctx context.Context, _ storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
 				return s.DeletePartials(ctx, storage.AsHost(), form, p)
-			}
-		}),
-		bad("reads in the trash", []string{"trash"}, func(m *badPartials, s storage.Storage) {
-			m.read = func(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-				if s.RestoreForm(ctx, form, storage.ID{}, now) == nil {
-					defer func() { _ = s.TrashForm(ctx, storage.AsHost(), form, storage.TrashParams{At: now}) }()
-				}
-				return s.Partial(ctx, form, token, now)
 			}
 		}),
 		bad("loses half responses with the trash", []string{"trash", "published", "delete_in_trash"}, func(m *badPartials, s storage.Storage) {
@@ -698,14 +402,6 @@ func partialRemovalMutants(bad makesBad) []mutant {
 				return err
 			}
 		}),
-		sweeps("sweeps no half responses", func(p *storage.SweepParams) { p.Now = at(0) }),
-		sweeps("sweeps half responses too early", func(p *storage.SweepParams) { p.Now = p.Now.Add(time.Microsecond) }),
 		sweeps("sweeps half responses with Removals", func(p *storage.SweepParams) { p.Removals = false }),
-		sweeps("sweeps all half responses at once", func(p *storage.SweepParams) {
-			if p.Max > 0 {
-				p.Max = everyRecord
-			}
-		}),
-		{"never says that there are more to sweep", []string{"partials/sweep"}, func(s storage.Storage) storage.Storage { return sweepsNoMore{s} }},
 	}
 }

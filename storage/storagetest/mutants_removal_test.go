@@ -13,14 +13,10 @@ func removalMutants() []mutant {
 	return []mutant{
 		{"deletes no user", []string{"removal/user", "removal/user_trash"},
 			func(s storage.Storage) storage.Storage { return keepsUsers{s} }},
-		{"only trashes the forms of a deleted user", []string{"removal/user"},
-			func(s storage.Storage) storage.Storage { return trashesUsers{s} }},
 		{"empties the whole trash with a user", []string{"removal/user_alone", "removal/user_trash"},
 			func(s storage.Storage) storage.Storage { return emptiesTrash{s} }},
 		{"purges forms outside the trash", []string{"removal/form"},
 			func(s storage.Storage) storage.Storage { return purgesLive{s} }},
-		{"purges no single form", []string{"removal/form"},
-			func(s storage.Storage) storage.Storage { return keepsForms{s} }},
 		{"takes erasing for purging", []string{"removal/erase"},
 			func(s storage.Storage) storage.Storage { return erasesByAge{s} }},
 		{"erases nothing of a form in the trash", []string{"removal/erase_in_trash"},
@@ -35,8 +31,6 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
 		{"leaves the rows of what is gone", []string{"concurrency/removals"},
 			func(s storage.Storage) storage.Storage { return keepsRows{s, &sync.Map{}} }},
-		{"keeps the answers of purged submissions", []string{"removal/purge_frees_answers"},
-			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, true} }},
 		{"frees the answers of purged submissions that others have", []string{"removal/purge_frees_answers"},
 			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, false} }},
 		{"tells nobody", []string{"removal/leaving_purge", "removal/leaving_purge_fault", "removal/leaving_sweep", "removal/leaving_sweep_fault"},
@@ -60,18 +54,6 @@ type keepsUsers struct{ storage.Storage }
 
 func (m keepsUsers) DeleteUser(context.Context, storage.ID, time.Time) error { return nil }
 
-type trashesUsers struct{ storage.Storage }
-
-func (m trashesUsers) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
-	list, err := m.Workspaces(ctx, storage.As(user), storage.Page{Limit: everyRecord})
-	for _, w := range list {
-		if w.OwnerID == user && err == nil {
-			err = m.DeleteWorkspace(ctx, storage.AsHost(), w.ID, at)
-		}
-	}
-	return err
-}
-
 type emptiesTrash struct{ storage.Storage }
 
 func (m emptiesTrash) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
@@ -88,10 +70,6 @@ func (m purgesLive) PurgeForm(ctx context.Context, id storage.ID) error {
 	_ = m.TrashForm(ctx, storage.AsHost(), id, storage.TrashParams{At: at0})
 	return m.Storage.PurgeForm(ctx, id)
 }
-
-type keepsForms struct{ storage.Storage }
-
-func (m keepsForms) PurgeForm(context.Context, storage.ID) error { return nil }
 
 type erasesByAge struct{ storage.Storage }
 

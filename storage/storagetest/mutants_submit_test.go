@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -44,29 +43,10 @@ func submitMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return looseLimit{s} }},
 		{"checks the revision before the idempotency key", []string{"submissions/idempotency_before_checks"},
 			func(s storage.Storage) storage.Storage { return revisionFirst{s} }},
-		{"accepts submissions of any revision", []string{"submissions/revision"},
-			func(s storage.Storage) storage.Storage { return anyRevision{s} }},
 		{"counts refused submissions", []string{"submissions/refused_changes_nothing", "metrics/submission_counts"},
 			func(s storage.Storage) storage.Storage { return countsRefused{s} }},
 		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"},
 			func(s storage.Storage) storage.Storage { return forgetfulFunnel{s} }},
-		{"counts the last of a list alone", []string{"metrics/counts_together"},
-			func(s storage.Storage) storage.Storage {
-				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
-					return count(counts[max(0, len(counts)-1):])
-				}}
-			}},
-		{"counts nothing when a form of a list is unknown", []string{"metrics/counts_together"},
-			func(s storage.Storage) storage.Storage {
-				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
-					for _, c := range counts {
-						if _, err := s.Form(context.Background(), storage.AsHost(), c.Form); err != nil {
-							return err
-						}
-					}
-					return count(counts)
-				}}
-			}},
 		{"takes counts of unknown forms without an error", []string{"metrics/counts_together", "metrics/unknown_form"},
 			func(s storage.Storage) storage.Storage {
 				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
@@ -74,16 +54,6 @@ func submitMutants() []mutant {
 						return err
 					}
 					return nil
-				}}
-			}},
-		{"counts a list at one time", []string{"metrics/counts_together"},
-			func(s storage.Storage) storage.Storage {
-				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
-					counts = slices.Clone(counts)
-					for i := range counts {
-						counts[i].At = counts[0].At
-					}
-					return count(counts)
 				}}
 			}},
 		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes"},
@@ -123,15 +93,6 @@ func (m revisionFirst) Submit(ctx context.Context, n storage.NewSubmission) (sto
 	f, err := m.Form(ctx, storage.AsHost(), n.Submission.FormID)
 	if err == nil && f.Revision != n.FormRevision {
 		return storage.Submission{}, false, &storage.RevisionError{Current: f.Revision}
-	}
-	return m.Storage.Submit(ctx, n)
-}
-
-type anyRevision struct{ storage.Storage }
-
-func (m anyRevision) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	if f, err := m.Form(ctx, storage.AsHost(), n.Submission.FormID); err == nil {
-		n.FormRevision = f.Revision
 	}
 	return m.Storage.Submit(ctx, n)
 }
