@@ -513,8 +513,6 @@ var withoutExample = map[string]string{
 	"storage.HeldError":               "a store tells the dispatcher by it what to give again",
 	"storage.SubmissionsForKey":       "a step that a store may leave out, as examples/storage does",
 	"storage.SubmissionsForKeyParams": "the same",
-	"storage.WebhooksForKey":          "the same",
-	"storage.WebhooksForKeyParams":    "the same",
 }
 
 // wiring is in the first sentence about what only the root package calls.

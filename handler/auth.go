@@ -67,7 +67,7 @@ func (c *call) authenticate() error {
 // certain. A key that was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
 	together, ok := c.h.config.Resolver.(readingResolver)
-	if ok && (c.op.readsForm || c.op.readsPage || c.op.readsWebhooks) {
+	if ok && (c.op.readsForm || c.op.readsPage) {
 		if id, user := together.Remembered(key); id != "" {
 			if read := c.readWithKey(together, user); read != nil {
 				if early = c.take(id); early.allowed() {
@@ -93,13 +93,6 @@ func (c *call) readWithKey(together readingResolver, user storage.ID) func(key s
 		return func(key string) error {
 			owner, found, err := together.FormForKey(c.ctx(), key, form, c.op.scope)
 			c.principal, c.form, c.formKnown = Principal(owner), found, err == nil
-			return err
-		}
-	}
-	if c.op.readsWebhooks {
-		return func(key string) error {
-			owner, found, err := together.WebhooksForKey(c.ctx(), key, firstWebhooks, c.op.scope)
-			c.principal, c.webhooks, c.webhooksKnown = Principal(owner), found, err == nil
 			return err
 		}
 	}

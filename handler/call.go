@@ -33,9 +33,6 @@ type call struct {
 	formKnown bool            // form was asked for and may be relied on
 	page      *submissionPage // read together with the key; nil when it was not
 
-	webhooks      []storage.Webhook // read together with the key
-	webhooksKnown bool
-
 	below string // what links begin with, see [onlyFor]
 
 	buffer *[]byte // see borrow

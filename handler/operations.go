@@ -23,8 +23,6 @@ type operation struct {
 	readsForm bool
 	// readsPage: likewise, for a page of the submissions to that form.
 	readsPage bool
-	// readsWebhooks: likewise, for the first webhooks.
-	readsWebhooks bool
 	// content: the operation is about the content of a form alone, so a working copy has it.
 	content bool
 }
@@ -69,7 +67,7 @@ func operations() []operation {
 		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: named(deleteSubmission)},
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},
 
-		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks, readsWebhooks: true},
+		{id: "listWebhooks", method: get, path: "/webhooks", scope: storage.ScopeWebhooksRead, serve: listWebhooks},
 		{id: "createWebhook", method: post, path: "/webhooks", scope: storage.ScopeWebhooksWrite, serve: withBody(createWebhook)},
 		{id: "getWebhook", method: get, path: webhook, scope: storage.ScopeWebhooksRead, serve: named(getWebhook)},
 		{id: "updateWebhook", method: patch, path: webhook, scope: storage.ScopeWebhooksWrite, serve: withBody(updateWebhook)},

@@ -52,7 +52,6 @@ type readingResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
 	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
 		each func(*storage.Submission) error) (o keyring.Owner, found, more bool, err error)
-	WebhooksForKey(ctx context.Context, key string, page storage.Page, scope storage.Scope) (keyring.Owner, []storage.Webhook, error)
 	Remembered(key string) (keyID string, user storage.ID)
 }
 

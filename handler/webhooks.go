@@ -15,19 +15,15 @@ import (
 // of a long list. With the longest URLs they take about 2.5 MB.
 const webhookBatch = 1000
 
-var firstWebhooks = storage.Page{Limit: webhookBatch}
-
 // listWebhooks writes the list as it reads it, so that it takes the memory of one
 // page however long it is. Nothing of the storage is held while the client takes a
 // page. A failure after the first page ends the connection: a list that was cut
 // never looks whole.
 func listWebhooks(c *call) error {
-	page, found := firstWebhooks, c.webhooks
-	var err error
-	if !c.webhooksKnown {
-		if found, err = c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page); err != nil {
-			return err
-		}
+	page := storage.Page{Limit: webhookBatch}
+	found, err := c.h.core.Storage.Webhooks(c.ctx(), c.actor(), page)
+	if err != nil {
+		return err
 	}
 	if len(found) < page.Limit {
 		return c.items(len(found), func(w *jsontree.Writer, i int) { writeWebhook(w, &found[i]) })

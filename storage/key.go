@@ -74,23 +74,6 @@ type SubmissionsForKey struct {
 	More bool
 }
 
-// WebhooksForKeyParams asks for a key and for a page of webhooks that the key's user may
-// see. The page is read only when the key has Scope and is neither revoked nor expired at At.
-type WebhooksForKeyParams struct {
-	Hash  [32]byte // the SHA-256 of the whole key
-	Page  Page
-	Scope Scope // empty: no scope is needed
-	At    time.Time
-}
-
-// WebhooksForKey is a key with its user, and a page. The caller still checks the key, which
-// is returned as KeyByHash returns it.
-type WebhooksForKey struct {
-	Key      Key
-	User     User
-	Webhooks []Webhook // none when the page was not read
-}
-
 // KeyStore keeps the built-in API keys. Requests ask it unless the host has a KeyResolver
 // of its own; that one may still pass keys on to the service's ResolveKey, and the
 // service's CreateKey, Keys and RevokeKey use it in any case.
@@ -127,12 +110,6 @@ type KeyStore interface {
 	// [SubmissionsForKeyParams]. ErrNotFound is about the key. A store that gains
 	// nothing from it returns ErrUnimplemented; callers then make two calls.
 	SubmissionsForKey(ctx context.Context, p SubmissionsForKeyParams, each func(*Submission) error) (SubmissionsForKey, error)
-
-	// WebhooksForKey is KeyByHash and, for the key's user, Webhooks, in one step. It reads no
-	// webhook for a key that could not use it; see [WebhooksForKeyParams]. ErrNotFound is
-	// about the key. A store that gains nothing from it returns ErrUnimplemented; callers then
-	// make two calls.
-	WebhooksForKey(ctx context.Context, p WebhooksForKeyParams) (WebhooksForKey, error)
 
 	// TouchKeys sets LastUsedAt of each key to the given time unless it is later
 	// already. Unknown keys are passed over.

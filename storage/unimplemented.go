@@ -264,11 +264,6 @@ func (Unimplemented) SubmissionsForKey(context.Context, SubmissionsForKeyParams,
 	return SubmissionsForKey{}, ErrUnimplemented
 }
 
-// WebhooksForKey returns [ErrUnimplemented].
-func (Unimplemented) WebhooksForKey(context.Context, WebhooksForKeyParams) (WebhooksForKey, error) {
-	return WebhooksForKey{}, ErrUnimplemented
-}
-
 // TouchKeys returns [ErrUnimplemented].
 func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error { return ErrUnimplemented }
 

@@ -47,8 +47,7 @@ func TestStorage(t *testing.T) {
 		return file{open(t, name), name}
 	}, storagetest.SecondHandle(func(t *testing.T, first storage.Storage) storage.Storage {
 		return open(t, first.(file).name)
-	}), storagetest.Skip("submissions_for_key", "the database is in this process: one call gains nothing over two"),
-		storagetest.Skip("webhooks_for_key", "the same"))
+	}), storagetest.Skip("submissions_for_key", "the database is in this process: one call gains nothing over two"))
 }
 
 // The service keeps the promises of the API on this store.

@@ -124,15 +124,6 @@ func (k *Keyring) SubmissionsForKey(ctx context.Context, key string, form storag
 	return o, got.Found, got.More, err
 }
 
-// WebhooksForKey is Resolve with a page of the owner's webhooks in the same step, read only for
-// a key that has the scope.
-func (k *Keyring) WebhooksForKey(ctx context.Context, key string, page storage.Page, scope storage.Scope) (Owner, []storage.Webhook, error) {
-	now := k.clock()
-	got, err := k.store.WebhooksForKey(ctx, storage.WebhooksForKeyParams{Hash: hashOf(key), Page: page, Scope: scope, At: now})
-	owner, err := k.owner(key, got.Key, got.User, now, err)
-	return owner, got.Webhooks, err
-}
-
 func hashOf(key string) [sha256.Size]byte {
 	var b [128]byte // on the stack
 	return sha256.Sum256(append(b[:0], key...))

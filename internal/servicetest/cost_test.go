@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,7 +17,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
 // readingStore counts the reads of definitions, and the statements that a request
@@ -74,11 +72,6 @@ func (s *readingStore) SubmissionsForKey(ctx context.Context, p storage.Submissi
 func (s *readingStore) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	s.calls.Add(1)
 	return s.Storage.Webhooks(ctx, who, page)
-}
-
-func (s *readingStore) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	s.calls.Add(1)
-	return s.Storage.WebhooksForKey(ctx, p)
 }
 
 // reset forgets what was counted.
@@ -223,44 +216,6 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 		ask(ended.Secret, path, "revoked", http.StatusUnauthorized, false)
-	}
-}
-
-// The key and a list of webhooks are one call of the storage once the key is known; a key that is
-// not valid any more, or without the scope, gets nothing of the list.
-func TestAListOfWebhooksIsOneCall(t *testing.T) {
-	t.Parallel()
-	for name, inner := range servicetest.Stores(t) {
-		store := &readingStore{Storage: inner}
-		b := servicetest.SetupOn(t, store, formsvc.WithoutRateLimit(),
-			formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}))
-		form := b.Form(servicetest.TextBlock, `{}`)
-		hook, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "https://127.0.0.1/hook"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range 3 {
-			store.reset()
-			w := b.DoAs(b.Key, http.MethodGet, "/webhooks", "")
-			if got := store.calls.Load(); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), hook.ID.String()) || i > 0 && got != 1 {
-				t.Errorf("%s: call %d: %d with %d calls of the storage: %s", name, i, w.Code, got, w.Body)
-			}
-		}
-		for want, scope := range map[int]formsvc.Scope{http.StatusForbidden: storage.ScopeFormsRead, http.StatusUnauthorized: storage.ScopeWebhooksRead} {
-			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: []formsvc.Scope{scope}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			b.DoAs(issued.Secret, http.MethodGet, "/webhooks", "") // known from now on
-			if want == http.StatusUnauthorized {
-				if err := b.RevokeKey(t.Context(), b.User.ID, issued.Key.ID); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if w := b.DoAs(issued.Secret, http.MethodGet, "/webhooks", ""); w.Code != want || strings.Contains(w.Body.String(), hook.ID.String()) {
-				t.Errorf("%s: with %s: %d %s, want %d", name, scope, w.Code, w.Body, want)
-			}
-		}
 	}
 }
 

@@ -31,10 +31,6 @@ type manyWebhooks struct {
 	running   atomic.Int64
 }
 
-func (s *manyWebhooks) WebhooksForKey(context.Context, storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	return storage.WebhooksForKey{}, storage.ErrUnimplemented
-}
-
 func (s *manyWebhooks) Webhooks(_ context.Context, _ storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	s.reads.Add(1)
 	s.running.Add(1)
@@ -119,10 +115,6 @@ func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
 }
 
 type failingWebhooks struct{ storage.Storage }
-
-func (failingWebhooks) WebhooksForKey(context.Context, storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	return storage.WebhooksForKey{}, storage.ErrUnimplemented
-}
 
 func (failingWebhooks) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage.Webhook, error) {
 	return nil, errors.New("the storage went away")

@@ -134,18 +134,6 @@ func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForK
 	return out, cmp.Or(err, lend(found, each))
 }
 
-// WebhooksForKey implements [storage.KeyStore].
-func (s *Store) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (out storage.WebhooksForKey, err error) {
-	if err := s.lock(ctx, p.Page); err != nil {
-		return out, err
-	}
-	defer s.mu.Unlock()
-	var who storage.Actor
-	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
-	out.Webhooks = s.webhooksOf(who, p.Page)
-	return out, err
-}
-
 // TouchKeys implements [storage.KeyStore].
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
 	if err := s.lock(ctx, slices.Collect(maps.Values(used))); err != nil {

@@ -177,12 +177,12 @@ var formLists = sync.OnceValue(func() (lists struct{ live, trash listsOfForms })
 	live := shelf{"formsvc.forms f", "f", formHead, liveForms}
 	all := shelf{"formsvc.forms f", "f", formHead, liveForms + notUntidied("f")}
 	lists.live = listsOfForms{
-		textOf(live.ofUser(userOfList)), textOf(live.of(usersWorkspace)),
+		textOf(live.ofUser()), textOf(live.of(usersWorkspace)),
 		textOf(all.ofHost()), textOf(all.of("f.workspace_id = $4::bytea")),
 	}
 	trash := shelf{"formsvc.forms f", "f", formHead, trashedForms}
 	lists.trash = listsOfForms{
-		textOf(trash.ofUser(userOfList)), textOf(trash.of(usersWorkspace)),
+		textOf(trash.ofUser()), textOf(trash.of(usersWorkspace)),
 		textOf(hostTrash("f.id > ''", "true")), textOf(hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
 	}
 	return lists

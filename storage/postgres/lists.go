@@ -56,19 +56,16 @@ func (l shelf) of(condition string) squirrel.SelectBuilder {
 // ofHost lists the rows of everybody.
 func (l shelf) ofHost() squirrel.SelectBuilder { return l.of(l.alias + ".id > ''") }
 
-// userOfList is the user whose list it is, when that is an argument.
-const userOfList = "$4::bytea"
-
-// ofUser merges the lists of the workspaces that a user has access to. The
+// ofUser merges the lists of the workspaces that the user $4 has access to. The
 // newest rows of all are in the workspaces whose newest rows are the newest: first
 // one row of each workspace is read, from the index alone, and then no more
 // workspaces than the page is long are read to that length.
-func (l shelf) ofUser(user string) squirrel.SelectBuilder {
+func (l shelf) ofUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
 	first := l.order(squirrel.Select("a.workspace_id").
 		From("formsvc.workspace_users a").
 		JoinClause(lateral(l.read(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
-		Where("a.user_id = "+user), pageLimit)
+		Where("a.user_id = $4::bytea"), pageLimit)
 	return l.order(squirrel.Select(l.columns).
 		FromSelect(first, "a").
 		JoinClause(lateral(l.read(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)

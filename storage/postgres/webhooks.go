@@ -5,8 +5,6 @@ import (
 	"crypto/sha256"
 	"sync"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -72,11 +70,7 @@ var webhooks = shelf{`formsvc.webhooks w
 var allWebhooks = shelf{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
 
 var (
-	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser(userOfList)) })
-	// webhooksForKey has the hash of the user's key in $4.
-	webhooksForKey = sync.OnceValue(func() string {
-		return textOf(webhooks.ofUser("(SELECT k.user_id FROM formsvc.api_keys k WHERE k.hash = $4::bytea AND " + keyOpens("$5::text", "$6::timestamptz") + ")"))
-	})
+	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser()) })
 	webhooksOfHost = sync.OnceValue(func() string { return textOf(allWebhooks.ofHost()) })
 )
 
@@ -87,25 +81,6 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 		text, args = webhooksOfUser(), append(args, userArg(who))
 	}
 	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
-}
-
-// WebhooksForKey implements [storage.KeyStore]. Both are one round trip; the key comes last, so
-// that a key which is revoked meanwhile cannot make the list look empty.
-func (s *Store) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	var out storage.WebhooksForKey
-	err := s.db.Read(ctx, func(ctx context.Context) error {
-		out = storage.WebhooksForKey{}
-		return s.db.Send(ctx,
-			conn.Run(webhooksForKey(), append(pageArgs(p.Page), p.Hash[:], string(p.Scope), p.At.UTC())...).Each(func(rows pgx.Rows) error {
-				var w storage.Webhook
-				return conn.EachRow(rows, webhookTargets(&w), func() { out.Webhooks = append(out.Webhooks, w) })
-			}),
-			conn.Run(keyByHash, p.Hash[:]).Row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
-	})
-	if err != nil {
-		return storage.WebhooksForKey{}, conn.NoRow(err, storage.ErrNotFound)
-	}
-	return out, nil
 }
 
 // pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,

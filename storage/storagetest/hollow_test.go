@@ -156,9 +156,6 @@ func (*hollow) FormForKey(context.Context, storage.FormForKeyParams) (storage.Fo
 func (*hollow) SubmissionsForKey(context.Context, storage.SubmissionsForKeyParams, func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
 	return storage.SubmissionsForKey{}, nil
 }
-func (*hollow) WebhooksForKey(context.Context, storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	return storage.WebhooksForKey{}, nil
-}
 func (*hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
 func (*hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {
 	return storage.Swept{}, nil

@@ -21,7 +21,7 @@ func accessMutants() []mutant {
 	}
 	isolation = append(isolation, "isolation/lists_hold_own", "isolation/former_member", "isolation/former_owner",
 		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access", "deliveries/paused_list_of_user")
-	contexts = append(contexts, "form_for_key/ended_context", "submissions_for_key/ended_context", "webhooks_for_key/ended_context")
+	contexts = append(contexts, "form_for_key/ended_context", "submissions_for_key/ended_context")
 	for _, op := range documentOperations() {
 		isolation = append(isolation, "documents/isolation_"+op.name)
 		contexts = append(contexts, "documents/ended_context_"+op.name)
@@ -67,12 +67,6 @@ func accessMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return anyScope{s} }},
 		{"lends submissions for a key without the scope", []string{"submissions_for_key/scope"},
 			func(s storage.Storage) storage.Storage { return anyScope{s} }},
-		{"returns webhooks for a key that cannot be used", []string{"webhooks_for_key/unusable_key"},
-			func(s storage.Storage) storage.Storage { return unusableKeys{s} }},
-		{"returns everybody's webhooks for a key", []string{"webhooks_for_key/key_and_page"},
-			func(s storage.Storage) storage.Storage { return anyonesWebhooks{s} }},
-		{"returns webhooks for no key", []string{"webhooks_for_key/unknown_key"},
-			func(s storage.Storage) storage.Storage { return keylessWebhooks{s} }},
 		{"lends submissions for a key that has ended", []string{"submissions_for_key/inactive_key"},
 			func(s storage.Storage) storage.Storage { return endedKeys{s} }},
 		{"lends everybody's submissions for a key", []string{"submissions_for_key/invisible_form"},
@@ -254,36 +248,6 @@ func (m anyScope) FormForKey(ctx context.Context, p storage.FormForKeyParams) (s
 func (m anyScope) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
 	p.Scope = ""
 	return m.Storage.SubmissionsForKey(ctx, p, each)
-}
-
-type unusableKeys struct{ storage.Storage }
-
-func (m unusableKeys) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	got, err := m.Storage.WebhooksForKey(ctx, p)
-	if err == nil {
-		got.Webhooks, err = m.Webhooks(ctx, storage.As(got.User.ID), p.Page)
-	}
-	return got, err
-}
-
-type anyonesWebhooks struct{ storage.Storage }
-
-func (m anyonesWebhooks) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	got, err := m.Storage.WebhooksForKey(ctx, p)
-	if err == nil {
-		got.Webhooks, err = m.Webhooks(ctx, storage.AsHost(), p.Page)
-	}
-	return got, err
-}
-
-type keylessWebhooks struct{ storage.Storage }
-
-func (m keylessWebhooks) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	got, err := m.Storage.WebhooksForKey(ctx, p)
-	if err != nil {
-		got.Webhooks, _ = m.Webhooks(ctx, storage.AsHost(), p.Page)
-	}
-	return got, err
 }
 
 type anyonesPage struct{ storage.Storage }

@@ -345,10 +345,6 @@ func (m detached) SubmissionsForKey(ctx context.Context, p storage.SubmissionsFo
 	return m.Storage.SubmissionsForKey(context.WithoutCancel(ctx), p, each)
 }
 
-func (m detached) WebhooksForKey(ctx context.Context, p storage.WebhooksForKeyParams) (storage.WebhooksForKey, error) {
-	return m.Storage.WebhooksForKey(context.WithoutCancel(ctx), p)
-}
-
 func (m detached) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
 	return m.Storage.TouchKeys(context.WithoutCancel(ctx), used)
 }

@@ -289,14 +289,6 @@ func submissionsForKeyOperation() operation {
 	}}
 }
 
-// webhooksForKeyOperation stands apart likewise.
-func webhooksForKeyOperation() operation {
-	return operation{"WebhooksForKey", "webhooks_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-		_, err := s.WebhooksForKey(ctx, storage.WebhooksForKeyParams{Hash: w.hash, Page: storage.Page{Limit: 10}, At: w.now})
-		return err
-	}}
-}
-
 // contains turns a list without the record into errNothing.
 func contains[V any](list []V, id func(V) storage.ID, want storage.ID, err error) error {
 	if err != nil {

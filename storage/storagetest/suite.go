@@ -70,7 +70,6 @@ func Cases() []Case {
 		{"keys", keyCases()},
 		{"form_for_key", formForKeyCases()},
 		{"submissions_for_key", submissionsForKeyCases()},
-		{"webhooks_for_key", webhooksForKeyCases()},
 		{"sweep", sweepCases()},
 		{"upkeep", upkeepCases()},
 		{"isolation", isolationCases()},
@@ -130,10 +129,11 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // goroutines.
 //
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
-// Three methods may: FormForKey, SubmissionsForKey and WebhooksForKey, when a store gains nothing
-// from them; such a store skips the groups "form_for_key", "submissions_for_key" and
-// "webhooks_for_key". A store that has only the stubs of a role that it may leave out need not
-// skip that group: its cases report themselves as unsupported, and the others run.
+// Two methods may: FormForKey and SubmissionsForKey, when a store gains nothing from them; such a
+// store skips the groups "form_for_key" and "submissions_for_key". A store that has only the stubs
+// of a role that it may leave out does not have to skip that group: its cases report themselves as
+// unsupported, and the others run.
+
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()
