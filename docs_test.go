@@ -510,6 +510,7 @@ func TestTheFieldNamesTests(t *testing.T) {
 
 // withoutExample are exported functions, methods and types that need no example, and why.
 var withoutExample = map[string]string{
+	".Service.PreviewForm":            "previews of handler/formpage call it",
 	"storage.HeldError":               "a store tells the dispatcher by it what to give again",
 	"storage.SubmissionsForKey":       "a step that a store may leave out, as examples/storage does",
 	"storage.SubmissionsForKeyParams": "the same",

@@ -30,6 +30,7 @@ type site struct {
 	pages   *formpage.Handler
 	owner   formsvc.ID
 	place   formsvc.ID
+	halves  *asked // nil: nothing counts them
 	mu      sync.Mutex
 	now     time.Time
 }
@@ -177,6 +178,9 @@ func (s *site) do(r *http.Request) *page {
 		s.t.Fatal(err)
 	}
 	p.values = successful(p.root)
+	if s.halves != nil {
+		s.halves.learn(p.values.Get("half"))
+	}
 	return p
 }
 

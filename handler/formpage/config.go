@@ -12,19 +12,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
-
-// Service has the methods of a *formsvc.Service that the page needs. Of a *formsvc.Service
-// itself it calls no Path, but that of the PublicForm, which reads the form no second time.
-type Service interface {
-	PublicForm(ctx context.Context, publicID string) (formsvc.PublicForm, error)
-	Path(ctx context.Context, form storage.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error)
-	Submit(ctx context.Context, r formsvc.Response) (storage.Submission, error)
-	RecordView(ctx context.Context, form storage.ID) error
-	RecordStart(ctx context.Context, form storage.ID) error
-}
 
 // Config is how the pages are served. The zero value works.
 type Config struct {
@@ -66,8 +54,7 @@ type Config struct {
 
 	// Location is the time zone for the bounds of a date. A date with a time is also in
 	// this zone when the browser does not send its own zone, for which it needs JavaScript.
-	// Default: what the service's method TimeZone returns, as a *formsvc.Service has one,
-	// else UTC.
+	// Default: the service's TimeZone.
 	Location *time.Location
 
 	// FrameAncestors are the origins whose pages may show a form in a frame, as
@@ -92,8 +79,7 @@ type Config struct {
 	MinFillTime time.Duration
 
 	// Partials lets respondents go on later: their pages save what is filled in. Zero: nothing
-	// is saved before the form is sent. The service has to be a [PartialSaver], over a storage
-	// that keeps half responses. A visit creates at most one, and a form keeps 10,000. A new one
+	// is saved before the form is sent. The storage has to keep half responses. A visit creates at most one, and a form keeps 10,000. A new one
 	// then replaces the newest that was saved once and whose link the respondent did not take, or
 	// else the oldest by its last save. If the form has a captcha, its owners see only those
 	// of visits that solved one.
@@ -123,8 +109,8 @@ type Config struct {
 	// that the page takes none.
 	Files FileStore
 	// MaxFileSize is how many bytes one file may have, whatever the block says. Default:
-	// what the service's Limits say, when it has a method Limits as a *formsvc.Service
-	// does, else 10 MiB. For a block with maxFileSize the service's limit counts as well.
+	// what the service's Limits say. For a block with maxFileSize the service's limit counts
+	// as well.
 	MaxFileSize int64
 	// MaxVisitFiles is how many bytes of files a visit may send before its response is
 	// stored. Files that the visitor takes back count as well, and each file counts 4 KiB
@@ -132,6 +118,23 @@ type Config struct {
 	// counts what it has taken: behind several, a visit may reach the bound at each. What
 	// all visits may send together is for Files to say, see [Dir.MaxUnsent].
 	MaxVisitFiles int64
+
+	// Submit wraps how a response is stored: it calls next, which is [formsvc.Service.Submit], or
+	// stores it in another way, such as in a transaction of the host's ([formsvc.Service.Using]).
+	// If nil, next is called directly.
+	//
+	// An error that Submit returns refuses the response, and the page comes back filled in:
+	//
+	//   - An [*formsvc.Error] of the host's own shows the Message of each violation as it is,
+	//     whatever its Code: next to the block of the violation's Field, or above the form if Field
+	//     is empty. A violation without a Message is worded by its Code.
+	//   - An error of next, which may be wrapped, is worded in the page's language.
+	//   - So are formsvc.ErrClosed, ErrNotFound and ErrDuplicate, whoever returns them.
+	//   - Any other error is logged, and the page says that the response could not be saved.
+	//
+	// The respondent corrects the answers and sends the page again, with the same IdempotencyKey. So
+	// refuse a response before it is stored, or in its transaction.
+	Submit func(ctx context.Context, r formsvc.Response, next func(context.Context, formsvc.Response) (formsvc.Submission, error)) (formsvc.Submission, error)
 
 	// HostAnswers returns answers that only the host can give, such as a payment's. It is
 	// asked for every page that is opened, sent or saved, but a preview's: rules may read these

@@ -2,8 +2,8 @@
 // without JavaScript, and is pleasanter with a little of it. It shows every block type, one
 // question at a time or by pages, with branches, themes, files and captchas, in ten languages.
 //
-//	pages, err := formpage.New(svc, formpage.Config{Secret: secret}) // svc is a *formsvc.Service
-//	mux.Handle("/f/", pages)                                         // /f/{public_id}
+//	pages, err := formpage.New(svc, formpage.Config{Secret: secret})
+//	mux.Handle("/f/", pages) // /f/{public_id}
 //
 // The handler keeps nothing of a visitor between two requests. What a page must know of the
 // page before travels in the page, signed: see [Config.Secret]. All processes of a host have
@@ -236,8 +236,8 @@
 //
 //	303  to …/done: the response is stored
 //	200  the next page of the form, or this one with questions that the answers call for
-//	422  this page again: faults, sent within MinFillTime, made by another Secret or without
-//	     state, a reading to confirm, a captcha
+//	422  this page again: faults, a refusal by [Config.Submit], sent within MinFillTime, made by
+//	     another Secret or without state, a reading to confirm, a captcha
 //	409  this page again: the answer to settings.duplicateField is there already, a captcha
 //	     was used before, or the form has changed and a text has no place any more
 //	410  the form was closed, made a draft or put into the trash after the page was opened
@@ -245,7 +245,7 @@
 //	429  this page again: [Config.Limiter]
 //	403  it was sent from another origin
 //	404  there is no such form, or it was a draft all the time
-//	503  this page again: the storage is not available
+//	503  this page again: the storage is not available, or [Config.Submit] returned another error
 //
 // [example TestsOfAHost]: https://pkg.go.dev/github.com/formsvc/formsvc/handler/formpage#example-package-TestsOfAHost
 package formpage

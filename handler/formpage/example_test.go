@@ -106,45 +106,35 @@ func Example_testsOfAHost() {
 	// 303 true
 }
 
-// notified tells the host of each response. It embeds the service, so that it still has what
-// pages use beside Submit: it is a Previewer, and knows the service's limits and time zone.
-type notified struct {
-	*formsvc.Service
-	notify func(formsvc.Submission)
-}
-
-func (n notified) Submit(ctx context.Context, r formsvc.Response) (formsvc.Submission, error) {
-	submission, err := n.Service.Submit(ctx, r)
-	if err == nil {
-		n.notify(submission)
-	}
-	return submission, err
-}
-
-// Respondents go on later, and owners see how far they came. A service that a host has wrapped saves
-// for the pages as well, as long as it embeds one.
-func ExamplePartialSaver() {
-	var svc formpage.PartialSaver = notified{Service: newService()}
-	pages, err := formpage.New(svc.(notified), formpage.Config{Partials: formpage.ResumeAndShow})
+// The host refuses some responses and hears of those that are stored.
+func ExampleConfig_submit() {
+	pages, err := formpage.New(newService(), formpage.Config{
+		Submit: func(ctx context.Context, r formsvc.Response, next func(context.Context, formsvc.Response) (formsvc.Submission, error)) (formsvc.Submission, error) {
+			if string(r.Answers["code"]) != `"SPRING"` {
+				return formsvc.Submission{}, &formsvc.Error{Violations: []schema.Violation{
+					{Field: "code", Code: "UNKNOWN_CODE", Message: "We don't know this code."}, // shown next to the question
+				}}
+			}
+			submission, err := next(ctx, r)
+			if err == nil {
+				log.Println("a response:", submission.ID)
+			}
+			return submission, err
+		},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
 	http.Handle("/f/", pages)
 }
 
-// Pages over a service that a host has wrapped.
-func ExampleService() {
-	var svc formpage.Service = notified{newService(), func(s formsvc.Submission) { log.Println("a response:", s.ID) }}
-	if _, ok := svc.(formpage.Previewer); !ok {
-		log.Fatal("previews would be off")
-	}
-	if _, ok := svc.(formpage.PartialSaver); !ok {
-		log.Fatal("nobody could go on later")
-	}
-	_, err := formpage.New(svc, formpage.Config{Secret: []byte("one secret for all processes")})
+// Respondents go on later, and owners see how far they came.
+func ExamplePartials() {
+	pages, err := formpage.New(newService(), formpage.Config{Partials: formpage.ResumeAndShow})
 	if err != nil {
 		log.Fatal(err)
 	}
+	http.Handle("/f/", pages)
 }
 
 // A form's editor gets a link that shows the draft for an hour. The host has asked

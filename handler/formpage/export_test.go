@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -21,6 +22,12 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 	}
 	values, _, _ := c.read(h.config.MaxBody)
 	return values
+}
+
+// FaultText words a violation of the service.
+func (h *Handler) FaultText(r *http.Request, form formsvc.PublicForm, v schema.Violation) string {
+	c := h.newCall(nil, r, form)
+	return c.Page.FaultText(v, c.Index.Find(v.Field), false)
 }
 
 // Remembered returns the definition that the handler keeps of a form.

@@ -491,10 +491,8 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	for _, none := range []formpage.Service{nil, (*formsvc.Service)(nil)} {
-		if _, err := formpage.New(none, formpage.Config{}); err == nil {
-			t.Errorf("no service (%T): no error", none)
-		}
+	if _, err := formpage.New(nil, formpage.Config{}); err == nil {
+		t.Error("no service: no error")
 	}
 }
 

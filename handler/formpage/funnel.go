@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage/internal/input"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/storage"
@@ -19,12 +20,12 @@ import (
 // event is one of the two things that are counted.
 type event struct {
 	input  string // says in the page that it was counted
-	record func(s Service, ctx context.Context, form storage.ID) error
+	record func(s *formsvc.Service, ctx context.Context, form storage.ID) error
 }
 
 var (
-	viewed  = event{input.Viewed, Service.RecordView}
-	started = event{input.Started, Service.RecordStart}
+	viewed  = event{input.Viewed, (*formsvc.Service).RecordView}
+	started = event{input.Started, (*formsvc.Service).RecordStart}
 )
 
 // beacon takes the requests of the script of a page.

@@ -28,14 +28,13 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/ratelimit"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // Handler serves the pages of all published forms of a service. It is safe for
 // concurrent use. Make one with [New].
 type Handler struct {
-	service Service
+	service *formsvc.Service
 	config  Config
 	signer  visit.Signer
 	words   words.Catalogue
@@ -54,17 +53,16 @@ type Handler struct {
 	ownSecret sync.Once // logs that there is no shared secret
 }
 
-// New returns the handler of the pages of svc, a *formsvc.Service. It reports every
-// fault of the configuration at once.
-func New(svc Service, config Config) (*Handler, error) {
+// New returns the handler of the pages of svc. It reports every fault of the configuration
+// at once.
+func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	var faults []error
 	must := func(holds bool, format string, args ...any) {
 		if !holds {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	ours, isOurs := svc.(*formsvc.Service)
-	must(svc != nil && (!isOurs || ours != nil), "a service is required")
+	must(svc != nil, "a service is required")
 	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
 	for _, former := range config.FormerSecrets {
 		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
@@ -76,9 +74,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	for _, origin := range config.AllowedOrigins {
 		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
 	}
-	_, saver := svc.(PartialSaver)
 	must(config.Partials >= 0 && config.Partials <= ResumeAndShow, "Partials is none of its values")
-	must(config.Partials == 0 || saver, "Partials needs a service that is a PartialSaver")
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
 		must(known && v != nil, "in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind)
@@ -102,15 +98,10 @@ func New(svc Service, config Config) (*Handler, error) {
 	if config.Address == nil {
 		config.Address = func(*http.Request) string { return "" }
 	}
-	if s, ok := svc.(interface{ TimeZone() *time.Location }); ok && config.Location == nil {
-		config.Location = s.TimeZone()
-	}
-	config.Location = cmp.Or(config.Location, time.UTC)
+	config.Location = cmp.Or(config.Location, svc.TimeZone())
 	h := &Handler{service: svc, words: catalogue}
-	if s, ok := svc.(interface{ Limits() schema.Limits }); ok {
-		h.host.ServiceFile = s.Limits().FileSize
-	}
-	config.MaxFileSize = cmp.Or(config.MaxFileSize, h.host.ServiceFile, 10<<20)
+	serviceFile := svc.Limits().FileSize
+	config.MaxFileSize = cmp.Or(config.MaxFileSize, serviceFile)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(32<<20, config.MaxFileSize+upload.FileCost))
 	if config.Limiter != nil {
 		h.limiter = ratelimit.Over(config.Limiter)
@@ -125,7 +116,7 @@ func New(svc Service, config Config) (*Handler, error) {
 	}
 	h.host = host.Host{
 		Files: config.Files != nil, Payments: config.HostAnswers != nil, Limited: h.limiter != nil, Partials: config.Partials != 0, Location: config.Location,
-		MaxFile: config.MaxFileSize, ServiceFile: h.host.ServiceFile, MaxVisit: config.MaxVisitFiles,
+		MaxFile: config.MaxFileSize, ServiceFile: serviceFile, MaxVisit: config.MaxVisitFiles,
 		Captcha: func(kind string) *host.Widget {
 			v := config.Verifiers[kind]
 			if v == nil {

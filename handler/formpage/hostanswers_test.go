@@ -1,7 +1,6 @@
 package formpage_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -110,23 +109,16 @@ func TestThePageWalksByTheHostsAnswers(t *testing.T) {
 	}
 }
 
-// other is a service whose bounds are not those of the definition.
-type other struct {
-	*formsvc.Service
-	faults []schema.Violation
-}
-
-func (o other) Path(ctx context.Context, form formsvc.ID, answers map[string]json.RawMessage, hidden map[string]string) (schema.Path, error) {
-	path, err := o.Service.Path(ctx, form, answers, hidden)
-	path.Faults = o.faults
-	return path, err
-}
-
 // The text of a fault follows the code and the parameters that the service returns.
 func TestFaultsAreWordedByTheirParameters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"x","type":"number","label":"X","properties":{"min":1,"minVal":true}},{"id":"y","type":"short_text","label":"Y"}]`, "", "")
+	public, err := s.service.PublicForm(t.Context(), form.PublicID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID+"?lang=de", nil)
 	type params = map[string]any
 	for want, v := range map[string]schema.Violation{
 		"Bitte geben Sie 7 oder mehr ein":       {Code: schema.CodeOutOfRange, Params: params{"min": json.Number("7")}},
@@ -143,16 +135,8 @@ func TestFaultsAreWordedByTheirParameters(t *testing.T) {
 	} {
 		for _, field := range []string{"x", "y"} {
 			v.Field = field
-			pages, err := formpage.New(other{s.service, []schema.Violation{v}}, formpage.Config{Clock: s.clock})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader("lang=de&go=next"))
-			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-			w := httptest.NewRecorder()
-			pages.ServeHTTP(w, r)
-			if _, summary, _ := strings.Cut(w.Body.String(), `id="summary"`); w.Code != http.StatusUnprocessableEntity || !strings.Contains(summary, want) {
-				t.Errorf("%+v: %d, the page lacks %q", v, w.Code, want)
+			if text := s.pages.FaultText(r, public, v); !strings.Contains(text, want) {
+				t.Errorf("%+v: %q lacks %q", v, text, want)
 			}
 		}
 	}

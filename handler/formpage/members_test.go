@@ -22,60 +22,43 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fixed is a service with one form, which takes everything.
-type fixed struct {
-	form formsvc.PublicForm
+// members is a site whose form gets one definition after another. Its responses are not stored.
+type members struct {
+	*site
+	form formsvc.Form
 	sent formsvc.Response
 }
 
-func (f *fixed) PublicForm(context.Context, string) (formsvc.PublicForm, error) { return f.form, nil }
-
-func (f *fixed) Path(context.Context, storage.ID, map[string]json.RawMessage, map[string]string) (path schema.Path, err error) {
-	for _, b := range f.form.Blocks {
-		path.Blocks = append(path.Blocks, schema.PathBlock{ID: b.ID})
-	}
-	return path, nil
-}
-
-func (f *fixed) Submit(_ context.Context, r formsvc.Response) (storage.Submission, error) {
-	r.IdempotencyKey = ""
-	f.sent = r
-	return storage.Submission{}, nil
-}
-func (f *fixed) RecordView(context.Context, storage.ID) error  { return nil }
-func (f *fixed) RecordStart(context.Context, storage.ID) error { return nil }
-
-// shownWith is everything that a respondent gets of a form with such settings and theme.
-func shownWith(t *testing.T, settings, theme map[string]any) string {
+func newMembers(t *testing.T) *members {
 	t.Helper()
-	f := &fixed{form: formsvc.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI"}}
-	var err error
-	raw := func(v any) json.RawMessage {
-		text, err := json.Marshal(v)
-		if err != nil {
+	m := new(members)
+	m.site = newSite(t, formpage.Config{Secret: secret, Brand: formpage.Link{Text: "Made here"}, Submit: func(_ context.Context, r formsvc.Response, _ submitFunc) (formsvc.Submission, error) {
+		r.IdempotencyKey, r.FormID = "", formsvc.ID{}
+		m.sent = r
+		return formsvc.Submission{}, nil
+	}})
+	m.form = m.site.form("MULTI", `[{"id":"w","type":"welcome","label":"W"},{"id":"a","type":"short_text","label":"A","properties":{"placeholderText":"x"}},
+		{"id":"p","type":"page_break"},{"id":"b","type":"number","label":"B"},{"id":"e","type":"ending","label":"E"}]`, "", "")
+	return m
+}
+
+// shownWith is everything that a respondent gets of the form with such settings and theme.
+func (m *members) shownWith(settings, theme map[string]any) string {
+	t := m.t
+	change := func(closed bool) {
+		d := storage.Definition{Format: 1}
+		d.Settings, _ = json.Marshal(settings)
+		d.Theme, _ = json.Marshal(theme)
+		// Into the storage, because a write refuses some of the values.
+		if _, err := m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}); err != nil {
 			t.Fatal(err)
 		}
-		return text
 	}
-	if f.form.Blocks, err = schema.DecodeBlocks(json.RawMessage(`[{"id":"w","type":"welcome","label":"W"},{"id":"a","type":"short_text","label":"A","properties":{"placeholderText":"x"}},
-		{"id":"p","type":"page_break"},{"id":"b","type":"number","label":"B"},{"id":"e","type":"ending","label":"E"}]`)); err != nil {
-		t.Fatal(err)
-	}
-	if f.form.Settings, err = schema.DecodeSettings(raw(settings)); err != nil {
-		t.Fatal(err)
-	}
-	if f.form.Theme, err = schema.DecodeTheme(raw(theme)); err != nil {
-		t.Fatal(err)
-	}
-	f.form.ClosedMessage = f.form.Settings.ClosedMessage
-	now := time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)
-	pages, err := formpage.New(f, formpage.Config{Secret: secret, Clock: func() time.Time { return now }, Brand: formpage.Link{Text: "Made here"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	change(false)
+	start := m.clock()
 	var all strings.Builder
 	ask := func(query url.Values, values url.Values) string {
-		answer, _, _ := visitRequest{form: storage.Form{PublicID: "form"}, query: query, values: values}.ask(pages)
+		answer, _, _ := visitRequest{form: m.form, query: query, values: values}.ask(m.pages)
 		all.WriteString(answer)
 		return answer
 	}
@@ -83,21 +66,23 @@ func shownWith(t *testing.T, settings, theme map[string]any) string {
 	for _, name := range []string{"campaign", "content", "medium", "source", "term"} {
 		campaign.Set("utm_"+name, name)
 	}
-	w := httptest.NewRecorder()
-	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form?"+campaign.Encode(), nil))
-	state := inState.FindStringSubmatch(w.Body.String())[1]
+	get := func(rest string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		m.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+m.form.PublicID+rest, nil))
+		return w
+	}
+	state := inState.FindStringSubmatch(get("?" + campaign.Encode()).Body.String())[1]
 	ask(campaign, nil)
-	now = now.Add(time.Minute)
+	m.wait(time.Minute)
 	campaign.Set("state", state)
 	ask(nil, campaign)
 	campaign.Set("at", "p")
 	token := regexp.MustCompile(`sent=[\w.-]+`).FindString(ask(nil, campaign))
-	fmt.Fprintf(&all, "%+v", f.sent)
-	w = httptest.NewRecorder()
-	pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/form/done?"+token, nil))
-	all.WriteString(w.Body.String())
-	f.form.Closed = true
+	fmt.Fprintf(&all, "%+v", m.sent)
+	all.WriteString(get("/done?" + token).Body.String())
+	change(true)
 	ask(nil, nil)
+	m.wait(start.Sub(m.clock()))
 	return regexp.MustCompile(`nonce="\w+"`).ReplaceAllString(all.String(), "")
 }
 
@@ -164,7 +149,8 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 	}
 	named := regexp.MustCompile(`[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*`).FindAllString(left, -1)
 
-	if once, again := shownWith(t, settings, theme), shownWith(t, settings, theme); once != again {
+	m := newMembers(t)
+	if once, again := m.shownWith(settings, theme), m.shownWith(settings, theme); once != again {
 		t.Fatal("two pages of one form differ")
 	}
 	values := map[string]any{
@@ -191,16 +177,16 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 			if !given {
 				value = valueFor(of, path)
 			}
-			show := func(members ...member) string {
+			show := func(list ...member) string {
 				s, th := settings, theme
-				for _, m := range members {
-					if m.path != "" && section == "settings" {
-						s = with(t, s, m.path, m.value)
-					} else if m.path != "" {
-						th = with(t, th, m.path, m.value)
+				for _, one := range list {
+					if one.path != "" && section == "settings" {
+						s = with(t, s, one.path, one.value)
+					} else if one.path != "" {
+						th = with(t, th, one.path, one.value)
 					}
 				}
-				return shownWith(t, s, th)
+				return m.shownWith(s, th)
 			}
 			changed := show(beside[path], member{path, value}) != show(beside[path])
 			parts := strings.Split(path, ".")
@@ -235,7 +221,7 @@ func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
 			theme = with(t, theme, path, valueFor(reflect.TypeFor[schema.Theme](), path))
 		}
 	}
-	shown := shownWith(t, map[string]any{"darkMode": true, "borderRadius": 3}, theme)
+	shown := newMembers(t).shownWith(map[string]any{"darkMode": true, "borderRadius": 3}, theme)
 	_, shown, _ = strings.Cut(shown, "<style")
 	shown, _, _ = strings.Cut(shown, "</style>")
 	properties := regexp.MustCompile(`--([a-z-]+):`).FindAllStringSubmatch(shown, -1)

@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // A page of another origin sends no form, though the browser adds the visitor's cookies, by
@@ -187,22 +188,25 @@ func TestEndingsAreForThoseWhoSent(t *testing.T) {
 // ending. An address with a user name that was stored before is not followed.
 func TestWhereAResponseLeads(t *testing.T) {
 	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret})
+	form := s.form("MULTI", `[]`, "", "")
+	done := form.PublicID + "/done?"
 	for target, want := range map[string]string{
-		"": "form/done?", "https://shop.example/": "https://shop.example/", "https://known.example@evil.example/": "form/done?", "https://known.example:x@evil.example/": "form/done?",
+		"": done, "https://shop.example/": "https://shop.example/", "https://known.example@evil.example/": done, "https://known.example:x@evil.example/": done,
 	} {
-		f := &fixed{form: formsvc.PublicForm{PublicID: "form", Name: "A form", Type: "MULTI", Settings: schema.Settings{RedirectURL: target}}}
-		pages, err := formpage.New(f, formpage.Config{MinFillTime: -1, Secret: secret})
-		if err != nil {
+		settings, _ := json.Marshal(schema.Settings{RedirectURL: target})
+		// Into the storage, because a write refuses an address with a user name.
+		if _, err := s.store.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{Definition: storage.Definition{Settings: settings, Format: 1}, At: s.clock()}); err != nil {
 			t.Fatal(err)
 		}
 		ask := func(r *http.Request) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
-			pages.ServeHTTP(w, r)
+			s.pages.ServeHTTP(w, r)
 			return w
 		}
-		state := inState.FindStringSubmatch(ask(httptest.NewRequest(http.MethodGet, "/f/form", nil)).Body.String())[1]
+		state := inState.FindStringSubmatch(ask(httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil)).Body.String())[1]
 		send := func(script string) *httptest.ResponseRecorder {
-			r := httptest.NewRequest(http.MethodPost, "/f/form", strings.NewReader(url.Values{"state": {state}, "go": {"next"}}.Encode()))
+			r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(url.Values{"state": {state}, "go": {"next"}}.Encode()))
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 			r.Header.Set("Formpage-Script", script)
 			return ask(r)
@@ -213,7 +217,7 @@ func TestWhereAResponseLeads(t *testing.T) {
 		w := send("")
 		end := w.Body.String()
 		if want != target {
-			if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), "form/done?") {
+			if w.Code != http.StatusSeeOther || !strings.HasPrefix(w.Header().Get("Location"), done) {
 				t.Errorf("%q: %d %v", target, w.Code, w.Header())
 			}
 			end = ask(httptest.NewRequest(http.MethodGet, "/f/"+w.Header().Get("Location"), nil)).Body.String()
@@ -221,7 +225,7 @@ func TestWhereAResponseLeads(t *testing.T) {
 		if leads := strings.Contains(end, `http-equiv="refresh"`); leads != (want == target) || strings.Contains(end, "evil") {
 			t.Errorf("%q: the ending is %s", target, end)
 		}
-		r := httptest.NewRequest(http.MethodPost, "/f/form/submit", strings.NewReader(`{"state":"`+state+`"}`))
+		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID+"/submit", strings.NewReader(`{"state":"`+state+`"}`))
 		r.Header.Set("Content-Type", "application/json")
 		if w := ask(r); w.Code != http.StatusCreated || strings.Contains(w.Body.String(), "shop.example") != (want == target) || strings.Contains(w.Body.String(), "evil") {
 			t.Errorf("%q, by JSON: %d %s", target, w.Code, w.Body)

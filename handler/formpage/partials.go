@@ -3,7 +3,6 @@ package formpage
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -35,22 +34,11 @@ const (
 	ResumeAndShow
 )
 
-// PartialSaver is what half responses need of a service beside [Service]. A *formsvc.Service has
-// it.
-type PartialSaver interface {
-	SavePartial(ctx context.Context, r formsvc.PartialResponse) (token string, dropped []string, err error)
-	ResumePartial(ctx context.Context, form storage.ID, token string) (formsvc.PartialResponse, error)
-	ForgetPartial(ctx context.Context, form storage.ID, token string) error
-}
-
 // partialDays is for how many days after its last save the service keeps a half response.
 const partialDays = 30
 
 // saves reports whether pages save half responses. A preview stores nothing.
 func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
-
-// saver is the service. New has seen to it that it saves.
-func (c *call) saver() PartialSaver { return c.h.service.(PartialSaver) } //nolint:forcetypeassert // see above
 
 // keep is what a page says of the half response.
 func (c *call) keep() *draw.Keep {
@@ -114,7 +102,7 @@ func (c *call) saveOnce() error {
 
 // savePartial saves what the page brought. It creates at most one partial submission for a visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
-	return c.saver().SavePartial(c.r.Context(), formsvc.PartialResponse{
+	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialResponse{
 		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
 		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
 		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
@@ -145,7 +133,7 @@ func (c *call) solvedCaptcha() bool {
 // own. It reports whether there are any. One that the other page does not have stays: it may be off
 // the path there alone.
 func (c *call) catchUp() (taken bool, err error) {
-	theirs, err := c.saver().ResumePartial(c.r.Context(), c.Form.ID, c.half.Token)
+	theirs, err := c.h.service.ResumePartial(c.r.Context(), c.Form.ID, c.half.Token)
 	if err != nil || theirs.Revision == c.half.Revision {
 		return false, err
 	}
@@ -231,7 +219,7 @@ func (c *call) saveNow(link bool) {
 // forget removes the half response at a press.
 func (c *call) forget() {
 	if c.half.Token != "" {
-		if err := c.saver().ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
+		if err := c.h.service.ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
 			c.failed(err)
 			return
 		}
@@ -320,9 +308,9 @@ func (c *call) byLink(forget bool) {
 	switch {
 	case !c.h.allowed(c.r, "save:"):
 	case forget:
-		err = c.saver().ForgetPartial(c.r.Context(), c.Form.ID, token)
+		err = c.h.service.ForgetPartial(c.r.Context(), c.Form.ID, token)
 	default:
-		p, err = c.saver().ResumePartial(c.r.Context(), c.Form.ID, token)
+		p, err = c.h.service.ResumePartial(c.r.Context(), c.Form.ID, token)
 	}
 	switch {
 	case err == nil && forget:

@@ -2,6 +2,8 @@ package formpage_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -15,62 +17,88 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage"
 )
 
-// halves counts what pages ask a service for half responses.
-type halves struct {
-	*formsvc.Service
-	*asked
-}
-
+// asked is a store that counts what pages ask it for half responses.
 type asked struct {
+	storage.Storage
+
 	mu     sync.Mutex
 	calls  int
-	tokens []string // of the half responses that were made
-	before func()   // happens before the next call
-	fail   error    // of saves
+	made   [][32]byte          // the half responses, by the hashes of their tokens
+	tokens map[[32]byte]string // that a page has carried
+	before func()              // happens before the next call, which begins with a read of the form
+	fail   error               // of saves
 }
 
 func (a *asked) called() error {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.calls++
-	before, fail := a.before, a.fail
+	return a.fail
+}
+
+func (a *asked) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	a.mu.Lock()
+	before := a.before
 	a.before = nil
 	a.mu.Unlock()
 	if before != nil {
 		before()
 	}
-	return fail
+	return a.Storage.Form(ctx, who, id)
 }
 
-func (h halves) SavePartial(ctx context.Context, r formsvc.PartialResponse) (string, []string, error) {
-	if err := h.called(); err != nil {
-		return "", nil, err
+func (a *asked) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
+	if err := a.called(); err != nil {
+		return 0, err
 	}
-	token, dropped, err := h.Service.SavePartial(ctx, r)
-	if err == nil && r.Token == "" {
-		h.mu.Lock()
-		h.tokens = append(h.tokens, token)
-		h.mu.Unlock()
+	revision, err := a.Storage.SavePartial(ctx, p)
+	if err == nil && p.New {
+		a.mu.Lock()
+		a.made = append(a.made, p.Token)
+		a.mu.Unlock()
 	}
-	return token, dropped, err
+	return revision, err
 }
 
-func (h halves) ResumePartial(ctx context.Context, form formsvc.ID, token string) (formsvc.PartialResponse, error) {
-	_ = h.called()
-	return h.Service.ResumePartial(ctx, form, token)
+func (a *asked) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	_ = a.called()
+	return a.Storage.Partial(ctx, form, token, now)
 }
 
-func (h halves) ForgetPartial(ctx context.Context, form formsvc.ID, token string) error {
-	_ = h.called()
-	return h.Service.ForgetPartial(ctx, form, token)
+func (a *asked) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
+	_ = a.called()
+	return a.Storage.DeletePartials(ctx, who, form, p)
+}
+
+// learn takes the token from the input of a page.
+func (a *asked) learn(half string) {
+	payload, _, _ := strings.Cut(half, ".")
+	raw, _ := base64.RawURLEncoding.DecodeString(payload)
+	var carried struct{ T string }
+	if json.Unmarshal(raw, &carried) == nil && carried.T != "" {
+		a.mu.Lock()
+		a.tokens[sha256.Sum256([]byte(carried.T))] = carried.T
+		a.mu.Unlock()
+	}
+}
+
+// service is a new service on the store.
+func (a *asked) service(t *testing.T, clock func() time.Time) *formsvc.Service {
+	t.Helper()
+	service, err := formsvc.New(formsvc.WithStorage(a), formsvc.WithClock(clock))
+	if err != nil {
+		t.Error(err)
+	}
+	return service
 }
 
 // later is a site whose pages save half responses. Each request is served by a service and pages
 // that are made anew, as after a crash.
 type later struct {
 	*site
-	halves *asked
 	config formpage.Config
 }
 
@@ -83,15 +111,13 @@ func newLater(t *testing.T, config formpage.Config) *later {
 	if config.MinFillTime == 0 {
 		config.MinFillTime = -1
 	}
-	s := &later{site: newSite(t, config), halves: &asked{}}
+	s := &later{site: newSite(t, config)}
+	s.halves = &asked{Storage: s.store, tokens: map[[32]byte]string{}}
 	config.Clock = s.clock
 	s.config = config
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		service, err := formsvc.New(formsvc.WithStorage(s.store), formsvc.WithClock(s.clock))
-		if err != nil {
-			t.Error(err)
-		}
-		pages, err := formpage.New(halves{service, s.halves}, s.config)
+		service := s.halves.service(t, s.clock)
+		pages, err := formpage.New(service, s.config)
 		if err != nil {
 			t.Error(err)
 		}
@@ -107,10 +133,10 @@ func newLater(t *testing.T, config formpage.Config) *later {
 // token is that of the half response that was made last.
 func (s *later) token() string {
 	s.t.Helper()
-	if len(s.halves.tokens) == 0 {
+	if len(s.halves.made) == 0 {
 		s.t.Fatal("no half response was made")
 	}
-	return s.halves.tokens[len(s.halves.tokens)-1]
+	return s.halves.tokens[s.halves.made[len(s.halves.made)-1]]
 }
 
 // saved is a half response as it is stored: its answers as one text.
@@ -250,8 +276,8 @@ func TestThreeDevicesHandOneResponseOn(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.status, got.url)
 		}
 	}
-	if len(s.answers(form)) != 1 || len(s.halves.tokens) != 1 {
-		t.Errorf("%d responses, %d half responses", len(s.answers(form)), len(s.halves.tokens))
+	if len(s.answers(form)) != 1 || len(s.halves.made) != 1 {
+		t.Errorf("%d responses, %d half responses", len(s.answers(form)), len(s.halves.made))
 	}
 }
 

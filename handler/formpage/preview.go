@@ -2,7 +2,6 @@ package formpage
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -22,17 +21,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Previewer is what previews need of a service beside [Service]. A *formsvc.Service has
-// it.
-type Previewer interface {
-	// PreviewForm returns a form by its id as it is stored now, draft or published, with
-	// its warnings.
-	PreviewForm(ctx context.Context, form storage.ID) (formsvc.PublicForm, schema.Warnings, error)
-}
-
-// ErrNoPreview is returned by [Handler.PreviewPath] when previews are off: there is no
-// [Config.Secret], or the service is not a [Previewer].
-var ErrNoPreview = errors.New("formpage: previews need Config.Secret and a service that is a Previewer")
+// ErrNoPreview is returned by [Handler.PreviewPath] when previews are off, because there is no
+// [Config.Secret].
+var ErrNoPreview = errors.New("formpage: previews need Config.Secret")
 
 // PreviewPath returns the path of a page that shows a form as it is stored whenever the
 // page is opened, draft or published, until a time. The path begins with Config.BasePath;
@@ -51,7 +42,7 @@ var ErrNoPreview = errors.New("formpage: previews need Config.Secret and a servi
 //
 // Errors: [ErrNoPreview]; a time that is not in the future.
 func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) {
-	if h.previewer() == nil {
+	if !h.previews() {
 		return "", ErrNoPreview
 	}
 	if !until.After(h.config.Clock()) {
@@ -74,14 +65,10 @@ type previewLink struct {
 	Until int64  `json:"u"` // Unix milliseconds: the first one without a preview
 }
 
-// previewer returns what reads drafts, nil when previews are off.
-func (h *Handler) previewer() Previewer {
-	if h.config.Secret == nil {
-		h.warnSecret()
-		return nil
-	}
-	p, _ := h.service.(Previewer)
-	return p
+// previews reports whether previews are on, and logs that they are not.
+func (h *Handler) previews() bool {
+	h.warnSecret()
+	return h.config.Secret != nil
 }
 
 // servePreview serves the page of a link, and its ending.
@@ -117,13 +104,12 @@ func (h *Handler) servePreview(w http.ResponseWriter, r *http.Request, rest stri
 // openPreview reads the form that a link leads to. A link that is not good now leads to
 // nothing.
 func (h *Handler) openPreview(r *http.Request, token string) (formsvc.PublicForm, schema.Warnings, error) {
-	service := h.previewer()
 	var link previewLink
-	if service == nil || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
+	if !h.previews() || !h.signer.Open(visit.PurposePreview, token, &link) || h.config.Clock().UnixMilli() >= link.Until {
 		return formsvc.PublicForm{}, nil, storage.ErrNotFound
 	}
 	id, _ := storage.ParseID(link.Form) // was signed here
-	return service.PreviewForm(r.Context(), id)
+	return h.service.PreviewForm(r.Context(), id)
 }
 
 // previewNotes say where respondents see something else than the preview.

@@ -45,6 +45,7 @@ type call struct {
 	later   string                     // the link to it, where it is asked for
 
 	linkTaken bool // the request asks for that link
+	stored    bool // the service has stored the response
 
 	draw.Page
 }
@@ -126,7 +127,7 @@ func (c *call) findPath() error {
 		}
 		c.hosts = answers
 	}
-	path, err := c.walk(c.allAnswers())
+	path, err := c.Form.Path(c.allAnswers(), c.given.Hidden)
 	if err == nil {
 		c.follow(path)
 	}
@@ -140,15 +141,6 @@ func (c *call) allAnswers() map[string]json.RawMessage {
 	dropHosts(c.Form.Blocks, all)
 	maps.Copy(all, c.hostAnswers())
 	return all
-}
-
-// walk returns the path through the form as this request has read it. A service of the host's may
-// have a path of its own.
-func (c *call) walk(answers map[string]json.RawMessage) (schema.Path, error) {
-	if _, ours := c.h.service.(*formsvc.Service); ours {
-		return c.Form.Path(answers, c.given.Hidden)
-	}
-	return c.h.service.Path(c.r.Context(), c.Form.ID, answers, c.given.Hidden)
 }
 
 // follow divides a path into pages.

@@ -1,6 +1,7 @@
 package formpage
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
@@ -93,7 +94,7 @@ func (c *call) send() error {
 	key := c.visit.Key // that of the files, though store goes on in another visit
 	err = c.store(c.response())
 	switch {
-	case isClosed(err) || len(c.faultsOf(err)) > 0: // after any other error it may be stored
+	case !c.stored && (isClosed(err) || len(c.faultsOf(err)) > 0): // after any other error it may be stored
 		release()
 	case err == nil && len(kept) > 0: // the response has them
 		c.h.filesSent(key)
@@ -124,7 +125,7 @@ func isClosed(err error) bool {
 // one response, because its idempotency key is the visit's. Who sends another one goes on
 // in a new visit, at once where this request has solved all captchas.
 func (c *call) store(r formsvc.Response) error {
-	_, err := c.h.service.Submit(c.r.Context(), r)
+	err := c.storeOnce(r)
 	if !errors.Is(err, formsvc.ErrKeyUsed) {
 		return err
 	}
@@ -134,7 +135,32 @@ func (c *call) store(r formsvc.Response) error {
 		return err
 	}
 	r.IdempotencyKey = c.visit.Key
-	_, err = c.h.service.Submit(c.r.Context(), r)
+	return c.storeOnce(r)
+}
+
+// serviceError is an error of the service among those of [Config.Submit].
+type serviceError struct{ error }
+
+func (e serviceError) Unwrap() error { return e.error }
+
+// storeOnce submits a response as the host wants it.
+func (c *call) storeOnce(r formsvc.Response) error {
+	next := func(ctx context.Context, r formsvc.Response) (formsvc.Submission, error) {
+		submission, err := c.h.service.Submit(ctx, r)
+		if err != nil {
+			return submission, serviceError{err}
+		}
+		c.stored = true
+		return submission, nil
+	}
+	submit := c.h.config.Submit
+	if submit == nil {
+		_, err := next(c.r.Context(), r)
+		return err
+	}
+	_, err := submit(c.r.Context(), r, next)
+	_, ofService := errors.AsType[serviceError](err)
+	c.Verbatim = !ofService
 	return err
 }
 

@@ -132,7 +132,7 @@ func (v *view) problems(list []field.Problem) {
 	for _, one := range pen.Each(p, list) {
 		p.Put("<li>")
 		p.When(one.ID != "", `<a href="#%i">%s</a>`, one.ID, one.Label)
-		p.When(one.ID == "", "<b>%s</b>", one.Label)
+		p.When(one.ID == "" && one.Label != "", "<b>%s</b>", one.Label)
 		p.Put(" <span>%v</span></li>", one.Text)
 	}
 	v.Problems = v.inserts.Add(p.End())
@@ -153,7 +153,9 @@ func (p *Page) elsewhere(drawn *field.Drawn) []field.Problem {
 				continue // its page is shown after this one
 			}
 		}
-		list = append(list, field.Problem{Label: label, Text: p.FaultText(drawn.Faults[id][0], block, false)})
+		for _, v := range drawn.Faults[id] {
+			list = append(list, field.Problem{Label: label, Text: p.FaultText(v, block, false)})
+		}
 	}
 	return list
 }

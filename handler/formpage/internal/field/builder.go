@@ -31,6 +31,7 @@ type Source struct {
 	Readings map[string]read.Reading // how it is read, by input
 	Files    upload.Files            // the files that the page carries
 	Faults   []schema.Violation
+	Verbatim bool                    // the messages of Faults are the host's, and shown as they are
 	Solved   func(block string) bool // whether a captcha is solved
 	Visit    string                  // choices are mixed in the same way for one visit
 	Focus    bool                    // the first field may have the focus

@@ -11,9 +11,13 @@ import (
 )
 
 // FaultText words a fault for the person who typed. The library's own sentence is
-// English, so it is only used for a code that the catalogue does not know. The block is nil
+// English, so it is only used for a code that the catalogue does not know. The host's is
+// always used. The block is nil
 // when the form has none; part says that the fault is one of a part of it.
 func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) string {
+	if s.Verbatim && v.Message != "" {
+		return v.Message
+	}
 	code, kind, params := s.faultKind(v, b, part)
 	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
 		if _, known := s.Words.Texts[key]; known {

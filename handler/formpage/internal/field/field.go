@@ -193,9 +193,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 	if answered && f.Remove == "" {
 		f.Value, f.Reading = b.value(f.Name), cmp.Or(f.Reading, b.Readings[f.Name].Text)
 	}
-	if answered || f.Widget != nil {
-		b.fault(f, block)
-	}
+	b.fault(f, block)
 	if b.Settings.InlineFields && !b.Single {
 		f.Classes += " inline"
 	}

@@ -1,0 +1,191 @@
+package formpage_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/schema"
+)
+
+type submitFunc = func(context.Context, formsvc.Response) (formsvc.Submission, error)
+
+const invited = `[{"id":"mail","type":"email","label":"Email"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text","label":"B"}]`
+
+// refusing is a site whose host answers each response with an error, or stores it if that is nil.
+func refusing(t *testing.T, config formpage.Config) (s *site, refuse func(error), calls *int) {
+	t.Helper()
+	var answer error
+	calls = new(int)
+	config.Secret, config.MinFillTime = secret, -1
+	config.Submit = func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+		if *calls++; answer != nil {
+			return formsvc.Submission{}, answer
+		}
+		return next(ctx, r)
+	}
+	return newSite(t, config), func(err error) { answer = err }, calls
+}
+
+// The host's own message is shown as it is, whatever its code, on every layout, with and without the
+// page's script, and the corrected page is stored.
+func TestTheHostsMessageIsShown(t *testing.T) {
+	t.Parallel()
+	layout := template.Must(template.New("").Parse(`<!doctype html><html lang="{{.Language}}"><head><title>{{.Title}}</title>{{.Head}}</head><body><header>Ours</header>{{.Body}}</body></html>`))
+	const message = `Only guests with an <invitation> can take part.`
+	for name, c := range map[string]struct {
+		kind, settings string
+		layout         *template.Template
+	}{
+		"one at a time": {kind: "SINGLE"}, "pages": {kind: "MULTI"}, "on one page": {kind: "SINGLE", settings: `{"singlePage":true}`},
+		"in the host's layout": {kind: "MULTI", layout: layout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, refuse, calls := refusing(t, formpage.Config{Layout: c.layout})
+			form := s.form(c.kind, invited, c.settings, "")
+			for i, code := range []string{schema.CodeRequired, schema.CodeOutOfRange, schema.CodeNotAllowed, schema.CodeTooMany, "", "OUR_OWN", "KNOWN", "CAPTCHA"} {
+				for _, field := range []string{"mail", "b", "", "not_in_the_form"} {
+					stored := len(s.answers(form))
+					refuse(nil)
+					p := s.open(form, "lang=de").fill("a.mail", "ada@example.com")
+					if !p.values.Has("a.b") {
+						p = p.press("next")
+					}
+					p = p.fill("a.b", "x")
+					refuse(fmt.Errorf("the host: %w", &formsvc.Error{Violations: []schema.Violation{{Field: field, Code: code, Message: message, Params: map[string]any{"unit": "bytes"}}}}))
+					before := *calls
+					got := p.press("next")
+					if i%2 == 1 {
+						got = p.byScript()
+					}
+					if got.status != http.StatusUnprocessableEntity || strings.Count(got.text("summary"), message) != 1 || *calls != before+1+i%2 || len(s.answers(form)) != stored {
+						t.Fatalf("%q of %q: %d, %d calls, the page says %q", code, field, got.status, *calls-before, got.text("summary"))
+					}
+					if got.values.Get("a.mail") != "ada@example.com" || got.values.Get("a.b") != "x" || c.layout != nil && !strings.Contains(got.raw, "Ours") {
+						t.Fatalf("%q of %q: the page has %v", code, field, got.values)
+					}
+					refuse(nil)
+					for got.status != http.StatusOK || !strings.Contains(got.url, "/done") {
+						if got = got.press("next"); got.status != http.StatusOK {
+							t.Fatalf("sent again: %d %s", got.status, got.text("fs-main"))
+						}
+					}
+					if len(s.answers(form)) != stored+1 {
+						t.Errorf("%d are stored", len(s.answers(form))-stored)
+					}
+				}
+			}
+		})
+	}
+}
+
+// byScript sends the page as its script does, which shows the page that is returned.
+func (p *page) byScript() *page {
+	p.s.t.Helper()
+	r, _ := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(p.values.Encode()+"&go=next"))
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	r.Header.Set("Formpage-Script", "1")
+	return p.s.do(r)
+}
+
+// Several messages of the host are all shown, and JSON has them with their codes.
+func TestMessagesOfTheHostInJSON(t *testing.T) {
+	t.Parallel()
+	s, refuse, _ := refusing(t, formpage.Config{})
+	form := s.form("MULTI", invited, "", "")
+	refuse(&formsvc.Error{Violations: []schema.Violation{
+		{Code: "FULL", Message: "We are full."}, {Code: "FULL", Message: "Try the other form."}, {Field: "mail", Path: "/answers/mail", Code: schema.CodeNotAllowed, Message: "Not invited."},
+		{Field: "b", Code: schema.CodeRequired},
+	}})
+	base := s.server.URL + "/f/" + form.PublicID
+	var got struct {
+		State, Code string
+		Faults      []struct{ Field, Path, Code, Message string }
+	}
+	s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
+	status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": got.State, "answers": map[string]any{}}, &got)
+	want := "[{  FULL We are full.} {  FULL Try the other form.} {mail /answers/mail NOT_ALLOWED Not invited.} {b  REQUIRED Please answer this question.}]"
+	if fmt.Sprint(got.Faults) != want || status != http.StatusUnprocessableEntity || got.Code != "VALIDATION_FAILED" {
+		t.Errorf("%d %+v", status, got)
+	}
+	p := s.open(form, "").press("next").press("next")
+	for _, text := range []string{"We are full.", "Try the other form.", "EmailNot invited."} {
+		if !strings.Contains(strings.Join(strings.Fields(p.text("summary")), " "), text) && !strings.Contains(p.text("summary"), "Email Not invited.") {
+			t.Errorf("the page lacks %q: %s", text, p.text("summary"))
+		}
+	}
+}
+
+// Errors of the service are worded by the page, also when the host wraps them. Any other error of the
+// host is not shown.
+func TestOtherErrorsOfTheHost(t *testing.T) {
+	t.Parallel()
+	const german = `[{"id":"a","type":"short_text","label":"A"}]`
+	for name, c := range map[string]struct {
+		err    error
+		status int
+		says   string
+	}{
+		"closed":      {fmt.Errorf("host: %w", formsvc.ErrClosed), http.StatusGone, "Dieses Formular"},
+		"not found":   {formsvc.ErrNotFound, http.StatusGone, "Dieses Formular"},
+		"a duplicate": {formsvc.ErrDuplicate, http.StatusConflict, "Wir haben schon"},
+		"unavailable": {formsvc.ErrUnavailable, http.StatusServiceUnavailable, "nicht speichern"},
+		"any":         {errors.New("a secret of the host"), http.StatusServiceUnavailable, "nicht speichern"},
+	} {
+		s, refuse, _ := refusing(t, formpage.Config{})
+		form := s.form("MULTI", german, "", "")
+		refuse(c.err)
+		p := s.open(form, "lang=de").fill("a.a", "typed").press("next")
+		if p.status != c.status || !strings.Contains(p.text("fs-main"), c.says) || !strings.Contains(p.raw, "typed") || strings.Contains(p.raw, "secret of the host") {
+			t.Errorf("%s: %d %s", name, p.status, p.text("fs-main"))
+		}
+	}
+
+	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+		submission, err := next(ctx, r)
+		if err != nil {
+			err = fmt.Errorf("the host: %w", err)
+		}
+		return submission, err
+	}})
+	form := s.form("MULTI", german, "", "", "ref")
+	p := s.open(form, "lang=de").fill("a.a", "x")
+	p.values.Set("h.ref", strings.Repeat("x", 10_001))
+	if got := p.press("next"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text("summary"), "10.000 Zeichen") {
+		t.Errorf("%d %s", got.status, got.text("summary"))
+	}
+}
+
+// Files of a response that the host refuses are released, unless the service has stored it.
+func TestFilesOfARefusedResponse(t *testing.T) {
+	t.Parallel()
+	for stored, want := range map[bool]int{false: 1, true: 0} {
+		dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = dir.Close() })
+		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+			if stored {
+				_, _ = next(ctx, r)
+			}
+			return formsvc.Submission{}, &formsvc.Error{Violations: []schema.Violation{{Message: "No."}}}
+		}})
+		form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
+		got := s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).press("next")
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text("summary"), "No.") || len(s.answers(form)) != 1-want {
+			t.Fatalf("%d %s", got.status, got.text("fs-main"))
+		}
+		if n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); n != want || err != nil {
+			t.Errorf("stored: %v, %d files are swept, %v", stored, n, err)
+		}
+	}
+}
