@@ -1,17 +1,11 @@
 package servicetest_test
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/go-chi/chi/v5"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
@@ -40,23 +34,6 @@ func call(b *testing.B, h http.Handler, r *http.Request, want int) {
 	}
 }
 
-// constant is the bare alternative of a read: a chi handler that writes the same
-// bytes.
-func constant(body []byte) http.Handler {
-	r := chi.NewRouter()
-	r.Get("/v1/forms/{formId}", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusOK)
-		_, _ = w.Write(body)
-	})
-	r.Get("/v1/forms/{formId}/submissions", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusOK)
-		_, _ = w.Write(body)
-	})
-	return r
-}
-
 func benchBlocks(n int) string {
 	blocks := make([]string, n)
 	for i := range blocks {
@@ -74,14 +51,6 @@ func benchBlocks(n int) string {
 	return "[" + strings.Join(blocks, ",") + "]"
 }
 
-func benchAnswers() map[string]json.RawMessage {
-	m := map[string]json.RawMessage{}
-	for i := range 10 {
-		m[fmt.Sprintf("q%d", i)] = json.RawMessage([]string{`"A few words of answer"`, `"b"`, `7`, `42`}[i%4])
-	}
-	return m
-}
-
 func benchSetup(b *testing.B, blocks int) (*servicetest.Bundle, formsvc.ID) {
 	s := servicetest.Setup(b, formsvc.WithRateLimit(1<<40, 1<<40))
 	return s, s.Form(benchBlocks(blocks), `{}`)
@@ -97,60 +66,6 @@ func BenchmarkNew(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-}
-
-func BenchmarkGetForm20Blocks(b *testing.B) {
-	s, form := benchSetup(b, 20)
-	path := "/forms/" + form.String()
-	body := s.Do(http.MethodGet, path, "", nil).Body.Bytes()
-	b.Run("formsvc", func(b *testing.B) { benchRead(b, s, s, path, body) })
-	b.Run("bare", func(b *testing.B) { benchRead(b, s, constant(body), path, body) })
-}
-
-func BenchmarkList100Submissions(b *testing.B) {
-	s, form := benchSetup(b, 12)
-	for range 150 {
-		if _, err := s.Submit(b.Context(), formsvc.Response{FormID: form, Answers: benchAnswers()}); err != nil {
-			b.Fatal(err)
-		}
-	}
-	path := "/forms/" + form.String() + "/submissions?limit=100"
-	body := s.Do(http.MethodGet, path, "", nil).Body.Bytes()
-	b.Run("formsvc", func(b *testing.B) { benchRead(b, s, s, path, body) })
-	b.Run("bare", func(b *testing.B) { benchRead(b, s, constant(body), path, body) })
-}
-
-// benchRead reads path over HTTP and in process.
-func benchRead(b *testing.B, s *servicetest.Bundle, h http.Handler, path string, body []byte) {
-	b.Run("http", func(b *testing.B) {
-		server := httptest.NewServer(h)
-		defer server.Close()
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, server.URL+"/v1"+path, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
-		r.Header.Set("X-API-Key", s.Key)
-		b.ReportAllocs()
-		b.SetBytes(int64(len(body)))
-		for b.Loop() {
-			response, err := server.Client().Do(r)
-			if err != nil {
-				b.Fatal(err)
-			}
-			n, err := io.Copy(io.Discard, response.Body)
-			response.Body.Close()
-			if err != nil || n != int64(len(body)) {
-				b.Fatalf("%d bytes, %v; want %d", n, err, len(body))
-			}
-		}
-	})
-	b.Run("in-process", func(b *testing.B) {
-		r := s.Request(http.MethodGet, path, "")
-		b.ReportAllocs()
-		for b.Loop() {
-			call(b, h, r, http.StatusOK)
-		}
-	})
 }
 
 func BenchmarkPatchForm50Blocks(b *testing.B) {
@@ -171,82 +86,6 @@ func BenchmarkPatchForm50Blocks(b *testing.B) {
 			if err := json.Unmarshal([]byte(body), &decoded); err != nil {
 				b.Fatal(err)
 			}
-		}
-	})
-}
-
-func BenchmarkSubmit10Answers(b *testing.B) {
-	b.Run("formsvc", func(b *testing.B) {
-		s, form := benchSetup(b, 12)
-		in := benchAnswers()
-		b.ReportAllocs()
-		for b.Loop() {
-			if _, err := s.Submit(b.Context(), formsvc.Response{FormID: form, Answers: in}); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	b.Run("bare", func(b *testing.B) {
-		body, err := json.Marshal(benchAnswers())
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportAllocs()
-		for b.Loop() {
-			var decoded map[string]any
-			if err := json.Unmarshal(body, &decoded); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-}
-
-// A submit on the host's transaction makes a copy of the service for each, and
-// uses the form that is compiled already.
-func BenchmarkUsingSubmit21Blocks(b *testing.B) {
-	for _, alternative := range []string{"using", "service"} {
-		b.Run(alternative, func(b *testing.B) {
-			s, form := benchSetup(b, 21)
-			in := benchAnswers()
-			b.ReportAllocs()
-			for b.Loop() {
-				on := s.Service
-				if alternative == "using" {
-					on = s.Using(s.Store)
-				}
-				if _, err := on.Submit(b.Context(), formsvc.Response{FormID: form, Answers: in}); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkResolveKey(b *testing.B) {
-	s, _ := benchSetup(b, 1)
-	b.Run("formsvc", func(b *testing.B) {
-		r := s.Request(http.MethodGet, "/me", "")
-		b.ReportAllocs()
-		for b.Loop() {
-			call(b, s, r, http.StatusOK)
-		}
-	})
-	b.Run("bare", func(b *testing.B) {
-		keys := map[[32]byte]string{sha256.Sum256([]byte(s.Key)): "ann"}
-		me := bytes.Repeat([]byte("x"), 220)
-		router := chi.NewRouter()
-		router.Get("/v1/me", func(w http.ResponseWriter, r *http.Request) {
-			if keys[sha256.Sum256([]byte(r.Header.Get("X-API-Key")))] == "" {
-				w.WriteHeader(http.StatusUnauthorized)
-				return
-			}
-			w.WriteHeader(http.StatusOK)
-			_, _ = w.Write(me)
-		})
-		r := s.Request(http.MethodGet, "/me", "")
-		b.ReportAllocs()
-		for b.Loop() {
-			call(b, router, r, http.StatusOK)
 		}
 	})
 }

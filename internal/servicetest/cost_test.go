@@ -12,11 +12,8 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
-	"github.com/formsvc/formsvc/storage/memory"
-	"github.com/formsvc/formsvc/storage/postgres"
 )
 
 // readingStore counts the reads of definitions, and the statements that a request
@@ -226,31 +223,4 @@ func bigBlocks(n int) string {
 		blocks = append(blocks, `{"id":"b`+strings.Repeat("x", len(blocks)/10)+string(rune('0'+len(blocks)%10))+`","type":"statement","description":"`+strings.Repeat("d", 4900)+`"}`)
 	}
 	return "[" + strings.Join(blocks, ",") + "]"
-}
-
-// BenchmarkOverTheLimit is what a refusal costs: the same whatever the form's size.
-func BenchmarkOverTheLimit(b *testing.B) {
-	b.Run("memory", func(b *testing.B) { benchOverTheLimit(b, memory.New()) })
-	b.Run("postgres", func(b *testing.B) {
-		schema, pool := pgtest.Schema(b), pgtest.Pool(b)
-		if err := postgres.Migrate(b.Context(), pool, postgres.WithSchema(schema)); err != nil {
-			b.Fatal(err)
-		}
-		benchOverTheLimit(b, postgres.New(pool, postgres.WithSchema(schema)))
-	})
-}
-
-func benchOverTheLimit(b *testing.B, store storage.Storage) {
-	for _, c := range []struct{ name, blocks string }{{"small", servicetest.TextBlock}, {"970kB", bigBlocks(largeForm)}} {
-		b.Run(c.name, func(b *testing.B) {
-			s := servicetest.SetupOn(b, store, formsvc.WithRateLimit(3, 1000*time.Hour))
-			path := "/forms/" + s.Form(c.blocks, `{}`).String()
-			s.Do(http.MethodGet, path, "", nil)
-			r := s.Request(http.MethodGet, path, "")
-			b.ReportAllocs()
-			for b.Loop() {
-				call(b, s, r, http.StatusTooManyRequests)
-			}
-		})
-	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // The rules of blocks run on a body whose shape is not known yet.
@@ -96,30 +95,5 @@ func TestAResponseIsBoundedAsItIsStored(t *testing.T) {
 	}
 	if n := b.Submissions(form); n != 0 {
 		t.Errorf("%d responses are stored", n)
-	}
-}
-
-func TestNamesThatCannotBeSeenAreRefused(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	form := "/forms/" + b.Form(servicetest.TextBlock, `{}`).String()
-	const invisible = "\u200b\u3164\ufeff"
-	for _, c := range []struct{ method, path, body string }{
-		{http.MethodPost, "/workspaces", `{"name":"` + invisible + `"}`},
-		{http.MethodPatch, "/workspaces/" + b.Workspace.String(), `{"name":"` + invisible + `"}`},
-		{http.MethodPatch, form, `{"name":"` + invisible + `"}`},
-		{http.MethodPost, "/forms", `{"workspace_id":"` + b.Workspace.String() + `","name":"` + invisible + `"}`},
-	} {
-		if w := b.Do(c.method, c.path, c.body, nil); w.Code != http.StatusUnprocessableEntity || !strings.Contains(w.Body.String(), `"/name"`) {
-			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
-		}
-	}
-	var refusal *schema.Error
-	_, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: invisible, Scopes: storage.Scopes()})
-	if !errors.As(err, &refusal) || refusal.Violations[0].Path != "/name" {
-		t.Errorf("a key: %v", err)
-	}
-	if _, err := b.CreateWorkspace(t.Context(), b.User.ID, invisible); !errors.As(err, &refusal) {
-		t.Errorf("a workspace made in Go: %v", err)
 	}
 }

@@ -201,37 +201,11 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 	}
 }
 
-func TestAnExportIsOfAPeriod(t *testing.T) {
+func TestExportsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC)
-	now := servicetest.NewClock(start)
-	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
+	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
-	for i := range 5 {
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))}); err != nil {
-			t.Fatal(err)
-		}
-		now.Advance(time.Hour)
-	}
-	for _, c := range []struct {
-		e    formsvc.Export
-		want string
-	}{
-		{formsvc.Export{}, "4 3 2 1 0"},
-		{formsvc.Export{Since: start.Add(3 * time.Hour)}, "4 3"},
-		{formsvc.Export{Until: start.Add(time.Hour)}, "1 0"},
-		{formsvc.Export{Since: start.Add(time.Hour), Until: start.Add(2 * time.Hour)}, "2 1"},
-		{formsvc.Export{Since: start.Add(100 * time.Hour)}, ""},
-	} {
-		_, lines := table(t, export(b, form, c.e))
-		var got []string
-		for _, l := range lines {
-			got = append(got, l["name"])
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%+v: %q, want %q", c.e, got, c.want)
-		}
-	}
 	c := b.As(b.User.ID)
 	var faults *schema.Error
 	for _, e := range []formsvc.Export{{Format: "xlsx"}, {Separator: '|'}, {Since: start, Until: start.Add(-1)}} {
@@ -278,103 +252,6 @@ func (p *pagesOf) Submissions(ctx context.Context, _ storage.Actor, form storage
 
 func nameAnswer(i int) string {
 	return fmt.Sprintf(`[{"field":{"id":"name","type":"short_text","label":"Name"},"value":"%d"}]`, i)
-}
-
-// A fault in the middle is an error of Export; it never looks like the end.
-func TestAFaultInTheMiddleOfAnExportIsAnError(t *testing.T) {
-	t.Parallel()
-	fault := errors.New("the storage is gone")
-	for _, format := range []formsvc.ExportFormat{formsvc.CSV, formsvc.NDJSON} {
-		for broken := 1; broken <= 7; broken++ {
-			store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer, before: func(page int) error {
-				if page == broken {
-					return fault
-				}
-				return nil
-			}}
-			b := servicetest.SetupOn(t, store)
-			form := b.Form(servicetest.TextBlock, `{}`)
-			var out bytes.Buffer
-			err := b.AsHost().Export(t.Context(), &out, form, formsvc.Export{Format: format})
-			pages := map[formsvc.ExportFormat]int{formsvc.CSV: 6, formsvc.NDJSON: 3}[format]
-			if broken <= pages != errors.Is(err, fault) || broken > pages && err != nil {
-				t.Errorf("%s, page %d is not to be had: %v", format, broken, err)
-			}
-			if format == formsvc.CSV && broken <= 3 && out.Len() > 0 {
-				t.Errorf("CSV begins with %q before its columns are known", out.String())
-			}
-			if lines := strings.Count(out.String(), "\n"); broken > pages && lines != map[formsvc.ExportFormat]int{formsvc.CSV: 3001, formsvc.NDJSON: 3000}[format] {
-				t.Errorf("%s: %d lines", format, lines)
-			}
-		}
-		store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
-		b := servicetest.SetupOn(t, store)
-		form := b.Form(servicetest.TextBlock, `{}`)
-		full := &fullDisk{room: 10_000}
-		if err := b.AsHost().Export(t.Context(), full, form, formsvc.Export{Format: format}); !errors.Is(err, errFull) {
-			t.Errorf("%s: %v, want the writer's error", format, err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		store.before = func(page int) error {
-			if page == int(store.page.Load()) && page > 2 {
-				cancel()
-			}
-			return nil
-		}
-		if err := b.AsHost().Export(ctx, io.Discard, form, formsvc.Export{Format: format}); !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v, want context.Canceled", format, err)
-		}
-		cancel()
-	}
-}
-
-var errFull = errors.New("disk full")
-
-type fullDisk struct{ room int }
-
-func (d *fullDisk) Write(p []byte) (int, error) {
-	if d.room -= len(p); d.room < 0 {
-		return 0, errFull
-	}
-	return len(p), nil
-}
-
-// What comes in between the two passes of a CSV has a whole line or none.
-func TestResponsesThatComeInDuringAnExport(t *testing.T) {
-	t.Parallel()
-	store := &pagesOf{Storage: memory.New(), n: 1500, answers: nameAnswer}
-	late := false
-	store.answers = func(i int) string {
-		if late && i%2 == 0 {
-			return fmt.Sprintf(`[{"field":{"id":"late","type":"short_text","label":"Late"},"value":"%d"}]`, i)
-		}
-		return nameAnswer(i)
-	}
-	store.before = func(page int) error { late = page > 2; return nil }
-	b := servicetest.SetupOn(t, store)
-	text := export(b, b.Form(servicetest.TextBlock, `{}`), formsvc.Export{})
-	header, lines := table(t, text)
-	if slices.Contains(header, "late") || len(lines) != 750 || strings.Count(text, "\n") != 751 || slices.ContainsFunc(lines, func(l map[string]string) bool { return l["name"] == "" }) {
-		t.Errorf("%d lines, header %q", len(lines), header)
-	}
-}
-
-// A table has as many columns as programs open; more is an error before the first byte.
-func TestATableHasABoundedNumberOfColumns(t *testing.T) {
-	t.Parallel()
-	store := &pagesOf{Storage: memory.New(), n: 17_000, answers: func(i int) string {
-		return fmt.Sprintf(`[{"field":{"id":"f%d","type":"short_text","label":"Name"},"value":"x"}]`, i)
-	}}
-	b := servicetest.SetupOn(t, store)
-	form := b.Form(servicetest.TextBlock, `{}`)
-	var out bytes.Buffer
-	var faults *schema.Error
-	if err := b.AsHost().Export(t.Context(), &out, form, formsvc.Export{}); !errors.As(err, &faults) || faults.Violations[0].Code != schema.CodeTooMany || out.Len() > 0 {
-		t.Errorf("%v after %d bytes", err, out.Len())
-	}
-	if err := b.AsHost().Export(t.Context(), &out, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
-		t.Error(err)
-	}
 }
 
 // A page at a time is in memory, whatever the number of responses. (Not parallel: the

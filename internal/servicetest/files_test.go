@@ -47,6 +47,31 @@ func (s *fileStore) since() []string {
 	return slices.Compact(asked)
 }
 
+// beforeDelete notes which submissions are about to be removed.
+type beforeDelete struct {
+	mu    sync.Mutex
+	seen  map[formsvc.ID][]formsvc.ID // by form
+	fault error
+}
+
+func (h *beforeDelete) call(_ context.Context, form formsvc.ID, submissions []formsvc.ID) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.seen == nil {
+		h.seen = map[formsvc.ID][]formsvc.ID{}
+	}
+	h.seen[form] = append(h.seen[form], submissions...)
+	return h.fault
+}
+
+func (h *beforeDelete) since() map[formsvc.ID][]formsvc.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	seen := h.seen
+	h.seen = nil
+	return seen
+}
+
 const fileBlocks = `[{"id":"mail","type":"email"},{"id":"cv","type":"file_upload","properties":{"multipleFiles":true}},{"id":"sign","type":"signature"}]`
 
 func storedFile(id, mediaType string) string {
@@ -146,8 +171,8 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 		for kind, store := range servicetest.Stores(t) {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				ctx, files := t.Context(), &fileStore{}
-				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+				ctx, files, hook := t.Context(), &fileStore{}, &beforeDelete{}
+				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithBeforeDelete(hook.call), formsvc.WithoutRateLimit())
 				other := b.Form(fileBlocks, `{}`)
 				if _, err := b.Answer(other, "mail", `"a@answers.example"`); err != nil {
 					t.Fatal(err)
@@ -158,8 +183,22 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				}
 				form := tenantForm(t, b)
 				gone, want := respond(t, b, form.ID, "gone")
+				toldOf := func(when string) {
+					t.Helper()
+					if got := hook.since(); !slices.Contains(got[form.ID], gone.ID) || len(got) != 1 {
+						t.Errorf("%s, the host received %v, want %v", when, got, gone.ID)
+					}
+				}
+				// The host's rows cannot be removed, and then its files: the response stays, and the next call
+				// gives the same again.
+				hook.fault = errors.New("the rows of the host cannot be removed")
+				if err := remove(ctx, b, form, gone); err == nil {
+					t.Error("no error, though the host's rows are there")
+				}
+				toldOf("before a fault")
+				hook.fault = nil
+				files.since()
 
-				// It fails: the response stays, and the next call gives the same files.
 				files.fault = errors.New("the files cannot be removed")
 				if err := remove(ctx, b, form, gone); err == nil {
 					t.Error("no error, though the files are there")
@@ -190,12 +229,14 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				}
 
 				files.crashes = false
+				hook.since()
 				if err := remove(ctx, b, form, gone); err != nil {
 					t.Error(err)
 				}
 				if got := files.since(); !slices.Equal(got, want) {
 					t.Errorf("after a crash, files to remove: %q, want %q", got, want)
 				}
+				toldOf("after a crash")
 				if _, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); !errors.Is(err, storage.ErrNotFound) {
 					t.Errorf("the response is there: %v", err)
 				}
@@ -255,13 +296,13 @@ func TestFilesOfManyResponses(t *testing.T) {
 	}
 }
 
-// In a host's transaction the files go before the commit.
-func TestFilesInAHostsTransaction(t *testing.T) {
+// In a host's transaction the files go before the commit, and the host receives the ids before it.
+func TestRemovalsInAHostsTransaction(t *testing.T) {
 	t.Parallel()
 	schema, pool := pgtest.Schema(t), pgtest.Pool(t, pgtest.MaxConns(4))
 	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
-	files := &fileStore{}
-	b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithoutRateLimit())
+	files, hook := &fileStore{}, &beforeDelete{}
+	b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithBeforeDelete(hook.call), formsvc.WithoutRateLimit())
 	form := tenantForm(t, b)
 	sub, want := respond(t, b, form.ID, "gone")
 	for _, commits := range []bool{false, true} {
@@ -271,6 +312,9 @@ func TestFilesInAHostsTransaction(t *testing.T) {
 			}
 			if got := files.since(); !slices.Equal(got, want) {
 				t.Errorf("before the end of the transaction, files to remove: %q", got)
+			}
+			if got := hook.since(); !slices.Equal(got[form.ID], []formsvc.ID{sub.ID}) {
+				t.Errorf("before the end of the transaction, the host received %v", got)
 			}
 			if !commits {
 				return errors.New("rolled back")

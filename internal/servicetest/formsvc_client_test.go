@@ -7,15 +7,10 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage/postgres"
 )
 
 // Lists page by themselves: a zero query lists everything, a limit ends the list, and
@@ -117,74 +112,6 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 	}
 	if w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/"}); name(err) != "/url NOT_ALLOWED" || w != (formsvc.Webhook{}) {
 		t.Errorf("a private URL: %+v, %v", w, err)
-	}
-}
-
-// Everything of a client is part of the host's transaction.
-func TestAClientInTheHostsTransaction(t *testing.T) {
-	t.Parallel()
-	schemaName := pgtest.Schema(t)
-	pool := pgtest.Pool(t)
-	store := servicetest.Migrated(t, pool, postgres.WithSchema(schemaName))
-	b := servicetest.SetupOn(t, store)
-	for _, end := range []struct {
-		name string
-		do   func(pgx.Tx) error
-		left int
-	}{
-		{"rolled back", func(tx pgx.Tx) error { return tx.Rollback(t.Context()) }, 0},
-		{"committed", func(tx pgx.Tx) error { return tx.Commit(t.Context()) }, 1},
-	} {
-		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		c := b.Using(store.On(tx)).As(b.User.ID)
-		w, err := c.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: end.name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := c.CreateForm(t.Context(), formsvc.FormCreate{Workspace: w.ID, Name: "F", Definition: formsvc.Definition{Blocks: json.RawMessage(servicetest.TextBlock)}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if f, err = c.PublishForm(t.Context(), f.ID); err != nil || f.IsClosed(time.Now()) {
-			t.Fatalf("%+v, %v", f, err)
-		}
-		if err := end.do(tx); err != nil {
-			t.Fatal(err)
-		}
-		seen := 0
-		for f, err := range b.As(b.User.ID).Forms(t.Context(), formsvc.FormQuery{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			if f.Status == "published" {
-				seen++
-			}
-		}
-		if seen != end.left {
-			t.Errorf("%s: %d forms afterwards, want %d", end.name, seen, end.left)
-		}
-	}
-}
-
-// A loop gets no further record of its page once the context has ended.
-func TestAnEndedContextStopsAList(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	for range 3 {
-		b.Form(servicetest.TextBlock, `{}`)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var got []error
-	for _, err := range b.As(b.User.ID).Forms(ctx, formsvc.FormQuery{}) {
-		got = append(got, err)
-		cancel()
-	}
-	if len(got) != 2 || got[0] != nil || !errors.Is(got[1], context.Canceled) {
-		t.Errorf("the pairs have the errors %v, want a form and context.Canceled", got)
 	}
 }
 

@@ -102,32 +102,6 @@ func TestImportOfOldResponses(t *testing.T) {
 	})
 }
 
-// An import is refused as any other response is: a draft takes none, nor does a form that
-// is closed by its owner, whenever the response was given.
-func TestAnImportIntoAFormThatTakesNoResponses(t *testing.T) {
-	t.Parallel()
-	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
-		form := b.Form(servicetest.MailBlocks, `{"closed":true}`)
-		old := formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"old@example.com"`), SubmittedAt: time.Now().AddDate(-1, 0, 0)}
-		if _, err := b.Submit(t.Context(), old); !errors.Is(err, formsvc.ErrClosed) {
-			t.Errorf("a closed form: %v", err)
-		}
-		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Status: new(formsvc.StatusDraft)}); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Submit(t.Context(), old); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("a draft: %v", err)
-		}
-		b.Settings(form, `{}`)
-		if _, err := b.AsHost().PublishForm(t.Context(), form); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.Submit(t.Context(), old); err != nil {
-			t.Errorf("a form that takes responses: %v", err)
-		}
-	})
-}
-
 // Faults of a response beside its answers are named and have their parameters.
 func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 	t.Parallel()

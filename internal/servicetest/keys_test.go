@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -19,49 +18,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
-
-func TestParallelKeyCreationEndsWithExactlyTwenty(t *testing.T) {
-	t.Parallel()
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		t.Fatal(err)
-	}
-	user := formsvc.User{ID: formsvc.UserIDFrom("bob")}
-	var made, refused atomic.Int64
-	var wg sync.WaitGroup
-	for range 50 {
-		wg.Go(func() {
-			_, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()[:1]})
-			switch {
-			case err == nil:
-				made.Add(1)
-			case errors.Is(err, formsvc.ErrLimitReached):
-				refused.Add(1)
-			default:
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	keys, err := svc.Keys(t.Context(), user.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if made.Load() != 20 || refused.Load() != 30 || len(keys) != 20 {
-		t.Fatalf("%d made, %d refused, %d stored; want 20, 30, 20", made.Load(), refused.Load(), len(keys))
-	}
-
-	// A revoked key makes room for one more.
-	if err := svc.RevokeKey(t.Context(), user.ID, keys[7].ID); err != nil {
-		t.Fatal(err)
-	}
-	for i, want := range []error{nil, formsvc.ErrLimitReached} {
-		_, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()[:1]})
-		if !errors.Is(err, want) {
-			t.Errorf("key %d after a revocation: %v, want %v", i, err, want)
-		}
-	}
-}
 
 func TestKeyFormat(t *testing.T) {
 	t.Parallel()
@@ -130,43 +86,6 @@ func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	}
 	if err := svc.Close(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
-	t.Parallel()
-	now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
-	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
-	soon := now.Now().Add(time.Hour)
-	issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon})
-	if err != nil {
-		t.Fatal(err)
-	}
-	now.Advance(time.Hour - time.Second)
-	if code := servicetest.Get(t, b, "/v1/me", issued.Secret); code != http.StatusOK {
-		t.Errorf("a second before it expires: %d", code)
-	}
-	now.Advance(time.Second)
-	if code := servicetest.Get(t, b, "/v1/me", issued.Secret); code != http.StatusUnauthorized {
-		t.Errorf("when it expires: %d", code)
-	}
-
-	keys, err := b.Keys(t.Context(), b.User.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range keys {
-		if err := b.RevokeKey(t.Context(), b.User.ID, k.ID); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, path := range []string{"/v1/me", "/v1/forms/" + storage.ID{1}.String()} {
-		if code := servicetest.Get(t, b, path, b.Key); code != http.StatusUnauthorized {
-			t.Errorf("%s after revocation: %d", path, code)
-		}
-	}
-	if err := b.RevokeKey(t.Context(), formsvc.UserIDFrom("mallory"), keys[0].ID); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("revoking another user's key: %v, want ErrNotFound", err)
 	}
 }
 

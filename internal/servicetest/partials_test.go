@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"reflect"
 	"regexp"
@@ -16,12 +15,10 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
-	"github.com/formsvc/formsvc/storage/postgres"
 )
 
 // onEachWithClock is OnEachStorage with a clock of the test's, which begins at now.
@@ -275,34 +272,6 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 		state("restored", nil, nil, func() error { return b.RestoreForm(t.Context(), form, formsvc.ID{}) })
 		state("with another question in its place", nil, nil, update(formsvc.FormUpdate{Definition: formsvc.Definition{
 			Blocks: json.RawMessage(`[{"id":"name","type":"number"},{"id":"new","type":"email"}]`)}}))
-	})
-}
-
-// Of two devices with one revision the second is told of the first.
-func TestTwoDevicesWithOneHalfResponse(t *testing.T) {
-	t.Parallel()
-	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
-		form := b.Form(servicetest.MailBlocks, `{}`)
-		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Revision: 7}) // which has no meaning without a token
-		first, second := resumed(t, b.Service, form, token), resumed(t, b.Service, form, token)
-		first.Answers, second.Answers = servicetest.Answers("name", `"first"`), servicetest.Answers("mail", `"second"`)
-		save(t, b.Service, first)
-		_, _, err := b.SavePartial(t.Context(), second)
-		var mismatch *formsvc.RevisionError
-		if !errors.As(err, &mismatch) || mismatch.Current != 2 || mismatch.Kind != "partial" {
-			t.Errorf("the second device: %v", err)
-		}
-		other := resumed(t, b.Service, form, token)
-		if string(other.Answers["name"]) != `"first"` || len(other.Answers) != 1 {
-			t.Errorf("after the second device: %s", other.Answers)
-		}
-		maps.Copy(other.Answers, second.Answers)
-		save(t, b.Service, other)
-		other.Revision = 0
-		save(t, b.Service, other)
-		if got := resumed(t, b.Service, form, token); got.Revision != 4 || len(got.Answers) != 2 {
-			t.Errorf("in the end: %d, %s", got.Revision, got.Answers)
-		}
 	})
 }
 
@@ -588,54 +557,6 @@ func TestAStorageWithoutHalfResponses(t *testing.T) {
 	}
 	if n, err := b.PurgeSubmissions(t.Context(), time.Now(), form); n != 0 || err != nil {
 		t.Errorf("PurgeSubmissions: %d, %v", n, err)
-	}
-}
-
-// In the host's transaction a half response is saved, submitted and erased with all else.
-func TestHalfResponsesInAHostsTransaction(t *testing.T) {
-	t.Parallel()
-	schema, pool := pgtest.Schema(t), pgtest.Pool(t, pgtest.MaxConns(4))
-	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
-	b := servicetest.SetupOn(t, store)
-	form := b.Form(servicetest.MailBlocks, `{}`)
-	r := formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)}
-	r.Token = save(t, b.Service, r)
-	for _, commits := range []bool{false, true} {
-		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		in := b.Using(store.On(tx))
-		other := save(t, in, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
-		save(t, in, r)
-		if got := resumed(t, in, form, r.Token); got.Revision != 2 {
-			t.Errorf("revision %d in the transaction", got.Revision)
-		}
-		sent, err := in.Submit(t.Context(), formsvc.Response{FormID: form, Partial: r.Token})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n, err := in.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}); n != 0 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-		if _, err := in.ResumePartial(t.Context(), form, other); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("resumed what is erased in the transaction: %v", err)
-		}
-		if !commits {
-			if err := tx.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if got := resumed(t, b.Service, form, r.Token); got.Revision != 1 {
-				t.Errorf("revision %d after a rollback", got.Revision)
-			}
-			continue
-		}
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		if got, err := b.ResumePartial(t.Context(), form, r.Token); !errors.Is(err, formsvc.ErrSent) || got.SubmissionID != sent.ID {
-			t.Errorf("%+v, %v after a commit", got, err)
-		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -225,37 +224,6 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 			if got, err := opener.Open(id, s.stored); err != nil || got != s.want {
 				t.Errorf("%s: %q (%v), want %q", name, got, err, s.want)
 			}
-		}
-	}
-}
-
-// countsSecrets counts the lists of secrets that it is asked for.
-type countsSecrets struct {
-	storage.Storage
-	lists atomic.Int64
-}
-
-func (s *countsSecrets) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	s.lists.Add(1)
-	return s.Storage.Secrets(ctx, after, limit)
-}
-
-// A list of secrets passes over webhooks that have none, which may be nearly all: it is asked
-// for only where it begins with the secret of the webhook.
-func TestAFirstSecretIsComparedWithNone(t *testing.T) {
-	t.Parallel()
-	store := &countsSecrets{Storage: memory.New()}
-	b := servicetest.SetupOn(t, store, servicetest.Loopback())
-	id := b.Webhook(b.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", "the secret that it is made with")
-	for _, c := range []struct {
-		secret string
-		lists  int64
-	}{{`null`, 0}, {`null`, 0}, {`"the first secret"`, 0}, {`"the second secret"`, 1}, {`null`, 1}} {
-		if w := b.Do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":`+c.secret+`}`, nil); w.Code != 200 {
-			t.Fatalf("%s: %d %s", c.secret, w.Code, w.Body)
-		}
-		if n := store.lists.Load(); n != c.lists {
-			t.Errorf("after %s, secrets were listed %d times, want %d", c.secret, n, c.lists)
 		}
 	}
 }

@@ -20,7 +20,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -31,11 +30,12 @@ func TestNewReportsEveryFaultAtOnce(t *testing.T) {
 		formsvc.WithBasePath("v1"), formsvc.WithBaseURL("ftp://example.com"), formsvc.WithKeyPrefix("a_b"),
 		formsvc.WithRateLimit(0, time.Minute), formsvc.WithLimits(formsvc.Limits{Blocks: -1}), formsvc.WithLogger(nil),
 		formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" }), formsvc.WithoutPlainSecrets(),
+		formsvc.WithTimeZone(nil),
 	)
 	if err == nil {
 		t.Fatal("no error")
 	}
-	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets"} {
+	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets", "WithTimeZone"} {
 		if !strings.Contains(err.Error(), option) {
 			t.Errorf("%q does not name %s", err, option)
 		}
@@ -240,23 +240,6 @@ func (l *hostLimiter) Take(context.Context, string) (tokens, remaining, reset ui
 	return 10, 5, uint64(time.Now().Add(time.Minute).UnixNano()), true, err
 }
 
-func TestTheDefaultRateLimit(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	w := b.Do(http.MethodGet, "/me", "", nil)
-	if got := w.Header().Get("RateLimit-Policy"); got != fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens) {
-		t.Errorf("RateLimit-Policy %s", got)
-	}
-	for i := range ratelimit.DefaultTokens - 1 {
-		if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusOK {
-			t.Fatalf("call %d: %d", i+2, code)
-		}
-	}
-	if code := servicetest.Get(t, b, "/v1/me", b.Key); code != http.StatusTooManyRequests {
-		t.Errorf("call 601: %d, want 429", code)
-	}
-}
-
 type resolver func(ctx context.Context, key string) (formsvc.Principal, error)
 
 func (f resolver) ResolveKey(ctx context.Context, key string) (formsvc.Principal, error) {
@@ -347,35 +330,6 @@ type failingStore struct {
 
 func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) ([]storage.Workspace, error) {
 	return nil, s.err
-}
-
-func TestAStorageInTroubleIsToldApart(t *testing.T) {
-	t.Parallel()
-	left := fmt.Errorf("%w: %w", context.Canceled, storage.ErrOutcomeUnknown) // by a client
-	for err, want := range map[error]int{
-		storage.ErrUnavailable:    503,
-		storage.ErrOutcomeUnknown: 503,
-		context.DeadlineExceeded:  503,
-		left:                      503,
-		storage.ErrInvalidValue:   422,
-		errors.New("a bug"):       500,
-	} {
-		b := servicetest.Setup(t)
-		var log bytes.Buffer
-		svc, newErr := formsvc.New(formsvc.WithStorage(failingStore{b.Store, err}), formsvc.WithoutRateLimit(), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-		if newErr != nil {
-			t.Fatal(newErr)
-		}
-		if got := servicetest.Get(t, svc, "/v1/workspaces", b.Key); got != want {
-			t.Errorf("%v: %d, want %d", err, got, want)
-		}
-		if err := svc.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if logged := strings.Contains(log.String(), "level=ERROR"); logged == errors.Is(err, context.Canceled) {
-			t.Errorf("%v is logged as\n%s", err, &log)
-		}
-	}
 }
 
 func TestBaseURLs(t *testing.T) {
@@ -540,64 +494,4 @@ func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swep
 	s.left.Events -= swept.Events
 	swept.More = s.left != storage.Swept{}
 	return swept, nil
-}
-
-func TestEveryFaultOfAWebhookIsReportedAtOnce(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	w := b.Do(http.MethodPost, "/webhooks", `{"form_id":"x","url":"ftp://example.com/","signing_secret":"short"}`, nil)
-	var e struct {
-		Code    string
-		Details []struct{ Path string }
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
-		t.Fatal(err)
-	}
-	var paths []string
-	for _, d := range e.Details {
-		paths = append(paths, d.Path)
-	}
-	if got := strings.Join(paths, " "); w.Code != 422 || e.Code != "VALIDATION_FAILED" || got != "/form_id /signing_secret /url" {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
-}
-
-func TestTheSweepTakesWhatEndedAndLeavesTheTrash(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := servicetest.Setup(t, formsvc.WithoutRateLimit())
-		form := b.Form(servicetest.TextBlock, `{}`)
-		b.Do(http.MethodDelete, "/forms/"+form.String(), "", nil)
-		soon := time.Now().Add(time.Hour)
-		short, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon})
-		if err != nil {
-			t.Fatal(err)
-		}
-		keys := func() []formsvc.Key {
-			keys, err := b.Keys(t.Context(), b.User.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return keys
-		}
-		run := func() { // the dispatcher, for long enough that it sweeps
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-			defer cancel()
-			if err := b.Dispatcher().Run(ctx); err != nil {
-				t.Fatal(err)
-			}
-		}
-		time.Sleep(24 * time.Hour)
-		if run(); len(keys()) != 2 {
-			t.Errorf("keys %v the day after, want 2", keys())
-		}
-		time.Sleep(100 * 24 * time.Hour)
-		run()
-		if left := keys(); len(left) != 1 || left[0].ID == short.Key.ID {
-			t.Errorf("keys %v after 100 days, want only the one that has not ended", left)
-		}
-		if err := b.RestoreForm(t.Context(), form, formsvc.ID{}); err != nil {
-			t.Errorf("the form in the trash: %v", err)
-		}
-	})
 }

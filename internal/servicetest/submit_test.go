@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
@@ -19,70 +18,6 @@ import (
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
-
-func TestParallelSubmitsNeverExceedTheResponseLimit(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	form := b.Form(servicetest.TextBlock, `{"responseLimit":10}`)
-	var stored, closed atomic.Int64
-	var wg sync.WaitGroup
-	for range 100 {
-		wg.Go(func() {
-			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
-			switch {
-			case err == nil:
-				stored.Add(1)
-			case errors.Is(err, formsvc.ErrClosed):
-				closed.Add(1)
-			default:
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if stored.Load() != 10 || closed.Load() != 90 || b.Submissions(form) != 10 {
-		t.Fatalf("%d accepted, %d refused, %d stored; want 10, 90, 10", stored.Load(), closed.Load(), b.Submissions(form))
-	}
-	var shown struct {
-		IsClosed bool `json:"is_closed"`
-	}
-	b.Do(http.MethodGet, "/forms/"+form.String(), "", &shown)
-	if !shown.IsClosed {
-		t.Error("the form that is full is not shown as closed")
-	}
-}
-
-func TestOneAnswerOneSubmission(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	form := b.Form(`[{"id":"mail","type":"email"},{"id":"name","type":"short_text"}]`, `{"duplicateField":"mail"}`)
-	var stored, duplicates atomic.Int64
-	var wg sync.WaitGroup
-	for i := range 40 {
-		wg.Go(func() {
-			// The domain is stored in lower case: these are one address.
-			mail := []string{`"ann@example.com"`, `"ann@EXAMPLE.com"`}[i%2]
-			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", mail, "name", fmt.Sprintf(`"%d"`, i))})
-			switch {
-			case err == nil:
-				stored.Add(1)
-			case errors.Is(err, formsvc.ErrDuplicate):
-				duplicates.Add(1)
-			default:
-				t.Error(err)
-			}
-		})
-	}
-	wg.Wait()
-	if stored.Load() != 1 || duplicates.Load() != 39 {
-		t.Fatalf("%d stored, %d duplicates; want 1 and 39", stored.Load(), duplicates.Load())
-	}
-	for range 2 { // without an answer there is nothing to compare
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
 
 func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
 	t.Parallel()
@@ -189,36 +124,6 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	}
 	if err := submit(nil); err != nil {
 		t.Errorf("restored: %v", err)
-	}
-}
-
-func TestAFormClosesWhenItsTimeComes(t *testing.T) {
-	t.Parallel()
-	now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
-	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
-	form := b.Form(servicetest.TextBlock, `{"closeAt":"2026-11-20T10:00:00+01:00","closedMessage":"Too late."}`)
-	var shown struct {
-		PublicID string `json:"public_id"`
-	}
-	b.Do(http.MethodGet, "/forms/"+form.String(), "", &shown)
-	r := formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}
-	for _, c := range []struct {
-		wait   time.Duration
-		closed bool
-	}{{time.Hour - time.Second, false}, {time.Second, true}} {
-		now.Advance(c.wait)
-		_, err := b.Submit(t.Context(), r)
-		if errors.Is(err, formsvc.ErrClosed) != c.closed || !c.closed && err != nil {
-			t.Errorf("at %v: %v, want closed %v", now.Now(), err, c.closed)
-		}
-		p, err := b.PublicForm(t.Context(), shown.PublicID)
-		if err != nil || p.Closed != c.closed || p.ClosedMessage != "Too late." || len(p.Blocks) != 1 || p.Blocks[0].Label != "Name" {
-			t.Errorf("at %v: %+v, %v", now.Now(), p, err)
-		}
-	}
-	b.Do(http.MethodPatch, "/forms/"+form.String(), `{"status":"draft"}`, nil)
-	if _, err := b.PublicForm(t.Context(), shown.PublicID); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("a draft as a public form: %v, want ErrNotFound", err)
 	}
 }
 

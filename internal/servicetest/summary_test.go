@@ -283,8 +283,8 @@ func TestASummaryIsBounded(t *testing.T) {
 	if _, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.As(err, &faults) {
 		t.Errorf("20,000 fields: %v", err)
 	}
-	store.before = func(page int) error { return errFull }
-	if _, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.Is(err, errFull) {
+	store.before = func(page int) error { return errDown }
+	if _, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.Is(err, errDown) {
 		t.Errorf("without its storage: %v", err)
 	}
 	if _, err := b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.Is(err, formsvc.ErrNotFound) {

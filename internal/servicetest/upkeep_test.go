@@ -3,12 +3,10 @@ package servicetest_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -19,7 +17,6 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -165,31 +162,6 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 	t.Parallel()
 	doors := map[string]func(t *testing.T, d *deployment){
 		"Go": func(_ *testing.T, d *deployment) { d.queue() },
-		"a page": func(t *testing.T, d *deployment) {
-			f, err := d.AsHost().Form(t.Context(), d.form)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pages, err := formpage.New(d.Service, formpage.Config{MinFillTime: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			ask := func(method, path, body string) *httptest.ResponseRecorder {
-				r := httptest.NewRequest(method, "/f/"+f.PublicID+path, strings.NewReader(body))
-				r.Header.Set("Content-Type", "application/json")
-				w := httptest.NewRecorder()
-				pages.ServeHTTP(w, r)
-				if w.Code/100 != 2 {
-					t.Fatalf("%s %s: %d %s", method, path, w.Code, w.Body)
-				}
-				return w
-			}
-			var shown struct{ State string }
-			if err := json.Unmarshal(ask(http.MethodGet, "/form.json", "").Body.Bytes(), &shown); err != nil {
-				t.Fatal(err)
-			}
-			ask(http.MethodPost, "/submit", `{"state":"`+shown.State+`","answers":{"name":"x"}}`)
-		},
 		"a host's transaction": func(t *testing.T, d *deployment) {
 			d.inTx(func(svc *formsvc.Service) {
 				if _, err := svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
@@ -201,13 +173,6 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 			if err := d.SendTestEvent(t.Context(), d.hook); err != nil {
 				t.Error(err)
 			}
-		},
-		"a test event in a transaction": func(t *testing.T, d *deployment) {
-			d.inTx(func(svc *formsvc.Service) {
-				if err := svc.SendTestEvent(t.Context(), d.hook); err != nil {
-					t.Error(err)
-				}
-			})
 		},
 		"a redelivery": func(t *testing.T, d *deployment) {
 			attempts, err := d.AsHost().Deliveries(t.Context(), d.hook)
@@ -269,26 +234,6 @@ func TestNobodyIsWarnedForNothing(t *testing.T) {
 		d.pass(4 * time.Minute)
 		d.queue()
 		d.want(0, "while another process has no room to claim")
-	})
-}
-
-// The dispatcher of another process, which runs: its own claims are what is noted.
-func TestADispatcherOfAnotherProcessIsSeen(t *testing.T) {
-	t.Parallel()
-	onEachDeployment(t, func(t *testing.T, d *deployment) {
-		d.queue()
-		d.pass(10 * time.Minute)
-		if err := d.Check(t.Context()); !errors.Is(err, formsvc.ErrNoDispatcher) {
-			t.Errorf("Check before it runs = %v", err)
-		}
-		other := servicetest.New(t, d.process(), servicetest.Loopback(), formsvc.WithClock(d.clock.Now))
-		servicetest.Dispatch(t, other)
-		<-d.requests // so it has claimed
-		d.queue()
-		d.want(0, "while it runs")
-		if err := d.Check(t.Context()); err != nil {
-			t.Errorf("Check while it runs = %v", err)
-		}
 	})
 }
 
@@ -382,57 +327,4 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 	if n := b.Submissions(form); n != 2 {
 		t.Errorf("%d submissions, want 2", n)
 	}
-}
-
-// Of many calls at a time one looks.
-func TestOneCallLooks(t *testing.T) {
-	t.Parallel()
-	clock := servicetest.NewClock(time.Now())
-	store := &counting{Store: memory.New(memory.WithClock(clock.Now))}
-	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now), formsvc.WithoutRateLimit())
-	form := b.Form(servicetest.TextBlock, `{}`)
-	for want := range 3 {
-		var calls sync.WaitGroup
-		for range 20 {
-			calls.Go(func() {
-				if _, err := b.Answer(form, "name", `"x"`); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		calls.Wait()
-		if store.looks() != want {
-			t.Errorf("%d looks after %d times 20 responses, want %d", store.looks(), want+1, want)
-		}
-		clock.Advance(5 * time.Minute)
-	}
-	clock.Advance(-time.Hour) // the clock was wrong
-	for range 2 {
-		if _, err := b.Answer(form, "name", `"x"`); err != nil {
-			t.Error(err)
-		}
-	}
-	if store.looks() != 3 {
-		t.Errorf("%d looks after the clock was set back, want 3", store.looks())
-	}
-}
-
-// counting counts the looks.
-type counting struct {
-	*memory.Store
-	mu sync.Mutex
-	n  int
-}
-
-func (c *counting) Upkeep(ctx context.Context) (storage.Upkeep, error) {
-	c.mu.Lock()
-	c.n++
-	c.mu.Unlock()
-	return c.Store.Upkeep(ctx)
-}
-
-func (c *counting) looks() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.n
 }
