@@ -111,12 +111,12 @@ test-skew:
 test-size:
 	FORMSVC_TEST_AT_SIZE=1 $(WITH_POSTGRES) -fsync -- $(GO) test -run TestWaitsAtSize -v -timeout 30m ./storage/postgres
 
-## cluster: three hosts on three PostgreSQL under Patroni (examples/cluster), while something breaks again
+## cluster: three hosts on three PostgreSQL under Patroni (internal/lab/cluster), while something breaks again
 ## and again (FAULTS times, 20 in six minutes): nothing acknowledged is lost. Needs root, or namespaces for
 ## users. Installs Debian's patroni, etcd, pgbouncer, haproxy and redis-server when one is missing
 FAULTS ?= 20
 cluster:
-	$(GO) run -C examples/cluster . -faults $(FAULTS)
+	$(GO) run -C internal/lab/cluster . -faults $(FAULTS)
 
 ## lint: formatting, static analysis, and the modules as make tidy leaves them
 lint:

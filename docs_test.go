@@ -510,10 +510,8 @@ func TestTheFieldNamesTests(t *testing.T) {
 
 // withoutExample are exported functions, methods and types that need no example, and why.
 var withoutExample = map[string]string{
-	".Service.PreviewForm":            "previews of handler/formpage call it",
-	"storage.HeldError":               "a store tells the dispatcher by it what to give again",
-	"storage.SubmissionsForKey":       "a step that a store may leave out, as examples/storage does",
-	"storage.SubmissionsForKeyParams": "the same",
+	".Service.PreviewForm": "previews of handler/formpage call it",
+	"storage.HeldError":    "a store tells the dispatcher by it what to give again",
 }
 
 // wiring is in the first sentence about what only the root package calls.
@@ -615,10 +613,10 @@ func (s surface) showExamples(t *testing.T, p listedFiles, shown map[string]bool
 		}
 	}
 	s.show(files, shown)
-	if p.ImportPath == module+"/storage" { // the example of a storage from scratch is a program
-		sources, err := filepath.Glob("examples/storage/*.go")
+	if p.ImportPath == module+"/storage" { // a whole storage to read
+		sources, err := filepath.Glob("storage/memory/*.go")
 		if err != nil || len(sources) == 0 {
-			t.Fatalf("examples/storage has %d files, %v", len(sources), err)
+			t.Fatalf("storage/memory has %d files, %v", len(sources), err)
 		}
 		s.show(s.parse(t, "", slices.DeleteFunc(sources, func(path string) bool { return strings.HasSuffix(path, "_test.go") })), shown)
 	}

@@ -7,8 +7,8 @@
 //
 // A host may bring a storage of its own. It embeds [Unimplemented], which answers for every
 // method that is not written yet or that a later version adds, and proves the rest with
-// [github.com/formsvc/formsvc/storage/storagetest]. examples/storage is a storage from scratch
-// on SQLite and says in which order to write one; the example below wraps another storage.
+// [github.com/formsvc/formsvc/storage/storagetest]. examples/storage wraps another
+// storage; [github.com/formsvc/formsvc/storage/memory] is a whole one to read.
 //
 // # Rules for every method
 //

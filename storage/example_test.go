@@ -20,8 +20,8 @@ func (a audited) DeleteWorkspace(ctx context.Context, who storage.Actor, id stor
 	return err // as it is: callers compare with errors.Is
 }
 
-// A decorator adds to a storage what the host needs beside it. For a storage from
-// scratch see examples/storage.
+// A decorator adds to a storage what the host needs next to it. examples/storage is
+// a whole program with one.
 func Example_decorator() {
 	ctx := context.Background()
 	store := audited{memory.New()}

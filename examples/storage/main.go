@@ -1,5 +1,5 @@
-// Command storage runs the service on a storage of its own: one SQLite file. README.md
-// tells in which order such a storage is written and what proves it.
+// Command storage runs the service on a storage of the host's own: a decorator that logs who removed
+// what. README.md says how to write one and how to test it.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"errors"
 	"flag"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 func main() {
@@ -21,18 +23,14 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, "formsvc.sqlite", *addr); err != nil {
+	if err := run(ctx, *addr); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // run serves the API until the context ends.
-func run(ctx context.Context, file, address string) error {
-	store, err := Open(ctx, file)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
+func run(ctx context.Context, address string) error {
+	store := Audited{memory.New(), slog.Default()} // a real product uses storage/postgres
 	service, err := formsvc.New(formsvc.WithStorage(store))
 	if err != nil {
 		return err
@@ -42,10 +40,6 @@ func run(ctx context.Context, file, address string) error {
 		return err
 	}
 	server := &http.Server{Handler: service, ReadHeaderTimeout: 5 * time.Second}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	dispatched := make(chan error, 1)
-	go func() { dispatched <- service.Dispatcher().Run(ctx) }()
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 
@@ -54,8 +48,7 @@ func run(ctx context.Context, file, address string) error {
 	case err = <-served:
 	case <-ctx.Done():
 	}
-	stop() // the dispatcher ends the deliveries that it is at, and the store closes last
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
 	defer cancel()
-	return errors.Join(err, server.Shutdown(grace), <-dispatched, service.Close(grace))
+	return errors.Join(err, server.Shutdown(grace), service.Close(grace))
 }

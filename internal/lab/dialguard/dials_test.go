@@ -23,9 +23,9 @@ var dialers = map[string]string{
 	"internal/lab/pgtest/pgrun/bouncer.go": "net.Dialer",                // a unix socket
 	"internal/lab/pgtest/wire.go":          "net.Dialer",                // the tests' PostgreSQL
 	"examples/quickstart/pool.go":          "net.Dialer",                // the database that -database-url names
-	"examples/cluster/driver.go":           "http.Transport net.Dialer", // into its own network namespaces, as the next two
-	"examples/cluster/nodes.go":            "http.Transport",
-	"examples/cluster/pool.go":             "net.Dialer",
+	"internal/lab/cluster/driver.go":       "http.Transport net.Dialer", // into its own network namespaces, as the next two
+	"internal/lab/cluster/nodes.go":        "http.Transport",
+	"internal/lab/cluster/pool.go":         "net.Dialer",
 	"internal/lab/bench/hotpaths/away.go":  "net.Dialer", // the database of the benchmark
 	"internal/lab/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes
 	"internal/lab/bench/river/main.go":     "http.Transport",

@@ -33,7 +33,6 @@ var programs = map[string]struct {
 	"examples/auth":              {nil, `auth: -database-url is required`, true},
 	"examples/replicas":          {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)replicas: .*127\.0\.0\.1`, true},
 	"examples/orm":               {[]string{"-database-url", "postgres://127.0.0.1:1/forms"}, `(?s)orm: .*127\.0\.0\.1`, true},
-	"examples/cluster":           {[]string{"-h"}, `how many faults`, false},
 	"handler/conformance/remote": {nil, `URL`, true},
 }
 
@@ -84,7 +83,7 @@ func TestTheReleaseIsInstalled(t *testing.T) {
 				run(t, user, "go", "install", module+"/handler/conformance/remote@"+made.version)
 				run(t, user, filepath.Join(bin, "remote"), "-url", found[1]+"/v1", "-key", key[1], "-only", "description", "-only", "me")
 			}
-			if !program.fails && name != "examples/cluster" { // which ends by itself
+			if !program.fails {
 				_ = c.Process.Signal(os.Interrupt)
 			}
 			if err := c.Wait(); (err != nil) != program.fails {
@@ -234,7 +233,7 @@ func TestTidy(t *testing.T) {
 	must(err)
 	put("internal/docs/release.md", string(page))
 	uses := ""
-	for _, module := range []string{"cluster", "orm", "otel", "replicas", "storage"} {
+	for _, module := range []string{"orm", "otel", "replicas"} {
 		uses += "\t./examples/" + module + "\n"
 		put("examples/"+module+"/go.mod", "module github.com/formsvc/formsvc/examples/"+module+"\n\ngo 1.26.0\n\nrequire github.com/formsvc/formsvc v0.1.0\n")
 		put("examples/"+module+"/main.go", "package main\n\nimport _ \"github.com/formsvc/formsvc\"\n\nfunc main() {}\n")

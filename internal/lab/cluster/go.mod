@@ -1,4 +1,4 @@
-module github.com/formsvc/formsvc/examples/cluster
+module github.com/formsvc/formsvc/internal/lab/cluster
 
 go 1.26.0
 

@@ -88,7 +88,7 @@ func TestWhichEtcd(t *testing.T) {
 // The limiter is that of examples/replicas, which cannot be imported.
 func TestTheLimiterIsThatOfReplicas(t *testing.T) {
 	t.Parallel()
-	theirs, err := os.ReadFile("../replicas/limiter.go")
+	theirs, err := os.ReadFile("../../../examples/replicas/limiter.go")
 	if err != nil {
 		t.Fatal(err)
 	}
