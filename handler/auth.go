@@ -62,52 +62,26 @@ func (c *call) authenticate() error {
 	return nil
 }
 
-// resolve finds the owner of the key, where possible in one statement with the record
-// that the operation reads. The limit is then asked before the key's id is known for
-// certain. A key that was not seen here before takes two steps.
+// resolve finds the owner of the key, where possible in one statement with the form that the
+// operation reads. The limit is then asked before the key's id is known for certain. A key that
+// was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
 	together, ok := c.h.config.Resolver.(readingResolver)
-	if ok && (c.op.readsForm || c.op.readsPage) {
-		if id, user := together.Remembered(key); id != "" {
-			if read := c.readWithKey(together, user); read != nil {
-				if early = c.take(id); early.allowed() {
-					// The operation reports a value that the storage cannot compare, after
-					// the other checks.
-					if err := read(key); !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
-						return early, c.resolveError(err)
-					}
+	if ok && c.op.readsForm {
+		if id := together.Remembered(key); id != "" {
+			if early = c.take(id); early.allowed() {
+				owner, form, err := together.FormForKey(c.ctx(), key, c.namedID("formId"), c.op.scope)
+				// The operation reports a value that the storage cannot compare, after the
+				// other checks.
+				if !errors.Is(err, storage.ErrUnimplemented) && !errors.Is(err, storage.ErrInvalidValue) {
+					c.principal, c.form, c.formKnown = Principal(owner), form, err == nil
+					return early, c.resolveError(err)
 				}
 			}
 		}
 	}
 	c.principal, err = c.h.config.Resolver.ResolveKey(c.ctx(), key)
 	return early, c.resolveError(err)
-}
-
-// readWithKey returns a function that resolves a key and reads the record of the
-// operation. It returns nil when the request has a fault: the other checks come first.
-// user is whose key it was.
-func (c *call) readWithKey(together readingResolver, user storage.ID) func(key string) error {
-	if c.op.readsForm {
-		form := c.namedID("formId")
-		return func(key string) error {
-			owner, found, err := together.FormForKey(c.ctx(), key, form, c.op.scope)
-			c.principal, c.form, c.formKnown = Principal(owner), found, err == nil
-			return err
-		}
-	}
-	page, err := c.submissionPage(user)
-	if err != nil {
-		return nil
-	}
-	return func(key string) error {
-		owner, found, more, err := together.SubmissionsForKey(c.ctx(), key, page.form, page.query, c.op.scope, page.add)
-		c.principal, page.found, page.more = Principal(owner), found, more
-		if err == nil && c.principal.UserID == user { // else its cursor was not this user's
-			c.page = page
-		}
-		return err
-	}
 }
 
 func (c *call) resolveError(err error) error {

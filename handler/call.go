@@ -29,9 +29,8 @@ type call struct {
 	route     chi.Context // the path parameters
 	principal Principal
 
-	form      *storage.Form   // read together with the key; nil when not accessible
-	formKnown bool            // form was asked for and may be relied on
-	page      *submissionPage // read together with the key; nil when it was not
+	form      *storage.Form // read together with the key; nil when not accessible
+	formKnown bool          // form was asked for and may be relied on
 
 	below string // what links begin with, see [onlyFor]
 

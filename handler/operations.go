@@ -21,8 +21,6 @@ type operation struct {
 	// readsForm: the operation wants the form of its path as it is, so key and form
 	// may be read in one step.
 	readsForm bool
-	// readsPage: likewise, for a page of the submissions to that form.
-	readsPage bool
 	// content: the operation is about the content of a form alone, so a working copy has it.
 	content bool
 }
@@ -62,7 +60,7 @@ func operations() []operation {
 		{id: "updateBlock", method: patch, path: block, scope: storage.ScopeFormsWrite, serve: updateBlock, readsForm: true, content: true},
 		{id: "deleteBlock", method: del, path: block, scope: storage.ScopeFormsWrite, serve: deleteBlock, readsForm: true, content: true},
 
-		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions, readsPage: true},
+		{id: "listSubmissions", method: get, path: form + "/submissions", scope: storage.ScopeSubmissionsRead, serve: listSubmissions},
 		{id: "getSubmission", method: get, path: submission, scope: storage.ScopeSubmissionsRead, serve: named(getSubmission)},
 		{id: "deleteSubmission", method: del, path: submission, scope: storage.ScopeSubmissionsWrite, serve: named(deleteSubmission)},
 		{id: "getMetrics", method: get, path: form + "/analytics/metrics", scope: storage.ScopeAnalyticsRead, serve: getMetrics},

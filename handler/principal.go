@@ -44,15 +44,13 @@ type KeyResolver interface {
 	ResolveKey(ctx context.Context, key string) (Principal, error)
 }
 
-// readingResolver is a [KeyResolver] that can read a form, or a page of a list, in
-// the same step, as the one for built-in keys does: see [keyring.Keyring], which has these
-// methods. [storage.ErrUnimplemented] means: two steps. The rate limiter is asked, and a
-// cursor is read, by what is Remembered, before the key is resolved.
+// readingResolver is a [KeyResolver] that can read a form in the same step, as the resolver of the
+// built-in keys does: see [keyring.Keyring]. If FormForKey returns [storage.ErrUnimplemented], the
+// key and the form are read in two steps. The rate limiter is asked by the Remembered id before the
+// key is resolved.
 type readingResolver interface {
 	FormForKey(ctx context.Context, key string, form storage.ID, scope storage.Scope) (keyring.Owner, *storage.Form, error)
-	SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
-		each func(*storage.Submission) error) (o keyring.Owner, found, more bool, err error)
-	Remembered(key string) (keyID string, user storage.ID)
+	Remembered(key string) (keyID string)
 }
 
 // ErrInvalidKey is the error of a [KeyResolver] for a key that it does not accept.

@@ -52,28 +52,6 @@ type FormForKey struct {
 	Form *Form
 }
 
-// SubmissionsForKeyParams asks for a key and for a page of submissions that the key's
-// user may see. The page is read only when the key has Scope and is neither revoked nor
-// expired at At.
-type SubmissionsForKeyParams struct {
-	Hash  [32]byte // the SHA-256 of the whole key
-	Form  ID
-	Query SubmissionsParams
-	Scope Scope // empty: no scope is needed
-	At    time.Time
-}
-
-// SubmissionsForKey is a key with its user, and what there is to say of a page. The
-// caller still checks the key, which is returned as KeyByHash returns it.
-type SubmissionsForKey struct {
-	Key  Key
-	User User
-	// Found is false when the page was not read, and when the user may not see the form.
-	Found bool
-	// More says that the list goes on after the last record.
-	More bool
-}
-
 // KeyStore keeps the built-in API keys. Requests ask it unless the host has a KeyResolver
 // of its own; that one may still pass keys on to the service's ResolveKey, and the
 // service's CreateKey, Keys and RevokeKey use it in any case.
@@ -104,12 +82,6 @@ type KeyStore interface {
 	// is about the key. A store that gains nothing from it returns
 	// ErrUnimplemented; callers then make two calls.
 	FormForKey(ctx context.Context, p FormForKeyParams) (FormForKey, error)
-
-	// SubmissionsForKey is KeyByHash and, for the key's user, Submissions, in one step.
-	// It lends no record for a key that could not use it; see
-	// [SubmissionsForKeyParams]. ErrNotFound is about the key. A store that gains
-	// nothing from it returns ErrUnimplemented; callers then make two calls.
-	SubmissionsForKey(ctx context.Context, p SubmissionsForKeyParams, each func(*Submission) error) (SubmissionsForKey, error)
 
 	// TouchKeys sets LastUsedAt of each key to the given time unless it is later
 	// already. Unknown keys are passed over.

@@ -259,11 +259,6 @@ func (Unimplemented) FormForKey(context.Context, FormForKeyParams) (FormForKey, 
 	return FormForKey{}, ErrUnimplemented
 }
 
-// SubmissionsForKey returns [ErrUnimplemented].
-func (Unimplemented) SubmissionsForKey(context.Context, SubmissionsForKeyParams, func(*Submission) error) (SubmissionsForKey, error) {
-	return SubmissionsForKey{}, ErrUnimplemented
-}
-
 // TouchKeys returns [ErrUnimplemented].
 func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error { return ErrUnimplemented }
 

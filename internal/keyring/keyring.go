@@ -37,23 +37,17 @@ type Keyring struct {
 	told  *cache.Cache[storage.ID, time.Time] // the last uses that the storage knows, or will soon
 	// seen has the keys that were valid. Whether one still is, the storage says. Keys are
 	// known by a hash with a seed of this process. The hash is good enough, because it only
-	// counts a call and reads a cursor: for two keys with the same hash, calls of one key
-	// would at worst count against the limit of the other key.
-	seen *cache.Cache[uint64, seenKey]
+	// counts a call: for two keys with the same hash, calls of one key would at worst count
+	// against the limit of the other key.
+	seen *cache.Cache[uint64, string] // their ids, as text
 	seed maphash.Seed
-}
-
-// seenKey is the id of a key, as text, and whose it is.
-type seenKey struct {
-	id   string
-	user storage.ID
 }
 
 // New returns a keyring whose keys begin with <prefix>_live_.
 func New(prefix string, store storage.KeyStore, clock func() time.Time, logger *slog.Logger) *Keyring {
 	k := &Keyring{
 		start: prefix + "_live_", store: store, clock: clock, told: new(cache.Cache[storage.ID, time.Time]),
-		seen: new(cache.Cache[uint64, seenKey]), seed: maphash.MakeSeed(),
+		seen: new(cache.Cache[uint64, string]), seed: maphash.MakeSeed(),
 	}
 	k.uses = gather.New("last uses of keys", logger, k.writeUses)
 	return k
@@ -110,30 +104,16 @@ func (k *Keyring) FormForKey(ctx context.Context, key string, form storage.ID, s
 	return owner, got.Form, err
 }
 
-// SubmissionsForKey is Resolve with a page of submissions in the same step, lent as the storage
-// does. None is lent, and found is false, for a key without the scope and an owner who may not
-// see the form.
-func (k *Keyring) SubmissionsForKey(ctx context.Context, key string, form storage.ID, q storage.SubmissionsParams, scope storage.Scope,
-	each func(*storage.Submission) error,
-) (o Owner, found, more bool, err error) {
-	now := k.clock()
-	got, err := k.store.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{
-		Hash: hashOf(key), Form: form, Query: q, Scope: scope, At: now,
-	}, each)
-	o, err = k.owner(key, got.Key, got.User, now, err)
-	return o, got.Found, got.More, err
-}
-
 func hashOf(key string) [sha256.Size]byte {
 	var b [128]byte // on the stack
 	return sha256.Sum256(append(b[:0], key...))
 }
 
-// Remembered returns the KeyID and the UserID that the key had when it was last resolved here;
-// the KeyID is "" when it was not. They prove nothing about the key.
-func (k *Keyring) Remembered(key string) (keyID string, user storage.ID) {
-	seen, _ := k.seen.Get(maphash.String(k.seed, key))
-	return seen.id, seen.user
+// Remembered returns the KeyID that the key had when it was last resolved here, or "" if it was not
+// resolved. The id proves nothing about the key.
+func (k *Keyring) Remembered(key string) string {
+	id, _ := k.seen.Get(maphash.String(k.seed, key))
+	return id
 }
 
 // owner checks a key that was read at now.
@@ -161,10 +141,10 @@ func (k *Keyring) owner(key string, stored storage.Key, user storage.User, now t
 func (k *Keyring) remember(key string, stored storage.Key) string {
 	var text [2 * len(stored.ID)]byte
 	hex.Encode(text[:], stored.ID[:])
-	if id, _ := k.Remembered(key); id == string(text[:]) {
+	if id := k.Remembered(key); id == string(text[:]) {
 		return id
 	}
 	id := string(text[:])
-	k.seen.Put(maphash.String(k.seed, key), seenKey{id, stored.UserID}, len(id))
+	k.seen.Put(maphash.String(k.seed, key), id, len(id))
 	return id
 }

@@ -63,19 +63,6 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	return nil
 }
 
-// byHash returns a key with its user, who is also the actor when the key can be used.
-func (s *Store) byHash(hash [32]byte, scope storage.Scope, at time.Time) (storage.Key, storage.User, storage.Actor, error) {
-	k := s.keys[hash]
-	if k == nil {
-		return storage.Key{}, storage.User{}, storage.Actor{}, storage.ErrNotFound
-	}
-	var who storage.Actor
-	if k.activeAt(at) && (scope == "" || slices.Contains(k.rec.Scopes, scope)) {
-		who = storage.As(k.rec.UserID)
-	}
-	return k.copy(), s.users[k.rec.UserID], who, nil
-}
-
 // KeyByHash implements [storage.KeyStore].
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
 	found, err := s.FormForKey(ctx, storage.FormForKeyParams{Hash: hash})
@@ -109,29 +96,18 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (out
 		return out, err
 	}
 	defer s.mu.Unlock()
-	var who storage.Actor
-	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
-	if f := s.visible(who, p.Form); f != nil {
-		form := f.copy()
-		out.Form = &form
+	k := s.keys[p.Hash]
+	if k == nil {
+		return out, storage.ErrNotFound
 	}
-	return out, err
-}
-
-// SubmissionsForKey implements [storage.KeyStore].
-func (s *Store) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (out storage.SubmissionsForKey, err error) {
-	if err := s.lock(ctx, p.Query.Since, p.Query.Until, p.Query.Page); err != nil {
-		return out, err
+	out.Key, out.User = k.copy(), s.users[k.rec.UserID]
+	if k.activeAt(p.At) && (p.Scope == "" || slices.Contains(k.rec.Scopes, p.Scope)) {
+		if f := s.visible(storage.As(k.rec.UserID), p.Form); f != nil {
+			form := f.copy()
+			out.Form = &form
+		}
 	}
-	var who storage.Actor
-	var found []*submission
-	out.Key, out.User, who, err = s.byHash(p.Hash, p.Scope, p.At)
-	if f := s.visible(who, p.Form); f != nil {
-		out.Found = true
-		found, out.More = f.page(p.Query)
-	}
-	s.mu.Unlock()
-	return out, cmp.Or(err, lend(found, each))
+	return out, nil
 }
 
 // TouchKeys implements [storage.KeyStore].

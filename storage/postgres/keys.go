@@ -89,21 +89,15 @@ SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColum
 FROM formsvc.api_keys k
 LEFT JOIN LATERAL (
 	SELECT f.*, f.xmin AS version FROM formsvc.forms f
-	WHERE ` + keyOpens("$3::text", "$4::timestamptz") + `
+	WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
+		AND ($3::text = '' OR $3::text = ANY (k.scopes))
 		AND f.id = $2::bytea AND ` + notTrashed + `
 		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
 	OFFSET 0
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// keyOpens is the condition that the key k is valid at a time and has a scope, or none
-// is needed.
-func keyOpens(scope, at string) string {
-	return `k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > ` + at + `)
-		AND (` + scope + ` = '' OR ` + scope + ` = ANY (k.scopes))`
-}
-
-// opens is keyOpens for a key that was read.
+// opens reports whether a key is valid at a time and has the scope, or none is needed.
 func opens(k *storage.Key, scope storage.Scope, at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at)) &&
 		(scope == "" || slices.Contains(k.Scopes, scope))

@@ -126,12 +126,6 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 		if err != nil || len(page.Submissions) == 0 {
 			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
 		}
-		got, err := s.SubmissionsForKey(t.Context(), storage.SubmissionsForKeyParams{
-			Hash: pgseed.KeyHash(0), Form: form, Query: storage.SubmissionsParams{Page: last, MaxBytes: 16 << 20}, At: pgseed.Start(),
-		}, func(*storage.Submission) error { return nil })
-		if err != nil || !got.Found {
-			t.Fatalf("%+v, %v", got, err)
-		}
 		for _, who := range []storage.Actor{user, storage.AsHost()} {
 			forms, err := s.Forms(t.Context(), who, storage.FormsParams{Page: last})
 			if err != nil || len(forms) == 0 {
@@ -156,23 +150,17 @@ func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
 			t.Errorf("planned %d times for 20 pages: %s", plans, text)
 		}
 	}
-	if rows.Err() != nil || lists != 5 { // two of submissions, two of forms, and the key
+	if rows.Err() != nil || lists != 3 { // one of submissions, two of forms
 		t.Errorf("%d lists were read, %v", lists, rows.Err())
 	}
 }
 
-// callsForPage are the two methods that lend submissions.
-func callsForPage(s *Store, q storage.SubmissionsParams) map[string]func(ctx context.Context, each func(*storage.Submission) error) error {
+// readsPage returns a function that reads a page of the first form's submissions.
+func readsPage(s *Store, limit int) func(ctx context.Context, each func(*storage.Submission) error) error {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
-	return map[string]func(ctx context.Context, each func(*storage.Submission) error) error{
-		"Submissions": func(ctx context.Context, each func(*storage.Submission) error) error {
-			_, err := s.Submissions(ctx, user, form, q, each)
-			return err
-		},
-		"SubmissionsForKey": func(ctx context.Context, each func(*storage.Submission) error) error {
-			_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: pgseed.KeyHash(0), Form: form, Query: q, At: pgseed.Start()}, each)
-			return err
-		},
+	return func(ctx context.Context, each func(*storage.Submission) error) error {
+		_, err := s.Submissions(ctx, user, form, storage.SubmissionsParams{Page: storage.Page{Limit: limit}}, each)
+		return err
 	}
 }
 
@@ -184,42 +172,37 @@ func TestAPageIsLentOnce(t *testing.T) {
 	schema := filled(t, direct, pgseed.Size{Forms: 1, Submissions: 100, AnswerBytes: 100_000}) // more than sockets hold
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through, pgtest.MaxConns(1)), WithSchema(schema))
-	q := storage.SubmissionsParams{Page: storage.Page{Limit: 100}}
-	for name, call := range callsForPage(s, q) {
-		var backend uint32
-		warm := func() {
-			if err := s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
-				t.Fatal(err)
-			}
+	read := readsPage(s, 100)
+	var backend uint32
+	warm := func() {
+		if err := s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
+			t.Fatal(err)
 		}
-		lent := map[storage.ID]int{}
-		count := func(sub *storage.Submission) error { lent[sub.ID]++; return nil }
-		warm()
-		p.cut.Store(true)
-		if err := call(t.Context(), count); err != nil || len(lent) != 100 || len(p.found) != 1 {
-			t.Errorf("%s, lost before the first record: %d records, %v", name, len(lent), err)
-		}
-		for len(p.found) > 0 {
-			<-p.found
-		}
+	}
+	lent := map[storage.ID]int{}
+	count := func(sub *storage.Submission) error { lent[sub.ID]++; return nil }
+	warm()
+	p.cut.Store(true)
+	if err := read(t.Context(), count); err != nil || len(lent) != 100 || len(p.found) != 1 {
+		t.Errorf("lost before the first record: %d records, %v", len(lent), err)
+	}
 
-		clear(lent)
-		warm()
-		err := call(t.Context(), func(sub *storage.Submission) error {
-			if len(lent) == 0 {
-				if _, err := direct.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, backend); err != nil {
-					t.Error(err)
-				}
+	clear(lent)
+	warm()
+	err := read(t.Context(), func(sub *storage.Submission) error {
+		if len(lent) == 0 {
+			if _, err := direct.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, backend); err != nil {
+				t.Error(err)
 			}
-			return count(sub)
-		})
-		if !errors.Is(err, storage.ErrUnavailable) || len(lent) == 0 || len(lent) == 100 {
-			t.Errorf("%s, lost after the first record: %d records, %v; want some and ErrUnavailable", name, len(lent), err)
 		}
-		for id, n := range lent {
-			if n != 1 {
-				t.Errorf("%s: %v was lent %d times", name, id, n)
-			}
+		return count(sub)
+	})
+	if !errors.Is(err, storage.ErrUnavailable) || len(lent) == 0 || len(lent) == 100 {
+		t.Errorf("lost after the first record: %d records, %v; want some and ErrUnavailable", len(lent), err)
+	}
+	for id, n := range lent {
+		if n != 1 {
+			t.Errorf("%v was lent %d times", id, n)
 		}
 	}
 }
@@ -231,22 +214,21 @@ func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Submissions: 50, AnswerBytes: 1000})))
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	for name, call := range callsForPage(s, storage.SubmissionsParams{Page: storage.Page{Limit: 50}}) {
-		func() {
-			defer func() {
-				if recover() == nil {
-					t.Errorf("%s: the panic did not arrive", name)
-				}
-			}()
-			_ = call(ctx, func(*storage.Submission) error { panic("not today") })
+	read := readsPage(s, 50)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the panic did not arrive")
+			}
 		}()
-		refused := errors.New("no")
-		if err := call(ctx, func(*storage.Submission) error { return refused }); !errors.Is(err, refused) {
-			t.Errorf("%s after a panic: %v, want the error of the function", name, err)
-		}
-		n := 0
-		if err := call(ctx, func(*storage.Submission) error { n++; return nil }); err != nil || n != 50 {
-			t.Errorf("%s after it was refused: %d records, %v", name, n, err)
-		}
+		_ = read(ctx, func(*storage.Submission) error { panic("not today") })
+	}()
+	refused := errors.New("no")
+	if err := read(ctx, func(*storage.Submission) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("after a panic: %v, want the error of the function", err)
+	}
+	n := 0
+	if err := read(ctx, func(*storage.Submission) error { n++; return nil }); err != nil || n != 50 {
+		t.Errorf("after it was refused: %d records, %v", n, err)
 	}
 }

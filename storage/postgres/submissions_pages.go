@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
@@ -16,17 +15,15 @@ import (
 // submissions_newest from a position on, so that a page costs the same wherever it is.
 // The form's id comes out of the access check, so that without access nothing is read.
 // The times are subqueries for the reason given at [pageLimit].
-func pageFrom(access string) string {
-	return `
+const pageFrom = `
 FROM formsvc.submissions s
 WHERE s.form_id = (
 		SELECT f.id FROM formsvc.forms f
-		WHERE f.id = $1::bytea AND ` + access + `)
+		WHERE f.id = $1::bytea AND ` + formAccess + `)
 	AND (s.submitted_at, s.id) < (COALESCE((SELECT $3::timestamptz), 'infinity'), $4::bytea)
 	AND s.submitted_at >= COALESCE((SELECT $5::timestamptz), '-infinity')
 ORDER BY s.submitted_at DESC, s.id DESC
 LIMIT (SELECT $6::bigint + 1)`
-}
 
 // briefColumns have nulls in place of the answers of a record that is larger than its
 // share of the page's bytes. Without such a record the page is within its bound. Each
@@ -36,29 +33,22 @@ SELECT s.id, s.submitted_at, s.completion_time, s.metadata, CASE WHEN s.json_byt
 
 const pageColumns = briefColumns + `, s.form_revision, CASE WHEN s.json_bytes <= $7::bigint THEN s.hidden END`
 
-// The pages of submissions. Those for a key have its hash in place of the user.
-var (
-	fullPage  = submissionPage{pageColumns + pageFrom(formAccess), pageColumns + pageFrom(accessByKey)}
-	briefPage = submissionPage{briefColumns + pageFrom(formAccess), briefColumns + pageFrom(accessByKey)}
+// The pages of submissions.
+const (
+	fullPage  = pageColumns + pageFrom
+	briefPage = briefColumns + pageFrom
 )
-
-type submissionPage struct{ ofUser, forKey string }
-
-var accessByKey = notTrashed + ` AND COALESCE((
-		SELECT true FROM formsvc.workspace_users a
-		WHERE a.workspace_id = f.workspace_id AND a.user_id = (
-			SELECT k.user_id FROM formsvc.api_keys k WHERE k.hash = $2::bytea AND ` + keyOpens("$8::text", "$9::timestamptz") + `)), false)`
 
 // boundedPage is a page with large records: no further than its bytes go. Sizes are
 // summed up from the column that has them, so that no large value is read that the page
 // has no room for. When $8 is true, one record comes whatever its size. Windows double
 // what an ordinary page costs.
-var boundedPage = `
+const boundedPage = `
 SELECT s.id, s.submitted_at, s.completion_time, s.metadata, s.answers, s.form_revision, s.hidden, s.goes_on
 FROM (
 	SELECT s.*, row_number() OVER older AS number, sum(s.json_bytes) OVER older AS bytes,
 		lead(true) OVER older AS goes_on
-	FROM (SELECT s.* ` + pageFrom(formAccess) + `) s
+	FROM (SELECT s.* ` + pageFrom + `) s
 	WINDOW older AS (ORDER BY s.submitted_at DESC, s.id DESC ROWS UNBOUNDED PRECEDING)
 ) s
 WHERE s.number <= $6::bigint AND (s.number = 1 AND $8::boolean OR s.bytes <= $7::bigint)
@@ -74,36 +64,6 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage
 	p := newPageRead(form, q, each)
 	err = s.readPage(ctx, p, func(ctx context.Context) error { return s.pageAs(ctx, p, who) })
 	return p.more, err
-}
-
-// SubmissionsForKey implements [storage.KeyStore]. The page and the key are one round
-// trip. The key comes last: it is then not younger than the page, so that a key which is
-// revoked meanwhile cannot make a page look empty.
-func (s *Store) SubmissionsForKey(ctx context.Context, params storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	var out storage.SubmissionsForKey
-	p := newPageRead(params.Form, params.Query, each)
-	err := s.readPage(ctx, p, func(ctx context.Context) error {
-		out = storage.SubmissionsForKey{}
-		err := s.db.Send(ctx,
-			conn.Run(p.page.forKey, append(p.args(params.Hash[:]), string(params.Scope), params.At.UTC())...).Each(p.lendRows),
-			conn.Run(keyByHash, params.Hash[:]).Row(func(rows pgx.Rows) error { return scanKeyAndUser(rows, &out.Key, &out.User) }))
-		if err != nil || !opens(&out.Key, params.Scope, params.At) {
-			return conn.NoRow(err, storage.ErrNotFound)
-		}
-		who := storage.As(out.Key.UserID)
-		if p.lent > 0 || p.cut {
-			err = s.restOfPage(ctx, p, who)
-		} else if err = s.pageAs(ctx, p, who); errors.Is(err, storage.ErrNotFound) {
-			return nil
-		}
-		out.Found = err == nil
-		return err
-	})
-	if err != nil {
-		return storage.SubmissionsForKey{}, err
-	}
-	out.More = p.more
-	return out, nil
 }
 
 // readPage is read for a page whose records are lent while it is read. What is lent
@@ -129,7 +89,7 @@ func (s *Store) readPage(ctx context.Context, p *pageRead, do func(context.Conte
 
 // pageAs reads a page for somebody.
 func (s *Store) pageAs(ctx context.Context, p *pageRead, who storage.Actor) error {
-	rows, err := s.db.Query(ctx, p.page.ofUser, p.args(userArg(who)))
+	rows, err := s.db.Query(ctx, p.page, p.args(userArg(who)))
 	if err == nil {
 		err = p.lendRows(rows)
 	}
@@ -166,7 +126,7 @@ type pageRead struct {
 	limit, most int64 // the records and bytes that there is room for
 	each        func(*storage.Submission) error
 
-	page    *submissionPage
+	page    string             // the statement
 	sub     storage.Submission // the record that is lent
 	targets []any              // of the columns, in sub
 
@@ -185,9 +145,9 @@ func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storag
 	sub := &p.sub
 	p.targets = append(make([]any, 0, 8),
 		&sub.ID, &sub.SubmittedAt, &sub.CompletionTime, &sub.Metadata, &sub.Answers, &sub.FormRevision, &sub.Hidden)
-	p.page = &fullPage
+	p.page = fullPage
 	if q.Brief {
-		p.page = &briefPage
+		p.page = briefPage
 	}
 	return p
 }
@@ -203,7 +163,7 @@ func (p *pageRead) args(who []byte) []any {
 	if !p.cut {
 		most /= p.limit + 1
 	}
-	return append(make([]any, 0, 9), p.form[:], who, conn.TimeArg(before), id, conn.TimeArg(p.q.Since), p.limit, most)
+	return append(make([]any, 0, 8), p.form[:], who, conn.TimeArg(before), id, conn.TimeArg(p.q.Since), p.limit, most)
 }
 
 // lendRows lends the records of a statement's rows.

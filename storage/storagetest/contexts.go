@@ -7,8 +7,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// contextCases has one case for each method. Those of FormForKey and
-// SubmissionsForKey are in groups of their own, which a store may skip.
+// contextCases has one case for each method. The case of
+// FormForKey is in a group of its own, which a store may skip.
 func contextCases() []Case {
 	var cases []Case
 	for _, op := range append(actorOperations(), hostOperations()...) {

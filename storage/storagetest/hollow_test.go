@@ -153,9 +153,6 @@ func (*hollow) RevokeKey(context.Context, storage.ID, storage.ID, time.Time) err
 func (*hollow) FormForKey(context.Context, storage.FormForKeyParams) (storage.FormForKey, error) {
 	return storage.FormForKey{}, nil
 }
-func (*hollow) SubmissionsForKey(context.Context, storage.SubmissionsForKeyParams, func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	return storage.SubmissionsForKey{}, nil
-}
 func (*hollow) TouchKeys(context.Context, map[storage.ID]time.Time) error { return nil }
 func (*hollow) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {
 	return storage.Swept{}, nil

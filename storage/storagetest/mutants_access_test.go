@@ -21,7 +21,7 @@ func accessMutants() []mutant {
 	}
 	isolation = append(isolation, "isolation/lists_hold_own", "isolation/former_member", "isolation/former_owner",
 		"isolation/moved_form", "isolation/move_into_foreign", "isolation/own_revision_of_foreign", "members/access", "deliveries/paused_list_of_user")
-	contexts = append(contexts, "form_for_key/ended_context", "submissions_for_key/ended_context")
+	contexts = append(contexts, "form_for_key/ended_context")
 	for _, op := range documentOperations() {
 		isolation = append(isolation, "documents/isolation_"+op.name)
 		contexts = append(contexts, "documents/ended_context_"+op.name)
@@ -65,18 +65,8 @@ func accessMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return twoSteps{s, newRendezvous(50)} }},
 		{"reads a form for a key without the scope", []string{"form_for_key/scope"},
 			func(s storage.Storage) storage.Storage { return anyScope{s} }},
-		{"lends submissions for a key without the scope", []string{"submissions_for_key/scope"},
-			func(s storage.Storage) storage.Storage { return anyScope{s} }},
-		{"lends submissions for a key that has ended", []string{"submissions_for_key/inactive_key"},
-			func(s storage.Storage) storage.Storage { return endedKeys{s} }},
-		{"lends everybody's submissions for a key", []string{"submissions_for_key/invisible_form"},
-			func(s storage.Storage) storage.Storage { return anyonesPage{s} }},
-		{"lends submissions for no key", []string{"submissions_for_key/unknown_key"},
-			func(s storage.Storage) storage.Storage { return keylessPage{s} }},
-		{"swallows that a record was refused", []string{"submissions/refused", "submissions_for_key/refused"},
+		{"swallows that a record was refused", []string{"submissions/refused"},
 			func(s storage.Storage) storage.Storage { return swallowsRefusal{s} }},
-		{"finds no page that is empty", []string{"submissions_for_key/empty_page"},
-			func(s storage.Storage) storage.Storage { return emptyIsMissing{s} }},
 		{"leaves the answers out of a brief page", []string{"submissions/brief"},
 			func(s storage.Storage) storage.Storage { return briefWithoutAnswers{s} }},
 		{"reads a form for a key that has ended", []string{"form_for_key/inactive_key"},
@@ -245,48 +235,10 @@ func (m anyScope) FormForKey(ctx context.Context, p storage.FormForKeyParams) (s
 	return m.Storage.FormForKey(ctx, p)
 }
 
-func (m anyScope) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	p.Scope = ""
-	return m.Storage.SubmissionsForKey(ctx, p, each)
-}
-
-type anyonesPage struct{ storage.Storage }
-
-func (m anyonesPage) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	got, err := m.Storage.SubmissionsForKey(ctx, p, each)
-	if err == nil && !got.Found {
-		_, _ = m.Submissions(ctx, storage.AsHost(), p.Form, p.Query, each)
-	}
-	return got, err
-}
-
-type keylessPage struct{ storage.Storage }
-
-func (m keylessPage) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	got, err := m.Storage.SubmissionsForKey(ctx, p, each)
-	if err != nil {
-		_, _ = m.Submissions(ctx, storage.AsHost(), p.Form, p.Query, each)
-	}
-	return got, err
-}
-
 type swallowsRefusal struct{ storage.Storage }
 
 func (m swallowsRefusal) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error { _ = each(s); return nil })
-}
-
-func (m swallowsRefusal) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	return m.Storage.SubmissionsForKey(ctx, p, func(s *storage.Submission) error { _ = each(s); return nil })
-}
-
-type emptyIsMissing struct{ storage.Storage }
-
-func (m emptyIsMissing) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	lent := 0
-	got, err := m.Storage.SubmissionsForKey(ctx, p, func(s *storage.Submission) error { lent++; return each(s) })
-	got.Found = got.Found && lent > 0
-	return got, err
 }
 
 type briefWithoutAnswers struct{ storage.Storage }
@@ -302,14 +254,6 @@ func (m briefWithoutAnswers) Submissions(ctx context.Context, who storage.Actor,
 }
 
 type endedKeys struct{ storage.Storage }
-
-func (m endedKeys) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	got, err := m.Storage.SubmissionsForKey(ctx, p, each)
-	if err == nil && !got.Found {
-		_, _ = m.Submissions(ctx, storage.As(got.User.ID), p.Form, p.Query, each)
-	}
-	return got, err
-}
 
 func (m endedKeys) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
 	got, err := m.Storage.FormForKey(ctx, p)

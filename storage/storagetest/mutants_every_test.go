@@ -341,10 +341,6 @@ func (m detached) FormForKey(ctx context.Context, p storage.FormForKeyParams) (s
 	return m.Storage.FormForKey(context.WithoutCancel(ctx), p)
 }
 
-func (m detached) SubmissionsForKey(ctx context.Context, p storage.SubmissionsForKeyParams, each func(*storage.Submission) error) (storage.SubmissionsForKey, error) {
-	return m.Storage.SubmissionsForKey(context.WithoutCancel(ctx), p, each)
-}
-
 func (m detached) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
 	return m.Storage.TouchKeys(context.WithoutCancel(ctx), used)
 }

@@ -280,15 +280,6 @@ func formForKeyOperation() operation {
 	}}
 }
 
-// submissionsForKeyOperation stands apart likewise.
-func submissionsForKeyOperation() operation {
-	return operation{"SubmissionsForKey", "submissions_for_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-		_, err := s.SubmissionsForKey(ctx, storage.SubmissionsForKeyParams{Hash: w.hash, Form: w.form.ID, Query: everySubmission, At: w.now},
-			func(*storage.Submission) error { return nil })
-		return err
-	}}
-}
-
 // contains turns a list without the record into errNothing.
 func contains[V any](list []V, id func(V) storage.ID, want storage.ID, err error) error {
 	if err != nil {

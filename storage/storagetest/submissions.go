@@ -297,3 +297,5 @@ func deleteDropsBodies(b *bundle) {
 	b.is(b.store.Redeliver(b.Context(), w.ID, sent.Delivery.ID), storage.ErrNotFound, "Redeliver after DeleteSubmission")
 	b.claimNone("the body is gone")
 }
+
+var everySubmission = storage.SubmissionsParams{Page: storage.Page{Limit: 100}}

@@ -69,7 +69,6 @@ func Cases() []Case {
 		{"webhooks", webhookCases()},
 		{"keys", keyCases()},
 		{"form_for_key", formForKeyCases()},
-		{"submissions_for_key", submissionsForKeyCases()},
 		{"sweep", sweepCases()},
 		{"upkeep", upkeepCases()},
 		{"isolation", isolationCases()},
@@ -129,10 +128,9 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // goroutines.
 //
 // A method that returns [storage.ErrUnimplemented] fails the cases that need it.
-// Two methods may: FormForKey and SubmissionsForKey, when a store gains nothing from them; such a
-// store skips the groups "form_for_key" and "submissions_for_key". A store that has only the stubs
-// of a role that it may leave out does not have to skip that group: its cases report themselves as
-// unsupported, and the others run.
+// One method can: FormForKey, if the store gains nothing from it. Such a store skips the group
+// "form_for_key". A store that has only the stubs of a role that it may leave out does not have to
+// skip that group: its cases report themselves as unsupported, and the others run.
 
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
