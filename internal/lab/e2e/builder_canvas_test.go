@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -258,32 +256,5 @@ func TestCanvasOfFiveHundredBlocks(t *testing.T) {
 	defer b.requests.mu.Unlock()
 	if len(sizes) != 5 || sizes[0] > 2000 {
 		t.Errorf("requests of %d bytes, want 5 small ones", sizes)
-	}
-}
-
-// Pictures of the canvas, to look at.
-func TestCanvasPictures(t *testing.T) {
-	dir := os.Getenv("FORMSVC_E2E_SHOTS")
-	if dir == "" {
-		t.Skip("reason: FORMSVC_E2E_SHOTS names no directory")
-	}
-	s := newOwners(t)
-	for _, sample := range []string{"feedback", "finder", "every"} {
-		form := s.sample(sample)
-		for _, dark := range []bool{false, true} {
-			for _, width := range []int64{390, 1280} {
-				b := s.ownersTab(width, 900)
-				b.dark(dark)
-				s.editing(b, form)
-				b.do(canvas + `.querySelectorAll("[data-block]")[1].click()`)
-				for i := range 3 {
-					b.do(canvas + fmt.Sprintf(`.defaultView.scrollTo(0,%d)`, i*780))
-					name := fmt.Sprintf("canvas-%s-%d-%t-%d.png", sample, width, dark, i)
-					if err := os.WriteFile(filepath.Join(dir, name), get(b, chromedp.CaptureScreenshot()), 0o600); err != nil {
-						t.Fatal(err)
-					}
-				}
-			}
-		}
 	}
 }

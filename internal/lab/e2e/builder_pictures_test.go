@@ -32,9 +32,9 @@ const orders = `[
 	{"id":"thanks","type":"ending","label":"Thank you","description":"We write to you within a day."}
 ]`
 
-// Pictures of the owners' pages at a phone's, a laptop's and a large screen's width, light and dark, for
-// people to look at: those in handler/builder/web/pictures are made by it. Nothing is compared:
-// set FORMSVC_E2E_PICTURES to a directory.
+// TestOwnersPictures writes pictures of the builder at the widths of a phone, a laptop and a large
+// screen, light and dark, to the directory FORMSVC_E2E_PICTURES. Nothing is compared. The README shows
+// editor-1280-light.webp as .github/builder.webp.
 func TestOwnersPictures(t *testing.T) {
 	dir := os.Getenv("FORMSVC_E2E_PICTURES")
 	if dir == "" {
