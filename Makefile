@@ -25,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-isolation bench-outage bench-submit bench-endure bench-hotpaths bench-exports e2e fuzz mutants soak cluster
+.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -143,11 +143,6 @@ bench:
 bench-river:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./river
 
-## bench-isolation: deliveries to healthy destinations, alone and beside bad ones
-bench-isolation:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -isolation -delay 20ms
-
 ## bench-outage: healthy webhooks beside outages of others (OUTAGES), and beside an owner whose receivers
 ## take long, on PostgreSQL and in memory
 OUTAGES ?= 120-own 400-own-at-once 1000-own-at-once 2000-name 500-new restart alternating 5000-name-100ms
@@ -164,17 +159,9 @@ bench-submit:
 	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -submits 50
 	$(GO) run -C internal/lab/bench ./deliveries -submits 50 -memory
 
-## bench-endure: deliveries for 15 minutes, and the size of the queue table every minute
-bench-endure:
-	$(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./deliveries -duration 15m
-
 ## bench-hotpaths: storing a response, reading a form and a page over HTTP, beside bare handlers
 bench-hotpaths:
 	set -e; for what in submit form page; do $(WITH_POSTGRES) -fsync -- $(GO) run -C internal/lab/bench ./hotpaths $$what; done
-
-## bench-exports: exports and a summary of 1,000,000 responses on PostgreSQL, with the heap on the way (needs 3 GB of disk)
-bench-exports:
-	$(WITH_POSTGRES) -- $(GO) run -C internal/lab/bench ./exports
 
 ## e2e: the pages of forms and of their owners in real browsers, axe-core on every state (needs chromium,
 ## firefox-esr and Node). Two thousand edits and 32 forms that are built key by key take long

@@ -26,7 +26,6 @@ var dialers = map[string]string{
 	"internal/lab/cluster/driver.go":       "http.Transport net.Dialer", // into its own network namespaces, as the next two
 	"internal/lab/cluster/nodes.go":        "http.Transport",
 	"internal/lab/cluster/pool.go":         "net.Dialer",
-	"internal/lab/bench/hotpaths/away.go":  "net.Dialer", // the database of the benchmark
 	"internal/lab/bench/hotpaths/load.go":  "net.Dialer", // the rest are programs, and dial their own processes
 	"internal/lab/bench/river/main.go":     "http.Transport",
 	"internal/lab/soak/load.go":            "http.Transport",

@@ -28,10 +28,7 @@ func live(ctx context.Context, o options) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_, endErr := r.end()
-		err = errors.Join(err, endErr)
-	}()
+	defer func() { err = errors.Join(err, r.end()) }()
 	if o.duration == 0 {
 		o.duration = liveFor
 	}

@@ -7,18 +7,6 @@
 // took in this process and in PostgreSQL. The receiver is a process of its own
 // and does not count.
 //
-// With -duration it keeps the queue busy at -rate events a second for that long
-// instead, and prints every -report how long events wait from the call that
-// queues them to their request, the sizes of the tables and what is dead in them.
-// With -rate 50 the wait is that of a process with little to do. The last line
-// reports whether the table of deliveries grew after a fifth of the time.
-//
-// With -isolation it sends -each deliveries to each of 50 healthy destinations,
-// first alone, then on a new schema beside 50 destinations that have as many each
-// and are first in turn but do not answer as they should. It prints how long the
-// healthy ones took, and what this process needed meanwhile and for longer than a
-// time-out afterwards. It fails when a delivery to a healthy one does.
-//
 // With -outage it runs 40 healthy webhooks with an event a second each beside others
 // that begin to hang, and prints how many of the healthy events were late in each
 // ten seconds; -outage list prints the names of the outages. With -memory the store is
@@ -51,8 +39,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -65,11 +51,6 @@ type options struct {
 	port         string
 	delay        time.Duration
 	duration     time.Duration
-	rate         int
-	report       time.Duration
-	isolation    bool
-	each         int
-	bad          []string
 	submits      int
 	dead         int
 	atOnce       int
@@ -83,32 +64,19 @@ type options struct {
 }
 
 func main() {
-	o := options{bad: kinds()}
+	o := options{}
 	flag.IntVar(&o.deliveries, "deliveries", 20_000, "how many are pending at the start")
 	flag.IntVar(&o.destinations, "destinations", 100, "how many webhooks they are spread over, at most 1,000")
 	flag.IntVar(&o.inFlight, "inflight", 0, "requests at one time; 0: the default of package webhooks")
 	flag.IntVar(&o.connections, "connections", 10, "connections to PostgreSQL")
-	flag.StringVar(&o.port, "port", "", "the port of a receiver that runs already; not with -isolation or -submits")
+	flag.StringVar(&o.port, "port", "", "the port of a receiver that runs already; not with -submits")
 	flag.DurationVar(&o.delay, "delay", 0, "how long the receiver takes to answer")
-	flag.DurationVar(&o.duration, "duration", 0, "keep the queue busy for so long")
-	flag.IntVar(&o.rate, "rate", 500, "with -duration: events a second")
-	flag.DurationVar(&o.report, "report", time.Minute, "with -duration: time between two reports")
-	flag.BoolVar(&o.isolation, "isolation", false, "measure healthy destinations beside bad ones")
-	flag.IntVar(&o.each, "each", 400, "with -isolation: deliveries to each destination")
-	flag.Func("bad", "with -isolation: the `kinds` of bad destinations, in turns (default "+strings.Join(o.bad, ",")+")", func(s string) error {
-		o.bad = strings.Split(s, ",")
-		for _, kind := range o.bad {
-			if !slices.Contains(kinds(), kind) {
-				return fmt.Errorf("%q is none of them", kind)
-			}
-		}
-		return nil
-	})
+	flag.DurationVar(&o.duration, "duration", 0, "how long -submits or -live takes (default 30 s, 10 s)")
 	flag.IntVar(&o.submits, "submits", 0, "measure a service to which so many responses a second are submitted")
 	flag.IntVar(&o.dead, "dead", 0, "with -submits: beside so many other webhooks to which nobody listens")
 	flag.IntVar(&o.atOnce, "live", 0, "measure how many responses a service takes from so many goroutines, without and with its dispatcher")
 	flag.IntVar(&o.forms, "forms", 1, "with -live: forms that the responses are spread over, each with a webhook on a host of its own, at most 1,000")
-	flag.BoolVar(&o.memory, "memory", false, "on memory storage; not with -isolation or -duration")
+	flag.BoolVar(&o.memory, "memory", false, "on memory storage")
 	flag.StringVar(&o.outage, "outage", "", "measure healthy webhooks beside an outage: a `name`, or list")
 	flag.BoolVar(&o.brief, "brief", false, "with -outage: half as long")
 	flag.BoolVar(&o.patient, "patient", false, "measure receivers of 0.9 to 2 s beside 200 webhooks of one owner that take 14 s")
@@ -132,9 +100,6 @@ func run(ctx context.Context, o options) error {
 	if o.forms < 1 || o.forms > 1000 {
 		return errors.New("-forms is not 1 to 1,000")
 	}
-	if o.rate < 1 || o.each < 1 || o.report <= 0 {
-		return errors.New("-rate, -each or -report is not positive")
-	}
 	switch {
 	case o.patient:
 		return patient(ctx, o)
@@ -142,14 +107,10 @@ func run(ctx context.Context, o options) error {
 		return outage(ctx, o)
 	case o.listen:
 		return receive(os.Stdin, os.Stdout, o.delay)
-	case o.isolation:
-		return isolate(ctx, o)
 	case o.atOnce > 0:
 		return live(ctx, o)
 	case o.submits > 0:
 		return submit(ctx, o)
-	case o.duration > 0:
-		return endure(ctx, o)
 	}
 	return drain(ctx, o)
 }

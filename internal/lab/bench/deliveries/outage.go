@@ -113,10 +113,7 @@ func inCompany(ctx context.Context, o options, do func(c *company, storedIn stri
 	if err != nil {
 		return err
 	}
-	defer func() {
-		_, endErr := r.end()
-		err = errors.Join(err, endErr)
-	}()
+	defer func() { err = errors.Join(err, r.end()) }()
 	return do(&company{store: store, ids: objectid.NewSource(), port: r.port, sent: map[storage.ID]sending{}}, storedIn)
 }
 
@@ -477,5 +474,15 @@ func alternate(r *http.Request) {
 		case <-time.After(14 * time.Second):
 		case <-r.Context().Done():
 		}
+	}
+}
+
+// sleep waits, or until ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -43,18 +42,15 @@ func startReceiver(delay time.Duration) (*receiver, error) {
 	r := &receiver{command: command, input: input, output: bufio.NewReader(output)}
 	port, err := r.output.ReadString('\n')
 	if err != nil {
-		_, endErr := r.end()
-		return nil, errors.Join(fmt.Errorf("the receiver does not start: %w", err), endErr)
+		return nil, errors.Join(fmt.Errorf("the receiver does not start: %w", err), r.end())
 	}
 	r.port = strings.TrimSpace(port)
 	return r, nil
 }
 
-// end ends the process and returns what came in.
-func (r *receiver) end() (seen peaks, err error) {
-	err = r.input.Close()
-	err = errors.Join(err, json.NewDecoder(r.output).Decode(&seen))
-	return seen, errors.Join(err, r.command.Wait())
+// end ends the process.
+func (r *receiver) end() error {
+	return errors.Join(r.input.Close(), r.command.Wait())
 }
 
 // portOf returns the port of the receiver that runs already, else starts one.
@@ -66,10 +62,7 @@ func portOf(o options) (port string, end func() error, err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	return r.port, func() error {
-		_, err := r.end()
-		return err
-	}, nil
+	return r.port, r.end, nil
 }
 
 // urls returns a URL on each of so many hosts from the given one on, with the

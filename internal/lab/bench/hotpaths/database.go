@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -23,17 +21,12 @@ type database struct {
 	schema string
 }
 
-func openDatabase(ctx context.Context, schema string, connections int, away time.Duration) (*database, error) {
+func openDatabase(ctx context.Context, schema string, connections int) (*database, error) {
 	config, err := pgxpool.ParseConfig(os.Getenv(databaseURL))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", databaseURL, err)
 	}
 	config.MaxConns = int32(connections) //nolint:gosec // a small number
-	if away > 0 {
-		config.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			return dialAway(ctx, network, address, away)
-		}
-	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return nil, err

@@ -5,8 +5,6 @@
 //	go run ./internal/lab/pgtest/with -fsync -- go run -C internal/lab/bench ./hotpaths form
 //	go run ./internal/lab/pgtest/with -fsync -- go run -C internal/lab/bench ./hotpaths page
 //	go run ./internal/lab/pgtest/with -fsync -- go run -C internal/lab/bench ./hotpaths respondents
-//	go run ./internal/lab/pgtest/with -fsync -- go run -C internal/lab/bench ./hotpaths webhooks
-//	go run ./internal/lab/pgtest/with -fsync -- go run -C internal/lab/bench ./hotpaths headers
 //
 // Each alternative is a process of its own that serves HTTP on the loopback
 // network. They are loaded in turns, for several rounds, because the speed of a
@@ -39,7 +37,6 @@ type options struct {
 	schema      string
 	in          string
 	profile     string
-	away        time.Duration
 }
 
 func main() {
@@ -54,7 +51,6 @@ func main() {
 	flag.StringVar(&o.schema, "schema", "", "the schema that -serve uses")
 	flag.StringVar(&o.in, "in", "", "a `schema` that is kept: it is filled when it is not there (with -rounds 0 that is all)")
 	flag.StringVar(&o.profile, "profile", "", "write a processor profile of each serving process to `directory`")
-	flag.DurationVar(&o.away, "away", 0, "how long it takes to PostgreSQL and back, beyond what the machine's own network takes")
 	flag.Parse()
 	if *only != "" {
 		o.only = strings.Split(*only, ",")
@@ -69,10 +65,10 @@ func main() {
 }
 
 func run(ctx context.Context, o options, concurrency, what string) error {
-	suites := map[string]suite{"submit": submits(), "form": forms(), "page": pages(), "respondents": respondents(), "webhooks": webhookLists(), "headers": headers()}
+	suites := map[string]suite{"submit": submits(), "form": forms(), "page": pages(), "respondents": respondents()}
 	s, ok := suites[what]
 	if !ok {
-		return errors.New("what is to be measured? submit, form, page, respondents, webhooks or headers")
+		return errors.New("what is to be measured? submit, form, page or respondents")
 	}
 	if o.serve != "" {
 		return serve(ctx, s, o)

@@ -36,7 +36,7 @@ func measure(ctx context.Context, what string, s suite, o options) (err error) {
 	if schema == "" {
 		schema = fmt.Sprintf("hotpaths_%d", os.Getpid())
 	}
-	db, err := openDatabase(ctx, schema, o.connections, 0)
+	db, err := openDatabase(ctx, schema, o.connections)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ type server struct {
 
 // start runs this program again as the serving process of an alternative.
 func start(ctx context.Context, what, name, schema string, o options) (*server, error) {
-	args := []string{"-serve", name, "-schema", schema, "-connections", strconv.Itoa(o.connections), "-away", o.away.String()}
+	args := []string{"-serve", name, "-schema", schema, "-connections", strconv.Itoa(o.connections)}
 	if o.profile != "" {
 		args = append(args, "-profile", filepath.Join(o.profile, what+"-"+name+".prof"))
 	}

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"time"
 
@@ -28,8 +27,7 @@ func forms() suite {
 		alternatives: []alternative{
 			{"bytea by key", openBytea},
 			{"formsvc on PostgreSQL", openForm},
-			{"constant with headers", openConstant(nil)},
-			{"constant", openConstant([]string{})},
+			{"constant with headers", openConstant},
 			{"formsvc in memory", openMemory},
 		},
 	}
@@ -193,44 +191,19 @@ func openMemory(ctx context.Context, _ *database) (served, error) {
 	return served{service, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, nil
 }
 
-// headers write the same form from memory, with more and more of the headers that the
-// service sends.
-func headers() suite {
-	sent := []string{"X-Request-Id", "Cache-Control", "Etag", "Ratelimit-Policy", "Ratelimit"}
-	s := suite{concurrency: "16", prepare: func(context.Context, *database, options) error { return nil }}
-	for n := range len(sent) + 1 {
-		name := "type and length"
-		if n > 0 {
-			name = "+ " + sent[n-1]
-		}
-		s.alternatives = append(s.alternatives, alternative{name, openConstant(sent[:n])})
+// openConstant writes the same bytes each time, with the headers of the service's response.
+func openConstant(ctx context.Context, _ *database) (served, error) {
+	service, request, recorded, err := memoryForm(ctx)
+	if err != nil {
+		return served{}, err
 	}
-	s.alternatives = append(s.alternatives, alternative{"formsvc in memory", openMemory})
-	return s
-}
-
-// openConstant writes the same bytes each time, with these headers of the service's
-// answer as constants; nil: all of them.
-func openConstant(sent []string) func(context.Context, *database) (served, error) {
-	return func(ctx context.Context, _ *database) (served, error) {
-		service, request, recorded, err := memoryForm(ctx)
-		if err != nil {
-			return served{}, err
-		}
-		body := bytes.Clone(recorded.Body.Bytes())
-		constants := http.Header{}
-		for name, values := range recorded.Header() {
-			if sent == nil || slices.Contains(sent, name) {
-				constants[name] = values
-			}
-		}
-		router := chi.NewRouter()
-		router.Get("/v1/forms/{formId}", func(w http.ResponseWriter, _ *http.Request) {
-			maps.Copy(w.Header(), constants)
-			writeJSON(w, body)
-		})
-		return served{router, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, nil
-	}
+	body, headers := bytes.Clone(recorded.Body.Bytes()), recorded.Header().Clone()
+	router := chi.NewRouter()
+	router.Get("/v1/forms/{formId}", func(w http.ResponseWriter, _ *http.Request) {
+		maps.Copy(w.Header(), headers)
+		writeJSON(w, body)
+	})
+	return served{router, request, func() error { return service.Close(context.WithoutCancel(ctx)) }}, nil
 }
 
 // pages read 100 responses, the newest and the last that a list has.

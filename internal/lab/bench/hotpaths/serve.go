@@ -27,7 +27,7 @@ func serve(ctx context.Context, s suite, o options) (err error) {
 	if i < 0 {
 		return fmt.Errorf("no alternative is called %q", o.serve)
 	}
-	db, err := openDatabase(ctx, o.schema, o.connections, o.away)
+	db, err := openDatabase(ctx, o.schema, o.connections)
 	if err != nil {
 		return err
 	}
