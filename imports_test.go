@@ -58,11 +58,10 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
+		"internal/apidoc", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/export", "handler/formpage", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/export":   {},
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
@@ -121,9 +120,10 @@ var allowed = map[string][]string{
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
-	"internal/export":  {"internal/jsontree", "schema", "storage"},
-	"internal/keyring": {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
-	"internal/summary": {"internal/export", "internal/faults", "schema"},
+	"internal/download": {},
+	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
+	"internal/summary":  {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/gather":   {"storage"},
