@@ -607,47 +607,6 @@ func TestPagesOfPartials(t *testing.T) {
 	}
 }
 
-// lends counts the partial submissions that are read.
-type lends struct {
-	storage.Storage
-	read atomic.Int64
-}
-
-func (l *lends) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-	return l.Storage.Partials(ctx, who, form, q, func(p *storage.Partial) error {
-		l.read.Add(1)
-		return each(p)
-	})
-}
-
-// The last page of a list reads what is on it, through the builder as through Go.
-func TestTheLastPageOfPartialsReadsNoOther(t *testing.T) {
-	t.Parallel()
-	store := &lends{Storage: memory.New()}
-	o := newOwners(t, store)
-	form := o.publish("Halves", []map[string]any{{"id": "q", "type": "short_text"}})
-	for range 500 {
-		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID})
-		o.must(err)
-	}
-	all := o.partials(form)
-	before := all[len(all)-11]
-	store.read.Store(0)
-	cursor := fmt.Sprintf("%d.%s", before.SavedAt.UnixNano(), before.ID)
-	if _, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/partials?cursor="+cursor, ""); bytes.Count(body, []byte(`"saved_at"`)) != 10 || store.read.Load() != 10 {
-		t.Errorf("%d are read for %s", store.read.Load(), body)
-	}
-	store.read.Store(0)
-	n := 0
-	for _, err := range o.client.Partials(t.Context(), form.ID, formsvc.Query{After: &formsvc.Position{Time: before.SavedAt, ID: before.ID}}) {
-		o.must(err)
-		n++
-	}
-	if n != 10 || store.read.Load() != 10 {
-		t.Errorf("Go lists %d and reads %d", n, store.read.Load())
-	}
-}
-
 func idOf(t *testing.T, text string) formsvc.ID {
 	t.Helper()
 	id, err := formsvc.ParseID(text)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/net/html"
-
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -73,37 +71,4 @@ func gunzip(t *testing.T, packed string) string {
 		t.Fatal(err)
 	}
 	return string(raw)
-}
-
-// A page that is opened has its style sheet in itself; the answer to a POST links to the
-// file, which browsers keep.
-func TestAPageBringsItsStyle(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret})
-	form := s.form("MULTI", `[{"id":"n","type":"short_text","required":true}]`, "", "")
-	file := s.get(s.server.URL + "/f/-/page.css").raw
-	check := func(what string, p *page, within bool) {
-		t.Helper()
-		styles, links, blocking := 0, 0, 0
-		p.each(func(n *html.Node) {
-			switch {
-			case n.Data == "style" && textOf(n) == file && strings.Contains(p.header.Get("Content-Security-Policy"), "'nonce-"+attr(n, "nonce")+"'"):
-				styles++
-			case n.Data == "link" && attr(n, "rel") == "stylesheet" && s.get(p.url[:strings.LastIndexByte(p.url, '/')+1]+attr(n, "href")).raw == file:
-				links++
-			case n.Data == "script" && attr(n, "src") != "" && !has(n, "defer"):
-				blocking++
-			}
-		})
-		if blocking > 0 || within != (styles == 1) || within == (links == 1) || styles+links != 1 {
-			t.Errorf("%s: the style is within %d times and linked %d times, %d scripts hold the page up", what, styles, links, blocking)
-		}
-	}
-	p := s.open(form, "")
-	check("a form", p, true)
-	check("another visit", s.open(form, ""), true)
-	check("a preview", s.get(s.link(form.ID)), true)
-	check("a fault", p.press("next"), false)
-	check("an ending", p.fill("a.n", "x").press("next"), true)
-	check("no form", s.get(s.server.URL+"/f/nothing"), true)
 }

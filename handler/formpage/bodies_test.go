@@ -138,20 +138,6 @@ func retained(f func()) int64 {
 	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
 }
 
-func BenchmarkCostlyBodies(b *testing.B) {
-	c := newCosts(b)
-	form := c.form(every)
-	bodies := costlyBodies(c.state(form))
-	for _, name := range slices.Sorted(maps.Keys(bodies)) {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				c.serve(form, bodies[name])
-			}
-		})
-	}
-}
-
 // What a body has beside files is bounded as a whole, and JSON is as strict as the API's.
 func TestBodiesThatAreRefused(t *testing.T) {
 	c := newCosts(t)

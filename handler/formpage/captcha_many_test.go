@@ -48,18 +48,6 @@ func TestManyCaptchasCostWhatOneDoes(t *testing.T) { //nolint:paralleltest // me
 	}
 }
 
-// Each of two challenges of a page has a token of its own.
-func TestTwoCaptchasOnOnePage(t *testing.T) {
-	t.Parallel()
-	v := newTokens()
-	s := newSite(t, formpage.Config{MinFillTime: -1, Verifiers: map[string]formpage.Verifier{"turnstile": v}})
-	const captcha = `"type":"captcha","properties":{"captchaType":"turnstile"}}`
-	form := s.form("MULTI", `[{"id":"c",`+captcha+`,{"id":"d",`+captcha+`]`, "", "")
-	if end := s.open(form, "").add("sum", "t1").add("sum", "t2").press("next"); !strings.Contains(end.url, "/done") || len(s.answers(form)) != 1 || v.asked.Load() != 2 {
-		t.Errorf("%d %s, the service was asked %d times", end.status, end.text("fs-main"), v.asked.Load())
-	}
-}
-
 // What is refused after a captcha was solved anew says with what it is sent again.
 func TestARefusalByJSONSaysTheNewState(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -15,11 +16,11 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
-// mostAllocated is what one request of a visitor may allocate; in a benchmark it takes at
-// most 50 ms of CPU.
+// mostAllocated is what one request of a visitor may allocate.
 const mostAllocated = 16_000_000
 
 // costs serves forms to visitors that cost as much as they can. It is not for tests that run
@@ -76,6 +77,28 @@ func (c *costs) form(blocks string) formsvc.PublicForm {
 	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), wanted)
 	if err == nil {
 		form, err = c.svc.AsHost().PublishForm(c.tb.Context(), form.ID)
+	}
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	public, err := c.svc.PublicForm(c.tb.Context(), form.PublicID)
+	if err != nil {
+		c.tb.Fatal(err)
+	}
+	return public
+}
+
+// stored puts a form into the storage as it is.
+func (c *costs) stored(blocks string) formsvc.PublicForm {
+	c.tb.Helper()
+	form, err := c.svc.AsHost().CreateForm(c.tb.Context(), newForm(c.place))
+	if err == nil {
+		form, err = c.svc.AsHost().PublishForm(c.tb.Context(), form.ID)
+	}
+	if err == nil {
+		_, err = c.store.UpdateForm(context.Background(), storage.AsHost(), form.ID, storage.FormChange{
+			Definition: storage.Definition{Blocks: json.RawMessage(blocks), Format: 1}, At: c.now,
+		})
 	}
 	if err != nil {
 		c.tb.Fatal(err)
@@ -289,23 +312,6 @@ func TestWhatAPageCosts(t *testing.T) {
 		bytes := allocated(func() { w = c.serveBy(c.saves, form, typed) })
 		if bytes > mostAllocated*3/2 && !raceDetector || w.size > 4<<20+2*len(typed.body) {
 			t.Errorf("%s: saving: status %d, %d bytes sent, %d allocated", name, w.status, w.size, bytes)
-		}
-	}
-}
-
-func BenchmarkPageCosts(b *testing.B) {
-	c := newCosts(b)
-	forms := costly()
-	for _, name := range slices.Sorted(maps.Keys(forms)) {
-		form := c.form(forms[name])
-		visits := c.visits(form)
-		for _, kind := range slices.Sorted(maps.Keys(visits)) {
-			b.Run(name+"/"+kind, func(b *testing.B) {
-				b.ReportAllocs()
-				for b.Loop() {
-					c.serve(form, visits[kind])
-				}
-			})
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/schema"
-	"github.com/formsvc/formsvc/storage"
 )
 
 // Uncached returns a handler that does the same and remembers no form.
@@ -28,13 +27,4 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 func (h *Handler) FaultText(r *http.Request, form formsvc.PublicForm, v schema.Violation) string {
 	c := h.newCall(nil, r, form)
 	return c.Page.FaultText(v, c.Index.Find(v.Field), false)
-}
-
-// Remembered returns the definition that the handler keeps of a form.
-func (h *Handler) Remembered(id storage.ID) storage.Definition {
-	s, ok := h.sources.Get(id)
-	if !ok {
-		return storage.Definition{}
-	}
-	return s.definition
 }

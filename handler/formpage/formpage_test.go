@@ -316,46 +316,6 @@ func TestAFaultAtTheEndLeadsToItsPage(t *testing.T) {
 	}
 }
 
-func TestSentTwiceIsStoredOnce(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, `{"responseLimit":1}`, "")
-	p := s.open(form, "").fill("a.a", "x")
-	s.wait(time.Minute)
-	for range 2 { // the second one finds the form closed, and its own response
-		if end := p.press("next"); end.status != http.StatusOK && end.status != http.StatusGone || !strings.Contains(end.url, "/done") {
-			t.Errorf("%d at %s", end.status, end.url)
-		}
-	}
-	if n := len(s.answers(form)); n != 1 {
-		t.Errorf("%d responses are stored, want 1", n)
-	}
-	if p := s.open(form, ""); p.status != http.StatusGone {
-		t.Errorf("a full form is shown: %d", p.status)
-	}
-}
-
-func TestAClosedFormSaysItsMessage(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
-	p := s.open(form, "").fill("a.a", "x")
-	s.wait(time.Minute)
-	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
-		Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Enough for <now>."}`)},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	for _, got := range []*page{s.open(form, ""), p.press("next")} {
-		if got.status != http.StatusGone || !strings.Contains(got.raw, "Enough for &lt;now&gt;.") {
-			t.Errorf("%d %s", got.status, got.text("fs-main"))
-		}
-	}
-	if s.get(s.server.URL+"/f/nothing").status != http.StatusNotFound {
-		t.Error("there is a page where there is no form")
-	}
-}
-
 func TestAFormThatChangedShowsWhatHasNoPlace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})

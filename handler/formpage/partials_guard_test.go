@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sethvargo/go-limiter/memorystore"
 	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc"
@@ -204,24 +203,6 @@ func TestAVisitCreatesOnePartial(t *testing.T) {
 	}
 	if n := s.listed(form); n != 11 {
 		t.Errorf("ten more visits: %d", n)
-	}
-}
-
-// What a visit creates costs its address a token, and what it saves afterwards another budget.
-func TestCreatingAPartialIsLimited(t *testing.T) {
-	t.Parallel()
-	limits, err := memorystore.New(&memorystore.Config{Tokens: 3, Interval: 1 << 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = limits.Close(context.Background()) })
-	s := newLater(t, formpage.Config{Limiter: limits, Address: func(*http.Request) string { return "192.0.2.1" }})
-	form := s.form("MULTI", twoPages, "", "")
-	for range 8 {
-		s.open(form, "").fill("a.a", "x").press("next")
-	}
-	if n := s.listed(form); n != 3 {
-		t.Errorf("an address with three tokens created %d", n)
 	}
 }
 

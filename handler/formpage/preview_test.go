@@ -129,32 +129,6 @@ func TestAPreviewChecksAllAnswers(t *testing.T) {
 	}
 }
 
-func TestAPreviewShowsTheFormAsItIsNow(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text","label":"Before"}]`, `{"closed":true,"closedMessage":"Too late"}`, "")
-	link := s.link(form.ID)
-	if p := s.get(link + "?lang=de"); p.status != http.StatusOK || !strings.Contains(p.bar(), "Das Formular ist geschlossen") || !strings.Contains(p.raw, "Before") || strings.Contains(p.bar(), "Warnungen") {
-		t.Errorf("a closed form: %d %s", p.status, p.bar())
-	}
-	_, err := s.service.As(s.owner).UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"After"}]`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if p := s.get(link); !strings.Contains(p.raw, "After") {
-		t.Errorf("%d %s", p.status, p.text("fs-main"))
-	}
-	if p := s.open(form, ""); p.bar() != "" {
-		t.Error("the real page has the bar of a preview")
-	}
-	if err := s.service.As(s.owner).TrashForm(t.Context(), form.ID); err != nil {
-		t.Fatal(err)
-	}
-	if p := s.get(link); p.status != http.StatusNotFound {
-		t.Errorf("a form in the trash: %d", p.status)
-	}
-}
-
 func TestAPreviewIsNotKeptByAnybody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{Secret: secret})

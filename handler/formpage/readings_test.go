@@ -2,13 +2,10 @@ package formpage_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
-
-	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -94,30 +91,6 @@ func TestAValueIsAskedAboutOnce(t *testing.T) {
 	}
 }
 
-// Each field that reads has its reading among what describes it, where a screen reader
-// hears that it changes.
-func TestReadingsDescribeTheirFields(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	p := s.open(s.form("MULTI", every, `{"singlePage":true}`, ""), "")
-	n := 0
-	p.each(func(e *html.Node) {
-		if attr(e, "class") != "fs-read" {
-			return
-		}
-		n++
-		id := attr(e, "id")
-		if attr(e, "aria-live") != "polite" || p.find(func(f *html.Node) bool {
-			return has(f, "data-read") && strings.Contains(attr(f, "aria-describedby"), id)
-		}) == nil {
-			t.Errorf("%s describes nothing", id)
-		}
-	})
-	if n != 7 { // email, phone, number, and two parts each of address and contact
-		t.Errorf("%d readings on the page, want 7", n)
-	}
-}
-
 // A host's own page that names its inputs as this package does is read in the same way.
 func TestAnswersReadsCountriesAndRegions(t *testing.T) {
 	t.Parallel()
@@ -146,21 +119,6 @@ func TestAnswersReadsCountriesAndRegions(t *testing.T) {
 		if err != nil || string(got) != c.want || len(given.Unplaced) != 0 {
 			t.Errorf("%s: %s, want %s: %v %v", c.typed, got, c.want, given.Unplaced, err)
 		}
-	}
-}
-
-// A list of countries is drawn once for all phone numbers of a language.
-func BenchmarkPhones(b *testing.B) {
-	var blocks []schema.Block
-	values := url.Values{"lang": {"fr-FR"}}
-	for i := range 40 { // 10,000 options
-		id := fmt.Sprint("p", i)
-		blocks = append(blocks, schema.Block{ID: id, Type: schema.TypePhone, Properties: &schema.Properties{DefaultCountry: "DE"}})
-		values.Set("a."+id, "49 151 23456789")
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		formpage.Answers(formsvc.PublicForm{Blocks: blocks}, values)
 	}
 }
 

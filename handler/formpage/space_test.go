@@ -285,37 +285,3 @@ func TestALimiterThatPanicsLetsVisitorsPass(t *testing.T) {
 		t.Errorf("logged: %s", got)
 	}
 }
-
-// A page that costs the host something, and that nothing bounds, is told.
-func TestAHostIsToldOfPagesWithoutALimiter(t *testing.T) {
-	t.Parallel()
-	captcha := map[string]formpage.Verifier{"turnstile": sums{}}
-	address := func(*http.Request) string { return "" }
-	for name, c := range map[string]struct {
-		config formpage.Config
-		blocks string
-		want   int
-	}{
-		"files":               {formpage.Config{Files: &counting{}}, `{"id":"g","type":"group","children":[{"id":"f","type":"signature"}]}`, 1},
-		"a captcha":           {formpage.Config{Verifiers: captcha}, `{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}`, 1},
-		"hidden files":        {formpage.Config{Files: &counting{}}, `{"id":"f","type":"signature","properties":{"hide":true}}`, 0},
-		"neither":             {formpage.Config{Files: &counting{}, Verifiers: captcha}, `{"id":"n","type":"short_text"}`, 0},
-		"files and a limiter": {formpage.Config{Files: &counting{}, Limiter: panicking{}, Address: address}, `{"id":"f","type":"file_upload"}`, 0},
-	} {
-		log := &levels{}
-		c.config.Logger, c.config.Secret = slog.New(log), secret
-		s := newSite(t, c.config)
-		form := s.form("MULTI", "["+c.blocks+"]", "", "")
-		public, err := s.service.PublicForm(t.Context(), form.PublicID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s.open(form, "")
-		if got := s.pages.Lacks(public); len(got) != c.want || len(log.list) != c.want || c.want > 0 && !strings.Contains(got[0], "there is no Config.Limiter") {
-			t.Errorf("%s: %q, logged %q", name, got, log.list)
-		}
-		if bar := s.get(s.link(form.ID)).bar(); strings.Contains(bar, "Limiter") {
-			t.Errorf("%s: the preview shows %s", name, bar)
-		}
-	}
-}

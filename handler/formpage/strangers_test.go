@@ -1,9 +1,6 @@
 package formpage_test
 
 import (
-	"bytes"
-	"fmt"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -243,124 +240,10 @@ func TestFieldsOfAnyKind(t *testing.T) {
 	if got := s.answers(form)[0]; got["__proto__"] != `"y"` || got["constructor"] != `{"id":"toString","label":"T"}` || got[`a.b&c="<`] != `"odd"` || got["prototype"] != `"x"` || got["hid"] != "" {
 		t.Errorf("stored is %v", got)
 	}
-	many := open("")
-	for i := range 9000 {
-		many.values.Set(fmt.Sprintf("a.field%d", i), "x")
-		many.values.Add("seen", fmt.Sprint(i))
-	}
-	many.values.Set("a.n", "kept")
-	if again := many.press("next"); again.status != http.StatusRequestEntityTooLarge {
-		t.Errorf("thousands of fields: %d", again.status)
-	}
-	for name, body := range map[string]string{
-		"bytes that are not UTF-8": "a.n=kept%ff&a.%ff=x&%fe=%fe&h.%ff=%ff&at=%ff&lang=%ff&took=%ff&proof=%ff",
-		"a NUL":                    "a.n=kept%00&h.prototype=%00x&utm_source=%00",
-		"every field twice":        "a.n=kept&a.n=other&state=x&at=n&at=x&go=next&go=back&lang=de&lang=ar&more_info=&more_info=",
-		"numbers that are none":    "a.n=kept&took=NaN&took=-1&viewed=%00",
-		"semicolons":               "a.n=kept;x&a;b=c",
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(body))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("User-Agent", "\xff\x01")
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, r)
-		if w.Code >= http.StatusInternalServerError || !strings.Contains(w.Body.String(), "kept") && name != "semicolons" || strings.ToValidUTF8(w.Body.String(), "") != w.Body.String() {
-			t.Errorf("%s: %d\n%s", name, w.Code, w.Body)
-		}
-	}
 	// A link with such bytes makes a page that can be sent.
 	odd := open("prototype=%ff%00&n=%ff&utm_source=%ff&%ff=%ff")
 	if end := odd.press("next"); end.status != http.StatusOK && end.status != http.StatusUnprocessableEntity {
 		t.Errorf("%d %s", end.status, end.text("summary"))
-	}
-}
-
-// Bodies that cannot be read are answered with a page, and those without an end are bounded.
-func TestBodiesOfAnyKind(t *testing.T) {
-	t.Parallel()
-	s, _, _ := newFileSite(t)
-	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"N"}]`, "", "")
-	state := s.open(form, "").values.Get("state")
-	send := func(kind string, body io.Reader) (*httptest.ResponseRecorder, string) {
-		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, body)
-		r.Header.Set("Content-Type", kind)
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, r)
-		return w, w.Body.String()
-	}
-	for kind, body := range map[string]string{
-		"multipart/form-data":                  "--x\r\n",
-		"multipart/form-data; boundary=":       "--x\r\n",
-		"multipart/form-data; boundary=x":      "--x\r\nContent-Disposition: form-data; name=\"a.n\"\r\n\r\ncut",
-		"text/plain":                           "a.n=x",
-		"":                                     "a.n=x",
-		"application/json":                     `{"a.n":"x"}`,
-		"multipart/mixed; boundary=x":          "--x--\r\n",
-		"application/x-www-form-urlencoded;;=": "a.n=x",
-	} {
-		if w, page := send(kind, strings.NewReader(body)); w.Code != http.StatusBadRequest || !strings.Contains(page, "fs-main") {
-			t.Errorf("%q: %d", kind, w.Code)
-		}
-	}
-	part := "--x\r\nContent-Disposition: form-data; name=\"%s\"\r\n\r\n%s\r\n"
-	endless := io.MultiReader(strings.NewReader(fmt.Sprintf(part, "state", state)+fmt.Sprintf(part, "a.n", "kept")), &repeated{text: fmt.Sprintf(part, "", ""), left: 200_000})
-	if w, page := send("multipart/form-data; boundary=x", endless); w.Code != http.StatusRequestEntityTooLarge || !strings.Contains(page, `value="kept"`) {
-		t.Errorf("parts without an end: %d", w.Code)
-	}
-	file := "--x\r\nContent-Disposition: form-data; name=\"u.f\"; filename=\"a.png\"\r\n\r\n" + pngBytes + "\r\n"
-	files := io.MultiReader(strings.NewReader(fmt.Sprintf(part, "state", state)), &repeated{text: file, left: 150}, strings.NewReader("--x--\r\n"))
-	if w, page := send("multipart/form-data; boundary=x", files); w.Code != http.StatusUnprocessableEntity || !strings.Contains(page, "too many files") {
-		t.Errorf("files without an end: %d", w.Code)
-	}
-}
-
-// repeated is a text many times over.
-type repeated struct {
-	text string
-	left int
-	rest bytes.Buffer
-}
-
-func (r *repeated) Read(p []byte) (int, error) {
-	for r.rest.Len() == 0 {
-		if r.left--; r.left < 0 {
-			return 0, io.EOF
-		}
-		r.rest.WriteString(r.text)
-	}
-	return r.rest.Read(p)
-}
-
-// A form that goes away while it is filled in is a page that says so.
-func TestAFormThatEndsInTheMiddle(t *testing.T) {
-	t.Parallel()
-	for name, end := range map[string]struct {
-		do   func(s *site, form formsvc.Form) error
-		want int
-	}{
-		"closed": {func(s *site, form formsvc.Form) error {
-			_, err := s.service.AsHost().UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: []byte(`{"closed":true}`)}})
-			return err
-		}, http.StatusGone},
-		"unpublished": {func(s *site, form formsvc.Form) error {
-			draft := formsvc.StatusDraft
-			_, err := s.service.AsHost().UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Status: &draft})
-			return err
-		}, http.StatusGone},
-		"in the trash": {func(s *site, form formsvc.Form) error {
-			return s.service.AsHost().TrashForm(s.t.Context(), form.ID)
-		}, http.StatusGone},
-	} {
-		s := newSite(t, formpage.Config{})
-		form := s.form("SINGLE", threeQuestions, "", "")
-		p := s.open(form, "").press("next").fill("a.name", "Ada")
-		s.wait(time.Minute)
-		if err := end.do(s, form); err != nil {
-			t.Fatal(err)
-		}
-		if next := p.press("next"); next.status != end.want || !strings.Contains(next.text("fs-main"), "NameAda") {
-			t.Errorf("%s: %d %s", name, next.status, next.text("fs-main"))
-		}
 	}
 }
 

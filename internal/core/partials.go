@@ -14,10 +14,13 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Supported turns what a storage returns for a method that it does not have into [schema.ErrUnsupported].
+// ErrUnsupported says that the storage has no methods for what was asked.
+var ErrUnsupported = errors.New("formsvc: the storage does not keep this kind of data")
+
+// Supported turns what a storage returns for a method that it does not have into ErrUnsupported.
 func Supported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
-		return schema.ErrUnsupported
+		return ErrUnsupported
 	}
 	return err
 }

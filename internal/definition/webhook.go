@@ -28,13 +28,11 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		return WebhookWrite{}, err
 	}
 	defer r.tree.Release()
-	s := webhookUpdateSchema
+	s := w.shapes["WebhookUpdate"]
 	if create {
-		s = webhookCreateSchema
+		s = w.shapes["WebhookCreate"]
 	}
-	if err := r.Validate(r.root, s); err != nil {
-		return WebhookWrite{}, err
-	}
+	r.Walk(r.root, s)
 	h := WebhookWrite{
 		FormID: r.text("form_id"),
 		URL:    r.text("url"),

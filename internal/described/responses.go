@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -59,12 +60,11 @@ func newResponses(document []byte) (*Responses, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := jsontree.Parse(document, jsontree.Bounds{})
+	d, err := jsonshape.Read(document)
 	if err != nil {
-		return nil, fmt.Errorf("the description: %w", err)
+		return nil, err
 	}
-	d := tree.Root()
-	c, err := NewCompiler(d.Source())
+	c, err := NewCompiler(d.Root().Source())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func newResponses(document []byte) (*Responses, error) {
 		return nil, err
 	}
 	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, failure: true, body: problem, words: w}}
-	for _, path := range d.Member("paths").All() {
+	for _, path := range d.Root().Member("paths").All() {
 		for _, operation := range path.All() {
 			if !isMethod(operation.Name()) || operation.Kind() != jsontree.Object {
 				continue
@@ -228,9 +228,9 @@ func matches(template, path []string) bool {
 }
 
 // follow returns the object at a JSON pointer, references resolved.
-func follow(d jsontree.Node, pointer string) (jsontree.Node, error) {
+func follow(d *jsonshape.Document, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
-		n := d.Find(at)
+		n, _ := d.Find(at)
 		if n.Kind() != jsontree.Object {
 			return n, fmt.Errorf("there is no object at %s", at)
 		}
@@ -244,7 +244,7 @@ func follow(d jsontree.Node, pointer string) (jsontree.Node, error) {
 }
 
 // readResponse reads a response object.
-func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (describedResponse, error) {
+func readResponse(d *jsonshape.Document, c *Compiler, response jsontree.Node) (describedResponse, error) {
 	var out describedResponse
 	response, err := follow(d, response.Pointer(""))
 	if err != nil {
