@@ -8,10 +8,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
-	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -236,9 +234,9 @@ func (s *Service) Maintain(ctx context.Context) error { return s.core.Maintain(c
 var (
 	// ErrNoDispatcher: deliveries have been due for five minutes, and no process has run a
 	// dispatcher for as long.
-	ErrNoDispatcher = core.ErrNoDispatcher
+	ErrNoDispatcher = schema.ErrNoDispatcher
 	// ErrNoMaintenance: no process has done maintenance for a day.
-	ErrNoMaintenance = core.ErrNoMaintenance
+	ErrNoMaintenance = schema.ErrNoMaintenance
 )
 
 // Check reports everything at once that the deployment lacks, a line each with what to do:
@@ -256,7 +254,7 @@ var (
 func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 
 // ErrSecret means that a signing secret cannot be opened with the ciphers of WithSecretCipher.
-var ErrSecret = secrets.ErrSecret
+var ErrSecret = storage.ErrSecret
 
 // ResealSecrets seals with the current cipher of [WithSecretCipher] every signing
 // secret that is stored otherwise, and returns how many. These include secrets that

@@ -73,21 +73,11 @@ func precondition(conditions []Condition) (p core.Precondition) {
 // refuses it. Find it with errors.As and a *RejectedURLError. An *[Error] is found in it as
 // well, so a handler that knows that one needs no case for this. In development
 // [webhooks.Config.AllowedNetworks] ([WithWebhookConfig]) allows a receiver on the same machine.
-//
-// Reason is in English and for the user, such as "its scheme must be http or https", and says
-// nothing about the host's network.
-//
-//	Reason string
-//
-// Its methods:
-//
-//	Error() string                // for logs
-//	Unwrap() error                // the *Error with that violation
-//	Violation() schema.Violation  // Path is /url, Code NOT_ALLOWED, Message is Reason
-type RejectedURLError = core.RejectedURLError
+// Methods and fields: [schema.RejectedURLError].
+type RejectedURLError = schema.RejectedURLError
 
 // ErrBlockExists means that the form already has a block with this id.
-var ErrBlockExists = core.ErrBlockExists
+var ErrBlockExists = schema.ErrBlockExists
 
 // Workspaces lists the accessible workspaces, newest first.
 func (c Client) Workspaces(ctx context.Context, q Query) iter.Seq2[Workspace, error] {
@@ -578,21 +568,20 @@ func choiceCounts(choices summary.Votes) (list []ChoiceCount) {
 	return list
 }
 
-// Period is a time that [Metrics] are of, a string as the API takes it: today, yesterday,
-// 24h, 7d, 30d, 3m, 6m, 12m or all. Days are those of UTC.
-type Period = core.Period
+// Period is a time that [Metrics] are of. Days are those of UTC.
+type Period = schema.Period
 
 // The periods. All but yesterday end now.
 const (
-	PeriodToday     = core.PeriodToday
-	PeriodYesterday = core.PeriodYesterday
-	Period24h       = core.Period24h // 24 hours
-	Period7d        = core.Period7d  // today and the 6 days before
-	Period30d       = core.Period30d // today and the 29 days before
-	Period3m        = core.Period3m  // since the same day 3 months ago
-	Period6m        = core.Period6m
-	Period12m       = core.Period12m
-	PeriodAll       = core.PeriodAll // with those of [Service.SetLifetimeCounters]
+	PeriodToday     = schema.PeriodToday
+	PeriodYesterday = schema.PeriodYesterday
+	Period24h       = schema.Period24h // 24 hours
+	Period7d        = schema.Period7d  // today and the 6 days before
+	Period30d       = schema.Period30d // today and the 29 days before
+	Period3m        = schema.Period3m  // since the same day 3 months ago
+	Period6m        = schema.Period6m
+	Period12m       = schema.Period12m
+	PeriodAll       = schema.PeriodAll // with those of [Service.SetLifetimeCounters]
 )
 
 // Metrics are the figures of a form's funnel over a period.
@@ -616,13 +605,13 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	return Metrics(m), err
 }
 
-// ExportFormat is how responses are written: [CSV], the string csv, or [NDJSON], ndjson.
-type ExportFormat = export.Format
+// ExportFormat is how responses are written.
+type ExportFormat = schema.ExportFormat
 
 // The formats of an [Export].
 const (
-	CSV    = export.CSV
-	NDJSON = export.NDJSON
+	CSV    = schema.CSV
+	NDJSON = schema.NDJSON
 )
 
 // Export says how responses are exported. The zero value is a CSV of all of them.

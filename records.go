@@ -5,162 +5,53 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// The records that lie in the packages below. The types that the comments name there have the
-// meaning of each field.
+// The records that are defined in the packages below.
 type (
 	// ID names a record. IDs are comparable, and the zero ID names nothing: IsZero asks for
 	// it. String, [ParseID], JSON and text have 24 hexadecimal digits. An ID is written into
 	// columns of bytes and of text, and read from both. Methods: [storage.ID].
 	ID = storage.ID
 	// User is the owner of API keys. Fields: [storage.User].
-	//
-	//	ID    ID
-	//	Name  string
-	//	Email string
 	User = storage.User
 	// Key is what is kept of an API key: everything but the key itself. Times that are not
 	// set are zero. Fields: [storage.Key].
-	//
-	//	ID         ID
-	//	UserID     ID
-	//	Name       string
-	//	Prefix     string
-	//	Scopes     []Scope
-	//	CreatedAt  time.Time
-	//	ExpiresAt  time.Time
-	//	RevokedAt  time.Time
-	//	LastUsedAt time.Time
 	Key = storage.Key
 	// Workspace is a set of forms with an owner and members. Fields: [storage.Workspace].
-	//
-	//	ID        ID
-	//	PublicID  string
-	//	OwnerID   ID
-	//	Name      string
-	//	CreatedAt time.Time
-	//	UpdatedAt time.Time
 	Workspace = storage.Workspace
 	// Form is a form as it is stored. IsClosed(now time.Time) bool reports whether it takes no
 	// responses at a time, [DecodeForm] makes Go values of its definition, and respondents find
 	// it by PublicID. Methods and fields: [storage.Form].
-	//
-	//	ID                ID
-	//	PublicID          string
-	//	WorkspaceID       ID
-	//	Name              string
-	//	Type              string
-	//	Status            string
-	//	Revision          int64
-	//	Gate              storage.Gate
-	//	Full              bool
-	//	DuplicatesCovered bool
-	//	Beside            int64
-	//	CreatedAt         time.Time
-	//	UpdatedAt         time.Time
-	//	TrashedAt         time.Time
-	//	Definition        Definition
 	Form = storage.Form
 	// Submission is a stored response. [DecodeAnswers] makes Go values of its answers. Fields:
 	// [storage.Submission].
-	//
-	//	ID             ID
-	//	FormID         ID
-	//	FormRevision   int64
-	//	SubmittedAt    time.Time
-	//	CompletionTime float64
-	//	Answers        json.RawMessage
-	//	Metadata       json.RawMessage
-	//	Hidden         json.RawMessage
 	Submission = storage.Submission
 	// Definition is what a form consists of, as five JSON values. Package schema has their Go
 	// types. Fields: [storage.Definition].
-	//
-	//	Blocks       json.RawMessage
-	//	Settings     json.RawMessage
-	//	Theme        json.RawMessage
-	//	Variables    json.RawMessage
-	//	HiddenFields json.RawMessage
-	//	Format       int
 	Definition = storage.Definition
 	// Webhook is where the responses of a form are sent. The signing secret is not part of
 	// it: HasSecret says that there is one. Fields: [storage.Webhook].
-	//
-	//	ID        ID
-	//	FormID    ID
-	//	URL       string
-	//	Enabled   bool
-	//	HasSecret bool
-	//	CreatedAt time.Time
-	//	UpdatedAt time.Time
 	Webhook = storage.Webhook
 	// Delivery is one try to deliver an event to a webhook. Error is a class, such as timeout,
 	// and Status 0 where there was no answer. Fields: [storage.Delivery].
-	//
-	//	ID            ID
-	//	WebhookID     ID
-	//	EventID       ID
-	//	EventType     string
-	//	SubmissionID  ID
-	//	Attempt       int
-	//	Status        int
-	//	Success       bool
-	//	Error         string
-	//	Duration      time.Duration
-	//	CreatedAt     time.Time
-	//	NextAttemptAt time.Time
 	Delivery = storage.Delivery
 	// Partial is a response that was saved half-way, as it is stored. Answers is an object by
 	// block id, with the answers as they were sent.
-	//
-	//	ID                         ID
-	//	FormID                     ID
-	//	Revision                   int64
-	//	Answers, Hidden, Metadata  json.RawMessage
-	//	Block                      string
-	//	Seconds                    float64
-	//	Shared                     bool
-	//	Verified, LinkTaken        bool
-	//	CreatedAt, SavedAt, EndsAt time.Time
-	//	SubmissionID               ID
 	Partial = storage.Partial
 	// RevisionError says that a form, or what stands in Kind, is not at the expected revision,
 	// and at which it is. Find it with errors.As and a *RevisionError. Methods:
 	// [storage.RevisionError].
-	//
-	//	Current int64
-	//	Kind    string
 	RevisionError = storage.RevisionError
 	// Counters count the steps of a form's funnel. Fields: [storage.Counters].
-	//
-	//	Views, Starts, Submissions int64
 	Counters = storage.Counters
 	// Scope is one permission of an API key, a string such as forms:read. [Scopes] lists them.
 	Scope = storage.Scope
 	// Limits are the sizes that a host may change. A zero field means its default. What each
 	// field means, its unit and its default: [schema.Limits].
-	//
-	//	Body       int64
-	//	Workspaces int
-	//	Webhooks   int
-	//	Blocks     int
-	//	AllBlocks  int
-	//	Nesting    int
-	//	Cells      int
-	//	AllCells   int
-	//	Choices    int
-	//	CustomCSS  int
-	//	Text       int
-	//	Rule       int
-	//	Definition int
-	//	Response   int
-	//	Partial    int
-	//	FileSize   int64
 	Limits = schema.Limits
 	// Error lists everything that is wrong with a response, or with what else was given. Find
 	// it with errors.As and an *Error.
@@ -170,8 +61,6 @@ type (
 	// anything else, Path says where it stands, in the names of the API: /signing_secret is the
 	// field SigningSecret, and /definition/blocks/3/label a member of Definition.Blocks. More:
 	// [schema.Error], [schema.Violation] and, for another language, [schema.CodeParams].
-	//
-	//	Violations []schema.Violation
 	Error = schema.Error
 )
 
@@ -216,14 +105,14 @@ var (
 	// ErrNotOwner: only the owner of the workspace may do this.
 	ErrNotOwner = storage.ErrNotOwner
 	// ErrClosed: the form takes no more responses.
-	ErrClosed = intake.ErrClosed
+	ErrClosed = schema.ErrClosed
 	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
 	// OneContent.
-	ErrKeyUsed = intake.ErrKeyUsed
+	ErrKeyUsed = schema.ErrKeyUsed
 	// ErrSent: the half response was submitted.
-	ErrSent = intake.ErrSent
+	ErrSent = schema.ErrSent
 	// ErrUnsupported: the storage, such as one of the host's own, does not keep this.
-	ErrUnsupported = core.ErrUnsupported
+	ErrUnsupported = schema.ErrUnsupported
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
 	// and the call may be repeated.
 	ErrUnavailable = storage.ErrUnavailable
@@ -254,9 +143,6 @@ type Query struct {
 
 // Position is a position in a list that is ordered newest first by (Time, ID). Time is CreatedAt
 // of a workspace or webhook, FailingSince of a paused webhook and SavedAt of a partial submission.
-//
-//	Time time.Time
-//	ID   ID
 type Position = storage.Position
 
 // Condition is what a change of a form depends on, see [IfRevision].
@@ -328,39 +214,24 @@ type PublishOptions struct {
 
 // What [WorkingCopy.Publish] reports.
 type (
-	// ConflictError lists the parts that both the form and its working copy changed, by path,
-	// and has the revision of the copy.
-	//
-	//	Conflicts []Conflict
-	//	Revision  int64
-	ConflictError = core.ConflictError
-	// Conflict is one of them. Path is a JSON Pointer into a FormUpdate in which a block has its
-	// id in place of its position: /name, /definition/theme, /definition/settings/closed,
-	// /definition/blocks/email. Copy and Form are the values, nil where the part was removed.
-	//
-	//	Path       string
-	//	Copy, Form json.RawMessage
-	Conflict = core.Conflict
+	// ConflictError lists the parts that both the form and its working copy changed. Find it with
+	// errors.As and a *ConflictError. Fields: [schema.ConflictError].
+	ConflictError = schema.ConflictError
+	// Conflict is one of these parts. Fields: [schema.Conflict].
+	Conflict = schema.Conflict
 	// Side is the working copy or the form.
-	Side = core.Side
+	Side = schema.Side
 )
 
 // The sides of a conflict.
 const (
-	CopySide = core.CopySide
-	FormSide = core.FormSide
+	CopySide = schema.CopySide
+	FormSide = schema.FormSide
 )
 
-// FormVersion is an earlier state of a form that was published, see [Client.Versions]. Revision is
-// the one that it was. Lists have no Name and Definition. ReplacedBy is who replaced it, and
-// ReplacedAt when; zero: the host, or a user who is known by the host alone.
-//
-//	Revision   int64
-//	Name       string
-//	Definition Definition
-//	ReplacedBy ID
-//	ReplacedAt time.Time
-type FormVersion = core.Version
+// FormVersion is an earlier state of a form that was published, see [Client.Versions]. Fields:
+// [storage.FormVersion].
+type FormVersion = storage.FormVersion
 
 // RestoreOptions say how a version is restored.
 type RestoreOptions struct {
@@ -398,12 +269,6 @@ type FormContent struct {
 // Answer is one answer of a stored response as a Go value. Package schema has the kinds
 // of values, for a type switch. String is the answer as text. Methods and fields:
 // [schema.Answer].
-//
-//	ID    string
-//	Type  string
-//	Label string
-//	JSON  json.RawMessage
-//	Value schema.Value
 type Answer = schema.Answer
 
 // SubmissionQuery selects responses of a form. The zero value selects all.
@@ -422,14 +287,6 @@ type SubmissionQuery struct {
 // for it: since FailingSince, after so many Failures in a row, until PausedUntil, when one
 // of them is tried. Reason is [PauseFailures] or [PauseRetryAfter]. Fields:
 // [storage.PausedWebhook].
-//
-//	WebhookID    ID
-//	FormID       ID
-//	URL          string
-//	Failures     int
-//	FailingSince time.Time
-//	PausedUntil  time.Time
-//	Reason       PauseReason
 type PausedWebhook = storage.PausedWebhook
 
 // PauseReason says why the deliveries of a webhook wait.
@@ -655,15 +512,7 @@ type Metadata struct {
 type (
 	// Path is the way that a respondent takes through a form, as far as the answers
 	// that were given say. Fields: [schema.Path].
-	//
-	//	Blocks    []PathBlock
-	//	Ending    string
-	//	Variables map[string]any
-	//	Faults    []schema.Violation
 	Path = schema.Path
 	// PathBlock is one block on a path. Fields: [schema.PathBlock].
-	//
-	//	ID       string
-	//	Required bool
 	PathBlock = schema.PathBlock
 )

@@ -3,13 +3,14 @@ package handler
 import (
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
 
 func getMetrics(c *call) error {
 	q := c.query()
 	period := core.DefaultPeriod
 	if given, ok := q.get("period"); ok {
-		period = core.Period(given)
+		period = schema.Period(given)
 	}
 	q.fault(core.CheckPeriod(period))
 	if err := q.err(); err != nil {

@@ -7,9 +7,8 @@ import (
 	"net/http"
 	"strconv"
 
-	exportfile "github.com/formsvc/formsvc/handler/export"
 	"github.com/formsvc/formsvc/internal/apidoc"
-	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -82,7 +81,7 @@ func (c *call) translate(err error) *apiError {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
 		return errMalformedJSON.with("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
-	if rejection, ok := errors.AsType[*core.RejectedURLError](err); ok {
+	if rejection, ok := errors.AsType[*schema.RejectedURLError](err); ok {
 		e := errURLRejected.with("The webhook URL is refused: " + rejection.Reason + ".")
 		e.details = []schema.Violation{rejection.Violation()}
 		return e
@@ -91,9 +90,9 @@ func (c *call) translate(err error) *apiError {
 		return invalid(broken.Violations...)
 	}
 	switch {
-	case errors.Is(err, storage.ErrNotFound), errors.Is(err, core.ErrUnsupported): // the storage has no working copies
+	case errors.Is(err, storage.ErrNotFound), errors.Is(err, schema.ErrUnsupported): // the storage has no working copies
 		return errNotFound
-	case errors.Is(err, core.ErrBlockExists):
+	case errors.Is(err, schema.ErrBlockExists):
 		return errBlockExists
 	case errors.Is(err, storage.ErrNotOwner):
 		return errOwnerRequired
@@ -161,11 +160,11 @@ func (c *call) log(level slog.Level, message string, what ...slog.Attr) {
 // the connection, so that the cut response does not look whole.
 func (c *call) recovered(v any, stack []byte) {
 	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-		panic(v) // by exportfile.Abort, or by a host's code
+		panic(v) // by download.Abort, or by a host's code
 	}
 	c.log(slog.LevelError, "panic", slog.Any("panic", v), slog.String("stack", string(stack)))
 	if c.wrote {
-		exportfile.Abort(c.w)
+		download.Abort(c.w)
 	}
 	c.fail(errInternal)
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	exportfile "github.com/formsvc/formsvc/handler/export"
+	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -20,9 +20,9 @@ import (
 // and the host mounts it where it likes.
 var exportOperation = operation{id: "export", method: http.MethodGet, scope: storage.ScopeSubmissionsRead}
 
-var exportTypes = map[export.Format]string{
-	export.CSV:    "text/csv; charset=utf-8; header=present",
-	export.NDJSON: "application/x-ndjson",
+var exportTypes = map[schema.ExportFormat]string{
+	schema.CSV:    "text/csv; charset=utf-8; header=present",
+	schema.NDJSON: "application/x-ndjson",
 }
 
 // errHTTPVersion is for HTTP/1.0, in which an answer without a length looks complete when
@@ -53,7 +53,7 @@ func (h *Handler) Exports() http.Handler {
 func (c *call) export() error {
 	path := c.r.URL.Path
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
-	format := export.Format(ending)
+	format := schema.ExportFormat(ending)
 	if exportTypes[format] == "" {
 		return errNotFound
 	}
@@ -80,7 +80,7 @@ func (c *call) export() error {
 	if err != nil {
 		return err
 	}
-	file := exportfile.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], Status: c.begin}
+	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], Status: c.begin}
 	if c.r.Method == http.MethodHead {
 		file.Begin(c.w)
 		return nil
@@ -112,7 +112,7 @@ func (c *call) export() error {
 		level = slog.LevelDebug // the client's doing
 	}
 	c.log(level, "an export was cut", slog.Any("error", err))
-	exportfile.Abort(c.w)
+	download.Abort(c.w)
 	return nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 	"net/http"
 
-	exportfile "github.com/formsvc/formsvc/handler/export"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -55,7 +55,7 @@ func listWebhooks(c *call) error {
 		// Each page has a time of its own.
 		if found, err = c.h.core.Storage.Webhooks(c.r.Context(), c.actor(), page); err != nil {
 			c.log(slog.LevelError, "a list was cut: the storage failed in the middle", slog.Any("error", err))
-			exportfile.Abort(c.w)
+			download.Abort(c.w)
 		}
 	}
 }

@@ -2,10 +2,51 @@ package schema
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 )
+
+// Errors of the service's Go calls, which may be wrapped. Compare with [errors.Is].
+var (
+	// ErrClosed means that the form takes no more responses.
+	ErrClosed = errors.New("formsvc: the form is closed")
+	// ErrKeyUsed means that another response is stored with the same idempotency key, and that the
+	// new response asks for OneContent.
+	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
+	// ErrSent means that the response was submitted, and cannot be saved half-way any more.
+	ErrSent = errors.New("formsvc: the response is sent already")
+	// ErrBlockExists means that the form already has a block with this id.
+	ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
+	// ErrUnsupported means that the storage, such as one of the host's own, does not keep this.
+	ErrUnsupported = errors.New("formsvc: the storage does not keep this kind of data")
+	// ErrNoDispatcher means that deliveries have been due for five minutes, and that no process has
+	// run a dispatcher for as long.
+	ErrNoDispatcher = errors.New("formsvc: deliveries wait and no process runs a dispatcher")
+	// ErrNoMaintenance means that no process has done maintenance for a day.
+	ErrNoMaintenance = errors.New("formsvc: no process does the maintenance")
+)
+
+// RejectedURLError says why nothing may be sent to the URL of a webhook: the guard of package
+// webhooks refuses it. An *[Error] is found in it as well, so a handler that knows that one needs no
+// case for this.
+type RejectedURLError struct {
+	// Reason is in English and for the user, such as "its scheme must be http or https". It says
+	// nothing about the host's network.
+	Reason string
+}
+
+// Error is for logs.
+func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
+
+// Unwrap returns the *[Error] with the violation.
+func (e *RejectedURLError) Unwrap() error { return &Error{Violations: []Violation{e.Violation()}} }
+
+// Violation is the error as one violation of a body.
+func (e *RejectedURLError) Violation() Violation {
+	return Violation{Path: "/url", Code: CodeNotAllowed, Message: e.Reason}
+}
 
 // The codes of a [Violation]. [CodeParams] lists the parameters of each.
 const (

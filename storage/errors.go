@@ -34,6 +34,9 @@ var (
 	ErrUnimplemented = errors.New("storage: unimplemented")
 )
 
+// ErrSecret means that a signing secret cannot be opened. The service returns it, and no store.
+var ErrSecret = errors.New("webhooks: signing secret cannot be opened")
+
 // RevisionError is an [ErrRevisionMismatch] that tells the current revision of the form, or of
 // one of its documents.
 type RevisionError struct {

@@ -90,6 +90,19 @@ type Form struct {
 // IsClosed reports whether the form takes no responses at a time.
 func (f Form) IsClosed(now time.Time) bool { return f.Gate.IsClosed(f.Full, now) }
 
+// FormVersion is an earlier state of a form that was published.
+type FormVersion struct {
+	// Revision is the revision that the form had in this state.
+	Revision int64
+	// Name and Definition are the content. Lists do not have them.
+	Name       string
+	Definition Definition
+	// ReplacedBy is the user who replaced this state. It is zero if the host did, or a user whom only
+	// the host knows.
+	ReplacedBy ID
+	ReplacedAt time.Time
+}
+
 // FormsParams selects forms for a list.
 type FormsParams struct {
 	// WorkspaceID narrows the list to one workspace. Zero: all accessible ones.

@@ -20,7 +20,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
-	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -113,7 +112,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 // not notice that one is missing. A line is logged when that begins for a webhook and when it
 // ends. Of very many such webhooks some are forgotten, and logged once more.
 func (d *Dispatcher) isHostFault(a *storage.Delivery, err error) bool {
-	is := errors.Is(err, secrets.ErrSecret) || errors.Is(err, errHeaders)
+	is := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
 	was, _ := d.putOff.Get(a.WebhookID)
 	if was != is { // unless another delivery has logged it since
 		was, _ = d.putOff.Put(a.WebhookID, is, 0)

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -278,7 +277,7 @@ func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	for round := range 3 {
-		for _, fault := range []error{nil, secrets.ErrSecret} {
+		for _, fault := range []error{nil, storage.ErrSecret} {
 			var all sync.WaitGroup
 			for webhook := range 3 {
 				for range 8 {

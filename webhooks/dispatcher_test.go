@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/scheduler"
-	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -209,7 +208,7 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 			t.Errorf("%d requests, attempts %+v", sent.Load(), got)
 		}
 		stop()
-		if !strings.Contains(b.log.String(), secrets.ErrSecret.Error()) {
+		if !strings.Contains(b.log.String(), storage.ErrSecret.Error()) {
 			t.Error("the log does not say why")
 		}
 		b.d.secrets = secretsWith(t, gcm(t, 1), gcm(t, 2))

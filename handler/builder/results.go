@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/handler/export"
+	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -234,7 +234,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		Separator: separators[q.Get("separator")], Labels: q.Get("header") == "labels", BOM: q.Get("bom") == "true",
 	}
 	begun := false
-	file := export.File{ContentType: exportTypes[e.Format], Status: func(code int) {
+	file := download.File{ContentType: exportTypes[e.Format], Status: func(code int) {
 		begun = true
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(form.Name) + "." + string(e.Format)}))
 		w.WriteHeader(code)
@@ -246,7 +246,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	if !gone && r.Context().Err() == nil {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "an export was cut", slog.Any("error", err))
 	}
-	export.Abort(w)
+	download.Abort(w)
 	return nil
 }
 

@@ -2,15 +2,23 @@ package apidoc
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
+	"sync"
 
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/version"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // documentPrefix is what every path of the embedded description begins with.
 const documentPrefix = "/v1"
+
+// description is the description of the API. It is the same for every service of a process, and
+// parsing it is most of the work of [Describe].
+var description = sync.OnceValues(func() (*jsontree.Tree, error) {
+	return jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{})
+})
 
 // Describe returns the API description for one service, as it is served at
 // GET {base_url}/v1/openapi.json. It differs from [schema.OpenAPI] in three places and keeps
@@ -32,11 +40,11 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 	if err := CheckBasePath(basePath); err != nil {
 		return nil, err
 	}
-	description, err := jsonshape.Description()
+	tree, err := description()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the description: %w", err)
 	}
-	root := description.Root()
+	root := tree.Root()
 	text, servers, prefix := root.Source(), root.Member("servers"), strings.TrimSuffix(basePath, "/")
 	number := root.Member("info").Member("version")
 	release := jsontree.AppendString([]byte(`,"x-formsvc-version":`), version.String())

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -32,7 +33,7 @@ func (c *Core) Block(ctx context.Context, who storage.Actor, t Target, id string
 	return Block{ID: id, JSON: block, Revision: f.Revision}, nil
 }
 
-// CreateBlock takes a BlockCreate and appends its block. It returns [ErrBlockExists] when
+// CreateBlock takes a BlockCreate and appends its block. It returns [schema.ErrBlockExists] when
 // the form has one with its id.
 func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (Block, error) {
 	added, err := c.writes.Block(body)
@@ -42,7 +43,7 @@ func (c *Core) CreateBlock(ctx context.Context, who storage.Actor, t Target, bod
 	added = added.WithTypesFrom(nil)
 	updated, err := c.changeStoredBlocks(ctx, who, t, condition, "/block", func(stored *definition.Blocks, hidden json.RawMessage) (json.RawMessage, error) {
 		if stored.HasAnyOf(added) {
-			return nil, ErrBlockExists
+			return nil, schema.ErrBlockExists
 		}
 		if err := added.CheckHiddenNames(hidden); err != nil {
 			return nil, err

@@ -102,9 +102,9 @@ func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 --
 // Publish puts the working copy of a form in force: name and definition, merged with what was
 // changed in the form meanwhile, and the status published, in one step that removes the copy. A
 // form without a copy is published as it is. The condition is on the revision of the copy. It
-// returns a [*ConflictError] when both changed the same part, unless take says by its path whose it
+// returns a [*schema.ConflictError] when both changed the same part, unless take says by its path whose it
 // is. A dry run changes nothing and returns the form with the name and the definition that it would get.
-func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]Side, dry bool) (storage.Form, error) {
+func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]schema.Side, dry bool) (storage.Form, error) {
 	ctx = timeout.Share(ctx)
 	s := copies{c.Storage}
 	for range MaxRaces {
@@ -129,7 +129,7 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, co
 			if now, e := s.read(ctx, who, id); e == nil && now.document.Revision != f.document.Revision {
 				continue
 			}
-			if clash, ok := errors.AsType[*ConflictError](err); ok {
+			if clash, ok := errors.AsType[*schema.ConflictError](err); ok {
 				clash.Revision = f.document.Revision
 			}
 			return storage.Form{}, err

@@ -13,7 +13,6 @@ package core
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -26,9 +25,6 @@ import (
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
-
-// ErrBlockExists says that a form already has a block with the id of a new one.
-var ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
 
 // Core is safe for concurrent use. All fields are required that do not say otherwise.
 type Core struct {
@@ -88,30 +84,13 @@ func (c *Core) On(s storage.Storage) *Core {
 func (c *Core) Now() time.Time { return c.Clock().UTC().Truncate(time.Second) }
 
 // URLChecker says whether requests may be sent to a URL. It returns a
-// [*RejectedURLError] when they may not; any other error means that the check itself
+// [*schema.RejectedURLError] when they may not; any other error means that the check itself
 // failed.
 type URLChecker interface {
 	// CheckURL looks at the text alone.
 	CheckURL(raw string) error
 	// CheckHost resolves the host's name.
 	CheckHost(ctx context.Context, raw string) error
-}
-
-// RejectedURLError says why a URL is not acceptable. Reason completes a sentence that
-// the caller of the API reads, so it says nothing about the host's network.
-type RejectedURLError struct{ Reason string }
-
-func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
-
-// Unwrap is the error as a *[schema.Error], for callers that do not distinguish the
-// two.
-func (e *RejectedURLError) Unwrap() error {
-	return &schema.Error{Violations: []schema.Violation{e.Violation()}}
-}
-
-// Violation is the error as one of the faults of a body.
-func (e *RejectedURLError) Violation() schema.Violation {
-	return schema.Violation{Path: "/url", Code: schema.CodeNotAllowed, Message: e.Reason}
 }
 
 // Precondition is a condition on a form's revision, as If-Match demands it (RFC 9110,

@@ -3,44 +3,17 @@ package core
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
 )
-
-// Side says whose value of a part is taken.
-type Side string
-
-// The sides of a conflict.
-const (
-	CopySide Side = "copy"
-	FormSide Side = "form"
-)
-
-// Conflict is a part of a form that was changed in two ways since its working copy was made.
-type Conflict struct {
-	// Path names the part as a JSON Pointer into a FormUpdate, with the id of a block in place
-	// of its position.
-	Path       string
-	Copy, Form json.RawMessage // nil: it was removed there
-}
-
-// ConflictError lists the conflicts of a publication, sorted by path.
-type ConflictError struct {
-	Conflicts []Conflict
-	Revision  int64 // of the copy that has them
-}
-
-func (e *ConflictError) Error() string {
-	return fmt.Sprintf("formsvc: form and working copy changed %d of the same parts, the first is %s", len(e.Conflicts), e.Conflicts[0].Path)
-}
 
 // merge returns what a form is after its working copy was published: a part that one side
 // changed is that side's, one that both changed alike is either's. For the others take says whose
 // it is, else they are conflicts.
-func merge(from base, ours, theirs Content, take map[string]Side) (merged Content, err error) {
+func merge(from base, ours, theirs Content, take map[string]schema.Side) (merged Content, err error) {
 	c, err := partsOf(ours)
 	if err != nil {
 		return merged, err
@@ -49,28 +22,28 @@ func merge(from base, ours, theirs Content, take map[string]Side) (merged Conten
 	if err != nil {
 		return merged, err
 	}
-	var conflicts []Conflict
+	var conflicts []schema.Conflict
 	all := parts{raw: maps.Clone(f.raw)}
 	maps.Copy(all.raw, c.raw)
 	for _, path := range slices.Sorted(maps.Keys(all.raw)) {
 		inCopy, inForm, was, side := c.raw[path], f.raw[path], from.Digests[digest([]byte(path))], take[path]
 		switch {
 		case bytes.Equal(inCopy, inForm), digest(inForm) == was:
-			side = CopySide
+			side = schema.CopySide
 		case digest(inCopy) == was:
-			side = FormSide
+			side = schema.FormSide
 		}
 		switch side {
-		case CopySide:
+		case schema.CopySide:
 			all.raw[path] = inCopy
-		case FormSide:
+		case schema.FormSide:
 			all.raw[path] = inForm
 		default:
-			conflicts = append(conflicts, Conflict{Path: path, Copy: inCopy, Form: inForm})
+			conflicts = append(conflicts, schema.Conflict{Path: path, Copy: inCopy, Form: inForm})
 		}
 	}
 	if conflicts != nil {
-		return merged, &ConflictError{Conflicts: conflicts}
+		return merged, &schema.ConflictError{Conflicts: conflicts}
 	}
 	merged.Definition = ours.Definition
 	for _, s := range sections(&merged.Definition) {

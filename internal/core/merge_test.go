@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -35,7 +36,7 @@ func TestMerge(t *testing.T) {
 	was := text{"n", "a1 b1 c1", "s1 t1"}
 	for name, c := range map[string]struct {
 		copy, form text
-		take       map[string]Side
+		take       map[string]schema.Side
 		want       text
 		conflicts  string
 	}{
@@ -58,13 +59,13 @@ func TestMerge(t *testing.T) {
 		"removed here and changed there":  {copy: text{"n", "b1 c1", "s1 t1"}, form: text{"n", "a2 b1 c1", "s1 t1"}, conflicts: `/definition/blocks/a - {"id":"a","label":"2"}`},
 		"added differently":               {copy: text{"n", "a1 b1 c1 d1", "s1 t1"}, form: text{"n", "a1 b1 c1 d2", "s1 t1"}, conflicts: `/definition/blocks/d {"id":"d","label":"1"} {"id":"d","label":"2"}`},
 		"both changed settings":           {copy: text{"n", was.blocks, "s2 t2"}, form: text{"n", was.blocks, "s3 t3"}, conflicts: `/definition/settings/s "2" "3"; /definition/settings/t "2" "3"`},
-		"one conflict is not enough":      {copy: text{"m", "a2 b1 c1", "s1 t1"}, form: text{"o", "a3 b1 c1", "s1 t1"}, take: map[string]Side{"/name": CopySide}, conflicts: `/definition/blocks/a {"id":"a","label":"2"} {"id":"a","label":"3"}`},
-		"an unknown side is none":         {copy: text{"m", was.blocks, was.settings}, form: text{"o", was.blocks, was.settings}, take: map[string]Side{"/name": "mine"}, conflicts: `/name "m" "o"`},
-		"the copy's is wanted":            {copy: text{"m", "a2 b1 c1", "s2 t1"}, form: text{"o", "a3 b1 c1", "s3 t1"}, take: map[string]Side{"/name": CopySide, "/definition/blocks/a": CopySide, "/definition/settings/s": CopySide}, want: text{"m", "a2 b1 c1", "s2 t1"}},
-		"the form's is wanted":            {copy: text{"m", "a2 b1 c1", "s2 t1"}, form: text{"o", "a3 b1 c1", "s3 t1"}, take: map[string]Side{"/name": FormSide, "/definition/blocks/a": FormSide, "/definition/settings/s": FormSide}, want: text{"o", "a3 b1 c1", "s3 t1"}},
-		"the form's, which is none":       {copy: text{"n", "a2 b1 c1", "s1 t1"}, form: text{"n", "b1 c1", "s1 t1"}, take: map[string]Side{"/definition/blocks/a": FormSide}, want: text{"n", "b1 c1", "s1 t1"}},
-		"the form's, which the copy lost": {copy: text{"n", "b1 c1", "s1 t1"}, form: text{"n", "b1 a2 c1", "s1 t1"}, take: map[string]Side{"/definition/blocks/a": FormSide}, want: text{"n", "b1 a2 c1", "s1 t1"}},
-		"a side where nothing clashes":    {copy: text{"m", was.blocks, was.settings}, form: was, take: map[string]Side{"/name": FormSide}, want: text{"m", was.blocks, was.settings}},
+		"one conflict is not enough":      {copy: text{"m", "a2 b1 c1", "s1 t1"}, form: text{"o", "a3 b1 c1", "s1 t1"}, take: map[string]schema.Side{"/name": schema.CopySide}, conflicts: `/definition/blocks/a {"id":"a","label":"2"} {"id":"a","label":"3"}`},
+		"an unknown side is none":         {copy: text{"m", was.blocks, was.settings}, form: text{"o", was.blocks, was.settings}, take: map[string]schema.Side{"/name": "mine"}, conflicts: `/name "m" "o"`},
+		"the copy's is wanted":            {copy: text{"m", "a2 b1 c1", "s2 t1"}, form: text{"o", "a3 b1 c1", "s3 t1"}, take: map[string]schema.Side{"/name": schema.CopySide, "/definition/blocks/a": schema.CopySide, "/definition/settings/s": schema.CopySide}, want: text{"m", "a2 b1 c1", "s2 t1"}},
+		"the form's is wanted":            {copy: text{"m", "a2 b1 c1", "s2 t1"}, form: text{"o", "a3 b1 c1", "s3 t1"}, take: map[string]schema.Side{"/name": schema.FormSide, "/definition/blocks/a": schema.FormSide, "/definition/settings/s": schema.FormSide}, want: text{"o", "a3 b1 c1", "s3 t1"}},
+		"the form's, which is none":       {copy: text{"n", "a2 b1 c1", "s1 t1"}, form: text{"n", "b1 c1", "s1 t1"}, take: map[string]schema.Side{"/definition/blocks/a": schema.FormSide}, want: text{"n", "b1 c1", "s1 t1"}},
+		"the form's, which the copy lost": {copy: text{"n", "b1 c1", "s1 t1"}, form: text{"n", "b1 a2 c1", "s1 t1"}, take: map[string]schema.Side{"/definition/blocks/a": schema.FormSide}, want: text{"n", "b1 a2 c1", "s1 t1"}},
+		"a side where nothing clashes":    {copy: text{"m", was.blocks, was.settings}, form: was, take: map[string]schema.Side{"/name": schema.FormSide}, want: text{"m", was.blocks, was.settings}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +80,7 @@ func TestMerge(t *testing.T) {
 			}
 			got, err := merge(from, c.copy.content(), c.form.content(), c.take)
 			var conflicts []string
-			if clash, ok := errors.AsType[*ConflictError](err); ok {
+			if clash, ok := errors.AsType[*schema.ConflictError](err); ok {
 				for _, x := range clash.Conflicts {
 					conflicts = append(conflicts, strings.TrimSpace(x.Path+" "+orDash(x.Copy)+" "+orDash(x.Form)))
 				}

@@ -12,28 +12,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Period is a time that metrics are of.
-type Period string
-
-// The periods. Package formsvc documents them.
-const (
-	PeriodToday     Period = "today"
-	PeriodYesterday Period = "yesterday"
-	Period24h       Period = "24h"
-	Period7d        Period = "7d"
-	Period30d       Period = "30d"
-	Period3m        Period = "3m"
-	Period6m        Period = "6m"
-	Period12m       Period = "12m"
-	PeriodAll       Period = "all"
-)
-
 // DefaultPeriod is the period of metrics when none is named.
-const DefaultPeriod = Period30d
+const DefaultPeriod = schema.Period30d
 
 // Metrics are the figures of a form's funnel over a period.
 type Metrics struct {
-	Period Period
+	Period schema.Period
 	// Estimated says that lifetime counters from before the form's events were counted
 	// are part of the figures.
 	Estimated                  bool
@@ -44,7 +28,7 @@ type Metrics struct {
 }
 
 // CheckPeriod returns the fault of a period that there is not.
-func CheckPeriod(period Period) error {
+func CheckPeriod(period schema.Period) error {
 	if _, ok := window(period, time.Time{}); !ok {
 		names := make([]string, len(periods))
 		for i, p := range periods {
@@ -56,7 +40,7 @@ func CheckPeriod(period Period) error {
 }
 
 // Metrics returns the figures of a period.
-func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, period Period) (Metrics, error) {
+func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, period schema.Period) (Metrics, error) {
 	if err := CheckPeriod(period); err != nil {
 		return Metrics{}, err
 	}
@@ -72,7 +56,7 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 		return Metrics{}, err
 	}
 	counts := funnel.Counters
-	m := Metrics{Period: period, Estimated: period == PeriodAll && funnel.Lifetime != nil}
+	m := Metrics{Period: period, Estimated: period == schema.PeriodAll && funnel.Lifetime != nil}
 	if m.Estimated {
 		counts.Views += funnel.Lifetime.Views
 		counts.Starts += funnel.Lifetime.Starts
@@ -95,28 +79,28 @@ func completionRate(submissions, starts int64) float64 {
 // periods are all that metrics have: each with its window, from the time and from the
 // midnight before it, both in UTC. Only yesterday ends before now.
 var periods = []struct {
-	name   Period
+	name   schema.Period
 	window func(now, midnight time.Time) storage.Window
 }{
-	{PeriodToday, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
-	{PeriodYesterday, func(_, midnight time.Time) storage.Window {
+	{schema.PeriodToday, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight} }},
+	{schema.PeriodYesterday, func(_, midnight time.Time) storage.Window {
 		return storage.Window{From: midnight.AddDate(0, 0, -1), To: midnight}
 	}},
-	{Period24h, func(now, _ time.Time) storage.Window {
+	{schema.Period24h, func(now, _ time.Time) storage.Window {
 		return storage.Window{From: now.Truncate(time.Minute).Add(-24 * time.Hour)}
 	}},
-	{Period7d, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
-	{Period30d, func(_, midnight time.Time) storage.Window {
+	{schema.Period7d, func(_, midnight time.Time) storage.Window { return storage.Window{From: midnight.AddDate(0, 0, -6)} }},
+	{schema.Period30d, func(_, midnight time.Time) storage.Window {
 		return storage.Window{From: midnight.AddDate(0, 0, -29)}
 	}},
-	{Period3m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
-	{Period6m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
-	{Period12m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
-	{PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
+	{schema.Period3m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 3)} }},
+	{schema.Period6m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 6)} }},
+	{schema.Period12m, func(_, midnight time.Time) storage.Window { return storage.Window{From: monthsBefore(midnight, 12)} }},
+	{schema.PeriodAll, func(_, _ time.Time) storage.Window { return storage.Window{} }},
 }
 
 // window is the time that a period covers, in UTC.
-func window(period Period, now time.Time) (w storage.Window, ok bool) {
+func window(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 	now = now.UTC()
 	midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
 	for _, p := range periods {

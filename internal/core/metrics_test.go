@@ -3,6 +3,8 @@ package core
 import (
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/schema"
 )
 
 func TestWindows(t *testing.T) {
@@ -32,7 +34,7 @@ func TestWindows(t *testing.T) {
 	} {
 		// A clock in another zone means the same instant.
 		now := day(c.now).Add(30 * time.Second).In(time.FixedZone("", -11*3600))
-		w, ok := window(Period(c.period), now)
+		w, ok := window(schema.Period(c.period), now)
 		from, to := w.From, w.To
 		want := [2]time.Time{}
 		for i, s := range []string{c.from, c.to} {
@@ -44,7 +46,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%s at %s: %v to %v, want %v to %v", c.period, c.now, from, to, want[0], want[1])
 		}
 	}
-	for _, period := range []Period{"", "1d", "ALL", "30d "} {
+	for _, period := range []schema.Period{"", "1d", "ALL", "30d "} {
 		if _, ok := window(period, day("2026-11-20 08:33")); ok {
 			t.Errorf("the period %q is accepted", period)
 		}

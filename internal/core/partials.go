@@ -14,13 +14,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ErrUnsupported says that the storage has no methods for what was asked.
-var ErrUnsupported = errors.New("formsvc: the storage does not keep this kind of data")
-
-// Supported turns what a storage returns for a method that it does not have into ErrUnsupported.
+// Supported turns what a storage returns for a method that it does not have into [schema.ErrUnsupported].
 func Supported(err error) error {
 	if errors.Is(err, storage.ErrUnimplemented) {
-		return ErrUnsupported
+		return schema.ErrUnsupported
 	}
 	return err
 }

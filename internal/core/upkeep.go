@@ -5,12 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
-)
 
-// What Check reports beside the errors of the storage. Package formsvc documents them.
-var (
-	ErrNoDispatcher  = errors.New("formsvc: deliveries wait and no process runs a dispatcher")
-	ErrNoMaintenance = errors.New("formsvc: no process does the maintenance")
+	"github.com/formsvc/formsvc/schema"
 )
 
 // unsentAfter is how long deliveries wait, and no dispatcher runs, before that is reported: a
@@ -36,11 +32,11 @@ func (c *Core) Check(ctx context.Context) error {
 	if since := later(u.Since, u.Dispatched); u.Now.Sub(since) >= unsentAfter {
 		queue, err := c.Storage.QueueStats(ctx)
 		if unsent = err; queue.Due > 0 && u.Now.Sub(queue.OldestDue) >= unsentAfter {
-			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in one (due: %d)", ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
+			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in one (due: %d)", schema.ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
 		}
 	}
 	if since := later(u.Since, u.Maintained); u.Now.Sub(since) >= unmaintainedAfter {
-		unmaintained = fmt.Errorf("%w since %s: run Service.Dispatcher, or call Service.Maintain once a minute", ErrNoMaintenance, since.Format(time.RFC3339))
+		unmaintained = fmt.Errorf("%w since %s: run Service.Dispatcher, or call Service.Maintain once a minute", schema.ErrNoMaintenance, since.Format(time.RFC3339))
 	}
 	return errors.Join(unsent, unmaintained)
 }
@@ -59,7 +55,7 @@ func (c *Core) Queued(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	if err := c.own.Check(ctx); errors.Is(err, ErrNoDispatcher) {
+	if err := c.own.Check(ctx); errors.Is(err, schema.ErrNoDispatcher) {
 		c.Log.WarnContext(ctx, "webhooks are not sent", "error", err)
 	}
 }

@@ -27,15 +27,6 @@ const versionsApart = 10 * time.Minute
 // 100 of a form of 300 kB.
 const versionBytes = 32 << 20
 
-// Version is an earlier state of a published form.
-type Version struct {
-	Revision   int64
-	Name       string             // not in lists
-	Definition storage.Definition // likewise
-	ReplacedBy storage.ID         // zero: the host
-	ReplacedAt time.Time
-}
-
 func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 
 // keepVersion adds to a change the version of the state that it replaces, when that is to be
@@ -69,14 +60,14 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 }
 
 // VersionList yields the versions of a form, newest first, without their content.
-func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID) iter.Seq2[Version, error] {
-	return func(yield func(Version, error) bool) {
+func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.ID) iter.Seq2[storage.FormVersion, error] {
+	return func(yield func(storage.FormVersion, error) bool) {
 		q := storage.DocumentQuery{Kind: version, Limit: batch}
 		for more := true; more; {
 			var found []storage.Document
 			var err error
 			if found, more, err = c.Storage.Documents(ctx, who, form, q); err != nil {
-				yield(Version{}, Supported(err))
+				yield(storage.FormVersion{}, Supported(err))
 				return
 			}
 			for i := range found {
@@ -89,16 +80,16 @@ func (c *Core) VersionList(ctx context.Context, who storage.Actor, form storage.
 	}
 }
 
-func versionOf(d *storage.Document) Version {
+func versionOf(d *storage.Document) storage.FormVersion {
 	revision, _ := strconv.ParseInt(d.Key, 10, 64) // written by versionKey
-	return Version{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
+	return storage.FormVersion{Revision: revision, ReplacedBy: d.By, ReplacedAt: d.CreatedAt}
 }
 
 // Version returns one version with its content.
-func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, revision int64) (Version, error) {
+func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, revision int64) (storage.FormVersion, error) {
 	d, err := c.Storage.Document(ctx, who, form, version, versionKey(revision))
 	if err != nil {
-		return Version{}, Supported(err)
+		return storage.FormVersion{}, Supported(err)
 	}
 	v := versionOf(&d)
 	content, _, err := readContent(d.Value)

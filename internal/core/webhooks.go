@@ -118,7 +118,7 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 		return w, err
 	}
 	refused := c.URLs.CheckURL(*w.URL)
-	if err != nil && errors.As(refused, new(*RejectedURLError)) {
+	if err != nil && errors.As(refused, new(*schema.RejectedURLError)) {
 		// Beside other faults it is one of them.
 		return w, faults.Join(err, refused)
 	}

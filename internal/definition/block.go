@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -25,7 +25,7 @@ func (w *Writes) Block(body []byte) (*Blocks, error) {
 	if block.Exists() {
 		newBlockRules(&r.Check, w).one(block, 1)
 	}
-	if err := r.check(w.shapes["BlockCreate"]); err != nil {
+	if err := r.check(blockCreateSchema); err != nil {
 		return nil, err
 	}
 	return &Blocks{list: block, one: true, edits: r.Edits}, nil
@@ -39,7 +39,7 @@ func (w *Writes) Blocks(body []byte) (*Blocks, error) {
 	}
 	list := r.root.Member("blocks")
 	newBlockRules(&r.Check, w).top(list)
-	if err := r.check(w.shapes["BlocksReplace"]); err != nil {
+	if err := r.check(blocksReplaceSchema); err != nil {
 		return nil, err
 	}
 	return &Blocks{list: list, edits: r.Edits}, nil
@@ -52,7 +52,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := r.check(w.shapes["BlockUpdate"]); err != nil {
+	if err := r.check(blockUpdateSchema); err != nil {
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil
@@ -62,7 +62,7 @@ func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
 // concerns the form as a whole. It returns all blocks. Paths of the *[schema.Error]
 // begin with /block.
 func (w *Writes) Append(stored, added *Blocks) (json.RawMessage, error) {
-	var c jsonshape.Check
+	var c validation.Check
 	rules := newBlockRules(&c, w)
 	rules.others(stored.top())
 	rules.one(added.list, stored.list.Len()+1)
@@ -92,7 +92,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 		return nil, nil, true, err
 	}
 	merged := tree.Root()
-	c := jsonshape.Check{Base: "/block"}
+	c := validation.Check{Base: "/block"}
 	if sent := p.block.Member("id"); sent.Exists() && sent.Text() != id {
 		c.AddMember(merged, "id", schema.CodeNotAllowed, "cannot be changed")
 	}
@@ -101,7 +101,9 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 	eachBlock(top[i:i+1], func(block jsontree.Node) { rules.before += cells(block, rules.kind(block)) })
 	rules.others(slices.Concat(top[:i], top[i+1:]))
 	rules.one(merged, len(top))
-	c.Walk(merged, w.shapes["BlockWrite"])
+	if err := c.Validate(merged, blockWriteSchema); err != nil {
+		return nil, nil, true, err
+	}
 	room(&c, merged, stored.list, merged)
 	if err := c.Faults.Err(); err != nil {
 		return nil, nil, true, err
@@ -115,7 +117,7 @@ func (w *Writes) Apply(stored *Blocks, id string, p *BlockPatch) (block *Blocks,
 }
 
 // room refuses blocks that grew, write by write, beyond the size of one body.
-func room(c *jsonshape.Check, at jsontree.Node, parts ...jsontree.Node) {
+func room(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 	total := 0
 	for _, part := range parts {
 		total += part.Size()

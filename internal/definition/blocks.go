@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -232,7 +232,7 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	for _, name := range fields.All() {
 		names[name.Text()] = true
 	}
-	c := jsonshape.Check{Base: b.base}
+	c := validation.Check{Base: b.base}
 	eachBlock(b.top(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() && names[id.Text()] {
 			c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
@@ -258,7 +258,7 @@ func (b *Blocks) CheckHiddenFields(hidden json.RawMessage, path string) error {
 	for id := range b.ids() {
 		taken[id] = true
 	}
-	c := jsonshape.Check{Base: path}
+	c := validation.Check{Base: path}
 	hiddenFields(&c, fields, taken, namesOf(setBy(b.top()...)))
 	return c.Faults.Err()
 }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -108,7 +108,7 @@ func (w *Writes) TypedFrom(b, stored *Blocks) (*Blocks, error) {
 	if typed == b {
 		return b, nil
 	}
-	r := newBlockRules(&jsonshape.Check{Base: b.base}, w)
+	r := newBlockRules(&validation.Check{Base: b.base}, w)
 	r.stored = stored.ids()
 	eachBlock(b.top(), r.countCells)
 	r.formCells(r.cells, b.list)

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -27,13 +27,13 @@ type FormWrite struct {
 
 // FormCreate checks the body of createForm.
 func (w *Writes) FormCreate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes["FormCreate"])
+	return w.form(body, formCreateSchema)
 }
 
 // FormUpdate checks the body of updateForm. One without a member is a
 // *[schema.Error].
 func (w *Writes) FormUpdate(body []byte) (FormWrite, error) {
-	return w.form(body, w.shapes["FormUpdate"])
+	return w.form(body, formUpdateSchema)
 }
 
 // CheckSizes checks a FormUpdate that is not stored, such as the unsaved content of an editor. What somebody
@@ -47,11 +47,13 @@ func (w *Writes) CheckSizes(body []byte) error {
 	defer r.tree.Release()
 	r.Faults = faults.List{OnlySizes: true}
 	r.definition(r.root.Member("definition"), w)
-	r.Walk(r.root, w.shapes["FormUpdate"])
+	if err := r.Validate(r.root, formUpdateSchema); err != nil {
+		return err
+	}
 	return r.Faults.Err()
 }
 
-func (w *Writes) form(body []byte, s *jsonshape.Shape) (FormWrite, error) {
+func (w *Writes) form(body []byte, s *validation.Schema) (FormWrite, error) {
 	r, err := read(body)
 	if err != nil {
 		return FormWrite{}, err

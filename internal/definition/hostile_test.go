@@ -91,7 +91,16 @@ func hostileBodies() map[string]string {
 		"many whole numbers written long, and a fault": blocks(`[{"id":""},` + numbered(`{"id":"#","properties":{"limit":1000000000000000000000000000000e-30}}`, 12_000) + `]`),
 		"many objects of 17 members, and a fault":      rule(`[` + strings.Repeat(`{"a":0,"b":0,"c":0,"d":0,"e":0,"f":0,"g":0,"h":0,"i":0,"j":0,"k":0,"l":0,"m":0,"n":0,"o":0,"p":0,"q":0},`, 5_500) + `"\u0000"]`),
 		"many strings with escapes, and a fault":       rule("[" + numbered(`"\u00e9"`, 90_000) + `,"\u0000"]`),
-		"many labels that are too long, and a fault":   blocks(`[{"id":""},` + numbered(`{"id":"#","label":"`+strings.Repeat("é", 2501)+`"}`, 200) + `]`),
+		// Small enough for the library.
+		"600 blocks without an id":                    blocks("[" + strings.Repeat("{},", 600) + "{}]"),
+		"690 blocks of a wrong type":                  blocks(many("1", 1_300)),
+		"650 unknown members to be escaped":           blocks(`[{"id":"a",` + numbered(`"`+strings.Repeat("~", 80)+`#":0`, 650) + `}]`),
+		"650 variables of a wrong type to be escaped": definition(`"variables":{` + numbered(`"`+strings.Repeat("%", 70)+`#":null`, 650) + `}`),
+		"220 integers of extreme exponents":           blocks("[" + numbered(`{"id":"","properties":{"limit":1e400,"maxChars":1e-400}}`, 110) + "]"),
+		"a color of 60,000 characters":                definition(`"theme":{"colors":{"text":"` + strings.Repeat("#", 60_000) + `"}}`),
+		"wrong types in 6 levels of children":         children(many("1", 1_200), 6),
+		"wrong types in 10 levels of children":        children(many("1", 1_200), 10),
+		"many labels that are too long, and a fault":  blocks(`[{"id":""},` + numbered(`{"id":"#","label":"`+strings.Repeat("é", 2501)+`"}`, 200) + `]`),
 	}
 }
 
@@ -125,10 +134,30 @@ func smallAnswer(t *testing.T, e *schema.Error) {
 	}
 }
 
+// compileSchemas sends a first body to each check, because it compiles the schema.
+func compileSchemas(t *testing.T, w *Writes) {
+	t.Helper()
+	body := []byte(`{"name":"A"}`)
+	for _, check := range []func() error{
+		func() error { _, err := w.Workspace(body); return err },
+		func() error { _, err := w.FormUpdate(body); return err },
+		func() error { _, err := w.Webhook(body, true); return err },
+		func() error { _, err := w.Block(body); return err },
+		func() error { _, err := w.Blocks(body); return err },
+		func() error { _, err := w.BlockPatch(body); return err },
+	} {
+		var invalid *schema.Error
+		if err := check(); err != nil && !errors.As(err, &invalid) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Bounds on what is allocated hold on any machine, those on time do not. Not
 // parallel: what other tests allocate would count.
 func TestHostileInputIsCheap(t *testing.T) {
 	w := newTestWrites(t)
+	compileSchemas(t, w)
 	// trees is how often the values are read: a patch, and then what it makes.
 	refused := func(t *testing.T, trees uint64, check func() error) {
 		t.Helper()
@@ -219,6 +248,7 @@ func costlyBodies() map[string]string {
 // Not parallel: what other tests allocate would count.
 func TestCostlyBodiesAreBounded(t *testing.T) {
 	w := newTestWrites(t)
+	compileSchemas(t, w)
 	for name, body := range costlyBodies() {
 		if len(body) > mib {
 			t.Fatalf("%s: %d bytes", name, len(body))

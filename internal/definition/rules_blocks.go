@@ -5,8 +5,8 @@ import (
 
 	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -14,7 +14,7 @@ import (
 // say. It looks at well-typed values and leaves the rest to the walk, so that the
 // faults of both are reported together.
 type blockRules struct {
-	*jsonshape.Check
+	*validation.Check
 	limits schema.Limits
 	zone   *time.Location  // of calendar days
 	ids    map[string]bool // the ids of the form's blocks so far, at every level
@@ -27,7 +27,7 @@ type blockRules struct {
 	setHere      []jsontree.Node // the members of set in the rules that are checked
 }
 
-func newBlockRules(c *jsonshape.Check, w *Writes) *blockRules {
+func newBlockRules(c *validation.Check, w *Writes) *blockRules {
 	return &blockRules{Check: c, limits: w.limits, zone: w.zone, ids: make(map[string]bool)}
 }
 

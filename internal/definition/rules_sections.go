@@ -2,8 +2,8 @@ package definition
 
 import (
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,7 +32,7 @@ func (r *request) theme(theme jsontree.Node, l schema.Limits) {
 
 // hiddenFields checks that no name is there twice or, as the values are kept beside the
 // answers of the blocks, is the id of a block or a variable that a rule sets.
-func hiddenFields(c *jsonshape.Check, list jsontree.Node, ids, variables map[string]bool) {
+func hiddenFields(c *validation.Check, list jsontree.Node, ids, variables map[string]bool) {
 	seen := make(map[string]bool, list.Len())
 	for _, name := range list.All() {
 		if name.Kind() != jsontree.String {

@@ -28,11 +28,13 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		return WebhookWrite{}, err
 	}
 	defer r.tree.Release()
-	s := w.shapes["WebhookUpdate"]
+	s := webhookUpdateSchema
 	if create {
-		s = w.shapes["WebhookCreate"]
+		s = webhookCreateSchema
 	}
-	r.Walk(r.root, s)
+	if err := r.Validate(r.root, s); err != nil {
+		return WebhookWrite{}, err
+	}
 	h := WebhookWrite{
 		FormID: r.text("form_id"),
 		URL:    r.text("url"),

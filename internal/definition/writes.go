@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"github.com/formsvc/formsvc/internal/faults"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 	"github.com/formsvc/formsvc/internal/visible"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -25,7 +23,6 @@ import (
 type Writes struct {
 	limits schema.Limits
 	zone   *time.Location
-	shapes map[string]*jsonshape.Shape // of request bodies, by the name of the component
 }
 
 // NewWrites returns checks with limits whose zero fields mean their defaults; a
@@ -34,33 +31,23 @@ func NewWrites(l schema.Limits, zone *time.Location) (*Writes, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
-	s, err := requestShapes()
-	if err != nil {
-		return nil, err
-	}
-	return &Writes{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC), shapes: s}, nil
+	return &Writes{limits: l.WithDefaults(), zone: cmp.Or(zone, time.UTC)}, nil
 }
 
-// requestShapes compiles the schemas of the description once: they are the same
-// for every service of a process.
-var requestShapes = sync.OnceValues(func() (map[string]*jsonshape.Shape, error) {
-	d, err := jsonshape.Description()
-	if err != nil {
-		return nil, fmt.Errorf("request schemas: %w", err)
-	}
-	shapes := make(map[string]*jsonshape.Shape)
-	for _, name := range []string{
-		"WorkspaceWrite", "FormCreate", "FormUpdate", "BlockCreate", "BlocksReplace", "BlockUpdate", "BlockWrite", "WebhookCreate", "WebhookUpdate",
-	} {
-		if shapes[name], err = d.Component(name); err != nil {
-			return nil, fmt.Errorf("request schemas: %w", err)
-		}
-	}
-	// A patch is checked as the block that it makes, with the place in the patch as
-	// the path of a fault. Before that only the kinds of its members count.
-	shapes["BlockUpdate"] = shapes["BlockUpdate"].Outline(2)
-	return shapes, nil
-})
+// The schemas of request bodies.
+var (
+	workspaceWriteSchema = validation.Component("WorkspaceWrite")
+	formCreateSchema     = validation.Component("FormCreate")
+	formUpdateSchema     = validation.Component("FormUpdate")
+	blockCreateSchema    = validation.Component("BlockCreate")
+	blocksReplaceSchema  = validation.Component("BlocksReplace")
+	blockWriteSchema     = validation.Component("BlockWrite")
+	webhookCreateSchema  = validation.Component("WebhookCreate")
+	webhookUpdateSchema  = validation.Component("WebhookUpdate")
+	// A patch is checked as the block that it makes, with the place in the patch as the path of a
+	// violation. Before that only the types of its members count.
+	blockUpdateSchema = validation.Outline("BlockUpdate", 2)
+)
 
 // Workspace checks a WorkspaceWrite (operations createWorkspace and
 // updateWorkspace) and returns the name as [visible.Name] does.
@@ -70,7 +57,7 @@ func (w *Writes) Workspace(body []byte) (name string, err error) {
 		return "", err
 	}
 	r.name()
-	if err := r.check(w.shapes["WorkspaceWrite"]); err != nil {
+	if err := r.check(workspaceWriteSchema); err != nil {
 		return "", err
 	}
 	defer r.tree.Release()
@@ -91,7 +78,7 @@ func (w *Writes) CheckBlockID(id string) error {
 
 // request is a body on its way through the checks.
 type request struct {
-	jsonshape.Check
+	validation.Check
 	tree *jsontree.Tree
 	root jsontree.Node
 }
@@ -113,9 +100,12 @@ func read(body []byte) (*request, error) {
 
 // check holds the body against its schema, after the rules have looked at it. Without a
 // fault the edits are ready to be applied; with one the tree is released.
-func (r *request) check(s *jsonshape.Shape) error {
-	r.Walk(r.root, s)
-	if err := r.Faults.Err(); err != nil {
+func (r *request) check(s *validation.Schema) error {
+	err := r.Validate(r.root, s)
+	if err == nil {
+		err = r.Faults.Err()
+	}
+	if err != nil {
 		r.tree.Release()
 		return err
 	}

@@ -1,7 +1,7 @@
-// Package described holds answers of the service against the API description. It is made
-// for the conformance suite and for tests: the service never checks its own answers.
+// Package described compares requests and responses with the API description. It is made for the
+// conformance suite and for tests: the service never checks its own responses.
 //
-// The jsonschema library judges each body. It is independent of the walk that checks
-// requests (package jsonshape), so a fault of that walk cannot hide itself. The library
-// is not made for hostile input, so a host's binary does not link it.
+// The jsonschema library validates each body as the description has it. The service validates
+// request bodies with it as well (package validation), but from schemas without references and
+// with a walk for large bodies, whose faults this package would find.
 package described

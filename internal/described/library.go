@@ -3,17 +3,14 @@ package described
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/validation"
 )
-
-// documentURL is the name of the description inside the library.
-const documentURL = "mem:///openapi.json"
 
 // Compiler compiles schemas of one OpenAPI document. It is not safe for concurrent use;
 // what it compiles is.
@@ -21,23 +18,17 @@ type Compiler struct{ jsonschema *jsonschema.Compiler }
 
 // NewCompiler reads a document. Nothing is ever loaded from outside of it.
 func NewCompiler(document string) (*Compiler, error) {
-	c := jsonschema.NewCompiler()
-	c.Draft = jsonschema.Draft2020
-	c.AssertFormat = true
-	c.Formats = map[string]func(any) bool{"date-time": isTime}
-	c.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
-	}
-	if err := c.AddResource(documentURL, strings.NewReader(document)); err != nil {
-		return nil, fmt.Errorf("reading the description: %w", err)
+	c, err := validation.NewCompiler(document, map[string]func(any) bool{"date-time": isTime})
+	if err != nil {
+		return nil, err
 	}
 	return &Compiler{c}, nil
 }
 
-// Compile compiles the schema at a JSON pointer, and holds it against the meta-schema of
+// Compile compiles the schema at a JSON pointer, and checks it against the meta-schema of
 // JSON Schema 2020-12.
 func (c *Compiler) Compile(pointer string) (*Schema, error) {
-	s, err := c.jsonschema.Compile(documentURL + "#" + pointer)
+	s, err := c.jsonschema.Compile(validation.Location(pointer))
 	if err != nil {
 		return nil, err
 	}
@@ -64,23 +55,11 @@ func (s *Schema) Check(n jsontree.Node) error {
 		return err
 	}
 	var reasons []string
-	for _, leaf := range leaves(invalid) {
+	for _, leaf := range validation.Leaves(invalid) {
 		reasons = append(reasons, leaf.InstanceLocation+" "+leaf.Message)
 	}
 	slices.Sort(reasons) // the library's order is random
 	return errors.New(strings.Join(slices.Compact(reasons), "; "))
-}
-
-// leaves are the errors that have no cause but themselves.
-func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
-	if len(e.Causes) == 0 {
-		return []*jsonschema.ValidationError{e}
-	}
-	var list []*jsonschema.ValidationError
-	for _, cause := range e.Causes {
-		list = append(list, leaves(cause)...)
-	}
-	return list
 }
 
 // isTime is the format date-time for the library: it does not concern values that

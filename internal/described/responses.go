@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -60,11 +59,12 @@ func newResponses(document []byte) (*Responses, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, err := jsonshape.Read(document)
+	tree, err := jsontree.Parse(document, jsontree.Bounds{})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the description: %w", err)
 	}
-	c, err := NewCompiler(d.Root().Source())
+	d := tree.Root()
+	c, err := NewCompiler(d.Source())
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func newResponses(document []byte) (*Responses, error) {
 		return nil, err
 	}
 	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, failure: true, body: problem, words: w}}
-	for _, path := range d.Root().Member("paths").All() {
+	for _, path := range d.Member("paths").All() {
 		for _, operation := range path.All() {
 			if !isMethod(operation.Name()) || operation.Kind() != jsontree.Object {
 				continue
@@ -228,9 +228,9 @@ func matches(template, path []string) bool {
 }
 
 // follow returns the object at a JSON pointer, references resolved.
-func follow(d *jsonshape.Document, pointer string) (jsontree.Node, error) {
+func follow(d jsontree.Node, pointer string) (jsontree.Node, error) {
 	for at, hops := pointer, 0; hops < 8; hops++ {
-		n, _ := d.Find(at)
+		n := d.Find(at)
 		if n.Kind() != jsontree.Object {
 			return n, fmt.Errorf("there is no object at %s", at)
 		}
@@ -244,7 +244,7 @@ func follow(d *jsonshape.Document, pointer string) (jsontree.Node, error) {
 }
 
 // readResponse reads a response object.
-func readResponse(d *jsonshape.Document, c *Compiler, response jsontree.Node) (describedResponse, error) {
+func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (describedResponse, error) {
 	var out describedResponse
 	response, err := follow(d, response.Pointer(""))
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/apidoc"
-	"github.com/formsvc/formsvc/internal/jsonshape"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -23,9 +22,9 @@ type words struct {
 // has one for an array and one for a single choice.
 type answerShapes struct{ one, list *Schema }
 
-func readWords(d *jsonshape.Document, c *Compiler) (*words, error) {
+func readWords(d jsontree.Node, c *Compiler) (*words, error) {
 	w := &words{codes: make(map[string]int), answers: make(map[string]answerShapes)}
-	for _, code := range d.Root().Member("x-error-codes").All() {
+	for _, code := range d.Member("x-error-codes").All() {
 		w.codes[code.Name()] = int(code.Float())
 	}
 	add := func(typ string, one, list schema.AnswerShape) (err error) {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/formsvc/formsvc/internal/jsonshape"
+	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,7 +32,7 @@ func TestEveryAnswerTypeHasAComponent(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := slices.Sorted(slices.Values(d.Components.Schemas.AnswerField.Properties.Type.Enum))
-	document, err := jsonshape.Read(strict)
+	document, err := jsontree.Parse(strict, jsontree.Bounds{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestEveryAnswerTypeHasAComponent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := readWords(document, c)
+	w, err := readWords(document.Root(), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,18 +13,9 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Format is how responses are written.
-type Format string
-
-// The formats.
-const (
-	CSV    Format = "csv"
-	NDJSON Format = "ndjson"
-)
-
 // Options are the choices of a caller. Package formsvc documents them.
 type Options struct {
-	Format       Format
+	Format       schema.ExportFormat
 	Since, Until time.Time
 	Separator    rune
 	ChoiceIDs    bool
@@ -39,9 +30,9 @@ type Options struct {
 // and the separator.
 func (o *Options) Check() error {
 	if o.Format == "" {
-		o.Format = CSV
+		o.Format = schema.CSV
 	}
-	if o.Format != CSV && o.Format != NDJSON {
+	if o.Format != schema.CSV && o.Format != schema.NDJSON {
 		return &schema.Error{Violations: []schema.Violation{{Path: "/format", Code: schema.CodeNotAllowed, Message: "must be csv or ndjson"}}}
 	}
 	switch o.Separator {
@@ -94,14 +85,14 @@ func each(ctx context.Context, out *bufio.Writer, o Options, read Pages, do func
 func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Options, read Pages) error {
 	out := bufio.NewWriterSize(w, 64<<10)
 	write := writeCSV
-	if o.Format == NDJSON {
+	if o.Format == schema.NDJSON {
 		write = writeNDJSON
 	}
 	n, err := write(ctx, out, definition, o, read)
 	if err != nil || !o.LastLine {
 		return err
 	}
-	if o.Format == NDJSON {
+	if o.Format == schema.NDJSON {
 		_, _ = fmt.Fprintf(out, "{\"complete\":true,\"submissions\":%d}\n", n) // Flush returns the error
 	} else {
 		_, _ = fmt.Fprintf(out, "complete%c%d\r\n", o.Separator, n)

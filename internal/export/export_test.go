@@ -237,7 +237,7 @@ func TestAnExportByteForByte(t *testing.T) {
 	const line = `{"id":"000000000000000000000001","form_id":"0000000000000000000000ff","status":"completed","submitted_at":"2026-11-20T08:33:01Z",` +
 		`"metadata":{},"answers":[{"field":{"id":"q","type":"number","label":"Q"},"value":1.50}],"completion_time":31.5}` + "\n"
 	stored := response(1, answer("q", "number", "1.50"))
-	if got := exported(t, d, Options{Format: NDJSON}, onePage(stored, stored)); got != line+line {
+	if got := exported(t, d, Options{Format: schema.NDJSON}, onePage(stored, stored)); got != line+line {
 		t.Error(cmp.Diff(line+line, got))
 	}
 }
@@ -245,13 +245,13 @@ func TestAnExportByteForByte(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	t.Parallel()
 	for _, separator := range []rune{',', ';', '\t'} {
-		o := Options{Format: NDJSON, Separator: separator}
-		if err := o.Check(); err != nil || o.Format != NDJSON || o.Separator != separator {
+		o := Options{Format: schema.NDJSON, Separator: separator}
+		if err := o.Check(); err != nil || o.Format != schema.NDJSON || o.Separator != separator {
 			t.Errorf("%q: %+v, %v", separator, o, err)
 		}
 	}
 	var o Options
-	if err := o.Check(); err != nil || o.Format != CSV || o.Separator != ',' {
+	if err := o.Check(); err != nil || o.Format != schema.CSV || o.Separator != ',' {
 		t.Errorf("the defaults are %+v, %v", o, err)
 	}
 	for path, o := range map[string]Options{"/format": {Format: "xlsx"}, "/separator": {Separator: '|'}} {
@@ -266,7 +266,7 @@ func TestOptionsAreChecked(t *testing.T) {
 // response of the one before, and hands each on before the next.
 func TestPagesOfAnExport(t *testing.T) {
 	t.Parallel()
-	o := Options{Format: NDJSON, Since: submittedAt.Add(-time.Hour), Until: submittedAt.Add(time.Hour)}
+	o := Options{Format: schema.NDJSON, Since: submittedAt.Add(-time.Hour), Until: submittedAt.Add(time.Hour)}
 	var out bytes.Buffer
 	var asked []storage.SubmissionsParams
 	read := func(_ context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
@@ -293,7 +293,7 @@ func TestPagesOfAnExport(t *testing.T) {
 	nothing := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		return storage.SubmissionPage{More: true}, nil
 	}
-	if got := exported(t, storage.Definition{}, Options{Format: NDJSON}, nothing); got != "" {
+	if got := exported(t, storage.Definition{}, Options{Format: schema.NDJSON}, nothing); got != "" {
 		t.Errorf("no responses are %q", got)
 	}
 }
@@ -314,7 +314,7 @@ func TestFaultsOfAnExport(t *testing.T) {
 	unreadable.Answers = []byte(`{}`)
 	noMetadata := response(2)
 	noMetadata.Metadata = []byte(`[]`)
-	for _, format := range []Format{CSV, NDJSON} {
+	for _, format := range []schema.ExportFormat{schema.CSV, schema.NDJSON} {
 		o := Options{Format: format, Separator: ','}
 		if err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, broken); !errors.Is(err, errRead) {
 			t.Errorf("%s: %v", format, err)

@@ -3,7 +3,6 @@
 package intake
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -13,19 +12,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// What Submit refuses a response with, beside faults and the errors of the storage.
-var (
-	// ErrClosed: the form takes no more responses.
-	ErrClosed = errors.New("formsvc: the form is closed")
-	// ErrKeyUsed: another response is stored with the same idempotency key, and the new
-	// response asks for OneContent.
-	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
-	// errDraft is an ErrNotFound that tells a host the likely cause.
-	errDraft = fmt.Errorf("formsvc: the form is a draft, which Client.PublishForm ends: %w", storage.ErrNotFound)
-)
-
-// ErrSent says that the response was submitted, and cannot be saved half-way any more.
-var ErrSent = errors.New("formsvc: the response is sent already")
+// errDraft is an ErrNotFound that tells a host the likely cause.
+var errDraft = fmt.Errorf("formsvc: the form is a draft, which Client.PublishForm ends: %w", storage.ErrNotFound)
 
 // Intake is safe for concurrent use.
 type Intake struct {

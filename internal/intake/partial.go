@@ -56,7 +56,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	case f.Status != storage.StatusPublished:
 		return "", nil, storage.ErrNotFound
 	case f.IsClosed(now):
-		return "", nil, ErrClosed
+		return "", nil, schema.ErrClosed
 	}
 	kept, err := known.answers.Keep(in.Answers, in.Hidden)
 	var tooLong error
@@ -80,7 +80,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	})
 	switch taken := errors.Is(err, storage.ErrConflict); {
 	case taken && !fresh:
-		err = ErrSent
+		err = schema.ErrSent
 	case taken:
 		if p, _, _, err = i.ResumePartial(ctx, p.FormID, token); err == nil {
 			return token, nil, &storage.RevisionError{Current: p.Revision, Kind: "partial"}
@@ -113,7 +113,7 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	case err != nil:
 		return storage.Partial{}, in, m, core.Supported(err)
 	case !p.SubmissionID.IsZero():
-		return p, in, m, ErrSent
+		return p, in, m, schema.ErrSent
 	}
 	in, err = core.PartialInput(&p)
 	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))

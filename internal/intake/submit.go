@@ -36,10 +36,10 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 			stored, replayed, err := i.store(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
 				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
-					return storage.Submission{}, ErrKeyUsed
+					return storage.Submission{}, schema.ErrKeyUsed
 				}
 				if errors.Is(err, storage.ErrLimitReached) {
-					err = ErrClosed
+					err = schema.ErrClosed
 				}
 				return stored, err
 			}
@@ -127,7 +127,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 	case form.Status != storage.StatusPublished:
 		return storage.NewSubmission{}, errDraft
 	case form.Gate.IsClosed(false, clock):
-		return storage.NewSubmission{}, ErrClosed
+		return storage.NewSubmission{}, schema.ErrClosed
 	}
 	checked, err := form.answers.Check(r.Input)
 	if err := faults.Join(err, badTime, checkMetadata(r.Metadata), checkSeconds("/completion_time", r.CompletionTime), checkIdempotencyKey(r.IdempotencyKey)); err != nil {

@@ -62,3 +62,24 @@ func Pointer(parent, token string) string {
 	}
 	return parent + "/" + pointerEscapes.Replace(token)
 }
+
+// Find returns the value at a JSON Pointer below n. It does not exist when there is none.
+func (n Node) Find(pointer string) Node {
+	if pointer == "" {
+		return n
+	}
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if n.Kind() != Array {
+			n = n.Member(pointerTokens.Replace(token))
+			continue
+		}
+		item := n.First()
+		for item.Exists() && strconv.Itoa(int(item.node().name[0])) != token {
+			item = item.Next()
+		}
+		n = item
+	}
+	return n
+}
+
+var pointerTokens = strings.NewReplacer("~1", "/", "~0", "~")

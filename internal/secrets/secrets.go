@@ -4,16 +4,11 @@ package secrets
 import (
 	"crypto/cipher"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"slices"
 
 	"github.com/formsvc/formsvc/storage"
 )
-
-// ErrSecret is what [Sealer.Open] returns for bytes that it did not seal, that
-// were sealed with an unknown key or for another webhook.
-var ErrSecret = errors.New("webhooks: signing secret cannot be opened")
 
 // First byte of a stored secret. What follows is the secret itself, or a nonce
 // and the sealed secret.
@@ -76,7 +71,7 @@ func (s *Sealer) Seal(webhook storage.ID, secret string) []byte {
 }
 
 // Open returns the secret that was stored for the webhook, "" when there is
-// none. It returns [ErrSecret] when that cannot be told; a caller must not take
+// none. It returns [storage.ErrSecret] when that cannot be told; a caller must not take
 // that for "no secret".
 func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
@@ -99,12 +94,12 @@ func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
 			}
 		}
 	}
-	return "", ErrSecret
+	return "", storage.ErrSecret
 }
 
 // Reseal returns a stored secret as [Sealer.Seal] would store it now, or nil when it
 // is stored so already: sealed with the current AEAD or, without one, as it is. It
-// returns [ErrSecret] when the secret cannot be opened.
+// returns [storage.ErrSecret] when the secret cannot be opened.
 func (s *Sealer) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
 	secret, err := s.Open(webhook, stored)
 	if err != nil || secret == "" {

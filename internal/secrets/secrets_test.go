@@ -86,7 +86,7 @@ func TestSecretsRefuse(t *testing.T) {
 		"a cut nonce":        func() (string, error) { return s.Open(id, sealed[:5]) },
 		"plain and empty":    func() (string, error) { return s.Open(id, []byte{0}) },
 	} {
-		if got, err := open(); got != "" || !errors.Is(err, ErrSecret) {
+		if got, err := open(); got != "" || !errors.Is(err, storage.ErrSecret) {
 			t.Errorf("%s: %q, %v, want ErrSecret", name, got, err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
 			t.Errorf("%s: opens to %q, %v", name, opened, err)
 		}
 	}
-	if _, err := secretsWith(t, gcm(t, 3)).Reseal(id, old); !errors.Is(err, ErrSecret) {
+	if _, err := secretsWith(t, gcm(t, 3)).Reseal(id, old); !errors.Is(err, storage.ErrSecret) {
 		t.Errorf("with a key that does not open it: %v, want ErrSecret", err)
 	}
 }
@@ -151,10 +151,10 @@ func TestPlainSecretsAreRefused(t *testing.T) {
 	lenient := secretsWith(t, gcm(t, 2), gcm(t, 1))
 	s := lenient.SealedOnly()
 	plain := none.Seal(id, secret)
-	if got, err := s.Open(id, plain); got != "" || !errors.Is(err, ErrSecret) {
+	if got, err := s.Open(id, plain); got != "" || !errors.Is(err, storage.ErrSecret) {
 		t.Errorf("a plain secret opens to %q, %v; want ErrSecret", got, err)
 	}
-	if got, err := s.Reseal(id, plain); got != nil || !errors.Is(err, ErrSecret) {
+	if got, err := s.Reseal(id, plain); got != nil || !errors.Is(err, storage.ErrSecret) {
 		t.Errorf("a plain secret is sealed anew: %v, %v; want ErrSecret", got, err)
 	}
 	for name, sealed := range map[string][]byte{"current": s.Seal(id, secret), "previous": secretsWith(t, gcm(t, 1)).Seal(id, secret)} {

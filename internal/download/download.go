@@ -1,7 +1,6 @@
-// Package export sends an export as a response over HTTP: in pieces, each within the time
-// that a client has for it. It is wiring of package handler, without promise before v1; a
-// host mounts formsvc's Service.ExportHandler.
-package export
+// Package download sends an export as a response over HTTP: in pieces, each within the time
+// that a client has for it.
+package download
 
 import (
 	"errors"
@@ -17,8 +16,7 @@ const (
 	piece    = 64 << 10
 )
 
-// File is the content of a response: wiring of package handler, without promise before
-// v1.
+// File is the content of a response.
 type File struct {
 	Name, ContentType string
 	// Status sends the status and the headers, once.
@@ -49,9 +47,9 @@ func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone boo
 	return b.gone, err
 }
 
-// Abort is wiring without promise before v1: it breaks the connection of a response that has begun
-// and panics with [http.ErrAbortHandler]. The deadline in the past comes first, because a middleware of the host
-// may recover the panic, and the server would then end the response as if it were complete.
+// Abort breaks the connection of a response that has begun and panics with [http.ErrAbortHandler].
+// The deadline in the past comes first, because a middleware of the host may recover the panic, and
+// the server would then end the response as if it were complete.
 func Abort(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Unix(1, 0)) // not every writer has one
 	panic(http.ErrAbortHandler)

@@ -1,0 +1,146 @@
+package validation
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// documentURL is the name of the description inside the library.
+const documentURL = "mem:///openapi.json"
+
+// Location returns what the library calls the schema at a JSON Pointer of the description.
+func Location(pointer string) string { return documentURL + "#" + pointer }
+
+// NewCompiler returns a compiler for the schemas of an OpenAPI document, which it finds by
+// [Location]. It never loads anything from outside of the document.
+func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschema.Compiler, error) {
+	c := jsonschema.NewCompiler()
+	c.Draft = jsonschema.Draft2020
+	c.AssertFormat = true
+	c.Formats = formats
+	c.LoadURL = func(url string) (io.ReadCloser, error) {
+		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
+	}
+	if err := c.AddResource(documentURL, strings.NewReader(document)); err != nil {
+		return nil, fmt.Errorf("reading the description: %w", err)
+	}
+	return c, nil
+}
+
+// normalForms are the formats of request bodies. A value that is not in its normal form breaks
+// its format, and [Check] normalizes or refuses it.
+var normalForms = map[string]func(any) bool{
+	"date-time": isNormalTime, "int32": isPlain, "int64": isPlain,
+}
+
+func isNormalTime(v any) bool {
+	text, ok := v.(string)
+	if !ok {
+		return true
+	}
+	t, ok := jsontree.ParseTime(text)
+	return ok && jsontree.FormatTime(t) == text
+}
+
+// isPlain is false for a number that [converter] passes on as it is written.
+func isPlain(v any) bool {
+	_, isLiteral := v.(json.Number)
+	return !isLiteral
+}
+
+var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+	return NewCompiler(string(schema.OpenAPI()), normalForms)
+})
+
+// compiling guards the compiler, which is not safe for concurrent use.
+var compiling sync.Mutex
+
+// Schema is a component schema of the description. It is safe for concurrent use.
+type Schema struct {
+	// compiled returns the schema and all schemas in it by their location. The largest take the
+	// library 50 ms, so each is compiled with its first body and not with the first service.
+	compiled func() (compiledSchema, error)
+}
+
+type compiledSchema struct {
+	root *jsonschema.Schema
+	at   map[string]*jsonschema.Schema
+}
+
+// Component returns the component schema with a name.
+func Component(name string) *Schema { return Outline(name, unlimited) }
+
+const unlimited = -1
+
+// Outline returns a component schema that checks nothing deeper than some levels below the
+// value, and in the last level only the types.
+func Outline(name string, levels int) *Schema {
+	return &Schema{sync.OnceValues(func() (compiledSchema, error) {
+		compiling.Lock()
+		defer compiling.Unlock()
+		c, err := compiler()
+		if err != nil {
+			return compiledSchema{}, err
+		}
+		s, err := c.Compile(Location("/components/schemas/" + name))
+		if err != nil {
+			return compiledSchema{}, fmt.Errorf("component %s: %w", name, err)
+		}
+		at := make(map[string]*jsonschema.Schema)
+		return compiledSchema{simplify(s, at, levels), at}, nil
+	})}
+}
+
+// simplify returns a copy of a compiled schema without references and unions. The description
+// of request bodies has unions of types only, and references with nothing next to them that
+// checks anything. A test enforces both.
+func simplify(s *jsonschema.Schema, at map[string]*jsonschema.Schema, levels int) *jsonschema.Schema {
+	for s.Ref != nil {
+		s = s.Ref
+	}
+	if made, ok := at[s.Location]; ok {
+		return made
+	}
+	out := *s
+	at[s.Location] = &out
+	out.Types, out.AnyOf = typesOf(s), nil
+	if levels == 0 {
+		out = jsonschema.Schema{
+			Location: s.Location, Types: out.Types, MinLength: -1, MaxLength: -1,
+			MinProperties: -1, MaxProperties: -1, MinItems: -1, MaxItems: -1, MinContains: 1, MaxContains: -1,
+		}
+		return &out
+	}
+	out.Properties = make(map[string]*jsonschema.Schema, len(s.Properties))
+	for name, property := range s.Properties {
+		out.Properties[name] = simplify(property, at, levels-1)
+	}
+	if rest, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+		out.AdditionalProperties = simplify(rest, at, levels-1)
+	}
+	if s.Items2020 != nil {
+		out.Items2020 = simplify(s.Items2020, at, levels-1)
+	}
+	return &out
+}
+
+// typesOf returns the types that a schema or the schemas of its union allow.
+func typesOf(s *jsonschema.Schema) []string {
+	for s.Ref != nil {
+		s = s.Ref
+	}
+	types := s.Types
+	for _, branch := range s.AnyOf {
+		types = slices.Concat(types, typesOf(branch))
+	}
+	return types
+}

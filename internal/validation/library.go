@@ -1,0 +1,127 @@
+package validation
+
+import (
+	"encoding/json"
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+)
+
+// The largest body that the library validates. Its cost grows with the number of values times
+// the properties of their schemas (a block has 68), and faster with the depth. 50 blocks have
+// about 600 values.
+const (
+	maxValues = 700
+	maxBytes  = 64 << 10
+	maxDepth  = 24
+)
+
+// Validate checks a value against a schema and reports what it finds. The returned error says
+// that the schema itself is broken.
+func (c *Check) Validate(n jsontree.Node, s *Schema) error {
+	compiled, err := s.compiled()
+	if err != nil || c.Faults.Full() {
+		return err
+	}
+	if n.Size() <= maxValues && n.End()-n.Start() <= maxBytes {
+		if value, ok := c.convert(n, 0); ok {
+			return c.library(n, value, compiled)
+		}
+	}
+	c.walk(n, compiled.root, true)
+	return nil
+}
+
+// difference is a value that does not fit a schema.
+type difference struct {
+	n jsontree.Node
+	s *jsonschema.Schema
+}
+
+// library has the library validate a value, and names the differences that it reports in the
+// order of the body, because its own order is random.
+func (c *Check) library(n jsontree.Node, value any, compiled compiledSchema) error {
+	err := compiled.root.Validate(value)
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	var found []difference
+	for _, leaf := range Leaves(invalid) {
+		at := n.Find(instancePointer(leaf))
+		keyword := strings.LastIndexByte(leaf.AbsoluteKeywordLocation, '/')
+		s := compiled.at[leaf.AbsoluteKeywordLocation[:max(keyword, 0)]]
+		if !at.Exists() || s == nil {
+			return leaf
+		}
+		if d := (difference{at, s}); !slices.Contains(found, d) {
+			found = append(found, d)
+		}
+	}
+	slices.SortFunc(found, func(a, b difference) int { return a.n.Start() - b.n.Start() })
+	for _, d := range found {
+		c.walk(d.n, d.s, false)
+	}
+	return nil
+}
+
+// Leaves returns the errors that have no cause but themselves.
+func Leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+	if len(e.Causes) == 0 {
+		return []*jsonschema.ValidationError{e}
+	}
+	var list []*jsonschema.ValidationError
+	for _, cause := range e.Causes {
+		list = append(list, Leaves(cause)...)
+	}
+	return list
+}
+
+// instancePointer returns the JSON Pointer of the value that an error is about. The library
+// escapes the pointer for a URL.
+func instancePointer(e *jsonschema.ValidationError) string {
+	pointer, err := url.PathUnescape(e.InstanceLocation)
+	if err != nil { // cannot happen: the library escapes every token
+		return e.InstanceLocation
+	}
+	return pointer
+}
+
+// convert returns a value as the library takes it. It returns false for one that is nested too
+// deeply or has an empty name, which the library leaves out of its locations. An array that the caller has settled is empty. A number that is not in the plain form of an
+// integer keeps its literal, because rounding to a float64 would hide a fraction.
+func (c *Check) convert(n jsontree.Node, depth int) (value any, ok bool) {
+	switch n.Kind() {
+	case jsontree.Number:
+		if !isPlainInteger(n.Text()) {
+			return json.Number(n.Text()), true
+		}
+	case jsontree.Array:
+		list := make([]any, 0, n.Len())
+		if c.settled[n] {
+			return list, true
+		}
+		for _, item := range n.All() {
+			value, ok := c.convert(item, depth+1)
+			if !ok {
+				return nil, false
+			}
+			list = append(list, value)
+		}
+		return list, depth < maxDepth
+	case jsontree.Object:
+		object := make(map[string]any, n.Len())
+		for _, member := range n.All() {
+			if object[member.Name()], ok = c.convert(member, depth+1); !ok || member.Name() == "" {
+				return nil, false
+			}
+		}
+		return object, depth < maxDepth
+	}
+	return n.Value(), true
+}
