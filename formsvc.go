@@ -9,6 +9,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
 	"github.com/formsvc/formsvc/internal/objectid"
@@ -33,8 +34,8 @@ import (
 type Service struct {
 	core       *core.Core
 	intake     intake.Intake
-	handler    *handler.Handler
-	handlerOn  func(*core.Core, handler.KeyResolver) *handler.Handler
+	handler    httpapi.API
+	handlerOn  func(*core.Core, KeyResolver) httpapi.API
 	dispatcher *webhooks.Dispatcher
 	limiter    *ratelimit.Limiter
 	keys       keyResolver
@@ -58,7 +59,7 @@ func New(opts ...Option) (*Service, error) {
 		return nil, err
 	}
 
-	s := &Service{limiter: o.http.Limiter, ownKeys: o.http.Resolver == nil}
+	s := &Service{limiter: o.http.Limiter, ownKeys: o.resolver == nil}
 	var handOver func() (to storage.HandOver, stored func())
 	var err error
 	s.dispatcher, handOver, err = webhooks.New(webhooks.Params{
@@ -80,9 +81,9 @@ func New(opts ...Option) (*Service, error) {
 	config := o.http
 	config.Core, config.Logger = s.core, o.logger
 	if s.ownKeys {
-		config.Resolver = s.keys
+		o.resolver = s.keys
 	}
-	if s.handler, s.handlerOn, err = handler.New(config); err != nil {
+	if s.handler, s.handlerOn, err = handler.New(config, o.resolver); err != nil {
 		return nil, fmt.Errorf("formsvc: %w", err)
 	}
 	return s, nil
@@ -221,7 +222,7 @@ func (s *Service) Using(st storage.Storage) *Service {
 	copied.borrowed = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)
-	var keys handler.KeyResolver // nil: the host's
+	var keys KeyResolver // nil: the host's
 	if s.ownKeys {
 		keys = copied.keys
 	}

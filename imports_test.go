@@ -37,7 +37,7 @@ func before(name, path string) bool {
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/apidoc", "internal/core", "internal/export", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
+		"internal/apidoc", "internal/core", "internal/export", "internal/httpapi", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -58,7 +58,7 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/jsontree", "internal/keyring", "internal/timeout",
+		"internal/apidoc", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
 	"handler/builder":  {"", "handler/formpage", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
@@ -121,6 +121,7 @@ var allowed = map[string][]string{
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
 	"internal/download": {},
+	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
 	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
 	"internal/summary":  {"internal/export", "internal/faults", "schema"},

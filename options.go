@@ -16,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/ratelimit"
@@ -28,7 +29,8 @@ type Option func(*options) error
 
 type options struct {
 	storage      storage.Storage
-	http         handler.Config // of the API; New adds the core and the logger
+	http         httpapi.Config // New adds the core and the logger
+	resolver     KeyResolver    // nil: the service's own keys
 	keyPrefix    string
 	limiterSet   bool // http.Limiter is what the host wants; if nil, there is no limit
 	webhooks     webhooks.Config
@@ -45,7 +47,7 @@ type options struct {
 
 func defaults() options {
 	return options{
-		http:      handler.Config{BasePath: "/v1"},
+		http:      httpapi.Config{BasePath: "/v1"},
 		keyPrefix: "fs",
 		logger:    slog.New(slog.DiscardHandler),
 		timeZone:  time.UTC,
@@ -120,7 +122,7 @@ func WithStorage(s storage.Storage) Option {
 // unless the resolver passes what it does not know on to [Service.ResolveKey], as in the
 // example. "Sessions and keys" in the package's documentation says what belongs to it.
 func WithKeyResolver(r KeyResolver) Option {
-	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.http.Resolver = r })
+	return option("WithKeyResolver", missing(r == nil), func(o *options) { o.resolver = r })
 }
 
 // What a host with keys of its own brings, and what it uses.

@@ -66,7 +66,7 @@ func (c *call) authenticate() error {
 // operation reads. The limit is then asked before the key's id is known for certain. A key that
 // was not seen here before takes two steps.
 func (c *call) resolve(key string) (early token, err error) {
-	together, ok := c.h.config.Resolver.(readingResolver)
+	together, ok := c.h.keys.(readingResolver)
 	if ok && c.op.readsForm {
 		if id := together.Remembered(key); id != "" {
 			if early = c.take(id); early.allowed() {
@@ -80,7 +80,7 @@ func (c *call) resolve(key string) (early token, err error) {
 			}
 		}
 	}
-	c.principal, err = c.h.config.Resolver.ResolveKey(c.ctx(), key)
+	c.principal, err = c.h.keys.ResolveKey(c.ctx(), key)
 	return early, c.resolveError(err)
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/schema"
 )
 
 // trickle gives its bytes a few at a time and notes how much more room the reader
@@ -38,7 +39,7 @@ func TestABodysBufferGrowsWithWhatArrives(t *testing.T) {
 		r := httptest.NewRequest(http.MethodPost, "/", body)
 		r.ContentLength = claimed
 		r.Header.Set("Content-Type", "application/json")
-		c := &call{h: &Handler{core: &core.Core{Limits: Limits{Body: 1 << 20}}}, r: r}
+		c := &call{h: &api{core: &core.Core{Limits: schema.Limits{Body: 1 << 20}}}, r: r}
 		got, err := c.readBody()
 		if err != nil || len(got) != 100_000 {
 			t.Fatalf("claimed %d: %d bytes, %v", claimed, len(got), err)
@@ -53,7 +54,7 @@ func TestABodysBufferGrowsWithWhatArrives(t *testing.T) {
 func BenchmarkReadBody(b *testing.B) {
 	for name, size := range map[string]int{"300B": 300, "30kB": 30_000, "1MB": 1_000_000} {
 		b.Run(name, func(b *testing.B) {
-			h := &Handler{core: &core.Core{Limits: Limits{Body: 1 << 20}}}
+			h := &api{core: &core.Core{Limits: schema.Limits{Body: 1 << 20}}}
 			b.ReportAllocs()
 			b.SetBytes(int64(size))
 			for b.Loop() {

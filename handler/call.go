@@ -18,7 +18,7 @@ import (
 
 // call is one request on its way through the handler.
 type call struct {
-	h  *Handler
+	h  *api
 	w  http.ResponseWriter
 	r  *http.Request
 	id string // the request id
@@ -53,7 +53,7 @@ var noOperation operation
 var noStore = []string{"no-store"}
 
 // newCall begins a call; its caller defers [call.end].
-func newCall(h *Handler, w http.ResponseWriter, r *http.Request) *call {
+func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestID(r), &noOperation
 	c.waits = timeout.Share(r.Context())

@@ -15,18 +15,15 @@ type onlyFor struct {
 	form storage.ID
 }
 
-// For is wiring for package formsvc, without promise before v1. It serves all operations for an
-// actor, without a key, a scope or a limit.
-func (h *Handler) For(who storage.Actor) http.Handler {
+// For implements [httpapi.API].
+func (h *api) For(who storage.Actor) http.Handler {
 	copied := h.on(h.core, nil)
 	copied.only = &onlyFor{who: who}
 	return copied
 }
 
-// WorkingCopy is wiring for package formsvc, without promise before v1. It serves the operations on
-// the content of one form for an actor, without a key, a scope or a limit. c is a Core of
-// [core.Core.Copies].
-func (h *Handler) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) http.Handler {
+// WorkingCopy implements [httpapi.API].
+func (h *api) WorkingCopy(c *core.Core, who storage.Actor, form storage.ID) http.Handler {
 	copied := h.on(c, nil)
 	copied.only, copied.operations = &onlyFor{who, form}, h.contents
 	return copied

@@ -32,9 +32,8 @@ var errHTTPVersion = &apiError{
 	message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
 }
 
-// Exports serves exports of responses at any path whose last segment is a form's id with
-// the ending .csv or .ndjson. Behind [http.TimeoutHandler] a whole export is buffered in memory.
-func (h *Handler) Exports() http.Handler {
+// Exports implements [httpapi.API].
+func (h *api) Exports() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := newCall(h, w, r)
 		defer c.end()
@@ -203,7 +202,7 @@ func (b *budget) page(ctx context.Context) error {
 // stillAllowed resolves the key again: a key that is revoked, has expired or has lost
 // the scope reads no further page.
 func (c *call) stillAllowed(ctx context.Context) error {
-	p, err := c.h.config.Resolver.ResolveKey(ctx, c.h.config.Credential(c.r))
+	p, err := c.h.keys.ResolveKey(ctx, c.h.config.Credential(c.r))
 	if err != nil {
 		return c.resolveError(err)
 	}

@@ -14,16 +14,18 @@ import (
 
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Handler is wiring for package formsvc, whose Service is the HTTP API for hosts; it
-// carries no promise before v1. It is safe for concurrent use and holds no state of its
-// own between requests.
-type Handler struct {
-	config Config
-	core   *core.Core
-	mount  mount
+// api holds no state of its own between requests.
+type api struct {
+	config httpapi.Config
+	// keys finds out whose key a request carries. If it is a readingResolver, operations on one form
+	// take key and form in one step.
+	keys  KeyResolver
+	core  *core.Core
+	mount mount
 	// fixedBase is what links begin with when that is the same for all requests.
 	fixedBase string
 	// limiterKey is what the limiter's keys begin with: the name of the service and a "#",
@@ -44,11 +46,12 @@ type Handler struct {
 	descriptionETag string
 }
 
-// New is wiring for package formsvc, without promise before v1. It starts nothing.
+// New returns the API for package formsvc, whose Service is the API for hosts: no other module can
+// name the type of config. It starts nothing.
 //
-// on returns a handler like h with another Core. A resolver that keeps its keys in the
-// storage is replaced as well; nil keeps the one that h has.
-func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, err error) {
+// on returns the API with another Core. A resolver that keeps its keys in the storage is replaced
+// as well; nil leaves it as it is.
+func New(config httpapi.Config, keys KeyResolver) (a httpapi.API, on func(*core.Core, KeyResolver) httpapi.API, err error) {
 	description, err := apidoc.Describe(config.BaseURL, config.BasePath)
 	if err != nil {
 		return nil, nil, fmt.Errorf("API description: %w", err)
@@ -59,8 +62,9 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 	}
 
 	table := operations()
-	h = &Handler{
+	h := &api{
 		config:          config,
+		keys:            keys,
 		core:            config.Core,
 		fixedBase:       config.BaseURL + config.BasePath,
 		limiterKey:      cmp.Or(config.LimiterName, config.BaseURL+config.BasePath) + "#",
@@ -86,21 +90,21 @@ func New(config Config) (h *Handler, on func(*core.Core, KeyResolver) *Handler, 
 			h.contents[op.method+op.path] = op
 		}
 	}
-	return h, h.on, nil
+	return h, func(c *core.Core, keys KeyResolver) httpapi.API { return h.on(c, keys) }, nil
 }
 
-func (h *Handler) on(c *core.Core, resolver KeyResolver) *Handler {
+func (h *api) on(c *core.Core, keys KeyResolver) *api {
 	copied := *h
 	copied.core = c
-	if resolver != nil {
-		copied.config.Resolver = resolver
+	if keys != nil {
+		copied.keys = keys
 	}
 	return &copied
 }
 
 // ServeHTTP serves one request. The order of the checks is the order of the
 // statements.
-func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := newCall(h, w, r)
 	defer c.end()
 	mounted := h.mount.base
@@ -150,7 +154,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // logMisplaced logs the first request that came at another path than base.
-func (h *Handler) logMisplaced(r *http.Request, base string) {
+func (h *api) logMisplaced(r *http.Request, base string) {
 	h.misplaced.Do(func() {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,
 			"a request came at another path than the service's; WithBasePath and WithBaseURL say where it is mounted",
@@ -169,7 +173,7 @@ func (c *call) allow(methods string) {
 }
 
 // allowed lists the methods of a path, or "" when no operation has it.
-func (h *Handler) allowed(path string) string {
+func (h *api) allowed(path string) string {
 	if path == "" {
 		return ""
 	}
@@ -197,7 +201,7 @@ func (c *call) base() string {
 	return c.h.base(c.r)
 }
 
-func (h *Handler) base(r *http.Request) string {
+func (h *api) base(r *http.Request) string {
 	if h.config.BaseURLFunc != nil {
 		return strings.TrimSuffix(h.config.BaseURLFunc(r), "/") + h.config.BasePath
 	}

@@ -1,4 +1,6 @@
-package handler
+// Package httpapi has what package formsvc passes to package handler to make the HTTP API, and what
+// it gets. No host sees either.
+package httpapi
 
 import (
 	"log/slog"
@@ -6,17 +8,13 @@ import (
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/ratelimit"
-	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
-// Config is wiring for package formsvc, without promise before v1. Core, Resolver and
-// Logger are required.
+// Config says how the API is served. Core and Logger are required.
 type Config struct {
 	// Core carries out the operations.
 	Core *core.Core
-	// Resolver finds out whose key a request carries. When it is a readingResolver,
-	// operations on one form take key and form in one step.
-	Resolver KeyResolver
 
 	// Credential takes the key out of a request. Nil: X-API-Key, then
 	// Authorization with the scheme Bearer.
@@ -39,5 +37,15 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// Limits are the sizes that a host may change. Zero fields have their defaults.
-type Limits = schema.Limits
+// API serves the operations. It is safe for concurrent use.
+type API interface {
+	http.Handler
+	// Exports serves exports of responses at any path whose last segment is a form's id with
+	// the ending .csv or .ndjson.
+	Exports() http.Handler
+	// For serves all operations for an actor, without a key, a scope or a limit.
+	For(who storage.Actor) http.Handler
+	// WorkingCopy serves the operations on the content of one form for an actor, without a key, a
+	// scope or a limit. copies is a Core of [core.Core.Copies].
+	WorkingCopy(copies *core.Core, who storage.Actor, form storage.ID) http.Handler
+}
