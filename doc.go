@@ -88,8 +88,9 @@
 //   - [github.com/formsvc/formsvc/handler/builder] has the pages in which owners make forms and
 //     read what came in, behind the host's own sign-in. [Client.ServeHTTP] is the API for a user who is
 //     signed in, without a key.
-//   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people, and
-//     [github.com/formsvc/formsvc/handler/conformance] tests your mount.
+//   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people,
+//     [github.com/formsvc/formsvc/handler/conformance] tests your mount, and
+//     [github.com/formsvc/formsvc/handler/apicheck] compares what your clients send with the description.
 //
 // # What the service never does
 //

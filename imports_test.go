@@ -77,6 +77,7 @@ var allowed = map[string][]string{
 	rooms + "upload":                    {"schema"},
 	rooms + "field":                     {"internal/answers/kinds", "schema", "golang.org/x/text"},
 	rooms + "draw":                      {"", "schema"},
+	"handler/apicheck":                  {"internal/described"},
 	"handler/conformance":               {"schema", "internal/described"},
 	"handler/conformance/servicetarget": {"", "handler/conformance", "storage"},
 

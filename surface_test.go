@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write internal/docs/surface.txt anew")
 
 // public are the packages that hosts import.
 var public = []string{
-	".", "handler", "handler/builder", "handler/conformance", "handler/conformance/servicetarget", "handler/docs", "handler/formpage",
+	".", "handler", "handler/apicheck", "handler/builder", "handler/conformance", "handler/conformance/servicetarget", "handler/docs", "handler/formpage",
 	"ratelimit", "schema", "storage", "storage/memory", "storage/postgres", "storage/storagetest", "webhooks",
 }
 

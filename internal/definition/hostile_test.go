@@ -96,7 +96,7 @@ func hostileBodies() map[string]string {
 		"690 blocks of a wrong type":                  blocks(many("1", 1_300)),
 		"650 unknown members to be escaped":           blocks(`[{"id":"a",` + numbered(`"`+strings.Repeat("~", 80)+`#":0`, 650) + `}]`),
 		"650 variables of a wrong type to be escaped": definition(`"variables":{` + numbered(`"`+strings.Repeat("%", 70)+`#":null`, 650) + `}`),
-		"220 integers of extreme exponents":           blocks("[" + numbered(`{"id":"","properties":{"limit":1e400,"maxChars":1e-400}}`, 110) + "]"),
+		"220 integers of extreme exponents":           blocks("[" + numbered(`{"id":"","properties":{"limit":1e300,"maxChars":1e-300}}`, 110) + "]"),
 		"a color of 60,000 characters":                definition(`"theme":{"colors":{"text":"` + strings.Repeat("#", 60_000) + `"}}`),
 		"wrong types in 6 levels of children":         children(many("1", 1_200), 6),
 		"wrong types in 10 levels of children":        children(many("1", 1_200), 10),

@@ -14,9 +14,9 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Responses holds the promises of the API description ([schema.OpenAPI]) for every
-// answer and compares answers with them. It is safe for concurrent use.
-type Responses struct {
+// Description has the promises of the API description ([schema.OpenAPI]) for every request and
+// response, and compares them with it. It is safe for concurrent use.
+type Description struct {
 	operations []describedOperation
 	unrouted   describedResponse // to a request that no operation serves
 }
@@ -26,6 +26,8 @@ type describedOperation struct {
 	method    string
 	segments  []string // of the path below the base path; "{…}" matches any one
 	responses map[string]describedResponse
+	request   *Schema               // of the body; nil means that there is none
+	query     map[string]*parameter // by name
 }
 
 // describedResponse is the description of one status. A nil body means that the answer
@@ -49,12 +51,11 @@ var commonStatuses = []int{
 	http.StatusServiceUnavailable,
 }
 
-// NewResponses has the compiled schema of every response of the description. They are compiled
-// once in a process and may be used concurrently. An error means that the description itself is
-// at fault.
-var NewResponses = sync.OnceValues(func() (*Responses, error) { return newResponses(schema.OpenAPI()) })
+// New returns the description with its schemas compiled, once in a process. An error means that
+// the description itself is broken.
+var New = sync.OnceValues(func() (*Description, error) { return newDescription(schema.OpenAPI()) })
 
-func newResponses(document []byte) (*Responses, error) {
+func newDescription(document []byte) (*Description, error) {
 	document, err := Strict(document)
 	if err != nil {
 		return nil, err
@@ -76,7 +77,7 @@ func newResponses(document []byte) (*Responses, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Responses{unrouted: describedResponse{headers: []string{"X-Request-Id"}, failure: true, body: problem, words: w}}
+	r := &Description{unrouted: describedResponse{headers: []string{"X-Request-Id"}, failure: true, body: problem, words: w}}
 	for _, path := range d.Member("paths").All() {
 		for _, operation := range path.All() {
 			if !isMethod(operation.Name()) || operation.Kind() != jsontree.Object {
@@ -94,6 +95,9 @@ func newResponses(document []byte) (*Responses, error) {
 				}
 				described.words = w
 				o.responses[response.Name()] = described
+			}
+			if err := o.readRequest(d, c, operation); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", o.method, path.Name(), err)
 			}
 			r.operations = append(r.operations, o)
 		}
@@ -116,7 +120,7 @@ func isMethod(name string) bool {
 // know must be answered with 404, a method that it does not know with 405 and,
 // for OPTIONS, with 204; the first two with an Error. The returned error says
 // what differs.
-func (r *Responses) Check(method, path string, status int, header http.Header, body []byte) error {
+func (r *Description) Check(method, path string, status int, header http.Header, body []byte) error {
 	known, op := r.find(method, path)
 	switch {
 	case !known:
@@ -140,15 +144,15 @@ func (r *Responses) Check(method, path string, status int, header http.Header, b
 }
 
 // Routed reports whether the description has the path, and whether it has the
-// method (HEAD counts as GET) on it. The path is as for [Responses.Check].
-func (r *Responses) Routed(method, path string) (knownPath, knownMethod bool) {
+// method (HEAD counts as GET) on it. The path is as for [Description.Check].
+func (r *Description) Routed(method, path string) (knownPath, knownMethod bool) {
 	known, op := r.find(method, path)
 	return known, op != nil
 }
 
 // find returns whether the path is described, and the operation, nil when the
 // path has no such method.
-func (r *Responses) find(method, path string) (known bool, op *describedOperation) {
+func (r *Description) find(method, path string) (known bool, op *describedOperation) {
 	if method == http.MethodHead {
 		method = http.MethodGet
 	}
@@ -167,7 +171,7 @@ func (r *Responses) find(method, path string) (known bool, op *describedOperatio
 }
 
 // checkUnrouted checks an answer to a request that no operation serves.
-func (r *Responses) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
+func (r *Description) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
 	if status != want {
 		return fmt.Errorf("status %d, a request that no operation serves is answered with %d", status, want)
 	}

@@ -33,7 +33,7 @@ func keyed(extra ...string) map[string]string {
 	return h
 }
 
-func (a answer) check(r *Responses) error {
+func (a answer) check(r *Description) error {
 	header := make(http.Header)
 	for name, value := range a.header {
 		header.Set(name, value)
@@ -43,7 +43,7 @@ func (a answer) check(r *Responses) error {
 
 func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 	t.Parallel()
-	r, err := NewResponses()
+	r, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 
 func TestRoutedTellsPathAndMethodApart(t *testing.T) {
 	t.Parallel()
-	r, err := NewResponses()
+	r, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
 		t.Fatal(err)
 	}
-	r, err := NewResponses()
+	r, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +176,7 @@ func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
 		"a schema of another file":   `{` + errorSchema + `,"paths":{"/v1/me":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"file:///etc/passwd"}}}}}}}}}`,
 		"a schema that is no schema": `{` + errorSchema + `,"paths":{"/v1/me":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"type":1}}}}}}}}}`,
 	} {
-		if _, err := newResponses([]byte(document)); err == nil {
+		if _, err := newDescription([]byte(document)); err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
 	}
@@ -185,7 +185,7 @@ func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
 // What the description says in words is held as well.
 func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
 	t.Parallel()
-	r, err := NewResponses()
+	r, err := New()
 	if err != nil {
 		t.Fatal(err)
 	}

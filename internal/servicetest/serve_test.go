@@ -55,7 +55,7 @@ var basePaths = []string{"/v1", "/api/v1", "/forms/api", ""}
 // AsDescribed reports how an answer differs from the description and from what is
 // promised of every answer.
 func AsDescribed(r *http.Request, status int, header http.Header, body []byte) error {
-	responses, err := described.NewResponses()
+	responses, err := described.New()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func AsDescribed(r *http.Request, status int, header http.Header, body []byte) e
 
 // describedPath is the request's path as the description writes it, below the base
 // path. The description has no path that is not clean.
-func describedPath(responses *described.Responses, r *http.Request) string {
+func describedPath(responses *described.Description, r *http.Request) string {
 	path := r.URL.EscapedPath()
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "." || segment == ".." {

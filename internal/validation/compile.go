@@ -67,7 +67,7 @@ var compiling sync.Mutex
 // Schema is a component schema of the description. It is safe for concurrent use.
 type Schema struct {
 	// compiled returns the schema and all schemas in it by their location. The largest take the
-	// library 50 ms, so each is compiled with its first body and not with the first service.
+	// library 20 ms of CPU, so each is compiled with its first body and not with the first service.
 	compiled func() (compiledSchema, error)
 }
 

@@ -91,7 +91,7 @@ func (f *failing) fail(err error) {
 
 // observed is what went through the proxy.
 type observed struct {
-	responses *described.Responses
+	responses *described.Description
 
 	mu         sync.Mutex
 	requests   int
@@ -102,7 +102,7 @@ type observed struct {
 
 func newObserved(t *testing.T) *observed {
 	t.Helper()
-	responses, err := described.NewResponses()
+	responses, err := described.New()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,129 @@
+// Package apicheck compares the requests and responses of a service with the API description while
+// they pass, for a host's tests and for staging. It finds clients that send what is not described,
+// and middleware that changes a response. It does not belong in production: it holds each body in
+// memory and validates it with jsonschema.
+package apicheck
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/described"
+)
+
+// Config says where the API is and who receives the differences.
+type Config struct {
+	// BasePath is the part of the URL path before the described paths, as the handler that is
+	// made by [New] sees it. Defaults to "/v1". Other paths are passed on without a check.
+	BasePath string
+	// Report is called with each difference, after the response and from the goroutine of the
+	// request. It is required.
+	Report func(Difference)
+}
+
+// Difference is a request or response that is not as described.
+type Difference struct {
+	Method string
+	// Path is the escaped path with the base path.
+	Path string
+	// Status is the status of the response.
+	Status int
+	// InRequest reports whether the request differs. Otherwise the response does.
+	InRequest bool
+	// Reason says what differs.
+	Reason string
+}
+
+// New returns a handler that passes everything on to a service and reports what differs from the
+// API description. It changes neither requests nor responses. Put it inside of middleware that
+// compresses, because a response with a Content-Encoding is not checked. The body of a request is
+// checked only if the service has read it to the end. An error says that Report is missing.
+func New(service http.Handler, c Config) (http.Handler, error) {
+	if c.Report == nil {
+		return nil, errors.New("apicheck: Config.Report is nil")
+	}
+	description, err := described.New()
+	if err != nil {
+		return nil, err
+	}
+	base := strings.TrimSuffix(c.BasePath, "/")
+	if c.BasePath == "" {
+		base = "/v1"
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		path, ok := strings.CutPrefix(r.URL.EscapedPath(), base)
+		if !ok || !strings.HasPrefix(path, "/") {
+			service.ServeHTTP(w, r)
+			return
+		}
+		body := &requestBody{ReadCloser: r.Body, complete: r.ContentLength == 0}
+		passed := *r // the caller's request stays as it is
+		if !body.complete {
+			passed.Body = body
+		}
+		sent := &response{ResponseWriter: w}
+		service.ServeHTTP(sent, &passed)
+		sent.WriteHeader(http.StatusOK) // no effect if the service has written one
+		report := func(inRequest bool, err error) {
+			if err != nil {
+				c.Report(Difference{Method: r.Method, Path: r.URL.EscapedPath(), Status: sent.status, InRequest: inRequest, Reason: err.Error()})
+			}
+		}
+		report(true, description.CheckRequest(r.Method, path, r.URL.RawQuery))
+		if body.complete {
+			report(true, description.CheckBody(r.Method, path, r.Header, body.read.Bytes()))
+		}
+		if sent.header.Get("Content-Encoding") == "" {
+			report(false, description.Check(r.Method, path, sent.status, sent.header, sent.body.Bytes()))
+		}
+	}), nil
+}
+
+// requestBody records what the service reads.
+type requestBody struct {
+	io.ReadCloser
+	read     bytes.Buffer
+	complete bool
+}
+
+func (b *requestBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.read.Write(p[:n])
+	b.complete = b.complete || errors.Is(err, io.EOF)
+	return n, err
+}
+
+// response records what the service sends.
+type response struct {
+	http.ResponseWriter
+	status int // 0 until the header is sent
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (w *response) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK { // others announce that the response follows
+		w.status, w.header = status, w.Header().Clone()
+	} else if w.status != 0 {
+		return
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *response) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	w.body.Write(p)
+	return w.ResponseWriter.Write(p)
+}
+
+// FlushError is called by http.ResponseController.
+func (w *response) FlushError() error {
+	w.WriteHeader(http.StatusOK)
+	return http.NewResponseController(w.ResponseWriter).Flush()
+}
+
+// Unwrap gives http.ResponseController the writer of the host.
+func (w *response) Unwrap() http.ResponseWriter { return w.ResponseWriter }
