@@ -138,9 +138,8 @@ func (c Client) Form(ctx context.Context, id ID) (Form, error) {
 
 // ownForm gives the caller bytes of its own: a storage may hand out the same to everybody.
 func ownForm(f Form, err error) (Form, error) {
-	d := &f.Definition
-	for _, section := range []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields} {
-		*section = bytes.Clone(*section)
+	for _, section := range f.Sections() {
+		*section.Value = bytes.Clone(*section.Value)
 	}
 	if err != nil {
 		return Form{}, err
@@ -269,13 +268,8 @@ func (c Client) EditorForm(ctx context.Context, id ID, unsaved FormUpdate) (Publ
 	if unsaved.Name != nil {
 		form.Name = *unsaved.Name
 	}
-	for section, changed := range map[*json.RawMessage]json.RawMessage{
-		&d.Blocks: u.Blocks, &d.Settings: u.Settings, &d.Theme: u.Theme, &d.Variables: u.Variables, &d.HiddenFields: u.HiddenFields,
-	} {
-		if changed != nil {
-			*section = changed
-		}
-	}
+	u.Format = d.Format
+	d.Apply(*u)
 	p := PublicForm{ID: form.ID, PublicID: form.PublicID, Name: form.Name, Type: form.Type, Closed: form.IsClosed(c.core().Clock()), Definition: *d}
 	var blocks []json.RawMessage
 	fitting(d.Blocks, &blocks)
@@ -438,10 +432,10 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 
 // DecodeForm returns the definition of a form as [Client.Form] returns it. Lists have
 // forms without their definitions: to decode one of those is an error.
-func DecodeForm(f Form) (content FormContent, err error) {
+func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
-		return FormContent{}, fmt.Errorf("formsvc: form %s: it comes from a list, which has no definitions: read it with Client.Form", f.ID)
+		return FormValues{}, fmt.Errorf("formsvc: form %s: it comes from a list, which has no definitions: read it with Client.Form", f.ID)
 	}
 	var faults [5]error
 	content.Blocks, faults[0] = schema.DecodeBlocks(d.Blocks)
@@ -454,7 +448,7 @@ func DecodeForm(f Form) (content FormContent, err error) {
 		faults[4] = json.Unmarshal(d.HiddenFields, &content.HiddenFields)
 	}
 	if err := cmp.Or(faults[:]...); err != nil {
-		return FormContent{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
+		return FormValues{}, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	return content, nil
 }

@@ -711,9 +711,6 @@ func ExampleClient_Versions() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	text := func(name string, d formsvc.Definition) schema.FormText {
-		return schema.FormText{Name: name, Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields}
-	}
 	for v, err := range ann.Versions(ctx, form) {
 		if err != nil {
 			log.Fatal(err)
@@ -721,7 +718,7 @@ func ExampleClient_Versions() {
 		if v, err = ann.Version(ctx, form, v.Revision); err != nil { // lists have no content
 			log.Fatal(err)
 		}
-		diff, err := schema.Diff(text(v.Name, v.Definition), text(now.Name, now.Definition))
+		diff, err := schema.Diff(v.FormContent, now.FormContent)
 		if err != nil {
 			log.Fatal(err)
 		}

@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 
-	"schema":    {"internal/jsontree"},
+	"schema":    {"internal/jsontree", "storage"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
 	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
@@ -104,7 +104,7 @@ var allowed = map[string][]string{
 		"internal/calendar", "internal/faults", "internal/jsontree", "internal/publicaddr", "internal/visible", "internal/weburl", "schema",
 		"github.com/nyaruka/phonenumbers", "golang.org/x/net/idna", "golang.org/x/text/cases", "golang.org/x/text/language", "golang.org/x/text/unicode/norm",
 	},
-	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema"},
+	"internal/answers/compile":  {"internal/answers/kinds", "internal/faults", "internal/jsontree", "internal/logic", "schema", "storage"},
 	"internal/answers/identity": {"internal/answers/compile", "internal/answers/kinds", "internal/faults", "internal/jsontree", "schema"},
 	"internal/answers/check":    {"internal/answers/compile", "internal/answers/identity", "internal/answers/kinds", "internal/jsontree", "schema"},
 	"internal/answers/path": {
@@ -127,7 +127,7 @@ var allowed = map[string][]string{
 	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
 	"internal/summary":  {"internal/export", "internal/faults", "schema"},
 
-	"internal/cache":    {"storage"},
+	"internal/cache":    {},
 	"internal/gather":   {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},

@@ -30,6 +30,9 @@ type (
 	// Submission is a stored response. [DecodeAnswers] makes Go values of its answers. Fields:
 	// [storage.Submission].
 	Submission = storage.Submission
+	// FormContent is the name and the definition of a form, for [schema.Diff]. In JSON it is one
+	// object with the name and the sections. Fields: [storage.FormContent].
+	FormContent = storage.FormContent
 	// Definition is what a form consists of, as five JSON values. Package schema has their Go
 	// types. Fields: [storage.Definition].
 	Definition = storage.Definition
@@ -257,8 +260,8 @@ type StoredBlocks struct {
 // Decode returns the blocks as Go values.
 func (b StoredBlocks) Decode() ([]schema.Block, error) { return schema.DecodeBlocks(b.JSON) }
 
-// FormContent is the definition of a form as Go values.
-type FormContent struct {
+// FormValues is the definition of a form as Go values.
+type FormValues struct {
 	Blocks       []schema.Block
 	Settings     schema.Settings
 	Theme        schema.Theme

@@ -94,11 +94,9 @@ func (v formView) writeForm(w *jsontree.Writer, f *storage.Form) {
 	w.Object()
 	v.writeSummary(w, f)
 	w.Name("definition").Object()
-	w.Name("blocks").Raw(f.Definition.Blocks)
-	w.Name("settings").Raw(f.Definition.Settings)
-	w.Name("theme").Raw(f.Definition.Theme)
-	w.Name("variables").Raw(f.Definition.Variables)
-	w.Name("hidden_fields").Raw(f.Definition.HiddenFields)
+	for _, section := range f.Sections() {
+		w.Name(section.Name).Raw(*section.Value)
+	}
 	w.EndObject()
 	w.EndObject()
 }

@@ -8,18 +8,12 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/storage"
 )
 
-// FormText is what people write of a form, as it is stored: its name and the sections of its
-// definition. A nil section is empty.
-type FormText struct {
-	Name                                             string
-	Blocks, Settings, Theme, Variables, HiddenFields json.RawMessage
-}
-
-// Difference says what became of one form text in another one.
+// Difference says what became of the content of a form in a later one.
 type Difference struct {
-	// Blocks are the top-level blocks that differ: those of the later text in their order,
+	// Blocks are the top-level blocks that differ: those of the later content in their order,
 	// then those that were removed, in theirs.
 	Blocks []BlockDifference
 	// Members are all other differences, sorted: /name, the members of settings, theme and
@@ -32,7 +26,7 @@ type BlockDifference struct {
 	ID             string
 	Before, After  json.RawMessage // nil: it was not there
 	Added, Removed bool
-	// Moved says that the block stands elsewhere among those that are in both texts. When
+	// Moved says that the block stands elsewhere among those that are in both contents. When
 	// one block was moved, that one is, not those that it passed.
 	Moved bool
 	// Changed are the members that differ, sorted, as JSON Pointers into the block; the
@@ -40,11 +34,11 @@ type BlockDifference struct {
 	Changed []string
 }
 
-// Diff returns what is different in the later of two texts of a form. Values are compared as JSON:
-// white space, the order of members and the way that a number is written make no difference, and
-// null is as what is not there; numbers are compared as float64. It is an error when a section is
-// not JSON, or a block has no id of its own.
-func Diff(before, after FormText) (Difference, error) {
+// Diff returns what is different in the later of two stored contents of a form. Values are compared
+// as JSON: white space, the order of members and the way that a number is written make no
+// difference, and null is as what is not there; numbers are compared as float64. A nil section is
+// empty. It is an error when a section is not JSON, or a block has no id of its own.
+func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
 	old, err := decode(before)
 	if err != nil {
@@ -55,7 +49,7 @@ func Diff(before, after FormText) (Difference, error) {
 		return d, err
 	}
 	d.Members = differing("", old.members, now.members, 2)
-	var common []int // positions in the earlier text, in the order of the later one
+	var common []int // positions in the earlier content, in the order of the later one
 	for _, b := range now.blocks {
 		if was, ok := old.at[b.id]; ok {
 			common = append(common, was)
@@ -102,7 +96,7 @@ func differing(path string, from, to any, depth int) (found []string) {
 	return found
 }
 
-type decodedText struct {
+type decodedContent struct {
 	members map[string]any // all but the blocks
 	blocks  []decodedBlock
 	at      map[string]int // where the blocks are, by id
@@ -114,18 +108,17 @@ type decodedBlock struct {
 	members map[string]any
 }
 
-// decode reads a form text. What is empty is as what is not there.
-func decode(f FormText) (t decodedText, err error) {
+// decode reads the content of a form. What is empty is as what is not there.
+func decode(f storage.FormContent) (t decodedContent, err error) {
 	t.members, t.at = map[string]any{"name": f.Name}, map[string]int{}
-	for name, raw := range map[string]json.RawMessage{
-		"settings": f.Settings, "theme": f.Theme, "variables": f.Variables, "hidden_fields": f.HiddenFields,
-	} {
-		value, err := decodeSection[any](raw, name)
+	sections := f.Sections()
+	for _, section := range sections[1:] {
+		value, err := decodeSection[any](*section.Value, section.Name)
 		if err != nil {
 			return t, err
 		}
 		if list, ok := value.([]any); !ok || len(list) > 0 {
-			t.members[name] = value
+			t.members[section.Name] = value
 		}
 	}
 	list, err := decodeSection[[]json.RawMessage](f.Blocks, "blocks")

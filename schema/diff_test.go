@@ -10,46 +10,49 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 func TestDiff(t *testing.T) {
 	t.Parallel()
-	before := schema.FormText{
-		Name: "Form", Blocks: json.RawMessage(`[{"id":"a","label":"A","properties":{"max":5}},{"id":"b"},{"id":"c"},{"id":"d"}]`),
-		Settings: json.RawMessage(`{"closed":true,"x/y~":1}`), Theme: json.RawMessage(`{"font":"Sans"}`), Variables: json.RawMessage(`{"n":1}`), HiddenFields: json.RawMessage(`["h"]`),
+	before := storage.FormContent{
+		Name: "Form", Definition: storage.Definition{
+			Blocks:   json.RawMessage(`[{"id":"a","label":"A","properties":{"max":5}},{"id":"b"},{"id":"c"},{"id":"d"}]`),
+			Settings: json.RawMessage(`{"closed":true,"x/y~":1}`), Theme: json.RawMessage(`{"font":"Sans"}`), Variables: json.RawMessage(`{"n":1}`), HiddenFields: json.RawMessage(`["h"]`),
+		},
 	}
-	with := func(change func(*schema.FormText)) schema.FormText {
+	with := func(change func(*storage.FormContent)) storage.FormContent {
 		after := before
 		change(&after)
 		return after
 	}
 	for name, c := range map[string]struct {
-		after schema.FormText
+		after storage.FormContent
 		want  string
 	}{
 		"nothing": {before, ""},
-		"the same, written in another way": {with(func(f *schema.FormText) {
+		"the same, written in another way": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(` [ {"properties":{"max":5.0},"label":"\u0041","id":"a"},{"id":"b"},{"id":"c"},{"id":"d"}]`)
 			f.Settings = json.RawMessage(`{"x/y~":1e0,"closed":true}`)
 		}), ""},
-		"name, a setting, the theme, a variable, hidden fields": {with(func(f *schema.FormText) {
+		"name, a setting, the theme, a variable, hidden fields": {with(func(f *storage.FormContent) {
 			f.Name, f.Settings, f.Theme = "Other", json.RawMessage(`{"closed":true,"x/y~":2}`), json.RawMessage(`{}`)
 			f.Variables, f.HiddenFields = json.RawMessage(`{"n":1,"m":2}`), json.RawMessage(`[]`)
 		}), "/hidden_fields /name /settings/x~1y~0 /theme/font /variables/m"},
-		"empty sections": {schema.FormText{Name: "Form"}, "/hidden_fields /settings/closed /settings/x~1y~0 /theme/font /variables/n -a -b -c -d"},
-		"a block's members": {with(func(f *schema.FormText) {
+		"empty sections": {storage.FormContent{Name: "Form"}, "/hidden_fields /settings/closed /settings/x~1y~0 /theme/font /variables/n -a -b -c -d"},
+		"a block's members": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(`[{"id":"a","description":"D","properties":{"max":6,"min":1}},{"id":"b"},{"id":"c"},{"id":"d"}]`)
 		}), "a[/description /label /properties/max /properties/min]"},
-		"properties that are gone": {with(func(f *schema.FormText) {
+		"properties that are gone": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(`[{"id":"a","label":"A"},{"id":"b"},{"id":"c"},{"id":"d"}]`)
 		}), "a[/properties/max]"},
-		"added and removed": {with(func(f *schema.FormText) {
+		"added and removed": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(`[{"id":"e"},{"id":"a","label":"A","properties":{"max":5}},{"id":"c"},{"id":"d"}]`)
 		}), "+e -b"},
-		"one that went to the end": {with(func(f *schema.FormText) {
+		"one that went to the end": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(`[{"id":"b"},{"id":"c"},{"id":"d"},{"id":"a","label":"A","properties":{"max":5}}]`)
 		}), ">a"},
-		"one that came to the front, and changed": {with(func(f *schema.FormText) {
+		"one that came to the front, and changed": {with(func(f *storage.FormContent) {
 			f.Blocks = json.RawMessage(`[{"id":"d","label":"D"},{"id":"a","label":"A","properties":{"max":5}},{"id":"b"},{"id":"c"}]`)
 		}), ">d[/label]"},
 	} {
@@ -79,8 +82,8 @@ func TestDiff(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	for _, section := range []schema.FormText{{Blocks: json.RawMessage(`{}`)}, {Blocks: json.RawMessage(`[1]`)}, {Blocks: json.RawMessage(`[{}]`)}, {Blocks: json.RawMessage(`[{"id":"a"},{"id":"a"}]`)}, {Settings: json.RawMessage(`{`)}} {
-		if _, err := schema.Diff(before, section); err == nil {
+	for _, section := range []storage.Definition{{Blocks: json.RawMessage(`{}`)}, {Blocks: json.RawMessage(`[1]`)}, {Blocks: json.RawMessage(`[{}]`)}, {Blocks: json.RawMessage(`[{"id":"a"},{"id":"a"}]`)}, {Settings: json.RawMessage(`{`)}} {
+		if _, err := schema.Diff(before, storage.FormContent{Definition: section}); err == nil {
 			t.Errorf("%+v: no error", section)
 		}
 	}
@@ -94,12 +97,12 @@ func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
 	for range 500 {
 		n := 1 + random.IntN(7)
 		order := random.Perm(n)
-		text := func(ids []int) schema.FormText {
+		text := func(ids []int) storage.FormContent {
 			var blocks []string
 			for _, id := range ids {
 				blocks = append(blocks, fmt.Sprintf(`{"id":"%d"}`, id))
 			}
-			return schema.FormText{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")}
+			return storage.FormContent{Definition: storage.Definition{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")}}
 		}
 		sorted := make([]int, n)
 		for i := range sorted {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 func ExampleDecodeBlocks() {
@@ -302,8 +303,8 @@ func ExampleBlock_AnswerShape() {
 // A list of versions says what each of them changed.
 func ExampleDiff() {
 	diff, err := schema.Diff(
-		schema.FormText{Name: "Feedback", Blocks: json.RawMessage(`[{"id":"why","label":"Why?"},{"id":"score"},{"id":"email"}]`)},
-		schema.FormText{Name: "Feedback", Blocks: json.RawMessage(`[{"id":"email"},{"id":"why","label":"Tell us why"}]`), Settings: json.RawMessage(`{"closed":true}`)},
+		storage.FormContent{Name: "Feedback", Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"why","label":"Why?"},{"id":"score"},{"id":"email"}]`)}},
+		storage.FormContent{Name: "Feedback", Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"email"},{"id":"why","label":"Tell us why"}]`), Settings: json.RawMessage(`{"closed":true}`)}},
 	)
 	if err != nil {
 		panic(err)

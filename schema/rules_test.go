@@ -12,6 +12,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 func decoded(t *testing.T, raw []byte) (v any) {
@@ -158,7 +159,7 @@ func TestRulesAreWalked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	form, err := answers.Compile(answers.Source{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)})
+	form, err := answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}

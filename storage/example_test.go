@@ -3,6 +3,7 @@ package storage_test
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"time"
 
@@ -40,7 +41,7 @@ func Example_decorator() {
 // A report of the host's own reads a form's responses page by page.
 func ExampleListSubmissions() {
 	ctx, store, now := context.Background(), memory.New(), time.Now()
-	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, FormContent: storage.FormContent{Name: "Feedback"}, Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
 	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
 		fmt.Println(err)
 	}
@@ -84,6 +85,27 @@ func ExampleGate_IsClosed() {
 	// Output: false true true
 }
 
+// A storage of one's own changes the sections that are given, and writes each into its column.
+func ExampleDefinition_Sections() {
+	stored := storage.Definition{Blocks: json.RawMessage(`[{"id":"why"}]`), Settings: json.RawMessage(`{}`), Format: 1}
+	before := stored
+	stored.Apply(storage.Definition{Settings: json.RawMessage(`{"closed":true}`), Format: 1})
+	fmt.Println(stored.HasSections(), stored.Equal(&before), stored.Size()-before.Size())
+	for _, s := range stored.Sections() {
+		if *s.Value == nil {
+			*s.Value = json.RawMessage(s.Empty)
+		}
+		fmt.Printf("%s: %s\n", s.Name, *s.Value)
+	}
+	// Output:
+	// true false 13
+	// blocks: [{"id":"why"}]
+	// settings: {"closed":true}
+	// theme: {}
+	// variables: {}
+	// hidden_fields: []
+}
+
 // Scopes out of a host's configuration.
 func ExampleScope_Valid() {
 	for _, name := range []string{"forms:read", "forms:delete"} {
@@ -119,7 +141,7 @@ func ExampleDocumentStore() {
 	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
 		fmt.Println(err)
 	}
-	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, FormContent: storage.FormContent{Name: "Feedback"}, Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now}
 	if err := store.CreateForm(ctx, storage.AsHost(), form); err != nil {
 		fmt.Println(err)
 	}
@@ -139,7 +161,7 @@ func ExampleDocumentStore() {
 // A half response from its first save to its removal, as a service asks a storage for it.
 func ExamplePartialStore() {
 	ctx, store, now := context.Background(), memory.New(), time.Now()
-	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, Name: "Feedback", Status: storage.StatusPublished, CreatedAt: now, UpdatedAt: now}
+	form := storage.Form{ID: storage.ID{3}, PublicID: "f", WorkspaceID: storage.ID{1}, FormContent: storage.FormContent{Name: "Feedback"}, Status: storage.StatusPublished, CreatedAt: now, UpdatedAt: now}
 	if err := store.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}, Name: "Research", CreatedAt: now, UpdatedAt: now}, 0); err != nil {
 		fmt.Println(err)
 	}

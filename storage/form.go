@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"time"
@@ -10,15 +11,85 @@ import (
 // them as they are: it neither decodes nor changes them. Those that a store hands
 // out are read only, because it may hand the same bytes to many callers.
 type Definition struct {
-	Blocks       json.RawMessage // array
-	Settings     json.RawMessage // object
-	Theme        json.RawMessage // object
-	Variables    json.RawMessage // object
-	HiddenFields json.RawMessage // array of strings
+	Blocks       json.RawMessage `json:"blocks"`        // array
+	Settings     json.RawMessage `json:"settings"`      // object
+	Theme        json.RawMessage `json:"theme"`         // object
+	Variables    json.RawMessage `json:"variables"`     // object
+	HiddenFields json.RawMessage `json:"hidden_fields"` // array of strings
 
 	// Format is the version of the encoding above, set by whoever writes it. A
 	// change of any section sets it; a change of none leaves it.
-	Format int
+	Format int `json:"-"`
+}
+
+// Section is one of the five JSON values of a definition.
+type Section struct {
+	Name  string           // in JSON, such as hidden_fields
+	Value *json.RawMessage // the field of the definition
+	Empty string           // the value without content: [] or {}
+}
+
+// Sections returns the sections of d in the order of its fields.
+func (d *Definition) Sections() [5]Section {
+	return [...]Section{
+		{"blocks", &d.Blocks, "[]"},
+		{"settings", &d.Settings, "{}"},
+		{"theme", &d.Theme, "{}"},
+		{"variables", &d.Variables, "{}"},
+		{"hidden_fields", &d.HiddenFields, "[]"},
+	}
+}
+
+// HasSections reports whether a section is set.
+func (d *Definition) HasSections() bool {
+	for _, section := range d.Sections() {
+		if *section.Value != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// Size returns the number of bytes of all sections.
+func (d *Definition) Size() (size int) {
+	for _, section := range d.Sections() {
+		size += len(*section.Value)
+	}
+	return size
+}
+
+// Equal reports whether two definitions have the same bytes and format. It compares definitions
+// that share their memory in no time.
+func (d *Definition) Equal(other *Definition) bool {
+	others := other.Sections()
+	for i, section := range d.Sections() {
+		if !bytes.Equal(*section.Value, *others[i].Value) {
+			return false
+		}
+	}
+	return d.Format == other.Format
+}
+
+// Apply replaces the sections of d that change has, and with them the format. The other sections
+// stay. Both definitions share the bytes afterwards.
+func (d *Definition) Apply(change Definition) {
+	if !change.HasSections() {
+		return
+	}
+	d.Format = change.Format
+	to := d.Sections()
+	for i, from := range change.Sections() {
+		if *from.Value != nil {
+			*to[i].Value = *from.Value
+		}
+	}
+}
+
+// FormContent is what people write of a form. In JSON it is one object with the name and the
+// sections.
+type FormContent struct {
+	Name string `json:"name"`
+	Definition
 }
 
 // Gate is what decides whether a form takes a response, taken out of its settings
@@ -56,9 +127,10 @@ type Form struct {
 	ID          ID
 	PublicID    string
 	WorkspaceID ID
-	Name        string
-	Type        string // SINGLE or MULTI
-	Status      string // StatusDraft or StatusPublished
+	// FormContent has no Definition in lists.
+	FormContent
+	Type   string // SINGLE or MULTI
+	Status string // StatusDraft or StatusPublished
 
 	// Revision starts at 1 and rises by one with every change of the form or its
 	// definition, and with nothing else.
@@ -82,9 +154,6 @@ type Form struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	TrashedAt time.Time // zero: not in the trash
-
-	// Definition is empty in lists.
-	Definition Definition
 }
 
 // IsClosed reports whether the form takes no responses at a time.
@@ -94,9 +163,8 @@ func (f Form) IsClosed(now time.Time) bool { return f.Gate.IsClosed(f.Full, now)
 type FormVersion struct {
 	// Revision is the revision that the form had in this state.
 	Revision int64
-	// Name and Definition are the content. Lists do not have them.
-	Name       string
-	Definition Definition
+	// FormContent is empty in lists.
+	FormContent
 	// ReplacedBy is the user who replaced this state. It is zero if the host did, or a user whom only
 	// the host knows.
 	ReplacedBy ID

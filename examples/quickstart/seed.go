@@ -175,10 +175,7 @@ func seed(ctx context.Context, store storage.Storage, live *formsvc.Service, rec
 // sampleForm is one of the files in the directory forms.
 type sampleForm struct {
 	Name, Type string
-	Definition struct {
-		Blocks, Settings, Theme, Variables json.RawMessage
-		HiddenFields                       json.RawMessage `json:"hidden_fields"`
-	}
+	Definition formsvc.Definition
 }
 
 func readSample(file string) (s sampleForm, err error) {
@@ -195,13 +192,8 @@ func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, f
 	if err != nil {
 		return formsvc.Form{}, err
 	}
-	sections := sample.Definition
 	form, err := client.CreateForm(ctx, formsvc.FormCreate{
-		Workspace: workspace, Name: sample.Name, Type: sample.Type,
-		Definition: formsvc.Definition{
-			Blocks: sections.Blocks, Settings: sections.Settings, Theme: sections.Theme,
-			Variables: sections.Variables, HiddenFields: sections.HiddenFields,
-		},
+		Workspace: workspace, Name: sample.Name, Type: sample.Type, Definition: sample.Definition,
 	})
 	if err != nil {
 		return form, err

@@ -10,14 +10,6 @@ import (
 	"github.com/formsvc/formsvc"
 )
 
-// unsaved is what a canvas is drawn of: parts of a form that the page has not saved yet.
-type unsaved struct {
-	Name     *string         `json:"name"`
-	Blocks   json.RawMessage `json:"blocks"`
-	Settings json.RawMessage `json:"settings"`
-	Theme    json.RawMessage `json:"theme"`
-}
-
 // canvas serves the form in the editor, as the pages draw it: a document with all blocks of the working
 // copy, else of the form, and parts of it that are drawn from what a POST brings.
 func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
@@ -50,13 +42,15 @@ func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.
 	defer h.drawing.release()
 	var update formsvc.FormUpdate
 	if r.Method == http.MethodPost {
-		sent := unsaved{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}
+		sent := struct { // parts of a form that the page has not saved yet
+			Name *string `json:"name"`
+			formsvc.Definition
+		}{Definition: formsvc.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}")}}
 		if err := json.Unmarshal(body.Bytes(), &sent); errors.As(err, new(*json.SyntaxError)) { // of other kinds is what does not fit yet
 			refuse(w, http.StatusBadRequest, "MALFORMED_JSON", "The request body is not valid JSON.")
 			return
 		}
-		update.Name = sent.Name
-		update.Definition = formsvc.Definition{Blocks: sent.Blocks, Settings: sent.Settings, Theme: sent.Theme}
+		update.Name, update.Definition = sent.Name, sent.Definition
 	}
 	id, _ := formsvc.ParseID(name) // the zero id is no form
 	form, err := client.EditorForm(r.Context(), id, update)

@@ -108,26 +108,12 @@ func read(r *http.Request, v any) error {
 	return nil
 }
 
-// text is what people write of a form, a [schema.FormText] in the names of the API.
-type text struct {
-	Name         string          `json:"name"`
-	Blocks       json.RawMessage `json:"blocks"`
-	Settings     json.RawMessage `json:"settings"`
-	Theme        json.RawMessage `json:"theme"`
-	Variables    json.RawMessage `json:"variables"`
-	HiddenFields json.RawMessage `json:"hidden_fields"`
-}
-
-func textOf(name string, d formsvc.Definition) text {
-	return text{name, d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields}
-}
-
-// comparison is two texts with a [schema.Difference].
+// comparison is two contents of a form with a [schema.Difference].
 type comparison struct {
-	Before  text            `json:"before"`
-	After   text            `json:"after"`
-	Blocks  []blockAndState `json:"blocks"`
-	Members []string        `json:"members"`
+	Before  formsvc.FormContent `json:"before"`
+	After   formsvc.FormContent `json:"after"`
+	Blocks  []blockAndState     `json:"blocks"`
+	Members []string            `json:"members"`
 }
 
 type blockAndState struct {
@@ -138,9 +124,9 @@ type blockAndState struct {
 	Changed []string `json:"changed"`
 }
 
-func compare(before, after text) (comparison, error) {
+func compare(before, after formsvc.FormContent) (comparison, error) {
 	c := comparison{Before: before, After: after, Blocks: []blockAndState{}, Members: []string{}}
-	d, err := schema.Diff(schema.FormText(before), schema.FormText(after))
+	d, err := schema.Diff(before, after)
 	c.Members = append(c.Members, d.Members...)
 	for _, b := range d.Blocks {
 		c.Blocks = append(c.Blocks, blockAndState{b.ID, b.Added, b.Removed, b.Moved, append([]string{}, b.Changed...)})
@@ -187,7 +173,7 @@ func changes(r *http.Request) (any, error) {
 			after = merged
 		}
 	}
-	c, err := compare(textOf(form.Name, form.Definition), textOf(after.Name, after.Definition))
+	c, err := compare(form.FormContent, after.FormContent)
 	return struct {
 		Copy     bool            `json:"copy"`
 		Revision int64           `json:"revision"`
@@ -270,7 +256,7 @@ func version(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := compare(textOf(form.Name, form.Definition), textOf(v.Name, v.Definition))
+	c, err := compare(form.FormContent, v.FormContent)
 	return struct {
 		versionRow
 		Present int64 `json:"present"` // revision of the form, for if_revision

@@ -49,7 +49,7 @@ func changedOutside(r *http.Request) (list schema.Warnings) {
 	if err != nil {
 		return nil
 	}
-	c, _ := compare(textOf(copied.Name, copied.Definition), textOf(merged.Name, merged.Definition))
+	c, _ := compare(copied.FormContent, merged.FormContent)
 	for _, path := range c.Members {
 		if path == "/name" || strings.HasPrefix(path, "/settings/") {
 			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form itself has another value here since these changes were begun. Publishing keeps it."})

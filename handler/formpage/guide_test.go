@@ -12,6 +12,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/answers"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // The guide in CONTRIBUTING says that a type of answers is five places. A type that one of
@@ -87,7 +88,7 @@ func missingPlaces(t *testing.T, typ string, described bool) (places []string) {
 	if k, _ := schema.KindOf(typ); !k.TakesAnswer() {
 		places = append(places, "schema/kinds.go: kinds")
 	}
-	form, err := answers.Compile(answers.Source{Blocks: json.RawMessage(blockOf(typ))})
+	form, err := answers.Compile(answers.Source{Definition: storage.Definition{Blocks: json.RawMessage(blockOf(typ))}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -203,14 +203,14 @@ type source struct {
 func (c *call) source() *source {
 	f := c.Form
 	s, ok := c.h.sources.Get(f.ID)
-	if ok && s.publicID == f.PublicID && cache.Same(&s.definition, &f.Definition) {
+	if ok && s.publicID == f.PublicID && s.definition.Equal(&f.Definition) {
 		return s
 	}
 	c.h.warnLacks(c.r.Context(), f)
 	s = &source{publicID: f.PublicID, definition: f.Definition, looks: theme.New(&f.Theme, &f.Settings)}
 	if f.PublicID != "" && c.Preview == nil { // a page without its form says nothing of it, and a preview may be of a draft
 		d := &s.definition
-		c.h.sources.Put(f.ID, s, cache.SizeOf(d)+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
+		c.h.sources.Put(f.ID, s, d.Size()+len(d.Theme)+len(d.Settings)+len(s.looks.Custom))
 	}
 	return s
 }

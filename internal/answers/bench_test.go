@@ -3,6 +3,8 @@ package answers
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/formsvc/formsvc/storage"
 )
 
 const benchmarkBlocks = `[
@@ -55,7 +57,7 @@ func BenchmarkCompile(b *testing.B) {
 	blocks := json.RawMessage(benchmarkBlocks)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Compile(Source{Blocks: blocks}); err != nil {
+		if _, err := Compile(Source{Definition: storage.Definition{Blocks: blocks}}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -16,12 +16,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // compileTestForm compiles a form from sections written as JSON.
 func compileTestForm(t testing.TB, blocks, settings, hidden string) Form {
 	t.Helper()
-	f, err := Compile(Source{Blocks: json.RawMessage(blocks), Settings: json.RawMessage(settings), HiddenFields: json.RawMessage(hidden)})
+	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Settings: json.RawMessage(settings), HiddenFields: json.RawMessage(hidden)}})
 	if err != nil {
 		t.Fatalf("compile: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 func TestCompileRefusesForeignData(t *testing.T) {
@@ -16,7 +17,7 @@ func TestCompileRefusesForeignData(t *testing.T) {
 		"settings":      {``, `[]`, ``},
 		"hidden fields": {``, ``, `[1]`},
 	} {
-		_, err := Compile(Source{Blocks: json.RawMessage(sections[0]), Settings: json.RawMessage(sections[1]), HiddenFields: json.RawMessage(sections[2])})
+		_, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(sections[0]), Settings: json.RawMessage(sections[1]), HiddenFields: json.RawMessage(sections[2])}})
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: got %v, want an error that names the section", name, err)
 		}
@@ -26,7 +27,7 @@ func TestCompileRefusesForeignData(t *testing.T) {
 func TestCompileUsesTheFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"q","type":"signature","properties":{"maxFileSize":true}}]`)
-	f, err := Compile(Source{Blocks: blocks, Limits: schema.Limits{FileSize: 5}})
+	f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // list makes a JSON array of items with a number in the place of #.
@@ -86,7 +87,7 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"b","type":"single_choice","choices":[{"id":"c","label":"Long label"}]}]`)
 	hidden := json.RawMessage(`["src"]`)
 	in := Input{Answers: raws("a", `"x\ny"`, "b", `"c"`), Hidden: map[string]string{"src": "z"}}
-	free, err := Compile(Source{Blocks: blocks, HiddenFields: hidden})
+	free, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +96,7 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 		t.Fatal(err)
 	}
 	for limit, want := range map[int]string{len(stored.List): "", len(stored.List) - 1: " TOO_LONG", 10: " TOO_LONG"} {
-		f, err := Compile(Source{Blocks: blocks, HiddenFields: hidden, Limits: schema.Limits{Response: limit}})
+		f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,7 +157,7 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 			runtime.GC()
 			runtime.GC() // pools keep what they have over one
 			runtime.ReadMemStats(&before)
-			f, err := Compile(Source{Blocks: blocks, HiddenFields: hidden})
+			f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 const hidingBlocks = `[
@@ -46,7 +47,7 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 
 func TestPathOfAnIncompleteResponse(t *testing.T) {
 	t.Parallel()
-	f, err := Compile(Source{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)})
+	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}})
 	if err != nil {
 		t.Fatal(err)
 	}

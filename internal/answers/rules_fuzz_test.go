@@ -14,6 +14,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // heapAllocated returns how many bytes this process has allocated on the heap so far.
@@ -28,7 +29,7 @@ var fuzzedIDs = []string{"one", "many", "text", "g", "day", "e1", "yes", "e2"}
 
 // fuzzedForm has two rules as they are given, on blocks of the types that rules are about.
 func fuzzedForm(rule, other string) Source {
-	return Source{
+	return Source{Definition: storage.Definition{
 		Blocks: json.RawMessage(`[
 			{"id":"one","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}],"properties":{"otherOption":true,"rule":` + rule + `}},
 			{"id":"many","type":"multiple_choice","required":true,"choices":[{"id":"x","label":"X"},{"id":"y","label":"x"}]},
@@ -41,7 +42,7 @@ func fuzzedForm(rule, other string) Source {
 		Variables:    json.RawMessage(`{"v":1,"w":"text"}`),
 		HiddenFields: json.RawMessage(`["p","q"]`),
 		Settings:     json.RawMessage(`{"duplicateField":"text"}`),
-	}
+	}}
 }
 
 // storable reports whether a write could store a text as a rule.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // ruledForm has a block of each kind that rules treat in a way of its own.
@@ -32,7 +33,7 @@ const ruledVariables = `{"score":0,"tier":"none","unused":"x"}`
 
 func compileRuled(t testing.TB, blocks, variables, hidden string) Form {
 	t.Helper()
-	f, err := Compile(Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)})
+	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func FuzzRules(f *testing.F) {
 	f.Add(ruledForm, ruledVariables, `{"kind":{"other":"stop"},"mail":5}`, "")
 	f.Add(fullBlocks, `{}`, `{"number":2}`, "")
 	f.Fuzz(func(t *testing.T, blocks, variables, answers, src string) {
-		form, err := Compile(Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(`["src"]`)})
+		form, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(`["src"]`)}})
 		if err != nil {
 			return
 		}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/storage"
 )
 
 // warningsOf renders the warnings of a definition as "path CODE", one a line.
@@ -90,7 +92,7 @@ func TestWarningsOfOneBlock(t *testing.T) {
 	} {
 		for _, required := range []bool{false, true} {
 			blocks := fmt.Sprintf(`[{"id":"q","required":%v,%s}]`, required, block)
-			got := warningsOf(t, Source{Blocks: json.RawMessage(blocks)})
+			got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks)}})
 			var wanted []string
 			for _, w := range strings.Split(want, ", ") {
 				if w != "" {
@@ -117,15 +119,15 @@ func TestWarningsOfOneBlock(t *testing.T) {
 func TestWarningsKnowTheZone(t *testing.T) {
 	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`) // a Saturday in UTC
-	if got := warningsOf(t, Source{Blocks: blocks}); len(got) != 2 {
+	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}}); len(got) != 2 {
 		t.Errorf("UTC: %v", got)
 	}
-	if got := warningsOf(t, Source{Blocks: blocks, TimeZone: time.FixedZone("later", 9*3600)}); len(got) != 0 {
+	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("later", 9*3600)}); len(got) != 0 {
 		t.Errorf("nine hours later: %v", got)
 	}
 	// There the bound is a Saturday that cannot be written, 1 January 10000; the one before can.
 	blocks = json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"beforeDate":"9999-12-31T12:00:00Z","disabledDays":63}}]`)
-	if got := warningsOf(t, Source{Blocks: blocks, TimeZone: time.FixedZone("east", 14*3600)}); len(got) != 0 {
+	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("east", 14*3600)}); len(got) != 0 {
 		t.Errorf("fourteen hours later: %v", got)
 	}
 }
@@ -174,7 +176,7 @@ func TestWarningsOfRules(t *testing.T) {
 		`{"next":["x",{"to":"c"},{"if":{"var":"answers.a"},"to":"end"}]}`: "/next/0 MALFORMED_RULE, /next/2 NO_EFFECT",
 	} {
 		blocks := "[" + before + `{"id":"b","type":"number","properties":{"rule":` + rule + `}}` + after + "]"
-		got := warningsOf(t, Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1}`), HiddenFields: json.RawMessage(`["h"]`)})
+		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1}`), HiddenFields: json.RawMessage(`["h"]`)}})
 		var wanted []string
 		for _, w := range strings.Split(want, ", ") {
 			if w != "" {
@@ -212,16 +214,16 @@ func TestWarningsOfPaths(t *testing.T) {
 		`{"id":"q","type":"ranking","properties":{"rule":{"require":true}}}`:                                                                                                        "/blocks/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
 		`{"id":"g","type":"group","children":[{"id":"q","type":"ranking","required":true}]}`:                                                                                        "/blocks/0/children/0/choices UNANSWERABLE_BLOCK, /blocks UNANSWERABLE_FORM",
 	} {
-		got := warningsOf(t, Source{Blocks: json.RawMessage("[" + blocks + "]")})
+		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + blocks + "]")}})
 		if strings.Join(got, ", ") != want {
 			t.Errorf("%s:\n%s, want\n%s", blocks, strings.Join(got, ", "), want)
 		}
 	}
 	for field, want := range map[string]string{"": "", "a": "", "m": "DUPLICATE_FIELD", "in": "", "nobody": "DUPLICATE_FIELD", "g": "DUPLICATE_FIELD"} {
-		got := warningsOf(t, Source{
+		got := warningsOf(t, Source{Definition: storage.Definition{
 			Blocks:   json.RawMessage(`[{"id":"a","type":"email"},{"id":"m","type":"matrix","matrix_rows":[{"id":"r","label":"R"}],"matrix_columns":[{"id":"c","label":"C"}]},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]}]`),
 			Settings: json.RawMessage(`{"duplicateField":"` + field + `"}`),
-		})
+		}})
 		if want != "" {
 			want = "/settings/duplicateField " + want
 		}
@@ -247,7 +249,7 @@ func TestWarningsOfRulesInAnotherShape(t *testing.T) {
 			"/blocks/1":            `[{"id":"a","type":"yes_no"},{"id":"b","type":"number","properties":{"rule":%s}}]`,
 			"/blocks/1/children/0": `[{"id":"a","type":"yes_no"},{"id":"g","type":"group","children":[{"id":"b","type":"number","properties":{"rule":%s}}]}]`,
 		} {
-			got := warningsOf(t, Source{Blocks: json.RawMessage(fmt.Sprintf(blocks, rule))})
+			got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(fmt.Sprintf(blocks, rule))}})
 			slices.Sort(got)
 			// In a group no rule counts, and that is said beside it.
 			got = slices.DeleteFunc(got, func(w string) bool { return w == place+"/properties/rule NO_EFFECT" })
@@ -304,7 +306,7 @@ func TestWarningsSayWhy(t *testing.T) {
 		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,
 		`{"id":"r","type":"ranking","choices":[{"id":"a","label":"a,b"},{"id":"b"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.r"},"a,b"]}}}}`: nil,
 	} {
-		found, err := Warnings(Source{Blocks: json.RawMessage("[" + definition + "]")})
+		found, err := Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + definition + "]")}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +336,7 @@ func TestWarningOfCostlyRules(t *testing.T) {
 	for i := range 60 {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":{"or":[%s]}}}}`, i, strings.TrimSuffix(strings.Repeat(`{"!":1},`, 1000), ",")))
 	}
-	got := warningsOf(t, Source{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")})
+	got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")}})
 	costly := 0
 	for _, w := range got {
 		if strings.HasSuffix(w, " COSTLY_RULES") {
@@ -354,7 +356,7 @@ func TestWarningsTryNoAnswers(t *testing.T) {
 		questions += fmt.Sprintf(`{"id":"q%d","type":"yes_no"},`, i)
 		read += fmt.Sprintf(`,{"var":"answers.q%d"}`, i)
 	}
-	from := Source{Blocks: json.RawMessage(`[` + questions + `{"id":"s","type":"statement","properties":{"rule":{"show":{"and":[` + read + `]}}}}]`)}
+	from := Source{Definition: storage.Definition{Blocks: json.RawMessage(`[` + questions + `{"id":"s","type":"statement","properties":{"rule":{"show":{"and":[` + read + `]}}}}]`)}}
 	var found []string
 	form := allocated(func() { _, _ = Compile(from) })
 	warnings := allocated(func() { found = warningsOf(t, from) })
@@ -371,7 +373,7 @@ func TestWarningsAgainstBruteForce(t *testing.T) {
 	for seed := range uint64(*randomForms) {
 		r := random{rand.New(rand.NewPCG(seed, 16))}
 		blocks, _ := r.form(4, true)
-		from := Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(randomVariables)}
+		from := Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(randomVariables)}}
 		if strings.Contains(blocks, `"hidden.`) || strings.Contains(blocks, `"answers"`) {
 			continue // the values of hidden fields are not few
 		}
@@ -457,6 +459,6 @@ func FuzzWarnings(f *testing.F) {
 	f.Add(ruledForm, ruledVariables)
 	f.Add(fullBlocks, `{}`)
 	f.Fuzz(func(_ *testing.T, blocks, variables string) {
-		_, _ = Warnings(Source{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), Settings: json.RawMessage(`{"duplicateField":"a"}`)})
+		_, _ = Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), Settings: json.RawMessage(`{"duplicateField":"a"}`)}})
 	})
 }

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"encoding/json"
 	"strings"
 	"sync"
 	"testing"
@@ -80,37 +79,6 @@ func TestGetAllocatesNothing(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("Get allocates %v times", n)
-	}
-}
-
-// Each section counts.
-func TestSameDefinitions(t *testing.T) {
-	t.Parallel()
-	section := func(text string) json.RawMessage { return json.RawMessage(text) }
-	definition := func() storage.Definition {
-		return storage.Definition{
-			Blocks: section(`[]`), Settings: section(`{}`), Theme: section(`{}`), Variables: section(`{}`), HiddenFields: section(`[]`),
-		}
-	}
-	a, b := definition(), definition()
-	if !Same(&a, &b) || SizeOf(&a) != 10 {
-		t.Errorf("equal definitions are not the same, or their size %d is not 10", SizeOf(&a))
-	}
-	for name, change := range map[string]func(d *storage.Definition){
-		"format":        func(d *storage.Definition) { d.Format++ },
-		"blocks":        func(d *storage.Definition) { d.Blocks = section(`[ ]`) },
-		"settings":      func(d *storage.Definition) { d.Settings = section(`{ }`) },
-		"theme":         func(d *storage.Definition) { d.Theme = section(`{ }`) },
-		"variables":     func(d *storage.Definition) { d.Variables = section(`{ }`) },
-		"hidden fields": func(d *storage.Definition) { d.HiddenFields = section(`[ ]`) },
-	} {
-		b := definition()
-		if change(&b); Same(&a, &b) {
-			t.Errorf("definitions with other %s are the same", name)
-		}
-		if name != "format" && SizeOf(&b) != 11 {
-			t.Errorf("with other %s the size is %d", name, SizeOf(&b))
-		}
 	}
 }
 

@@ -3,7 +3,6 @@ package core
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -78,13 +77,12 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 
 // Definition adds the sections that are set.
 func (b *Body) Definition(d storage.Definition) *Body {
-	all := sections(&d)
-	if !slices.ContainsFunc(all[:], func(s section) bool { return *s.raw != nil }) {
+	if !d.HasSections() {
 		return b
 	}
 	b.w.Name("definition").Object()
-	for _, s := range all {
-		b.json("/definition", s.name, *s.raw)
+	for _, section := range d.Sections() {
+		b.json("/definition", section.Name, *section.Value)
 	}
 	b.w.EndObject()
 	return b

@@ -12,64 +12,39 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Content is what people write of a form: what working copies and versions have of it.
-type Content struct {
-	Name       string
-	Definition storage.Definition
-}
-
 // contentOf is what people wrote of a form. An import may have left a section out.
-func contentOf(f *storage.Form) Content {
-	c := Content{f.Name, f.Definition}
-	for _, s := range sections(&c.Definition) {
-		if len(*s.raw) == 0 {
-			*s.raw = s.empty
+func contentOf(f *storage.Form) storage.FormContent {
+	c := f.FormContent
+	for _, section := range c.Sections() {
+		if len(*section.Value) == 0 {
+			*section.Value = json.RawMessage(section.Empty)
 		}
 	}
 	return c
 }
 
-// section is one of the five values of a definition.
-type section struct {
-	name  string
-	raw   *json.RawMessage
-	empty json.RawMessage
-}
+// sectionPath is where a section is in a FormUpdate.
+func sectionPath(name string) string { return "/definition/" + name }
 
-func sections(d *storage.Definition) [5]section {
-	return [...]section{
-		{"blocks", &d.Blocks, json.RawMessage("[]")}, {"settings", &d.Settings, json.RawMessage("{}")}, {"theme", &d.Theme, json.RawMessage("{}")},
-		{"variables", &d.Variables, json.RawMessage("{}")}, {"hidden_fields", &d.HiddenFields, json.RawMessage("[]")},
-	}
-}
-
-// path is where a section stands in a FormUpdate.
-func (s section) path() string { return "/definition/" + s.name }
-
-// after is the content after a change of the form.
-func (c Content) after(change *storage.FormChange) Content {
+// afterChange is the content of a form after a change.
+func afterChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
 	if change.Name != nil {
 		c.Name = *change.Name
 	}
-	to := sections(&c.Definition)
-	for i, s := range sections(&change.Definition) {
-		if *s.raw != nil {
-			*to[i].raw, c.Definition.Format = *s.raw, change.Definition.Format
-		}
-	}
+	c.Apply(change.Definition)
 	return c
 }
 
-// body is a FormUpdate with what this content changes in another one.
-func (c Content) body(stored Content) *Body {
+// changeBody is a FormUpdate with what a content changes in the stored one.
+func changeBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
 		b.Text("name", c.Name)
 	}
-	from := sections(&stored.Definition)
-	for i, s := range sections(&c.Definition) { // of this copy of c
-		if bytes.Equal(*s.raw, *from[i].raw) {
-			*s.raw = nil
+	from := stored.Sections()
+	for i, section := range c.Sections() { // of this copy of c
+		if bytes.Equal(*section.Value, *from[i].Value) {
+			*section.Value = nil
 		}
 	}
 	return b.Definition(c.Definition)
@@ -81,14 +56,14 @@ type base struct {
 	Digests  map[string]string `json:"digests"` // of its parts, by that of their path
 }
 
-// write returns the value of a document. The bytes of the sections stay as they are.
-func (c Content) write(from *base) json.RawMessage {
+// document returns the value of a document. The bytes of the sections stay as they are.
+func document(c storage.FormContent, from *base) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()
 	w.Name("name").String(c.Name)
-	w.Name("format").Int(int64(c.Definition.Format))
-	for _, s := range sections(&c.Definition) {
-		w.Name(s.name).Raw(*s.raw)
+	w.Name("format").Int(int64(c.Format))
+	for _, section := range c.Sections() {
+		w.Name(section.Name).Raw(*section.Value)
 	}
 	if from != nil {
 		raw, _ := json.Marshal(from) //nolint:errchkjson // a number and strings
@@ -98,19 +73,18 @@ func (c Content) write(from *base) json.RawMessage {
 	return w.Bytes()
 }
 
-// readContent reads the value of a document.
-func readContent(value json.RawMessage) (Content, base, error) {
+// readDocument reads the value of a document.
+func readDocument(value json.RawMessage) (storage.FormContent, base, error) {
 	var d struct {
-		Name string
-		storage.Definition
-		HiddenFields json.RawMessage `json:"hidden_fields"`
-		Base         base
+		storage.FormContent
+		Format int
+		Base   base
 	}
 	if err := json.Unmarshal(value, &d); err != nil {
-		return Content{}, base{}, fmt.Errorf("formsvc: a stored document: %w", err)
+		return storage.FormContent{}, base{}, fmt.Errorf("formsvc: a stored document: %w", err)
 	}
-	d.Definition.HiddenFields = d.HiddenFields
-	return Content{d.Name, d.Definition}, d.Base, nil
+	d.Definition.Format = d.Format
+	return d.FormContent, d.Base, nil
 }
 
 // parts are the pieces that two people can change without a clash: the name, each member of the
@@ -121,22 +95,22 @@ type parts struct {
 	order map[string][]string
 }
 
-func partsOf(c Content) (parts, error) {
+func partsOf(c storage.FormContent) (parts, error) {
 	p := parts{raw: map[string]json.RawMessage{"/name": jsontree.AppendString(nil, c.Name)}, order: map[string][]string{}}
-	for _, s := range sections(&c.Definition) {
-		path := s.path()
-		if s.name != "settings" && s.name != "blocks" {
-			p.raw[path] = *s.raw
+	for _, s := range c.Sections() {
+		path := sectionPath(s.Name)
+		if s.Name != "settings" && s.Name != "blocks" {
+			p.raw[path] = *s.Value
 			continue
 		}
-		tree, err := jsontree.Parse(*s.raw, jsontree.Bounds{})
+		tree, err := jsontree.Parse(*s.Value, jsontree.Bounds{})
 		if err != nil {
 			return p, fmt.Errorf("formsvc: a stored section: %w", err)
 		}
 		p.order[path] = []string{}
 		for _, n := range tree.Root().All() {
 			name := n.Name()
-			if s.name == "blocks" {
+			if s.Name == "blocks" {
 				name = n.Member("id").Text()
 			}
 			p.raw[jsontree.Pointer(path, name)], p.order[path] = json.RawMessage(n.Raw()), append(p.order[path], name)
@@ -146,15 +120,15 @@ func partsOf(c Content) (parts, error) {
 }
 
 // join puts the parts of a section together.
-func (p parts) join(s section, names []string) json.RawMessage {
+func (p parts) join(s storage.Section, names []string) json.RawMessage {
 	members := make([][]byte, len(names))
 	for i, name := range names {
-		if s.name == "settings" {
+		if s.Name == "settings" {
 			members[i] = append(jsontree.AppendString(nil, name), ':')
 		}
-		members[i] = append(members[i], p.raw[jsontree.Pointer(s.path(), name)]...)
+		members[i] = append(members[i], p.raw[jsontree.Pointer(sectionPath(s.Name), name)]...)
 	}
-	return slices.Concat(s.empty[:1], bytes.Join(members, []byte(",")), s.empty[1:])
+	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
 }
 
 // digests are what a working copy keeps of the form that it was made from.

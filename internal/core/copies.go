@@ -28,7 +28,7 @@ type copies struct{ storage.Storage }
 // A formAndCopy is a form and its working copy, if it has one.
 type formAndCopy struct {
 	form     storage.Form
-	content  Content // of the copy, else of the form
+	content  storage.FormContent // of the copy, else of the form
 	base     base
 	document storage.Document // Revision 0: there is no copy
 }
@@ -38,7 +38,7 @@ type formAndCopy struct {
 func (f *formAndCopy) shown() storage.Form {
 	shown := f.form
 	if f.document.Revision != 0 {
-		shown.Name, shown.Definition = f.content.Name, f.content.Definition
+		shown.FormContent = f.content
 		shown.Revision, shown.UpdatedAt = f.document.Revision, f.document.UpdatedAt
 	}
 	return shown
@@ -54,7 +54,7 @@ func (s copies) read(ctx context.Context, who storage.Actor, id storage.ID) (f f
 		return f, err
 	}
 	if f.content = contentOf(&f.form); there {
-		f.content, f.base, err = readContent(f.document.Value)
+		f.content, f.base, err = readDocument(f.document.Value)
 	}
 	return f, err
 }
@@ -75,7 +75,7 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if revision := f.shown().Revision; !slices.Contains(change.IfRevision, revision) {
 		return storage.Form{}, &storage.RevisionError{Current: revision}
 	}
-	after := f.content.after(&change)
+	after := afterChange(f.content, &change)
 	if reflect.DeepEqual(after, f.content) {
 		return f.shown(), nil
 	}
@@ -88,7 +88,7 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 	}
 	user, _ := who.User()
 	f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
-		Kind: workingCopy, Value: after.write(&f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
+		Kind: workingCopy, Value: document(after, &f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
 	})
 	f.content = after
 	return f.shown(), err
@@ -135,7 +135,7 @@ func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, co
 			return storage.Form{}, err
 		}
 		if dry {
-			f.form.Name, f.form.Definition = after.Name, after.Definition
+			f.form.FormContent = after
 			return f.form, nil
 		}
 		published := storage.StatusPublished

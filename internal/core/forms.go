@@ -54,13 +54,12 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 		ID:          c.NewID(now),
 		PublicID:    objectid.PublicID(),
 		WorkspaceID: workspace,
-		Name:        *w.Name,
+		FormContent: storage.FormContent{Name: *w.Name, Definition: sections},
 		Type:        "SINGLE",
 		Status:      storage.StatusDraft,
 		Revision:    1,
 		CreatedAt:   now,
 		UpdatedAt:   now,
-		Definition:  sections,
 	}
 	if w.Type != nil {
 		f.Type = *w.Type
@@ -143,10 +142,7 @@ func (c *Core) mayMove(ctx context.Context, who storage.Actor, from, to storage.
 
 // Source has the sections that a definition is compiled from.
 func (c *Core) Source(d storage.Definition) answers.Source {
-	return answers.Source{
-		Blocks: d.Blocks, Settings: d.Settings, Variables: d.Variables, HiddenFields: d.HiddenFields,
-		Limits: c.Limits, TimeZone: c.TimeZone,
-	}
+	return answers.Source{Definition: d, Limits: c.Limits, TimeZone: c.TimeZone}
 }
 
 // Warnings returns the parts of a definition that make it unanswerable or have no

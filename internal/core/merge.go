@@ -8,12 +8,13 @@ import (
 
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // merge returns what a form is after its working copy was published: a part that one side
 // changed is that side's, one that both changed alike is either's. For the others take says whose
 // it is, else they are conflicts.
-func merge(from base, ours, theirs Content, take map[string]schema.Side) (merged Content, err error) {
+func merge(from base, ours, theirs storage.FormContent, take map[string]schema.Side) (merged storage.FormContent, err error) {
 	c, err := partsOf(ours)
 	if err != nil {
 		return merged, err
@@ -46,15 +47,16 @@ func merge(from base, ours, theirs Content, take map[string]schema.Side) (merged
 		return merged, &schema.ConflictError{Conflicts: conflicts}
 	}
 	merged.Definition = ours.Definition
-	for _, s := range sections(&merged.Definition) {
-		inCopy, several := c.order[s.path()]
+	for _, s := range merged.Sections() {
+		path := sectionPath(s.Name)
+		inCopy, several := c.order[path]
 		if !several {
-			*s.raw = all.raw[s.path()]
+			*s.Value = all.raw[path]
 			continue
 		}
 		// What is as in the copy keeps its bytes.
-		if joined := all.join(s, all.inOrder(s.path(), inCopy, f.order[s.path()])); !bytes.Equal(joined, c.join(s, inCopy)) {
-			*s.raw = joined
+		if joined := all.join(s, all.inOrder(path, inCopy, f.order[path])); !bytes.Equal(joined, c.join(s, inCopy)) {
+			*s.Value = joined
 		}
 	}
 	return merged, json.Unmarshal(all.raw["/name"], &merged.Name)

@@ -16,7 +16,7 @@ import (
 // text is a form: its name, and blocks and settings in a short way of writing them, a1 b1 c2.
 type text struct{ name, blocks, settings string }
 
-func (x text) content() Content {
+func (x text) content() storage.FormContent {
 	list := func(items, open, end string, write func(id, value string) string) json.RawMessage {
 		var written []string
 		for _, item := range strings.Fields(items) {
@@ -24,7 +24,7 @@ func (x text) content() Content {
 		}
 		return json.RawMessage(open + strings.Join(written, ",") + end)
 	}
-	return Content{x.name, storage.Definition{
+	return storage.FormContent{Name: x.name, Definition: storage.Definition{
 		Blocks:   list(x.blocks, "[", "]", func(id, value string) string { return `{"id":"` + id + `","label":"` + value + `"}` }),
 		Settings: list(x.settings, "{", "}", func(id, value string) string { return `"` + id + `":"` + value + `"` }),
 		Theme:    json.RawMessage(`{}`), Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`), Format: 1,
@@ -74,7 +74,7 @@ func TestMerge(t *testing.T) {
 				t.Fatal(err)
 			}
 			// The base goes through its own way of being stored.
-			_, from, err := readContent(c.copy.content().write(&base{Revision: 7, Digests: of.digests()}))
+			_, from, err := readDocument(document(c.copy.content(), &base{Revision: 7, Digests: of.digests()}))
 			if err != nil || from.Revision != 7 {
 				t.Fatal(from, err)
 			}
@@ -110,7 +110,7 @@ func orDash(raw json.RawMessage) string {
 // characters that an encoder would escape.
 func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 	t.Parallel()
-	c := Content{"<a> & \u2028 \"", storage.Definition{
+	c := storage.FormContent{Name: "<a> & \u2028 \"", Definition: storage.Definition{
 		Blocks: json.RawMessage("[ {\"id\":\"<a>\", \"x\":1.50e1} ]"), Settings: json.RawMessage(`{ "a/~b" : "&" }`),
 		Theme: json.RawMessage("{\n}"), Variables: json.RawMessage(`{"n": 1e2}`), HiddenFields: json.RawMessage(`[ ]`), Format: 1,
 	}}
@@ -119,7 +119,7 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	from := base{Digests: of.digests()}
-	got, read, err := readContent(c.write(&from))
+	got, read, err := readDocument(document(c, &from))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func versionKey(revision int64) string { return fmt.Sprintf("%016d", revision) }
 func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *storage.Form, change *storage.FormChange, eachTime bool) error {
 	before := contentOf(stored)
 	drafted := change.Status != nil && *change.Status != stored.Status
-	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && reflect.DeepEqual(before, before.after(change)) {
+	if c.Versions == 0 || stored.Status != storage.StatusPublished || !drafted && reflect.DeepEqual(before, afterChange(before, change)) {
 		return nil
 	}
 	if !eachTime {
@@ -53,7 +53,7 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 	}
 	user, _ := who.User()
 	change.Documents = append(change.Documents, storage.DocumentChange{
-		Kind: version, Key: versionKey(stored.Revision), Value: before.write(nil), By: user, At: change.At,
+		Kind: version, Key: versionKey(stored.Revision), Value: document(before, nil), By: user, At: change.At,
 		Keep: storage.KeepOfKind{Count: c.Versions, Bytes: versionBytes},
 	})
 	return nil
@@ -92,8 +92,7 @@ func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, 
 		return storage.FormVersion{}, Supported(err)
 	}
 	v := versionOf(&d)
-	content, _, err := readContent(d.Value)
-	v.Name, v.Definition = content.Name, content.Definition
+	v.FormContent, _, err = readDocument(d.Value)
 	return v, err
 }
 
@@ -104,7 +103,7 @@ func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form stora
 		return storage.Form{}, err
 	}
 	return c.updateFrom(ctx, who, Target{ID: form}, condition, func(stored *storage.Form) (storage.FormChange, error) {
-		change, err := c.replace(stored, Content{v.Name, v.Definition})
+		change, err := c.replace(stored, v.FormContent)
 		if err == nil {
 			err = c.keepVersion(ctx, who, stored, &change, true)
 		}
@@ -113,15 +112,15 @@ func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form stora
 }
 
 // replace is the change that gives a form another content, held to the rules of a FormUpdate.
-func (c *Core) replace(stored *storage.Form, with Content) (storage.FormChange, error) {
+func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.FormChange, error) {
 	change := storage.FormChange{At: c.Now()}
 	switch {
 	case reflect.DeepEqual(with, contentOf(stored)):
 		return change, nil
-	case with.Definition.Format != definition.Format:
-		return change, fmt.Errorf("formsvc: a definition in format %d", with.Definition.Format)
+	case with.Format != definition.Format:
+		return change, fmt.Errorf("formsvc: a definition in format %d", with.Format)
 	}
-	b := with.body(contentOf(stored))
+	b := changeBody(with, contentOf(stored))
 	b.w.EndObject()
 	w, err := c.writes.FormUpdate(b.w.Bytes())
 	if err != nil {

@@ -22,9 +22,9 @@ func (w *Writes) NewDefinition(f FormWrite) (storage.Definition, error) {
 	if f.Blocks != nil {
 		d.Blocks = f.Blocks.WithTypesFrom(nil).Raw()
 	}
-	for i, section := range sections(&d) {
-		if *section == nil {
-			*section = json.RawMessage([...]string{`[]`, `{}`, `{}`, `{}`, `[]`}[i])
+	for _, section := range d.Sections() {
+		if *section.Value == nil {
+			*section.Value = json.RawMessage(section.Empty)
 		}
 	}
 	return d, w.CheckSize(storage.Definition{}, d, "/definition")
@@ -61,13 +61,7 @@ func (w *Writes) ChangeDefinition(f FormWrite, stored storage.Definition) (stora
 
 // HasSections reports whether a section of the definition was given.
 func (f FormWrite) HasSections() bool {
-	d := &f.Sections
-	return f.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil
-}
-
-// sections are the sections of a definition: blocks, settings, theme, variables, hidden fields.
-func sections(d *storage.Definition) [5]*json.RawMessage {
-	return [...]*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
+	return f.Blocks != nil || f.Sections.HasSections()
 }
 
 // CheckSize holds a definition after a change against Limits.Definition. Sections that
@@ -75,15 +69,9 @@ func sections(d *storage.Definition) [5]*json.RawMessage {
 // limit, may be changed as long as it does not grow. The *[schema.Error] has the path
 // of the section as it was sent.
 func (w *Writes) CheckSize(stored, change storage.Definition, path string) error {
-	before, after := 0, 0
-	old := sections(&stored)
-	for i, section := range sections(&change) {
-		before += len(*old[i])
-		if *section == nil {
-			section = old[i]
-		}
-		after += len(*section)
-	}
+	before := stored.Size()
+	stored.Apply(change)
+	after := stored.Size()
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/formsvc/formsvc/internal/answers"
-	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -69,19 +68,19 @@ const knownBytes = 8 << 10
 // transaction that is rolled back makes another form of the same revision.
 func (i Intake) know(f storage.Form) (*Known, error) {
 	known, ok := i.forms.Get(f.ID)
-	same := ok && cache.Same(&known.Definition, &f.Definition)
+	same := ok && known.Definition.Equal(&f.Definition)
 	if same && known.isAt(&f) && (known.committed || i.borrowed) {
 		return known, nil
 	}
 	form := new(Known)
 	if same {
 		*form, f.Definition = *known, known.Definition
-	} else if err := form.read(i.core.Source(f.Definition), f.Definition.Theme); err != nil {
+	} else if err := form.read(i.core.Source(f.Definition)); err != nil {
 		return nil, fmt.Errorf("formsvc: form %s: %w", f.ID, err)
 	}
 	form.Form, form.committed = f, !i.borrowed
 	if !ok || form.committed || !known.committed {
-		i.forms.Put(f.ID, form, knownBytes+cache.SizeOf(&f.Definition))
+		i.forms.Put(f.ID, form, knownBytes+f.Definition.Size())
 	}
 	return form, nil
 }
@@ -102,14 +101,14 @@ func (k *Known) isAt(f *storage.Form) bool {
 }
 
 // read decodes and compiles a definition.
-func (k *Known) read(from answers.Source, theme json.RawMessage) (err error) {
+func (k *Known) read(from answers.Source) (err error) {
 	if k.Blocks, err = schema.DecodeBlocks(from.Blocks); err != nil {
 		return err
 	}
 	if k.Settings, err = schema.DecodeSettings(from.Settings); err != nil {
 		return err
 	}
-	if k.Theme, err = schema.DecodeTheme(theme); err != nil {
+	if k.Theme, err = schema.DecodeTheme(from.Theme); err != nil {
 		return err
 	}
 	k.answers, err = answers.Compile(from)

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"unsafe"
 
-	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -17,10 +16,10 @@ func knowing() Intake { return New(new(core.Core), nil) }
 
 // read returns a form as a storage reads it: its bytes are in no other form.
 func read(revision int64, blocks string) storage.Form {
-	return storage.Form{ID: storage.ID{1}, Revision: revision, Status: storage.StatusPublished, Definition: storage.Definition{
+	return storage.Form{ID: storage.ID{1}, Revision: revision, Status: storage.StatusPublished, FormContent: storage.FormContent{Definition: storage.Definition{
 		Blocks: json.RawMessage(strings.Clone(blocks)), Settings: json.RawMessage(`{"closedMessage":"Closed"}`), Theme: json.RawMessage(`{}`),
 		Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`),
-	}}
+	}}}
 }
 
 func know(t *testing.T, s Intake, f storage.Form) *Known {
@@ -29,7 +28,7 @@ func know(t *testing.T, s Intake, f storage.Form) *Known {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if known.Revision != f.Revision || known.Status != f.Status || known.Gate != f.Gate || !cache.Same(&known.Definition, &f.Definition) {
+	if known.Revision != f.Revision || known.Status != f.Status || known.Gate != f.Gate || !known.Definition.Equal(&f.Definition) {
 		t.Errorf("what is known of %+v is %+v", f, known.Form)
 	}
 	return known

@@ -155,17 +155,10 @@ type stepBody struct {
 	Name, Status, URL *string
 	Workspace         *formsvc.ID `json:"workspace_id"`
 	Form              formsvc.ID  `json:"form_id"`
-	Definition        struct {
-		Blocks, Settings json.RawMessage
-		HiddenFields     json.RawMessage `json:"hidden_fields"`
-	}
-	Block, Blocks json.RawMessage
-	Enabled       *bool
-	Secret        json.RawMessage `json:"signing_secret"`
-}
-
-func (b stepBody) definition() formsvc.Definition {
-	return formsvc.Definition{Blocks: b.Definition.Blocks, Settings: b.Definition.Settings, HiddenFields: b.Definition.HiddenFields}
+	Definition        formsvc.Definition
+	Block, Blocks     json.RawMessage
+	Enabled           *bool
+	Secret            json.RawMessage `json:"signing_secret"`
 }
 
 func (b stepBody) secret() *string {
@@ -244,13 +237,13 @@ func (d *clientDoor) do(n int, s step) outcome {
 		if in.Workspace.IsZero() { // in Go that is none given, over HTTP one that nobody has
 			return plainDoor{d.httpDoor}.do(n, s)
 		}
-		f, err := c.CreateForm(ctx, formsvc.FormCreate{Workspace: *in.Workspace, Name: *in.Name, Definition: in.definition()})
+		f, err := c.CreateForm(ctx, formsvc.FormCreate{Workspace: *in.Workspace, Name: *in.Name, Definition: in.Definition})
 		return d.answer(201, f.Revision, formJSON(d, f), err)
 	case "GET /forms/x":
 		f, err := c.Form(ctx, ids[1])
 		return d.answer(200, f.Revision, formJSON(d, f), err)
 	case "PATCH /forms/x":
-		f, err := c.UpdateForm(ctx, ids[1], formsvc.FormUpdate{Name: in.Name, Status: in.Status, Workspace: in.Workspace, Definition: in.definition(), IfRevision: revision})
+		f, err := c.UpdateForm(ctx, ids[1], formsvc.FormUpdate{Name: in.Name, Status: in.Status, Workspace: in.Workspace, Definition: in.Definition, IfRevision: revision})
 		return d.answer(200, f.Revision, formJSON(d, f), err)
 	case "DELETE /forms/x":
 		return d.answer(204, 0, nil, c.TrashForm(ctx, ids[1], formsvc.IfRevision(revision)))

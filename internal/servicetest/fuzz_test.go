@@ -87,8 +87,9 @@ func newHostile(t testing.TB) *hostile {
 	}
 	form := func(id, workspace storage.ID, public string) storage.Form {
 		return storage.Form{
-			ID: id, PublicID: public, WorkspaceID: workspace, Name: "F", Type: "SINGLE", Status: storage.StatusPublished,
-			Revision: 1, CreatedAt: now, UpdatedAt: now, Definition: def,
+			ID: id, PublicID: public, WorkspaceID: workspace, FormContent: storage.FormContent{Name: "F", Definition: def},
+			Type: "SINGLE", Status: storage.StatusPublished,
+			Revision: 1, CreatedAt: now, UpdatedAt: now,
 		}
 	}
 	h.fill = func(s storage.Storage) error {

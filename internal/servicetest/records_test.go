@@ -220,7 +220,7 @@ func TestDecodeForm(t *testing.T) {
 		}
 	}
 	for _, broken := range []formsvc.Definition{{Blocks: []byte(`{}`)}, {Settings: []byte(`[]`)}, {Theme: []byte(`1`)}, {Variables: []byte(`[]`)}, {HiddenFields: []byte(`{}`)}} {
-		if c, err := formsvc.DecodeForm(formsvc.Form{Definition: broken}); err == nil {
+		if c, err := formsvc.DecodeForm(formsvc.Form{FormContent: formsvc.FormContent{Definition: broken}}); err == nil {
 			t.Errorf("%+v is decoded to %+v", broken, c)
 		}
 	}

@@ -165,10 +165,7 @@ func inGo(ctx context.Context, t *testing.T, w formsvc.WorkingCopy, s contentSte
 		Name       *string
 		Block      json.RawMessage
 		Blocks     json.RawMessage
-		Definition struct {
-			Blocks, Settings, Theme, Variables json.RawMessage
-			HiddenFields                       json.RawMessage `json:"hidden_fields"`
-		}
+		Definition formsvc.Definition
 	}
 	if s.body != "" {
 		if err := json.Unmarshal([]byte(s.body), &body); err != nil {
@@ -195,8 +192,7 @@ func inGo(ctx context.Context, t *testing.T, w formsvc.WorkingCopy, s contentSte
 		b, err = w.Blocks(ctx)
 		revision = b.Revision
 	case s.path == "":
-		d := body.Definition
-		u := formsvc.FormUpdate{Name: body.Name, Definition: formsvc.Definition{Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields}}
+		u := formsvc.FormUpdate{Name: body.Name, Definition: body.Definition}
 		if on != nil {
 			u.IfRevision = (*revisions)[len(*revisions)-1]
 			if s.condition == 2 {

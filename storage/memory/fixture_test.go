@@ -61,16 +61,16 @@ func must(tb testing.TB, err error) {
 func newForm(b *bundle, form storage.ID, size int) storage.Form {
 	blocks, _ := json.Marshal([]any{map[string]any{"id": "a", "label": string(make([]byte, size/6))}})
 	return storage.Form{
-		ID: form, PublicID: form.String(), WorkspaceID: b.workspace, Name: "Survey",
+		ID: form, PublicID: form.String(), WorkspaceID: b.workspace,
 		Type: "SINGLE", Status: storage.StatusPublished, Revision: 1, CreatedAt: start, UpdatedAt: start,
-		Definition: storage.Definition{
+		FormContent: storage.FormContent{Name: "Survey", Definition: storage.Definition{
 			Blocks:       blocks,
 			Settings:     json.RawMessage(`{"branding":true}`),
 			Theme:        json.RawMessage(`{"font":"Inter"}`),
 			Variables:    json.RawMessage(`{"score":0}`),
 			HiddenFields: json.RawMessage(`["ref"]`),
 			Format:       1,
-		},
+		}},
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"maps"
 	"reflect"
 	"slices"
@@ -51,11 +50,6 @@ func (f *form) copy() storage.Form {
 	return out
 }
 
-// sections are the five values of a definition.
-func sections(d *storage.Definition) []*json.RawMessage {
-	return []*json.RawMessage{&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields}
-}
-
 // visible returns a form that the actor may see, or nil. The host sees all that are not
 // in the trash: the workspace of such a form exists.
 func (s *Store) visible(who storage.Actor, id storage.ID) *form {
@@ -85,9 +79,7 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	}
 	f.Revision, f.Full, f.DuplicatesCovered, f.Beside, f.TrashedAt = 1, false, false, 0, time.Time{}
 	f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
-	for _, section := range sections(&f.Definition) {
-		*section = bytes.Clone(*section)
-	}
+	ownSections(&f.Definition)
 	rec := &form{
 		rec:     f,
 		byID:    make(map[storage.ID]*submission),
@@ -196,13 +188,16 @@ func changed(rec storage.Form, c storage.FormChange) storage.Form {
 			rec.Gate.Unique.Rules = old.Rules
 		}
 	}
-	to := sections(&rec.Definition)
-	for i, section := range sections(&c.Definition) {
-		if *section != nil {
-			*to[i], rec.Definition.Format = bytes.Clone(*section), c.Definition.Format
-		}
-	}
+	ownSections(&c.Definition)
+	rec.Definition.Apply(c.Definition)
 	return rec
+}
+
+// ownSections replaces the bytes of the caller.
+func ownSections(d *storage.Definition) {
+	for _, section := range d.Sections() {
+		*section.Value = bytes.Clone(*section.Value)
+	}
 }
 
 // TrashForm implements [storage.FormStore].

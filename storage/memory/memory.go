@@ -144,7 +144,8 @@ func valid(value any) bool {
 	case *storage.Gate:
 		return v == nil || storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
 	case storage.Definition:
-		return !slices.ContainsFunc(sections(&v), func(section *json.RawMessage) bool { return !valid(*section) })
+		sections := v.Sections()
+		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !valid(*s.Value) })
 	}
 	panic("memory: a value of a type that nobody checks")
 }

@@ -246,11 +246,11 @@ func benchForm(b *testing.B, s *Store) storage.Form {
 	now := pgseed.Start()
 	f := storage.Form{
 		ID: storage.ID{1}, PublicID: "bench", WorkspaceID: pgseed.ID(pgseed.Workspace, 0),
-		Name: "Form", Type: "SINGLE", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now,
-		Definition: storage.Definition{
+		Type: "SINGLE", Status: storage.StatusPublished, Revision: 1, CreatedAt: now, UpdatedAt: now,
+		FormContent: storage.FormContent{Name: "Form", Definition: storage.Definition{
 			Blocks: pgseed.Answers(4000), Settings: json.RawMessage(`{"branding":true}`), Theme: json.RawMessage(`{"font":"Inter"}`),
 			Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`), Format: 1,
-		},
+		}},
 	}
 	if err := s.CreateForm(b.Context(), storage.AsHost(), f); err != nil {
 		b.Fatal(err)

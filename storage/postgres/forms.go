@@ -425,7 +425,7 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		unique, rules = &g.Unique.Block, &g.Unique.Rules
 	}
 	d := &c.Definition
-	if d.Blocks != nil || d.Settings != nil || d.Theme != nil || d.Variables != nil || d.HiddenFields != nil {
+	if d.HasSections() {
 		format = &d.Format
 	}
 	return []any{

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -56,7 +57,7 @@ func (c *formCache) own(f *storage.Form, version rowVersion) {
 		return
 	}
 	known, ok := c.forms.Get(f.ID)
-	if ok && cache.Same(&known.form.Definition, &f.Definition) {
+	if ok && known.form.Definition.Equal(&f.Definition) {
 		f.Definition = known.form.Definition
 		if known.is(version, f.UpdatedAt) {
 			return
@@ -64,9 +65,13 @@ func (c *formCache) own(f *storage.Form, version rowVersion) {
 	} else {
 		ownDefinition(&f.Definition)
 	}
-	c.forms.Put(f.ID, cachedForm{version, *f}, cache.SizeOf(&f.Definition))
+	c.forms.Put(f.ID, cachedForm{version, *f}, f.Definition.Size())
 }
 
 func ownDefinition(d *storage.Definition) {
-	conn.Own(&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
+	var values []*json.RawMessage
+	for _, section := range d.Sections() {
+		values = append(values, section.Value)
+	}
+	conn.Own(values...)
 }

@@ -178,9 +178,8 @@ func TestADefinitionIsKeptOnce(t *testing.T) {
 		},
 	}
 	sections := func(f storage.Form) (all []*byte) {
-		d := f.Definition
-		for _, section := range []json.RawMessage{d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields} {
-			all = append(all, unsafe.SliceData(section))
+		for _, section := range f.Definition.Sections() {
+			all = append(all, unsafe.SliceData(*section.Value))
 		}
 		return all
 	}

@@ -140,9 +140,9 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	}
 	f := storage.Form{
 		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
-		Definition: storage.Definition{
+		FormContent: storage.FormContent{Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		},
+		}},
 	}
 	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
 		t.Fatal(err)

@@ -51,10 +51,10 @@ func elsewhere(t *testing.T, s *Store) storage.Form {
 		t.Fatal(err)
 	}
 	f := storage.Form{
-		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Name: "F", Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
-		Definition: storage.Definition{
+		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
+		FormContent: storage.FormContent{Name: "F", Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
-		},
+		}},
 	}
 	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
 		t.Fatal(err)

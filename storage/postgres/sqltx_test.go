@@ -46,9 +46,9 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 			}
 			f := storage.Form{
 				ID: storage.ID{3, byte(i)}, PublicID: end.name, WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished,
-				Definition: storage.Definition{
+				FormContent: storage.FormContent{Definition: storage.Definition{
 					Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-				},
+				}},
 			}
 			if err := s.CreateForm(ctx, storage.AsHost(), f); err != nil {
 				return err

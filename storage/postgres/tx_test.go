@@ -81,9 +81,9 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	f := storage.Form{
 		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
-		Definition: storage.Definition{
+		FormContent: storage.FormContent{Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		},
+		}},
 	}
 	user, key := storage.User{ID: storage.ID{2}}, storage.Key{ID: storage.ID{4}, UserID: storage.ID{2}}
 	for _, step := range []struct {

@@ -45,9 +45,9 @@ func TestValuesThatPostgresDoesNotHave(t *testing.T) {
 			}
 			f := storage.Form{
 				ID: storage.ID{3}, PublicID: "f", WorkspaceID: kept.ID, Type: "SINGLE", Status: storage.StatusDraft,
-				Definition: storage.Definition{
+				FormContent: storage.FormContent{Definition: storage.Definition{
 					Blocks: []byte(`[}`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-				},
+				}},
 			}
 			if err := s.CreateForm(t.Context(), storage.AsHost(), f); !errors.Is(err, storage.ErrInvalidValue) {
 				t.Errorf("no JSON: %v", err)

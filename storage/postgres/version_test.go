@@ -109,10 +109,10 @@ func seedForm(t *testing.T, s *Store) storage.ID {
 		t.Fatal(err)
 	}
 	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Name: "f", Type: "SINGLE", Status: storage.StatusDraft,
-		Definition: storage.Definition{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
+		FormContent: storage.FormContent{Name: "f", Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		},
+		}},
 	}
 	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
 		t.Fatal(err)

@@ -81,16 +81,16 @@ func (b *bundle) newForm(workspace storage.ID) storage.Form {
 	now := b.tick()
 	return storage.Form{
 		ID: newID(), PublicID: text("f"), WorkspaceID: workspace,
-		Name: text("Form"), Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
+		Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
 		CreatedAt: now, UpdatedAt: now,
-		Definition: storage.Definition{
+		FormContent: storage.FormContent{Name: text("Form"), Definition: storage.Definition{
 			Blocks:       json.RawMessage(`[{"id":"q1","type":"short_text"}]`),
 			Settings:     json.RawMessage(`{"branding":true}`),
 			Theme:        json.RawMessage(`{"font":"Inter"}`),
 			Variables:    json.RawMessage(`{"score":1.50}`),
 			HiddenFields: json.RawMessage(`["ref"]`),
 			Format:       1,
-		},
+		}},
 	}
 }
 

@@ -54,18 +54,9 @@ func parallelSections(b *bundle) {
 		name := fmt.Sprintf("round %d", round)
 		errs := together(writers, func(i int) error {
 			c := storage.FormChange{At: at(time.Hour), Definition: storage.Definition{Format: 1}}
-			switch i {
-			case 0:
-				c.Definition.Blocks = value
-			case 1:
-				c.Definition.Settings = value
-			case 2:
-				c.Definition.Theme = value
-			case 3:
-				c.Definition.Variables = value
-			case 4:
-				c.Definition.HiddenFields = value
-			default:
+			if sections := c.Definition.Sections(); i < len(sections) {
+				*sections[i].Value = value
+			} else {
 				c.Name = &name
 			}
 			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, c)

@@ -93,10 +93,10 @@ func copiesOutForm(b *bundle) {
 
 	// Every section has other bytes of the same length now.
 	current := b.getForm(f.ID).Definition
-	b.update(f.ID, storage.FormChange{At: b.tick(), Name: ptr("y"), Definition: storage.Definition{
-		Blocks: blank(current.Blocks), Settings: blank(current.Settings), Theme: blank(current.Theme),
-		Variables: blank(current.Variables), HiddenFields: blank(current.HiddenFields),
-	}})
+	for _, section := range current.Sections() {
+		*section.Value = blank(*section.Value)
+	}
+	b.update(f.ID, storage.FormChange{At: b.tick(), Name: ptr("y"), Definition: current})
 	for range 3 {
 		b.getForm(f.ID)
 	}

@@ -54,24 +54,15 @@ func updateFormMembers(b *bundle) {
 
 func updateFormSections(b *bundle) {
 	want := b.anyForm()
-	for _, s := range []struct {
-		name  string
-		of    func(*storage.Definition) *json.RawMessage
-		value string
-	}{
-		{"blocks", func(d *storage.Definition) *json.RawMessage { return &d.Blocks }, `[]`},
-		{"settings", func(d *storage.Definition) *json.RawMessage { return &d.Settings }, `{"closed":true}`},
-		{"theme", func(d *storage.Definition) *json.RawMessage { return &d.Theme }, `{}`},
-		{"variables", func(d *storage.Definition) *json.RawMessage { return &d.Variables }, `{"n":1e2}`},
-		{"hidden fields", func(d *storage.Definition) *json.RawMessage { return &d.HiddenFields }, `["a","b"]`},
-	} {
+	values := [...]string{`[]`, `{"closed":true}`, `{}`, `{"n":1e2}`, `["a","b"]`}
+	for i, wanted := range want.Sections() {
 		c := storage.FormChange{At: b.tick(), Definition: storage.Definition{Format: 1}}
-		*s.of(&c.Definition) = json.RawMessage(s.value)
-		*s.of(&want.Definition) = json.RawMessage(s.value)
+		*c.Definition.Sections()[i].Value = json.RawMessage(values[i])
+		*wanted.Value = json.RawMessage(values[i])
 		want.Revision++
 		want.UpdatedAt = c.At
-		same(b, b.update(want.ID, c), want, "what UpdateForm returns with new %s", s.name)
-		same(b, b.getForm(want.ID), want, "Form after UpdateForm with new %s", s.name)
+		same(b, b.update(want.ID, c), want, "what UpdateForm returns with new %s", wanted.Name)
+		same(b, b.getForm(want.ID), want, "Form after UpdateForm with new %s", wanted.Name)
 	}
 }
 

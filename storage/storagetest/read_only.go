@@ -43,16 +43,14 @@ func (s *definitions) add(method string, d *storage.Definition) {
 	if s.seen == nil {
 		s.seen = map[place]section{}
 	}
-	for name, raw := range map[string][]byte{
-		"Blocks": d.Blocks, "Settings": d.Settings, "Theme": d.Theme, "Variables": d.Variables, "HiddenFields": d.HiddenFields,
-	} {
-		raw = raw[:cap(raw)]
+	for _, given := range d.Sections() {
+		raw := []byte(*given.Value)[:cap(*given.Value)]
 		if len(raw) == 0 {
 			continue
 		}
 		at := place{&raw[0], len(raw)}
 		if _, there := s.seen[at]; !there {
-			s.seen[at] = section{method, name, string(raw), raw}
+			s.seen[at] = section{method, given.Name, string(raw), raw}
 		}
 	}
 }

@@ -40,11 +40,11 @@ func TestReadOnlyFindsWhoWrites(t *testing.T) {
 	}{
 		"reads":            {func(d storage.Definition) { _ = string(d.Blocks) }, ""},
 		"copies":           {func(d storage.Definition) { _ = append(d.Blocks[:len(d.Blocks):len(d.Blocks)], 'x') }, ""},
-		"writes blocks":    {func(d storage.Definition) { d.Blocks[1] = 'x' }, "Blocks"},
-		"writes settings":  {func(d storage.Definition) { clear(d.Settings) }, "Settings"},
-		"writes the theme": {func(d storage.Definition) { copy(d.Theme, "[]") }, "Theme"},
-		"appends":          {func(d storage.Definition) { _ = append(d.Variables, 'x') }, "Variables"},
-		"writes hidden":    {func(d storage.Definition) { spoil(d.HiddenFields) }, "HiddenFields"},
+		"writes blocks":    {func(d storage.Definition) { d.Blocks[1] = 'x' }, "blocks"},
+		"writes settings":  {func(d storage.Definition) { clear(d.Settings) }, "settings"},
+		"writes the theme": {func(d storage.Definition) { copy(d.Theme, "[]") }, "theme"},
+		"appends":          {func(d storage.Definition) { _ = append(d.Variables, 'x') }, "variables"},
+		"writes hidden":    {func(d storage.Definition) { spoil(d.HiddenFields) }, "hidden_fields"},
 	}
 	for method, read := range reads {
 		for name, caller := range callers {

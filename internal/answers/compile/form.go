@@ -15,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // Form is a form made ready for checking answers. It is immutable: safe for
@@ -70,10 +71,10 @@ type Item struct {
 	Key  []byte // in Answers.ByField: "id":
 }
 
-// Source has the stored sections that a form is compiled from.
+// Source has what a form is compiled from.
 type Source struct {
-	// The sections of a stored definition. nil is an empty one.
-	Blocks, Settings, Variables, HiddenFields json.RawMessage
+	// Definition is the stored one. A nil section is empty, and the theme is not read.
+	storage.Definition
 	// Limits are the service's. FileSize and Response are used; zero means their
 	// defaults.
 	Limits schema.Limits

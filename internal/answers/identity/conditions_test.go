@@ -9,6 +9,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // faultsOf are the violations that conditions report.
@@ -64,13 +65,13 @@ func TestConditions(t *testing.T) {
 // A condition that nobody could meet is told apart from one that nobody meets.
 func TestConditionsThatNobodyCouldMeet(t *testing.T) {
 	t.Parallel()
-	form, err := compile.New(compile.Source{
+	form, err := compile.New(compile.Source{Definition: storage.Definition{
 		Blocks: json.RawMessage(`[
 			{"id":"mail","type":"email"},{"id":"tel","type":"phone"},{"id":"tel nl","type":"phone","properties":{"defaultCountry":"NL"}},
 			{"id":"who","type":"contact_info","properties":{"defaultCountry":"NL"}},{"id":"grid","type":"matrix"},{"id":"pay","type":"payment"},
 			{"id":"g","type":"group","children":[{"id":"inside","type":"short_text"}]},{"id":"hello","type":"statement"},{"id":"was text","type":"matrix"}]`),
 		HiddenFields: json.RawMessage(`["ref"]`), Variables: json.RawMessage(`{"score":1}`),
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

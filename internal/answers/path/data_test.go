@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // A rule reads this value for each type of answer.
@@ -37,9 +38,9 @@ func TestWhatRulesSeeOfAnswers(t *testing.T) {
 		{`"type":"short_text"`, `" "`, "answers.q", `null`},
 		{`"type":"captcha"`, `"token"`, "answers.q", `null`},
 	} {
-		f, err := compile.New(compile.Source{
+		f, err := compile.New(compile.Source{Definition: storage.Definition{
 			Blocks: json.RawMessage(`[{"id":"q",` + c.block + `},{"id":"w","type":"statement","properties":{"rule":{"show":true}}}]`),
-		})
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

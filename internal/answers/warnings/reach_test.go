@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/storage"
 )
 
 // Logic that reads nothing is evaluated within a bound, however much of it there is.
@@ -18,7 +19,7 @@ func TestWarningsTakeBoundedSteps(t *testing.T) {
 	for i := range 1000 {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":%s}}}`, i, heavy))
 	}
-	f, err := compile.New(compile.Source{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")})
+	f, err := compile.New(compile.Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + strings.Join(blocks, ",") + "]")}})
 	if err != nil {
 		t.Fatal(err)
 	}

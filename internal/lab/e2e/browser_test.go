@@ -84,10 +84,7 @@ func newSite(t testing.TB, config formpage.Config) *site {
 
 type sample struct {
 	Name, Type string
-	Definition struct {
-		Blocks, Settings, Theme, Variables json.RawMessage
-		HiddenFields                       json.RawMessage `json:"hidden_fields"`
-	}
+	Definition formsvc.Definition
 }
 
 // sample publishes one of the quickstart's forms.
@@ -101,10 +98,7 @@ func (s *site) sample(name string) formsvc.Form {
 	if err := json.Unmarshal(raw, &f); err != nil {
 		s.t.Fatal(err)
 	}
-	return s.publish(f.Name, f.Type, formsvc.Definition{
-		Blocks: f.Definition.Blocks, Settings: f.Definition.Settings, Theme: f.Definition.Theme,
-		Variables: f.Definition.Variables, HiddenFields: f.Definition.HiddenFields,
-	})
+	return s.publish(f.Name, f.Type, f.Definition)
 }
 
 func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {

@@ -67,14 +67,14 @@ func plain(t testing.TB, d formsvc.Definition) map[string]any {
 	}
 	walk(blocks, "")
 	out := map[string]any{}
-	for name, raw := range map[string]json.RawMessage{"blocks": d.Blocks, "settings": d.Settings, "theme": d.Theme, "variables": d.Variables, "hidden_fields": d.HiddenFields} {
+	for _, section := range d.Sections() {
 		var v any
-		if len(raw) > 0 {
-			if err := json.Unmarshal(raw, &v); err != nil {
+		if len(*section.Value) > 0 {
+			if err := json.Unmarshal(*section.Value, &v); err != nil {
 				t.Fatal(err)
 			}
 		}
-		out[name] = same(renamed(v, ids))
+		out[section.Name] = same(renamed(v, ids))
 	}
 	return out
 }
@@ -175,8 +175,7 @@ func (s *site) isBuilt(p window, want sample, keys bool) {
 	if made.Name != want.Name || made.Type != want.Type {
 		t.Errorf("the form is %q, %s", made.Name, made.Type)
 	}
-	d := want.Definition
-	wanted := plain(t, formsvc.Definition{Blocks: d.Blocks, Settings: d.Settings, Theme: d.Theme, Variables: d.Variables, HiddenFields: d.HiddenFields})
+	wanted := plain(t, want.Definition)
 	got := plain(t, made.Definition)
 	for name := range wanted {
 		if !reflect.DeepEqual(wanted[name], got[name]) {

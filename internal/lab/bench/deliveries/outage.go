@@ -188,9 +188,11 @@ func (c *company) webhook(ctx context.Context, workspace storage.ID, url string)
 	now := time.Now().UTC().Truncate(time.Second)
 	form, hook = c.ids.New(now), c.ids.New(now)
 	return form, hook, errors.Join(c.store.CreateForm(ctx, storage.AsHost(), storage.Form{
-		ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Name: "f", Type: "SINGLE", Status: storage.StatusPublished,
-		Definition: storage.Definition{Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]")},
-		Revision:   1, CreatedAt: now, UpdatedAt: now,
+		ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Type: "SINGLE", Status: storage.StatusPublished,
+		FormContent: storage.FormContent{Name: "f", Definition: storage.Definition{
+			Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]"),
+		}},
+		Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}), c.store.CreateWebhook(ctx, storage.AsHost(), storage.NewWebhook{
 		Webhook: storage.Webhook{ID: hook, FormID: form, URL: url, Enabled: true, CreatedAt: now, UpdatedAt: now},
 		Secret:  append([]byte{0}, "0123456789abcdef0123456789abcdef"...), // in plain text, says the first byte
