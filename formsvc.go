@@ -9,6 +9,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler"
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/internal/keyring"
@@ -62,8 +63,8 @@ func New(opts ...Option) (*Service, error) {
 	s := &Service{limiter: o.http.Limiter, ownKeys: o.resolver == nil}
 	var handOver func() (to storage.HandOver, stored func())
 	var err error
-	s.dispatcher, handOver, err = webhooks.New(webhooks.Params{
-		Store: o.storage, Config: o.webhooks, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
+	s.dispatcher, handOver, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
+		Store: o.storage, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
 		Sweep: func(ctx context.Context, now time.Time) error { return s.core.Sweep(ctx, now) },
 	})
 	if err != nil {

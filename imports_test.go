@@ -37,7 +37,7 @@ func before(name, path string) bool {
 var allowed = map[string][]string{
 	"": {
 		"handler", "ratelimit", "schema", "storage", "webhooks", "github.com/sethvargo/go-limiter",
-		"internal/apidoc", "internal/core", "internal/export", "internal/httpapi", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
+		"internal/apidoc", "internal/core", "internal/dispatch", "internal/export", "internal/httpapi", "internal/intake", "internal/keyring", "internal/objectid", "internal/secrets", "internal/summary", "internal/version",
 	},
 
 	// A host's own store looks at these as an example, so they use only what the
@@ -54,7 +54,7 @@ var allowed = map[string][]string{
 
 	"schema":    {"internal/jsontree", "storage"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
-	"webhooks":  {"storage", "internal/cache", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
+	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
@@ -121,6 +121,7 @@ var allowed = map[string][]string{
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
 
+	"internal/dispatch": {"internal/secrets", "storage"},
 	"internal/download": {},
 	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},

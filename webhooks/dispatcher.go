@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/internal/scheduler"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -39,30 +40,6 @@ const (
 // dispatcher has not returned.
 var ErrRunning = errors.New("webhooks: dispatcher is already running")
 
-// Params is wiring for package formsvc, without promise before v1: the parts of a
-// [Dispatcher].
-type Params struct {
-	// Store holds the deliveries. Required. The dispatcher never closes it.
-	Store storage.DeliveryStore
-	// Config has the settings that the host may change. Its zero value is ready for
-	// use.
-	Config Config
-	// Secrets opens signing secrets. Nil: they are stored as they are.
-	Secrets *secrets.Sealer
-	// Logger gets failed attempts and faults. Nil: discards. The standard logger of package
-	// log gets a line of up to 5 kB from net/http when a receiver sends more than an answer.
-	Logger *slog.Logger
-	// Now is the clock of the times that receivers and owners see. Nil: [time.Now].
-	// What is due is judged by the store's clock; time-outs use neither.
-	Now func() time.Time
-	// Sweep does a piece of the maintenance, as [storage.Storage.Sweep] does, at the
-	// time that Now returns. While a dispatcher runs it is called about once a minute,
-	// beside the deliveries and one call at a time; ctx ends when the dispatcher stops,
-	// and a call that does not return then delays the end of Run. Errors and panics are
-	// logged and have no other effect. Nil: nothing is swept.
-	Sweep func(ctx context.Context, now time.Time) error
-}
-
 // Dispatcher delivers pending events. All methods are
 // safe for concurrent use.
 type Dispatcher struct {
@@ -88,22 +65,23 @@ type Dispatcher struct {
 	current atomic.Pointer[run] // nil: no run takes deliveries that are handed over
 }
 
-// New is wiring for package formsvc, without promise before v1. It starts nothing and
-// opens no connection. It returns an error when p.Store is nil or p.Config is not valid.
+// NewDispatcher returns the dispatcher of a service for package formsvc: no other module can name the
+// type of p. It starts nothing and opens no connection. It returns an error when p.Store is nil or
+// config is not valid.
 //
 // handOver returns what to give to a store with one response, nil while d does not run,
 // and a function to call when the response is stored.
-func New(p Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored func()), err error) {
+func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
 	}
-	if err := p.Config.Validate(); err != nil {
+	if err := config.Validate(); err != nil {
 		return nil, nil, err
 	}
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	c := p.Config.withDefaults()
+	c := config.withDefaults()
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
 	guarded := newTransport(guard, c.Timeout, c.InFlight+c.InFlightSlow, &tls.Config{RootCAs: c.RootCAs, GetClientCertificate: c.ClientCertificate})
 	var transport http.RoundTripper = guarded
@@ -156,7 +134,7 @@ func (d *Dispatcher) Wake() {
 // Run delivers until ctx ends, then drains and returns nil. To drain, it claims nothing
 // more, lets requests under way end for up to 10 s, gives the rest back to the queue
 // and writes all results. That takes at most 15 s, and one more when an [Observer] or a
-// transport does not return. A call of the store or of Params.Sweep that does not
+// transport does not return. A call of the store or of maintenance that does not
 // return when its context ends delays Run for as long as it takes. Faults of the store
 // are logged, every 5 s while they last, and never end a run. The dispatcher tries again after
 // at most 0.4 s, and sooner when another call of the service succeeds.

@@ -17,7 +17,7 @@ const (
 	expireAtOnce = 1000
 )
 
-// tidyNowAndThen calls Params.Sweep and ends deliveries that are too old, until ctx
+// tidyNowAndThen calls Sweep of the Params and ends deliveries that are too old, until ctx
 // ends. It has a goroutine of its own, so that it delays no delivery. aside runs what
 // an Observer may hold up.
 func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
@@ -65,7 +66,7 @@ func TestADispatcherThatWouldSendIsCaught(t *testing.T) {
 
 	seen := attempts{finished: make(chan storage.Delivery, 10)}
 	var log bytes.Buffer
-	d, _, err := webhooks.New(webhooks.Params{Store: store, Config: webhooks.Config{Observer: seen}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	d, _, err := webhooks.NewDispatcher(webhooks.Config{Observer: seen}, dispatch.Params{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	must(err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -89,9 +90,8 @@ func (db *database) seed(ctx context.Context, urls []string, pending int) error 
 func (db *database) dispatcher(inFlight int, observer webhooks.Observer) (*webhooks.Dispatcher, error) {
 	config := reachable(observer)
 	config.InFlight = inFlight
-	d, _, err := webhooks.New(webhooks.Params{
+	d, _, err := webhooks.NewDispatcher(config, dispatch.Params{
 		Store:  db.store,
-		Config: config,
 		Logger: logger(),
 		Sweep:  db.sweep,
 	})

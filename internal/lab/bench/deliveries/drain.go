@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/lab/bench/cpu"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
@@ -64,7 +65,7 @@ func drainMemory(ctx context.Context, o options, port string) (err error) {
 	config.InFlight = o.inFlight
 	seen := &counter{want: int64(o.deliveries), reached: make(chan struct{})}
 	config.Observer = seen
-	if c.dispatcher, c.handOver, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: logger()}); err != nil {
+	if c.dispatcher, c.handOver, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: logger()}); err != nil {
 		return err
 	}
 	for i := range o.deliveries {

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/lab/bench/cpu"
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/objectid"
@@ -219,7 +220,7 @@ func inParallel(n int, f func(i int) error) error {
 func (c *company) live(ctx context.Context, name string) error {
 	var err error
 	config := reachable(c)
-	c.dispatcher, c.handOver, err = webhooks.New(webhooks.Params{Store: c.store, Config: config, Logger: slog.New(slog.DiscardHandler)})
+	c.dispatcher, c.handOver, err = webhooks.NewDispatcher(config, dispatch.Params{Store: c.store, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
