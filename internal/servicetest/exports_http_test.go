@@ -2,13 +2,11 @@ package servicetest_test
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -225,36 +223,6 @@ func TestTheLastLineOfAnExport(t *testing.T) {
 	}
 	if text := servicetest.ReadAll(t, request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.Key).Body); strings.Contains(text, "complete\":true") {
 		t.Error("a file that did not ask for it has a last line")
-	}
-}
-
-// A middleware that hides the connection leaves an export the server's WriteTimeout. The log
-// says so once, and only where there is such a time and such a middleware.
-func TestAHiddenConnectionIsLogged(t *testing.T) {
-	t.Parallel()
-	hide := func(w http.ResponseWriter) http.ResponseWriter { return struct{ http.ResponseWriter }{w} }
-	show := func(w http.ResponseWriter) http.ResponseWriter { return w }
-	for _, c := range []struct {
-		timeout  time.Duration
-		wrap     func(http.ResponseWriter) http.ResponseWriter
-		warnings int
-	}{{time.Hour, hide, 1}, {0, hide, 0}, {time.Hour, show, 0}} {
-		var lines bytes.Buffer
-		b := servicetest.Setup(t, formsvc.WithLogger(slog.New(slog.NewTextHandler(&lines, nil))))
-		path := "/exports/" + b.Form(servicetest.TextBlock, `{}`).String() + ".csv"
-		server := exportServer(t, b, func(s *httptest.Server) {
-			mux := s.Config.Handler
-			s.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { mux.ServeHTTP(c.wrap(w), r) })
-			s.Config.WriteTimeout = c.timeout
-			s.Start()
-		})
-		for range 2 {
-			servicetest.ReadAll(t, request(t, server, "GET", path, b.Key).Body)
-		}
-		server.Close()
-		if got := strings.Count(lines.String(), "level=WARN"); got != c.warnings || got > 0 && !strings.Contains(lines.String(), "Unwrap() http.ResponseWriter") {
-			t.Errorf("%v, hidden %t: %s", c.timeout, c.wrap(nil) != nil, &lines)
-		}
 	}
 }
 

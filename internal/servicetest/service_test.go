@@ -332,66 +332,6 @@ func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) (
 	return nil, s.err
 }
 
-func TestBaseURLs(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		opts []formsvc.Option
-		want string
-	}{
-		"none":      {nil, "/v1/workspaces/"},
-		"a host":    {[]formsvc.Option{formsvc.WithBaseURL("https://api.example.com/")}, "https://api.example.com/v1/workspaces/"},
-		"a path":    {[]formsvc.Option{formsvc.WithBaseURL("/api")}, "/api/v1/workspaces/"},
-		"base path": {[]formsvc.Option{formsvc.WithBasePath("/forms/api/")}, "/forms/api/workspaces/"},
-		"by request": {[]formsvc.Option{formsvc.WithBaseURLFunc(func(r *http.Request) string {
-			return map[string]string{"example.com": "https://example.com"}[r.Host]
-		})}, "https://example.com/v1/workspaces/"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			b := servicetest.Setup(t, c.opts...)
-			r := httptest.NewRequest(http.MethodPost, "/workspaces", strings.NewReader(`{"name":"x"}`))
-			r.Header.Set("X-API-Key", b.Key)
-			r.Header.Set("Content-Type", "application/json")
-			w := httptest.NewRecorder()
-			servicetest.Serve(t, b.Service, w, r)
-			if got := w.Header().Get("Location"); w.Code != 201 || !strings.HasPrefix(got, c.want) {
-				t.Errorf("%d, Location %q, want %s…", w.Code, got, c.want)
-			}
-		})
-	}
-}
-
-func TestTrash(t *testing.T) {
-	t.Parallel()
-	now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
-	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
-	first, second := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
-	b.Do(http.MethodDelete, "/forms/"+first.String(), "", nil)
-	now.Advance(time.Hour)
-	b.Do(http.MethodDelete, "/workspaces/"+b.Workspace.String(), "", nil)
-
-	trashed, err := b.TrashedForms(t.Context(), b.Workspace)
-	if err != nil || len(trashed) != 2 || trashed[0].ID != second || trashed[1].ID != first {
-		t.Fatalf("trashed %v, %v; want %s and %s", trashed, err, second, first)
-	}
-	if err := b.RestoreForm(t.Context(), second, formsvc.ID{}); !errors.Is(err, formsvc.ErrConflict) {
-		t.Errorf("into the workspace that is gone: %v, want ErrConflict", err)
-	}
-	w, err := b.CreateWorkspace(t.Context(), b.User.ID, "New")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n, err := b.PurgeTrash(t.Context(), now.Now().Add(-time.Minute)); n != 1 || err != nil {
-		t.Errorf("purged %d, %v; want only the older one", n, err)
-	}
-	if err := b.RestoreForm(t.Context(), second, w.ID); err != nil {
-		t.Errorf("into another workspace: %v", err)
-	}
-	if err := b.RestoreForm(t.Context(), first, w.ID); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("a purged form: %v, want ErrNotFound", err)
-	}
-}
-
 func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithRateLimit(1, time.Hour))

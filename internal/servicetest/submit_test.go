@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,7 +13,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -124,30 +122,6 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	}
 	if err := submit(nil); err != nil {
 		t.Errorf("restored: %v", err)
-	}
-}
-
-func TestEveryFaultOfAResponseIsReportedAtOnce(t *testing.T) {
-	t.Parallel()
-	b := servicetest.Setup(t)
-	form := b.Form(`[{"id":"name","type":"short_text","required":true},{"id":"n","type":"nps"}]`, `{}`)
-	_, err := b.Submit(t.Context(), formsvc.Response{
-		FormID: form, Answers: servicetest.Answers("n", `11`, "nobody", `1`), CompletionTime: math.NaN(), IdempotencyKey: "a\x00b",
-	})
-	var faults *formsvc.Error
-	if !errors.As(err, &faults) {
-		t.Fatalf("%v, want an Error", err)
-	}
-	got := map[string]string{}
-	for _, v := range faults.Violations {
-		got[v.Path] = v.Code
-	}
-	want := map[string]string{
-		"/answers/name": schema.CodeRequired, "/answers/n": schema.CodeOutOfRange, "/answers/nobody": schema.CodeUnknownField,
-		"/completion_time": schema.CodeOutOfRange, "/idempotency_key": schema.CodeBadFormat,
-	}
-	if fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("violations %v, want %v", got, want)
 	}
 }
 

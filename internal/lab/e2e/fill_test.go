@@ -1,14 +1,12 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
-	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
@@ -128,32 +126,6 @@ func TestFormsAreFilledIn(t *testing.T) {
 	}
 }
 
-func TestByKeyboardAlone(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	finder := s.sample("finder")
-	b := newTab(t, 1280, 800)
-	b.open(s.url(finder, "?lang=de"))
-	step := b.step
-	b.run(chromedp.KeyEvent(kb.Tab), chromedp.KeyEvent(kb.Enter))
-	step("zubereitung")
-	b.run(chromedp.KeyEvent("b"), chromedp.KeyEvent(kb.Enter))
-	step("milch")
-	b.run(chromedp.KeyEvent(" "), chromedp.KeyEvent(kb.Enter))
-	step("staerke")
-	b.run(chromedp.KeyEvent("4"), chromedp.KeyEvent(kb.Enter))
-	step("aromen")
-	b.run(chromedp.KeyEvent("a"), chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.Enter))
-	step("menge")
-	b.run(chromedp.KeyEvent("2"), chromedp.KeyEvent(kb.Enter))
-	step("email")
-	b.run(chromedp.KeyEvent("ada@example.com"), chromedp.KeyEvent(kb.Enter))
-	b.until(`location.pathname.endsWith("/done")`)
-	wantAnswers(t, s.answers(finder), map[string]string{
-		"zubereitung": `{"id":"filter","label":"Handfilter"}`, "milch": "true", "staerke": "4", "menge": "2",
-		"aromen": `[{"id":"nuss","label":"Nuss und Schokolade"},{"id":"zitrus","label":"Zitrus"}]`, "email": `"ada@example.com"`,
-	})
-}
-
 // Mistakes come back with everything filled in, in all three forms; the summary has the
 // focus.
 func TestMistakesFirst(t *testing.T) {
@@ -261,48 +233,6 @@ func TestFromRightToLeft(t *testing.T) {
 	wantAnswers(t, s.answers(form), map[string]string{"orders": "12", "ordered_on": `"2026-11-02"`, "name": `"Grace"`})
 }
 
-// A preview is filled in as the form is, also by a script, and stores nothing.
-func TestAPreviewIsFilledIn(t *testing.T) {
-	for _, script := range []bool{true, false} {
-		s := newSite(t, formpage.Config{})
-		form := s.sample("feedback")
-		b := newTab(t, 390, 800)
-		if !script {
-			b.noScript()
-		}
-		b.open(s.preview(form, "?lang=en"))
-		b.shows("Preview. What you send is checked and not stored.")
-		b.press("next")
-		b.until(`document.querySelector("#summary") && document.querySelector(".fs-preview")`)
-		b.set(feedbackAnswers...)
-		b.press("next")
-		b.shows("Thank you!")
-		b.shows("Nothing was stored.")
-		counts, err := s.service.As(s.owner).Metrics(t.Context(), form.ID, "all")
-		if err != nil || counts.Views+counts.Starts+counts.Submissions != 0 || len(s.answers(form)) != 0 {
-			t.Errorf("script %v: a preview counts: %+v %v", script, counts, err)
-		}
-	}
-}
-
-func TestADoubleClickStoresOnce(t *testing.T) {
-	for _, script := range []bool{true, false} {
-		s := newSite(t, formpage.Config{})
-		form := s.publish("Short", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`)})
-		b := newTab(t, 390, 800)
-		if !script {
-			b.noScript()
-		}
-		b.open(s.url(form, ""))
-		b.set(field("a.a"), "x")
-		b.do(`const e=document.querySelector(".fs-actions button"); e.click(); e.click()`)
-		b.shows("Thank you!")
-		if n := len(s.answers(form)); n != 1 {
-			t.Errorf("script %v: %d responses are stored, want 1", script, n)
-		}
-	}
-}
-
 func TestAReloadLosesNothing(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	form := s.sample("finder")
@@ -332,30 +262,6 @@ func TestAReloadLosesNothing(t *testing.T) {
 	other := newTab(t, 390, 800)
 	other.open(s.url(every, ""))
 	other.until(`document.querySelector("[name='a.long']").value===""`)
-}
-
-// Blocks that an answer calls for appear while a page is filled in, and what is typed
-// stays.
-func TestBlocksAppearWithTheirAnswers(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	form := s.publish("Rules", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[
-		{"id":"pet","type":"yes_no","label":"A pet?"},
-		{"id":"name","type":"short_text","label":"Its name","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.pet"},true]}}}},
-		{"id":"note","type":"short_text","label":"A note"}]`)})
-	b := newTab(t, 390, 800)
-	b.open(s.url(form, ""))
-	b.until(`!document.querySelector("[data-b=name]")`)
-	b.set(field("a.note"), "typed")
-	b.set(choice("a.pet", "true"), "")
-	b.until(`document.querySelector("[data-b=pet]+[data-b=name]+[data-b=note]") && document.querySelector("[name='a.note']").value==="typed"`)
-	b.set(field("a.name"), "Rex")
-	b.set(choice("a.pet", "false"), "")
-	b.until(`!document.querySelector("[data-b=name]")`)
-	b.set(choice("a.pet", "true"), "")
-	b.until(`(document.querySelector("[data-b=name] input")||{}).value==="Rex"`)
-	b.press("next")
-	b.shows("Thank you!")
-	wantAnswers(t, s.answers(form), map[string]string{"pet": "true", "name": `"Rex"`, "note": `"typed"`})
 }
 
 func TestNothingIsWiderThanTheScreen(t *testing.T) {

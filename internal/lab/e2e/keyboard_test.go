@@ -50,57 +50,6 @@ func (b *tab) step(id string) {
 	b.until(`document.querySelector("form").dataset.step===` + quote(id))
 }
 
-func TestFeedbackByKeyboardAlone(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	form := s.sample("feedback")
-	b := newTab(t, 1280, 800)
-	b.open(s.url(form, ""))
-	b.reach(`.fs-actions [value=next]`) // with mistakes first
-	b.keys(kb.Enter)
-	b.until(`document.activeElement.id==="summary"`)
-	b.reach(`#summary a`)
-	b.keys(kb.Enter) // leads to the first fault
-	b.reach(`[name="a.overall"]`)
-	b.keys(" ", kb.ArrowRight, kb.ArrowRight, kb.ArrowRight)
-	b.reach(`[name="a.product"]`)
-	b.keys("D")
-	b.reach(`[name="y.ordered_on"]`)
-	b.keys("2026", kb.Tab, "11", kb.Tab, "2")
-	b.reach(`[name="a.orders"]`)
-	b.keys("3")
-	b.reach(`[name="a.delivery"]`)
-	b.keys(" ", kb.ArrowRight)
-	b.reach(`[name="a.liked"][value="id:taste"]`)
-	b.keys(" ")
-	b.reach(`[name="a.liked"][value="other"]`)
-	b.keys(" ")
-	b.reach(`[name="o.liked"]`)
-	b.keys("The smell")
-	b.reach(`[name="a.heard"]`)
-	b.keys(" ", kb.ArrowDown, kb.ArrowDown)
-	b.reach(`[name="a.recommend"]`)
-	b.keys(" ", kb.ArrowLeft) // round to the last
-	b.until(`document.querySelector("[name='a.recommend']:checked").value==="10" || document.querySelector("[name='o.heard']") === document.activeElement`)
-	b.reach(`[name="a.again"]`)
-	b.keys(" ")
-	b.reach(`[name="a.comment"]`)
-	b.keys("One", kb.Enter, "two")
-	b.reach(`[name="a.name"]`)
-	b.keys("Grace")
-	b.reach(`[name="a.email"]`)
-	b.keys("grace@example.com")
-	b.reach(`[name="a.consent"]`)
-	b.keys(" ")
-	b.reach(`.fs-actions [value=next]`)
-	b.keys(kb.Enter)
-	b.shows("Thank you!")
-	wantAnswers(t, s.answers(form), map[string]string{
-		"overall": "4", "product": `{"id":"decaf","label":"Decaf Sugarcane"}`, "ordered_on": `"2026-11-02"`, "orders": "3", "delivery": "2",
-		"liked": `[{"id":"taste","label":"The taste"},{"other":"The smell"}]`, "heard": `{"id":"cafe","label":"One of our cafés"}`,
-		"recommend": "10", "again": "true", "comment": `"One\ntwo"`, "name": `"Grace"`, "email": `"grace@example.com"`, "consent": "true",
-	})
-}
-
 // Every block by keyboard: a ranking, matrices, dates, and a file in the place of a drawn
 // signature.
 func TestEveryBlockByKeyboardAlone(t *testing.T) {
