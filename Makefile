@@ -12,7 +12,7 @@ NESTED := $(shell awk '/^\t\.\// {print $$1}' go.work)
 
 # The library is tested and linted with the versions that go.mod names and hosts get, where the
 # workspace has the newest that any of its modules requires.
-quick test test-workshop lint bench fuzz: export GOWORK := off
+quick test test-race test-workshop lint bench fuzz: export GOWORK := off
 
 # The workshop: servers that it kills, browsers, Node. The other packages are the library.
 WORKSHOP := /internal/lab/
@@ -25,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths e2e fuzz mutants soak cluster
+.PHONY: help quick test test-all test-race test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -37,22 +37,34 @@ help:
 	@awk '/^## / { sub(/^## /, ""); at = match($$0, /^[a-z0-9-]+: /) ? RLENGTH : 0; \
 		printf "%-16s %s\n", at ? substr($$0, 1, at - 2) : "", substr($$0, at + 1) }' $(firstword $(MAKEFILE_LIST))
 
-## quick: what one runs while writing: vet, and the tests that need no database
+# The packages of the library and its examples.
+LIBRARY = $$($(GO) list ./... | grep -v $(WORKSHOP))
+
+## quick: what one runs while writing, a minute: vet, and the short tests that need no database
 quick:
 	$(GO) vet ./...
-	FORMSVC_TEST_NO_DATABASE=1 $(GO) test -short $$($(GO) list ./... | grep -v $(WORKSHOP))
+	FORMSVC_TEST_NO_DATABASE=1 $(GO) test -short $(LIBRARY)
 
-## test: the library and its examples in the smallest sizes that find their mutants, with the race
-## detector and a real PostgreSQL. The long forms are targets of their own: test-lab, test-modes,
-## test-random, test-network, test-skew, test-size, test-postgres, mutants, fuzz, contract, e2e, clients, soak
+## test: what convinces that a clone works, four minutes: vet, and the short tests of the library and its
+## examples, with a real PostgreSQL. test-all runs everything that CI runs
 test:
+	$(GO) vet ./...
+	@# The longest goes first, so that the others run next to it.
+	$(WITH_POSTGRES) -- $(GO) test -short ./storage/postgres $(LIBRARY)
+
+## test-all: all tests with the race detector, and test-lab. The long forms are targets of their own:
+## test-modes, test-random, test-network, test-skew, test-size, test-postgres, mutants, fuzz, contract,
+## e2e, clients, soak, cluster
+test-all: test-race test-lab
+
+test-race:
 	$(GO) vet ./...
 	@if [ -z "$(RACE)" ]; then echo "no C compiler: without the race detector (apt-get install gcc libc6-dev)"; fi
 	@# What a page costs is measured without the race detector, which allocates for itself.
 	$(GO) test -run Cost ./handler/formpage
 	$(GO) test -run 'AreBounded|StoredContentIsBounded' ./handler/builder
-	@# The longest goes first, so that the others run beside it.
-	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./storage/postgres $$($(GO) list ./... | grep -v $(WORKSHOP))
+	@# The longest goes first, so that the others run next to it.
+	$(WITH_POSTGRES) -- $(GO) test $(RACE) -timeout 20m ./storage/postgres $(LIBRARY)
 
 ## test-lab: the workshop, and the examples that are modules of their own: a short soak, the pages in a
 ## browser, the description in generators. What misses its programs is skipped
@@ -80,7 +92,7 @@ test-modes:
 	FORMSVC_TEST_MODES=all $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestStorage$$' -timeout 30m ./storage/postgres
 
 ## test-postgres: the tests of the storage on PostgreSQL 16, 17 and 18 (POSTGRES) beside the machine's
-## own, which make test runs them on. The programs come from npm, for x64 and arm64
+## own, which make test-all runs them on. The programs come from npm, for x64 and arm64
 POSTGRES ?= 16 17 18
 POSTGRES_TESTS ?= -timeout 30m ./storage/postgres/...
 test-postgres:

@@ -313,6 +313,9 @@ var licenses = map[string]string{
 
 // NOTICE has the modules that hosts link, each with the license that its text is.
 func TestNoticeNamesWhatHostsLink(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	notice, err := os.ReadFile("NOTICE")
 	if err != nil {

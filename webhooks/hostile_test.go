@@ -223,6 +223,9 @@ func checkAttempt(t *testing.T, a storage.Delivery, text string, status int, cla
 
 // Not parallel: memory is counted for the whole process.
 func TestHostileReceivers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	// net/http writes bytes that come on an idle connection to the standard logger.
 	previous := log.Writer()
 	log.SetOutput(io.Discard)

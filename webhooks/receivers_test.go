@@ -13,6 +13,9 @@ import (
 // The documentation's functions for receivers in other languages tell a signature from a
 // forged signature. A program that this machine does not have is left out.
 func TestDocumentedReceiversVerify(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	source, err := os.ReadFile("doc.go")
 	if err != nil {

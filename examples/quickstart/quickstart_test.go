@@ -272,6 +272,9 @@ func (q *quickstart) paste(t *testing.T) {
 
 // All of it works on a unix socket, also one whose name a shell would split.
 func TestUnixSocket(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "q") //nolint:usetesting // a socket's path has about 100 bytes at most
 	if err != nil {

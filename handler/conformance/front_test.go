@@ -146,6 +146,9 @@ func TestAFrontAloneIsNoPass(t *testing.T) {
 
 // A server that closes connections as soon as they are idle breaks no promise.
 func TestClosedIdleConnectionsAreNoFault(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	target := newTarget(t, nil)
 	to, err := url.Parse(target.URL)

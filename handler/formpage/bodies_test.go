@@ -100,6 +100,9 @@ func costlyBodies(state string) map[string]sent {
 // A body of a megabyte, whatever it is made of, allocates at most 16 MB, of which four times
 // its size are kept.
 func TestCostlyBodies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	if raceDetector {
 		t.Skip("reason: the race detector allocates for itself; make test runs this without it")
 	}

@@ -134,6 +134,9 @@ func with(t *testing.T, object map[string]any, path string, value any) map[strin
 // Every member of settings and theme changes what respondents get, or the package
 // documentation names it as left to others.
 func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	image := map[string]any{"url": "https://img.example/1.png"}
 	settings := map[string]any{"darkMode": true, "cover": map[string]any{"image": image}}

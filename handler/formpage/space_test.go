@@ -64,6 +64,9 @@ const manyFiles = `[{"id":"f","type":"file_upload","label":"Files","properties":
 // A visit stores 32 MiB of files, however many requests it sends them with and whatever it
 // says of those before.
 func TestTheFilesOfAVisitAreBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	files := &counting{}
 	s := newSite(t, formpage.Config{MinFillTime: -1, Files: files})

@@ -62,6 +62,9 @@ func TestAHostNameThatHangsLeavesRoomToOthers(t *testing.T) {
 // that is killed then repeats no more than that. Receivers of 60 ms are quick, and each
 // of their requests moves over.
 func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	w := newWorld(t, 1, testNumbers)
 	for i := range 100 {
@@ -211,6 +214,9 @@ func (w *world) sent() (n int) {
 // receivers of others, which take 0.9 to 2 s and have a backlog, get nine tenths of what four
 // requests at once can do.
 func TestPatientWebhooksOfOneOwnerDelayNobody(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	n := Default(64, 512, 4, 15*time.Second) // the owners have work for more
 	for owners, each := range map[int]int{1: 200, 8: 50} {

@@ -321,6 +321,9 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 // A synchronous standby that does not answer holds every commit of its primary, and a server
 // that hangs holds everything.
 func TestNetworkToAStandbyThatHangs(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	primary := pgtest.NewServer(t, pgtest.Config{NoSync: true})
 	pool := pgtest.PoolAt(t, primary.URL(), pgtest.MaxConns(8))

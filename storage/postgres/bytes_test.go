@@ -22,6 +22,9 @@ import (
 // What operations.md says a response and a delivery take of the disk and of the log. With
 // FORMSVC_TEST_AT_SIZE it is 30,000 responses of each kind, in partitions too.
 func TestBytesAreThoseOfTheDocumentation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	text, err := os.ReadFile("operations.md")
 	if err != nil {

@@ -26,7 +26,7 @@ type setup struct {
 }
 
 // The suite in every setup. The first two, with TestPartitionsSQL, have between them what the
-// others have one by one: FORMSVC_TEST_MODES=all runs those, too.
+// others have one by one: FORMSVC_TEST_MODES=all runs those, too, and -short only the first.
 func TestStorage(t *testing.T) {
 	t.Parallel()
 	seen := &recorder{}
@@ -39,7 +39,9 @@ func TestStorage(t *testing.T) {
 				everyStatementKeepsOnePlan(t, seen.statements)
 			},
 		},
-		{name: "simple protocol, next tables", mode: pgx.QueryExecModeSimpleProtocol, tables: nextTables},
+	}
+	if !testing.Short() {
+		setups = append(setups, setup{name: "simple protocol, next tables", mode: pgx.QueryExecModeSimpleProtocol, tables: nextTables})
 	}
 	if os.Getenv("FORMSVC_TEST_MODES") == "all" {
 		setups = append(setups,

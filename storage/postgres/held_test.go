@@ -221,6 +221,9 @@ func TestAHeldFormEndsInUnavailable(t *testing.T) {
 
 // While commits wait for a silent standby, writes have half of the pool and reads go on.
 func TestASilentStandbyLeavesHalfOfThePool(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	s, pool, standby := withStandby(t, WithTimeout(time.Minute))
 	seededFor(t, s, 1)

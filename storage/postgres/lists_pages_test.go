@@ -60,6 +60,9 @@ func (c cost) within(o cost, share float64) bool {
 // A page costs the same at the top and at the bottom of a list, and however long
 // the list is. EXPLAIN counts it, so that no clock is needed.
 func TestPagesCostTheSame(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	seen := &recorder{}
 	pool := pgtest.Pool(t, seen.trace)

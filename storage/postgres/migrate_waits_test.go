@@ -19,6 +19,9 @@ import (
 // If a session holds a lock that a migration needs, Migrate gives up after its time, names the session,
 // and leaves nothing behind. When the session ends, Migrate ends as well.
 func TestMigrateWaitsForALockForAWhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	for name, holds := range map[string]string{
 		"a reader":                 `SELECT FROM formsvc.forms`,

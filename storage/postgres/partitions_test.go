@@ -70,6 +70,9 @@ func replaced(t testing.TB, text, part, by string) string {
 // What a host gets from the file: the suite passes on it, behind a pooler too. With two partitions
 // it takes a third of the time that it takes with eight.
 func TestPartitionsSQL(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	inTwo := func(t *testing.T) string { return replaced(t, inPartitions(t), "integer := 8;", "integer := 2;") }
 	setup{name: "PgBouncer, exec mode", mode: pgx.QueryExecModeExec, bouncer: true, tables: inTwo}.run(t)
@@ -234,6 +237,9 @@ func ofOthers(t *testing.T, s *Store, pool *pgxpool.Pool) map[string]bool {
 // A statement that named rows by ctid would remove and change those of other partitions
 // that have the same one.
 func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	form, hook := pgseed.ID(pgseed.Form, 0), pgseed.ID(pgseed.Webhook, 0)
 	named := strings.NewReplacer("FORM", fmt.Sprintf(`'\x%x'`, form[:]), "HOOK", fmt.Sprintf(`'\x%x'`, hook[:]))
@@ -376,6 +382,9 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 // The plans of claims and results are made for the size of the queue, which is that of its
 // partitions.
 func TestTheSizeOfPartitionsIsKnown(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	s, _ := filledPartitions(t)
 	claimAll(t, s)

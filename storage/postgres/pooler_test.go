@@ -15,6 +15,9 @@ import (
 // A change that PgBouncer keeps waiting for a server that does not come back was sent to
 // nobody, so its caller may try it again.
 func TestAPoolerWithoutAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	server := pgtest.NewServer(t, pgtest.Config{})
 	if err := Migrate(t.Context(), pgtest.PoolAt(t, server.URL())); err != nil {

@@ -202,6 +202,9 @@ func TestRestoringOutOfADeletedWorkspaceEndsDeliveries(t *testing.T) {
 // A purge makes progress under a time-out that one piece keeps and the whole does
 // not, and goes on where another process stopped.
 func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	owner, pool := seeded(t)
 	form := pgseed.ID(pgseed.Form, 0)

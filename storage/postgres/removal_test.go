@@ -203,6 +203,9 @@ func (b *before) Query(ctx context.Context, text string, args ...any) (pgx.Rows,
 // Between any two steps of a removal another process sweeps once, or until it has
 // nothing left to do.
 func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	for _, sweeps := range []int{1, 2, 3, 100} {
 		t.Run(fmt.Sprint(sweeps), func(t *testing.T) {

@@ -41,6 +41,9 @@ func operations(t *testing.T, chapter string) []string {
 // What operations.md says of logical replication: the tables move to another server, there
 // into partitions, while responses are stored, and the queue goes on.
 func TestTablesMoveByLogicalReplication(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	say := operations(t, "Upgrades of PostgreSQL")
 	if len(say) != 7 {

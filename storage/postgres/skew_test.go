@@ -146,6 +146,9 @@ func (k skew) lists() []list {
 // What a list reads depends on what it returns, also where one customer owns nearly
 // everything and where the tables were just loaded.
 func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	k, seen := newSkew(), &recorder{}
 	pool := pgtest.Pool(t, seen.trace)

@@ -38,6 +38,9 @@ func withStandby(t *testing.T, options ...Option) (*Store, *pgxpool.Pool, *pgtes
 // A call that is cut off while its commit waits for the standby leaves a row that everybody
 // sees and that a failover loses. The response that repeats it is acknowledged, so it waits.
 func TestARepeatedResponseWaitsForTheStandby(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	s, pool, standby := withStandby(t, WithTimeout(time.Second))
 	n := response(1)

@@ -19,6 +19,9 @@ import (
 // The cases about concurrency stay on the pool: a transaction is for one
 // goroutine.
 func TestStorageInATransaction(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	schemas := newSchemas(t)
 	schema := pgtest.Schema(t)

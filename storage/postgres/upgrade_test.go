@@ -22,6 +22,9 @@ import (
 // sent, unfinished work is finished, and everything can be changed and removed. This build
 // also serves tables that the next version has added to, as it will during an update.
 func TestAFilledDatabaseIsServed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
 	t.Parallel()
 	kept, err := fixture.Leave(t.Context(), pgtest.Pool(t, pgtest.MaxConns(8)), pgtest.Schema(t))
 	if err != nil {
