@@ -58,11 +58,11 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/timeout",
+		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/formpage", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/apierror", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
@@ -123,6 +123,7 @@ var allowed = map[string][]string{
 
 	"internal/dispatch": {"internal/secrets", "storage"},
 	"internal/download": {},
+	"internal/apierror": {"internal/jsontree", "schema", "storage"},
 	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
 	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},

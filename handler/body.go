@@ -11,6 +11,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/apierror"
 )
 
 // firstRead is the size of the buffer that a body is read into first. It grows with
@@ -28,30 +30,30 @@ func (c *call) readBody() ([]byte, error) {
 	// A length that the client did not send may turn out to be zero, which needs no
 	// Content-Type.
 	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
-		return nil, errUnsupportedMedia
+		return nil, apierror.UnsupportedMedia
 	}
 	limit := c.h.core.Limits.Body
 	if r.ContentLength > limit {
-		return nil, errBodyTooLarge
+		return nil, apierror.BodyTooLarge
 	}
 	c.bodyBegun = true
 	buffer := bytes.NewBuffer(make([]byte, 0, firstRead))
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, limit+1))
 	switch {
 	case n > limit:
-		return nil, errBodyTooLarge
+		return nil, apierror.BodyTooLarge
 	case err == nil:
 	case errors.As(err, new(*http.MaxBytesError)):
 		// The host's own http.MaxBytesReader was tighter.
-		return nil, errBodyTooLarge
+		return nil, apierror.BodyTooLarge
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, errUnavailable
+		return nil, apierror.Unavailable
 	default:
-		return nil, errMalformedJSON.with("The request body ended before it was complete.")
+		return nil, apierror.MalformedJSON.With("The request body ended before it was complete.")
 	}
 	c.bodyDone = true
 	if n > 0 && !acceptableMedia(r.Header) {
-		return nil, errUnsupportedMedia
+		return nil, apierror.UnsupportedMedia
 	}
 	return buffer.Bytes(), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/schema"
@@ -27,9 +28,9 @@ var exportTypes = map[schema.ExportFormat]string{
 
 // errHTTPVersion is for HTTP/1.0, in which an answer without a length looks complete when
 // it was cut.
-var errHTTPVersion = &apiError{
-	status: http.StatusHTTPVersionNotSupported, code: "HTTP_VERSION_NOT_SUPPORTED",
-	message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
+var errHTTPVersion = &apierror.Error{
+	Status: http.StatusHTTPVersionNotSupported, Code: "HTTP_VERSION_NOT_SUPPORTED",
+	Message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
 }
 
 // Exports implements [httpapi.API].
@@ -54,7 +55,7 @@ func (c *call) export() error {
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	format := schema.ExportFormat(ending)
 	if exportTypes[format] == "" {
-		return errNotFound
+		return apierror.NotFound
 	}
 	// For the host's metrics and traces, which see the request when this returns.
 	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
@@ -73,7 +74,7 @@ func (c *call) export() error {
 	options.Format = format
 	id, err := storage.ParseID(name)
 	if err != nil {
-		return errNotFound
+		return apierror.NotFound
 	}
 	form, err := c.h.core.Storage.Form(c.ctx(), c.actor(), id)
 	if err != nil {
@@ -86,7 +87,7 @@ func (c *call) export() error {
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
-		return errRateLimited.with("The API key has an export under way; one at a time is allowed.")
+		return apierror.RateLimited.With("The API key has an export under way; one at a time is allowed.")
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
 
@@ -207,7 +208,7 @@ func (c *call) stillAllowed(ctx context.Context) error {
 		return c.resolveError(err)
 	}
 	if p.UserID != c.principal.UserID || !p.Has(c.op.scope) {
-		return errInvalidAPIKey
+		return apierror.InvalidAPIKey
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
@@ -18,7 +19,7 @@ func listForms(c *call) error {
 	}
 	read := func(page storage.Page) ([]storage.Form, error) {
 		if filtered && workspace.IsZero() {
-			return nil, errNotFound // to the storage it would mean: no filter
+			return nil, apierror.NotFound // to the storage it would mean: no filter
 		}
 		return c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: page})
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/httpapi"
 	"github.com/formsvc/formsvc/storage"
@@ -127,7 +128,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.logMisplaced(r, mounted)
 		}
 		if methods == "" {
-			c.fail(errNotFound.with("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
+			c.fail(apierror.NotFound.With("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
 			return
 		}
 		c.allow(methods)
@@ -168,7 +169,7 @@ func (c *call) allow(methods string) {
 	if c.r.Method == http.MethodOptions {
 		c.begin(http.StatusNoContent)
 	} else {
-		c.fail(errMethodNotAllowed)
+		c.fail(apierror.MethodNotAllowed)
 	}
 }
 

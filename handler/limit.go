@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/ratelimit"
 )
 
@@ -48,7 +49,7 @@ func (c *call) spend(t token) error {
 	h["Ratelimit"] = []string{t.result.Header()}
 	if !t.result.Allowed {
 		h["Retry-After"] = []string{t.result.RetryAfter()}
-		return errRateLimited
+		return apierror.RateLimited
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package handler
 import (
 	"net/http"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -91,7 +92,7 @@ func named(serve func(*call) error) func(*call) error {
 	return func(c *call) error {
 		for _, name := range c.route.URLParams.Keys {
 			if c.namedID(name).IsZero() {
-				return errNotFound
+				return apierror.NotFound
 			}
 		}
 		return serve(c)

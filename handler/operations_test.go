@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/apidoc"
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -137,9 +139,9 @@ func TestTheErrorCatalogueAndTheDescriptionAreOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	codes, kinds := map[string]int{}, map[string]bool{}
-	for _, e := range catalogue {
-		codes[e.code] = e.status
-		kinds[e.kind()] = true
+	for _, e := range apierror.Catalog {
+		codes[e.Code] = e.Status
+		kinds[apidoc.ErrorType(e.Status)] = true
 	}
 	if diff := cmp.Diff(document.Codes, codes); diff != "" {
 		t.Errorf("x-error-codes (-) and catalogue (+) differ:\n%s", diff)

@@ -1,6 +1,7 @@
 package handler
 
 import (
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -18,8 +19,8 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	if err != nil {
 		q.reject("cursor", schema.CodeBadFormat, "is not a cursor of this list")
 		if len(q.violations) == 1 {
-			e := *errInvalidCursor
-			e.details = q.violations
+			e := *apierror.InvalidCursor
+			e.Details = q.violations
 			return page, &e
 		}
 	}

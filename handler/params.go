@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/schema"
@@ -61,7 +62,7 @@ func (q *query) err() error {
 		return nil
 	}
 	slices.SortFunc(q.violations, func(a, b schema.Violation) int { return strings.Compare(a.Path, b.Path) })
-	return invalid(q.violations...)
+	return apierror.Invalid(q.violations...)
 }
 
 const (

@@ -3,6 +3,7 @@ package handler
 import (
 	"time"
 
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/export"
@@ -24,7 +25,7 @@ func listSubmissions(c *call) error {
 		return err
 	}
 	if form.IsZero() {
-		return errNotFound
+		return apierror.NotFound
 	}
 
 	body := append(c.borrow(), `{"items":[`...)

@@ -1,8 +1,6 @@
 package handler
 
 import (
-	"errors"
-
 	"github.com/formsvc/formsvc/internal/cursor"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/storage"
@@ -20,9 +18,6 @@ func listWorkspaces(c *call) error {
 
 func createWorkspace(c *call, body []byte) error {
 	w, err := c.h.core.CreateWorkspace(c.ctx(), c.principal.UserID, body)
-	if errors.Is(err, storage.ErrLimitReached) {
-		err = errWorkspaceLimit
-	}
 	c.made("/workspaces/", w.ID.String(), err)
 	return c.workspace(w, err)
 }

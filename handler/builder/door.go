@@ -1,7 +1,6 @@
 package builder
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -10,6 +9,7 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/apierror"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -116,38 +116,19 @@ func pageOf[R, T any](list iter.Seq2[R, error], most int, before func(R) bool, s
 
 // fail answers with an error, as the API does.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
-	f := failure{Status: http.StatusInternalServerError, Code: "INTERNAL_ERROR", Message: "An unexpected error occurred."}
-	if broken, ok := errors.AsType[*formsvc.Error](err); ok {
-		f = failure{Status: http.StatusUnprocessableEntity, Code: "VALIDATION_FAILED", Message: "The request breaks one or more rules; details lists them.", Details: broken.Violations}
-	} else if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
+	e := apierror.Of(err)
+	f := failure{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}
+	if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
 		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy changed the same parts.", Conflicts: conflictsOf(conflict), Revision: conflict.Revision}
 	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
-		f = failure{Status: http.StatusPreconditionFailed, Code: "REVISION_MISMATCH", Message: "The form is at another revision.", Revision: moved.Current}
-	} else {
-		for _, known := range known {
-			if errors.Is(err, known.err) {
-				f = failure{Status: known.status, Code: known.code, Message: known.message}
-				break
-			}
-		}
+		f.Message, f.Revision = "The form is at another revision.", moved.Current
+	} else if errors.Is(err, formsvc.ErrConflict) {
+		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "Something else is in the way."}
+	} else if errors.Is(err, formsvc.ErrUnsupported) {
+		f = failure{Status: http.StatusNotImplemented, Code: "UNSUPPORTED", Message: "The storage of this service does not keep this."}
 	}
 	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "a request of the builder failed", slog.String("path", r.URL.Path), slog.Any("error", err))
 	}
 	f.write(w)
-}
-
-var known = []struct {
-	err           error
-	status        int
-	code, message string
-}{
-	{formsvc.ErrNotFound, http.StatusNotFound, "NOT_FOUND", "The resource does not exist or is not accessible."},
-	{formsvc.ErrNotOwner, http.StatusForbidden, "OWNER_REQUIRED", "Only the owner of the workspace may do this."},
-	{formsvc.ErrConflict, http.StatusConflict, "CONFLICT", "Something else is in the way."},
-	{formsvc.ErrUnsupported, http.StatusNotImplemented, "UNSUPPORTED", "The storage of this service does not keep this."},
-	{formsvc.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
-	{formsvc.ErrOutcomeUnknown, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
-	{context.DeadlineExceeded, http.StatusServiceUnavailable, "UNAVAILABLE", "The service is not available at the moment."},
-	{context.Canceled, http.StatusServiceUnavailable, "UNAVAILABLE", "The request was cancelled."},
 }

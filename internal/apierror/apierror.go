@@ -1,0 +1,108 @@
+// Package apierror says how the API reports an error: with which status, code and message.
+package apierror
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// Error is an error as the caller of the API sees it.
+type Error struct {
+	Status        int
+	Code, Message string
+	Details       []schema.Violation
+}
+
+func (e *Error) Error() string { return e.Code + ": " + e.Message }
+
+// With returns a copy with another message.
+func (e *Error) With(message string) *Error {
+	c := *e
+	c.Message = message
+	return &c
+}
+
+// Catalog has every error that the API reports. An error enters it when it is declared, so that the
+// test that compares it with the description leaves none out.
+var Catalog []*Error
+
+func declare(status int, code, message string) *Error {
+	e := &Error{Status: status, Code: code, Message: message}
+	Catalog = append(Catalog, e)
+	return e
+}
+
+// The errors of the API.
+var (
+	MalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not acceptable JSON.")
+	MethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.")
+	BodyTooLarge      = declare(413, "BODY_TOO_LARGE", "The request body is too large.")
+	UnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.")
+	InvalidAPIKey     = declare(401, "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.")
+	InsufficientScope = declare(403, "INSUFFICIENT_SCOPE", "The API key lacks a required scope.")
+	OwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace may do this.")
+	NotFound          = declare(404, "NOT_FOUND", "The resource does not exist or is not accessible.")
+	WorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.")
+	BlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this id.")
+	RevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.")
+	Validation        = declare(422, "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.")
+	InvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not one that this list gave out.")
+	URLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.")
+	RateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header says when to try again.")
+	Internal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred.")
+	Unavailable       = declare(503, "UNAVAILABLE", "The service is not available at the moment.")
+)
+
+// InvalidValue is Validation for a value that only the storage refuses.
+var InvalidValue = Validation.With("A value cannot be stored.")
+
+// Invalid is Validation with its violations.
+func Invalid(violations ...schema.Violation) *Error {
+	e := *Validation
+	e.Details = violations
+	return &e
+}
+
+// known are the errors of the service. If an error is several of them, the first one counts.
+var known = []struct {
+	err      error
+	reported *Error
+}{
+	{storage.ErrNotFound, NotFound},
+	{schema.ErrUnsupported, NotFound}, // the storage has no working copies
+	{schema.ErrBlockExists, BlockExists},
+	{storage.ErrNotOwner, OwnerRequired},
+	{storage.ErrLimitReached, WorkspaceLimit},
+	{storage.ErrRevisionMismatch, RevisionMismatch},
+	{storage.ErrInvalidValue, InvalidValue},
+	{context.Canceled, Unavailable}, // whether or not the outcome is known
+	{storage.ErrUnavailable, Unavailable},
+	{storage.ErrOutcomeUnknown, Unavailable},
+	{context.DeadlineExceeded, Unavailable},
+}
+
+// Of returns how the API reports an error of the service. An unknown error is Internal.
+func Of(err error) *Error {
+	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
+		return MalformedJSON.With("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
+	}
+	if rejection, ok := errors.AsType[*schema.RejectedURLError](err); ok {
+		e := URLRejected.With("The webhook URL is refused: " + rejection.Reason + ".")
+		e.Details = []schema.Violation{rejection.Violation()}
+		return e
+	}
+	if broken, ok := errors.AsType[*schema.Error](err); ok {
+		return Invalid(broken.Violations...)
+	}
+	for _, k := range known {
+		if errors.Is(err, k.err) {
+			return k.reported
+		}
+	}
+	return Internal
+}
