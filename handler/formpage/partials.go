@@ -18,6 +18,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/walk"
+	"github.com/formsvc/formsvc/internal/intake"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -34,9 +35,6 @@ const (
 	ResumeAndShow
 )
 
-// partialDays is for how many days after its last save the service keeps a half response.
-const partialDays = 30
-
 // saves reports whether pages save half responses. A preview stores nothing.
 func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
@@ -50,7 +48,7 @@ func (c *call) keep() *draw.Keep {
 		status = "partial.saved"
 	}
 	return &draw.Keep{
-		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: partialDays, Shared: half.Told,
+		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.Told,
 		Status: cmp.Or(c.kept, status), Link: c.later,
 	}
 }

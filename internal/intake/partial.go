@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// partialDays is for how many days a half response is kept after its last save.
-	partialDays = 30
+	// PartialDays is the number of days that a half response is kept after its last save.
+	PartialDays = 30
 	// maxPartials bounds the half responses of a form, since everybody who sees its page can
 	// make any number of them: with the default of Limits.Partial they take 640 MB at most. A
 	// form on which 300 people a day give up, and keep it for a month, does not come near.
@@ -92,11 +92,11 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	return token, kept.Dropped, nil
 }
 
-// endOfPartial is the end of the day, in the service's zone, that comes partialDays after a save.
+// endOfPartial is the end of the day, in the service's zone, that comes PartialDays after a save.
 func (i Intake) endOfPartial(saved time.Time) time.Time {
 	zone := cmp.Or(i.core.TimeZone, time.UTC)
 	year, month, day := saved.In(zone).Date()
-	return time.Date(year, month, day+partialDays+1, 0, 0, 0, 0, zone).UTC()
+	return time.Date(year, month, day+PartialDays+1, 0, 0, 0, 0, zone).UTC()
 }
 
 // ResumePartial returns a half response, and what is in it. Package formsvc documents it.
