@@ -64,11 +64,11 @@ type ClaimedDelivery struct {
 	Generation int64
 	Host       string // HostName of URL
 	Secret     []byte // as stored with the webhook
-	// OldSecret is the secret before Secret, and OlderSecret the one before that. Nil: none, or
-	// it was replaced longer ago than OldSecretKept.
-	OldSecret, OlderSecret []byte
-	Attempt                int      // the number of this attempt, 1 is the first
-	Standing               Standing // of the webhook when the delivery was claimed
+	// OldSecret is the secret before Secret. It is nil if there is none, or if it was replaced
+	// longer ago than OldSecretKept.
+	OldSecret []byte
+	Attempt   int      // the number of this attempt, 1 is the first
+	Standing  Standing // of the webhook when the delivery was claimed
 	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
 	// are none.
 	FailingFor time.Duration

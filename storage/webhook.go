@@ -41,9 +41,9 @@ type NewWebhook struct {
 }
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty Secret
-// removes it, and those before it. A secret that replaces a different secret leaves that one
-// known until OldSecretKept after At. Another change by then leaves both known, each for its
-// own time; of three the first is forgotten. At becomes UpdatedAt.
+// removes it, and the secret before it. A secret that replaces a different secret leaves that
+// secret known until OldSecretKept after At, or until the next change of the secret. At becomes
+// UpdatedAt.
 type WebhookChange struct {
 	URL     *string
 	Enabled *bool
@@ -55,12 +55,11 @@ type WebhookChange struct {
 type StoredSecret struct {
 	WebhookID ID
 	Secret    []byte
-	// OldSecret is the secret before this one, and OlderSecret the one before that, while
-	// they are kept; nil: none.
-	OldSecret, OlderSecret []byte
+	// OldSecret is the secret before Secret, while it is kept. If nil, there is none.
+	OldSecret []byte
 }
 
-// SecretReplacement has the new value of a webhook's secret, or of an older one, and
+// SecretReplacement has the new value of a webhook's secret, or of its old one, and
 // the value that it must have until then. Both are not empty.
 type SecretReplacement struct {
 	WebhookID ID
@@ -113,15 +112,15 @@ type WebhookStore interface {
 
 	// Secrets lists at most max webhooks that have a secret, ascending by ID, beginning
 	// after the given ID. Webhooks of forms in the trash are included. Each comes with
-	// its older secrets for OldSecretKept. It is for the host: whoever keeps the key of
+	// its old secret for OldSecretKept. It is for the host: whoever keeps the key of
 	// the secrets may need to seal them anew.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 
 	// ReplaceSecrets puts each replacement's To in the place of its From, where From is
-	// still the webhook's secret or an older one, and returns how many it replaced.
+	// still the webhook's secret or its old one, and returns how many it replaced.
 	// There is at most one replacement with a WebhookID and a From. Webhooks that are
 	// gone, or whose secrets are others by now, stay as they are. The secret counts
-	// as the same one in another form: UpdatedAt and the times of older secrets stay.
+	// as the same one in another form: UpdatedAt and the time of the old secret stay.
 	ReplaceSecrets(ctx context.Context, replacements []SecretReplacement) (int, error)
 
 	// Deliveries returns the webhook's newest deliveries by (CreatedAt, ID), at most

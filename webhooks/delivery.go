@@ -221,14 +221,9 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 		return nil
 	}
 	signatures := []string{signStandard(secret, id, at, del.Body)}
-	// The old secrets are a courtesy: when one cannot be opened, the new one does. One that
-	// came back is new and old.
-	known := []string{secret}
-	for _, sealed := range [][]byte{del.OldSecret, del.OlderSecret} {
-		if old, err := d.secrets.Open(del.Lease.WebhookID, sealed); err == nil && old != "" && !slices.Contains(known, old) {
-			known = append(known, old)
-			signatures = append(signatures, signStandard(old, id, at, del.Body))
-		}
+	// The old secret is a courtesy: if it cannot be opened, the new secret signs alone.
+	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
+		signatures = append(signatures, signStandard(old, id, at, del.Body))
 	}
 	header["Webhook-Signature"] = []string{strings.Join(signatures, " ")}
 	return nil

@@ -38,8 +38,8 @@
 //
 // With [Config.StandardWebhooks] every delivery also has the headers of the Standard Webhooks
 // specification, so that its libraries verify a delivery and refuse what is replayed. After a
-// secret is changed the old secret signs beside the new one in webhook-signature for a day, and
-// after two changes within a day both do.
+// secret is changed, the old secret signs next to the new one in webhook-signature for a day, or
+// until the next change.
 //
 // # What comes again
 //

@@ -26,7 +26,7 @@ func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
 		after = stored[len(stored)-1].WebhookID
 		var replacements []storage.SecretReplacement
 		for _, have := range stored {
-			for _, secret := range [][]byte{have.Secret, have.OldSecret, have.OlderSecret} {
+			for _, secret := range [][]byte{have.Secret, have.OldSecret} {
 				sealed, err := c.Secrets.Reseal(have.WebhookID, secret)
 				switch {
 				case err != nil && failed == nil:

@@ -76,7 +76,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 		}
 	}
 	// The secret that the webhook has already is no change: a client that repeats its request
-	// would push out the oldest of the secrets before it.
+	// would push out the secret before it.
 	if w.Secret != nil {
 		known, err := c.isSecret(ctx, is, *w.Secret)
 		if err != nil {

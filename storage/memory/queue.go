@@ -185,7 +185,6 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		Host:         w.host,
 		Secret:       secret(w.secret),
 		OldSecret:    w.old.at(clock),
-		OlderSecret:  w.older.at(clock),
 		Attempt:      d.attempt,
 		Age:          max(0, clock.Sub(d.queued)),
 		Standing:     w.standing,

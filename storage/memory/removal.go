@@ -136,13 +136,8 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 		}
 	}
 	for _, w := range s.webhooks {
-		wiped := false
-		for _, old := range []*oldSecret{&w.old, &w.older} {
-			if len(old.secret) > 0 && !old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
-				*old, wiped = oldSecret{}, true
-			}
-		}
-		if wiped {
+		if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
+			w.old = oldSecret{}
 			out.Secrets++
 		}
 	}

@@ -14,8 +14,8 @@ import (
 type webhook struct {
 	rec storage.Webhook
 	// Secrets are replaced, never changed.
-	secret     []byte
-	old, older oldSecret
+	secret []byte
+	old    oldSecret
 
 	host    string // of its URL
 	form    *form
@@ -180,10 +180,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	}
 	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 		if len(*c.Secret) > 0 && len(w.secret) > 0 {
-			w.older = oldSecret{w.old.at(c.At), w.old.until}
 			w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretKept)}
 		} else { // with a secret that is removed nothing is signed any more
-			w.old, w.older = oldSecret{}, oldSecret{}
+			w.old = oldSecret{}
 		}
 		w.setSecret(*c.Secret)
 	}
@@ -219,7 +218,7 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 		w := s.webhooks[id]
 		if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
-			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret), OlderSecret: secret(w.older.secret)})
+			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret)})
 		}
 	}
 	return out, nil
@@ -241,9 +240,6 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 			replaced++
 		case bytes.Equal(w.old.secret, r.From):
 			w.old.secret = secret(r.To)
-			replaced++
-		case bytes.Equal(w.older.secret, r.From):
-			w.older.secret = secret(r.To)
 			replaced++
 		}
 	}

@@ -95,7 +95,7 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 // destination x.
 const knownColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END,
-	CASE WHEN w.older_secret_until > statement_timestamp() THEN w.older_secret END, x.succeeded, x.slow_for, x.failures,
+	x.succeeded, x.slow_for, x.failures,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failed_at) * 1000000)::bigint,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
@@ -104,7 +104,7 @@ const knownColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,
-		&d.Secret, &d.OldSecret, &d.OlderSecret,
+		&d.Secret, &d.OldSecret,
 		&d.Standing.Succeeded, &d.Standing.SlowFor, &d.Standing.Failures,
 		&d.FailingFor, &d.FailedAgo, &d.PausedFor, (*string)(&d.PauseReason), &d.Generation,
 	}

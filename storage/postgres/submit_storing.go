@@ -279,11 +279,11 @@ SELECT g.id, g.hooks <> '{}' FROM given g`
 	INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT q.webhook_id FROM queued q WHERE q.token = 0
 )
 SELECT g.id, EXISTS (SELECT FROM queued q WHERE q.token = 0), NULL::bytea, NULL::bigint, NULL::integer,
-	NULL::bytea, NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea, NULL::bytea,
+	NULL::bytea, NULL::bytea, NULL::bytea, NULL, NULL, NULL::bytea, NULL::bytea,
 	NULL::boolean, NULL::integer, NULL::integer, NULL::bigint, NULL::bigint, NULL::bigint, NULL, NULL::integer
 FROM given g
 UNION ALL
-SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM queued q WHERE q.token <> 0
 UNION ALL
 SELECT NULL, false, NULL, NULL, NULL, ` + knownColumns + `

@@ -94,15 +94,11 @@ func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *sto
 
 //nolint:gosec // a statement, not a credential
 const wipeSecrets = `
-UPDATE formsvc.webhooks w SET
-	old_secret = CASE WHEN w.old_secret_until > $1::timestamptz THEN w.old_secret END,
-	old_secret_until = CASE WHEN w.old_secret_until > $1::timestamptz THEN w.old_secret_until END,
-	older_secret = CASE WHEN w.older_secret_until > $1::timestamptz THEN w.older_secret END,
-	older_secret_until = CASE WHEN w.older_secret_until > $1::timestamptz THEN w.older_secret_until END
+UPDATE formsvc.webhooks w SET old_secret = NULL, old_secret_until = NULL
 WHERE w.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.webhooks o
-	WHERE LEAST(o.old_secret_until, o.older_secret_until) <= $1::timestamptz
-	ORDER BY LEAST(o.old_secret_until, o.older_secret_until)
+	WHERE o.old_secret_until <= (SELECT $1::timestamptz)
+	ORDER BY o.old_secret_until
 	LIMIT (SELECT $2::bigint)
 	FOR NO KEY UPDATE SKIP LOCKED))`
 

@@ -122,7 +122,7 @@ const updateWebhook = `
 WITH seen AS MATERIALIZED (
 	SELECT w.id, COALESCE($3::text <> w.url, false) AS moves, COALESCE($4::boolean, false) AND NOT w.enabled AS starts,
 		$5::bytea IS NULL OR $5::bytea <> '' AND $5::bytea = w.secret AS keeps_secret,
-		$5::bytea <> '' AND w.secret <> '' AS replaces_secret, w.old_secret_until > $6::timestamptz AS knows_old_secret
+		$5::bytea <> '' AND w.secret <> '' AS replaces_secret
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 	WHERE w.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF w
@@ -162,10 +162,6 @@ UPDATE formsvc.webhooks w SET
 	old_secret = CASE WHEN seen.keeps_secret THEN w.old_secret WHEN seen.replaces_secret THEN w.secret END,
 	old_secret_until = CASE WHEN seen.keeps_secret THEN w.old_secret_until
 		WHEN seen.replaces_secret THEN $6::timestamptz + $8::bigint * interval '1 microsecond' END,
-	older_secret = CASE WHEN seen.keeps_secret THEN w.older_secret
-		WHEN seen.replaces_secret AND seen.knows_old_secret THEN w.old_secret END,
-	older_secret_until = CASE WHEN seen.keeps_secret THEN w.older_secret_until
-		WHEN seen.replaces_secret AND seen.knows_old_secret THEN w.old_secret_until END,
 	updated_at = $6::timestamptz
 FROM seen
 WHERE w.id = seen.id
@@ -262,14 +258,14 @@ func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook stora
 
 //nolint:gosec // a statement, not a credential
 const secretsAfter = `
-SELECT w.id, w.secret, w.old_secret, w.older_secret FROM formsvc.webhooks w
+SELECT w.id, w.secret, w.old_secret FROM formsvc.webhooks w
 WHERE w.id > $1::bytea AND w.secret <> ''
 ORDER BY w.id LIMIT (SELECT $2::bigint)`
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
 	return conn.ReadAll(ctx, &s.db, func(stored *storage.StoredSecret) []any {
-		return []any{&stored.WebhookID, &stored.Secret, &stored.OldSecret, &stored.OlderSecret}
+		return []any{&stored.WebhookID, &stored.Secret, &stored.OldSecret}
 	}, secretsAfter, after[:], int64(max(limit, 0)))
 }
 
@@ -284,15 +280,14 @@ WITH kept AS (
 	SELECT w.id, r.previous, r.replacement
 	FROM formsvc.webhooks w
 	JOIN unnest((SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bytea[])) AS r (id, previous, replacement)
-		ON r.id = w.id AND r.previous IN (sha256(w.secret), sha256(w.old_secret), sha256(w.older_secret)) AND r.previous <> sha256('')
+		ON r.id = w.id AND r.previous IN (sha256(w.secret), sha256(w.old_secret)) AND r.previous <> sha256('')
 	WHERE w.id = ANY ((SELECT $1::bytea[])::bytea[])
 	ORDER BY w.id
 	FOR NO KEY UPDATE OF w
 ), changed AS (
 	UPDATE formsvc.webhooks w SET
 		secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.secret)), w.secret),
-		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.old_secret)), w.old_secret),
-		older_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.older_secret)), w.older_secret)
+		old_secret = COALESCE((SELECT k.replacement FROM kept k WHERE k.id = w.id AND k.previous = sha256(w.old_secret)), w.old_secret)
 	WHERE w.id = ANY (ARRAY(SELECT k.id FROM kept k))
 )
 SELECT count(*) FROM kept`

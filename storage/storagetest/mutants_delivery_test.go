@@ -143,11 +143,11 @@ func deliveryMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return compacts{s} }},
 		{"delivers to the first URL of a webhook", []string{"deliveries/current_webhook"},
 			func(s storage.Storage) storage.Storage { return &firstURL{Storage: s} }},
-		{"forgets the secret before that", []string{"deliveries/old_secret"},
+		{"forgets the old secret", []string{"deliveries/old_secret"},
 			func(s storage.Storage) storage.Storage {
 				return unfair{s, func(all []storage.ClaimedDelivery) {
 					for i := range all {
-						all[i].OlderSecret = nil
+						all[i].OldSecret = nil
 					}
 				}}
 			}},

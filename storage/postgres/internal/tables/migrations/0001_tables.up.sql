@@ -261,15 +261,12 @@ CREATE TABLE webhooks (
     updated_at   timestamptz NOT NULL,
     old_secret       bytea, -- the one before, which signs too until old_secret_until
     old_secret_until timestamptz,
-    older_secret       bytea, -- the one before that
-    older_secret_until timestamptz,
     CONSTRAINT webhooks_form FOREIGN KEY (form_id, workspace_id) REFERENCES forms (id, workspace_id)
         ON UPDATE CASCADE ON DELETE CASCADE
 );
 CREATE INDEX webhooks_of_form ON webhooks (form_id);
 CREATE INDEX webhooks_newest ON webhooks (workspace_id, created_at DESC, id DESC);
-CREATE INDEX webhooks_old_secrets ON webhooks (LEAST(old_secret_until, older_secret_until))
-    WHERE LEAST(old_secret_until, older_secret_until) IS NOT NULL;
+CREATE INDEX webhooks_old_secrets ON webhooks (old_secret_until) WHERE old_secret_until IS NOT NULL;
 CREATE INDEX webhooks_newest_of_all ON webhooks (created_at DESC, id DESC) WHERE id > '';
 
 -- What is known of the destination of each webhook, and when its deliveries have their
@@ -576,8 +573,6 @@ COMMENT ON COLUMN webhooks.updated_at IS 'When the owner changed it last.';
 
 COMMENT ON COLUMN webhooks.old_secret IS 'The secret before the last change; null: none.';
 COMMENT ON COLUMN webhooks.old_secret_until IS 'Until when the old secret signs too.';
-COMMENT ON COLUMN webhooks.older_secret IS 'The secret before the old one; null: none.';
-COMMENT ON COLUMN webhooks.older_secret_until IS 'Until when the older secret signs too.';
 
 COMMENT ON TABLE destinations IS 'How the destination of each webhook fares, and when its deliveries have their next turn.';
 COMMENT ON COLUMN destinations.webhook_id IS 'The webhook.';
