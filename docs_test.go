@@ -193,20 +193,6 @@ func TestTheReadmesLinksLeadToFiles(t *testing.T) {
 	}
 }
 
-// The documentation of exports warns of a handler that buffers.
-func TestTheDocumentationOfExportsNamesTimeoutHandler(t *testing.T) {
-	t.Parallel()
-	for name, before := range map[string]string{
-		"formsvc.go": "func (s *Service) ExportHandler(", "client.go": "func (c Client) Export(",
-		"doc.go": "\npackage formsvc\n",
-	} {
-		text, _, found := strings.Cut(readFile(t, name), before)
-		if comment := text[strings.LastIndex(text, "\n\n")+1:]; !found || !strings.Contains(comment, "[http.TimeoutHandler]") {
-			t.Errorf("%s: the comment of %q does not name http.TimeoutHandler", name, before)
-		}
-	}
-}
-
 // The examples print the port that they got.
 func TestTheExamplesPrintTheirPort(t *testing.T) {
 	t.Parallel()

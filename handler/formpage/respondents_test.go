@@ -257,3 +257,33 @@ func TestEndingsLeaveFrames(t *testing.T) {
 		}
 	}
 }
+
+// Choices that are mixed have one order within a visit, and another one in other visits.
+func TestChoicesAreMixedForEachVisit(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	var choices []string
+	for i := range 12 {
+		choices = append(choices, fmt.Sprintf(`{"id":"c%d","label":"Choice"}`, i))
+	}
+	form := s.form("MULTI", `[{"id":"m","type":"single_choice","choices":[`+strings.Join(choices, ",")+`],"properties":{"randomize":true}},{"id":"n","type":"short_text","required":true}]`, "", "")
+	order := func(p *page) (all string) {
+		p.each(func(n *html.Node) {
+			if attr(n, "name") == "a.m" {
+				all += attr(n, "value") + " "
+			}
+		})
+		return all
+	}
+	orders := map[string]bool{}
+	for range 5 {
+		p := s.open(form, "")
+		orders[order(p)] = true
+		if again := p.press("next"); order(again) != order(p) {
+			t.Errorf("one visit has %s and %s", order(p), order(again))
+		}
+	}
+	if len(orders) < 2 {
+		t.Error("five visits have the same order")
+	}
+}
