@@ -191,7 +191,7 @@ func ownBlocks(f Form, err error) (StoredBlocks, error) {
 	if err != nil {
 		return StoredBlocks{}, err
 	}
-	return StoredBlocks{JSON: bytes.Clone(f.Definition.Blocks), Revision: f.Revision}, nil
+	return StoredBlocks{JSON: bytes.Clone(f.Blocks), Revision: f.Revision}, nil
 }
 
 // Block returns one top-level block of a form.

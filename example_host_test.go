@@ -133,13 +133,6 @@ func ExampleWithLimiter() {
 	// 429 "key";q=2
 }
 
-// everybody is a resolver that takes a name for a key.
-type everybody struct{}
-
-func (everybody) ResolveKey(_ context.Context, key string) (formsvc.Principal, error) {
-	return formsvc.Principal{KeyID: key, UserID: formsvc.UserIDFrom(key)}, nil
-}
-
 // Signing secrets are sealed in the storage. To change the cipher's key, the old one
 // stays as a previous one until everything is sealed anew.
 func ExampleWithSecretCipher() {

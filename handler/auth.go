@@ -42,7 +42,7 @@ func Credential(r *http.Request) string {
 func (c *call) authenticate() error {
 	key := c.h.config.Credential(c.r)
 	if key == "" {
-		return apierror.InvalidAPIKey
+		return apierror.ErrInvalidAPIKey
 	}
 	early, err := c.resolve(key)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c *call) authenticate() error {
 		return err
 	}
 	if c.op.scope != "" && !c.principal.Has(c.op.scope) {
-		return apierror.InsufficientScope.With("The API key lacks the scope " + string(c.op.scope) + ".")
+		return apierror.ErrInsufficientScope.With("The API key lacks the scope " + string(c.op.scope) + ".")
 	}
 	return nil
 }
@@ -90,11 +90,11 @@ func (c *call) resolveError(err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrInvalidKey), errors.Is(err, keyring.ErrInvalid):
-		return apierror.InvalidAPIKey
+		return apierror.ErrInvalidAPIKey
 	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // the resolver's own contexts end too
 		return err
 	default:
 		c.log(slog.LevelError, "the key resolver failed", slog.Any("error", err))
-		return apierror.Unavailable
+		return apierror.ErrUnavailable
 	}
 }

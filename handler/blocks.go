@@ -21,7 +21,7 @@ func (c *call) blockList(f *storage.Form, err error) error {
 	c.setETag(f.Revision)
 	return c.body(func(w *jsontree.Writer) {
 		w.Object()
-		w.Name("items").Raw(f.Definition.Blocks)
+		w.Name("items").Raw(f.Blocks)
 		w.EndObject()
 	})
 }

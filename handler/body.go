@@ -30,30 +30,30 @@ func (c *call) readBody() ([]byte, error) {
 	// A length that the client did not send may turn out to be zero, which needs no
 	// Content-Type.
 	if r.ContentLength > 0 && !acceptableMedia(r.Header) {
-		return nil, apierror.UnsupportedMedia
+		return nil, apierror.ErrUnsupportedMedia
 	}
 	limit := c.h.core.Limits.Body
 	if r.ContentLength > limit {
-		return nil, apierror.BodyTooLarge
+		return nil, apierror.ErrBodyTooLarge
 	}
 	c.bodyBegun = true
 	buffer := bytes.NewBuffer(make([]byte, 0, firstRead))
 	n, err := buffer.ReadFrom(io.LimitReader(r.Body, limit+1))
 	switch {
 	case n > limit:
-		return nil, apierror.BodyTooLarge
+		return nil, apierror.ErrBodyTooLarge
 	case err == nil:
 	case errors.As(err, new(*http.MaxBytesError)):
 		// The host's own http.MaxBytesReader was tighter.
-		return nil, apierror.BodyTooLarge
+		return nil, apierror.ErrBodyTooLarge
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, apierror.Unavailable
+		return nil, apierror.ErrUnavailable
 	default:
-		return nil, apierror.MalformedJSON.With("The request body ended before it was complete.")
+		return nil, apierror.ErrMalformedJSON.With("The request body ended before it was complete.")
 	}
 	c.bodyDone = true
 	if n > 0 && !acceptableMedia(r.Header) {
-		return nil, apierror.UnsupportedMedia
+		return nil, apierror.ErrUnsupportedMedia
 	}
 	return buffer.Bytes(), nil
 }

@@ -21,20 +21,20 @@ func (c *call) translate(err error) *apierror.Error {
 	}
 	e := apierror.Of(err)
 	switch {
-	case e == apierror.RevisionMismatch:
+	case e == apierror.ErrRevisionMismatch:
 		if revision, ok := errors.AsType[*storage.RevisionError](err); ok {
 			c.setETag(revision.Current)
 		}
 		if p := c.ifMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
 			return e.With("If-Match has no ETag that this API sent for a form. Send one as you received it, in quotes.")
 		}
-	case e == apierror.InvalidValue:
+	case e == apierror.ErrInvalidValue:
 		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
-	case e == apierror.Unavailable && errors.Is(err, context.Canceled):
+	case e == apierror.ErrUnavailable && errors.Is(err, context.Canceled):
 		c.log(slog.LevelDebug, "the request was cancelled", slog.Any("error", err))
-	case e == apierror.Unavailable:
+	case e == apierror.ErrUnavailable:
 		c.log(slog.LevelError, "the storage is unavailable", slog.Any("error", err))
-	case e == apierror.Internal:
+	case e == apierror.ErrInternal:
 		c.log(slog.LevelError, "the request failed", slog.Any("error", err))
 	}
 	return e
@@ -86,5 +86,5 @@ func (c *call) recovered(v any, stack []byte) {
 	if c.wrote {
 		download.Abort(c.w)
 	}
-	c.fail(apierror.Internal)
+	c.fail(apierror.ErrInternal)
 }

@@ -55,7 +55,7 @@ func (c *call) export() error {
 	name, ending, _ := strings.Cut(path[strings.LastIndexByte(path, '/')+1:], ".")
 	format := schema.ExportFormat(ending)
 	if exportTypes[format] == "" {
-		return apierror.NotFound
+		return apierror.ErrNotFound
 	}
 	// For the host's metrics and traces, which see the request when this returns.
 	if mounted := c.r.Pattern; mounted == "" || strings.HasSuffix(mounted, "/") {
@@ -74,7 +74,7 @@ func (c *call) export() error {
 	options.Format = format
 	id, err := storage.ParseID(name)
 	if err != nil {
-		return apierror.NotFound
+		return apierror.ErrNotFound
 	}
 	form, err := c.h.core.Storage.Form(c.ctx(), c.actor(), id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *call) export() error {
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
-		return apierror.RateLimited.With("The API key has an export under way; one at a time is allowed.")
+		return apierror.ErrRateLimited.With("The API key has an export under way; one at a time is allowed.")
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
 
@@ -208,7 +208,7 @@ func (c *call) stillAllowed(ctx context.Context) error {
 		return c.resolveError(err)
 	}
 	if p.UserID != c.principal.UserID || !p.Has(c.op.scope) {
-		return apierror.InvalidAPIKey
+		return apierror.ErrInvalidAPIKey
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func listForms(c *call) error {
 	}
 	read := func(page storage.Page) ([]storage.Form, error) {
 		if filtered && workspace.IsZero() {
-			return nil, apierror.NotFound // to the storage it would mean: no filter
+			return nil, apierror.ErrNotFound // to the storage it would mean: no filter
 		}
 		return c.h.core.Storage.Forms(c.ctx(), c.actor(), storage.FormsParams{WorkspaceID: workspace, Page: page})
 	}

@@ -128,7 +128,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.logMisplaced(r, mounted)
 		}
 		if methods == "" {
-			c.fail(apierror.NotFound.With("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
+			c.fail(apierror.ErrNotFound.With("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
 			return
 		}
 		c.allow(methods)
@@ -169,7 +169,7 @@ func (c *call) allow(methods string) {
 	if c.r.Method == http.MethodOptions {
 		c.begin(http.StatusNoContent)
 	} else {
-		c.fail(apierror.MethodNotAllowed)
+		c.fail(apierror.ErrMethodNotAllowed)
 	}
 }
 

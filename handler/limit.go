@@ -49,7 +49,7 @@ func (c *call) spend(t token) error {
 	h["Ratelimit"] = []string{t.result.Header()}
 	if !t.result.Allowed {
 		h["Retry-After"] = []string{t.result.RetryAfter()}
-		return apierror.RateLimited
+		return apierror.ErrRateLimited
 	}
 	return nil
 }

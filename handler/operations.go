@@ -92,7 +92,7 @@ func named(serve func(*call) error) func(*call) error {
 	return func(c *call) error {
 		for _, name := range c.route.URLParams.Keys {
 			if c.namedID(name).IsZero() {
-				return apierror.NotFound
+				return apierror.ErrNotFound
 			}
 		}
 		return serve(c)

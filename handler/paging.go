@@ -19,7 +19,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	if err != nil {
 		q.reject("cursor", schema.CodeBadFormat, "is not a cursor of this list")
 		if len(q.violations) == 1 {
-			e := *apierror.InvalidCursor
+			e := *apierror.ErrInvalidCursor
 			e.Details = q.violations
 			return page, &e
 		}

@@ -25,7 +25,7 @@ func listSubmissions(c *call) error {
 		return err
 	}
 	if form.IsZero() {
-		return apierror.NotFound
+		return apierror.ErrNotFound
 	}
 
 	body := append(c.borrow(), `{"items":[`...)

@@ -127,7 +127,7 @@ func (h *Handler) summary(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
+	blocks, err := schema.DecodeBlocks(form.Blocks)
 	if err != nil {
 		return nil, err
 	}

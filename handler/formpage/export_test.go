@@ -26,5 +26,5 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 // FaultText words a violation of the service.
 func (h *Handler) FaultText(r *http.Request, form formsvc.PublicForm, v schema.Violation) string {
 	c := h.newCall(nil, r, form)
-	return c.Page.FaultText(v, c.Index.Find(v.Field), false)
+	return c.FaultText(v, c.Index.Find(v.Field), false)
 }

@@ -39,31 +39,31 @@ func declare(status int, code, message string) *Error {
 
 // The errors of the API.
 var (
-	MalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not acceptable JSON.")
-	MethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.")
-	BodyTooLarge      = declare(413, "BODY_TOO_LARGE", "The request body is too large.")
-	UnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.")
-	InvalidAPIKey     = declare(401, "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.")
-	InsufficientScope = declare(403, "INSUFFICIENT_SCOPE", "The API key lacks a required scope.")
-	OwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace may do this.")
-	NotFound          = declare(404, "NOT_FOUND", "The resource does not exist or is not accessible.")
-	WorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.")
-	BlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this id.")
-	RevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.")
-	Validation        = declare(422, "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.")
-	InvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not one that this list gave out.")
-	URLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.")
-	RateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header says when to try again.")
-	Internal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred.")
-	Unavailable       = declare(503, "UNAVAILABLE", "The service is not available at the moment.")
+	ErrMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not acceptable JSON.")
+	ErrMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.")
+	ErrBodyTooLarge      = declare(413, "BODY_TOO_LARGE", "The request body is too large.")
+	ErrUnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.")
+	ErrInvalidAPIKey     = declare(401, "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.")
+	ErrInsufficientScope = declare(403, "INSUFFICIENT_SCOPE", "The API key lacks a required scope.")
+	ErrOwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace may do this.")
+	ErrNotFound          = declare(404, "NOT_FOUND", "The resource does not exist or is not accessible.")
+	ErrWorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.")
+	ErrBlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this id.")
+	ErrRevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.")
+	ErrValidation        = declare(422, "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.")
+	ErrInvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not one that this list gave out.")
+	ErrURLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.")
+	ErrRateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header says when to try again.")
+	ErrInternal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred.")
+	ErrUnavailable       = declare(503, "UNAVAILABLE", "The service is not available at the moment.")
 )
 
-// InvalidValue is Validation for a value that only the storage refuses.
-var InvalidValue = Validation.With("A value cannot be stored.")
+// ErrInvalidValue is ErrValidation for a value that only the storage refuses.
+var ErrInvalidValue = ErrValidation.With("A value cannot be stored.")
 
-// Invalid is Validation with its violations.
+// Invalid is ErrValidation with its violations.
 func Invalid(violations ...schema.Violation) *Error {
-	e := *Validation
+	e := *ErrValidation
 	e.Details = violations
 	return &e
 }
@@ -73,26 +73,26 @@ var known = []struct {
 	err      error
 	reported *Error
 }{
-	{storage.ErrNotFound, NotFound},
-	{schema.ErrUnsupported, NotFound}, // the storage has no working copies
-	{schema.ErrBlockExists, BlockExists},
-	{storage.ErrNotOwner, OwnerRequired},
-	{storage.ErrLimitReached, WorkspaceLimit},
-	{storage.ErrRevisionMismatch, RevisionMismatch},
-	{storage.ErrInvalidValue, InvalidValue},
-	{context.Canceled, Unavailable}, // whether or not the outcome is known
-	{storage.ErrUnavailable, Unavailable},
-	{storage.ErrOutcomeUnknown, Unavailable},
-	{context.DeadlineExceeded, Unavailable},
+	{storage.ErrNotFound, ErrNotFound},
+	{schema.ErrUnsupported, ErrNotFound}, // the storage has no working copies
+	{schema.ErrBlockExists, ErrBlockExists},
+	{storage.ErrNotOwner, ErrOwnerRequired},
+	{storage.ErrLimitReached, ErrWorkspaceLimit},
+	{storage.ErrRevisionMismatch, ErrRevisionMismatch},
+	{storage.ErrInvalidValue, ErrInvalidValue},
+	{context.Canceled, ErrUnavailable}, // whether or not the outcome is known
+	{storage.ErrUnavailable, ErrUnavailable},
+	{storage.ErrOutcomeUnknown, ErrUnavailable},
+	{context.DeadlineExceeded, ErrUnavailable},
 }
 
-// Of returns how the API reports an error of the service. An unknown error is Internal.
+// Of returns how the API reports an error of the service. An unknown error is ErrInternal.
 func Of(err error) *Error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
-		return MalformedJSON.With("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
+		return ErrMalformedJSON.With("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
 	if rejection, ok := errors.AsType[*schema.RejectedURLError](err); ok {
-		e := URLRejected.With("The webhook URL is refused: " + rejection.Reason + ".")
+		e := ErrURLRejected.With("The webhook URL is refused: " + rejection.Reason + ".")
 		e.Details = []schema.Violation{rejection.Violation()}
 		return e
 	}
@@ -104,5 +104,5 @@ func Of(err error) *Error {
 			return k.reported
 		}
 	}
-	return Internal
+	return ErrInternal
 }

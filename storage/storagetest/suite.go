@@ -131,7 +131,6 @@ func SecondHandle(open func(t *testing.T, first storage.Storage) storage.Storage
 // One method can: FormForKey, if the store gains nothing from it. Such a store skips the group
 // "form_for_key". A store that has only the stubs of a role that it may leave out does not have to
 // skip that group: its cases report themselves as unsupported, and the others run.
-
 func Run(t *testing.T, newStorage func(t *testing.T) storage.Storage, opts ...Option) {
 	t.Helper()
 	cases := Cases()
