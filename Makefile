@@ -25,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-all test-race test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths e2e fuzz mutants soak cluster
+.PHONY: help quick test test-all test-race test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -54,7 +54,7 @@ test:
 
 ## test-all: all tests with the race detector, and test-lab. The long forms are targets of their own:
 ## test-modes, test-random, test-network, test-skew, test-size, test-postgres, mutants, fuzz, contract,
-## e2e, clients, soak, cluster
+## e2e, clients, spreadsheet, soak, cluster
 test-all: test-race test-lab
 
 test-race:
@@ -78,14 +78,30 @@ test-workshop:
 test-nested:
 	@set -e; for dir in $(NESTED); do (cd $$dir && $(GO) test -short ./...); done
 
-## clients: limiters of several processes with a real Redis as their store. Without this target, the
-## tests are skipped where Redis is missing. Installs Debian's redis-server when it is missing
+# What apt-get installs of the programs that some tests run the service with.
+CLIENT_PROGRAMS := nginx-light python3 nodejs redis-server
+
+## clients: the service with real programs: nginx in front of it, Python and Node as
+## its clients, Redis as its limiter's store. Without this target, tests that miss a
+## program are skipped. Needs the packages of Debian that CLIENT_PROGRAMS names, and installs them
+## as root or with sudo when a program is missing
 clients:
-	@command -v redis-server >/dev/null || { \
+	@for program in nginx python3 node redis-server; do command -v $$program >/dev/null || missing=1; done; \
+	if [ -n "$$missing" ]; then \
 		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
-		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends redis-server; \
-	}
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends $(CLIENT_PROGRAMS); \
+	fi
+	FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 -run 'RealClients' ./internal/servicetest
 	cd internal/lab/redistest && FORMSVC_TEST_REQUIRE_CLIENTS=1 $(GO) test -count=1 ./...
+
+## spreadsheet: exports in LibreOffice and in Python's csv, which read the same cells and
+## run no formula. Installs Debian's libreoffice-calc and python3 when one is missing
+spreadsheet:
+	@command -v soffice >/dev/null && command -v python3 >/dev/null || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libreoffice-calc python3; \
+	}
+	FORMSVC_TEST_SPREADSHEET=1 $(GO) test -count=1 -run 'CSVInPrograms' ./internal/servicetest
 
 ## test-modes: the suite for storages in every mode in which queries go to PostgreSQL, with and without PgBouncer
 test-modes:
@@ -110,9 +126,13 @@ test-random:
 		-run 'BothStoragesAgree|ClientAgreesWithHTTP|HostileRequests' ./internal/servicetest
 	$(GO) test -count=1 -timeout 30m -run 'Naive|Warnings' ./internal/answers -random-forms $(REQUESTS)
 
-## test-network: networks that fall silent and servers that hang, with the times that hosts are promised
-## (takes minutes)
+## test-network: networks that fall silent, a clock that is set back and a snapshot that is held, with
+## the times that hosts are promised (takes minutes). Installs Debian's libfaketime when it is missing
 test-network:
+	@ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 || { \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -y -qq --no-install-recommends libfaketime; \
+	}
 	FORMSVC_TEST_NETWORK=full $(WITH_POSTGRES) -- $(GO) test -count=1 -run 'TestNetwork' -v -timeout 30m ./internal/servicetest
 
 ## test-skew: the plans beside 2 million responses of one form (needs 2 GB of disk, takes minutes)

@@ -487,3 +487,57 @@ func TestTheFieldNamesTests(t *testing.T) {
 		t.Errorf("%d reports", rows)
 	}
 }
+
+// withoutExample are exported functions and methods that need no example, and why.
+var withoutExample = map[string]string{
+	"Keep":          "the pages call it, as a method of formpage.FileStore",
+	"NewDispatcher": "package formsvc calls it",
+	"PreviewForm":   "the previews of handler/formpage call it",
+	"Release":       "the pages call it, as a method of formpage.FileStore",
+}
+
+// calledByOthers are methods that a host does not call itself: package fmt, package errors,
+// encoding/json, database/sql and the like do.
+var calledByOthers = regexp.MustCompile(`^(String|Format|LogValue|Error|Is|Unwrap|MarshalJSON|UnmarshalJSON|MarshalText|UnmarshalText|Scan|Value|BytesValue|ServeHTTP)$`)
+
+// An example shows what a host calls: an Example function, or a program below examples. For those
+// who write a storage, storage/memory is one to read.
+func TestWhatHostsCallHasAnExample(t *testing.T) {
+	t.Parallel()
+	var shown strings.Builder
+	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(name, ".go") {
+			return err
+		}
+		if text := readFile(t, name); strings.HasPrefix(name, "examples/") || path.Dir(name) == "storage/memory" || strings.Contains(text, "\nfunc Example") {
+			shown.WriteString(text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	function := regexp.MustCompile(`^func (?:\((?:\w+ )?\*?\w+\) )?(\w+)[\[(]`)
+	pkg, exempt := "", map[string]bool{}
+	for line := range strings.Lines(readFile(t, "internal/docs/surface.txt")) {
+		if of, ok := strings.CutPrefix(line, "# "); ok {
+			pkg = strings.TrimSpace(of)
+		}
+		// The methods of a storage are called by the service.
+		found := function.FindStringSubmatch(line)
+		if found == nil || strings.HasPrefix(pkg, module+"/storage") && strings.HasPrefix(line, "func (") || calledByOthers.MatchString(found[1]) {
+			continue
+		}
+		switch has := strings.Contains(shown.String(), "."+found[1]+"("); {
+		case withoutExample[found[1]] != "":
+			exempt[found[1]] = !has
+		case !has:
+			t.Errorf("%s: no example has %s", pkg, strings.TrimSpace(line))
+		}
+	}
+	for name := range withoutExample {
+		if !exempt[name] {
+			t.Errorf("%s has an example, or is not exported any more", name)
+		}
+	}
+}

@@ -9,9 +9,11 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -83,6 +85,28 @@ func ExampleWithClock() {
 	// true
 }
 
+// Bounds of dates are days of the zone in which the product's owners live.
+func ExampleWithTimeZone() {
+	zone := time.FixedZone("Amsterdam", 3600) // or time.LoadLocation("Europe/Amsterdam")
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone))
+	if err != nil {
+		log.Fatal(err)
+	}
+	lastDay := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC) // of a block's beforeDate
+	fmt.Println(lastDay.In(svc.TimeZone()).Format(time.DateOnly))
+	// Output: 2026-12-01
+}
+
+// The service logs with what the host logs with.
+func ExampleWithLogger() {
+	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", "forms")
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+}
+
 // Each key may make two calls an hour.
 func ExampleWithRateLimit() {
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour))
@@ -102,6 +126,33 @@ func ExampleWithRateLimit() {
 	// 200
 	// 200
 	// 429
+}
+
+// A gateway in front of the service limits calls already.
+func ExampleWithoutRateLimit() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
+	r.Header.Set("X-API-Key", keyFor(svc, "ann", formsvc.ScopeFormsRead))
+	w := httptest.NewRecorder()
+	svc.ServeHTTP(w, r)
+	fmt.Println(w.Code, w.Header().Get("RateLimit-Policy") == "")
+	// Output: 200 true
+}
+
+// The host's own upload handler takes files as large as answers may name.
+func ExampleService_Limits() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	upload := http.MaxBytesHandler(http.NotFoundHandler(), svc.Limits().FileSize)
+	_ = upload // mux.Handle("POST /uploads", upload)
+	fmt.Println(svc.Limits().FileSize, svc.Limits().Webhooks)
+	// Output: 1048576 20
 }
 
 // Replicas share one limit when they share its store.
@@ -131,6 +182,42 @@ func ExampleWithLimiter() {
 	// 200 "key";q=2
 	// 200 "key";q=2
 	// 429 "key";q=2
+}
+
+// Two services of one product share the store of their limits, not the budgets, even
+// though both have the default base path and are told apart by the host's name alone.
+func ExampleWithLimiterName() {
+	store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer store.Close(context.Background())
+	for _, name := range []string{"surveys", "registration"} {
+		svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
+			formsvc.WithLimiter(store), formsvc.WithLimiterName(name))
+		if err != nil {
+			log.Fatal(err)
+		}
+		for range 2 {
+			r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
+			r.Header.Set("X-API-Key", "ann")
+			w := httptest.NewRecorder()
+			svc.ServeHTTP(w, r)
+			fmt.Println(name, w.Code)
+		}
+	}
+	// Output:
+	// surveys 200
+	// surveys 429
+	// registration 200
+	// registration 429
+}
+
+// everybody is a resolver that takes a name for a key.
+type everybody struct{}
+
+func (everybody) ResolveKey(_ context.Context, key string) (formsvc.Principal, error) {
+	return formsvc.Principal{KeyID: key, UserID: formsvc.UserIDFrom(key)}, nil
 }
 
 // Signing secrets are sealed in the storage. To change the cipher's key, the old one
@@ -242,6 +329,12 @@ func ExampleService_Maintain() {
 	// Output: maintained
 }
 
+// A host shows which release it runs. In a test that is none.
+func ExampleVersion() {
+	fmt.Println("forms by formsvc", formsvc.Version())
+	// Output: forms by formsvc (devel)
+}
+
 // A program says when it starts what its deployment lacks, and a health check asks again.
 func ExampleService_Check() {
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
@@ -263,6 +356,60 @@ func ExampleService_Check() {
 	}
 	fmt.Println(health(svc))
 	// Output: nothing is missing
+}
+
+// The API lives where the host wants it.
+func ExampleWithBasePath() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer svc.Close(context.Background())
+	mux := http.NewServeMux()
+	mux.Handle("/forms/api/", svc)
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/forms/api/openapi.json", nil))
+	var description struct{ Servers []struct{ URL string } }
+	if err := json.Unmarshal(w.Body.Bytes(), &description); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(w.Code, description.Servers[0].URL)
+	// Output: 200 https://example.com
+}
+
+// Sizes that do not fit a product are changed; the others keep their defaults.
+func ExampleWithLimits() {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{Workspaces: 1}))
+	if err != nil {
+		log.Fatal(err)
+	}
+	ann := svc.As(formsvc.UserIDFrom("ann"))
+	for range 2 {
+		_, err = ann.CreateWorkspace(context.Background(), formsvc.WorkspaceCreate{Name: "W"})
+	}
+	fmt.Println(errors.Is(err, formsvc.ErrLimitReached))
+	// Output: true
+}
+
+// A webhook goes to public addresses only.
+func ExampleClient_CreateWebhook() {
+	svc, form := exampleForm()
+	_, err := svc.AsHost().CreateWebhook(context.Background(), formsvc.WebhookCreate{Form: form, URL: "http://169.254.169.254/latest/meta-data/"})
+	var refused *formsvc.RejectedURLError
+	fmt.Println(errors.As(err, &refused))
+	// Output: true
+}
+
+// A handler of the host's own answers a refused URL as the API does.
+func ExampleRejectedURLError() {
+	svc, form := exampleForm()
+	_, err := svc.AsHost().CreateWebhook(context.Background(), formsvc.WebhookCreate{Form: form, URL: "ftp://example.com/"})
+	var refused *formsvc.RejectedURLError
+	if errors.As(err, &refused) {
+		v := refused.Violation()
+		fmt.Println(v.Path, v.Code, v.Message)
+	}
+	// Output: /url NOT_ALLOWED its scheme must be http or https
 }
 
 // exampleWebhook makes a service whose form has a webhook to a receiver on this machine.
@@ -288,6 +435,22 @@ func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, forms
 	return svc, webhook
 }
 
+// An owner's page lists the webhooks, and removes one.
+func ExampleClient_Webhooks() {
+	svc, webhook := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	for w, err := range ann.Webhooks(ctx, formsvc.Query{Limit: 20}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(w.URL, w.Enabled, w.HasSecret)
+	}
+	fmt.Println(ann.DeleteWebhook(ctx, webhook.ID))
+	// Output:
+	// http://127.0.0.1:8080/hook true true
+	// <nil>
+}
+
 // The receiver moves and gets a new secret. For a day, deliveries are signed with the
 // old one as well.
 func ExampleClient_UpdateWebhook() {
@@ -309,6 +472,58 @@ type finished struct {
 }
 
 func (f finished) AttemptFinished(_ context.Context, a storage.Delivery) { f.attempts <- a }
+
+// The owner's page shows why a delivery failed, and sends it again when the receiver is
+// repaired.
+func ExampleService_Redeliver() {
+	var repaired atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if !repaired.Load() {
+			http.Error(w, "out of order", http.StatusInternalServerError)
+		}
+	}))
+	defer receiver.Close()
+	done := finished{attempts: make(chan storage.Delivery)}
+	svc, webhook := exampleWebhook(receiver.URL, webhooks.Config{
+		Retry:    webhooks.RetryPolicy{Delays: []time.Duration{}}, // one attempt
+		Observer: done,
+	})
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	deliverOne := func() { // a host runs the dispatcher as long as its process
+		running, stop := context.WithCancel(ctx)
+		stopped := make(chan error)
+		go func() { stopped <- svc.Dispatcher().Run(running) }()
+		<-done.attempts
+		stop()
+		<-stopped
+	}
+
+	if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
+		log.Fatal(err)
+	}
+	deliverOne()
+	deliveries, err := ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	repaired.Store(true)
+	if err := svc.Redeliver(ctx, webhook.ID, deliveries[0].ID); err != nil {
+		log.Fatal(err)
+	}
+	deliverOne()
+	deliveries, err = ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, d := range deliveries {
+		fmt.Printf("%s: %d %q\n", d.EventType, d.Status, d.Error)
+	}
+	fmt.Println(deliveries[0].EventID == deliveries[1].EventID)
+	// Output:
+	// form.response.completed: 200 ""
+	// form.response.completed: 500 "status"
+	// true
+}
 
 // The receiver was out of order for an hour. What was given up meanwhile is sent again.
 func ExampleService_RedeliverFailed() {
@@ -350,6 +565,23 @@ func ExampleService_RedeliverFailed() {
 	// Output:
 	// 3 <nil>
 	// 0 <nil>
+}
+
+// Operators look at what does not get through: here nothing.
+func ExampleClient_PausedWebhooks() {
+	svc, _ := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
+	paused := 0
+	for p, err := range svc.AsHost().PausedWebhooks(context.Background(), formsvc.Query{Limit: 100}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		paused++
+		if p.Reason == formsvc.PauseFailures {
+			fmt.Println(p.URL, "fails since", p.FailingSince, "and is tried again at", p.PausedUntil)
+		}
+	}
+	fmt.Println(paused, "webhooks are paused")
+	// Output: 0 webhooks are paused
 }
 
 // A middleware of the host's groups requests by the operation, which stands in the request

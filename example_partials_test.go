@@ -77,3 +77,40 @@ func ExampleService_ResumePartial() {
 	fmt.Println(len(both.Answers), both.Revision, err)
 	// Output: 2 3 <nil>
 }
+
+// A button of the page forgets what was saved.
+func ExampleService_ForgetPartial() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	token, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{FormID: form})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(svc.ForgetPartial(ctx, form, token))
+	_, err = svc.ResumePartial(ctx, form, token)
+	fmt.Println(err)
+	// Output:
+	// <nil>
+	// storage: not found
+}
+
+// The owners of a form see how many go on later, and answers where the page said so.
+func ExampleClient_Partials() {
+	svc, form := exampleForm()
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	for _, share := range []bool{false, true} {
+		_, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{FormID: form, Answers: map[string]json.RawMessage{"score": json.RawMessage(`9`)}, Share: share})
+		if err != nil {
+			log.Fatal(err)
+		}
+	}
+	for p, err := range ann.Partials(ctx, form, formsvc.Query{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Printf("%q %v\n", string(p.Answers), ann.DeletePartial(ctx, form, p.ID))
+	}
+	// Unordered output:
+	// "{\"score\":9}" <nil>
+	// "" <nil>
+}

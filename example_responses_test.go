@@ -3,11 +3,14 @@ package formsvc_test
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc"
@@ -64,6 +67,89 @@ func ExamplePublicForm_Path() {
 	// Output: 2 score 0
 }
 
+// What a page of the host's own knows about where a response came from.
+func ExampleMetadata() {
+	svc, form := exampleForm()
+	submit := func(r *http.Request) (formsvc.Submission, error) {
+		query := r.URL.Query()
+		return svc.Submit(r.Context(), formsvc.Response{
+			FormID:  form,
+			Answers: map[string]json.RawMessage{"score": json.RawMessage(r.FormValue("score"))},
+			Metadata: formsvc.Metadata{
+				UserAgent: r.UserAgent(),
+				Country:   r.Header.Get("X-Country"), // set by the host's proxy
+				UTM:       map[string]string{"source": query.Get("utm_source")},
+			},
+		})
+	}
+	r := httptest.NewRequest(http.MethodPost, "/feedback?score=9&utm_source=newsletter", nil)
+	r.Header.Set("X-Country", "NL")
+	submission, err := submit(r)
+	fmt.Println(string(submission.Metadata), err)
+	// Output: {"country":"NL","utm":{"source":"newsletter"}} <nil>
+}
+
+// A page shows one response. The id is out of its address.
+func ExampleParseID() {
+	svc, form := exampleResponses()
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /responses/{id}", func(w http.ResponseWriter, r *http.Request) {
+		id, err := formsvc.ParseID(r.PathValue("id"))
+		if err != nil {
+			http.NotFound(w, r)
+			return
+		}
+		submission, err := svc.As(formsvc.UserIDFrom("ann")).Submission(r.Context(), form, id)
+		switch {
+		case errors.Is(err, formsvc.ErrNotFound):
+			http.NotFound(w, r)
+		case err != nil:
+			http.Error(w, "unavailable", http.StatusServiceUnavailable)
+		default:
+			fmt.Fprintf(w, "%s\n", submission.Answers)
+		}
+	})
+	for _, path := range []string{"/responses/1", "/responses/64b7f0c2a1d3e4f5a6b7c8d9"} {
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		fmt.Println(w.Code)
+	}
+	// Output:
+	// 404
+	// 404
+}
+
+// The owner of a form removes a response, as somebody who filled it in to try it out.
+func ExampleClient_DeleteSubmission() {
+	svc, form := exampleForm()
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(ann.DeleteSubmission(ctx, form, submission.ID))
+	_, err = ann.Submission(ctx, form, submission.ID)
+	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
+	// Output:
+	// <nil>
+	// true
+}
+
+// A form comes from another product, which counted its views, starts and responses.
+func ExampleService_SetLifetimeCounters() {
+	svc, form := exampleResponses()
+	ctx := context.Background()
+	if err := svc.SetLifetimeCounters(ctx, form, formsvc.Counters{Views: 900, Starts: 500, Submissions: 400}); err != nil {
+		log.Fatal(err)
+	}
+	all, err := svc.AsHost().Metrics(ctx, form, "all")
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(all.Views, all.Submissions, all.Estimated)
+	// Output: 900 403 true
+}
+
 // exampleResponses is exampleForm with three responses.
 func exampleResponses() (*formsvc.Service, formsvc.ID) {
 	svc, form := exampleForm()
@@ -73,6 +159,27 @@ func exampleResponses() (*formsvc.Service, formsvc.ID) {
 		}
 	}
 	return svc, form
+}
+
+func ExampleClient_Export() {
+	svc, form := exampleResponses()
+	var file bytes.Buffer // or a file, or the body of a response
+	err := svc.As(formsvc.UserIDFrom("ann")).Export(context.Background(), &file, form, formsvc.Export{Labels: true, Since: time.Now().AddDate(0, -1, 0)})
+	if err != nil {
+		log.Fatal(err) // without an error the file is whole
+	}
+	lines, err := csv.NewReader(&file).ReadAll()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, line := range lines {
+		fmt.Println(strings.Join(line[2:4], " | "))
+	}
+	// Unordered output:
+	// Would you recommend us? | Why?
+	// 10 | Quick help
+	// 7 | '=1+1
+	// 2 | Slow
 }
 
 // Every line is a response as the API lists it.
@@ -125,6 +232,20 @@ func ExampleService_ExportHandler() {
 	defer response.Body.Close()
 	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"))
 	// Output: 200 text/csv; charset=utf-8; header=present
+}
+
+func ExampleClient_Summary() {
+	svc, form := exampleResponses()
+	summary, err := svc.AsHost().Summary(context.Background(), form, formsvc.SubmissionQuery{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	score := summary.Blocks[0]
+	fmt.Println(summary.Responses, "responses,", score.Skipped, "without a score")
+	fmt.Printf("median %.0f, %d promoters, %d detractors, score %.0f\n", score.Numbers.Median, score.NPS.Promoters, score.NPS.Detractors, score.NPS.Score)
+	// Output:
+	// 3 responses, 0 without a score
+	// median 7, 1 promoters, 1 detractors, score 0
 }
 
 func ExampleClient_Metrics() {
@@ -395,6 +516,21 @@ func ExampleWithFiles() {
 	// Output:
 	// <nil>
 	// map[file-2:of somebody else]
+}
+
+// A form in the trash is removed before its time.
+func ExampleService_PurgeForm() {
+	ctx := context.Background()
+	svc, owner, form, err := contactForm(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(svc.PurgeForm(ctx, form)) // it is not in the trash yet
+	fmt.Println(svc.As(owner).TrashForm(ctx, form), svc.PurgeForm(ctx, form))
+	// Output:
+	// storage: not found
+	// <nil> <nil>
 }
 
 // Once a day the host empties the trash of what is in it for 30 days, and removes responses

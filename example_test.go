@@ -142,6 +142,31 @@ func ExampleUserIDFrom() {
 	// Output: f70bee8e1aeaa1d4e2d6fd56
 }
 
+// An admin page lists forms and responses with Go calls only.
+func ExampleService_AsHost() {
+	svc, form := exampleForm()
+	ctx := context.Background()
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}); err != nil {
+		log.Fatal(err)
+	}
+	admin := svc.AsHost()
+	for f, err := range admin.Forms(ctx, formsvc.FormQuery{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(f.Name, f.Status)
+		for s, err := range admin.Submissions(ctx, f.ID, formsvc.SubmissionQuery{}) {
+			if err != nil {
+				log.Fatal(err)
+			}
+			fmt.Println(string(s.Answers))
+		}
+	}
+	// Output:
+	// Feedback published
+	// [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9}]
+}
+
 // A page of settings lists a user's API keys and ends one of them.
 func ExampleService_Keys() {
 	svc, _ := exampleForm()
@@ -165,6 +190,23 @@ func ExampleService_Keys() {
 	// Output:
 	// old script [forms:read]
 	// true
+}
+
+// A form of settings offers all scopes.
+func ExampleScopes() {
+	for _, scope := range formsvc.Scopes() {
+		fmt.Println(scope)
+	}
+	// Output:
+	// analytics:read
+	// forms:read
+	// forms:write
+	// submissions:read
+	// submissions:write
+	// webhooks:read
+	// webhooks:write
+	// workspaces:read
+	// workspaces:write
 }
 
 // A user's workspaces, as a page of the product lists them and changes them.
@@ -225,6 +267,26 @@ func ExampleService_TransferWorkspace() {
 	// 0 <nil>
 }
 
+// Members of a workspace see its forms; others do not.
+func ExampleService_AddMember() {
+	svc, id := exampleForm()
+	ctx, bob := context.Background(), formsvc.UserIDFrom("bob")
+	form, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = svc.As(bob).Form(ctx, id)
+	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
+	if err := svc.AddMember(ctx, form.WorkspaceID, bob); err != nil {
+		log.Fatal(err)
+	}
+	_, err = svc.As(bob).Form(ctx, id)
+	fmt.Println(err)
+	// Output:
+	// true
+	// <nil>
+}
+
 // A form is made of Go values.
 func ExampleClient_CreateForm() {
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
@@ -253,6 +315,24 @@ func ExampleClient_CreateForm() {
 	}
 	fmt.Println(form.Name, form.Status, form.IsClosed(time.Now()))
 	// Output: Feedback published false
+}
+
+// Every fault of what was given is reported at once.
+func ExampleClient_CreateForm_faults() {
+	svc, form := exampleForm()
+	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
+	_, err := ann.UpdateForm(ctx, form, formsvc.FormUpdate{Definition: formsvc.Definition{
+		Blocks: json.RawMessage(`[{"id":"a","type":"nonsense"},{"id":"a","type":"nps"}]`),
+	}})
+	var faults *schema.Error
+	if errors.As(err, &faults) {
+		for _, v := range faults.Violations {
+			fmt.Println(v.Path, v.Code)
+		}
+	}
+	// Output:
+	// /definition/blocks/0/type NOT_ALLOWED
+	// /definition/blocks/1/id DUPLICATE
 }
 
 // Two people edit one form: the second change says which revision it is about.
@@ -329,6 +409,39 @@ func ExampleClient_ReplaceBlocks() {
 	blocks, err := stored.Decode()
 	fmt.Println(blocks[0].ID, blocks[1].ID, stored.Revision-score.Revision, err)
 	// Output: why score 1 <nil>
+}
+
+// An editor shows what would make a form unanswerable before it is stored.
+func ExampleService_Warnings() {
+	svc, _ := exampleForm()
+	warnings, err := svc.Warnings(formsvc.Definition{Blocks: json.RawMessage(`[{"id":"found","type":"single_choice","label":"How did you find us?","required":true}]`)})
+	if err != nil {
+		log.Fatal(err) // a *schema.Error: it could not be stored
+	}
+	for _, w := range warnings {
+		fmt.Println(w.Path, w.Code)
+	}
+	// Output:
+	// /blocks/0/choices UNANSWERABLE_BLOCK
+	// /blocks UNANSWERABLE_FORM
+}
+
+func ExampleDecodeForm() {
+	svc, id := exampleForm()
+	form, err := svc.AsHost().Form(context.Background(), id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	content, err := formsvc.DecodeForm(form)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, block := range content.Blocks {
+		fmt.Println(block.Label)
+	}
+	// Output:
+	// Would you recommend us?
+	// Why?
 }
 
 // An admin page lists forms and responses with Go calls only.

@@ -46,6 +46,75 @@ func ExampleDecodeAnswers() {
 	// ref newsletter
 }
 
+// Every kind of value, as a host's own export tells them apart.
+func ExampleValue() {
+	answers, err := schema.DecodeAnswers(json.RawMessage(`[
+		{"field":{"id":"name","type":"short_text","label":"Name"},"value":"Ann"},
+		{"field":{"id":"score","type":"nps","label":"Score"},"value":9},
+		{"field":{"id":"terms","type":"legal","label":"Terms"},"value":true},
+		{"field":{"id":"day","type":"date","label":"Day"},"value":"2026-11-20"},
+		{"field":{"id":"meals","type":"multiple_choice","label":"Meals"},"value":[{"id":"a","label":"Lunch"},{"other":"Tea"}]},
+		{"field":{"id":"grid","type":"matrix","label":"Grid"},"value":{"speed":[{"id":"good","label":"Good"}]}},
+		{"field":{"id":"who","type":"contact_info","label":"Who"},"value":{"firstName":"Ann","email":"ann@example.com"}},
+		{"field":{"id":"cv","type":"file_upload","label":"CV"},"value":[{"id":"f1","name":"cv.pdf","url":"https://files.example.com/f1","mime_type":"application/pdf","size":1024}]},
+		{"field":{"id":"pay","type":"payment","label":"Fee"},"value":{"amount":"10.00","currency":"EUR","status":"paid","gateway":"bank","reference":"r1"}},
+		{"field":{"id":"new","type":"of_a_newer_release","label":"New"},"value":{"x":1}}]`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range answers {
+		switch v := a.Value.(type) {
+		case schema.Text:
+			fmt.Println("text:", v)
+		case schema.Number:
+			fmt.Println("number:", float64(v)+1)
+		case schema.Bool:
+			fmt.Println("yes or no:", bool(v))
+		case schema.Date:
+			fmt.Println("day:", v.Time.Weekday(), v.HasTime)
+		case schema.Picks:
+			for _, p := range v {
+				if p.Other != "" {
+					fmt.Println("choice: of their own:", p.Other)
+				} else {
+					fmt.Println("choice:", p.ID, p.Label)
+				}
+			}
+		case schema.Matrix:
+			for _, row := range v {
+				fmt.Println("row:", row.ID, row.Picks)
+			}
+		case schema.Contact:
+			for _, part := range v.Parts() {
+				if part.Text != "" {
+					fmt.Println("part:", part.Name, part.Text)
+				}
+			}
+		case schema.Files:
+			for _, f := range v {
+				fmt.Println("file:", f.Name, f.MIMEType, f.Size)
+			}
+		case schema.Payment:
+			fmt.Println("payment:", v.Amount, v.Currency, v.Status)
+		case schema.Other:
+			fmt.Println("as JSON:", v)
+		}
+	}
+	// Output:
+	// text: Ann
+	// number: 10
+	// yes or no: true
+	// day: Friday false
+	// choice: a Lunch
+	// choice: of their own: Tea
+	// row: speed Good
+	// part: firstName Ann
+	// part: email ann@example.com
+	// file: cv.pdf application/pdf 1024
+	// payment: 10.00 EUR paid
+	// as JSON: {"x":1}
+}
+
 // A builder writes a block with its properties.
 func ExampleBlock() {
 	most := schema.Integer(120)
@@ -137,6 +206,100 @@ func ExampleError() {
 	// name: Bitte ausfüllen.
 }
 
+// What a translator may rely on in the sentence of a code, and what may be missing.
+func ExampleCodeParams() {
+	for _, code := range []string{schema.CodeTooLong, schema.CodeOutOfRange} {
+		always, optional := schema.CodeParams(code)
+		fmt.Println(code, always, optional)
+	}
+	// Output:
+	// TOO_LONG [limit unit] []
+	// OUT_OF_RANGE [] [max min step unit]
+}
+
+// The description as a file, for a generator of clients.
+func ExampleOpenAPI() {
+	var description struct {
+		OpenAPI string
+		Paths   map[string]struct{ Post struct{ OperationID string } }
+	}
+	if err := json.Unmarshal(schema.OpenAPI(), &description); err != nil { // or os.WriteFile
+		log.Fatal(err)
+	}
+	fmt.Println(description.OpenAPI, description.Paths["/v1/forms"].Post.OperationID)
+	// Output: 3.1.0 createForm
+}
+
+// Limits out of a host's configuration.
+func ExampleLimits() {
+	var limits schema.Limits // for formsvc.WithLimits
+	if err := json.Unmarshal([]byte(`{"Blocks":50,"Choices":-1}`), &limits); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(limits.Validate())
+	limits.Choices = 0
+	fmt.Println(limits.WithDefaults().Blocks, limits.WithDefaults().Choices)
+	// Output:
+	// a limit is negative
+	// 50 500
+}
+
+// An editor reads these values for the panel of a block.
+func ExampleKindOf() {
+	kind, _ := schema.KindOf(schema.TypeRating)
+	fmt.Println(kind.Type, "goes from", kind.Scale.From, "to", kind.Scale.To)
+	for _, p := range kind.Properties() {
+		if p.Name == "to" || p.Name == "icon" || p.Name == "hide" {
+			fmt.Println(p.Name, p.Type, p.Default, len(p.Words))
+		}
+	}
+	// Output:
+	// rating goes from 1 to 5
+	// to number 5 0
+	// icon word star 17
+	// hide boolean <nil> 0
+}
+
+// Types whose answers settings.duplicateField cannot compare.
+func ExampleKinds() {
+	for kind := range schema.Kinds() {
+		if kind.TakesAnswer() && !kind.IsCompared() && kind.Answerer != schema.Host {
+			fmt.Println(kind.Type)
+		}
+	}
+	// Output:
+	// yes_no
+	// legal
+	// matrix
+	// address
+	// contact_info
+	// country
+}
+
+// What a block asks for of an address.
+func ExampleAddressFields_Part() {
+	fields := &schema.AddressFields{Zip: &schema.AddressField{Required: true}, Country: &schema.AddressField{Hide: true}}
+	for _, part := range (schema.Contact{}).Parts() {
+		if field := fields.Part(part.Name); field != (schema.AddressField{}) {
+			fmt.Println(part.Name, schema.PartType(part.Name), field.Required, field.Hide)
+		}
+	}
+	// Output:
+	// zip short_text true false
+	// country country false true
+}
+
+// A block may have answers of another shape than most of its type.
+func ExampleBlock_AnswerShape() {
+	pictures := schema.Block{Type: schema.TypePictureChoice}
+	fmt.Println(pictures.AnswerShape())
+	pictures.Properties = &schema.Properties{MultiSelection: true}
+	fmt.Println(pictures.AnswerShape())
+	// Output:
+	// ChoiceAnswer
+	// ChoicesAnswer
+}
+
 // A list of versions says what each of them changed.
 func ExampleDiff() {
 	diff, err := schema.Diff(
@@ -211,4 +374,14 @@ func ExampleSubject() {
 	// {"show":{"in":[{"var":"answers.home.city"},["Utrecht","Bern"]]}}
 	// {"show":{"==":[{"var":"hidden.source"},"newsletter"]}}
 	// {"show":{">":[{"var":"variables.score"},5]}}
+}
+
+// Conditions are joined, and turned into their opposite.
+func ExampleCondition() {
+	yes, old := schema.When("pet").IsYes(), schema.When("age").AtLeast(65)
+	fmt.Println(string(schema.Rule(yes.Or(old).GoTo("end"))))
+	fmt.Println(string(schema.Rule(yes.Or(old).Not().GoTo("end"))))
+	// Output:
+	// {"next":[{"if":{"or":[{"==":[{"var":"answers.pet"},true]},{">=":[{"var":"answers.age"},65]}]},"to":"end"}]}
+	// {"next":[{"if":{"and":[{"!":{"==":[{"var":"answers.pet"},true]}},{"!":{">=":[{"var":"answers.age"},65]}}]},"to":"end"}]}
 }

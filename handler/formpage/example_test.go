@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/net/html"
@@ -180,6 +181,16 @@ func ExampleHandler_Canvas() {
 	// Output: true
 }
 
+// Where a form is, for a mail or a QR code.
+func ExampleHandler_Path() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("https://forms.example" + pages.Path("Ax7Q2mNcPe"))
+	// Output: https://forms.example/f/Ax7Q2mNcPe
+}
+
 // A layout of the host's own around the form. Its style sheet comes from the same origin,
 // so the policy allows it.
 func ExampleConfig_layout() {
@@ -200,6 +211,16 @@ func ExampleConfig_layout() {
 	if err != nil {
 		log.Fatal(err)
 	}
+}
+
+// A test of a layout draws it with a document of its own.
+func ExampleDocument() {
+	layout := template.Must(template.New("layout").Parse(`<html lang="{{.Language}}"><head>{{.Head}}<style nonce="{{.Nonce}}"></style></head><body>{{.Body}}</body></html>`))
+	err := layout.Execute(os.Stdout, formpage.Document{Language: "en", Direction: "ltr", Title: "Feedback", Head: "<meta name=robots>", Body: "<form></form>", Nonce: "n0nce"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	// Output: <html lang="en"><head><meta name=robots><style nonce="n0nce"></style></head><body><form></form></body></html>
 }
 
 // Other words, and a language that the package does not have. What is missing is that of
@@ -244,6 +265,20 @@ func ExampleVerifier() {
 	}
 }
 
+// The three services that the package knows. A form's captcha block says which one it wants.
+func ExampleHCaptcha() {
+	_, err := formpage.New(newService(), formpage.Config{
+		Verifiers: map[string]formpage.Verifier{
+			"turnstile": formpage.Turnstile(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("TURNSTILE_SECRET")}),
+			"hcaptcha":  formpage.HCaptcha(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("HCAPTCHA_SECRET")}),
+			"recaptcha": formpage.ReCAPTCHA(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("RECAPTCHA_SECRET")}),
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
 // bucket is the host's object store.
 type bucket interface {
 	Put(ctx context.Context, key, mediaType string, body io.Reader) (size int64, err error)
@@ -277,6 +312,38 @@ func ExampleFiles() {
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // behind the host's own sign-in
 }
 
+// keptFiles is what removes the uploads of visitors who never sent their response: it knows the
+// files that an attempt to store one needs.
+type keptFiles struct {
+	uploads
+	mu       sync.Mutex
+	attempts map[string][]string // file ids by attempt
+}
+
+func (k *keptFiles) Keep(_ context.Context, attempt string, ids []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.attempts[attempt] = append(k.attempts[attempt], ids...)
+	return nil
+}
+
+func (k *keptFiles) Release(_ context.Context, attempt string, _ []string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.attempts, attempt)
+	return nil
+}
+
+// A store of files that is a Keeper as well may remove what is older than a week and no
+// attempt keeps.
+func ExampleKeeper() {
+	files := &keptFiles{attempts: map[string][]string{}} // a host keeps this with the files
+	var _ formpage.Keeper = files
+	if _, err := formpage.New(newService(), formpage.Config{Files: files}); err != nil {
+		log.Fatal(err)
+	}
+}
+
 // A page of the host's own, whose inputs have the names that the package's pages have,
 // stores what it is sent.
 func ExampleAnswers() {
@@ -289,6 +356,20 @@ func ExampleAnswers() {
 	// Output:
 	// "Ann" 41 newsletter
 	// without a place: text for a block that was removed
+}
+
+// A choice of languages beside the form.
+func ExampleHandler_Languages() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, tag := range pages.Languages()[:2] {
+		fmt.Println("?lang=" + tag)
+	}
+	// Output:
+	// ?lang=en
+	// ?lang=ar
 }
 
 // Files of a directory that nobody sent with a response go once a day.
@@ -331,4 +412,17 @@ func ExampleDir_RemoveFiles() {
 	// Output:
 	// 0 <nil>
 	// <nil>
+}
+
+// At start, a host learns which of its forms ask for something that it does not give.
+func ExampleHandler_Lacks() {
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form := formsvc.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
+	for _, lack := range pages.Lacks(form) {
+		fmt.Println(form.Name+":", lack)
+	}
+	// Output: Jobs: block "cv" asks for files: there is no Config.Files
 }

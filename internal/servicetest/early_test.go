@@ -100,6 +100,23 @@ func TestEarlyAnswersReachClientsThatWriteFirst(t *testing.T) {
 				}
 			}
 		}
+		for _, close := range []bool{true, false} {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/forms", bytes.NewReader(make([]byte, e.size)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Close = close
+			r.Header.Set("X-API-Key", e.key)
+			r.Header.Set("Content-Type", e.media)
+			answer, err := server.Client().Do(r)
+			if err != nil {
+				t.Fatalf("%s with Go's client: %v", e.name, err)
+			}
+			answer.Body.Close()
+			if answer.StatusCode != e.status {
+				t.Errorf("%s with Go's client: %d, want %d", e.name, answer.StatusCode, e.status)
+			}
+		}
 	}
 }
 
