@@ -164,3 +164,38 @@ type noKeys struct{}
 func (noKeys) ResolveKey(context.Context, string) (formsvc.Principal, error) {
 	return formsvc.Principal{}, formsvc.ErrInvalidKey
 }
+
+// What integrations read in the log of deliveries.
+func TestTheMembersOfADeliverySummary(t *testing.T) {
+	t.Parallel()
+	url, requests := servicetest.Receiver(t)
+	b := servicetest.Setup(t, servicetest.Loopback(), formsvc.WithoutRateLimit())
+	form := b.Form(servicetest.TextBlock, `{}`)
+	hook := b.Webhook(form, url, servicetest.Secret)
+	b.Dispatch()
+	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)}); err != nil {
+		t.Fatal(err)
+	}
+	<-requests
+	if err := b.SendTestEvent(t.Context(), hook); err != nil {
+		t.Fatal(err)
+	}
+	<-requests
+	b.Deliveries(hook, 2)
+	var list struct{ Items []map[string]any }
+	b.Do(http.MethodGet, "/webhooks/"+hook.String()+"/deliveries", "", &list)
+	want := []string{
+		"attempt", "created_at", "duration_ms", "error", "event", "event_id", "id", "next_attempt_at", "status", "submission_id", "success",
+	}
+	for _, item := range list.Items {
+		if got := slices.Sorted(maps.Keys(item)); !slices.Equal(got, want) {
+			t.Errorf("members %q, want %q", got, want)
+		}
+		if item["event"] != "form.response.completed" {
+			t.Errorf("the event is called %v", item["event"])
+		}
+	}
+	if list.Items[0]["submission_id"] != nil || list.Items[1]["submission_id"] == nil {
+		t.Errorf("submission ids %v and %v, want none with the test event only", list.Items[0]["submission_id"], list.Items[1]["submission_id"])
+	}
+}
