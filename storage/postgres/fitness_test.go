@@ -44,7 +44,7 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 		"default_transaction_isolation=serializable":    "isolation level is serializable",
 		"default_transaction_isolation=repeatable read": "isolation level is repeatable read",
 		"default_transaction_read_only=on":              "nothing can be written",
-		"statement_timeout=20":                          "statement_timeout = 20ms",
+		"statement_timeout=900":                         "statement_timeout = 900ms",
 		"lock_timeout=5":                                "lock_timeout = 5ms",
 		"idle_in_transaction_session_timeout=999":       "idle_in_transaction_session_timeout = 999ms",
 		"statement_timeout=30s":                         "",

@@ -208,8 +208,8 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 	t.Parallel()
 	owner, pool := seeded(t)
 	form := pgseed.ID(pgseed.Form, 0)
-	const rows = 400
-	for _, text := range []string{ // each row takes at least 5 ms: 2 s in all, 0.2 s a piece
+	const rows = 800
+	for _, text := range []string{ // each row takes at least 5 ms: 4 s in all, 0.2 s a piece
 		`INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time, answers, metadata, hidden, form_revision, json_bytes)
 			SELECT $1::bytea, '\x01020304'::bytea || int8send(i), now(), 1, '[]', '{}', '{}', 1, 6 FROM generate_series(1, $2::integer) i`,
 	} {
@@ -227,7 +227,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 	if err := owner.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: at}); err != nil {
 		t.Fatal(err)
 	}
-	hurried := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["statement_timeout"] = "1s" })
+	hurried := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["statement_timeout"] = "3s" })
 	s := New(hurried, WithSchema(owner.db.Schema))
 	p := storage.SweepParams{TrashBefore: at.Add(time.Second), Max: rows}
 	if _, err := s.Sweep(t.Context(), p); err != nil { // marks the form
