@@ -50,7 +50,7 @@ func (h *handOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.D
 	defer h.run.deciding.Unlock()
 	webhooks = h.run.scheduler.Reserve(form)
 	h.reserved = append(h.reserved, webhooks...)
-	return webhooks, h.run.numbers.Lease
+	return webhooks, h.run.scheduler.Lease()
 }
 
 // HandOver implements [storage.HandOver]. It ends what is reserved, once: who called the

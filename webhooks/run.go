@@ -27,7 +27,6 @@ type run struct {
 	//nolint:containedctx // ends when a stop has lasted for the grace period
 	posts     context.Context
 	stopPosts context.CancelCauseFunc
-	numbers   scheduler.Numbers
 
 	deciding  sync.Mutex // guards what follows
 	scheduler *scheduler.Scheduler
@@ -54,9 +53,9 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
 	r := &run{
 		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
-		numbers: n, scheduler: scheduler.New(n, d.spread),
-		notices: make(chan storage.PausedWebhook, observersAtOnce),
-		done:    make(chan struct{}),
+		scheduler: scheduler.New(n, d.spread),
+		notices:   make(chan storage.PausedWebhook, observersAtOnce),
+		done:      make(chan struct{}),
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
 	return r

@@ -34,7 +34,7 @@ func (s *Scheduler) claim() {
 	}
 	c.look = s.now.Add(s.n.Gather)
 	ask := storage.ClaimParams{
-		Lease: s.n.Lease, Webhooks: map[ID]int{}, Generations: map[ID]int64{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.ClaimBytes,
+		Lease: s.n.lease, Webhooks: map[ID]int{}, Generations: map[ID]int64{}, PerWebhook: s.n.PerWebhook, MaxBytes: s.n.claimBytes,
 	}
 	for id, w := range s.webhooks {
 		for len(w.waiting) > 0 && (s.hangs(w) || s.tooLate(w.waiting[0])) {
@@ -42,7 +42,7 @@ func (s *Scheduler) claim() {
 		}
 		if !w.idle() || w.active.After(c.began) {
 			ask.Webhooks[id], ask.Generations[id] = 0, w.generation
-		} else if s.now.Sub(w.active) > s.n.KnownFor {
+		} else if s.now.Sub(w.active) > s.n.knownFor {
 			s.forget(w)
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Scheduler) claim() {
 	}
 	ask.Quick, ask.Slow = s.ask(&s.quick), s.ask(&s.second)
 	ask.Others = ask.Slow
-	ask.Others.Room = min(ask.Slow.Room, s.n.Doubtful-s.doubtful)
+	ask.Others.Room = min(ask.Slow.Room, s.n.doubtful-s.doubtful)
 	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Slow.Room > 0
 	if !quick && !second {
 		return // until something ends, or has waited for too long
@@ -74,14 +74,14 @@ func (s *Scheduler) wantsClaim() bool {
 // more of the second pool than half of what is free. So however many owners are slow, each
 // finds places as long as it has few.
 func (s *Scheduler) ask(p *pool) storage.Pool {
-	ask := storage.Pool{Room: s.room(p), PerHost: p.ahead, Hosts: make(map[string]int, len(p.hosts))}
+	ask := storage.Pool{Room: s.room(p), PerHost: p.ofName, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
-		if ask.Hosts[host] = p.roomOf(host); ask.Hosts[host] < p.ahead/s.n.NameLeast {
+		if ask.Hosts[host] = p.roomOf(host); ask.Hosts[host] < p.least {
 			ask.Hosts[host] = 0
 		}
 	}
 	for workspace, l := range p.workspaces {
-		if p == &s.second && l.waiting+l.used > s.free()/s.n.OwnerPart {
+		if p == &s.second && l.waiting+l.used > s.free()/s.n.ownerPart {
 			ask.Without = append(ask.Without, workspace)
 		}
 	}
@@ -96,15 +96,15 @@ func (s *Scheduler) free() int { return s.second.places() - s.second.waiting }
 // Bulk. It is also 0 after writes failed: what could be claimed may be what waits to be
 // recorded.
 func (s *Scheduler) room(p *pool) int {
-	room := s.n.Ahead - p.waiting
+	room := s.n.ahead - p.waiting
 	if p == &s.second {
 		// What cannot begin soon waits in the store. A claim asks for so much twice, and half is
 		// left when it is all of owners who are not known to have much.
-		room = (s.free() + s.n.ClaimPart - 1) / s.n.ClaimPart
+		room = (s.free() + s.n.claimPart - 1) / s.n.claimPart
 	}
 	// The store has as much work for each webhook that it serves as for several deliveries.
 	// So a claim for the quick pool waits until it can bring many for each.
-	if p == &s.quick && room < s.n.Bulk || p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
+	if p == &s.quick && room < s.n.bulk || p.full() || p.bytes >= s.n.PoolBytes || s.results.faults > 0 {
 		return 0
 	}
 	return max(0, room)
@@ -114,7 +114,7 @@ func (s *Scheduler) room(p *pool) int {
 func (s *Scheduler) claimed(e Claimed) {
 	c := &s.claims
 	c.active, c.look = false, s.now.Add(s.n.Gather)
-	c.poll = s.now.Add(s.spread(s.n.PollLeast, s.n.PollMost))
+	c.poll = s.now.Add(s.spread(s.n.pollLeast, s.n.Poll))
 	if e.Err != nil {
 		c.faults++
 		s.want()
@@ -133,7 +133,7 @@ func (s *Scheduler) claimed(e Claimed) {
 
 // backoff is the wait after a number of faults of the store in a row.
 func (s *Scheduler) backoff(faults int) time.Duration {
-	wait := min(s.n.BackoffFirst<<min(faults-1, mostFaults), s.n.BackoffMost)
+	wait := min(s.n.backoffFirst<<min(faults-1, mostFaults), s.n.backoffMost)
 	return s.spread(wait/2, wait)
 }
 
@@ -141,10 +141,10 @@ func (s *Scheduler) backoff(faults int) time.Duration {
 // while claims or writes do not, so BackoffFirst stays between two calls that fail.
 func (s *Scheduler) reached() {
 	if c := &s.claims; c.faults > 0 {
-		c.after = earlier(c.after, c.failed.Add(s.n.BackoffFirst))
+		c.after = earlier(c.after, c.failed.Add(s.n.backoffFirst))
 	}
 	if r := &s.results; r.faults > 0 {
-		r.after = earlier(r.after, r.failed.Add(s.n.BackoffFirst))
+		r.after = earlier(r.after, r.failed.Add(s.n.backoffFirst))
 	}
 }
 
@@ -162,7 +162,7 @@ func earlier(a, b time.Time) time.Time {
 func (s *Scheduler) Reserve(form ID) []ID {
 	var reserved []ID
 	for _, w := range s.forms[form] {
-		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > s.n.Bulk && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
+		if w.pool == &s.quick && !s.stopped && s.room(&s.quick) > s.n.bulk && s.quick.roomOf(w.host) > 0 && s.roomFor(w) > 0 {
 			w.granted++
 			s.quick.waiting++
 			reserved = append(reserved, w.id)

@@ -47,7 +47,8 @@
 // The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
 // same events at the same times lead to the same actions. Package webhooks is the shell
 // that feeds it and carries out what it says. So its tests are tables and histories in
-// virtual time. [Numbers] has all that was tuned, and [Default] says why.
+// virtual time. [Numbers] are the twelve numbers that were tuned, and [Default] says why. All
+// others follow from them in derive.
 //
 // A reader begins with [Scheduler.Step]. scheduler.go follows a delivery from its
 // arrival to its end. webhook.go has what is known of a webhook and what follows from

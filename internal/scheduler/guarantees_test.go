@@ -75,7 +75,7 @@ func TestASlowWriteBoundsWhatAKillRepeats(t *testing.T) {
 	}
 	w.slowWrite = 9 * time.Second
 	w.run(8 * time.Second) // every step is checked
-	if want := w.n.Unrecorded + w.n.Second; w.most != want {
+	if want := w.n.quick.holds + w.n.Second; w.most != want {
 		t.Errorf("a kill would have repeated %d deliveries, want %d", w.most, want)
 	}
 	w.run(30 * time.Second)

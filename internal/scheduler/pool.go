@@ -2,14 +2,20 @@ package scheduler
 
 import "slices"
 
+// bounds are the bounds of a pool.
+type bounds struct {
+	starts int // places for requests that start here
+	holds  int // how many requests may be in flight or not recorded
+	share  int // places of one host name while another one waits,
+	most   int // and while none does
+	ofName int // deliveries of one host name that may be here: waiting or in flight
+	least  int // a name that has no room for so many of them is asked nothing for
+}
+
 // pool is a number of places for requests, and the line of the webhooks that have
 // something to send there.
 type pool struct {
-	starts int // places for requests that start here
-	holds  int // how many requests may be under way or not recorded
-	share  int // places of one host name while another one waits,
-	most   int // and while none does
-	ahead  int // deliveries of one host name that may be here: waiting or under way
+	bounds
 
 	used       int
 	guests     int  // of those: they started in the quick pool
@@ -60,7 +66,7 @@ func add[K comparable](to map[K]load, of K, waiting, used int) {
 // roomOf is how many more deliveries of a host name may come in.
 func (p *pool) roomOf(host string) int {
 	l := p.hosts[host]
-	return max(0, p.ahead-l.waiting-l.used)
+	return max(0, p.ofName-l.waiting-l.used)
 }
 
 // next ends the turn of the webhook that is first in the line, and returns it. Those of

@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -39,6 +40,14 @@ func impurities(t *testing.T, sources map[string]string) (found []string) {
 		})
 	}
 	return found
+}
+
+// A number that follows from others belongs in derive.
+func TestTwelveNumbersAreIndependent(t *testing.T) {
+	t.Parallel()
+	if got := reflect.TypeFor[Numbers]().NumField(); got > 12 {
+		t.Errorf("Numbers has %d fields, want at most 12", got)
+	}
 }
 
 func TestTheSchedulerIsPure(t *testing.T) {

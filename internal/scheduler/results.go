@@ -56,7 +56,7 @@ func (s *Scheduler) record(r *Request, of storage.Result) {
 // the store refuses is found.
 func (s *Scheduler) write() {
 	r := &s.results
-	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.Write && !s.stopped {
+	if len(r.active) > 0 || len(r.pending) == 0 || s.now.Before(r.after) || s.now.Sub(r.since) < s.n.Gather && r.quick < s.n.write && !s.stopped {
 		return
 	}
 	n := max(1, min(len(r.pending), s.n.Rows)>>r.faults)
@@ -106,7 +106,7 @@ func (s *Scheduler) wrote(e Wrote) {
 		}
 	}
 	if len(e.Held) == len(batch) {
-		r.after = s.now.Add(s.n.BackoffFirst)
+		r.after = s.now.Add(s.n.backoffFirst)
 	}
 	if !slices.ContainsFunc(r.pending, func(of result) bool { return !of.held }) {
 		r.faults = 0

@@ -13,7 +13,7 @@ type ID = storage.ID
 // Scheduler decides what happens next. Make one with [New]. It is not safe for
 // concurrent use.
 type Scheduler struct {
-	n       Numbers
+	n       derived
 	spread  func(least, most time.Duration) time.Duration
 	now     time.Time
 	stopped bool
@@ -98,15 +98,19 @@ type Actions struct {
 
 // New returns a scheduler. spread returns a duration between least and most.
 func New(n Numbers, spread func(least, most time.Duration) time.Duration) *Scheduler {
+	d := n.derive()
 	return &Scheduler{
-		n:        n,
+		n:        d,
 		spread:   spread,
 		webhooks: map[ID]*webhook{},
 		forms:    map[ID][]*webhook{},
-		quick:    pool{starts: n.Quick, holds: n.Unrecorded, share: n.NameQuick, most: n.NameAlone, ahead: n.NameAhead, hosts: map[string]load{}, workspaces: map[ID]load{}},
-		second:   pool{starts: n.Begin, holds: n.Second, share: n.NameSecond, most: n.NameSecond, ahead: n.NameSecond, hosts: map[string]load{}, workspaces: map[ID]load{}},
+		quick:    pool{bounds: d.quick, hosts: map[string]load{}, workspaces: map[ID]load{}},
+		second:   pool{bounds: d.second, hosts: map[string]load{}, workspaces: map[ID]load{}},
 	}
 }
+
+// Lease returns how long a delivery is leased.
+func (s *Scheduler) Lease() time.Duration { return s.n.lease }
 
 // Step takes in what happened since the last step, perhaps nothing, and returns what
 // to do now.
@@ -200,7 +204,7 @@ func (s *Scheduler) start(p *pool) {
 		if w == nil {
 			return
 		}
-		if s.tooLate(w.waiting[0]) || !w.standing.Good() && s.doubtful >= s.n.Doubtful { // the rest is for those that work
+		if s.tooLate(w.waiting[0]) || !w.standing.Good() && s.doubtful >= s.n.doubtful { // the rest is for those that work
 			s.giveBack(w, 0)
 		} else {
 			s.begin(w)
@@ -237,7 +241,7 @@ func (s *Scheduler) takeWaiting(w *webhook) *Request {
 // tooLate reports whether a delivery has waited for too long, or its lease could be
 // somebody else's before the result of a request is written.
 func (s *Scheduler) tooLate(r *Request) bool {
-	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.BeginWithin
+	return s.now.Sub(r.arrived) > s.n.Patience || s.now.Sub(r.leased) > s.n.beginWithin
 }
 
 // giveBack returns the delivery that has waited longest for w to the queue as it was, due

@@ -13,7 +13,7 @@ import (
 // steps is a scheduler that a test takes through single steps.
 type steps struct {
 	t       *testing.T
-	n       Numbers
+	n       derived
 	s       *Scheduler
 	now     time.Time
 	serial  int
@@ -27,7 +27,7 @@ type steps struct {
 
 func newSteps(t *testing.T, n Numbers) *steps {
 	t.Helper()
-	c := &steps{t: t, n: n, now: time.Unix(1_800_000_000, 0)}
+	c := &steps{t: t, n: n.derive(), now: time.Unix(1_800_000_000, 0)}
 	c.s = New(n, func(_, most time.Duration) time.Duration { return most })
 	c.step()
 	return c
@@ -228,7 +228,7 @@ func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
 func TestAFullSchedulerLooksAgain(t *testing.T) {
 	t.Parallel()
 	n := Default(4, 2, 4, 15*time.Second)
-	n.Ahead, n.NameAhead, n.Bulk = 8, 4, 4
+	n.Patience = 125 * time.Millisecond // 8 may wait, and 4 of one name
 	c := newSteps(t, n)
 	var all []storage.ClaimedDelivery
 	for i := range 16 { // 3 of them get the quick places of their name
@@ -252,7 +252,7 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
 	var all []storage.ClaimedDelivery
-	for i := range c.n.Ahead/2 + c.n.Quick + 1 {
+	for i := range c.n.ahead/2 + c.n.Quick + 1 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
 	c.step(claimedFrom(all...))
@@ -264,8 +264,8 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	c.step(Claimed{})
 	c.pass(c.n.Gather)
 	c.endOf(c.sent[0], true, 0)
-	if p := c.claims[len(c.claims)-1]; p.Quick.Room != c.n.Ahead/2 {
-		t.Errorf("asked for %d at once, want %d", p.Quick.Room, c.n.Ahead/2)
+	if p := c.claims[len(c.claims)-1]; p.Quick.Room != c.n.ahead/2 {
+		t.Errorf("asked for %d at once, want %d", p.Quick.Room, c.n.ahead/2)
 	}
 }
 
@@ -290,7 +290,7 @@ func TestAResultDoesNotWaitLongerThanGather(t *testing.T) {
 func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 	t.Parallel()
 	n := smallNumbers()
-	many := n.Unrecorded / 4
+	many := n.derive().write
 	slow := storage.Standing{Succeeded: true, SlowFor: n.Successes}
 	for name, standing := range map[string]storage.Standing{"held": goodStanding, "the second pool": slow, "given back": goodStanding} {
 		c := newSteps(t, n)
@@ -317,7 +317,7 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 			c.end(true, 0)
 			c.written, c.writes = nil, 0
 			c.step(Wrote{Held: held})
-			c.pass(c.n.BackoffFirst)
+			c.pass(c.n.backoffFirst)
 			if held = nil; len(c.written) != many+1 {
 				t.Fatalf("%d results are written, want %d", len(c.written), many+1)
 			}
@@ -341,22 +341,20 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 // A quarter of the results that need not be recorded is written without waiting for more.
 func TestManyResultsAreWrittenAtOnce(t *testing.T) {
 	t.Parallel()
-	n := testNumbers
-	n.Unrecorded, n.Write = 16, 4
-	c := newSteps(t, n)
+	c := newSteps(t, smallNumbers())
 	var all []storage.ClaimedDelivery
-	for i := range 4 {
+	for i := range 16 {
 		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
 	}
 	c.step(claimedFrom(all...))
-	for i, r := range c.sent {
+	for i := range all {
 		if len(c.written) != 0 {
-			t.Fatalf("%d results are written at once, want 4", i)
+			t.Fatalf("%d results are written at once, want 16", i)
 		}
-		c.endOf(r, true, 0)
+		c.endOf(c.sent[i], true, 0)
 	}
-	if len(c.written) != 4 {
-		t.Errorf("%d results are written at once, want 4", len(c.written))
+	if len(c.written) != 16 {
+		t.Errorf("%d results are written at once, want 16", len(c.written))
 	}
 }
 
@@ -422,7 +420,7 @@ func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
 func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
 	t.Parallel()
 	n := testNumbers
-	n.Quick, n.NameQuick, n.NameAlone = 8, 2, 6
+	n.Quick = 8 // a name has 2 of them, and 6 while it is alone
 	c := newSteps(t, n)
 	var all []storage.ClaimedDelivery
 	for i := range 8 {
@@ -565,7 +563,7 @@ func TestAHeldResultIsWrittenAgain(t *testing.T) {
 	c.last()
 	c.step(Wrote{Held: []storage.Lease{held}})
 	c.written = nil
-	c.pass(c.n.BackoffFirst)
+	c.pass(c.n.backoffFirst)
 	c.pass(c.n.Gather)
 	if len(c.written) != 1 || c.written[0].Lease != held {
 		t.Errorf("written again: %+v, want the one that was held", c.written)
@@ -693,7 +691,7 @@ func TestALeaseOutlastsTheWriteOfItsResult(t *testing.T) {
 	t.Parallel()
 	for left, sent := range map[time.Duration]int{15 * time.Second: 1, 15*time.Second - 1: 0} {
 		c := newSteps(t, testNumbers)
-		c.now = c.now.Add(c.n.Lease - c.n.Timeout - left) // the claim takes so long
+		c.now = c.now.Add(c.n.lease - c.n.Timeout - left) // the claim takes so long
 		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
 		if len(c.sent) != sent {
 			t.Errorf("%d requests with %s left for the write, want %d", len(c.sent), left, sent)
@@ -782,7 +780,7 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 func TestAHostNameWithLittleRoomWaits(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	most := c.n.Ahead / 2
+	most := c.n.ahead / 2
 	for has, want := range map[int]int{most - most/8: most / 8, most - most/8 + 1: 0, most: 0} {
 		c = newSteps(t, testNumbers)
 		var all []storage.ClaimedDelivery
@@ -925,7 +923,7 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
 	var all []storage.ClaimedDelivery
-	for i := range c.n.Ahead / 2 { // of one form
+	for i := range c.n.ahead / 2 { // of one form
 		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
 		del.FormID = storage.ID{1}
 		all = append(all, del)
@@ -941,7 +939,7 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 		}
 	}
 	granted := 0
-	for range c.n.Ahead {
+	for range c.n.ahead {
 		granted += len(c.s.Reserve(storage.ID{1}))
 	}
 	if granted == 0 {
@@ -951,7 +949,7 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	c.pass(time.Second)
 	c.step(Claimed{}, Wrote{}, Woken{})
 	c.pass(time.Second)
-	if len(c.claims) == before || c.claims[len(c.claims)-1].Quick.Room < c.n.Ahead/2 {
+	if len(c.claims) == before || c.claims[len(c.claims)-1].Quick.Room < c.n.ahead/2 {
 		t.Errorf("%d claims while %d deliveries may be handed over", len(c.claims)-before, granted)
 	}
 }

@@ -123,7 +123,7 @@ func (s *Scheduler) learn(w *webhook, began time.Time, e Ended) {
 		if w.took == 0 {
 			w.took = e.Took
 		}
-		w.took = max(1, w.took+(e.Took-w.took)/time.Duration(s.n.Smooth))
+		w.took = max(1, w.took+(e.Took-w.took)/time.Duration(s.n.smooth))
 	}
 	if w.pause != was && s.webhooks[w.id] == w {
 		s.out.Pauses = append(s.out.Pauses, storage.PausedWebhook{
@@ -176,7 +176,7 @@ func (s *Scheduler) limit(w *webhook) int {
 // hangs reports whether a quick webhook has a request that lasts for twice as long as they
 // usually do. It gets no further one until that has ended.
 func (s *Scheduler) hangs(w *webhook) bool {
-	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= max(s.n.Stay, time.Duration(s.n.HangsAfter)*w.took)
+	return w.pool == &s.quick && len(w.underWay) > 0 && s.now.Sub(w.underWay[0].began) >= max(s.n.Stay, time.Duration(s.n.hangsAfter)*w.took)
 }
 
 // roomFor is how many more deliveries of w are worth having: what it may have under way and,
@@ -188,7 +188,7 @@ func (s *Scheduler) roomFor(w *webhook) int {
 	}
 	room := s.limit(w)
 	if w.standing.Good() && w.took > 0 {
-		room += min(1+int(time.Duration(room)*s.n.AheadFor/w.took), s.n.Ahead/max(1, s.claims.sharing))
+		room += min(1+int(time.Duration(room)*s.n.aheadFor/w.took), s.n.ahead/max(1, s.claims.sharing))
 	}
 	return max(0, room-len(w.waiting)-len(w.underWay)-w.granted)
 }

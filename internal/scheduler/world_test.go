@@ -19,7 +19,7 @@ var testNumbers = Default(64, 4096, 4, 15*time.Second)
 // simulated. Unless it is unchecked, it checks after every step that the rules hold.
 type world struct {
 	t      testing.TB
-	n      Numbers
+	n      derived
 	rand   *rand.Rand
 	now    time.Time
 	s      *Scheduler
@@ -103,7 +103,7 @@ func (t *timers) Pop() any {
 
 func newWorld(t testing.TB, seed uint64, n Numbers) *world {
 	w := &world{
-		t: t, n: n, rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(),
+		t: t, n: n.derive(), rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(),
 		byID: map[ID]*receiver{}, forms: map[ID][]*receiver{}, leased: map[storage.Lease]*item{},
 	}
 	w.s = New(n, func(least, most time.Duration) time.Duration {
@@ -464,13 +464,13 @@ func (w *world) check() {
 	if s.doubtful > w.n.Second/2 {
 		w.t.Fatalf("%d requests to webhooks that are new or failed last", s.doubtful)
 	}
-	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.Ahead+w.n.Second {
+	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.ahead+w.n.Second {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
-	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.Unrecorded || second > w.n.Second {
+	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.quick.holds || second > w.n.Second {
 		w.t.Fatalf("%d requests of the quick pool and %d of the second are under way or not recorded", quick, second)
 	}
-	if w.repeated > w.n.Unrecorded+w.n.Second {
+	if w.repeated > w.n.quick.holds+w.n.Second {
 		w.t.Fatalf("a kill would repeat %d deliveries", w.repeated)
 	}
 	// What may begin has begun.
