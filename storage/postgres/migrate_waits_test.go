@@ -5,13 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage/postgres/internal/tables"
 )
@@ -114,3 +119,77 @@ func merged(t *testing.T, name, text string) fstest.MapFS {
 	}
 	return files
 }
+
+// A process is killed in the middle of a migration while a process of the version before stores
+// submissions. Nothing is lost, no submission fails, and the next Migrate continues, whether
+// the server finishes the killed process's work or not.
+func TestMigrateIsKilledWhileSubmissionsAreStored(t *testing.T) {
+	t.Parallel()
+	next := nextBuild(tables.ThisBuild.Version, `ALTER TABLE forms ADD COLUMN folder text; CREATE TABLE folders (form_id id REFERENCES forms (id)); SELECT pg_sleep(2)`)
+	if schema := os.Getenv(killedSchema); schema != "" {
+		_ = migrateTo(t.Context(), next, pgtest.Pool(t, named(schema)), WithSchema(schema))
+		t.Fatal("the process is not killed")
+	}
+	for _, finished := range []bool{true, false} {
+		t.Run(fmt.Sprintf("finished by the server %v", finished), func(t *testing.T) {
+			t.Parallel()
+			pool, schema := pgtest.Pool(t), pgtest.Schema(t)
+			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
+				t.Fatal(err)
+			}
+			if err := pgseed.Fill(t.Context(), pool, schema, pgseed.Size{Forms: 1}); err != nil {
+				t.Fatal(err)
+			}
+			s := New(pool, WithSchema(schema))
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var callers sync.WaitGroup
+			var number atomic.Int64
+			for range 4 {
+				callers.Go(func() {
+					for ctx.Err() == nil {
+						if _, _, err := s.Submit(t.Context(), response(int(number.Add(1)))); err != nil {
+							t.Errorf("Submit = %v", err)
+							return
+						}
+					}
+				})
+			}
+			killed := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrateIsKilledWhileSubmissionsAreStored$")
+			killed.Env = append(os.Environ(), killedSchema+"="+schema)
+			if err := killed.Start(); err != nil {
+				t.Fatal(err)
+			}
+			var pid int
+			for pid == 0 { // it sleeps in the middle, with all its locks
+				err := pool.QueryRow(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity, pg_sleep(0.01) WHERE application_name = $1 AND wait_event = 'PgSleep'`, schema).Scan(&pid)
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := killed.Process.Kill(); err != nil {
+				t.Fatal(err)
+			}
+			_ = killed.Wait()
+			if !finished {
+				if _, err := pool.Exec(t.Context(), `SELECT pg_terminate_backend($1)`, pid); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := migrateTo(t.Context(), next, pool, WithSchema(schema)); err != nil {
+				t.Errorf("Migrate afterwards = %v", err)
+			}
+			stop()
+			callers.Wait()
+			if err := s.CheckVersion(t.Context()); err != nil {
+				t.Error(err)
+			}
+			var stored int64
+			if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.submissions`)).Scan(&stored); err != nil || stored != number.Load() {
+				t.Errorf("%d submissions are stored (%v), want %d", stored, err, number.Load())
+			}
+		})
+	}
+}
+
+const killedSchema = "FORMSVC_TEST_KILLED_MIGRATION"
