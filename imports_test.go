@@ -52,7 +52,7 @@ var allowed = map[string][]string{
 	"storage/postgres/internal/tables": {"storage/postgres/internal/conn", "github.com/golang-migrate/migrate/v4", "github.com/jackc/pgx/v5"},
 	"storage/storagetest":              {"storage"},
 
-	"schema":    {"internal/jsontree", "storage"},
+	"schema":    {"internal/jsontree", "internal/parts", "storage"},
 	"ratelimit": {"github.com/sethvargo/go-limiter"},
 	"webhooks":  {"storage", "internal/cache", "internal/dispatch", "internal/objectid", "internal/publicaddr", "internal/scheduler", "internal/secrets", "internal/visible", "golang.org/x/net/http/httpguts", "golang.org/x/net/idna"},
 
@@ -83,6 +83,7 @@ var allowed = map[string][]string{
 
 	// JSON, then schemas, then forms: each knows only the ones before it.
 	"internal/jsontree":    {},
+	"internal/parts":       {"internal/jsontree", "storage"},
 	"internal/logic":       {"internal/jsontree"},
 	"internal/visible":     {},
 	"internal/weburl":      {"internal/visible"},
@@ -116,7 +117,7 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/secrets", "internal/timeout", "internal/visible", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/timeout", "internal/visible", "schema", "storage"},
 
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},

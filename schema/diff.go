@@ -6,8 +6,10 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -40,44 +42,92 @@ type BlockDifference struct {
 // empty. It is an error when a section is not JSON, or a block has no id of its own.
 func Diff(before, after storage.FormContent) (Difference, error) {
 	var d Difference
-	old, err := decode(before)
+	old, err := parts.Of(before)
 	if err != nil {
-		return d, err
+		return d, fmt.Errorf("schema: %w", err)
 	}
-	now, err := decode(after)
+	now, err := parts.Of(after)
 	if err != nil {
-		return d, err
+		return d, fmt.Errorf("schema: %w", err)
 	}
-	d.Members = differing("", old.members, now.members, 2)
-	var common []int // positions in the earlier content, in the order of the later one
-	for _, b := range now.blocks {
-		if was, ok := old.at[b.id]; ok {
-			common = append(common, was)
+	list := parts.Path("blocks")
+	changed := map[string][]string{} // by the path of the block
+	for _, part := range parts.Compare(old, now) {
+		isBlock := strings.HasPrefix(part.Path, list+"/")
+		found, err := differing(part, isBlock)
+		if err != nil {
+			return d, err
+		}
+		if isBlock {
+			changed[part.Path] = found
+		} else {
+			d.Members = append(d.Members, found...)
+		}
+	}
+	slices.Sort(d.Members)
+	at := map[string]int{} // position in the earlier content
+	for i, id := range old.Order[list] {
+		at[id] = i
+	}
+	var common []int // in the order of the later one
+	for _, id := range now.Order[list] {
+		if i, ok := at[id]; ok {
+			common = append(common, i)
 		}
 	}
 	stayed := ascending(common)
-	for _, b := range now.blocks {
-		diff := BlockDifference{ID: b.id, After: b.raw, Added: true}
-		if at, ok := old.at[b.id]; ok {
-			was := old.blocks[at]
-			diff.Before, diff.Added, diff.Moved = was.raw, false, !stayed[at]
-			diff.Changed = differing("", was.members, b.members, 2)
+	for _, id := range now.Order[list] {
+		path := jsontree.Pointer(list, id)
+		b := BlockDifference{ID: id, Before: old.Raw[path], After: now.Raw[path], Added: old.Raw[path] == nil}
+		if !b.Added {
+			b.Moved, b.Changed = !stayed[at[id]], changed[path]
 		}
-		if diff.Added || diff.Moved || diff.Changed != nil {
-			d.Blocks = append(d.Blocks, diff)
+		if b.Added || b.Moved || b.Changed != nil {
+			d.Blocks = append(d.Blocks, b)
 		}
 	}
-	for _, b := range old.blocks {
-		if _, ok := now.at[b.id]; !ok {
-			d.Blocks = append(d.Blocks, BlockDifference{ID: b.id, Before: b.raw, Removed: true})
+	for _, id := range old.Order[list] {
+		if path := jsontree.Pointer(list, id); now.Raw[path] == nil {
+			d.Blocks = append(d.Blocks, BlockDifference{ID: id, Before: old.Raw[path], Removed: true})
 		}
 	}
 	return d, nil
 }
 
-// differing are the sorted paths of what differs in two values, down to a depth in objects. An
+// differing returns the sorted paths of what differs in a part as JSON: in the block, or in the content.
+func differing(part parts.Difference, isBlock bool) ([]string, error) {
+	from, err := decode(part.Path, part.Before)
+	if err != nil {
+		return nil, err
+	}
+	to, err := decode(part.Path, part.After)
+	if err != nil {
+		return nil, err
+	}
+	path := strings.TrimPrefix(part.Path, "/definition")
+	switch {
+	case isBlock:
+		return deep("", from, to, 2), nil
+	case path == "/theme", path == "/variables":
+		return deep(path, from, to, 1), nil
+	default:
+		return deep(path, from, to, 0), nil
+	}
+}
+
+func decode(path string, raw json.RawMessage) (value any, err error) {
+	if raw == nil {
+		return nil, nil
+	}
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return nil, fmt.Errorf("schema: decode stored %s: %w", path, err)
+	}
+	return value, nil
+}
+
+// deep are the sorted paths of what differs in two values, down to a depth in objects. An
 // object that is not there is empty.
-func differing(path string, from, to any, depth int) (found []string) {
+func deep(path string, from, to any, depth int) (found []string) {
 	old, wasObject := from.(map[string]any)
 	now, isObject := to.(map[string]any)
 	if depth == 0 || from != nil && !wasObject || to != nil && !isObject {
@@ -90,50 +140,10 @@ func differing(path string, from, to any, depth int) (found []string) {
 	maps.Copy(names, old)
 	maps.Copy(names, now)
 	for name := range names {
-		found = append(found, differing(jsontree.Pointer(path, name), old[name], now[name], depth-1)...)
+		found = append(found, deep(jsontree.Pointer(path, name), old[name], now[name], depth-1)...)
 	}
 	slices.Sort(found)
 	return found
-}
-
-type decodedContent struct {
-	members map[string]any // all but the blocks
-	blocks  []decodedBlock
-	at      map[string]int // where the blocks are, by id
-}
-
-type decodedBlock struct {
-	id      string
-	raw     json.RawMessage
-	members map[string]any
-}
-
-// decode reads the content of a form. What is empty is as what is not there.
-func decode(f storage.FormContent) (t decodedContent, err error) {
-	t.members, t.at = map[string]any{"name": f.Name}, map[string]int{}
-	sections := f.Sections()
-	for _, section := range sections[1:] {
-		value, err := decodeSection[any](*section.Value, section.Name)
-		if err != nil {
-			return t, err
-		}
-		if list, ok := value.([]any); !ok || len(list) > 0 {
-			t.members[section.Name] = value
-		}
-	}
-	list, err := decodeSection[[]json.RawMessage](f.Blocks, "blocks")
-	for i, raw := range list {
-		b := decodedBlock{raw: raw}
-		if err := json.Unmarshal(raw, &b.members); err != nil {
-			return t, fmt.Errorf("schema: decode stored block %d: %w", i, err)
-		}
-		b.id, _ = b.members["id"].(string)
-		if _, twice := t.at[b.id]; twice || b.id == "" {
-			return t, fmt.Errorf("schema: stored block %d has no id of its own", i)
-		}
-		t.blocks, t.at[b.id] = append(t.blocks, b), i
-	}
-	return t, err
 }
 
 // ascending returns the members of a longest ascending run among some numbers, which need not be

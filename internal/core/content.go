@@ -2,13 +2,11 @@ package core
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -22,9 +20,6 @@ func contentOf(f *storage.Form) storage.FormContent {
 	}
 	return c
 }
-
-// sectionPath is where a section is in a FormUpdate.
-func sectionPath(name string) string { return "/definition/" + name }
 
 // afterChange is the content of a form after a change.
 func afterChange(c storage.FormContent, change *storage.FormChange) storage.FormContent {
@@ -52,8 +47,8 @@ func changeBody(c, stored storage.FormContent) *Body {
 
 // base is the form that a working copy was made from.
 type base struct {
-	Revision int64             `json:"revision"`
-	Digests  map[string]string `json:"digests"` // of its parts, by that of their path
+	Revision int64         `json:"revision"`
+	Digests  parts.Digests `json:"digests"`
 }
 
 // document returns the value of a document. The bytes of the sections stay as they are.
@@ -85,66 +80,4 @@ func readDocument(value json.RawMessage) (storage.FormContent, base, error) {
 	}
 	d.Definition.Format = d.Format
 	return d.FormContent, d.Base, nil
-}
-
-// parts are the pieces that two people can change without a clash: the name, each member of the
-// settings, each top-level block, and each other section.
-type parts struct {
-	raw map[string]json.RawMessage // by path; nil: it is not there
-	// The names of the settings and the ids of the blocks in their order, by the path of the section.
-	order map[string][]string
-}
-
-func partsOf(c storage.FormContent) (parts, error) {
-	p := parts{raw: map[string]json.RawMessage{"/name": jsontree.AppendString(nil, c.Name)}, order: map[string][]string{}}
-	for _, s := range c.Sections() {
-		path := sectionPath(s.Name)
-		if s.Name != "settings" && s.Name != "blocks" {
-			p.raw[path] = *s.Value
-			continue
-		}
-		tree, err := jsontree.Parse(*s.Value, jsontree.Bounds{})
-		if err != nil {
-			return p, fmt.Errorf("formsvc: a stored section: %w", err)
-		}
-		p.order[path] = []string{}
-		for _, n := range tree.Root().All() {
-			name := n.Name()
-			if s.Name == "blocks" {
-				name = n.Member("id").Text()
-			}
-			p.raw[jsontree.Pointer(path, name)], p.order[path] = json.RawMessage(n.Raw()), append(p.order[path], name)
-		}
-	}
-	return p, nil
-}
-
-// join puts the parts of a section together.
-func (p parts) join(s storage.Section, names []string) json.RawMessage {
-	members := make([][]byte, len(names))
-	for i, name := range names {
-		if s.Name == "settings" {
-			members[i] = append(jsontree.AppendString(nil, name), ':')
-		}
-		members[i] = append(members[i], p.raw[jsontree.Pointer(sectionPath(s.Name), name)]...)
-	}
-	return slices.Concat([]byte(s.Empty[:1]), bytes.Join(members, []byte(",")), []byte(s.Empty[1:]))
-}
-
-// digests are what a working copy keeps of the form that it was made from.
-func (p parts) digests() map[string]string {
-	found := make(map[string]string, len(p.raw))
-	for path, raw := range p.raw {
-		found[digest([]byte(path))] = digest(raw) // ids may be long
-	}
-	return found
-}
-
-// digest tells whether a part is still what it was; one that is not there has none.
-func digest(raw []byte) string {
-	if raw == nil {
-		return ""
-	}
-	sum := sha256.Sum256(raw)
-	return base64.RawStdEncoding.EncodeToString(sum[:12])
 }

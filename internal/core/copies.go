@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/faults"
+	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -80,11 +81,11 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return f.shown(), nil
 	}
 	if f.document.Revision == 0 {
-		of, err := partsOf(f.content)
+		of, err := parts.Of(f.content)
 		if err != nil {
 			return storage.Form{}, err
 		}
-		f.base = base{Revision: f.form.Revision, Digests: of.digests()}
+		f.base = base{Revision: f.form.Revision, Digests: of.Digests()}
 	}
 	user, _ := who.User()
 	f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{

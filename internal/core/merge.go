@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -15,32 +16,30 @@ import (
 // changed is that side's, one that both changed alike is either's. For the others take says whose
 // it is, else they are conflicts.
 func merge(from base, ours, theirs storage.FormContent, take map[string]schema.Side) (merged storage.FormContent, err error) {
-	c, err := partsOf(ours)
+	c, err := parts.Of(ours)
 	if err != nil {
 		return merged, err
 	}
-	f, err := partsOf(theirs)
+	f, err := parts.Of(theirs)
 	if err != nil {
 		return merged, err
 	}
 	var conflicts []schema.Conflict
-	all := parts{raw: maps.Clone(f.raw)}
-	maps.Copy(all.raw, c.raw)
-	for _, path := range slices.Sorted(maps.Keys(all.raw)) {
-		inCopy, inForm, was, side := c.raw[path], f.raw[path], from.Digests[digest([]byte(path))], take[path]
+	all := parts.Parts{Raw: maps.Clone(c.Raw)}
+	for _, d := range parts.Compare(c, f) {
+		side := take[d.Path]
 		switch {
-		case bytes.Equal(inCopy, inForm), digest(inForm) == was:
+		case from.Digests.Has(d.Path, d.After):
 			side = schema.CopySide
-		case digest(inCopy) == was:
+		case from.Digests.Has(d.Path, d.Before):
 			side = schema.FormSide
 		}
 		switch side {
 		case schema.CopySide:
-			all.raw[path] = inCopy
 		case schema.FormSide:
-			all.raw[path] = inForm
+			all.Raw[d.Path] = d.After
 		default:
-			conflicts = append(conflicts, schema.Conflict{Path: path, Copy: inCopy, Form: inForm})
+			conflicts = append(conflicts, schema.Conflict{Path: d.Path, Copy: d.Before, Form: d.After})
 		}
 	}
 	if conflicts != nil {
@@ -48,24 +47,24 @@ func merge(from base, ours, theirs storage.FormContent, take map[string]schema.S
 	}
 	merged.Definition = ours.Definition
 	for _, s := range merged.Sections() {
-		path := sectionPath(s.Name)
-		inCopy, several := c.order[path]
+		path := parts.Path(s.Name)
+		inCopy, several := c.Order[path]
 		if !several {
-			*s.Value = all.raw[path]
+			*s.Value = all.Raw[path]
 			continue
 		}
 		// What is as in the copy keeps its bytes.
-		if joined := all.join(s, all.inOrder(path, inCopy, f.order[path])); !bytes.Equal(joined, c.join(s, inCopy)) {
+		if joined := all.Join(s, inOrder(all, path, inCopy, f.Order[path])); !bytes.Equal(joined, c.Join(s, inCopy)) {
 			*s.Value = joined
 		}
 	}
-	return merged, json.Unmarshal(all.raw["/name"], &merged.Name)
+	return merged, json.Unmarshal(all.Raw["/name"], &merged.Name)
 }
 
 // inOrder returns the names that are left below a path, in the order of the copy. One that only
 // the form has follows the one that it follows there.
-func (p parts) inOrder(path string, inCopy, inForm []string) []string {
-	gone := func(name string) bool { return p.raw[jsontree.Pointer(path, name)] == nil }
+func inOrder(p parts.Parts, path string, inCopy, inForm []string) []string {
+	gone := func(name string) bool { return p.Raw[jsontree.Pointer(path, name)] == nil }
 	order, next := slices.DeleteFunc(slices.Clone(inCopy), gone), 0
 	for _, name := range inForm {
 		at := slices.Index(order, name)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -69,12 +70,12 @@ func TestMerge(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			of, err := partsOf(was.content())
+			of, err := parts.Of(was.content())
 			if err != nil {
 				t.Fatal(err)
 			}
 			// The base goes through its own way of being stored.
-			_, from, err := readDocument(document(c.copy.content(), &base{Revision: 7, Digests: of.digests()}))
+			_, from, err := readDocument(document(c.copy.content(), &base{Revision: 7, Digests: of.Digests()}))
 			if err != nil || from.Revision != 7 {
 				t.Fatal(from, err)
 			}
@@ -114,11 +115,11 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 		Blocks: json.RawMessage("[ {\"id\":\"<a>\", \"x\":1.50e1} ]"), Settings: json.RawMessage(`{ "a/~b" : "&" }`),
 		Theme: json.RawMessage("{\n}"), Variables: json.RawMessage(`{"n": 1e2}`), HiddenFields: json.RawMessage(`[ ]`), Format: 1,
 	}}
-	of, err := partsOf(c)
+	of, err := parts.Of(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	from := base{Digests: of.digests()}
+	from := base{Digests: of.Digests()}
 	got, read, err := readDocument(document(c, &from))
 	if err != nil {
 		t.Fatal(err)
