@@ -25,7 +25,7 @@ RACE := $(if $(shell command -v cc || command -v gcc || command -v clang),-race)
 FUZZTIME  ?= 1000000x
 BENCHTIME ?= 1s
 
-.PHONY: help quick test test-all test-race test-lab test-workshop test-nested test-modes test-random test-network test-skew test-size test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
+.PHONY: help quick test test-all test-race test-lab test-workshop test-nested test-modes test-random test-network test-skew test-postgres clients lint vulnerabilities tidy bench bench-river bench-outage bench-submit bench-hotpaths spreadsheet e2e fuzz mutants soak cluster
 
 # Runs a command beside a PostgreSQL server that is thrown away afterwards: the one
 # that FORMSVC_TEST_DATABASE_URL names, else one of its own. What is missing of
@@ -53,7 +53,7 @@ test:
 	$(WITH_POSTGRES) -- $(GO) test -short ./storage/postgres $(LIBRARY)
 
 ## test-all: all tests with the race detector, and test-lab. The long forms are targets of their own:
-## test-modes, test-random, test-network, test-skew, test-size, test-postgres, mutants, fuzz, contract,
+## test-modes, test-random, test-network, test-skew, test-postgres, mutants, fuzz, contract,
 ## e2e, clients, spreadsheet, soak, cluster
 test-all: test-race test-lab
 
@@ -139,10 +139,7 @@ test-network:
 test-skew:
 	FORMSVC_TEST_SKEW=full $(WITH_POSTGRES) -- $(GO) test -run TestListsWhereOneCustomerOwnsEverything -v -timeout 30m ./storage/postgres
 
-## test-size: how long responses wait beside purges, counts and deletions at size (2 million responses, takes minutes)
-test-size:
-	FORMSVC_TEST_AT_SIZE=1 $(WITH_POSTGRES) -fsync -- $(GO) test -run TestWaitsAtSize -v -timeout 30m ./storage/postgres
-
+##: how long responses wait beside purges, counts and deletions at size (2 million responses, takes minutes)
 ## cluster: three hosts on three PostgreSQL under Patroni (internal/lab/cluster), while something breaks again
 ## and again (FAULTS times, 20 in six minutes): nothing acknowledged is lost. Needs root, or namespaces for
 ## users. Installs Debian's patroni, etcd, pgbouncer, haproxy and redis-server when one is missing

@@ -27,9 +27,7 @@ func TestBytesAreThoseOfTheDocumentation(t *testing.T) {
 	}
 	t.Parallel()
 	text, err := os.ReadFile("operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	said := map[string]float64{}
 	for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \| [\d,]+ \| ([\d,]+) \|$`).FindAllStringSubmatch(string(text), -1) {
 		if said[row[1]], err = strconv.ParseFloat(strings.ReplaceAll(row[2], ",", ""), 64); err != nil {
@@ -59,9 +57,7 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"autovacuum": "off", "max_wal_size": "20GB"}})
 	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(16))
 	createTablesFrom(t, pool, DefaultSchema, up)
-	if err := pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 2 * bytesForms, AnswerBytes: 100, Webhooks: bytesForms}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 2 * bytesForms, AnswerBytes: 100, Webhooks: bytesForms}))
 	s := New(pool)
 	number := func(text string) (n float64) {
 		t.Helper()
@@ -153,9 +149,7 @@ func sendAll(t *testing.T, s *Store, n int) {
 	t.Helper()
 	for sent := 0; sent < n; {
 		claimed, _, err := s.ClaimDeliveries(t.Context(), everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for len(claimed) > 0 {
 			done := make([]storage.Result, min(len(claimed), storage.FinishMax))
 			for i := range done {
@@ -163,9 +157,7 @@ func sendAll(t *testing.T, s *Store, n int) {
 				done[i] = ended(claimed[i], sent)
 				done[i].Standing.Succeeded = true
 			}
-			if _, err := s.FinishDeliveries(t.Context(), done); err != nil {
-				t.Fatal(err)
-			}
+			finish(t, s, done...)
 			claimed = claimed[len(done):]
 		}
 	}

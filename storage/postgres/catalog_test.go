@@ -25,13 +25,9 @@ import (
 func catalog(t *testing.T, s *Store, text string) []string {
 	t.Helper()
 	rows, err := s.db.DB.Query(t.Context(), text, s.db.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return found
 }
 
@@ -165,9 +161,7 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 	schema := filled(t, pool, pgseed.Size{Forms: 1, Submissions: 1, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Partials: 1, Minutes: 1})
 	s := New(pool, WithSchema(schema))
 	// What pgseed has no rows of.
-	if err := s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}))
 	one := int64(1)
 	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change); err != nil {
@@ -232,9 +226,7 @@ func TestTheCookbookRuns(t *testing.T) {
 	pool := pgtest.Pool(t, pgtest.MaxConns(1))
 	schema := filled(t, pool, pgseed.Size{Forms: 3, Submissions: 3, AnswerBytes: 1, Webhooks: 1, Deliveries: 1, Attempts: 1, Partials: 1, Minutes: 3})
 	text, err := os.ReadFile("cookbook.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	book := strings.NewReplacer(
 		"search_path = formsvc", "search_path = "+schema,
 		":'form'", "'"+pgseed.ID(pgseed.Form, 0).String()+"'",
@@ -258,9 +250,7 @@ func TestTheCookbookRuns(t *testing.T) {
 		}
 		number := book[at[2]:at[3]]
 		rows, err := pool.Query(t.Context(), book[at[0]:end])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		found := 0
 		for rows.Next() {
 			found++

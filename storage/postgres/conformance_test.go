@@ -97,9 +97,7 @@ func (c setup) run(t *testing.T) {
 		if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, s.db.Schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.CheckVersion(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.CheckVersion(t.Context()))
 		return s
 	}
 	t.Run("suite", func(t *testing.T) {
@@ -119,9 +117,7 @@ func rare(t *testing.T, s *Store) {
 	if _, err := s.foldForm(t.Context(), storage.ID{1}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.endWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.endWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}))
 	if _, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1}); err != nil {
 		t.Fatal(err)
 	}

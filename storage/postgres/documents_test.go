@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -37,42 +35,6 @@ func renameWith(s *Store, documents ...storage.DocumentChange) error {
 	name := time.Now().String()
 	_, err := s.UpdateForm(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Name: &name, Documents: documents})
 	return err
-}
-
-// Each call is one round trip, and a change of a form without documents sends what it sent
-// before there were any.
-func TestDocumentsTakeOneRoundTrip(t *testing.T) {
-	t.Parallel()
-	seen := &recorder{}
-	trips := 0
-	s, pool := seeded(t, seen.trace)
-	counting := New(&before{Pool: pool, do: func(int) { trips++ }}, WithSchema(s.db.Schema))
-	for name, call := range map[string]struct {
-		run   func() error
-		wants []string
-	}{
-		"PutDocument":               {func() error { return putVersion(counting) }, []string{lockForDocuments, putDocument}},
-		"UpdateForm":                {func() error { return renameWith(counting) }, []string{updateForm}},
-		"UpdateForm with documents": {func() error { return renameWith(counting, versionOf("a"), versionOf("b")) }, []string{lockForDocuments, updateFormDocuments}},
-		"Document": {func() error {
-			_, err := counting.Document(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), "version", "0000000000000001")
-			return err
-		}, []string{documentByKey}},
-		"Documents": {func() error {
-			_, _, err := counting.Documents(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.DocumentQuery{Kind: "version", Limit: 9})
-			return err
-		}, []string{documentsOfKind}},
-	} {
-		trips = 0
-		sent := slices.Sorted(maps.Keys(seen.of(t, call.run)))
-		slices.Sort(call.wants)
-		if !slices.Equal(sent, call.wants) || trips != 1 {
-			t.Errorf("%s takes %d round trips and sends %q", name, trips, sent)
-		}
-	}
-	if strings.Contains(updateForm, "documents") {
-		t.Error("a change of a form without documents looks at them")
-	}
 }
 
 // Whoever changes documents waits for the form's row, and sees what was done under its lock.
@@ -107,23 +69,15 @@ func TestDocumentsAreChangedUnderTheLockOfTheForm(t *testing.T) {
 			t.Run(call+" after "+name, func(t *testing.T) {
 				t.Parallel()
 				s, pool := seeded(t, pgtest.MaxConns(6))
-				tx, err := pool.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-				if err := first.do(t.Context(), s.On(tx)); err != nil {
-					t.Fatal(err)
-				}
+				tx := begin(t, pool)
+				must(t, first.do(t.Context(), s.On(tx)))
 				done := make(chan error, 1)
 				go func() { done <- run(s) }()
 				eventually(t, "it waits, or has ended", func() bool { return len(done) > 0 || waited(t, pool, tx) })
 				if waits := len(done) == 0; waits != (first.want != nil) {
 					t.Errorf("that it waits is %t", waits)
 				}
-				if err := tx.Commit(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tx.Commit(t.Context()))
 				if err := <-done; !errors.Is(err, first.want) {
 					t.Errorf("it returns %v, want %v", err, first.want)
 				}
@@ -149,17 +103,13 @@ func TestDocumentsOfPurgedFormsGoInPieces(t *testing.T) {
 	s, pool := seeded(t)
 	form := pgseed.ID(pgseed.Form, 0)
 	for i := range 9 {
-		if err := putVersion(s, func(c *storage.DocumentChange) { c.Key = fmt.Sprint(i) }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, putVersion(s, func(c *storage.DocumentChange) { c.Key = fmt.Sprint(i) }))
 	}
 	for _, text := range []string{
 		`UPDATE formsvc.documents SET value_bytes = 6 << 20`,
 		`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now() WHERE public_id = 'f0'`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text)
 	}
 	for _, c := range []struct{ most, left int }{{100, 7}, {2, 5}, {1, 4}, {100, 1}, {100, 0}} { // three of them are 18 MB
 		if more, err := s.removePurged(t.Context(), storage.SweepParams{Max: c.most}, nil); err != nil || !more {
@@ -172,9 +122,7 @@ func TestDocumentsOfPurgedFormsGoInPieces(t *testing.T) {
 			t.Fatal("the form goes before its documents")
 		}
 	}
-	if n := count(t, pool, s, "documents"); n != 2 {
-		t.Errorf("%d documents of other forms are left, want 2", n)
-	}
+	wantRows(t, pool, s, 2, "documents")
 }
 
 // A process that remembers a form sees that a document beside it was changed.
@@ -190,9 +138,7 @@ func TestARememberedFormHasItsBeside(t *testing.T) {
 				t.Fatalf("Beside is %+v (%v), want %d", got.Form, err, want)
 			}
 		}
-		if err := putVersion(other, func(c *storage.DocumentChange) { c.Public = true }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, putVersion(other, func(c *storage.DocumentChange) { c.Public = true }))
 	}
 }
 
@@ -203,12 +149,10 @@ func TestListsOfDocumentsReadNoValues(t *testing.T) {
 	pool := pgtest.Pool(t, seen.trace)
 	schema := filled(t, pool, pgseed.Size{Forms: 1000, AnswerBytes: 100})
 	s := New(pool, WithSchema(schema))
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+	execute(t, pool, s, `
 		INSERT INTO formsvc.documents (form_id, kind, key, revision, created_at, updated_at, value_bytes, value)
 		SELECT f.id, 'version', lpad(i::text, 16, '0'), 1, now(), now(), 60000, to_json((SELECT string_agg(md5(i::text || n::text), '') FROM generate_series(1, 1875) n))
-		FROM formsvc.forms f, generate_series(2, 100) i WHERE f.public_id = 'f0'`)); err != nil {
-		t.Fatal(err)
-	}
+		FROM formsvc.forms f, generate_series(2, 100) i WHERE f.public_id = 'f0'`)
 	form := pgseed.ID(pgseed.Form, 0)
 	list := costOf(t, pool, seen, schema, func(s *Store) error {
 		found, more, err := s.Documents(t.Context(), storage.AsHost(), form, storage.DocumentQuery{Kind: "version", Limit: 1000})
@@ -229,13 +173,9 @@ func TestListsOfDocumentsReadNoValues(t *testing.T) {
 	c.Keep = storage.KeepOfKind{Count: 100, Bytes: 32 << 20}
 	var raw []byte
 	args := append([]any{pgx.QueryExecModeExec, form[:], []byte(nil)}, documentArgs([]storage.DocumentChange{c})...)
-	if err := pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.db.SQL(putDocument), args...).Scan(&raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.db.SQL(putDocument), args...).Scan(&raw))
 	plan, err := explained(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var most int64 // of a part: the whole does not count those whose rows nobody asks for
 	plan.each(false, func(n *planNode, _ bool) { most = max(most, n.Hit+n.Read) })
 	t.Logf("a write %d", most)

@@ -37,9 +37,7 @@ func (r *recorder) trace(c *pgxpool.Config) {
 func (r *recorder) of(t testing.TB, call func() error) map[string][][]any {
 	t.Helper()
 	clear(r.statements)
-	if err := call(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, call())
 	return maps.Clone(r.statements)
 }
 
@@ -122,9 +120,7 @@ func filledFrom(t testing.TB, pool *pgxpool.Pool, up string, size pgseed.Size) s
 	t.Helper()
 	schema := pgtest.Schema(t)
 	createTablesFrom(t, pool, schema, up)
-	if err := pgseed.Fill(t.Context(), pool, schema, size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, schema, size))
 	return schema
 }
 

@@ -27,9 +27,7 @@ func poolWith(t *testing.T, base *pgxpool.Pool, mode pgx.QueryExecMode, settings
 		return err
 	}
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(pool.Close)
 	return pool
 }
@@ -68,6 +66,7 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 		"client_min_messages=error":                     "",
 		"idle_session_timeout=60000":                    "",
 		"simple DateStyle=German":                       "DateStyle",
+		"simple bytea_output=escape":                    "bytea_output",
 		"simple extra_float_digits=-3":                  "extra_float_digits",
 		"simple TimeZone=Asia/Kathmandu":                "",
 		"simple IntervalStyle=sql_standard":             "",
@@ -98,12 +97,8 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 			n := response(1)
 			n.Submission.CompletionTime, n.Submission.FormRevision = 0.1+12.2, 1
 			n.Submission.Answers = []byte(`[{"field":{"id":"a\\b","type":"short_text","label":"é"},"value":"日本 \\ ' ok"}]`)
-			if _, _, err := s.Submit(t.Context(), n); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.FinishDeliveries(t.Context(), []storage.Result{ended(claimAll(t, s)[0], 1)}); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, n)
+			finish(t, s, ended(claimAll(t, s)[0], 1))
 			if _, err := s.Sweep(t.Context(), storage.SweepParams{Now: pgseed.Start(), Max: 100}); err != nil {
 				t.Fatal(err)
 			}
@@ -138,9 +133,7 @@ func TestMigrateRefusesWhatTheStoreCannotLiveWith(t *testing.T) {
 		config := base.Config()
 		config.ConnConfig.Database = name
 		pool, err := pgxpool.NewWithConfig(t.Context(), config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(pool.Close)
 		if err := Migrate(t.Context(), pool); err == nil || !strings.Contains(err.Error(), "the encoding "+encoding) {
 			t.Errorf("Migrate: %v", err)
@@ -221,9 +214,7 @@ func TestRowLevelSecurity(t *testing.T) {
 	}
 	// Each table is looked at.
 	rows, err := base.Query(t.Context(), `SELECT relname::text FROM pg_class WHERE relnamespace = $1::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`, `"`+schema+`"`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(names) < 10 {
 		t.Fatal(names, err)

@@ -12,7 +12,64 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/storage"
 )
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// execute runs a statement in the store's schema.
+func execute(t testing.TB, on DB, s *Store, text string, args ...any) {
+	t.Helper()
+	_, err := on.Exec(t.Context(), s.db.SQL(text), args...)
+	must(t, err)
+}
+
+// begin returns a transaction that is rolled back when the test ends, unless it is committed.
+func begin(t testing.TB, pool *pgxpool.Pool) pgx.Tx {
+	t.Helper()
+	tx, err := pool.Begin(t.Context())
+	must(t, err)
+	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
+	return tx
+}
+
+// mustSubmit stores a response.
+func mustSubmit(t testing.TB, s *Store, n storage.NewSubmission) {
+	t.Helper()
+	_, _, err := s.Submit(t.Context(), n)
+	must(t, err)
+}
+
+// finish records results, all of which count.
+func finish(t testing.TB, s *Store, done ...storage.Result) {
+	t.Helper()
+	fenced, err := s.FinishDeliveries(t.Context(), done)
+	if err != nil || len(fenced) > 0 {
+		t.Fatalf("fenced %v, %v", fenced, err)
+	}
+}
+
+// wantRows compares the number of rows of tables, each of which may come with a condition.
+func wantRows(t *testing.T, pool *pgxpool.Pool, s *Store, want int, tables ...string) {
+	t.Helper()
+	for _, table := range tables {
+		if n := count(t, pool, s, table); n != want {
+			t.Errorf("%d rows of %s, want %d", n, table, want)
+		}
+	}
+}
+
+// noBlocks is the content of a form without blocks.
+func noBlocks() storage.FormContent {
+	return storage.FormContent{Definition: storage.Definition{
+		Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
+	}}
+}
 
 // testStore returns a store on a migrated schema of the test's own, and its pool.
 func testStore(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
@@ -48,9 +105,7 @@ func migrationsOf(t testing.TB, files fs.FS, direction string) string {
 	var text strings.Builder
 	for _, name := range names {
 		one, err := fs.ReadFile(files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text.Write(one)
 		text.WriteString(";\n")
 	}
@@ -92,13 +147,9 @@ func schemasFrom(t *testing.T, up string) *schemas {
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'upkeep')
 		ORDER BY c.oid DESC`, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wipe := "UPDATE formsvc.upkeep SET since = DEFAULT, done_at = NULL;" // what was created last refers to what was created first
 	for _, table := range tables {
 		wipe += "DELETE FROM formsvc." + table + ";"

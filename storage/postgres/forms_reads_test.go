@@ -44,9 +44,7 @@ func TestPagesOfAFormShareTheNextRead(t *testing.T) {
 	reads := &pageReads{goOn: make(chan struct{})}
 	s, _ := seeded(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = reads }, pgtest.MaxConns(4))
 	form, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type answer struct {
 		name string
 		err  error

@@ -56,12 +56,8 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 	fill(t, reflect.ValueOf(&f).Elem())
 	f.WorkspaceID, f.Revision, f.Type, f.Status = storage.ID{1}, 1, "SINGLE", storage.StatusPublished
 	f.TrashedAt, f.Full, f.Beside = time.Time{}, false, 0 // set by the store, as DuplicatesCovered is
-	if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: f.WorkspaceID, PublicID: "w"}, 0); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: f.WorkspaceID, PublicID: "w"}, 0))
+	must(t, s.CreateForm(t.Context(), storage.AsHost(), f))
 	got, err := s.Form(t.Context(), storage.AsHost(), f.ID)
 	if diff := cmp.Diff(f, got); err != nil || diff != "" {
 		t.Errorf("Form = %v; it differs:\n%s", err, diff)
@@ -82,9 +78,7 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 			*c.Status = storage.StatusDraft
 		case "WorkspaceID":
 			*c.WorkspaceID = storage.ID{2}
-			if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{2}, PublicID: "w2"}, 0); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{2}, PublicID: "w2"}, 0))
 		case "Definition":
 			c.Definition.Theme = json.RawMessage(`{}`)
 		case "Gate":

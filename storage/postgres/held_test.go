@@ -97,9 +97,7 @@ func seededFor(t *testing.T, s *Store, forms int) {
 	t.Helper()
 	for form := range forms {
 		keep(t, s, half(form, form))
-		if _, _, err := s.Submit(t.Context(), responseTo(form, form)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, responseTo(form, form))
 	}
 }
 
@@ -179,9 +177,7 @@ func TestHeldFormsDelayNoOther(t *testing.T) {
 						t.Errorf("%s took %v", which, slowest)
 					}
 					for _, tx := range txs {
-						if err := tx.Rollback(t.Context()); err != nil {
-							t.Fatal(err)
-						}
+						must(t, tx.Rollback(t.Context()))
 					}
 					group.Wait()
 				})

@@ -31,9 +31,7 @@ func TestAHostKeepsIDsInColumnsOfItsOwn(t *testing.T) {
 				return err
 			}
 			for _, statement := range []string{`CREATE SCHEMA ` + schema, fmt.Sprintf(`CREATE TABLE %s.hosts (name text, b bytea, s text)`, schema)} {
-				if err := exec(statement); err != nil {
-					t.Fatal(err)
-				}
+				must(t, exec(statement))
 			}
 			// In these two modes nobody knows a column's type. What they make of it is
 			// documented: digits, or an error.
@@ -57,9 +55,7 @@ func TestAHostKeepsIDsInColumnsOfItsOwn(t *testing.T) {
 				var size int
 				var digits string
 				read := fmt.Sprintf(`SELECT length(b), s FROM %s.hosts WHERE name = $1`, schema)
-				if err := pool.QueryRow(t.Context(), read, name).Scan(&size, &digits); err != nil {
-					t.Fatal(err)
-				}
+				must(t, pool.QueryRow(t.Context(), read, name).Scan(&size, &digits))
 				if size != 12 || digits != want.String() {
 					t.Errorf("%s: %d bytes and the text %q, want 12 and %s", name, size, digits, want)
 				}

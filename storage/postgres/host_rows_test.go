@@ -23,14 +23,10 @@ func TestRowsOfHostsAreRemovedWithTheirSubmissions(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}))
 			run := func(text string, args ...any) {
 				t.Helper()
-				if _, err := pool.Exec(t.Context(), s.db.SQL(text), args...); err != nil {
-					t.Fatal(err)
-				}
+				execute(t, pool, s, text, args...)
 			}
 			run(`CREATE TABLE formsvc.shop_orders (
 				form_id bytea, submission_id bytea, note text,
@@ -40,19 +36,11 @@ func TestRowsOfHostsAreRemovedWithTheirSubmissions(t *testing.T) {
 			for i := 1; i <= 5; i++ {
 				// In one transaction, as a host does.
 				tx, err := pool.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				n := response(i)
-				if _, _, err := s.On(tx).Submit(t.Context(), n); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := tx.Exec(t.Context(), s.db.SQL(`INSERT INTO formsvc.shop_orders VALUES ($1, $2, 'x')`), form[:], n.Submission.ID[:]); err != nil {
-					t.Fatal(err)
-				}
-				if err := tx.Commit(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				mustSubmit(t, s.On(tx), n)
+				execute(t, tx, s, `INSERT INTO formsvc.shop_orders VALUES ($1, $2, 'x')`, form[:], n.Submission.ID[:])
+				must(t, tx.Commit(t.Context()))
 			}
 			left := func(want int, after string, err error) {
 				t.Helper()
@@ -66,9 +54,7 @@ func TestRowsOfHostsAreRemovedWithTheirSubmissions(t *testing.T) {
 			left(3, "EraseSubmissions", err)
 			_, err = s.PurgeSubmissions(t.Context(), storage.PurgeSubmissionsParams{Forms: []storage.ID{form}, Before: response(4).Submission.SubmittedAt, Max: 100})
 			left(2, "PurgeSubmissions", err)
-			if err := s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: pgseed.Start().Add(time.Hour)}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: pgseed.Start().Add(time.Hour)}))
 			left(2, "TrashForm", s.PurgeForm(t.Context(), form))
 			for more := true; more && err == nil; {
 				var swept storage.Swept

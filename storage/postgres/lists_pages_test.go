@@ -21,13 +21,9 @@ func measure(ctx context.Context, t testing.TB, pool *pgxpool.Pool, text string,
 	t.Helper()
 	var raw []byte
 	args = append([]any{pgx.QueryExecModeExec}, args...)
-	if err := pool.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text, args...).Scan(&raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pool.QueryRow(ctx, "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+text, args...).Scan(&raw))
 	plan, err := explained(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var c cost
 	plan.each(false, func(n *planNode, _ bool) {
 		if n.Relation != "" {
@@ -115,49 +111,6 @@ func TestPagesCostTheSame(t *testing.T) {
 	}
 }
 
-// The last page of a list is read with the plan for every page. One that is made for its
-// position looks cheaper to the planner and is made anew each time, which costs as much
-// as the page.
-func TestTheLastPagesAreNotPlannedAnew(t *testing.T) {
-	t.Parallel()
-	pool := pgtest.Pool(t, pgtest.MaxConns(1))
-	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1000, Submissions: 50_000, AnswerBytes: 10})))
-	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
-	last := storage.Page{Limit: 10, After: &storage.Position{Time: pgseed.Start().Add(20 * time.Second)}}
-	for range 20 {
-		page, err := storage.ListSubmissions(t.Context(), s, user, form, storage.SubmissionsParams{Page: last})
-		if err != nil || len(page.Submissions) == 0 {
-			t.Fatalf("%d submissions, %v", len(page.Submissions), err)
-		}
-		for _, who := range []storage.Actor{user, storage.AsHost()} {
-			forms, err := s.Forms(t.Context(), who, storage.FormsParams{Page: last})
-			if err != nil || len(forms) == 0 {
-				t.Fatalf("%d forms, %v", len(forms), err)
-			}
-		}
-	}
-	rows, err := pool.Query(t.Context(), `SELECT p.statement, p.custom_plans FROM pg_prepared_statements p
-		WHERE p.custom_plans + p.generic_plans = 20`)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lists := 0
-	for rows.Next() {
-		var text string
-		var plans int
-		if err := rows.Scan(&text, &plans); err != nil {
-			t.Fatal(err)
-		}
-		lists++
-		if plans > 5 { // what the server tries first
-			t.Errorf("planned %d times for 20 pages: %s", plans, text)
-		}
-	}
-	if rows.Err() != nil || lists != 3 { // one of submissions, two of forms
-		t.Errorf("%d lists were read, %v", lists, rows.Err())
-	}
-}
-
 // readsPage returns a function that reads a page of the first form's submissions.
 func readsPage(s *Store, limit int) func(ctx context.Context, each func(*storage.Submission) error) error {
 	form, user := pgseed.ID(pgseed.Form, 0), storage.As(pgseed.ID(pgseed.User, 0))
@@ -178,9 +131,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 	read := readsPage(s, 100)
 	var backend uint32
 	warm := func() {
-		if err := s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.db.DB.QueryRow(t.Context(), `SELECT pg_backend_pid()`).Scan(&backend))
 	}
 	lent := map[storage.ID]int{}
 	count := func(sub *storage.Submission) error { lent[sub.ID]++; return nil }

@@ -66,14 +66,8 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 				s, pool := seeded(t)
 				f := failingWebhook(t, s, pool)
 				addSummaries(t, s, pool, f)
-				tx, err := pool.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-				if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`)); err != nil {
-					t.Fatal(err)
-				}
+				tx := begin(t, pool)
+				execute(t, tx, s, `SELECT FROM formsvc.`+table+` FOR UPDATE`)
 				done := make(chan error, 1)
 				go func() { done <- test.run(s, f) }()
 				eventually(t, "it waits for "+table, func() bool { return waited(t, pool, tx) })
@@ -82,9 +76,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 						t.Errorf("it has locked %d rows of %s before those of %s", n, later, table)
 					}
 				}
-				if err := tx.Rollback(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, tx.Rollback(t.Context()))
 				if err := <-done; err != nil {
 					t.Error(err)
 				}
@@ -101,14 +93,6 @@ func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
 	s, pool := seeded(t, pgtest.MaxConns(6))
 	deliver(t, s, 1, 1)
 	hook, attempt := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Attempt, 10)
-	begin := func() pgx.Tx {
-		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
-		return tx
-	}
 	// inside calls f in a transaction, in which nothing is tried again.
 	inside := func(tx pgx.Tx, f func(*Store) error) chan error {
 		done := make(chan error, 1)
@@ -123,39 +107,27 @@ func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
 	}
 	redeliver := func(s *Store) error { return s.Redeliver(context.Background(), hook, attempt) }
 
-	first, deletion, second, response := begin(), begin(), begin(), begin()
-	if _, err := response.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.submissions FOR UPDATE`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := redeliver(s.On(first)); err != nil {
-		t.Fatal(err)
-	}
+	first, deletion, second, response := begin(t, pool), begin(t, pool), begin(t, pool), begin(t, pool)
+	execute(t, response, s, `SELECT FROM formsvc.submissions FOR UPDATE`)
+	must(t, redeliver(s.On(first)))
 	deleted := inside(deletion, func(s *Store) error {
 		return s.DeleteSubmission(context.Background(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), pgseed.ID(pgseed.Submission, 1))
 	})
 	eventually(t, "the deletion waits for the event", func() bool { return waited(t, pool, first) })
-	if err := first.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Commit(t.Context()))
 	eventually(t, "the deletion has the event, and waits for the response", func() bool { return waited(t, pool, response) })
 	redelivered := inside(second, redeliver)
 	eventually(t, "the second redelivery has what it waits for, or waits for the deletion", func() bool {
 		return len(redelivered) > 0 || waited(t, pool, deletion)
 	})
-	if err := response.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, response.Rollback(t.Context()))
 	if err := <-redelivered; err != nil {
 		t.Errorf("Redeliver = %v", err)
 	}
 	if err := <-deleted; err != nil {
 		t.Errorf("DeleteSubmission = %v", err)
 	}
-	for _, table := range []string{"submissions", "deliveries", "events"} {
-		if n := count(t, pool, s, table); n > 0 {
-			t.Errorf("%d %s are left", n, table)
-		}
-	}
+	wantRows(t, pool, s, 0, "submissions", "deliveries", "events")
 }
 
 // addSummaries gives the webhook as many summaries of expired deliveries as are kept, long
@@ -171,9 +143,7 @@ func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 			)
 			UPDATE formsvc.events SET refs = refs + 1 WHERE id = $3`),
 			f.hook[:], id[:], f.first.EventID[:], pgseed.Start().Add(time.Duration(i)*time.Second-time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 

@@ -27,19 +27,3 @@ func TestALockHasTheSameKeyInGoAndInSQL(t *testing.T) {
 		}
 	}
 }
-
-func TestLocksOfKindsAndSchemasDoNotMeet(t *testing.T) {
-	t.Parallel()
-	id := storage.ID{10: 1}
-	seen := map[int64]string{}
-	for _, schema := range []string{"formsvc", "other"} {
-		s := New(nil, WithSchema(schema))
-		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, "migrations"} {
-			key := s.lockKey(kind, id)
-			if other, taken := seen[key]; taken {
-				t.Errorf("%s %s and %s share a lock", schema, kind, other)
-			}
-			seen[key] = schema + " " + string(kind)
-		}
-	}
-}

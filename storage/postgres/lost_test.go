@@ -34,13 +34,9 @@ type proxy struct {
 func newProxy(t *testing.T) *proxy {
 	t.Helper()
 	config, err := pgxpool.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &proxy{listener: listener, found: make(chan struct{}, 100)}
 	p.network, p.server = "tcp", net.JoinHostPort(config.ConnConfig.Host, strconv.Itoa(int(config.ConnConfig.Port)))
 	if config.ConnConfig.Host[0] == '/' {
@@ -115,13 +111,10 @@ func TestAReadOnALostConnectionIsTriedAgain(t *testing.T) {
 	direct, _ := testStore(t)
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
-	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
-	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
-		t.Fatal(err)
-	}
+	form := seedForm(t, s)
 	p.cut.Store(true)
-	if _, err := s.Workspace(t.Context(), storage.AsHost(), w.ID); err != nil {
-		t.Errorf("Workspace = %v", err)
+	if _, err := s.Form(t.Context(), storage.AsHost(), form); err != nil {
+		t.Errorf("Form = %v", err)
 	}
 	if len(p.found) != 1 {
 		t.Fatal("no connection was lost")
@@ -134,30 +127,18 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	direct, _ := testStore(t)
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
-	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
-	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
-		t.Fatal(err)
-	}
-	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
-		FormContent: storage.FormContent{Definition: storage.Definition{
-			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		}},
-	}
-	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
-		t.Fatal(err)
-	}
+	form := seedForm(t, s)
 	for i, change := range [][2]storage.FormChange{
 		{{Gate: &storage.Gate{ResponseLimit: 1}}, {Gate: &storage.Gate{ResponseLimit: 2}}}, // a batch
 		{{Name: ptr("renamed")}, {Name: ptr("renamed again")}},                             // one statement
 	} {
 		// Once with success, so that the statement is prepared and nothing but its
 		// answer can be lost.
-		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change[0]); err != nil {
+		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change[0]); err != nil {
 			t.Fatal(err)
 		}
 		p.cut.Store(true)
-		_, err := s.UpdateForm(t.Context(), storage.AsHost(), f.ID, change[1])
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change[1])
 		if !errors.Is(err, storage.ErrOutcomeUnknown) || errors.Is(err, storage.ErrUnavailable) {
 			t.Errorf("change %d: UpdateForm = %v", i, err)
 		}
@@ -166,7 +147,7 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 		default:
 			t.Fatalf("change %d: no connection was lost", i)
 		}
-		got, err := direct.Form(t.Context(), storage.AsHost(), f.ID)
+		got, err := direct.Form(t.Context(), storage.AsHost(), form)
 		if want := int64(3 + 2*i); err != nil || got.Revision != want {
 			t.Errorf("change %d: revision %d (%v), want %d: the change was made once", i, got.Revision, err, want)
 		}
@@ -179,9 +160,7 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 	t.Parallel()
 	server := pgtest.NewServer(t, pgtest.Config{})
 	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(8))
-	if err := Migrate(t.Context(), pool); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pool))
 	s := New(pool)
 
 	// Several callers make changes until the server is gone for each caller.
@@ -277,14 +256,8 @@ func TestResponsesFindOutAboutDeadConnections(t *testing.T) {
 func TestACallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	s, pool := testStore(t)
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
-		t.Fatal(err)
-	}
+	tx := begin(t, pool)
+	execute(t, tx, s, `LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)
 	for _, changes := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
@@ -310,17 +283,11 @@ func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	t.Parallel()
 	s, pool := testStore(t, pgtest.MaxConns(1))
 	locked, err := pgxpool.New(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer locked.Close()
 	tx, err := locked.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	execute(t, tx, s, `LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	if _, err := s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1}); !errors.Is(err, context.DeadlineExceeded) {
@@ -330,9 +297,7 @@ func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CreateWorkspace = %v", err)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
 	if _, err := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
 		t.Errorf("Workspaces on the pool's one connection = %v", err)
 	}

@@ -31,9 +31,7 @@ var partitionKeys = map[string]string{
 func partitionsSQL(t testing.TB, schema string) string {
 	t.Helper()
 	text, err := os.ReadFile("partitions.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return replaced(t, string(text), "search_path = formsvc;", "search_path = "+schema+";")
 }
 
@@ -101,18 +99,14 @@ func TestPartitionedTablesHaveAllThatWholeOnesHave(t *testing.T) {
 	whole, pool := testStore(t)
 	want := strings.ReplaceAll(strings.Join(catalog(t, whole, described), "\n"), whole.db.Schema, "")
 	parted := New(pool, WithSchema(pgtest.Schema(t)))
-	if err := Migrate(t.Context(), pool, WithSchema(parted.db.Schema)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pool, WithSchema(parted.db.Schema)))
 	settings := `SELECT c.relname || ' ' || COALESCE(c.reloptions::text, '') FROM pg_class c
 		WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r' AND c.relname IN ('submissions', 'deliveries', 'attempts', 'events')`
 	wantSettings := strings.Join(catalog(t, parted, settings), "\n")
 
 	partition := func() error {
 		connection, err := pool.Acquire(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer connection.Release()
 		_, err = connection.Exec(t.Context(), partitionsSQL(t, parted.db.Schema), pgx.QueryExecModeSimpleProtocol)
 		if err != nil { // as psql does
@@ -130,9 +124,7 @@ func TestPartitionedTablesHaveAllThatWholeOnesHave(t *testing.T) {
 	if _, err := pool.Exec(t.Context(), parted.db.SQL(`DELETE FROM formsvc.events`)); err != nil {
 		t.Fatal(err)
 	}
-	if err := partition(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, partition())
 	if err := partition(); err == nil || !strings.Contains(err.Error(), "partitioned already") {
 		t.Errorf("partitions of partitions: %v", err)
 	}
@@ -217,13 +209,9 @@ func ofOthers(t *testing.T, s *Store, pool *pgxpool.Pool) map[string]bool {
 			owner, id = "webhook_id", hook
 		}
 		rows, err := pool.Query(t.Context(), s.db.SQL(fmt.Sprintf(`SELECT t::text FROM formsvc.%s t WHERE t.%s <> $1`, table, owner)), id[:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(texts) == 0 {
 			t.Fatalf("others have no rows in %s", table)
 		}
@@ -258,17 +246,11 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 		want   int
 	}{
 		"a purge": {nil, func(t *testing.T, s *Store) {
-			if err := s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: now}); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.PurgeForm(t.Context(), form); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: now}))
+			must(t, s.PurgeForm(t.Context(), form))
 			for more := true; more; {
 				swept, err := s.Sweep(t.Context(), storage.SweepParams{Now: now, Removals: true, Max: 7})
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				more = swept.More
 			}
 		}, "submissions WHERE form_id = FORM", 0},
@@ -303,14 +285,10 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 				}
 				results = append(results, r)
 			}
-			if fenced, err := s.FinishDeliveries(t.Context(), results); err != nil || len(fenced) > 0 {
-				t.Fatal(fenced, err)
-			}
+			finish(t, s, results...)
 		}, "deliveries WHERE webhook_id = HOOK", 26},
 		"a cut of the history": {nil, func(t *testing.T, s *Store) {
-			if err := s.cutHistories(t.Context(), hook); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.cutHistories(t.Context(), hook))
 		}, "attempts WHERE webhook_id = HOOK", storage.HistoryKept},
 		"the end of deliveries without their event": {[]string{
 			`DELETE FROM formsvc.events e USING formsvc.deliveries d WHERE e.id = d.event_id AND d.webhook_id = HOOK`,
@@ -319,9 +297,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 			for i := range lost {
 				lost[i].Lease = storage.Lease{WebhookID: hook, EventID: pgseed.ID(pgseed.Event, i*16)}
 			}
-			if err := s.endWithoutEvent(t.Context(), lost); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.endWithoutEvent(t.Context(), lost))
 		}, "deliveries WHERE webhook_id = HOOK", 0},
 		"the end of what is tried again": {[]string{
 			`UPDATE formsvc.events e SET refs = refs - 1 FROM formsvc.attempts a WHERE a.webhook_id = HOOK AND e.id = a.event_id`,
@@ -331,9 +307,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 				WHERE a.webhook_id = HOOK AND a.id = b.id AND b.n = d.n`,
 			`UPDATE formsvc.attempts a SET next_attempt_at = now() WHERE webhook_id <> HOOK`,
 		}, func(t *testing.T, s *Store) {
-			if err := s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: now}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: now}))
 		}, "attempts WHERE webhook_id = HOOK AND next_attempt_at IS NULL", 160},
 		"a summary of what expired": {[]string{
 			`UPDATE formsvc.destinations SET failures = 1, failing_since = now() - interval '2 hours', failed_at = now() WHERE webhook_id = HOOK`,
@@ -372,9 +346,7 @@ func TestNothingTouchesTheRowsOfOtherPartitions(t *testing.T) {
 			if lost > 0 || len(after) != len(before) {
 				t.Errorf("%d of %d rows of others are changed or removed, such as %s; %d are there", lost, len(before), sample, len(after))
 			}
-			if n := count(t, pool, s, named.Replace(test.left)); n != test.want {
-				t.Errorf("%d %s, want %d", n, test.left, test.want)
-			}
+			wantRows(t, pool, s, test.want, named.Replace(test.left))
 		})
 	}
 }

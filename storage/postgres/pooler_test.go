@@ -20,18 +20,14 @@ func TestAPoolerWithoutAServer(t *testing.T) {
 	}
 	t.Parallel()
 	server := pgtest.NewServer(t, pgtest.Config{})
-	if err := Migrate(t.Context(), pgtest.PoolAt(t, server.URL())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pgtest.PoolAt(t, server.URL())))
 	bouncer := pgtest.PgBouncer(t, server.URL(), "query_wait_timeout = 1", "server_login_retry = 1")
 	s := New(pgtest.PoolAt(t, bouncer, pgtest.Mode(pgx.QueryExecModeSimpleProtocol)))
 	create := func(n byte) error {
 		id := storage.ID{n}
 		return s.CreateWorkspace(t.Context(), storage.Workspace{ID: id, PublicID: id.String(), OwnerID: id}, 0)
 	}
-	if err := create(1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, create(1))
 
 	server.Kill()
 	err := create(2)

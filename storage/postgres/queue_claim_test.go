@@ -25,9 +25,7 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	for i := range 3 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	all := claimAll(t, s)
 	if len(all) != 3 {
@@ -48,17 +46,13 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 		`CREATE FUNCTION formsvc.nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'`,
 		`CREATE TRIGGER nothing INSTEAD OF UPDATE OR DELETE ON formsvc.events FOR EACH ROW EXECUTE FUNCTION formsvc.nothing()`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text)
 	}
 	if got, _, err := s.ClaimDeliveries(t.Context(), everything()); err == nil || conn.SQLState(err) != "22012" {
 		t.Fatalf("ClaimDeliveries = %d deliveries, %v; want a division by zero", len(got), err)
 	}
 	for _, text := range []string{`DROP VIEW formsvc.events`, `ALTER TABLE formsvc.bodies RENAME TO events`} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text)
 	}
 	if n := len(claimAll(t, s)); n != 3 {
 		t.Errorf("claimed %d deliveries afterwards, want 3", n)
@@ -70,14 +64,10 @@ func withALostEvent(t *testing.T) (*Store, *pgxpool.Pool, storage.ID) {
 	t.Helper()
 	s, pool := seeded(t)
 	for i := range 3 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	lost := pgseed.ID(pgseed.Event, 1)
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.events WHERE id = $1`), lost[:]); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, pool, s, `DELETE FROM formsvc.events WHERE id = $1`, lost[:])
 	return s, pool, lost
 }
 
@@ -91,9 +81,7 @@ func TestADeliveryWithoutItsEventEnds(t *testing.T) {
 	if got := claimAll(t, s); len(got) != 2 || got[0].Lease.EventID == lost || got[1].Lease.EventID == lost {
 		t.Errorf("claimed %d deliveries, want the two that have their events", len(got))
 	}
-	if n := count(t, pool, s, "deliveries"); n != 2 {
-		t.Errorf("%d deliveries are pending, want the two that are under a lease", n)
-	}
+	wantRows(t, pool, s, 2, "deliveries")
 	if !strings.Contains(log.String(), "deliveries=1") {
 		t.Errorf("the log says %q, want that one delivery was ended", log.String())
 	}
@@ -143,10 +131,8 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 2, 1)
 	p.Quick.Room, p.Slow.Room, p.Others.Room = 0, 0, 1
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
-		'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'`)); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, pool, s, `CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
+		'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'`)
 	tries := 0
 	at := s.On(edited{pool, func(text string) string {
 		switch {
@@ -163,22 +149,5 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	}})
 	if got, more, err := at.ClaimDeliveries(t.Context(), p); err != nil || len(got) > 0 || more || tries < 2 {
 		t.Errorf("%d deliveries, more %v, error %v after %d tries; want nothing after 2", len(got), more, err, tries)
-	}
-}
-
-// A claim that fails learns nothing of the size of the queue: the plans stay those of the
-// size that is known.
-func TestAClaimThatFailsKeepsTheSizeOfTheQueue(t *testing.T) {
-	t.Parallel()
-	s, _ := seeded(t)
-	s.noteSizes(1<<30, 1<<30)
-	want := s.size.Load()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, _, err := s.ClaimDeliveries(ctx, storage.ClaimParams{}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("ClaimDeliveries = %v", err)
-	}
-	if got := s.size.Load(); got != want {
-		t.Errorf("the size of the queue is %d after a claim that failed, want %d", got, want)
 	}
 }

@@ -31,9 +31,7 @@ func failsOnce(t *testing.T, s *Store) {
 	r := ended(claimed[0], 1)
 	r.Delivery.Success, r.RetryIn, r.Standing = false, 10*time.Second, storage.Standing{Succeeded: true, Failures: 1}
 	r.PauseFor, r.PauseReason = 30*time.Second, storage.PauseRetryAfter
-	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil {
-		t.Fatal(err)
-	}
+	finish(t, s, r)
 }
 
 // The clock of the database is set back by an hour after a webhook has failed once. A sweep
@@ -48,18 +46,12 @@ func TestTheClockIsSetBack(t *testing.T) {
 		execute(t, pool, s, `ALTER TABLE formsvc.arrivals ALTER at SET DEFAULT `+text)
 	}
 	clock(timeAt("statement_timestamp()", hour))
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	failsOnce(t, before)
-	if _, _, err := s.Submit(t.Context(), response(2)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(2))
 
 	clock("statement_timestamp()")
-	if _, _, err := s.Submit(t.Context(), response(3)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(3))
 	over := s.On(clockAt(pool, "40 seconds")) // the pause
 	for range 3 {
 		if n := claimEach(t, over); n > 0 {
@@ -125,9 +117,7 @@ func TestTimesThatLieAheadAreBroughtBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(1))
 			if c.state != nil {
 				c.state(t, s)
 			}
@@ -165,14 +155,10 @@ func TestLegalWaitsAreNotBroughtBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(1))
 			failsOnce(t, s)
 			execute(t, pool, s, text)
-			if _, _, err := s.Submit(t.Context(), response(2)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(2))
 			if n := broughtBack(t, s); n != 0 {
 				t.Errorf("the sweep brings %d rows back", n)
 			}
@@ -184,31 +170,21 @@ func TestLegalWaitsAreNotBroughtBack(t *testing.T) {
 func TestASweepOfTimesWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	failsOnce(t, s)
-	if _, _, err := s.Submit(t.Context(), response(2)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(2))
 	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at + interval '1 hour'`)
 	execute(t, pool, s, `UPDATE formsvc.deliveries SET due_at = due_at + interval '1 year'`)
 	execute(t, pool, s, `UPDATE formsvc.destinations SET paused_until = paused_until + interval '1 year'`)
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, table := range []string{"arrivals", "deliveries", "destinations"} {
-		if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, tx, s, `SELECT FROM formsvc.`+table+` FOR UPDATE`)
 	}
 	if n := broughtBack(t, s); n != 0 {
 		t.Errorf("the sweep brings %d rows back that somebody holds", n)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
 	if n := broughtBack(t, s); n != 3 {
 		t.Errorf("the sweep brings %d rows back, want 3", n)
 	}

@@ -23,9 +23,7 @@ type failing struct {
 func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 	t.Helper()
 	for i := range 3 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	got := claimAll(t, s)
 	if len(got) != 3 {
@@ -34,9 +32,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 	failed := ended(got[0], 0)
 	failed.Delivery.Success, failed.RetryIn = false, time.Microsecond
 	failed.Standing, failed.PauseFor = storage.Standing{Failures: 10}, time.Hour
-	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{failed, {Lease: got[2].Lease}}); err != nil || len(fenced) > 0 {
-		t.Fatal(fenced, err)
-	}
+	finish(t, s, failed, storage.Result{Lease: got[2].Lease})
 	if early := claimAll(t, s); len(early) > 0 { // its time has come, but not its turn
 		t.Fatalf("claimed %d deliveries in the pause", len(early))
 	}
@@ -44,9 +40,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 		`UPDATE formsvc.deliveries SET queued_at = queued_at - interval '1 hour'`,
 		`UPDATE formsvc.destinations SET failing_since = failing_since - interval '1 hour' WHERE failing_since IS NOT NULL`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text)
 	}
 	return failing{hook: got[0].Lease.WebhookID, first: *failed.Delivery, leased: got[1]}
 }
@@ -96,14 +90,8 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
 			f := failingWebhook(t, s, pool)
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-			if err := test.change(t, s, tx, f); err != nil {
-				t.Fatal(err)
-			}
+			tx := begin(t, pool)
+			must(t, test.change(t, s, tx, f))
 			type answer struct {
 				storage.Expired
 				error
@@ -114,9 +102,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 				done <- answer{got, err}
 			}()
 			eventually(t, "ExpireDeliveries waits for the change", func() bool { return waited(t, pool, tx) })
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
 			got := <-done
 			if got.error != nil {
 				t.Fatal(got.error)
@@ -124,9 +110,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 			if got.Deliveries != test.ended || len(got.Summaries) != min(test.ended, 1) {
 				t.Errorf("%d deliveries ended with %d summaries, want %d", got.Deliveries, len(got.Summaries), test.ended)
 			}
-			if n := count(t, pool, s, "deliveries"); n != test.left {
-				t.Errorf("%d deliveries are left, want %d", n, test.left)
-			}
+			wantRows(t, pool, s, test.left, "deliveries")
 			referencesAreCounted(t, pool, s)
 			attemptsKeepTheirEvents(t, pool, s)
 		})

@@ -66,9 +66,7 @@ func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, conditi
 		return with
 	}})
 	keeper, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer keeper.Release()
 	hold := func(lock string) {
 		t.Helper()
@@ -92,9 +90,7 @@ func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, conditi
 	})
 	meanwhile()
 	hold("pg_advisory_unlock")
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	if !gated {
 		t.Fatal("the statement has changed, and this test did not")
 	}
@@ -104,9 +100,7 @@ func claimAtGate(t *testing.T, s *Store, pool *pgxpool.Pool, number int, conditi
 // queueAndWake submits a response, and claims without room, which gives its webhook a turn.
 func queueAndWake(t *testing.T, s *Store, number int) {
 	t.Helper()
-	if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(number))
 	if got, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil || len(got) > 0 {
 		t.Fatal(len(got), err)
 	}
@@ -244,27 +238,17 @@ func TestAWebhookIsServedWhileItsResultsAreRecorded(t *testing.T) {
 	s, pool := seeded(t)
 	submit := func(number int) {
 		t.Helper()
-		if _, _, err := s.Submit(t.Context(), response(number)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(number))
 	}
 	submit(1)
 	first := claimAll(t, s)[0]
 	submit(2)
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if fenced, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{ended(first, 1)}); err != nil || len(fenced) > 0 {
-		t.Fatal(fenced, err)
-	}
+	tx := begin(t, pool)
+	finish(t, s.On(tx), ended(first, 1))
 	if got := claimAll(t, s); len(got) != 1 {
 		t.Errorf("%d deliveries are claimed while results are recorded, want 1", len(got))
 	}
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Commit(t.Context()))
 	referencesAreCounted(t, pool, s)
 }
 
@@ -273,9 +257,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	for i := range 3 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	hook := pgseed.ID(pgseed.Webhook, 0)
 	for what, hold := range map[string]string{
@@ -284,12 +266,8 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 		"the webhook's deliveries": `SELECT FROM formsvc.deliveries d WHERE d.webhook_id = $1 FOR UPDATE`,
 	} {
 		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := tx.Exec(t.Context(), s.db.SQL(hold), hook[:]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		execute(t, tx, s, hold, hook[:])
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		for _, p := range []storage.ClaimParams{{}, everything()} { // without room, and with
 			p.Lease = time.Millisecond
@@ -301,9 +279,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 				t.Errorf("%d deliveries are claimed that somebody holds", len(got))
 			}
 		}
-		if err := tx.Rollback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Rollback(t.Context()))
 		cancel()
 	}
 	claimed := 0

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
@@ -34,20 +33,11 @@ func claimEach(t *testing.T, s *Store) (n int) {
 	t.Helper()
 	for {
 		claimed, more, err := s.ClaimDeliveries(t.Context(), everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n += len(claimed)
 		if !more && len(claimed) == 0 {
 			return n
 		}
-	}
-}
-
-func execute(t *testing.T, pool *pgxpool.Pool, s *Store, text string, args ...any) {
-	t.Helper()
-	if _, err := pool.Exec(t.Context(), s.db.SQL(text), args...); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -59,13 +49,9 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 	pool := pgtest.Pool(t)
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks})))
 	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.arrivals`)); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, tx, s, `SELECT FROM formsvc.arrivals`)
 	for range rounds {
 		execute(t, pool, s, `WITH a AS (INSERT INTO formsvc.arrivals (webhook_id) SELECT x.webhook_id FROM formsvc.destinations x)
 			UPDATE formsvc.deliveries SET leased_until = NULL, due_at = statement_timestamp()`)
@@ -126,23 +112,13 @@ func TestWhatIsCommittedLateIsFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-			if _, _, err := s.On(tx).Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := tx.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.arrivals SET at = at - $1::interval`), c.open); err != nil {
-				t.Fatal(err)
-			}
+			tx := begin(t, pool)
+			mustSubmit(t, s.On(tx), response(1))
+			execute(t, tx, s, `UPDATE formsvc.arrivals SET at = at - $1::interval`, c.open)
 			if n := claimEach(t, s); n != 0 {
 				t.Fatalf("%d deliveries are claimed before the commit", n)
 			}
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
 			if n := claimEach(t, s); n != c.first {
 				t.Errorf("the next looks find %d deliveries, want %d", n, c.first)
 			}
@@ -163,9 +139,7 @@ func TestATurnThatComesLateIsSeenByOthers(t *testing.T) {
 	if n := claimEach(t, other); n != 0 {
 		t.Fatalf("%d deliveries are claimed, want none", n)
 	}
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at - interval '10 minutes'`)
 	if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
 		t.Fatal(err)

@@ -36,17 +36,13 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := testStore(t)
-			if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 2, AnswerBytes: 100, Webhooks: 2}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 2, AnswerBytes: 100, Webhooks: 2}))
 			deliver(t, s, 1, 3)
 			submit := func(form, number int) {
 				t.Helper()
 				n := response(number)
 				n.Submission.FormID = pgseed.ID(pgseed.Form, form)
-				if _, _, err := s.Submit(t.Context(), n); err != nil {
-					t.Fatal(err)
-				}
+				mustSubmit(t, s, n)
 			}
 			submit(0, 1001)
 			submit(0, 1002)
@@ -64,11 +60,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			if len(done) != 3 || len(healthy) != 1 {
 				t.Fatalf("%d results, %d of the healthy webhook, want 3 and 1", len(done), len(healthy))
 			}
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			tx := begin(t, pool)
 			lock := "SELECT FROM formsvc." + test.table + " x WHERE " + test.where + " FOR UPDATE"
 			hook := pgseed.ID(pgseed.Webhook, 0)
 			if tag, err := tx.Exec(t.Context(), s.db.SQL(lock), hook[:]); err != nil || tag.RowsAffected() == 0 {
@@ -112,17 +104,13 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 				t.Errorf("%d deliveries of the healthy webhook are claimed meanwhile, want 1", len(got))
 			}
 
-			if err := tx.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Rollback(t.Context()))
 			if test.waits {
 				if fenced, err := s.FinishDeliveries(t.Context(), done); err != nil || len(fenced) != 1 {
 					t.Errorf("all results given again: fenced %v, error %v, want the one that was recorded", fenced, err)
 				}
 			}
-			if n := count(t, pool, s, "attempts"); n != 3+len(done) {
-				t.Errorf("%d attempts are recorded, want one of each of %d results beside the 3 before", n, len(done))
-			}
+			wantRows(t, pool, s, 3+len(done), "attempts")
 			referencesAreCounted(t, pool, s)
 		})
 	}
@@ -134,9 +122,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	p := everything()
 	p.Lease = time.Microsecond
 	got, _, err := s.ClaimDeliveries(t.Context(), p)
@@ -145,37 +131,25 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 	}
 	r := ended(got[0], 1)
 	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.destinations FOR UPDATE`)); err != nil {
-		t.Fatal(err)
-	}
+	tx := begin(t, pool)
+	execute(t, tx, s, `SELECT FROM formsvc.destinations FOR UPDATE`)
 	held := new(storage.HeldError)
 	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); !errors.As(err, &held) {
 		t.Fatalf("%v, want a HeldError", err)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
 	if again := claimAll(t, s); len(again) > 0 {
 		t.Error("it is sent again while its result waits")
 	}
 	if n := stranded(t, pool, s); n > 0 {
 		t.Error("nobody would look at it again")
 	}
-	if n := count(t, pool, s, "deliveries WHERE leased_until > now() + interval '20 seconds'"); n > 0 {
-		t.Error("when its process is killed now, it waits for longer than 20 s")
-	}
+	wantRows(t, pool, s, 0, "deliveries WHERE leased_until > now() + interval '20 seconds'")
 	for _, text := range []string{ // the lease ends, and its webhook's turn comes
 		`UPDATE formsvc.destinations x SET next_at = now() FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND x.next_at <= d.leased_until`,
 		`UPDATE formsvc.deliveries SET leased_until = now()`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text)
 	}
 	if again := claimAll(t, s); len(again) != 1 {
 		t.Errorf("%d deliveries are claimed when the lease is over, want 1", len(again))
@@ -190,18 +164,10 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 func TestARepeatedResultThatIsHeldIsNotFenced(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	r := ended(claimAll(t, s)[0], 1)
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.deliveries FOR UPDATE`)); err != nil {
-		t.Fatal(err)
-	}
+	tx := begin(t, pool)
+	execute(t, tx, s, `SELECT FROM formsvc.deliveries FOR UPDATE`)
 	var held *storage.HeldError
 	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r})
 	if !errors.As(err, &held) || len(held.Leases) != 1 || len(fenced) > 0 {
@@ -213,20 +179,14 @@ func TestARepeatedResultThatIsHeldIsNotFenced(t *testing.T) {
 func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	r := ended(claimAll(t, s)[0], 1)
 	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.events`)); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, pool, s, `DELETE FROM formsvc.events`)
 	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
 		t.Errorf("fenced %v, error %v", fenced, err)
 	}
-	if n := count(t, pool, s, "attempts"); n != 1 {
-		t.Errorf("%d attempts are recorded, want 1", n)
-	}
+	wantRows(t, pool, s, 1, "attempts")
 }
 
 // The URL of a webhook changes while a result for the one before is about to be
@@ -234,37 +194,25 @@ func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
 	r := ended(claimAll(t, s)[0], 1)
 	r.Delivery.Success, r.RetryIn = false, time.Hour
 	r.Standing, r.PauseFor = storage.Standing{Failures: 10}, time.Hour
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	tx := begin(t, pool)
 	elsewhere := "https://elsewhere.example/"
 	if _, err := s.On(tx).UpdateWebhook(t.Context(), storage.AsHost(), r.Lease.WebhookID, storage.WebhookChange{URL: &elsewhere, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.FinishDeliveries(t.Context(), []storage.Result{r})
+	_, err := s.FinishDeliveries(t.Context(), []storage.Result{r})
 	if held := new(storage.HeldError); !errors.As(err, &held) {
 		t.Fatalf("%v, want a HeldError while the URL is changed", err)
 	}
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
-		t.Fatal(fenced, err)
-	}
+	must(t, tx.Commit(t.Context()))
+	finish(t, s, r)
 	if paused, err := s.PausedWebhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 10}); err != nil || len(paused) > 0 {
 		t.Errorf("paused after the result of the URL before: %v (%v)", paused, err)
 	}
-	if _, _, err := s.Submit(t.Context(), response(2)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(2))
 	for _, d := range claimAll(t, s) {
 		if d.URL != elsewhere || d.Standing != (storage.Standing{}) {
 			t.Errorf("claimed for %s with the standing %+v, want a new one", d.URL, d.Standing)
@@ -288,16 +236,10 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(1))
 			r := ended(claimAll(t, s)[0], 1)
 			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			tx := begin(t, pool)
 			if _, err := tx.Exec(t.Context(), "SELECT pg_advisory_xact_lock($1)", test.lock); err != nil {
 				t.Fatal(err)
 			}
@@ -314,18 +256,10 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 				done <- err
 			}()
 			eventually(t, "the statement has its snapshot", func() bool { return waited(t, pool, tx) })
-			if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.deliveries SET urgency = 2`)); err != nil {
-				t.Fatal(err)
-			}
-			if err := tx.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
-			if n := count(t, pool, s, "attempts"); n != 1 {
-				t.Errorf("%d attempts are recorded, want 1", n)
-			}
+			execute(t, pool, s, `UPDATE formsvc.deliveries SET urgency = 2`)
+			must(t, tx.Rollback(t.Context()))
+			must(t, <-done)
+			wantRows(t, pool, s, 1, "attempts")
 			if got := claimAll(t, s); len(got) != test.again {
 				t.Errorf("%d deliveries are claimed, want %d", len(got), test.again)
 			}
@@ -334,43 +268,57 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 	}
 }
 
-// A process that is cut off between the two statements of its results does not keep their
-// locks, and the results can be given again.
-func TestTheServerEndsResultsThatAreCutOff(t *testing.T) {
+// A process that is cut off between two statements of a claim, or of its results, does not keep
+// their locks. Others go on.
+func TestTheServerEndsWhatIsCutOff(t *testing.T) {
 	t.Parallel()
-	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
+	claims := func(s *Store, _ []storage.Result) error {
+		_, _, err := s.ClaimDeliveries(context.Background(), everything())
+		return err
 	}
-	r := ended(claimAll(t, s)[0], 1)
-	cutOff, reached, done := make(chan struct{}), make(chan struct{}, 1), make(chan error, 1)
-	at := s.On(edited{pool, func(text string) string {
-		switch {
-		case strings.Contains(text, "idle_in_transaction_session_timeout"):
-			return strings.Replace(text, "10s", "100ms", 1)
-		case strings.Contains(text, "WITH settled AS"):
-			select {
-			case reached <- struct{}{}:
-				<-cutOff
-			default: // it is tried again
+	results := func(s *Store, done []storage.Result) error {
+		_, err := s.FinishDeliveries(context.Background(), done)
+		return err
+	}
+	for name, test := range map[string]struct {
+		part string // of the statement before which it is cut off
+		call func(*Store, []storage.Result) error
+	}{"a claim": {"WITH found AS", claims}, "results": {"WITH settled AS", results}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			mustSubmit(t, s, response(1))
+			var done []storage.Result
+			if name == "results" {
+				done = append(done, ended(claimAll(t, s)[0], 1))
 			}
-		}
-		return text
-	}})
-	go func() {
-		_, err := at.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{r})
-		done <- err
-	}()
-	<-reached
-	eventually(t, "the delivery is free", func() bool {
-		_, err := s.FinishDeliveries(t.Context(), []storage.Result{r})
-		return err == nil
-	})
-	close(cutOff)
-	if err := <-done; err != nil && !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
-		t.Errorf("the results that were cut off: %v", err)
-	}
-	if n := count(t, pool, s, "attempts"); n != 1 {
-		t.Errorf("%d attempts are recorded, want 1", n)
+			cutOff, reached, returned := make(chan struct{}), make(chan struct{}, 1), make(chan error, 1)
+			at := s.On(edited{pool, func(text string) string {
+				switch {
+				case strings.Contains(text, "idle_in_transaction_session_timeout"):
+					return strings.Replace(text, "10s", "100ms", 1)
+				case strings.Contains(text, test.part):
+					select {
+					case reached <- struct{}{}:
+						<-cutOff
+					default: // it is tried again
+					}
+				}
+				return text
+			}})
+			go func() { returned <- test.call(at, done) }()
+			<-reached
+			eventually(t, "the delivery is free", func() bool {
+				if name == "a claim" {
+					return len(claimAll(t, s)) == 1
+				}
+				return test.call(s, done) == nil
+			})
+			close(cutOff)
+			if err := <-returned; err != nil && !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+				t.Errorf("what was cut off: %v", err)
+			}
+			wantRows(t, pool, s, len(done), "attempts")
+		})
 	}
 }

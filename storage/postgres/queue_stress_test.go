@@ -68,9 +68,7 @@ func TestWhoeverFinishesAndEndsDeliveriesAtOnce(t *testing.T) {
 	t.Parallel()
 	var victims deadlocks
 	s, pool := testStore(t, pgtest.MaxConns(12), func(c *pgxpool.Config) { c.ConnConfig.Tracer = &victims })
-	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: crowdForms, AnswerBytes: 100, Webhooks: crowdHooks}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: crowdForms, AnswerBytes: 100, Webhooks: crowdHooks}))
 	c := &crowd{Store: s, t: t, hooks: make([]storage.ID, crowdHooks)}
 	for i := range c.hooks {
 		c.hooks[i] = pgseed.ID(pgseed.Webhook, i)

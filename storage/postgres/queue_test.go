@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -16,9 +15,7 @@ import (
 func count(t *testing.T, pool *pgxpool.Pool, s *Store, table string) int {
 	t.Helper()
 	var n int
-	if err := pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc."+table)).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pool.QueryRow(t.Context(), s.db.SQL("SELECT count(*) FROM formsvc."+table)).Scan(&n))
 	return n
 }
 
@@ -79,9 +76,7 @@ func claimAll(t *testing.T, s *Store) (all []storage.ClaimedDelivery) {
 	t.Helper()
 	for {
 		got, more, err := s.ClaimDeliveries(t.Context(), everything())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if all = append(all, got...); len(got) == 0 && !more {
 			return all
 		}
@@ -102,9 +97,7 @@ func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
 	var yes bool
 	err := pool.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_stat_activity a WHERE $1::integer = ANY (pg_blocking_pids(a.pid)))",
 		tx.Conn().PgConn().PID()).Scan(&yes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return yes
 }
 
@@ -113,17 +106,13 @@ func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
 func deliver(t *testing.T, s *Store, first, n int) {
 	t.Helper()
 	for i := range n {
-		if _, _, err := s.Submit(t.Context(), response(first+i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(first+i))
 	}
 	var done []storage.Result
 	for i, d := range claimAll(t, s) {
 		done = append(done, ended(d, first*10+i))
 	}
-	if fenced, err := s.FinishDeliveries(t.Context(), done); err != nil || len(fenced) > 0 {
-		t.Fatal(fenced, err)
-	}
+	finish(t, s, done...)
 }
 
 // A body lives as long as the queue or a history refers to it, and no longer.
@@ -134,21 +123,11 @@ func TestBodiesGoWithTheHistory(t *testing.T) {
 		deliver(t, s, 1+i*30, 30)
 	}
 	referencesAreCounted(t, pool, s)
-	if err := s.cutHistories(t.Context(), pgseed.ID(pgseed.Webhook, 0)); err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range []string{"attempts", "events"} {
-		if n := count(t, pool, s, table); n != storage.HistoryKept {
-			t.Errorf("%d %s, want %d", n, table, storage.HistoryKept)
-		}
-	}
+	must(t, s.cutHistories(t.Context(), pgseed.ID(pgseed.Webhook, 0)))
+	wantRows(t, pool, s, storage.HistoryKept, "attempts", "events")
 	referencesAreCounted(t, pool, s)
-	if err := s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)); err != nil {
-		t.Fatal(err)
-	}
-	if n := count(t, pool, s, "events"); n != 0 {
-		t.Errorf("%d bodies after the only webhook went, want none", n)
-	}
+	must(t, s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)))
+	wantRows(t, pool, s, 0, "events")
 }
 
 // What a fault leaves without a reference is found by Sweep.
@@ -156,90 +135,14 @@ func TestSweepFindsForgottenBodies(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	for i := range 30 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	last := pgseed.ID(pgseed.Event, 9)
 	for _, text := range []string{"DELETE FROM formsvc.deliveries WHERE event_id > $1", "UPDATE formsvc.events SET refs = 0 WHERE id > $1"} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text), last[:]); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text, last[:])
 	}
 	removed := sweepAll(t, s, storage.SweepParams{Max: 1}).Events
 	if n := count(t, pool, s, "events"); removed != 20 || n != 10 {
 		t.Errorf("%d bodies removed, %d left, want 20 and 10", removed, n)
-	}
-}
-
-func TestAResultThatIsGivenTwiceCountsOnce(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
-	r := ended(claimAll(t, s)[0], 1)
-	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r, {Lease: r.Lease}})
-	if err != nil || len(fenced) != 2 {
-		t.Errorf("fenced %v, %v; want the two that came again", fenced, err)
-	}
-	if n := count(t, pool, s, "attempts"); n != 1 {
-		t.Errorf("%d attempts, want 1", n)
-	}
-	if _, err := s.FinishDeliveries(t.Context(), nil); err != nil {
-		t.Error(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if _, err := s.FinishDeliveries(ctx, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("without results and with a cancelled context: %v", err)
-	}
-}
-
-// Nothing but these statements removes what is kept of a webhook that goes.
-func TestAttemptsGoWithTheirWebhook(t *testing.T) {
-	t.Parallel()
-	for name, remove := range map[string]func(*Store) error{
-		"DeleteWebhook": func(s *Store) error {
-			return s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0))
-		},
-		"the purge of its form": func(s *Store) error {
-			at := pgseed.Start()
-			if err := s.TrashForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.TrashParams{At: at}); err != nil {
-				return err
-			}
-			sweepAll(t, s, storage.SweepParams{TrashBefore: at.Add(time.Second), Max: 10})
-			return nil
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, pool := seeded(t)
-			for i := range 3 {
-				if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for i, d := range claimAll(t, s) {
-				r := ended(d, i)
-				if i == 0 { // stays pending
-					r.RetryIn = time.Hour
-				}
-				if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if n := count(t, pool, s, "attempts"); n != 3 {
-				t.Fatalf("%d attempts, want 3", n)
-			}
-			if err := remove(s); err != nil {
-				t.Fatal(err)
-			}
-			for _, table := range []string{"webhooks", "destinations", "attempts", "deliveries", "events"} {
-				if n := count(t, pool, s, table); n != 0 {
-					t.Errorf("%d %s left", n, table)
-				}
-			}
-		})
 	}
 }

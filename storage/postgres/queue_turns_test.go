@@ -3,8 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -68,36 +66,13 @@ func TestRoomIsDividedFairly(t *testing.T) {
 	}
 }
 
-// Whoever asks for all there is gets it, and the claim does not count to the room.
-func TestRoomWithoutEndIsNotCounted(t *testing.T) {
-	t.Parallel()
-	s, _, p := backlogs(t, 3, 5)
-	p.Quick.Room, p.Others.Room = math.MaxInt32, math.MaxInt32
-	for id := range p.Webhooks {
-		p.Webhooks[id] = math.MaxInt32
-	}
-	turns, err := s.takeTurns(t.Context(), p, 2, p.Others, ever)
-	parts := 0
-	for _, turn := range turns {
-		parts += turn.part
-	}
-	if err != nil || len(turns) != 3 || parts > leaseMost {
-		t.Fatalf("%d turns have room for %d deliveries (%v)", len(turns), parts, err)
-	}
-	if claimed, _, err := s.ClaimDeliveries(t.Context(), p); err != nil || len(claimed) != 15 {
-		t.Errorf("%d deliveries are claimed (%v), want 15", len(claimed), err)
-	}
-}
-
 // backlogs returns a store with webhooks that have as many deliveries each, and parameters
 // that claim for all of them.
 func backlogs(t *testing.T, webhooks, each int) (*Store, *pgxpool.Pool, storage.ClaimParams) {
 	t.Helper()
 	s, pool := testStore(t)
 	size := pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks * each}
-	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, s.db.Schema, size))
 	p := everything()
 	for i := range webhooks {
 		p.Webhooks[pgseed.ID(pgseed.Webhook, i)] = 1000
@@ -109,45 +84,6 @@ func backlogs(t *testing.T, webhooks, each int) (*Store, *pgxpool.Pool, storage.
 		}
 	}
 	return s, pool, p
-}
-
-// Where claims have less room than webhooks have turns, all are served equally often.
-func TestTurnsComeRound(t *testing.T) {
-	t.Parallel()
-	const webhooks, each, room = 7, 30, 3
-	for name, hosts := range map[string]string{
-		"for want of room of the pool":    `SELECT 1`,
-		"for want of room of a host name": `UPDATE formsvc.destinations SET host = 'one.example'`,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s, pool, p := backlogs(t, webhooks, each)
-			if _, err := pool.Exec(t.Context(), s.db.SQL(hosts)); err != nil {
-				t.Fatal(err)
-			}
-			if p.Others.Room = room; strings.Contains(hosts, "host =") {
-				p.Others = storage.Pool{Room: 100, Hosts: map[string]int{"one.example": room}}
-			}
-			served := map[storage.ID]int{}
-			for range 2 * webhooks {
-				claimed, _, err := s.ClaimDeliveries(t.Context(), p)
-				if err != nil || len(claimed) != room {
-					t.Fatalf("%d deliveries are claimed, want %d (%v)", len(claimed), room, err)
-				}
-				for _, d := range claimed {
-					served[d.Lease.WebhookID]++
-				}
-			}
-			for hook, n := range served {
-				if n < 2*room-1 || n > 2*room+1 {
-					t.Errorf("webhook %s was served %d times of %d", hook, n, 2*room*webhooks)
-				}
-			}
-			if len(served) != webhooks {
-				t.Errorf("%d webhooks were served, want %d", len(served), webhooks)
-			}
-		})
-	}
 }
 
 // Where a claim has bytes for one delivery only, webhooks take turns all the same.
@@ -175,20 +111,14 @@ func TestBytesAreSharedInTurns(t *testing.T) {
 func TestAClaimThatRoomWasWastedInSaysSo(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 12, 1)
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`DELETE FROM formsvc.deliveries d
-		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations x SET next_at = now() - CASE
-		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, pool, s, `DELETE FROM formsvc.deliveries d
+		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)
+	execute(t, pool, s, `UPDATE formsvc.destinations x SET next_at = now() - CASE
+		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)
 	p.Others.Room = 3
 	for claims := 1; ; claims++ {
 		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(claimed) == 1 {
 			break
 		}
@@ -203,27 +133,15 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 2, 1)
 	held, other := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Webhook, 1)
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.destinations SET next_at = NULL`)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`INSERT INTO formsvc.arrivals (at, webhook_id)
+	execute(t, pool, s, `UPDATE formsvc.destinations SET next_at = NULL`)
+	execute(t, pool, s, `INSERT INTO formsvc.arrivals (at, webhook_id)
 		SELECT now() - interval '2 seconds', $1::bytea FROM generate_series(1, $2::integer)
-		UNION ALL SELECT now() - interval '1 second', $3::bytea`), held[:], 2*wakeAtOnce, other[:]); err != nil {
-		t.Fatal(err)
-	}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`), held[:]); err != nil {
-		t.Fatal(err)
-	}
+		UNION ALL SELECT now() - interval '1 second', $3::bytea`, held[:], 2*wakeAtOnce, other[:])
+	tx := begin(t, pool)
+	execute(t, tx, s, `SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`, held[:])
 	for claims := 1; ; claims++ {
 		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if len(claimed) == 1 && claimed[0].Lease.WebhookID == other {
 			break
 		}
@@ -295,9 +213,7 @@ func TestAClaimThatIsCancelledLeasesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(1))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			_, _, err := s.On(edited{pool, func(text string) string {
@@ -324,55 +240,15 @@ func TestAClaimInATransactionWithOneSnapshot(t *testing.T) {
 	s, pool := seeded(t)
 	queueAndWake(t, s, 1)
 	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.destinations`)); err != nil {
-		t.Fatal(err)
-	}
+	execute(t, tx, s, `SELECT count(*) FROM formsvc.destinations`)
 	queueAndWake(t, s, 2)
 	if got, _, err := s.On(tx).ClaimDeliveries(t.Context(), everything()); !errors.Is(err, storage.ErrUnavailable) {
 		t.Fatalf("ClaimDeliveries = %d deliveries, %v", len(got), err)
 	}
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
 	if n := len(claimAll(t, s)); n != 2 {
 		t.Errorf("%d deliveries are claimed afterwards, want 2", n)
-	}
-}
-
-// A process that is cut off in the middle of a claim does not keep its locks.
-func TestTheServerEndsAClaimThatIsCutOff(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
-	cutOff, done := make(chan struct{}), make(chan error, 1)
-	reached := make(chan struct{}, 1)
-	at := s.On(edited{pool, func(text string) string {
-		switch {
-		case strings.Contains(text, "idle_in_transaction_session_timeout"):
-			return strings.Replace(text, "10s", "100ms", 1)
-		case strings.Contains(text, "WITH found AS"):
-			select {
-			case reached <- struct{}{}:
-				<-cutOff
-			default: // it is tried again
-			}
-		}
-		return text
-	}})
-	go func() {
-		_, _, err := at.ClaimDeliveries(context.WithoutCancel(t.Context()), everything())
-		done <- err
-	}()
-	<-reached
-	eventually(t, "others are served", func() bool { return len(claimAll(t, s)) == 1 })
-	close(cutOff)
-	if err := <-done; err != nil && !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
-		t.Error(fmt.Errorf("the claim that was cut off: %w", err))
 	}
 }

@@ -48,9 +48,7 @@ func TestReadOnlyConnectionsLeaveThePool(t *testing.T) {
 			var all []*pgxpool.Conn
 			for range most {
 				c, err := pool.Acquire(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if _, err := c.Exec(t.Context(), `SET default_transaction_read_only = on`); err != nil {
 					t.Fatal(err)
 				}
@@ -83,9 +81,7 @@ func TestAReadOnlyTransactionOfAHostStaysOpen(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{AccessMode: pgx.ReadOnly})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, _, err = s.On(tx).Submit(t.Context(), response(1))
 	if !errors.Is(err, storage.ErrUnavailable) {
 		t.Errorf("Submit = %v", err)

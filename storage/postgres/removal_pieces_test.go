@@ -30,16 +30,12 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 		`INSERT INTO formsvc.destinations (webhook_id, host)
 			SELECT w.id, 'example.com' FROM formsvc.webhooks w WHERE w.workspace_id = $1 AND $2::integer > 0 ON CONFLICT DO NOTHING`,
 	} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeExec, workspace[:], n); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, text, pgx.QueryExecModeExec, workspace[:], n)
 	}
 	for i := range n {
 		hook := storage.ID{5, 6, 7, 8, 10: byte((i + 1) >> 8), 11: byte(i + 1)}
 		e := storage.Event{ID: pgseed.ID(pgseed.Event, 10_000+i), Type: "t", Body: []byte("{}")}
-		if err := s.Enqueue(t.Context(), hook, e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Enqueue(t.Context(), hook, e))
 	}
 }
 
@@ -47,27 +43,21 @@ func manyForms(t *testing.T, pool *pgxpool.Pool, s *Store, n int) {
 func elsewhere(t *testing.T, s *Store) storage.Form {
 	t.Helper()
 	w := storage.Workspace{ID: storage.ID{9, 9}, PublicID: "elsewhere", OwnerID: storage.ID{9}, Name: "W"}
-	if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CreateWorkspace(t.Context(), w, 0))
 	f := storage.Form{
 		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
 		FormContent: storage.FormContent{Name: "F", Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
 		}},
 	}
-	if err := s.CreateForm(t.Context(), storage.AsHost(), f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.CreateForm(t.Context(), storage.AsHost(), f))
 	return f
 }
 
 // locks counts what a transaction has locked beside the tables.
 func locks(t *testing.T, tx pgx.Tx) (n int) {
 	t.Helper()
-	if err := tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype <> 'relation'").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.QueryRow(t.Context(), "SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND locktype <> 'relation'").Scan(&n))
 	return n
 }
 
@@ -102,21 +92,13 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 	const piece = 20
 	inTx := func(what string, number int, do func(on *Store) error) {
 		t.Helper()
-		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-		if err := do(s.On(tx)); err != nil {
-			t.Fatal(err)
-		}
+		tx := begin(t, pool)
+		must(t, do(s.On(tx)))
 		if n := locks(t, tx); n > 16+piece { // one for each form of the piece
 			t.Errorf("%s holds %d locks", what, n)
 		}
 		submits("beside "+what, number)
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Commit(t.Context()))
 	}
 	inTx("the deletion", 1, func(on *Store) error {
 		return on.DeleteWorkspace(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Workspace, 0), pgseed.Start().Add(time.Hour))
@@ -161,9 +143,7 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 	}
 	sweepAll(t, New(pool, WithSchema(s.db.Schema)), storage.SweepParams{Max: 50})
 	gone("when all is tidied up")
-	if n := count(t, pool, s, "deliveries"); n != 0 {
-		t.Errorf("%d deliveries are left", n)
-	}
+	wantRows(t, pool, s, 0, "deliveries")
 	// A form comes back without what was pending.
 	if err := s.RestoreForm(t.Context(), storage.ID{1, 2, 3, 4, 11: 1}, other.WorkspaceID, pgseed.Start()); err != nil {
 		t.Error(err)
@@ -180,17 +160,11 @@ func TestRestoringOutOfADeletedWorkspaceEndsDeliveries(t *testing.T) {
 	s, _ := seeded(t)
 	into := elsewhere(t, s).WorkspaceID
 	for i := range 5 {
-		if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, response(i))
 	}
 	form := pgseed.ID(pgseed.Form, 0)
-	if err := s.DeleteWorkspace(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Workspace, 0), pgseed.Start()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RestoreForm(t.Context(), form, into, pgseed.Start()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.DeleteWorkspace(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Workspace, 0), pgseed.Start()))
+	must(t, s.RestoreForm(t.Context(), form, into, pgseed.Start()))
 	if f, err := s.Form(t.Context(), storage.AsHost(), form); err != nil || f.WorkspaceID != into || f.Revision != 2 {
 		t.Error(f, err)
 	}
@@ -213,9 +187,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		`INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time, answers, metadata, hidden, form_revision, json_bytes)
 			SELECT $1::bytea, '\x01020304'::bytea || int8send(i), now(), 1, '[]', '{}', '{}', 1, 6 FROM generate_series(1, $2::integer) i`,
 	} {
-		if _, err := pool.Exec(t.Context(), owner.db.SQL(text), pgx.QueryExecModeExec, form[:], rows); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, owner, text, pgx.QueryExecModeExec, form[:], rows)
 	}
 	if _, err := pool.Exec(t.Context(), owner.db.SQL(`
 		CREATE FUNCTION formsvc.slowly() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.005); RETURN OLD; END';
@@ -224,9 +196,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := pgseed.Start()
-	if err := owner.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: at}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, owner.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: at}))
 	hurried := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["statement_timeout"] = "3s" })
 	s := New(hurried, WithSchema(owner.db.Schema))
 	p := storage.SweepParams{TrashBefore: at.Add(time.Second), Max: rows}
@@ -246,14 +216,8 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	sweepAll(t, New(hurried, WithSchema(owner.db.Schema)), storage.SweepParams{Max: 40}) // of another process, that knows nothing of the purge
-	for _, table := range []string{"submissions", "events", "funnel_log", "deliveries"} {
-		if n := count(t, pool, owner, table); n != 0 {
-			t.Errorf("%d rows of %s are left", n, table)
-		}
-	}
-	if n := count(t, pool, owner, "forms"); n != 2 {
-		t.Errorf("%d forms, want 2", n)
-	}
+	wantRows(t, pool, owner, 0, "submissions", "events", "funnel_log", "deliveries")
+	wantRows(t, pool, owner, 2, "forms")
 }
 
 // claimable claims everything, and gives it back.
@@ -264,8 +228,6 @@ func claimable(t *testing.T, s *Store) []storage.ClaimedDelivery {
 	for i, d := range got {
 		results[i].Lease = d.Lease
 	}
-	if _, err := s.FinishDeliveries(t.Context(), results); err != nil {
-		t.Fatal(err)
-	}
+	finish(t, s, results...)
 	return got
 }

@@ -38,13 +38,9 @@ func leftRows(t *testing.T, pool *pgxpool.Pool, s *Store) []string {
 	rows, err := pool.Query(t.Context(), `
 		SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 		WHERE n.nspname = $1 AND c.relkind = 'r' AND c.relname NOT IN ('formsvc_version', 'upkeep', 'arrivals')`, s.db.Schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var left []string
 	for _, table := range tables {
 		if n := count(t, pool, s, table); n > 0 {
@@ -60,15 +56,11 @@ func TestARemovalThatIsNotCommittedCountsNothing(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	r := response(0)
-	if _, _, err := s.Submit(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+	mustSubmit(t, s, r)
+	execute(t, pool, s, `
 		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
 		CREATE CONSTRAINT TRIGGER refuse AFTER DELETE ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
-			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
+			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`, pgx.QueryExecModeSimpleProtocol)
 	n, err := s.EraseSubmissions(t.Context(), r.Submission.FormID, []storage.ID{r.Submission.ID})
 	if n != 0 || err == nil || count(t, pool, s, "submissions") != 1 {
 		t.Errorf("%d removed, %v", n, err)
@@ -96,14 +88,8 @@ func TestARemovalWaitsForTheResponsesOnTheirWay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-			if _, _, err := s.On(tx).Submit(t.Context(), response(1)); err != nil {
-				t.Fatal(err)
-			}
+			tx := begin(t, pool)
+			mustSubmit(t, s.On(tx), response(1))
 			done := make(chan error, 1)
 			go func() { done <- remove(context.WithoutCancel(t.Context()), s) }()
 			ended := false
@@ -114,12 +100,8 @@ func TestARemovalWaitsForTheResponsesOnTheirWay(t *testing.T) {
 			if ended {
 				t.Error("the removal has not waited for the response")
 			}
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
+			must(t, <-done)
 			if left := leftRows(t, pool, s); len(left) > 0 {
 				t.Errorf("rows are left: %v", left)
 			}
@@ -135,12 +117,8 @@ func TestARemovalWaitsForTheSweepsOfOthers(t *testing.T) {
 			t.Run(fmt.Sprintf("%d pieces, commits %t", pieces, commits), func(t *testing.T) {
 				t.Parallel()
 				s, pool := seeded(t)
-				if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.DeleteUser(t.Context(), pgseed.ID(pgseed.User, 0), time.Now()); err != nil {
-					t.Fatal(err)
-				}
+				mustSubmit(t, s, response(1))
+				must(t, s.DeleteUser(t.Context(), pgseed.ID(pgseed.User, 0), time.Now()))
 				other := New(pool, WithSchema(s.db.Schema))
 				p := storage.SweepParams{Now: time.Now(), Max: 1}
 				for range pieces - 1 {
@@ -148,11 +126,7 @@ func TestARemovalWaitsForTheSweepsOfOthers(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
-				tx, err := pool.Begin(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+				tx := begin(t, pool)
 				if _, err := other.On(tx).Sweep(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
@@ -170,9 +144,7 @@ func TestARemovalWaitsForTheSweepsOfOthers(t *testing.T) {
 				if !commits {
 					end = tx.Rollback
 				}
-				if err := end(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				must(t, end(t.Context()))
 				if got := <-done; got.err != nil || len(got.left) > 0 {
 					t.Errorf("rows are left: %v, %v", got.left, got.err)
 				}
@@ -213,9 +185,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 			steps := 1
 			for at := 0; at < steps; at++ {
 				s, pool := seeded(t)
-				if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-					t.Fatal(err)
-				}
+				mustSubmit(t, s, response(1))
 				other := New(pool, WithSchema(s.db.Schema))
 				db := &before{Pool: pool, do: func(number int) {
 					steps = max(steps, number+1)
@@ -230,9 +200,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 						}
 					}
 				}}
-				if err := removeUser(t.Context(), New(db, WithSchema(s.db.Schema)), pgseed.ID(pgseed.User, 0)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, removeUser(t.Context(), New(db, WithSchema(s.db.Schema)), pgseed.ID(pgseed.User, 0)))
 				if left := leftRows(t, pool, s); len(left) > 0 {
 					t.Fatalf("%d sweeps of another before statement %d: rows are left: %v", sweeps, at, left)
 				}
@@ -249,23 +217,13 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 func TestARemovalWaitsForARowThatAHostHolds(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.forms FOR KEY SHARE`)); err != nil {
-		t.Fatal(err)
-	}
+	tx := begin(t, pool)
+	execute(t, tx, s, `SELECT FROM formsvc.forms FOR KEY SHARE`)
 	done := make(chan error, 1)
 	go func() { done <- removeUser(context.WithoutCancel(t.Context()), s, pgseed.ID(pgseed.User, 0)) }()
 	eventually(t, "the removal waits for the row", func() bool { return waited(t, pool, tx) })
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Rollback(t.Context()))
+	must(t, <-done)
 	if left := leftRows(t, pool, s); len(left) > 0 {
 		t.Errorf("rows are left: %v", left)
 	}

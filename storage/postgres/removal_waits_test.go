@@ -14,60 +14,13 @@ import (
 func TestDeletingASubmissionWaitsForNoResponse(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, _, err := s.On(tx).Submit(t.Context(), response(2)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(1))
+	tx := begin(t, pool)
+	mustSubmit(t, s.On(tx), response(2))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := s.DeleteSubmission(ctx, storage.AsHost(), pgseed.ID(pgseed.Form, 0), response(1).Submission.ID); err != nil {
 		t.Errorf("DeleteSubmission beside a response: %v", err)
-	}
-}
-
-// A redelivery that comes while its submission is deleted leaves nothing pending
-// without a body.
-func TestDeletingASubmissionBesideItsRedelivery(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	n := response(1)
-	if _, _, err := s.Submit(t.Context(), n); err != nil {
-		t.Fatal(err)
-	}
-	r := ended(claimAll(t, s)[0], 1)
-	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil {
-		t.Fatal(err)
-	}
-	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
-	if err := s.On(tx).Redeliver(t.Context(), r.Lease.WebhookID, r.Delivery.ID); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan error, 1)
-	go func() {
-		done <- s.DeleteSubmission(t.Context(), storage.AsHost(), n.Submission.FormID, n.Submission.ID)
-	}()
-	eventually(t, "the deletion waits for the event", func() bool { return waited(t, pool, tx) })
-	if err := tx.Commit(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
-	for _, table := range []string{"deliveries", "events", "submissions"} {
-		if n := count(t, pool, s, table); n != 0 {
-			t.Errorf("%d rows of %s are left", n, table)
-		}
 	}
 }
 
@@ -80,14 +33,8 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
 			failingWebhook(t, s, pool)
-			if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)); err != nil {
-				t.Fatal(err)
-			}
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			execute(t, pool, s, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`)
+			tx := begin(t, pool)
 			held, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.`+table+` FOR UPDATE`))
 			if err != nil || held.RowsAffected() == 0 {
 				t.Fatal(held, err)
@@ -108,19 +55,11 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 				if other == table {
 					want = int(held.RowsAffected())
 				}
-				if n := count(t, pool, s, other); n != want {
-					t.Errorf("%d rows of %s are left, want %d", n, other, want)
-				}
+				wantRows(t, pool, s, want, other)
 			}
-			if err := tx.Rollback(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Rollback(t.Context()))
 			purge()
-			for _, all := range []string{"deliveries", "attempts", "events", "webhooks", "forms"} {
-				if n := count(t, pool, s, all); n != 0 {
-					t.Errorf("%d rows of %s are left after the next sweep, want none", n, all)
-				}
-			}
+			wantRows(t, pool, s, 0, "deliveries", "attempts", "events", "webhooks", "forms")
 		})
 	}
 }

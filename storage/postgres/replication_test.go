@@ -19,9 +19,7 @@ import (
 func operations(t *testing.T, chapter string) []string {
 	t.Helper()
 	text, err := os.ReadFile("operations.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, rest, found := strings.Cut(string(text), "\n## "+chapter+"\n")
 	if !found {
 		t.Fatalf("there is no chapter %q", chapter)
@@ -56,9 +54,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 	}})
 	before, after := pgtest.PoolAt(t, from.URL()), pgtest.PoolAt(t, to.URL())
 	for _, pool := range []*pgxpool.Pool{before, after} {
-		if err := Migrate(t.Context(), pool); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Migrate(t.Context(), pool))
 	}
 	run := func(pool *pgxpool.Pool, text string) {
 		t.Helper()
@@ -67,16 +63,12 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 		}
 	}
 	run(after, partitionsSQL(t, DefaultSchema))
-	if err := pgseed.Fill(t.Context(), before, DefaultSchema, pgseed.Size{Forms: 3, Submissions: 100, AnswerBytes: 100, Webhooks: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), before, DefaultSchema, pgseed.Size{Forms: 3, Submissions: 100, AnswerBytes: 100, Webhooks: 1}))
 	old := New(before)
 	deliver(t, old, 1000, 3)
 	submit := func(number int) {
 		t.Helper()
-		if _, _, err := old.Submit(t.Context(), response(number)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, old, response(number))
 	}
 	submit(2000)
 
@@ -87,9 +79,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 	until := func(pool *pgxpool.Pool, text string) {
 		t.Helper()
 		for done := false; !done; {
-			if err := pool.QueryRow(t.Context(), text).Scan(&done); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pool.QueryRow(t.Context(), text).Scan(&done))
 		}
 	}
 	until(after, copied)
@@ -97,9 +87,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 	// Here the processes stop.
 	until(before, caughtUp)
 	rows, err := before.Query(t.Context(), sequences)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	set, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil || len(set) == 0 {
 		t.Fatal(set, err)
@@ -114,9 +102,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 	for _, table := range tables {
 		of := fmt.Sprintf(`SELECT COALESCE(md5(string_agg(t::text, E'\n' ORDER BY t::text)), '') FROM formsvc.%s t`, table)
 		var was, is string
-		if err := before.QueryRow(t.Context(), of).Scan(&was); err != nil {
-			t.Fatal(err)
-		}
+		must(t, before.QueryRow(t.Context(), of).Scan(&was))
 		if err := after.QueryRow(t.Context(), of).Scan(&is); err != nil || is != was {
 			t.Errorf("%s is another one: %v", table, err)
 		}
@@ -126,9 +112,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 		t.Error(err)
 	}
 	var last int64
-	if err := before.QueryRow(t.Context(), `SELECT last_value FROM formsvc.delivery_tokens`).Scan(&last); err != nil {
-		t.Fatal(err)
-	}
+	must(t, before.QueryRow(t.Context(), `SELECT last_value FROM formsvc.delivery_tokens`).Scan(&last))
 	claimed := claimAll(t, s)
 	if len(claimed) != 2 {
 		t.Errorf("%d deliveries go on, want 2", len(claimed))

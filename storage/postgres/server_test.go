@@ -71,20 +71,6 @@ func TestServersThatCannotServeAreRefused(t *testing.T) {
 	}
 }
 
-// A refused server has no schema of ours afterwards.
-func TestMigrateMakesNothingOnARefusedServer(t *testing.T) {
-	t.Parallel()
-	schema, owner := pgtest.Schema(t), pgtest.Pool(t)
-	pool := pgtest.Pool(t, pretend(t, owner, pretending["locks that do nothing"].sql))
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err == nil {
-		t.Error("Migrate works")
-	}
-	var made bool
-	if err := owner.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&made); err != nil || made {
-		t.Errorf("the schema was made: %v, %v", made, err)
-	}
-}
-
 // Many processes start at once, also behind a pooler and in a host's transaction, and the lock
 // that each tries is not in the way of the others.
 func TestTheServerIsCheckedByManyAtOnce(t *testing.T) {
@@ -92,9 +78,7 @@ func TestTheServerIsCheckedByManyAtOnce(t *testing.T) {
 	s, _ := testStore(t)
 	pool := pgtest.PoolAt(t, pgtest.PgBouncer(t, pgtest.URL(t)), pgtest.Mode(pgx.QueryExecModeExec), pgtest.MaxConns(8))
 	held, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _ = held.Rollback(t.Context()) }()
 	behind := New(pool, WithSchema(s.db.Schema))
 	if err := behind.On(held).CheckVersion(t.Context()); err != nil {

@@ -45,9 +45,7 @@ func (k skew) fill(t *testing.T, pool *pgxpool.Pool) *Store {
 	t.Helper()
 	schema := pgtest.Schema(t)
 	createTables(t, pool, schema)
-	if err := pgseed.Fill(t.Context(), pool, schema, k.size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, schema, k.size))
 	s := New(pool, WithSchema(schema))
 	for user, n := range map[storage.ID]int{k.few: k.inFew, k.many: k.inMany} {
 		for _, text := range []string{
@@ -58,9 +56,7 @@ func (k skew) fill(t *testing.T, pool *pgxpool.Pool) *Store {
 				SELECT w.id, w.owner_id, w.created_at, true FROM formsvc.workspaces w WHERE w.owner_id = $2::bytea
 					AND $1::bytea <> '' AND $3::timestamptz IS NOT NULL AND $4::integer > 0`,
 		} {
-			if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeExec, user[:8], user[:], pgseed.Start(), n); err != nil {
-				t.Fatal(err)
-			}
+			execute(t, pool, s, text, pgx.QueryExecModeExec, user[:8], user[:], pgseed.Start(), n)
 		}
 	}
 	return s
@@ -160,9 +156,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	}
 	check("just loaded")
 	for _, table := range []string{"workspaces", "workspace_users", "forms", "webhooks", "submissions"} {
-		if _, err := pool.Exec(t.Context(), s.db.SQL("ANALYZE formsvc."+table)); err != nil {
-			t.Fatal(err)
-		}
+		execute(t, pool, s, "ANALYZE formsvc."+table)
 	}
 	check("analysed")
 
@@ -175,9 +169,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	lured := int64(0)
 	for _, generic := range []bool{false, true} {
 		read, err := buffers(t.Context(), pool, s.db.SQL(formLists().live.ofUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lured = max(lured, read)
 	}
 	if most := int64(120 + 4*k.inFew + 12*21); lured <= most {

@@ -28,13 +28,9 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 		left error
 	}{{"rolled back", (*sql.Tx).Rollback, storage.ErrNotFound}, {"committed", (*sql.Tx).Commit, nil}} {
 		conn, err := db.Conn(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tx, err := conn.BeginTx(ctx, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		w := storage.Workspace{ID: storage.ID{1, byte(i)}, PublicID: end.name, OwnerID: storage.ID{2}, Name: "W"}
 		err = outside.InSQLTx(ctx, conn, func(s *Store) error {
 			if err := s.CreateWorkspace(ctx, w, 10); err != nil {
@@ -46,9 +42,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 			}
 			f := storage.Form{
 				ID: storage.ID{3, byte(i)}, PublicID: end.name, WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished,
-				FormContent: storage.FormContent{Definition: storage.Definition{
-					Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-				}},
+				FormContent: noBlocks(),
 			}
 			if err := s.CreateForm(ctx, storage.AsHost(), f); err != nil {
 				return err
@@ -59,9 +53,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 			})
 			return err
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var name string
 		if err := tx.QueryRowContext(ctx, "SELECT name FROM "+table+" WHERE id = $1", w.ID[:]).Scan(&name); err != nil || name != "W" {
 			t.Errorf("%s: the host's statement sees %q, %v", end.name, name, err)
@@ -69,9 +61,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 		if _, err := outside.Workspace(ctx, storage.AsHost(), w.ID); !errors.Is(err, storage.ErrNotFound) {
 			t.Errorf("%s: others see it before: %v", end.name, err)
 		}
-		if err := end.do(tx); err != nil {
-			t.Fatal(err)
-		}
+		must(t, end.do(tx))
 		if _, err := outside.Submission(ctx, storage.AsHost(), storage.ID{3, byte(i)}, storage.ID{4, byte(i)}); !errors.Is(err, end.left) {
 			t.Errorf("%s: the response afterwards: %v, want %v", end.name, err, end.left)
 		}
@@ -97,14 +87,10 @@ func TestAnErrorInTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 	db := stdlib.OpenDBFromPool(pool)
 	t.Cleanup(func() { db.Close() })
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	tx, err := conn.BeginTx(t.Context(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	own := errors.New("own")
 	if err := outside.InSQLTx(t.Context(), conn, func(s *Store) error {
 		_, err := s.Workspace(t.Context(), storage.AsHost(), storage.ID{9})
@@ -129,13 +115,9 @@ func TestWhatEndsTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 		"a broken conn": func(*Store) error { return errors.Join(own, driver.ErrBadConn) },
 	} {
 		conn, err := db.Conn(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		tx, err := conn.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		func() {
 			defer func() {
 				if value, _ := recover().(error); value != nil {

@@ -18,9 +18,7 @@ func withStandby(t *testing.T, options ...Option) (*Store, *pgxpool.Pool, *pgtes
 	primary := pgtest.NewServer(t, pgtest.Config{NoSync: true})
 	pool := pgtest.PoolAt(t, primary.URL(), pgtest.MaxConns(8))
 	createTables(t, pool, DefaultSchema)
-	if err := pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 1, Webhooks: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 1, Webhooks: 1}))
 	standby := primary.Standby()
 	for _, text := range []string{`ALTER SYSTEM SET synchronous_standby_names = '*'`, `SELECT pg_reload_conf()`} {
 		if _, err := pool.Exec(t.Context(), text); err != nil {
@@ -28,9 +26,7 @@ func withStandby(t *testing.T, options ...Option) (*Store, *pgxpool.Pool, *pgtes
 		}
 	}
 	for synchronous := false; !synchronous; {
-		if err := pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous))
 	}
 	return New(pool, options...), pool, standby
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -127,18 +126,6 @@ func TestWhatWaitsIsWrittenTogether(t *testing.T) {
 	})
 }
 
-func TestAWriteTakesWhatComesBeforeItIsReady(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		d.bring(t, "form", "a")
-		d.bring(t, "form", "b")
-		step(d.ready)
-		d.want(t, []string{"a", "b"})
-		step(d.done)
-	})
-}
-
 func TestAWriteIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -151,25 +138,6 @@ func TestAWriteIsBounded(t *testing.T) {
 			step(d.done)
 		}
 		d.want(t, []string{"1", "2", "3"}, []string{"4"}, []string{"twelve bytes"}, []string{"5", "nine byte"}, []string{"6"})
-	})
-}
-
-func TestKeysDoNotWaitForEachOther(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		stuck := d.bring(t, "stuck", "a")
-		step(d.ready)
-		other := d.bring(t, "other", "b")
-		step(d.ready)
-		d.want(t, []string{"a"}, []string{"b"})
-		stuck.cancel()
-		synctest.Wait()
-		stuck.wantLeft(t, true)
-		time.Sleep(outcomeFor) // then its write ends
-		synctest.Wait()
-		step(d.done)
-		other.want(t, "b")
 	})
 }
 
@@ -189,23 +157,6 @@ func TestWhoLeavesWhileWaitingIsNotWritten(t *testing.T) {
 		d.want(t, []string{"a"}, []string{"c"})
 		a.want(t, "a")
 		c.want(t, "c")
-	})
-}
-
-func TestWhoLeavesDoesNotDisturbTheOthers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		a, b := d.bring(t, "form", "a"), d.bring(t, "form", "b")
-		step(d.ready)
-		a.cancel()
-		synctest.Wait()
-		a.wantLeft(t, true)
-		step(d.done)
-		b.want(t, "b")
-		if d.ended != 0 {
-			t.Error("the write's context ended with one of its callers")
-		}
 	})
 }
 
@@ -270,110 +221,6 @@ func TestAWriteThatGoesBack(t *testing.T) {
 		a.want(t, "a")
 		e.want(t, "e")
 	})
-}
-
-// A caller whose time is over while an attempt is made learns that nothing is written when
-// the attempt goes back.
-func TestAnAttemptThatGoesBackAtTheEnd(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		d.write = func(ctx context.Context, _ string, take func() []string, back func()) []string {
-			if len(take()) > 0 {
-				<-d.ready
-				back()
-			}
-			<-ctx.Done()
-			return nil
-		}
-		done := make(chan bool)
-		go func() {
-			_, begun, _ := d.do(t.Context(), time.After(time.Second), "form", "a", 1)
-			done <- begun
-		}()
-		time.Sleep(time.Second)
-		d.ready <- struct{}{}
-		if <-done {
-			t.Error("the caller does not know that nothing is written")
-		}
-	})
-}
-
-func TestWhoComesWhenAllHaveLeftIsWritten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		a := d.bring(t, "form", "a")
-		a.cancel() // the write that it began is not ready
-		b := d.bring(t, "form", "b")
-		a.wantLeft(t, false)
-		step(d.ready)
-		step(d.done)
-		d.want(t, []string{"b"})
-		b.want(t, "b")
-	})
-}
-
-// What waits is kept by nothing else when it has been written: a row of a mebibyte
-// must not stay because a small one still waits.
-func TestWhatIsWrittenIsForgotten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(1, 100)
-		for _, item := range []string{"a", "b", "c"} {
-			d.bring(t, "form", item)
-		}
-		step(d.ready)
-		l := d.lines["form"]
-		for _, kept := range l.waiting[:cap(l.waiting)] {
-			if kept != nil && kept.item == "a" {
-				t.Error("a taken item is still in the line's memory")
-			}
-		}
-		for range 2 {
-			step(d.done)
-			step(d.ready)
-		}
-		step(d.done)
-	})
-}
-
-// A write that panics does so for its callers, and for nobody else.
-func TestAWriteThatPanics(t *testing.T) {
-	t.Parallel()
-	for _, takes := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			d := newDesk(2, 100)
-			works, writes := d.write, 0
-			d.write = func(ctx context.Context, key string, take func() []string, back func()) []string {
-				if writes++; writes > 1 {
-					return works(ctx, key, take, back)
-				}
-				<-d.ready
-				if takes {
-					take()
-				}
-				panic("broken")
-			}
-			a, b, c := d.bring(t, "form", "a"), d.bring(t, "form", "b"), d.bring(t, "form", "c")
-			step(d.ready)
-			for _, caller := range []*call{a, b} {
-				err, ok := caller.thrown.(*thrown)
-				if !ok || err.value != "broken" || !strings.Contains(string(err.stack), "TestAWriteThatPanics") {
-					t.Errorf("a caller got %v (%v)", caller.thrown, caller.err)
-				}
-			}
-			if c.over {
-				t.Error("a caller whose item was in no write has a result")
-			}
-			step(d.ready)
-			step(d.done)
-			c.want(t, "c")
-			if len(d.lines) != 0 {
-				t.Errorf("%d keys are left", len(d.lines))
-			}
-		})
-	}
 }
 
 // Many callers of which some leave: nobody gets another one's result, nothing is

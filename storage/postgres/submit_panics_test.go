@@ -162,9 +162,7 @@ func TestWhoseContextAHostsHookSees(t *testing.T) {
 func TestAPoolThatIsNone(t *testing.T) {
 	t.Parallel()
 	closed, err := pgxpool.New(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	closed.Close()
 	s := New(closed)
 	if _, err := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); !errors.Is(err, storage.ErrUnavailable) {

@@ -27,9 +27,7 @@ var queryModes = map[string]pgx.QueryExecMode{
 func seeded(t *testing.T, options ...pgtest.Option) (*Store, *pgxpool.Pool) {
 	t.Helper()
 	s, pool := testStore(t, options...)
-	if err := pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pgseed.Fill(t.Context(), pool, s.db.Schema, pgseed.Size{Forms: 3, AnswerBytes: 100, Webhooks: 1}))
 	return s, pool
 }
 
@@ -73,8 +71,34 @@ func (c *roundTrips) Read(b []byte) (int, error) {
 	return n, err
 }
 
-func TestSubmitIsOneRoundTrip(t *testing.T) {
+func TestACallIsOneRoundTrip(t *testing.T) {
 	t.Parallel()
+	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
+	calls := map[string]func(s *Store, i int) error{
+		"Submit": func(s *Store, i int) error {
+			_, _, err := s.Submit(t.Context(), responseTo(1, i)) // the first form gets other revisions
+			return err
+		},
+		"SavePartial": func(s *Store, i int) error {
+			_, err := s.SavePartial(t.Context(), half(0, i))
+			return err
+		},
+		"SavePartial again": func(s *Store, i int) error {
+			_, err := s.SavePartial(t.Context(), later(half(0, 100), 100+i))
+			return err
+		},
+		"PutDocument":               func(s *Store, _ int) error { return putVersion(s) },
+		"UpdateForm":                func(s *Store, _ int) error { return renameWith(s) },
+		"UpdateForm with documents": func(s *Store, _ int) error { return renameWith(s, versionOf("a"), versionOf("b")) },
+		"Document": func(s *Store, _ int) error {
+			_, err := s.Document(t.Context(), host, form, "version", "0000000000000001")
+			return err
+		},
+		"Documents": func(s *Store, _ int) error {
+			_, _, err := s.Documents(t.Context(), host, form, storage.DocumentQuery{Kind: "version", Limit: 9})
+			return err
+		},
+	}
 	for name, mode := range queryModes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -87,19 +111,20 @@ func TestSubmitIsOneRoundTrip(t *testing.T) {
 					return &roundTrips{Conn: conn, mu: &mu, n: &n}, err
 				}
 			})
-			for i := range 4 {
-				mu.Lock()
-				n = 0
-				mu.Unlock()
-				if _, _, err := s.Submit(t.Context(), response(i)); err != nil {
-					t.Fatal(err)
+			keep(t, s, half(0, 100))
+			for what, call := range calls {
+				for i := range 3 {
+					mu.Lock()
+					n = 0
+					mu.Unlock()
+					must(t, call(s, i))
+					mu.Lock()
+					// In the default mode the first call prepares its statements as well.
+					if n != 1 && (i > 0 || mode != pgx.QueryExecModeCacheStatement) {
+						t.Errorf("call %d of %s made %d round trips", i, what, n)
+					}
+					mu.Unlock()
 				}
-				mu.Lock()
-				// In the default mode the first call prepares its statements as well.
-				if n != 1 && (i > 0 || mode != pgx.QueryExecModeCacheStatement) {
-					t.Errorf("call %d of Submit made %d round trips", i, n)
-				}
-				mu.Unlock()
 			}
 		})
 	}
@@ -117,16 +142,10 @@ func TestSubmitHoldsTheFormsLock(t *testing.T) {
 			n.IdempotencyKey = "taken"
 
 			// Somebody else stores the same key and does not commit yet.
-			tx, err := pool.Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			tx := begin(t, pool)
 			other := response(2)
 			other.IdempotencyKey = "taken"
-			if _, _, err := s.On(tx).Submit(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s.On(tx), other)
 			done := make(chan error, 1)
 			go func() {
 				got, replayed, err := s.Submit(context.WithoutCancel(t.Context()), n)
@@ -141,17 +160,11 @@ func TestSubmitHoldsTheFormsLock(t *testing.T) {
 			key := s.lockKey(lockForms, n.Submission.FormID)
 			eventually(t, "both hold the lock, one of them while its statement waits", func() bool {
 				var held int
-				if err := pool.QueryRow(t.Context(), holders, key).Scan(&held); err != nil {
-					t.Fatal(err)
-				}
+				must(t, pool.QueryRow(t.Context(), holders, key).Scan(&held))
 				return held == 2
 			})
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if err := <-done; err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
+			must(t, <-done)
 		})
 	}
 }
@@ -169,27 +182,5 @@ func eventually(t *testing.T, what string, is func() bool) {
 		case <-limit.C:
 			t.Fatalf("after 20 s it is not so: %s", what)
 		}
-	}
-}
-
-func TestSubmitWithATakenEventChangesNothing(t *testing.T) {
-	t.Parallel()
-	s, _ := seeded(t)
-	if _, _, err := s.Submit(t.Context(), response(1)); err != nil {
-		t.Fatal(err)
-	}
-	n := response(2)
-	n.Event.ID = response(1).Event.ID
-	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("Submit with a taken event id: %v", err)
-	}
-	n = response(1)
-	n.Event.ID = pgseed.ID(pgseed.Event, 3)
-	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrConflict) {
-		t.Errorf("Submit with a taken id: %v", err)
-	}
-	page, err := storage.ListSubmissions(t.Context(), s, storage.AsHost(), n.Submission.FormID, storage.SubmissionsParams{Page: storage.Page{Limit: 9}})
-	if err != nil || len(page.Submissions) != 1 {
-		t.Errorf("%d submissions, %v", len(page.Submissions), err)
 	}
 }

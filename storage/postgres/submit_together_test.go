@@ -34,18 +34,14 @@ func responseTo(form, number int) storage.NewSubmission {
 func hold(t *testing.T, s *Store, form int) (release func()) {
 	t.Helper()
 	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
 	if _, err := tx.Exec(t.Context(), lockExclusive, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))); err != nil {
 		t.Fatal(err)
 	}
 	return func() {
 		t.Helper()
-		if err := tx.Commit(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Commit(t.Context()))
 	}
 }
 
@@ -55,9 +51,7 @@ func waitingFor(t *testing.T, pool *pgxpool.Pool, s *Store, form int) int {
 	var n int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
 		AND (classid::bigint << 32 | objid::bigint) = $1::bigint`, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))).Scan(&n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -139,9 +133,7 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text),
 			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
 		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = 1 + 40
 	if rows != want || events != want || deliveries != want || transactions != 2 {
 		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in %d",
@@ -159,9 +151,7 @@ func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
 	s, pool := seeded(t, pgtest.MaxConns(6)) // two of them for what waits for its form
 	earlier := response(1000)
 	earlier.IdempotencyKey, earlier.UniqueAnswer = "taken", []byte("taken")
-	if _, _, err := s.Submit(t.Context(), earlier); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, earlier)
 	for name, spoil := range map[string]struct {
 		change func(*storage.NewSubmission)
 		want   error
@@ -212,12 +202,10 @@ func TestABadResponseDoesNotKeepTheOthersFromBeingStored(t *testing.T) {
 func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`
+	execute(t, pool, s, `
 		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''no commit''; END';
 		CREATE CONSTRAINT TRIGGER refuse AFTER INSERT ON formsvc.submissions DEFERRABLE INITIALLY DEFERRED
-			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`), pgx.QueryExecModeSimpleProtocol); err != nil {
-		t.Fatal(err)
-	}
+			FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`, pgx.QueryExecModeSimpleProtocol)
 	release := hold(t, s, 0)
 	var calls inFlight
 	stuck(t, &calls, pool, s, 0, response(0))
@@ -232,9 +220,7 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 			t.Errorf("Submit %d was acknowledged", number)
 		}
 	}
-	if n := count(t, pool, s, "submissions"); n != 0 {
-		t.Errorf("%d responses are stored", n)
-	}
+	wantRows(t, pool, s, 0, "submissions")
 }
 
 // A host's transaction that holds one form's lock delays no response to another
@@ -257,9 +243,7 @@ func TestALockedFormDelaysNoOtherForm(t *testing.T) {
 	}
 	queued(t, s, 0, 100)
 	for i := range 50 {
-		if _, _, err := s.Submit(t.Context(), responseTo(1, 1000+i)); err != nil {
-			t.Fatal(err)
-		}
+		mustSubmit(t, s, responseTo(1, 1000+i))
 	}
 	if n := calls.returned(); n != 0 {
 		t.Errorf("%d responses to the locked form came through", n)
@@ -288,31 +272,21 @@ func TestAKeyInAnOpenTransactionDelaysNoOtherResponse(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, _ := seeded(t)
-			tx, err := pgtest.Pool(t).Begin(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+			tx := begin(t, pgtest.Pool(t))
 			first := response(1)
 			same(&first)
-			if _, _, err := s.On(tx).Submit(t.Context(), first); err != nil {
-				t.Fatal(err)
-			}
+			mustSubmit(t, s.On(tx), first)
 			var calls inFlight
 			again := response(2)
 			same(&again)
 			calls.submit(t.Context(), s, 2, again)
 			for i := range 50 {
-				if _, _, err := s.Submit(t.Context(), response(10+i)); err != nil {
-					t.Fatal(err)
-				}
+				mustSubmit(t, s, response(10+i))
 			}
 			if calls.returned() != 0 {
 				t.Error("a response with the same value did not wait for the open transaction")
 			}
-			if err := tx.Commit(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, tx.Commit(t.Context()))
 			calls.group.Wait()
 			want := error(nil) // the first one, replayed
 			if name == "answer" {
@@ -368,9 +342,7 @@ func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t, pgtest.MaxConns(1))
 	conn, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var calls inFlight
 	calls.submit(ctx, s, 0, response(0))
@@ -387,9 +359,7 @@ func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
 		defer g.mu.Unlock()
 		return len(g.lines) == 0
 	})
-	if n := count(t, pool, s, "submissions"); n != 0 {
-		t.Errorf("%d responses are stored", n)
-	}
+	wantRows(t, pool, s, 0, "submissions")
 }
 
 // The answer to a commit is lost: every response of the group may be stored.
@@ -398,17 +368,13 @@ func TestALostCommitOfAGroup(t *testing.T) {
 	direct, pool := seeded(t)
 	p := newProxy(t)
 	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
-	if _, _, err := s.Submit(t.Context(), response(0)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, response(0))
 	p.cut.Store(true)
 	if _, _, err := s.Submit(t.Context(), response(1)); !errors.Is(err, storage.ErrOutcomeUnknown) {
 		t.Errorf("Submit = %v", err)
 	}
 	<-p.found
-	if n := count(t, pool, direct, "submissions"); n != 2 {
-		t.Errorf("%d responses are stored, want 2", n)
-	}
+	wantRows(t, pool, direct, 2, "submissions")
 }
 
 // bigOnes is how many responses of 2 MiB arrive at once.
@@ -468,9 +434,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 			t.Errorf("Submit %d: %v", number, err)
 		}
 	}
-	if n := count(t, pool, s, "submissions"); n != len(responses) {
-		t.Errorf("%d responses are stored", n)
-	}
+	wantRows(t, pool, s, len(responses), "submissions")
 	t.Logf("peak %.1f MiB beside the responses' own %d MiB, bound %d MiB", float64(peak.Load())/(1<<20), 2*len(responses), submitMemory>>20)
 	if peak.Load() > submitMemory {
 		t.Errorf("storing took %d bytes at its peak, want at most %d", peak.Load(), submitMemory)
@@ -497,9 +461,7 @@ func storedTogether(t *testing.T, s *Store, pool *pgxpool.Pool, group []storage.
 		ids = append(ids, n.Submission.ID[:])
 	}
 	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(DISTINCT xmin::text) FROM formsvc.submissions WHERE id = ANY ($1::bytea[])`), ids).Scan(&transactions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return calls.errs, transactions
 }
 
@@ -513,9 +475,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Submit(t.Context(), atRevision(response(1), 2)); err != nil {
-		t.Fatal(err)
-	}
+	mustSubmit(t, s, atRevision(response(1), 2))
 	release := hold(t, s, 0)
 	var calls inFlight
 	stuck(t, &calls, pool, s, 0, atRevision(response(50), 2))
@@ -535,9 +495,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 		}
 	}
 	var rows, transactions int
-	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text) FROM formsvc.submissions`)).Scan(&rows, &transactions))
 	// The response that waited for the lock is stored by itself, or with the others after a while.
 	if rows != limit || full != 10 || transactions < 2 || transactions > 3 {
 		t.Errorf("%d responses are stored in %d transactions and %d refused, want %d, 2 or 3, and 10", rows, transactions, full, limit)
@@ -586,39 +544,6 @@ func TestARepetitionWithinAGroup(t *testing.T) {
 				t.Errorf("%d responses are stored, the group's in %d transactions", n, transactions)
 			}
 		})
-	}
-}
-
-// Two processes get the same responses at the same time, in groups: each key is stored
-// once, whichever process is faster, and both learn the same result.
-func TestTheSameResponsesInTwoProcesses(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	other := New(pgtest.Pool(t), WithSchema(s.db.Schema))
-	const keys = 200
-	var calls sync.WaitGroup
-	ids := make([][2]storage.ID, keys)
-	for key := range keys {
-		for p, process := range []*Store{s, other} {
-			calls.Go(func() {
-				n := response(2*key + p)
-				n.IdempotencyKey = fmt.Sprintf("key %d", key)
-				stored, _, err := process.Submit(t.Context(), n)
-				if err != nil {
-					t.Errorf("Submit: %v", err)
-				}
-				ids[key][p] = stored.ID
-			})
-		}
-	}
-	calls.Wait()
-	for key, pair := range ids {
-		if pair[0] != pair[1] {
-			t.Errorf("key %d is stored as %s and as %s", key, pair[0], pair[1])
-		}
-	}
-	if n := count(t, pool, s, "submissions"); n != keys {
-		t.Errorf("%d responses are stored, want %d", n, keys)
 	}
 }
 

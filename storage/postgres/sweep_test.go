@@ -12,9 +12,7 @@ func sweepAll(t *testing.T, s *Store, p storage.SweepParams) storage.Swept {
 	var sum storage.Swept
 	for range 10_000 {
 		swept, err := s.Sweep(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sum.Forms += swept.Forms
 		sum.Keys += swept.Keys
 		sum.Events += swept.Events

@@ -42,9 +42,7 @@ func TestStorageInATransaction(t *testing.T) {
 			schema = schemas.lend(t)
 		}
 		tx, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() {
 			if err := tx.Rollback(context.WithoutCancel(t.Context())); err != nil {
 				t.Errorf("roll back: %v", err)
@@ -76,17 +74,13 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 	t.Parallel()
 	outside, pool := testStore(t)
 	tx, err := pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := outside.On(tx)
 	ctx, host := t.Context(), storage.AsHost()
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	f := storage.Form{
 		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
-		FormContent: storage.FormContent{Definition: storage.Definition{
-			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		}},
+		FormContent: noBlocks(),
 	}
 	user, key := storage.User{ID: storage.ID{2}}, storage.Key{ID: storage.ID{4}, UserID: storage.ID{2}}
 	for _, step := range []struct {
@@ -119,9 +113,7 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 			t.Fatalf("%s: outside of the transaction: %v", step.name, err)
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tx.Commit(ctx))
 	if _, err := outside.Form(ctx, host, f.ID); err != nil {
 		t.Errorf("after the commit: Form = %v", err)
 	}

@@ -24,9 +24,7 @@ func TestWorkIsNotedRarely(t *testing.T) {
 	}
 	version := func() (xmin string) {
 		t.Helper()
-		if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT xmin::text FROM formsvc.upkeep WHERE work = 'dispatched'`)).Scan(&xmin); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT xmin::text FROM formsvc.upkeep WHERE work = 'dispatched'`)).Scan(&xmin))
 		return xmin
 	}
 	another := func() *Store { return New(pool, WithSchema(s.db.Schema)) }

@@ -227,35 +227,6 @@ func TestCheckVersionNamesMissingRights(t *testing.T) {
 	}
 }
 
-// In a text mode the check finds settings that the values cannot be read with.
-func TestCheckVersionFindsSettings(t *testing.T) {
-	t.Parallel()
-	s, owner := testStore(t)
-	for setting, readable := range map[string]map[pgx.QueryExecMode]bool{
-		"datestyle = 'SQL, DMY'":                            {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: false, pgx.QueryExecModeExec: false},
-		"datestyle = 'ISO, DMY'":                            {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: true, pgx.QueryExecModeExec: true},
-		"bytea_output = 'escape'":                           {pgx.QueryExecModeCacheStatement: true, pgx.QueryExecModeSimpleProtocol: false, pgx.QueryExecModeExec: false},
-		"default_transaction_isolation = 'repeatable read'": {pgx.QueryExecModeCacheStatement: false},
-	} {
-		name := pgtest.Schema(t)
-		base := role(t, owner, name)
-		for _, text := range append(grants(t, name, s.db.Schema), "ALTER ROLE "+name+" SET "+setting) {
-			if _, err := owner.Exec(t.Context(), text); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for mode, want := range readable {
-			config := base.Config()
-			pool := pgtest.Pool(t, pgtest.Mode(mode), func(c *pgxpool.Config) { c.ConnConfig.User = config.ConnConfig.User })
-			err := New(pool, WithSchema(s.db.Schema)).CheckVersion(t.Context())
-			var fault *SetupError
-			if (err == nil) != want || err != nil && !errors.As(err, &fault) {
-				t.Errorf("%s in %v mode: CheckVersion = %v", setting, mode, err)
-			}
-		}
-	}
-}
-
 // The server would cut a longer name and meet another schema.
 func TestASchemaNameThatIsTooLong(t *testing.T) {
 	t.Parallel()

@@ -26,9 +26,7 @@ import (
 func listedWriters(t *testing.T) []string {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../storage.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, d := range file.Decls {
 		of, ok := d.(*ast.GenDecl)
 		if !ok || of.Tok != token.TYPE || of.Specs[0].(*ast.TypeSpec).Name.Name != "Storage" {
@@ -120,9 +118,7 @@ func TestTheMethodsThatWriteAreListed(t *testing.T) {
 			continue
 		}
 		tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{AccessMode: pgx.ReadOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		args := []reflect.Value{reflect.ValueOf(t.Context())}
 		for i := 1; i < m.Type.NumIn(); i++ {
 			args = append(args, anyOf(m.Type.In(i)))
@@ -137,9 +133,7 @@ func TestTheMethodsThatWriteAreListed(t *testing.T) {
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			t.Errorf("%s: %v: it does not show whether it writes", m.Name, err)
 		}
-		if err := tx.Rollback(context.WithoutCancel(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Rollback(context.WithoutCancel(t.Context())))
 	}
 	if diff := cmp.Diff(listedWriters(t), slices.Sorted(maps.Keys(writers))); diff != "" {
 		t.Errorf("the methods that write, in the documentation of storage.Storage (-) and in truth (+):\n%s", diff)

@@ -32,21 +32,6 @@ func TestACallIsTriedAgainUntilItWorks(t *testing.T) {
 	})
 }
 
-func TestPausesAreNotTheSameForAll(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		seen := map[time.Duration]bool{}
-		for range 10 {
-			began := time.Now()
-			wait(t.Context(), firstPause)
-			seen[time.Since(began)] = true
-		}
-		if len(seen) < 2 {
-			t.Errorf("pauses: %v", seen)
-		}
-	})
-}
-
 func TestAContextEndsThePauses(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
