@@ -5,14 +5,10 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"reflect"
 	"strconv"
-	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -60,58 +56,6 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 			t.Errorf("a request that was stopped counts as an attempt: %+v", e.Delivery)
 		}
 	})
-}
-
-// A deadline belongs to one request, not to the connection that goes on.
-func TestAConnectionOutlivesTheDeadlinesOfItsRequests(t *testing.T) {
-	t.Parallel()
-	hang := make(chan struct{})
-	var requests atomic.Int32
-	s, connections := counted(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		if requests.Add(1) == 3 {
-			<-hang
-		}
-	})
-	s.Start()
-	defer s.Close()
-	defer close(hang)
-	d, _ := hostileDispatcher(t, 300*time.Millisecond)
-	for i, class := range []string{"", "", ClassTimeout} {
-		started := time.Now()
-		if a, took := attemptAt(d, s.URL, []byte("{}")); a.Error != class {
-			t.Fatalf("request %d: class %q after %s, want %q", i+1, a.Error, took, class)
-		}
-		waits(t, "the deadline of the request passes", func() bool { return time.Since(started) > d.config.Timeout })
-	}
-	if connections.Load() != 1 {
-		t.Errorf("%d connections, want 1", connections.Load())
-	}
-}
-
-// A dispatcher that stops waits for no receiver, whether its connection is new or was kept.
-func TestAStopEndsRequestsUnderWay(t *testing.T) {
-	t.Parallel()
-	for _, before := range []int32{0, 1} {
-		var requests atomic.Int32
-		posts, stop := context.WithCancelCause(t.Context())
-		s, connections := counted(func(_ http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			if requests.Add(1) > before {
-				stop(errStopped)
-				<-r.Context().Done()
-			}
-		})
-		s.Start()
-		d, text := hostileDispatcher(t, 10*time.Second)
-		for range before {
-			attemptAt(d, s.URL, []byte("{}"))
-		}
-		if e := d.deliver(posts, &storage.ClaimedDelivery{URL: s.URL, Attempt: 1}); e.Delivery != nil || connections.Load() != 1 {
-			t.Errorf("after %d requests: %+v on connection %d, want no attempt on the first; log: %s", before, e.Delivery, connections.Load(), text)
-		}
-		s.Close()
-	}
 }
 
 // received is all that a receiver can see of a request.
@@ -266,37 +210,4 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	return d
-}
-
-// One line is logged when a webhook's secret cannot be opened, and one when it can again,
-// however many of its deliveries are under way.
-func TestASecretThatCannotBeOpenedIsLoggedOnce(t *testing.T) {
-	t.Parallel()
-	var lines bytes.Buffer // a handler writes one line at a time
-	d, _, err := New(Params{Store: storage.Unimplemented{}, Logger: slog.New(slog.NewTextHandler(&lines, nil))})
-	must(t, err)
-	t.Cleanup(d.guarded.CloseIdleConnections)
-	for round := range 3 {
-		for _, fault := range []error{nil, storage.ErrSecret} {
-			var all sync.WaitGroup
-			for webhook := range 3 {
-				for range 8 {
-					all.Go(func() {
-						if got := d.isHostFault(&storage.Delivery{WebhookID: storage.ID{byte(webhook)}}, fault); got != (fault != nil) {
-							t.Errorf("with the fault %v a delivery is put off: %v", fault, got)
-						}
-					})
-				}
-			}
-			all.Wait()
-			want := 3
-			if round == 0 && fault == nil {
-				want = 0
-			}
-			if got := strings.Count(lines.String(), "\n"); got != want {
-				t.Errorf("round %d, fault %v: %d lines, want %d:\n%s", round, fault, got, want, &lines)
-			}
-			lines.Reset()
-		}
-	}
 }

@@ -1,43 +1,12 @@
 package webhooks
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/formsvc/formsvc/storage"
 )
-
-// flapping is a store that works for a part of each period only.
-type flapping struct {
-	storage.DeliveryStore
-	began      time.Time
-	period, up time.Duration // it is down first
-}
-
-func (f *flapping) down() error {
-	if time.Since(f.began)%f.period < f.period-f.up {
-		return errDown
-	}
-	return nil
-}
-
-func (f *flapping) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	if err := f.down(); err != nil {
-		return nil, false, err
-	}
-	return f.DeliveryStore.ClaimDeliveries(ctx, p)
-}
-
-func (f *flapping) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
-	if err := f.down(); err != nil {
-		return nil, err
-	}
-	return f.DeliveryStore.FinishDeliveries(ctx, done)
-}
 
 // A database server that is up for a moment at a time gets deliveries in the first of these
 // moments, and their results are written at the latest in the next one.
@@ -61,7 +30,14 @@ func TestAStoreThatFlapsIsUsedWhenItIsUp(t *testing.T) {
 					time.Sleep(300 * time.Millisecond) // the result often comes after the moment
 					return reply(200), nil
 				}))
-				b.d.store = &flapping{DeliveryStore: b.store, began: time.Now(), period: c.period, up: c.up}
+				began := time.Now()
+				works := func() error {
+					if time.Since(began)%c.period < c.period-c.up { // it is down first
+						return errDown
+					}
+					return nil
+				}
+				b.d.store = gated{b.store, works, works}
 				id := b.webhook(hook, nil)
 				b.event(id, "x")
 				stop := b.run()

@@ -276,52 +276,13 @@ func TestWhatNobodyAskedForMakesAShortLine(t *testing.T) {
 	}
 }
 
-// Not parallel, as above.
-func TestMemoryStaysFlatUnderHostileReceivers(t *testing.T) {
-	d, _ := hostileDispatcher(t, hostileTimeout)
-	var urls []string
-	for name, h := range hostile {
-		if h.early && name != "more than was asked for" {
-			urls = append(urls, listen(t, h.answer))
-		}
-	}
-	round := func() uint64 {
-		for _, url := range urls {
-			_, _ = attemptAt(d, url, []byte("{}"))
-		}
-		runtime.GC()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	round() // the first round also makes the parts that are made once
-	first := round()
-	for range 4 {
-		round()
-	}
-	if last := round(); last > first+1<<20 {
-		t.Errorf("the heap grew from %d to %d bytes in %d attempts", first, last, 5*len(urls))
-	}
-}
-
-func TestAReceiverThatDoesNotReadEndsAtTheDeadline(t *testing.T) {
+// One deadline bounds whatever an attempt waits for, and all parts together.
+func TestEachWaitEndsAtTheDeadline(t *testing.T) {
 	t.Parallel()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	unread, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	must(t, err)
-	defer func() { _ = l.Close() }() // connections wait in the backlog, unread
-	d, text := hostileDispatcher(t, hostileTimeout)
-	a, took := attemptAt(d, "http://"+l.Addr().String()+"/", make([]byte, 64<<20))
-	checkAttempt(t, a, text.String(), 0, ClassTimeout)
-	if took < hostileTimeout || took > hostileTimeout+slack/2 {
-		t.Errorf("it took %s of %s", took, hostileTimeout)
-	}
-}
-
-// One deadline bounds all parts together, not each of them.
-func TestPartsShareOneDeadline(t *testing.T) {
-	t.Parallel()
-	slow := resolverFunc(func(ctx context.Context) error {
+	defer func() { _ = unread.Close() }() // connections wait in the backlog
+	late := resolverFunc(func(ctx context.Context) error {
 		select {
 		case <-time.After(hostileTimeout * 3 / 4):
 			return nil
@@ -329,16 +290,36 @@ func TestPartsShareOneDeadline(t *testing.T) {
 			return ctx.Err()
 		}
 	})
-	url := listen(t, func(conn net.Conn) {
-		time.Sleep(hostileTimeout / 2) // within a time-out of its own
+	slow := listen(t, func(conn net.Conn) {
+		time.Sleep(hostileTimeout / 2) // within a timeout of its own
 		_, _ = io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n")
 	})
-	d, text := hostileDispatcher(t, hostileTimeout)
-	d.guard.resolver = slow
-	a, took := attemptAt(d, at(t, url, "h.example"), nil)
-	checkAttempt(t, a, text.String(), 0, ClassTimeout)
-	if took < hostileTimeout || took > hostileTimeout+slack/2 {
-		t.Errorf("it took %s of %s", took, hostileTimeout)
+	ended := make(chan struct{})
+	silent := listen(t, func(conn net.Conn) { holds("")(conn); close(ended) })
+	for name, c := range map[string]struct {
+		url      string
+		body     []byte
+		resolver Resolver
+	}{
+		"a receiver that does not read":    {"http://" + unread.Addr().String() + "/", make([]byte, 64<<20), nil},
+		"a resolver that does not answer":  {"http://h.example/", nil, silentResolver{}},
+		"a slow resolver, a slow receiver": {at(t, slow, "h.example"), nil, late},
+		"a TLS handshake without an end":   {strings.Replace(silent, "http:", "https:", 1), nil, nil},
+	} {
+		d, text := hostileDispatcher(t, hostileTimeout)
+		if c.resolver != nil {
+			d.guard.resolver = c.resolver
+		}
+		a, took := attemptAt(d, c.url, c.body)
+		checkAttempt(t, a, text.String(), 0, ClassTimeout)
+		if took < hostileTimeout || took > hostileTimeout+slack/2 {
+			t.Errorf("%s: it took %s of %s", name, took, hostileTimeout)
+		}
+	}
+	select { // net/http does not end the connection with its request
+	case <-ended:
+	case <-time.After(slack):
+		t.Error("the connection stays")
 	}
 }
 
@@ -350,17 +331,6 @@ func (f resolverFunc) LookupNetIP(ctx context.Context, _, _ string) ([]netip.Add
 		return nil, err
 	}
 	return []netip.Addr{netip.MustParseAddr("127.0.0.1")}, nil
-}
-
-func TestAResolverThatNeverAnswersEndsAtTheDeadline(t *testing.T) {
-	t.Parallel()
-	d, text := hostileDispatcher(t, hostileTimeout)
-	d.guard.resolver = silentResolver{}
-	a, took := attemptAt(d, "http://h.example/", nil)
-	checkAttempt(t, a, text.String(), 0, ClassTimeout)
-	if took < hostileTimeout || took > hostileTimeout+slack/2 {
-		t.Errorf("it took %s of %s", took, hostileTimeout)
-	}
 }
 
 func TestHostileTLS(t *testing.T) {
@@ -397,23 +367,6 @@ func TestHostileTLS(t *testing.T) {
 			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
 			checkAttempt(t, a, text.String(), c.status, c.class)
 		})
-	}
-}
-
-func TestATLSHandshakeThatNeverEndsIsBounded(t *testing.T) {
-	t.Parallel()
-	ended := make(chan struct{})
-	url := listen(t, func(conn net.Conn) { holds("")(conn); close(ended) })
-	d, text := hostileDispatcher(t, hostileTimeout)
-	a, took := attemptAt(d, strings.Replace(url, "http:", "https:", 1), nil)
-	checkAttempt(t, a, text.String(), 0, ClassTimeout)
-	if took < hostileTimeout || took > hostileTimeout+slack/2 {
-		t.Errorf("it took %s of %s", took, hostileTimeout)
-	}
-	select { // net/http does not end the connection with its request
-	case <-ended:
-	case <-time.After(slack):
-		t.Error("the connection stays")
 	}
 }
 

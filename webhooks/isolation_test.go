@@ -206,29 +206,14 @@ func TestAWebhookThatHasNotAnsweredGetsOneRequest(t *testing.T) {
 	})
 }
 
-// blocked is a store that does not write results until it is opened.
-type blocked struct {
-	storage.DeliveryStore
-	open chan struct{}
-}
-
-func (s blocked) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
-	select {
-	case <-s.open:
-		return s.DeliveryStore.FinishDeliveries(ctx, done)
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
-}
-
 // What is sent and not written is sent again when the process dies.
 func TestWhatIsSentAndNotWrittenIsBounded(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		var sent atomic.Int32
 		b := newBench(t, Config{InFlight: 8}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
-		store := blocked{b.store, make(chan struct{})}
-		b.d.store = store
+		open := make(chan struct{})
+		b.d.store = gated{b.store, takes(0), func() error { <-open; return nil }}
 		for w := range 20 {
 			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
 			for range 20 {
@@ -241,36 +226,11 @@ func TestWhatIsSentAndNotWrittenIsBounded(t *testing.T) {
 		if got := sent.Load(); got != 20+8*8 {
 			t.Errorf("%d requests while nothing is written, want %d", got, 20+8*8)
 		}
-		close(store.open)
+		close(open)
 		b.seen.wait(t, 400)
 		time.Sleep(time.Minute)
 		if got := sent.Load(); got != 400 {
 			t.Errorf("%d requests for 400 deliveries", got)
 		}
-	})
-}
-
-func TestManyDeliveriesTakeFewCalls(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
-			time.Sleep(5 * time.Millisecond)
-			return reply(200), nil
-		}))
-		c := &counting{DeliveryStore: b.store}
-		b.d.store = c
-		for w := range 100 {
-			id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
-			for range 50 {
-				b.event(id, "x")
-			}
-		}
-		stop := b.run()
-		b.seen.wait(t, 5000)
-		stop()
-		if got := c.claims.Load(); got > 5000/DefaultInFlight {
-			t.Errorf("%d claims for 5,000 deliveries", got)
-		}
-		t.Logf("%d claims and %d writes for 5,000 deliveries", c.claims.Load(), c.others.Load())
 	})
 }

@@ -197,6 +197,36 @@ func (b *bench) stats() storage.QueueStats {
 	return s
 }
 
+// gated is a store that claims and writes when these functions return nil.
+type gated struct {
+	storage.DeliveryStore
+	claim, finish func() error
+}
+
+func (g gated) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
+	if err := g.claim(); err != nil {
+		return nil, false, err
+	}
+	return g.DeliveryStore.ClaimDeliveries(ctx, p)
+}
+
+func (g gated) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	if err := g.finish(); err != nil {
+		return nil, err
+	}
+	return g.DeliveryStore.FinishDeliveries(ctx, done)
+}
+
+// takes is for a store whose calls take that long.
+func takes(d time.Duration) func() error {
+	return func() error { time.Sleep(d); return nil }
+}
+
+// busy is a store whose calls take as long as those of a busy database.
+func busy(s storage.DeliveryStore) gated {
+	return gated{s, takes(30 * time.Millisecond), takes(5 * time.Millisecond)}
+}
+
 // recorder is an Observer that tests wait on.
 type recorder struct {
 	NoObserver

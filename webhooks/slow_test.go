@@ -24,7 +24,7 @@ func TestHonestReceiversGetTheirFourRequests(t *testing.T) {
 					resp.Body = http.MaxBytesReader(nil, page{strings.NewReader(strings.Repeat("x", 100<<10))}, maxResponseBody)
 					return resp, nil
 				}))
-				b.d.store = busy{b.store} // its calls take as long as those of a busy database
+				b.d.store = busy(b.store) // its calls take as long as those of a busy database
 				for w := range 10 {
 					id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
 					for range 1200 {
