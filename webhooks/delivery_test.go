@@ -1,8 +1,6 @@
 package webhooks
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"io"
 	"net"
@@ -131,39 +129,6 @@ func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 	}
 }
 
-// No URL that the guard lets through adds anything to a request.
-func FuzzRequest(f *testing.F) {
-	for _, url := range []string{
-		"http://h.example", "https://Bücher.example:8443/ü?é", "http://8.8.8.8/%0d%0aX:%20y?%0d%0a", "http://h.example/?a=\x01", "http://h.example/\x7f", "http://h.example:/ HTTP/1.1",
-		"http://h.example/\r\nX: y", "http://h.example/?\u0085\u2028", "http://[2606:4700::1111]:80/*", "http:///\r\n", "http://h.example//;?\\#",
-	} {
-		f.Add(url, []byte("GET / HTTP/1.1\r\n\r\n"))
-	}
-	d := newTestDispatcher(f)
-	f.Fuzz(func(t *testing.T, url string, body []byte) {
-		to, err := d.guard.parse(url)
-		if err != nil {
-			return
-		}
-		var wire bytes.Buffer
-		d.transport = roundTrip(func(r *http.Request) (*http.Response, error) { return reply(200), r.Write(&wire) })
-		_, _, err = d.post(t.Context(), &storage.ClaimedDelivery{URL: url, Body: body, Secret: []byte{0, 's'}}, time.Now())
-		must(t, err)
-		sent := bufio.NewReader(&wire)
-		r, err := http.ReadRequest(sent)
-		must(t, err)
-		got, err := io.ReadAll(r.Body)
-		must(t, err)
-		if r.Method != http.MethodPost || r.RequestURI != to.url.RequestURI() || r.Host != to.url.Host || !bytes.Equal(got, body) || sent.Buffered() > 0 {
-			t.Errorf("%q is sent as %s %q to %q with %q, and %d bytes more", url, r.Method, r.RequestURI, r.Host, got, sent.Buffered())
-		}
-		// The signature and Content-Length more, and no Idempotency-Key.
-		if len(r.Header) != len(d.header)+1 {
-			t.Errorf("%q is sent with the headers %v", url, r.Header)
-		}
-	})
-}
-
 // A pause that a change of the webhook ended in the store has ended in the process too.
 func TestEnablingAWebhookEndsItsPause(t *testing.T) {
 	t.Parallel()
@@ -197,11 +162,6 @@ func TestEnablingAWebhookEndsItsPause(t *testing.T) {
 			t.Errorf("one failure after it was enabled, it is paused: %+v", got)
 		}
 	})
-}
-
-func newTestDispatcher(t testing.TB) *Dispatcher {
-	t.Helper()
-	return newDispatcher(t, Config{})
 }
 
 func newDispatcher(t testing.TB, c Config) *Dispatcher {

@@ -139,38 +139,3 @@ func TestNoRetryIsLaterThanMaxAge(t *testing.T) {
 		}
 	})
 }
-
-// A delivery that waited for a fault of the host to be mended is tried as any other.
-func TestAFaultOfTheHostExpiresNothing(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		sent := 0
-		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
-			if sent++; sent < 3 {
-				return reply(503), nil
-			}
-			return reply(200), nil
-		}))
-		b.d.spread = polls(time.Minute)
-		sealed := func(b []byte) storage.WebhookChange { return storage.WebhookChange{Secret: &b, At: time.Now()} }
-		id := b.webhook(hook, nil)
-		change := func(c storage.WebhookChange) {
-			_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, c)
-			must(t, err)
-		}
-		b.event(id, "x")
-		b.run()
-		time.Sleep(time.Second)
-		change(sealed([]byte{7, 7})) // nobody can open it
-		time.Sleep(4 * 24 * time.Hour)
-		if sent != 1 {
-			t.Fatalf("%d requests, want one from before the fault", sent)
-		}
-		change(sealed(nil))
-		time.Sleep(time.Hour)
-		history := b.attempts(id)
-		if last := history[len(history)-1]; len(history) != 3 || !last.Success {
-			t.Errorf("the history has %+v, want two failures and a success", history)
-		}
-	})
-}

@@ -2,11 +2,9 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"net/netip"
 	"os"
 	"strings"
@@ -22,20 +20,11 @@ import (
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
-// receiverVariable makes the test program a receiver that answers until its input ends.
-const receiverVariable = "FORMSVC_TEST_RECEIVER"
-
 // insideVariable is set in a process that runs in a network of its own, in which every
 // address is local.
 const insideVariable = "FORMSVC_TEST_INSIDE"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(receiverVariable) != "" {
-		s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))
-		fmt.Println(s.Listener.Addr())
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(0)
-	}
 	if os.Getenv(insideVariable) != "" { // nothing leaves it
 		goleak.VerifyTestMain(m)
 	}

@@ -47,7 +47,7 @@ func inOwnNetwork(t *testing.T, env ...string) bool {
 		}
 		return true
 	}
-	out, err := runInOwnNetwork(t, []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.v", "-test.timeout=" + childTimeout()}, env)
+	out, err := runInOwnNetwork(t, []string{"-test.run=^" + regexp.QuoteMeta(t.Name()) + "$", "-test.v", "-test.timeout=2m"}, env)
 	if why := reasonOf(out, err); why != "" {
 		if os.Getenv(requireVariable) != "" {
 			t.Fatal(cannot, why)
@@ -63,15 +63,6 @@ func inOwnNetwork(t *testing.T, env ...string) bool {
 		}
 	}
 	return false
-}
-
-// childTimeout is that of the process in its own network: none when it was asked
-// to fuzz for long.
-func childTimeout() string {
-	if os.Getenv(fuzzVariable) != "" {
-		return "0"
-	}
-	return "2m"
 }
 
 // runInOwnNetwork runs this test binary in new namespaces for network and mounts;
@@ -179,23 +170,4 @@ func ask(socket int, kind, flags uint16, payload []byte) error {
 		}
 	}
 	return errors.New("no answer")
-}
-
-func TestAMissingNetworkIsToldFromAFailure(t *testing.T) {
-	t.Parallel()
-	exit := &exec.ExitError{}
-	for _, c := range []struct {
-		out  string
-		err  error
-		want string
-	}{
-		{"--- PASS: X", nil, ""},
-		{"--- FAIL: X\n  some_test.go:1: reached 10.0.0.1", exit, ""},
-		{"  netns_test.go:1: " + cannot + "lo up: operation not permitted\n", exit, "lo up: operation not permitted"},
-		{"", &os.PathError{Op: "fork/exec", Path: "x", Err: syscall.EPERM}, "fork/exec x: operation not permitted"},
-	} {
-		if got := reasonOf([]byte(c.out), c.err); got != c.want {
-			t.Errorf("%q, %v: reason %q, want %q", c.out, c.err, got, c.want)
-		}
-	}
 }

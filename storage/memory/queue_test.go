@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -99,90 +98,4 @@ func randomResult(random *rand.Rand, d storage.ClaimedDelivery) storage.Result {
 		r.Delivery.Success, r.Standing.Succeeded = true, true
 	}
 	return r
-}
-
-// A claim that finds nothing due of a webhook notes until when, so that the next one looks
-// at none of its deliveries.
-func TestClaimsPassOverWhatIsNotDue(t *testing.T) {
-	t.Parallel()
-	b, _ := crowded(t, 1000)
-	for range 2 {
-		got, _, err := b.store.ClaimDeliveries(t.Context(), storage.ClaimParams{Others: storage.Pool{Room: 1}, PerWebhook: 1})
-		if err != nil || len(got) != 0 {
-			t.Fatal(len(got), err)
-		}
-	}
-	idle := 0
-	for _, w := range b.store.webhooks {
-		if w.queue.idleUntil.After(start) {
-			idle++
-		}
-	}
-	if idle != 1001 {
-		t.Errorf("%d webhooks are passed over, want 1001", idle)
-	}
-}
-
-// crowded returns a store in which each of n webhooks has something that is due later,
-// and one more webhook.
-func crowded(tb testing.TB, n int) (*bundle, storage.ID) {
-	tb.Helper()
-	ctx := context.Background()
-	b := setup(tb, WithClock(func() time.Time { return start }))
-	for i := range n {
-		must(tb, b.store.Enqueue(ctx, b.addWebhook(tb, i), storage.Event{ID: id('e', i), Type: "form.test", Body: []byte("{}")}))
-	}
-	got, _, err := b.store.ClaimDeliveries(ctx, storage.ClaimParams{Lease: time.Hour, Others: storage.Pool{Room: n}, PerWebhook: 1})
-	if err != nil || len(got) != n {
-		tb.Fatal(len(got), err)
-	}
-	results := make([]storage.Result, n)
-	for i, d := range got {
-		results[i] = storage.Result{Lease: d.Lease, RetryIn: time.Hour}
-	}
-	_, err = b.store.FinishDeliveries(ctx, results)
-	must(tb, err)
-	return b, b.addWebhook(tb, n)
-}
-
-// BenchmarkClaim claims and settles one delivery beside webhooks that all have something
-// which is due later.
-func BenchmarkClaim(b *testing.B) {
-	for _, n := range []int{0, 100, 10_000, 50_000} {
-		b.Run(fmt.Sprintf("beside %d webhooks", n), func(b *testing.B) {
-			s, hook := crowded(b, n)
-			p := storage.ClaimParams{Lease: time.Hour, Others: storage.Pool{Room: 64}, PerWebhook: 4}
-			for b.Loop() {
-				must(b, s.store.Enqueue(b.Context(), hook, storage.Event{ID: id('x', 1), Type: "form.test", Body: []byte("{}")}))
-				got, _, err := s.store.ClaimDeliveries(b.Context(), p)
-				if err != nil || len(got) != 1 {
-					b.Fatal(len(got), err)
-				}
-				a := &storage.Delivery{ID: id('a', 1), WebhookID: hook, EventID: got[0].Lease.EventID, Success: true, CreatedAt: start}
-				_, err = s.store.FinishDeliveries(b.Context(), []storage.Result{{Lease: got[0].Lease, Delivery: a}})
-				must(b, err)
-			}
-		})
-	}
-}
-
-// BenchmarkClaimOfMany claims a batch while 10,000 webhooks wait for their turns.
-func BenchmarkClaimOfMany(b *testing.B) {
-	const n = 10_000
-	for name, pool := range map[string]storage.Pool{
-		"64 deliveries":       {Room: 64},
-		"a host without room": {Room: 64, Hosts: map[string]int{"example.com": 0}},
-	} {
-		b.Run(name, func(b *testing.B) {
-			s := setup(b, WithClock(func() time.Time { return start }))
-			for i := range n {
-				must(b, s.store.Enqueue(b.Context(), s.addWebhook(b, i), storage.Event{ID: id('e', i), Type: "form.test", Body: []byte("{}")}))
-			}
-			for b.Loop() {
-				// The lease has no length, so what is claimed waits again.
-				_, _, err := s.store.ClaimDeliveries(b.Context(), storage.ClaimParams{Others: pool, PerWebhook: 4})
-				must(b, err)
-			}
-		})
-	}
 }

@@ -135,9 +135,9 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 		FROM formsvc.submissions`)).Scan(&rows, &transactions, &events, &deliveries)
 	must(t, err)
 	const want = 1 + 40
-	if rows != want || events != want || deliveries != want || transactions != 2 {
-		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in %d",
-			rows, events, deliveries, transactions, want, 2)
+	if rows != want || events != want || deliveries != want || transactions > 2 { // the first may return for the others
+		t.Errorf("%d responses, %d events and %d deliveries in %d transactions, want %d of each in 2 at most",
+			rows, events, deliveries, transactions, want)
 	}
 	funnel, err := s.Funnel(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.Window{})
 	if err != nil || funnel.Submissions != want {
