@@ -15,134 +15,18 @@ import (
 func TestCheckURLRefuses(t *testing.T) {
 	t.Parallel()
 	guard := NewGuard(GuardConfig{})
-	for raw, reason := range map[string]string{
-		// Form.
-		"": reasonLength,
-		"https://h.example/" + strings.Repeat("a", 2048): reasonLength,
-		"https://h.example/a b":                          reasonCharacters,
-		" https://h.example/":                            reasonCharacters,
-		"https://h.example/\t":                           reasonCharacters,
-		"https://h.example/\r\nX: y":                     reasonCharacters,
-		"https://h.example/\x00":                         reasonCharacters,
-		"https://h.example/\x7f":                         reasonCharacters,
-		"https://h.example/\u00a0":                       reasonCharacters,
-		"https://h.example/\u2028":                       reasonCharacters,
-		"https://h.example/\xff":                         reasonCharacters,
-		`https:\\h.example\`:                             reasonCharacters,
-		`https://h.example\@10.0.0.1/`:                   reasonCharacters,
-		"h.example":                                      reasonScheme,
-		"//h.example/":                                   reasonScheme,
-		"ftp://h.example/":                               reasonScheme,
-		"file:///etc/passwd":                             reasonScheme,
-		"gopher://h.example/":                            reasonScheme,
-		"javascript:alert(1)":                            reasonScheme,
-		"ws://h.example/":                                reasonScheme,
-		"https:h.example":                                reasonSyntax,
-		"https:/h.example":                               reasonSyntax,
-		"https:///h.example":                             reasonSyntax,
-		"https://":                                       reasonSyntax,
-		"https://?":                                      reasonSyntax,
-		"https://h.example/%zz":                          reasonSyntax,
-		"https://user@h.example/":                        reasonUserinfo,
-		"https://user:pass@h.example/":                   reasonUserinfo,
-		"https://@h.example/":                            reasonUserinfo,
-		"https://h.example@10.0.0.1/":                    reasonUserinfo,
-		"https://h.example/#":                            reasonFragment,
-		"https://h.example/a#b":                          reasonFragment,
-		"https://10.0.0.1#@h.example/":                   reasonFragment,
-		// Ports.
-		"https://h.example:0/":       reasonPort,
-		"https://h.example:00443/":   reasonPort,
-		"https://h.example:65536/":   reasonPort,
-		"https://h.example:22/":      reasonPort,
-		"https://h.example:25/":      reasonPort,
-		"https://h.example:6667/":    reasonPort,
-		"https://h.example:10080/":   reasonPort,
-		"https://[2606:4700::1]:25/": reasonPort,
-		// Names.
-		"https://localhost/":                                reasonSpecial,
-		"https://LOCALHOST/":                                reasonSpecial,
-		"https://localhost./":                               reasonSpecial,
-		"https://ｌｏｃａｌｈｏｓｔ/":                                reasonSpecial,
-		"https://a.localhost/":                              reasonSpecial,
-		"https://loc\u00adalhost/":                          reasonCharacters, // a soft hyphen
-		"https://printer.local/":                            reasonSpecial,
-		"https://metadata.google.internal/":                 reasonSpecial,
-		"https://a.localdomain/":                            reasonSpecial,
-		"https://router.home.arpa/":                         reasonSpecial,
-		"https://nas.lan/":                                  reasonSpecial,
-		"https://api.default.svc/":                          reasonSpecial,
-		"https://intranet/":                                 reasonSpecial,
-		"https://com/":                                      reasonSpecial,
-		"https://a..example/":                               reasonHost,
-		"https://.example/":                                 reasonHost,
-		"https://h.example../":                              reasonHost,
-		"https://./":                                        reasonHost,
-		"https://-a.example/":                               reasonHost,
-		"https://a=b.example/":                              reasonHost,
-		"https://a-.example/":                               reasonHost,
-		"https://a,b.example/":                              reasonHost,
-		"https://h%2eexample/":                              reasonSyntax,
-		"https://%EF%BC%91.example/":                        reasonHost,
-		"https://xn--a.example/":                            reasonHost,
-		"https://" + strings.Repeat("a", 64) + ".example/":  reasonHost,
-		"https://" + strings.Repeat("a.", 125) + "example/": reasonHost,
-		// Addresses in other clothes.
-		"http://127.1/":              reasonNumber,
-		"http://2130706433/":         reasonNumber,
-		"http://0x7f000001/":         reasonNumber,
-		"http://0x7f.0.0.1/":         reasonNumber,
-		"http://0X7F.1/":             reasonNumber,
-		"http://017700000001/":       reasonNumber,
-		"http://0177.0.0.1/":         reasonNumber,
-		"http://127.0.0.01/":         reasonNumber,
-		"http://8.8.8.8./":           reasonNumber,
-		"http://8.8.8/":              reasonNumber,
-		"http://8.8.8.8.8/":          reasonNumber,
-		"http://8.8.8.256/":          reasonNumber,
-		"http://h.example.1/":        reasonNumber,
-		"http://h.0x/":               reasonNumber,
-		"http://１２７.０.０.１/":          reasonNumber,
-		"http://127。0。0。1/":          reasonNumber,
-		"http://８.8.8.8/":            reasonNumber,
-		"http://①②⑦.0.0.1/":          reasonNumber,
-		"http://⒈⒈⒈1/":               reasonHost, // digits with a full stop
-		"http://[::ffff:8.8.8.8]/":   reasonAddress,
-		"http://[::ffff:127.0.0.1]/": reasonAddress,
-		"http://[::ffff:7f00:1]/":    reasonAddress,
-		"http://127.0.0.1/":          reasonAddress,
-		"http://127.0.0.1:8080/":     reasonAddress,
-		"http://10.0.0.1/":           reasonAddress,
-		"http://169.254.169.254/":    reasonAddress,
-		"http://0.0.0.0/":            reasonAddress,
-		"http://255.255.255.255/":    reasonAddress,
-		"http://[::]/":               reasonAddress,
-		"http://[::1]/":              reasonAddress,
-		"http://[fe80::1]/":          reasonAddress,
-		"http://[fd00:ec2::254]/":    reasonAddress,
-		"http://[fec0::1]/":          reasonAddress,
-		"http://[64:ff9b::7f00:1]/":  reasonAddress,
-		"http://[2002:7f00:1::]/":    reasonAddress,
-		"http://[4000::1]/":          reasonAddress,
-	} {
-		err := guard.CheckURL(raw)
+	for _, c := range otherCases {
+		err := guard.CheckURL(c.url)
 		var refused *URLError
-		if !errors.As(err, &refused) {
-			t.Errorf("%q: %v, want a URLError", raw, err)
-		} else if refused.Reason != reason {
-			t.Errorf("%q: %q, want %q", raw, refused.Reason, reason)
-		}
-	}
-	// A zone and a colon in a name are refused by url.Parse in some versions of
-	// Go and by us in others.
-	for _, raw := range []string{
-		"http://[fe80::1%25eth0]/", "http://[2606:4700::1%25eth0]/", "http://[2606:4700::1/", "http://2606:4700::1/",
-		"http://a:b:80/", "http://[8.8.8.8]/", "http://[h.example]/", "http://[2606:4700::1]a/", "http://[2606:4700::1]:80:80/",
-		"http://%31%32%37.0.0.1/", "http://h.example:80a/", "http://h.example:-80/", "http://h.example:+80/",
-	} {
-		var refused *URLError
-		if err := guard.CheckURL(raw); !errors.As(err, &refused) {
-			t.Errorf("%q: %v, want a URLError", raw, err)
+		switch {
+		case c.reason == "":
+			if err != nil {
+				t.Errorf("%q: %v", c.url, err)
+			}
+		case !errors.As(err, &refused):
+			t.Errorf("%q: %v, want a URLError", c.url, err)
+		case c.reason != anyReason && refused.Reason != c.reason:
+			t.Errorf("%q: %q, want %q", c.url, refused.Reason, c.reason)
 		}
 	}
 }

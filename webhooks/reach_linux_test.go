@@ -267,3 +267,94 @@ func TestAProxyInTheEnvironmentChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// reachCases is the whole table.
+func reachCases() []destinationCase {
+	cases := append([]destinationCase(nil), otherCases...)
+	literal := func(addr string) string {
+		if strings.Contains(addr, ":") {
+			return "http://[" + addr + "]/"
+		}
+		return "http://" + addr + "/"
+	}
+	for _, a := range publicAddresses {
+		cases = append(cases,
+			destinationCase{url: literal(a), reach: a},
+			destinationCase{url: "http://" + spelled(a) + "/", reach: a})
+	}
+	for _, a := range insideAddresses {
+		cases = append(cases,
+			destinationCase{url: literal(a)},
+			destinationCase{url: "http://" + spelled(a) + "/"},
+			destinationCase{url: "http://" + spelled("8.8.8.8", "2606:4700::1111", a) + "/"},
+			destinationCase{url: "http://" + spelled(a, "8.8.8.8") + "/"})
+	}
+	return cases
+}
+
+// reachZone is what DNS knows. The last label of a name is that of its owner, so
+// that one server stands for all of DNS.
+func reachZone() map[string][][]string {
+	zone := map[string][][]string{}
+	for name, answer := range map[string]string{
+		"public.example":            "8.8.8.8",
+		"xn--bcher-kva.example":     "8.8.4.4",
+		"under_score.example":       "8.8.4.4",
+		"six.example":               "2606:4700::1111",
+		"both.example":              "8.8.8.8 2606:4700::1111",
+		"10.0.0.1.example":          "8.8.8.8",
+		"localhost.public.example":  "8.8.8.8",
+		"0x7f000001.public.example": "8.8.8.8",
+		"nothing.example":           "",
+		"many.example":              "9.9.9.1 9.9.9.2 9.9.9.3 9.9.9.4 9.9.9.5 9.9.9.6 9.9.9.7 9.9.9.8 9.9.9.9",
+		"many-and-one.example":      strings.Repeat("8.8.8.8 ", 40) + "10.0.0.1",
+
+		"loopback.example":               "127.0.0.1",
+		"loopback6.example":              "::1",
+		"metadata.example":               "169.254.169.254",
+		"unspecified.example":            "0.0.0.0 ::",
+		"mixed.example":                  "8.8.8.8 127.0.0.1",
+		"mixed-first.example":            "127.0.0.1 8.8.8.8",
+		"four-public-six-inside.example": "8.8.8.8 ::1",
+		"six-public-four-inside.example": "2606:4700::1111 10.0.0.1",
+		"mapped-inside.example":          "::ffff:10.0.0.1",
+		"mapped-public.example":          "::ffff:8.8.8.8",
+
+		"alias.example":                 "=public.example",
+		"alias-of-alias.example":        "=alias.example",
+		"alias-inside.example":          "=loopback.example",
+		"alias-of-alias-inside.example": "=alias-inside.example",
+		"alias-localhost.example":       "=localhost",
+		"alias-internal.example":        "=metadata.google.internal",
+		"alias-mixed.example":           "=mixed.example",
+		"alias-nowhere.example":         "=nowhere.example",
+		"alias-loop.example":            "=alias-loop2.example",
+		"alias-loop2.example":           "=alias-loop.example",
+
+		"both-in-search.example":                  "8.8.8.8",
+		"both-in-search.example.corp.test":        "10.0.0.1",
+		"both-in-search.example.example":          "10.0.0.1",
+		"only-in-search.example.corp.test":        "9.9.9.9",
+		"only-in-search-inside.example.corp.test": "10.0.0.1",
+		"intranet.corp.test":                      "10.0.0.1",
+		"receiver.corp.test":                      "10.1.2.4",
+		"inside-in-hosts.example":                 "8.8.8.8",
+		"loopback-in-hosts.example":               "10.0.0.1",
+		"localhost":                               "127.0.0.1",
+		"a.localhost":                             "127.0.0.1",
+		"metadata.google.internal":                "169.254.169.254",
+		"printer.local":                           "192.168.1.9",
+		"router.lan":                              "192.168.1.1",
+		"router.home.arpa":                        "8.8.8.8",
+		"api.default.svc":                         "10.96.0.10",
+		"host.localdomain":                        "8.8.8.8",
+		"kubernetes.default.svc.cluster.local":    "10.96.0.1",
+	} {
+		zone[name] = [][]string{strings.Fields(answer)}
+	}
+	zone["rebound.example"] = [][]string{{"8.8.8.8"}, {"10.0.0.1"}}
+	zone["rebound-later.example"] = [][]string{{"8.8.8.8"}, {"8.8.8.8", "127.0.0.1"}}
+	zone["kept-alive.example"] = [][]string{{"8.8.8.8"}, {"10.0.0.1"}}
+	zone["closed.example"] = [][]string{{"8.8.8.8"}, {"127.0.0.1"}}
+	return zone
+}
