@@ -139,7 +139,6 @@ test-network:
 test-skew:
 	FORMSVC_TEST_SKEW=full $(WITH_POSTGRES) -- $(GO) test -run TestListsWhereOneCustomerOwnsEverything -v -timeout 30m ./storage/postgres
 
-##: how long responses wait beside purges, counts and deletions at size (2 million responses, takes minutes)
 ## cluster: three hosts on three PostgreSQL under Patroni (internal/lab/cluster), while something breaks again
 ## and again (FAULTS times, 20 in six minutes): nothing acknowledged is lost. Needs root, or namespaces for
 ## users. Installs Debian's patroni, etcd, pgbouncer, haproxy and redis-server when one is missing
