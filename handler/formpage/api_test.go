@@ -23,15 +23,10 @@ func (s *site) ask(method, address, origin string, body any, into any) (int, htt
 	if method == http.MethodOptions {
 		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
 	}
-	response, err := s.server.Client().Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	response := must(s.server.Client().Do(r))
 	defer response.Body.Close()
 	if into != nil {
-		if err := json.NewDecoder(response.Body).Decode(into); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, json.NewDecoder(response.Body).Decode(into))
 	}
 	return response.StatusCode, response.Header
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
+
 	"github.com/formsvc/formsvc/handler/formpage"
 )
 
@@ -21,15 +23,9 @@ func TestAssetsAreCompressed(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		response, err := s.server.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(s.server.Client().Do(r))
 		defer response.Body.Close()
-		raw, err := io.ReadAll(response.Body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(io.ReadAll(response.Body))
 		return response, string(raw)
 	}
 	for name, most := range map[string]int{"page.css": 6_500, "page.js": 10_000, "embed.js": 1_500} {
@@ -62,13 +58,32 @@ func TestAssetsAreCompressed(t *testing.T) {
 
 func gunzip(t *testing.T, packed string) string {
 	t.Helper()
-	r, err := gzip.NewReader(strings.NewReader(packed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(gzip.NewReader(strings.NewReader(packed)))
+	raw := must(io.ReadAll(r))
 	return string(raw)
+}
+
+// A page that is opened has its style within, and what answers a POST links to it. No script holds
+// the page up.
+func TestAPageBringsItsStyle(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	file := s.get(s.server.URL + "/f/-/page.css").raw
+	opened := s.open(s.form("MULTI", `[{"id":"n","type":"short_text","required":true}]`, "", ""), "")
+	for p, within := range map[*page]int{opened: 1, opened.press("next"): 0} {
+		styles, links := 0, 0
+		p.each(func(n *html.Node) {
+			switch {
+			case n.Data == "style" && textOf(n) == file && strings.Contains(p.header.Get("Content-Security-Policy"), "'nonce-"+attr(n, "nonce")+"'"):
+				styles++
+			case n.Data == "link" && attr(n, "rel") == "stylesheet":
+				links++
+			case n.Data == "script" && attr(n, "src") != "" && !has(n, "defer"):
+				t.Errorf("the script %s holds the page up", attr(n, "src"))
+			}
+		})
+		if styles != within || links != 1-within {
+			t.Errorf("%d: the style is within %d times and linked %d times", p.status, styles, links)
+		}
+	}
 }

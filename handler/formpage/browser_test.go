@@ -39,23 +39,13 @@ type site struct {
 func newSite(t *testing.T, config formpage.Config, options ...formsvc.Option) *site {
 	t.Helper()
 	s := &site{t: t, store: memory.New(), owner: formsvc.UserIDFrom("owner"), now: time.Date(2026, 8, 3, 10, 0, 0, 0, time.UTC)}
-	var err error
-	s.service, err = formsvc.New(append([]formsvc.Option{formsvc.WithStorage(storagetest.ReadOnly(t, s.store)), formsvc.WithClock(s.clock)}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	workspace, err := s.service.CreateWorkspace(t.Context(), s.owner, "Test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.service = must(formsvc.New(append([]formsvc.Option{formsvc.WithStorage(storagetest.ReadOnly(t, s.store)), formsvc.WithClock(s.clock)}, options...)...))
+	workspace := must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
 	s.place = workspace.ID
 	if config.Clock == nil {
 		config.Clock = s.clock
 	}
-	s.pages, err = formpage.New(s.service, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.pages = must(formpage.New(s.service, config))
 	mux := http.NewServeMux()
 	mux.Handle("/f/", s.pages)
 	s.server = httptest.NewServer(mux)
@@ -111,9 +101,7 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 			Field struct{ ID string }
 			Value json.RawMessage
 		}
-		if err := json.Unmarshal(submission.Answers, &items); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, json.Unmarshal(submission.Answers, &items))
 		one := map[string]string{}
 		for _, item := range items {
 			one[item.Field.ID] = string(item.Value)
@@ -125,10 +113,7 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 
 func (s *site) funnel(form formsvc.Form) formsvc.Metrics {
 	s.t.Helper()
-	m, err := s.service.AsHost().Metrics(context.Background(), form.ID, formsvc.PeriodAll)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	m := must(s.service.AsHost().Metrics(context.Background(), form.ID, formsvc.PeriodAll))
 	return m
 }
 
@@ -154,10 +139,7 @@ func (s *site) open(form formsvc.Form, query string) *page {
 
 func (s *site) get(address string) *page {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, address, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(s.t.Context(), http.MethodGet, address, nil))
 	return s.do(r)
 }
 
@@ -169,10 +151,7 @@ func (s *site) do(r *http.Request) *page {
 		s.t.Fatal(err)
 	}
 	defer response.Body.Close()
-	raw, err := io.ReadAll(response.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	raw := must(io.ReadAll(response.Body))
 	p := &page{s: s, url: response.Request.URL.String(), status: response.StatusCode, header: response.Header, raw: string(raw)}
 	if p.root, err = html.Parse(strings.NewReader(p.raw)); err != nil {
 		s.t.Fatal(err)
@@ -197,10 +176,7 @@ func (p *page) press(button string) *page {
 
 func (p *page) post(values url.Values) *page {
 	p.s.t.Helper()
-	r, err := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(values.Encode()))
-	if err != nil {
-		p.s.t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(values.Encode())))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.Header.Set("User-Agent", "Test Mobi")
 	return p.s.do(r)

@@ -30,19 +30,14 @@ func (s *site) canvas(form formsvc.PublicForm) (*page, *httptest.ResponseRecorde
 
 func (s *site) parts(form formsvc.PublicForm) formpage.CanvasParts {
 	s.t.Helper()
-	parts, err := s.pages.CanvasParts(httptest.NewRequest(http.MethodPost, "/forms/-/canvas/x", nil), form)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	parts := must(s.pages.CanvasParts(httptest.NewRequest(http.MethodPost, "/forms/-/canvas/x", nil), form))
 	return parts
 }
 
 func publicForm(t *testing.T, kind, blocks string) formsvc.PublicForm {
 	t.Helper()
 	form := formsvc.PublicForm{Type: kind, Name: "A form", PublicID: "public"}
-	if err := json.Unmarshal([]byte(blocks), &form.Blocks); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(blocks), &form.Blocks))
 	return form
 }
 
@@ -57,10 +52,7 @@ func TestACanvasHasAllBlocks(t *testing.T) {
 		{"id":"r","type":"short_text","label":"Ruled","properties":{"rule":{"visible":{"==":[{"var":"answers.a"},"x"]}}}},
 		{"id":"t","type":"captcha","properties":{"captchaType":"turnstile"}},
 		{"id":"p","type":"statement","label":"","properties":{"image":{"url":"https://img.example/x.png"},"imageWidth":200}}]`, `{"branding":true}`, "")
-	form, err := s.service.PublicForm(t.Context(), stored.PublicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := must(s.service.PublicForm(t.Context(), stored.PublicID))
 	p, answer := s.canvas(form)
 	var blocks, inEnds []string
 	p.each(func(n *html.Node) {

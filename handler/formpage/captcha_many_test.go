@@ -116,3 +116,16 @@ func (b *breaking) Read(p []byte) (int, error) {
 	}
 	return b.Reader.Read(p)
 }
+
+// Each captcha of a page has a token of its own.
+func TestTwoCaptchasOnOnePage(t *testing.T) {
+	t.Parallel()
+	v := newTokens()
+	s := newSite(t, formpage.Config{MinFillTime: -1, Verifiers: map[string]formpage.Verifier{"turnstile": v}})
+	const captcha = `"type":"captcha","properties":{"captchaType":"turnstile"}}`
+	form := s.form("MULTI", `[{"id":"c",`+captcha+`,{"id":"d",`+captcha+`]`, "", "")
+	end := s.open(form, "").add("sum", "t1").add("sum", "t2").press("next")
+	if len(s.answers(form)) != 1 || v.asked.Load() != 2 {
+		t.Errorf("%d %s, the service was asked %d times", end.status, end.text("fs-main"), v.asked.Load())
+	}
+}

@@ -119,10 +119,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 		{"id":"t","type":"captcha","properties":{"captchaType":"turnstile"}},{"id":"no","type":"captcha","properties":{"captchaType":"none"}},
 		{"id":"g","type":"group","children":[{"id":"f","type":"file_upload","label":"F"},{"id":"h","type":"signature","properties":{"hide":true}}]},
 		{"id":"p","type":"payment","required":true,"label":"P"},{"id":"q","type":"payment","label":"Q"}]`, "", "")
-	public, err := s.service.PublicForm(t.Context(), form.PublicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must(s.service.PublicForm(t.Context(), form.PublicID))
 	got := s.pages.Lacks(public)
 	if len(got) != 4 || !strings.Contains(got[1], `"t" is a captcha: there is no Config.Limiter`) || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[2], `"f" asks for files`) || !strings.Contains(got[3], `"p" requires a payment`) {
 		t.Errorf("%q", got)
@@ -162,5 +159,26 @@ func TestHostAnswersAreAddedAndTheirErrorsLoseNothing(t *testing.T) {
 	broken = false
 	if p = p.press("next"); p.status != http.StatusOK || !strings.Contains(s.answers(form)[0]["pay"], "paid") {
 		t.Errorf("%d %s", p.status, p.text("fs-main"))
+	}
+}
+
+// Files and captchas cost the host something, so it is told of pages without a limiter. Authors are not.
+func TestAHostIsToldOfPagesWithoutALimiter(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Secret: secret, Files: &counting{}, Verifiers: map[string]formpage.Verifier{"turnstile": sums{}}})
+	for block, want := range map[string]int{
+		`{"id":"g","type":"group","children":[{"id":"f","type":"signature"}]}`:        1,
+		`{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}`:        1,
+		`{"id":"f","type":"signature","properties":{"hide":true}}`:                    0,
+		`{"id":"c","type":"captcha","properties":{"captchaType":"none","hide":true}}`: 0,
+	} {
+		form := s.form("MULTI", "["+block+"]", "", "")
+		got := s.pages.Lacks(must(s.service.PublicForm(t.Context(), form.PublicID)))
+		if len(got) != want || want > 0 && !strings.Contains(got[0], "there is no Config.Limiter") {
+			t.Errorf("%s: %q", block, got)
+		}
+		if bar := s.get(s.link(form.ID)).bar(); strings.Contains(bar, "Limiter") {
+			t.Errorf("%s: the preview shows %s", block, bar)
+		}
 	}
 }

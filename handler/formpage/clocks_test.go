@@ -37,10 +37,7 @@ func TestTimesAtWhichClocksChange(t *testing.T) {
 		{"Europe/Berlin", "2026-03-29", "02:30", "-04:00", `"2026-03-29T02:30:00-04:00"`},
 		{"UTC", "2026-03-29", "02:30", "none", skipped},
 	} {
-		zone, err := time.LoadLocation(c.zone)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zone := must(time.LoadLocation(c.zone))
 		s := newSite(t, formpage.Config{MinFillTime: -1}, formsvc.WithTimeZone(zone))
 		for kind, properties := range map[string]string{"SINGLE": ``, "MULTI": `,"dateFormat":"DDMMYYYY"`} {
 			form := s.form(kind, `[{"id":"q","type":"date","label":"When","properties":{"showTimePicker":true`+properties+`}}]`, "", "")

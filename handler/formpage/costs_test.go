@@ -45,15 +45,9 @@ func newCosts(tb testing.TB) *costs {
 	if c.svc, err = formsvc.New(formsvc.WithStorage(c.store), formsvc.WithClock(clock), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})); err != nil {
 		tb.Fatal(err)
 	}
-	workspace, err := c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	workspace := must(c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs"))
 	c.place = workspace.ID
-	files, err := formpage.NewDir(tb.TempDir(), "https://files.example/")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	files := must(formpage.NewDir(tb.TempDir(), "https://files.example/"))
 	c.files = files
 	config := formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1}
 	if c.pages, err = formpage.New(c.svc, config); err != nil {
@@ -81,10 +75,7 @@ func (c *costs) form(blocks string) formsvc.PublicForm {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	public, err := c.svc.PublicForm(c.tb.Context(), form.PublicID)
-	if err != nil {
-		c.tb.Fatal(err)
-	}
+	public := must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 	return public
 }
 
@@ -103,10 +94,7 @@ func (c *costs) stored(blocks string) formsvc.PublicForm {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	public, err := c.svc.PublicForm(c.tb.Context(), form.PublicID)
-	if err != nil {
-		c.tb.Fatal(err)
-	}
+	public := must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 	return public
 }
 
@@ -365,10 +353,7 @@ func TestCellsAreTheOptionsThatAreDrawn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			workspace, err := svc.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Cells")
-			if err != nil {
-				t.Fatal(err)
-			}
+			workspace := must(svc.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Cells"))
 			wanted := newForm(workspace.ID)
 			wanted.Definition.Blocks = json.RawMessage(blocks)
 			_, err = svc.AsHost().CreateForm(t.Context(), wanted)

@@ -72,9 +72,7 @@ func tokensOf(page string) (list []string) {
 func TestEveryTextOfAPageIsEscaped(t *testing.T) {
 	c := newCosts(t)
 	var blocks []map[string]any
-	if err := json.Unmarshal([]byte(every), &blocks); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(every), &blocks))
 	const everything = `{"placeholderText":"x","image":{"url":"https://a.example/x.png"},"imageAlt":"x","imageAlign":"x","buttonText":"x","otherText":"x","badgeType":"letter",
 		"dateSeparator":"x","showTimePicker":true,"leftLabel":true,"firstLabel":"x","centerLabel":true,"secondLabel":"x","rightLabel":true,"thirdLabel":"x",
 		"otherOption":true,"legalText":"x","amount":"1","currency":"EUR","quotationMarks":true,"multipleFiles":true,"maxChars":1000}`

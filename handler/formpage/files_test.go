@@ -35,10 +35,7 @@ func (p *page) attach(button string, files ...[3]string) *page {
 	}
 	_ = w.WriteField("go", button)
 	for _, f := range files {
-		part, err := w.CreateFormFile(f[0], f[1])
-		if err != nil {
-			p.s.t.Fatal(err)
-		}
+		part := must(w.CreateFormFile(f[0], f[1]))
 		_, _ = io.WriteString(part, f[2])
 	}
 	_ = w.Close()
@@ -55,10 +52,7 @@ const (
 func newFileSite(t *testing.T) (*site, *formpage.Dir, string) {
 	t.Helper()
 	path := t.TempDir()
-	dir, err := formpage.NewDir(path, "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(path, "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	return newSite(t, formpage.Config{Files: dir, MaxFileSize: 1000}), dir, path
 }
@@ -332,10 +326,7 @@ func TestFilesOfAnOldPageAreAskedForAgain(t *testing.T) {
 // The limit of the service counts for blocks that ask for one, and the page says it before.
 func TestThePageKnowsTheServicesLimit(t *testing.T) {
 	t.Parallel()
-	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	limits := formsvc.WithLimits(formsvc.Limits{FileSize: 2 << 20})
 	for _, c := range []struct {
@@ -366,10 +357,7 @@ func TestThePageKnowsTheServicesLimit(t *testing.T) {
 func TestAResponseKeepsNoOtherFiles(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
-	dir, err := formpage.NewDir(path, "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(path, "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir})
 	form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
@@ -430,9 +418,7 @@ func TestTheFilesOfAResponseAreRemoved(t *testing.T) {
 	}
 	// A file that was not wholly removed is when it is asked for again.
 	for _, left := range []string{unknown, unknown + ".kept-" + unknown} {
-		if err := os.WriteFile(filepath.Join(path, left), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(path, left), nil, 0o600))
 	}
 	if err := dir.RemoveFiles(t.Context(), []string{unknown}); err != nil {
 		t.Error(err)

@@ -195,6 +195,8 @@ func TestEveryControlHasAName(t *testing.T) {
 			seen[id] = true
 		}
 	})
+	var readings []string
+	described := map[string]bool{}
 	p.each(func(n *html.Node) {
 		switch n.Data {
 		case "input", "select", "textarea":
@@ -212,11 +214,23 @@ func TestEveryControlHasAName(t *testing.T) {
 			}
 		}
 		for id := range strings.FieldsSeq(attr(n, "aria-describedby")) {
+			described[id] = true
 			if !seen[id] {
 				t.Errorf("aria-describedby names %s, which is not there", id)
 			}
 		}
+		if attr(n, "class") == "fs-read" {
+			readings = append(readings, attr(n, "id"))
+			if attr(n, "aria-live") != "polite" {
+				t.Errorf("the reading %s is not read out", attr(n, "id"))
+			}
+		}
 	})
+	for _, id := range readings {
+		if !described[id] {
+			t.Errorf("the reading %s describes nothing", id)
+		}
+	}
 }
 
 const threeQuestions = `[
@@ -322,11 +336,9 @@ func TestAFormThatChangedShowsWhatHasNoPlace(t *testing.T) {
 	form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"long_text"},{"id":"c","type":"short_text"}]`, "", "")
 	p := s.open(form, "").fill("a.a", "kept", "a.b", "a long text", "a.c", "typed")
 	s.wait(time.Minute)
-	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
+	must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
 		Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text"},{"id":"c","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	}))
 	p = p.press("next")
 	if note := p.text("summary"); p.status != http.StatusConflict || !strings.Contains(note, "a long text") || !strings.Contains(note, "typed") || strings.Contains(note, "kept") {
 		t.Fatalf("%d %s", p.status, note)
@@ -345,9 +357,7 @@ func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})
 	change := func(form formsvc.Form, d formsvc.Definition) {
-		if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: d}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: d}))
 	}
 	form := s.form("SINGLE", `[{"id":"a","type":"long_text","label":"Story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"b","type":"short_text"}]`, "", "")
 	p := s.open(form, "lang=de").fill("a.a", "a <long> text").press("next").fill("a.y", "true")
@@ -489,14 +499,8 @@ func TestMounts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
-	pages, err := formpage.New(s.service, formpage.Config{Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
-	deep, err := formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(s.service, formpage.Config{Clock: s.clock}))
+	deep := must(formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"}))
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("/stripped/here/", http.StripPrefix("/stripped/here", pages))

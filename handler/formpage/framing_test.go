@@ -58,11 +58,9 @@ func TestAFormEmbedsNoPageOfItsHost(t *testing.T) {
 	} {
 		form := s.form("MULTI", `[]`, "", "")
 		// Into the storage, because a write refuses some of the addresses.
-		if _, err := s.store.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{Definition: storage.Definition{
+		must(s.store.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{Definition: storage.Definition{
 			Blocks: json.RawMessage(`[{"id":"e","type":"embed","label":"Look","properties":{"embedLink":"` + test.link + `"}}]`), Format: 1,
-		}, At: s.clock()}); err != nil {
-			t.Fatal(err)
-		}
+		}, At: s.clock()}))
 		r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil)
 		r.Host = test.host
 		for i := 0; i < len(test.headers); i += 2 {
@@ -82,14 +80,8 @@ func TestPreviewsAndCanvasesAreFramedByTheirOrigin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{Secret: secret, FrameAncestors: []string{"https://a.example"}})
 	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
-	path, err := s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := s.service.PublicForm(t.Context(), form.PublicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour)))
+	public := must(s.service.PublicForm(t.Context(), form.PublicID))
 	for name, handler := range map[string]http.HandlerFunc{
 		"preview": s.pages.ServeHTTP,
 		"ending":  func(w http.ResponseWriter, r *http.Request) { r.URL.Path += "/done"; s.pages.ServeHTTP(w, r) },

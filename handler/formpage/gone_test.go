@@ -32,22 +32,14 @@ func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			path := t.TempDir()
-			dir, err := formpage.NewDir(path, "https://host.example/files/")
-			if err != nil {
-				t.Fatal(err)
-			}
+			dir := must(formpage.NewDir(path, "https://host.example/files/"))
 			t.Cleanup(func() { _ = dir.Close() })
 			s := newSite(t, formpage.Config{Files: dir, Secret: secret})
 			form := s.form("MULTI", `[{"id":"s","type":"long_text","label":"Your story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"w","type":"opinion_scale","label":"Weight","properties":{"from":0,"to":500}},{"id":"f","type":"file_upload","label":"File"}]`, "", "")
 			p := s.open(form, "lang=de").attach("upload", [3]string{"u.f", "my paper.png", pngBytes}).fill("a.s", "a <long> text", "a.y", "true", "a.w", "137")
 			other := s.open(s.form("MULTI", `[{"id":"o","type":"short_text"}]`, "", ""), "")
-			if err := end(s, form); err != nil {
-				t.Fatal(err)
-			}
-			before, err := os.ReadDir(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, end(s, form))
+			before := must(os.ReadDir(path))
 			s.wait(30 * 24 * time.Hour) // however old the page is
 			for _, got := range []*page{p.press("next"), p.attach("next", [3]string{"u.f", "another.png", pngBytes})} {
 				text := got.text("fs-main")
@@ -95,10 +87,7 @@ func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
 			}
 
 			// Another process, and one in which the owner had a preview of the draft.
-			pages, err := formpage.New(s.service, formpage.Config{Clock: s.clock, Secret: secret})
-			if err != nil {
-				t.Fatal(err)
-			}
+			pages := must(formpage.New(s.service, formpage.Config{Clock: s.clock, Secret: secret}))
 			s.pages = pages
 			if got := ask(http.MethodPost, form.PublicID, state); !strings.Contains(got, "<dt>s</dt><dd>typed</dd>") {
 				t.Errorf("another process: %s", got)

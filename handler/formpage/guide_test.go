@@ -63,9 +63,7 @@ func describedTypes(t *testing.T) (blocks, answers []string) {
 			}
 		}
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	blocks, answers = d.Components.Schemas.BlockType.Enum, d.Components.Schemas.AnswerField.Properties.Type.Words
 	if len(blocks) == 0 || len(answers) == 0 {
 		t.Fatal("the description has no types")
@@ -88,10 +86,7 @@ func missingPlaces(t *testing.T, typ string, described bool) (places []string) {
 	if k, _ := schema.KindOf(typ); !k.TakesAnswer() {
 		places = append(places, "schema/kinds.go: kinds")
 	}
-	form, err := answers.Compile(answers.Source{Definition: storage.Definition{Blocks: json.RawMessage(blockOf(typ))}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := must(answers.Compile(answers.Source{Definition: storage.Definition{Blocks: json.RawMessage(blockOf(typ))}}))
 	if list := string(form.Sample().List); !strings.Contains(list, `"value":`) {
 		places = append(places, "internal/answers/kinds: no rule takes an answer")
 	}
@@ -132,10 +127,7 @@ func TestEveryTextOfABlockIsDrawn(t *testing.T) {
 				set[p.Name] = true
 			}
 		}
-		properties, err := json.Marshal(set)
-		if err != nil {
-			t.Fatal(err)
-		}
+		properties := must(json.Marshal(set))
 		blocks := strings.Replace(blockOf(k.Type), `"id":"b"`, `"id":"b","properties":`+string(properties), 1)
 		w := httptest.NewRecorder()
 		c.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+c.stored(blocks).PublicID, nil))

@@ -47,10 +47,7 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret})
 	off := &asked{Storage: s.store}
-	pages, err := formpage.New(off.service(t, s.clock), formpage.Config{MinFillTime: -1, Secret: secret, Clock: s.clock})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(off.service(t, s.clock), formpage.Config{MinFillTime: -1, Secret: secret, Clock: s.clock}))
 	s.pages, s.server.Config.Handler = pages, nil
 	server := httptest.NewServer(pages)
 	t.Cleanup(server.Close)
@@ -96,10 +93,7 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	if p = p.press("next"); p.status != http.StatusOK || on.halves.calls != 0 {
 		t.Errorf("%d, %d calls", p.status, on.halves.calls)
 	}
-	preview, err := formpage.New(on.halves.service(t, on.clock), on.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	preview := must(formpage.New(on.halves.service(t, on.clock), on.config))
 	on.pages = preview
 	p = on.get(on.link(form.ID))
 	if p.text("fs-keep") != "" || p.fill("a.a", "x").press("next").status != http.StatusOK || p.press("later").status != http.StatusOK || on.halves.calls != 0 {
@@ -245,10 +239,7 @@ func TestAPressForgets(t *testing.T) {
 // A response that goes on elsewhere has no files, and its captchas are solved anew.
 func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 	t.Parallel()
-	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	s := newLater(t, formpage.Config{Files: dir, Verifiers: map[string]formpage.Verifier{"hcaptcha": sums{}}})
 	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"Paper","required":true},{"id":"about","type":"short_text","properties":{"rule":{"show":{"!!":[{"var":"answers.f"}]}}}},{"id":"c","type":"captcha","properties":{"captchaType":"hcaptcha"}},
@@ -375,10 +366,7 @@ func TestTheScriptSaves(t *testing.T) {
 // pages go on, and are sent.
 func TestSavingIsLimited(t *testing.T) {
 	t.Parallel()
-	limit, err := memorystore.New(&memorystore.Config{Tokens: 3, Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	limit := must(memorystore.New(&memorystore.Config{Tokens: 3, Interval: time.Hour}))
 	var log strings.Builder
 	s := newLater(t, formpage.Config{Limiter: limit, Address: func(*http.Request) string { return "192.0.2.1" }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	form := s.form("MULTI", twoPages, "", "")
@@ -427,10 +415,7 @@ func TestGuessedTokensFindNothing(t *testing.T) {
 	other := s.form("MULTI", twoPages, "", "")
 	s.open(form, "").fill("a.a", "secret").press("next")
 	token := s.token()
-	pages, err := formpage.New(s.halves.service(t, s.clock), s.config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(s.halves.service(t, s.clock), s.config))
 	ask := func(form formsvc.Form, action, token string) string {
 		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(url.Values{"link": {token}, "go": {action}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")

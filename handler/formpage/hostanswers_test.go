@@ -114,10 +114,7 @@ func TestFaultsAreWordedByTheirParameters(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"x","type":"number","label":"X","properties":{"min":1,"minVal":true}},{"id":"y","type":"short_text","label":"Y"}]`, "", "")
-	public, err := s.service.PublicForm(t.Context(), form.PublicID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	public := must(s.service.PublicForm(t.Context(), form.PublicID))
 	r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID+"?lang=de", nil)
 	type params = map[string]any
 	for want, v := range map[string]schema.Violation{

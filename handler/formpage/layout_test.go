@@ -29,13 +29,8 @@ func TestThePlainLayoutIsATemplatesWork(t *testing.T) {
 	s := newSite(t, formpage.Config{Secret: secret})
 	form := s.form("MULTI", every, `{"showTitle":true}`, "")
 	name := `</title><script>"x" & 'y'`
-	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name}); err != nil {
-		t.Fatal(err)
-	}
-	with, err := formpage.New(s.service, formpage.Config{Secret: secret, Clock: s.clock, Layout: layout})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name}))
+	with := must(formpage.New(s.service, formpage.Config{Secret: secret, Clock: s.clock, Layout: layout}))
 	_, _, state := visitRequest{form: form}.ask(s.pages)
 	s.wait(time.Minute)
 	for _, v := range []visitRequest{

@@ -50,9 +50,7 @@ func (m *members) shownWith(settings, theme map[string]any) string {
 		d.Settings, _ = json.Marshal(settings)
 		d.Theme, _ = json.Marshal(theme)
 		// Into the storage, because a write refuses some of the values.
-		if _, err := m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}); err != nil {
-			t.Fatal(err)
-		}
+		must(m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}))
 	}
 	change(false)
 	start := m.clock()
@@ -110,14 +108,9 @@ func leaves(of reflect.Type, prefix string) []string {
 // with returns a copy of an object in which the member at a path has a value.
 func with(t *testing.T, object map[string]any, path string, value any) map[string]any {
 	t.Helper()
-	raw, err := json.Marshal(object)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(json.Marshal(object))
 	var whole map[string]any
-	if err := json.Unmarshal(raw, &whole); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &whole))
 	at, parts := whole, strings.Split(path, ".")
 	for _, name := range parts[:len(parts)-1] {
 		inner, _ := at[name].(map[string]any)
@@ -141,10 +134,7 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 	image := map[string]any{"url": "https://img.example/1.png"}
 	settings := map[string]any{"darkMode": true, "cover": map[string]any{"image": image}}
 	theme := map[string]any{"logo": image, "background": map[string]any{"image": image}}
-	documentation, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	documentation := must(os.ReadFile("doc.go"))
 	_, left, found := strings.Cut(string(documentation), "// # Members that do nothing here\n")
 	left, _, _ = strings.Cut(left, "//\n// # ")
 	if !found {
@@ -214,10 +204,7 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 // What the theme writes as custom properties is used by the style sheet.
 func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
 	t.Parallel()
-	sheet, err := os.ReadFile("internal/static/page.css")
-	if err != nil {
-		t.Fatal(err)
-	}
+	sheet := must(os.ReadFile("internal/static/page.css"))
 	theme := map[string]any{"customCss": ""}
 	for _, path := range leaves(reflect.TypeFor[schema.Theme](), "") {
 		if !strings.Contains(path, "mage") && path != "customCss" {

@@ -129,9 +129,7 @@ func TestEndingsAreForThoseWhoSent(t *testing.T) {
 	if again := s.get(end.url); again.text("fs-done") != end.text("fs-done") {
 		t.Errorf("loaded again: %s", again.text("fs-main"))
 	}
-	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(redirect)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(redirect)}}))
 	const button = `<a class="fs-button" href="https://shop.example/?code=SAVE10" target="_top" data-leads>`
 	if again := s.get(end.url); strings.Contains(again.raw, "http-equiv") || !strings.Contains(again.raw, button) {
 		t.Errorf("the link redirects: %s", again.raw)
@@ -196,9 +194,7 @@ func TestWhereAResponseLeads(t *testing.T) {
 	} {
 		settings, _ := json.Marshal(schema.Settings{RedirectURL: target})
 		// Into the storage, because a write refuses an address with a user name.
-		if _, err := s.store.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{Definition: storage.Definition{Settings: settings, Format: 1}, At: s.clock()}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.store.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{Definition: storage.Definition{Settings: settings, Format: 1}, At: s.clock()}))
 		ask := func(r *http.Request) *httptest.ResponseRecorder {
 			w := httptest.NewRecorder()
 			s.pages.ServeHTTP(w, r)

@@ -152,9 +152,7 @@ func (s *later) saved(form formsvc.Form, token string) string {
 
 func (s *later) change(form formsvc.Form, u formsvc.FormUpdate) {
 	s.t.Helper()
-	if _, err := s.service.AsHost().UpdateForm(s.t.Context(), form.ID, u); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.service.AsHost().UpdateForm(s.t.Context(), form.ID, u))
 }
 
 // later presses the button for the link, and returns the link.
@@ -435,13 +433,9 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 			return func() { s.change(form, formsvc.FormUpdate{Status: &published}) }
 		},
 		"trashed": func(form formsvc.Form) func() {
-			if err := s.service.AsHost().TrashForm(t.Context(), form.ID); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, s.service.AsHost().TrashForm(t.Context(), form.ID))
 			return func() {
-				if err := s.service.RestoreForm(t.Context(), form.ID, s.place); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, s.service.RestoreForm(t.Context(), form.ID, s.place))
 			}
 		},
 	} {

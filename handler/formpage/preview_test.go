@@ -27,20 +27,14 @@ func (s *site) draft(kind, blocks, settings string) formsvc.Form {
 	if settings != "" {
 		d.Settings = json.RawMessage(settings)
 	}
-	form, err := s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	form := must(s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d}))
 	return form
 }
 
 // link is the address of a form's preview for an hour.
 func (s *site) link(form formsvc.ID) string {
 	s.t.Helper()
-	path, err := s.pages.PreviewPath(form, s.clock().Add(time.Hour))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := must(s.pages.PreviewPath(form, s.clock().Add(time.Hour)))
 	return s.server.URL + path
 }
 
@@ -133,10 +127,7 @@ func TestAPreviewIsNotKeptByAnybody(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{Secret: secret})
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.link(s.draft("MULTI", draftBlocks, "").ID), nil)
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	answer := must(http.DefaultClient.Do(r))
 	_ = answer.Body.Close()
 	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow"} {
 		if got := answer.Header.Get(name); got != want {
@@ -205,10 +196,7 @@ func TestLinksThatAreNotGood(t *testing.T) {
 func TestFilesOfAPreviewAreNotKept(t *testing.T) {
 	t.Parallel()
 	path := t.TempDir()
-	dir, err := formpage.NewDir(path, "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(path, "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	s := newSite(t, formpage.Config{Secret: secret, Files: dir, MaxFileSize: 1000})
 	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File","required":true}]`, "", "")
@@ -264,5 +252,19 @@ func TestPreviewsAreOffWithoutASecret(t *testing.T) {
 	link := strings.TrimPrefix(with.link(form.ID), with.server.URL)
 	if p := s.get(s.server.URL + link); p.status != http.StatusNotFound {
 		t.Errorf("status %d", p.status)
+	}
+}
+
+// An author sees a closed form, and that it is closed.
+func TestAPreviewOfAClosedForm(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Secret: secret})
+	form := s.form("MULTI", `[{"id":"a","type":"short_text","label":"Question"}]`, `{"closed":true,"closedMessage":"Too late"}`, "")
+	p := s.get(s.link(form.ID) + "?lang=de")
+	if p.status != http.StatusOK || !strings.Contains(p.bar(), "Das Formular ist geschlossen") || !strings.Contains(p.raw, "Question") {
+		t.Errorf("%d %s %s", p.status, p.bar(), p.text("fs-main"))
+	}
+	if real := s.open(form, ""); real.bar() != "" {
+		t.Error("the real page has the bar of a preview")
 	}
 }

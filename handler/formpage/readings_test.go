@@ -36,10 +36,7 @@ func TestNumbersAreReadByTheRegionOfTheirPage(t *testing.T) {
 		{"", "lang=xx-yy-zz", "", "en", "9,999.5", "", "1500, not"},
 	} {
 		host = c.host
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID+"?"+c.query, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID+"?"+c.query, nil))
 		if c.header != "" {
 			r.Header.Set("Accept-Language", c.header)
 		}
@@ -110,10 +107,7 @@ func TestAnswersReadsCountriesAndRegions(t *testing.T) {
 		{"p.phone.c=06 12 34 56 78&c.p.phone.c=FR", `{"c":{"phone":"+33612345678"}}`},
 		{"p.phone.c=06 12 34 56 78", `{"c":{"phone":"06 12 34 56 78"}}`},
 	} {
-		values, err := url.ParseQuery(c.typed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		values := must(url.ParseQuery(c.typed))
 		given := formpage.Answers(form, values)
 		got, err := json.Marshal(given.Answers)
 		if err != nil || string(got) != c.want || len(given.Unplaced) != 0 {

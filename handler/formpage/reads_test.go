@@ -53,16 +53,10 @@ func TestAPageReadsItsFormOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	place, err := service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "W")
-	if err != nil {
-		t.Fatal(err)
-	}
+	place := must(service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "W"))
 	const before = `[{"id":"a","type":"short_text","label":"Before"},{"id":"b","type":"short_text","label":"Second before"}]`
 	const after = `[{"id":"c","type":"short_text","label":"Changed"},{"id":"b","type":"short_text","label":"Second changed"}]`
-	form, err := service.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: place.ID, Name: "F", Type: "SINGLE", Definition: formsvc.Definition{Blocks: []byte(before)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := must(service.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: place.ID, Name: "F", Type: "SINGLE", Definition: formsvc.Definition{Blocks: []byte(before)}}))
 	if form, err = service.AsHost().PublishForm(t.Context(), form.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +66,7 @@ func TestAPageReadsItsFormOnce(t *testing.T) {
 		}
 	}
 	ask := func(method, path, kind, body string) *httptest.ResponseRecorder {
-		pages, err := formpage.New(service, formpage.Config{Secret: secret, MinFillTime: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		pages := must(formpage.New(service, formpage.Config{Secret: secret, MinFillTime: -1}))
 		r := httptest.NewRequest(method, "/f/"+form.PublicID+path, strings.NewReader(body))
 		r.Header.Set("Content-Type", kind)
 		w := httptest.NewRecorder()

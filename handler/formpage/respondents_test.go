@@ -226,10 +226,7 @@ func TestEndingsLeaveFrames(t *testing.T) {
 		framed      bool
 	}{"a page": {"", "document", false}, "asked to be embedded": {"embed=1", "", true}, "a frame of somebody": {"", "iframe", true}} {
 		p := s.open(form, test.query)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+strings.ReplaceAll(name, " ", "+")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+strings.ReplaceAll(name, " ", "+"))))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Sec-Fetch-Dest", test.dest)
 		end := s.do(r)
@@ -246,10 +243,7 @@ func TestEndingsLeaveFrames(t *testing.T) {
 	// The script sends its page as framed, and then the ending is shown there too.
 	for header, want := range map[string]string{"1": "https://next.example/", "framed": "/done?"} {
 		p := s.open(form, "")
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+header))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+header)))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Formpage-Script", header)
 		if got := s.do(r).header.Get("Formpage-Location"); !strings.Contains(got, want) {

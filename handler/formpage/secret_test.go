@@ -17,10 +17,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	key := []byte("kkkkkkkkkkkkkkkkkkkk")
 	keys := formpage.CaptchaKeys{SiteKey: "site", Secret: string(key)}
 	config := formpage.Config{Secret: key, FormerSecrets: [][]byte{key}, Verifiers: map[string]formpage.Verifier{"turnstile": formpage.Turnstile(keys)}}
-	pages, err := formpage.New(newService(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(newService(), config))
 	type nested struct {
 		Config any
 		List   []any

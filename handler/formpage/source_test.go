@@ -34,20 +34,14 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	t.Helper()
-	files, err := formpage.NewDir(t.TempDir(), "https://files.example/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(formpage.NewDir(t.TempDir(), "https://files.example/"))
 	t.Cleanup(func() { _ = files.Close() })
 	s := &tenants{site: newSite(t, formpage.Config{
 		Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"},
 	})}
 	for _, owner := range []string{"owner", "another"} {
 		client := s.service.As(formsvc.UserIDFrom(owner))
-		place, err := client.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: owner})
-		if err != nil {
-			t.Fatal(err)
-		}
+		place := must(client.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: owner}))
 		for _, file := range []string{"every", "feedback", "finder"} {
 			raw, err := os.ReadFile("../../examples/quickstart/forms/" + file + ".json")
 			if err != nil {
@@ -57,22 +51,14 @@ func newTenants(t *testing.T) *tenants {
 				Name, Type string
 				Definition formsvc.Definition
 			}
-			if err := json.Unmarshal(raw, &given); err != nil {
-				t.Fatal(err)
-			}
-			form, err := client.CreateForm(t.Context(), formsvc.FormCreate{
+			noError(t, json.Unmarshal(raw, &given))
+			form := must(client.CreateForm(t.Context(), formsvc.FormCreate{
 				Workspace: place.ID, Name: given.Name + " of " + owner, Type: given.Type, Definition: given.Definition,
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			}))
 			if form, err = client.PublishForm(t.Context(), form.ID); err != nil {
 				t.Fatal(err)
 			}
-			blocks, err := schema.DecodeBlocks(form.Definition.Blocks)
-			if err != nil {
-				t.Fatal(err)
-			}
+			blocks := must(schema.DecodeBlocks(form.Definition.Blocks))
 			s.forms, s.blocks = append(s.forms, form), append(s.blocks, blocks)
 		}
 	}
@@ -181,9 +167,7 @@ func (s *tenants) change(t *rapid.T) {
 	case "name":
 		update.Name = &word
 	}
-	if _, err := s.service.AsHost().UpdateForm(s.t.Context(), s.forms[n].ID, update); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.AsHost().UpdateForm(s.t.Context(), s.forms[n].ID, update))
 }
 
 // What is remembered of a form changes nothing of its pages.

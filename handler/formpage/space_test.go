@@ -149,10 +149,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := t.TempDir()
 		open := func() *formpage.Dir {
-			d, err := formpage.NewDir(path, "https://host.example/files/")
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := must(formpage.NewDir(path, "https://host.example/files/"))
 			t.Cleanup(func() { _ = d.Close() })
 			d.MaxUnsent = 50000
 			return d
@@ -180,15 +177,11 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 			t.Errorf("%d entries, %v: something is left of the file that was refused", len(entries), err)
 		}
 		fill(open(), 0, "started anew")
-		if err := d.Keep(t.Context(), attempt, ids[:2]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.Keep(t.Context(), attempt, ids[:2]))
 		fill(d, 0, "at once after a response") // the directory is not read for each file
 		time.Sleep(5 * time.Second)
 		fill(d, 2, "five seconds after it")
-		if err := d.Release(t.Context(), attempt, ids[:2]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.Release(t.Context(), attempt, ids[:2]))
 		if n, err := d.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); n != 7 || err != nil {
 			t.Errorf("%d files are swept, %v", n, err)
 		}
@@ -201,9 +194,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 			}
 		}
 		// Another process made room: this one sees it within a minute.
-		if _, err := other.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); err != nil {
-			t.Fatal(err)
-		}
+		must(other.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)))
 		time.Sleep(time.Minute)
 		var wg sync.WaitGroup
 		var stored atomic.Int64
@@ -224,10 +215,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 func TestAFullDirectoryIsAFaultOfThePage(t *testing.T) {
 	t.Parallel()
 	log := &levels{}
-	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	dir.MaxUnsent = 10000
 	s := newSite(t, formpage.Config{Files: dir, Logger: slog.New(log)})

@@ -131,10 +131,7 @@ func TestAPageOfAProcessThatEnded(t *testing.T) {
 	p := s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).fill("a.n", "kept")
 	plain := s.open(form, "").fill("a.n", "kept too")
 	s.wait(time.Minute)
-	after, err := formpage.New(s.service, formpage.Config{Clock: s.clock, Files: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := must(formpage.New(s.service, formpage.Config{Clock: s.clock, Files: dir}))
 	s.server.Config.Handler = after
 	again := p.press("next")
 	if again.status != http.StatusUnprocessableEntity || again.values.Get("a.n") != "kept" || !strings.Contains(again.text("summary"), "choose it again") {
@@ -160,26 +157,17 @@ func TestASecretIsChanged(t *testing.T) {
 	for _, former := range []bool{true, false} {
 		before, after := []byte("the secret of yesterday"), []byte("the secret of tomorrow")
 		config := formpage.Config{Secret: before, Files: dir, Clock: s.clock}
-		old, err := formpage.New(s.service, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		old := must(formpage.New(s.service, config))
 		config.Secret = after
 		if former {
 			config.FormerSecrets = [][]byte{before}
 		}
-		renewed, err := formpage.New(s.service, config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		renewed := must(formpage.New(s.service, config))
 		server := httptest.NewServer(old)
 		p := s.get(server.URL+"/f/"+form.PublicID).attach("upload", [3]string{"u.f", "a.png", pngBytes}).fill("a.n", "x")
 		server.Close()
 		s.wait(time.Minute)
-		link, err := old.PreviewPath(form.ID, s.clock().Add(time.Hour))
-		if err != nil {
-			t.Fatal(err)
-		}
+		link := must(old.PreviewPath(form.ID, s.clock().Add(time.Hour)))
 		server = httptest.NewServer(renewed)
 		defer server.Close()
 		p.url = server.URL + "/f/" + form.PublicID
@@ -254,14 +242,51 @@ func TestAFileWithoutAPlaceIsNamed(t *testing.T) {
 	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"N"}]`, "", "")
 	p := s.open(form, "").attach("upload", [3]string{"u.f", "my paper.png", pngBytes}).fill("a.n", "kept")
 	s.wait(time.Minute)
-	if _, err := s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: []byte(`[{"id":"n","type":"short_text"}]`)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: []byte(`[{"id":"n","type":"short_text"}]`)}}))
 	again := p.press("next")
 	if again.status != http.StatusConflict || !strings.Contains(again.text("summary"), "my paper.png") {
 		t.Fatalf("%d %s", again.status, again.text("summary"))
 	}
 	if end := again.press("next"); end.status != http.StatusOK || s.answers(form)[0]["n"] != `"kept"` {
 		t.Errorf("%d %s", end.status, end.text("summary"))
+	}
+}
+
+// A body that no page sends is answered by a page that says so.
+func TestBodiesOfAnyKind(t *testing.T) {
+	t.Parallel()
+	s, _, _ := newFileSite(t)
+	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File"},{"id":"n","type":"short_text","label":"N"}]`, "", "")
+	for kind, body := range map[string]string{
+		"multipart/form-data":                  "--x\r\n",
+		"multipart/form-data; boundary=x":      "--x\r\nContent-Disposition: form-data; name=\"a.n\"\r\n\r\ncut",
+		"text/plain":                           "a.n=x",
+		"":                                     "a.n=x",
+		"multipart/mixed; boundary=x":          "--x--\r\n",
+		"application/x-www-form-urlencoded;;=": "a.n=x",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), "fs-main") {
+			t.Errorf("%q: %d", kind, w.Code)
+		}
+	}
+	part := func(name, text string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
+	}
+	begin := part("state", s.open(form, "").values.Get("state")) + part("a.n", "kept")
+	for want, body := range map[string]string{
+		"too large":      strings.Repeat(part("", ""), 200_000),
+		"too many files": strings.Repeat(part(`u.f"; filename="a.png`, pngBytes), 150) + "--x--\r\n",
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(begin+body))
+		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+		w := httptest.NewRecorder()
+		s.pages.ServeHTTP(w, r)
+		if page := w.Body.String(); !strings.Contains(page, want) || !strings.Contains(page, `value="kept"`) {
+			t.Errorf("%s: %d", want, w.Code)
+		}
 	}
 }

@@ -168,10 +168,7 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 func TestFilesOfARefusedResponse(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[bool]int{false: 1, true: 0} {
-		dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
 		t.Cleanup(func() { _ = dir.Close() })
 		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
 			if stored {

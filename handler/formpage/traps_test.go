@@ -44,10 +44,7 @@ func TestTrapsShowTheFormAgain(t *testing.T) {
 
 func TestALimitPerAddress(t *testing.T) {
 	t.Parallel()
-	store, err := memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour}))
 	t.Cleanup(func() { _ = store.Close(t.Context()) })
 	address := "192.0.2.1"
 	s := newSite(t, formpage.Config{Limiter: store, Address: func(*http.Request) string { return address }})
@@ -81,15 +78,9 @@ func TestALimitPerAddress(t *testing.T) {
 // what is counted has a budget of its own.
 func TestWhatTheLimitIsFor(t *testing.T) {
 	t.Parallel()
-	store, err := memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	store := must(memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour}))
 	t.Cleanup(func() { _ = store.Close(t.Context()) })
-	dir, err := formpage.NewDir(t.TempDir(), "https://host.example/files/")
-	if err != nil {
-		t.Fatal(err)
-	}
+	dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
 	t.Cleanup(func() { _ = dir.Close() })
 	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Limiter: store, Address: func(*http.Request) string { return "192.0.2.1" }})
 	blocks := `[{"id":"f","type":"file_upload","properties":{"multipleFiles":true}}`

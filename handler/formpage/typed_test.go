@@ -28,10 +28,7 @@ var typedEscape = regexp.MustCompile(`\\u[0-9a-f]{4}`)
 
 func typedLines(t *testing.T) []typedLine {
 	t.Helper()
-	file, err := os.Open("testdata/typed.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Open("testdata/typed.txt"))
 	defer file.Close()
 	var list []typedLine
 	for s := bufio.NewScanner(file); s.Scan(); {
@@ -47,10 +44,7 @@ func typedLines(t *testing.T) []typedLine {
 		l.country, l.picked, _ = strings.Cut(l.country, ">")
 		l.kind, l.part, _ = strings.Cut(l.kind, ".")
 		l.text = typedEscape.ReplaceAllStringFunc(column[3], func(code string) string {
-			n, err := strconv.ParseUint(code[2:], 16, 16)
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must(strconv.ParseUint(code[2:], 16, 16))
 			return string(rune(n))
 		})
 		shown, stored, _ := strings.Cut(column[4], "= ")
@@ -172,10 +166,7 @@ func TestWhatPeopleTypeIsStoredAsMeant(t *testing.T) {
 // openAs opens a form as a browser does that is set to a language.
 func (s *site) openAs(form formsvc.Form, tag string) *page {
 	s.t.Helper()
-	r, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID, nil))
 	r.Header.Set("Accept-Language", tag)
 	return s.do(r)
 }

@@ -19,14 +19,9 @@ import (
 
 func readWords(t *testing.T, tag string) map[string]string {
 	t.Helper()
-	raw, err := os.ReadFile("internal/words/texts/" + tag + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("internal/words/texts/" + tag + ".json"))
 	var words map[string]string
-	if err := json.Unmarshal(raw, &words); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &words))
 	return words
 }
 
@@ -78,9 +73,7 @@ func TestEveryCodeHasAText(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	codes, english := d.Components.Schemas.ErrorDetail.Properties.Code.Words, readWords(t, "en")
 	if len(codes) == 0 {
 		t.Fatal("the description has no codes")
@@ -96,10 +89,7 @@ func TestEveryCodeHasAText(t *testing.T) {
 func TestTheCatalogueIsWhole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
-	h, err := formpage.New(s.service, formpage.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := must(formpage.New(s.service, formpage.Config{}))
 	english := readWords(t, "en")
 	places := regexp.MustCompile(`\{\w+\}`)
 	if n := len(h.Languages()); n < 10 {
