@@ -37,10 +37,7 @@ var documentedProgram = regexp.MustCompile("(?s)```go\n(package main\n.*?)```|\n
 // The README and the package's documentation have one program, which compiles.
 func TestDocumentedProgramsCompile(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments))
 	readme := documentedProgram.FindAllStringSubmatch(readFile(t, "README.md"), -1)
 	docs := documentedProgram.FindAllStringSubmatch(file.Doc.Text(), -1)
 	if len(readme) != 1 || len(docs) != 1 {
@@ -52,9 +49,7 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 	}
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
-	if err := os.WriteFile(source, []byte(code), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(source, []byte(code), 0o600))
 	// Built from the module's folder, so that its imports are this module's.
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), source).CombinedOutput()
 	if err != nil {
@@ -67,10 +62,7 @@ func TestDocumentedProgramsCompile(t *testing.T) {
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(name))
 	return string(text)
 }
 
@@ -123,10 +115,7 @@ func TestTheReadmesUses(t *testing.T) {
 	if len(sections) != 4 {
 		t.Fatalf("the README has %d uses, want 4", len(sections))
 	}
-	tree, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(filepath.Abs("."))
 	dir := t.TempDir()
 	files := map[string]string{
 		"uses_test.go": usesOfReadme, "go.sum": readFile(t, "go.sum"),
@@ -147,9 +136,7 @@ func TestTheReadmesUses(t *testing.T) {
 		}
 	}
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	setUp := regexp.MustCompile("(?s)```sh\n(go mod init .*?)go mod tidy").FindStringSubmatch(readFile(t, "README.md"))
 	if setUp == nil {
@@ -218,9 +205,7 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 			cmd.Dir = dir
 			r, w := io.Pipe()
 			cmd.Stdout, cmd.Stderr = w, w
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait(); _ = w.Close() }()
 			address := ""
@@ -247,9 +232,7 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "program")
-	if _, err := admin.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
-	}
+	must(admin.Exec(t.Context(), "CREATE DATABASE "+name))
 	t.Cleanup(func() {
 		if _, err := admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
@@ -275,10 +258,7 @@ func TestTheAfternoonRuns(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- serve(ctx, listener, func(name string) string { return env[name] }) }()
@@ -287,19 +267,13 @@ func TestTheAfternoonRuns(t *testing.T) {
 	defer client.CloseIdleConnections()
 	send := func(method, path, body string, want int, header ...string) string {
 		t.Helper()
-		r, err := http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, strings.NewReader(body)))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Cookie", "session=cookie of ann")
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		response, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		response := must(client.Do(r))
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != want {
@@ -309,9 +283,7 @@ func TestTheAfternoonRuns(t *testing.T) {
 	}
 	send("GET", "/health", "", 200) // answered when the tables are there
 	pool := pgtest.PoolAt(t, env["DATABASE_URL"])
-	if _, err := pool.Exec(t.Context(), `INSERT INTO sessions VALUES (encode(sha256('cookie of ann'), 'hex'), 'ann', now() + interval '1 hour')`); err != nil {
-		t.Fatal(err)
-	}
+	must(pool.Exec(t.Context(), `INSERT INTO sessions VALUES (encode(sha256('cookie of ann'), 'hex'), 'ann', now() + interval '1 hour')`))
 	workspace := regexp.MustCompile(`"id":"(\w+)"`).FindStringSubmatch(send("POST", "/v1/workspaces", `{"name":"Ann's"}`, 201, "Content-Type", "application/json"))[1]
 	body := url.Values{"name": {"Feedback"}, "workspace": {workspace}, "webhook": {receiver.URL}, "secret": {"a secret of the receiver"}}
 	send("POST", "/forms", body.Encode(), 401, "Cookie", "session=another")
@@ -325,18 +297,10 @@ func TestTheAfternoonRuns(t *testing.T) {
 	}
 
 	// Another process takes a response.
-	other, err := formsvc.New(formsvc.WithStorage(postgres.New(pool)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	other := must(formsvc.New(formsvc.WithStorage(postgres.New(pool))))
 	id := strings.TrimSuffix(path.Base(paths[1]), ".csv")
-	form, err := formsvc.ParseID(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}); err != nil {
-		t.Fatal(err)
-	}
+	form := must(formsvc.ParseID(id))
+	must(other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
 	if err := <-delivered; err != nil {
 		t.Error(err)
 	}
@@ -358,9 +322,7 @@ func TestTheReadmeGetsTheRelease(t *testing.T) {
 	t.Parallel()
 	readme, readmeErr := os.ReadFile("README.md")
 	work, workErr := os.ReadFile("go.work")
-	if err := errors.Join(readmeErr, workErr); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, errors.Join(readmeErr, workErr))
 	got := regexp.MustCompile("\ngo (get|run) "+module+"\\S*@(\\S+)").FindAllStringSubmatch(string(readme), -1)
 	want := regexp.MustCompile("\nreplace " + module + " (\\S+) =>").FindStringSubmatch(string(work))
 	if len(got) != 2 || want == nil || got[0][2] != want[1] || got[1][2] != want[1] {
@@ -378,25 +340,16 @@ func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
 	files := []string{"storage/postgres/operations.md"}
 	sources := map[string]string{} // by package
 	for _, dir := range public {
-		names, err := filepath.Glob(dir + "/*.go")
-		if err != nil {
-			t.Fatal(err)
-		}
+		names := must(filepath.Glob(dir + "/*.go"))
 		files = append(files, names...)
 		for _, name := range names {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must(os.ReadFile(name))
 			sources[dir] += string(text)
 		}
 	}
 	links := 0
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(file))
 		for _, link := range ownLink.FindAllStringSubmatch(string(text), -1) {
 			links++
 			source := sources[cmp.Or(strings.TrimPrefix(link[1], "/"), ".")]
@@ -421,7 +374,7 @@ func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
 func allTests(t *testing.T) string {
 	t.Helper()
 	var tests strings.Builder
-	err := fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+	noError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Name() == "node_modules" {
 			return fs.SkipDir
 		}
@@ -431,20 +384,14 @@ func allTests(t *testing.T) string {
 		code, err := os.ReadFile(path)
 		tests.Write(code)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return tests.String()
 }
 
 // A test that the guide names is there.
 func TestTheGuideNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile(".github/CONTRIBUTING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	guide := must(os.ReadFile(".github/CONTRIBUTING.md"))
 	tests := allTests(t)
 	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(guide), -1)
 	if len(named) < 20 {
@@ -460,10 +407,7 @@ func TestTheGuideNamesTestsThatExist(t *testing.T) {
 // Each report from the field has a row with a project, a number, a situation and tests that exist.
 func TestTheFieldNamesTests(t *testing.T) {
 	t.Parallel()
-	field, err := os.ReadFile("internal/docs/field.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	field := must(os.ReadFile("internal/docs/field.md"))
 	tests, rows, reports := allTests(t), 0, map[string]bool{}
 	row := regexp.MustCompile(`^\| ([\w.-]+/[\w.-]+#\d+) \| \S.* \| (Test\w+\S*(?:, Test\w+\S*)*) \|$`)
 	for line := range strings.Lines(string(field)) {
@@ -505,7 +449,7 @@ var calledByOthers = regexp.MustCompile(`^(String|Format|LogValue|Error|Is|Unwra
 func TestWhatHostsCallHasAnExample(t *testing.T) {
 	t.Parallel()
 	var shown strings.Builder
-	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	noError(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -513,10 +457,7 @@ func TestWhatHostsCallHasAnExample(t *testing.T) {
 			shown.WriteString(text)
 		}
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	function := regexp.MustCompile(`^func (?:\((?:\w+ )?\*?\w+\) )?(\w+)[\[(]`)
 	pkg, exempt := "", map[string]bool{}
 	for line := range strings.Lines(readFile(t, "internal/docs/surface.txt")) {

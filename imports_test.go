@@ -319,10 +319,7 @@ func TestNoticeNamesWhatHostsLink(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	notice, err := os.ReadFile("NOTICE")
-	if err != nil {
-		t.Fatal(err)
-	}
+	notice := must(os.ReadFile("NOTICE"))
 	named := make(map[string]map[string]string) // by package, the license of each module
 	pkg := ""
 	for line := range strings.Lines(string(notice)) {
@@ -351,10 +348,7 @@ func TestNoticeNamesWhatHostsLink(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(p.Module.Dir, "LICENSE*")) // the pattern is a valid one
 			text := ""
 			for _, file := range files {
-				raw, err := os.ReadFile(file)
-				if err != nil {
-					t.Fatal(err)
-				}
+				raw := must(os.ReadFile(file))
 				text += strings.Join(strings.Fields(string(raw)), " ")
 			}
 			if phrase := licenses[license]; phrase == "" || !strings.Contains(text, phrase) {

@@ -42,14 +42,9 @@ func TestSurface(t *testing.T) {
 	}
 	const golden = "internal/docs/surface.txt"
 	if *update {
-		if err := os.WriteFile(golden, []byte(text.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(golden, []byte(text.String()), 0o600))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(os.ReadFile(golden))
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
 		t.Errorf("what is exported differs from %s; if that is meant, write it with -update (-file +code):\n%s", golden, diff)
 	}
@@ -73,20 +68,14 @@ func TestSurfaceListsEveryPublicPackage(t *testing.T) {
 // parsed returns the files of a package without its tests.
 func parsed(t *testing.T, dir string) (*gotoken.FileSet, []*ast.File) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must(filepath.Glob(filepath.Join(dir, "*.go")))
 	fset := gotoken.NewFileSet()
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file, err := parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution))
 		files = append(files, file)
 	}
 	return fset, files
@@ -99,9 +88,7 @@ func exported(t *testing.T, dir string) []string {
 	var decls []string
 	show := func(node any) {
 		var b bytes.Buffer
-		if err := printer.Fprint(&b, fset, node); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, printer.Fprint(&b, fset, node))
 		decls = append(decls, b.String())
 	}
 	for _, file := range files {

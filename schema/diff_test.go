@@ -108,10 +108,7 @@ func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
 		for i := range sorted {
 			sorted[i] = i
 		}
-		got, err := schema.Diff(text(sorted), text(order))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(schema.Diff(text(sorted), text(order)))
 		moved := map[string]bool{}
 		for _, b := range got.Blocks {
 			moved[b.ID] = b.Moved

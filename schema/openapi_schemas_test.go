@@ -102,10 +102,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"AnswerValue": {`{"r":1}`},
 		"Error":       {failure("gone_error", "GONE", "410", ""), failure("validation_error", "VALIDATION_FAILED", "422", `,"details":[{"path":"","code":"WRONG","message":"m"}]`), failure("server_error", "UNAVAILABLE", "503", `,"cause":"x"`)},
 	}
-	closed, err := described.Strict(schema.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := must(described.Strict(schema.OpenAPI()))
 	d, strict := open(t), read(t, closed)
 	for name, c := range cases {
 		pointer := "/components/" + name

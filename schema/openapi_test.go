@@ -127,17 +127,13 @@ func open(t *testing.T) description {
 func read(t *testing.T, document []byte) description {
 	t.Helper()
 	d := description{t: t, Compiler: jsonschema.NewCompiler()}
-	if err := json.Unmarshal(document, &d.root); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(document, &d.root))
 	d.Draft = jsonschema.Draft2020
 	d.AssertFormat = true
 	d.LoadURL = func(s string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is outside the description", s)
 	}
-	if err := d.AddResource(descriptionURL, bytes.NewReader(document)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, d.AddResource(descriptionURL, bytes.NewReader(document)))
 	return d
 }
 
@@ -560,10 +556,7 @@ func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
 // with a prefix: what the source declares is the list that the others follow.
 func constants(t *testing.T, file, prefix string) []string {
 	t.Helper()
-	source, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(parser.ParseFile(token.NewFileSet(), file, nil, 0))
 	var values []string
 	ast.Inspect(source, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -571,10 +564,7 @@ func constants(t *testing.T, file, prefix string) []string {
 			return true
 		}
 		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
-			value, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			value := must(strconv.Unquote(literal.Value))
 			values = append(values, value)
 		}
 		return true
@@ -923,5 +913,21 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 	event := d.object("/webhooks/form.response.completed/post")
 	if event["operationId"] != "formResponseCompleted" || d.object("/info")["license"] == nil {
 		t.Error("the event has no operationId, or the document no licence")
+	}
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -27,10 +27,7 @@ func decoded(t *testing.T, raw []byte) (v any) {
 // means, tests of the owners' pages read it, and internal/answers holds it against responses.
 func TestRulesAreSentences(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../internal/answers/testdata/sentences.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("../internal/answers/testdata/sentences.json"))
 	var file struct {
 		Conditions []struct {
 			Says  string
@@ -41,9 +38,7 @@ func TestRulesAreSentences(t *testing.T) {
 			Logic any
 		}
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &file))
 	logic := map[string][]any{} // by what it says
 	for _, c := range file.Conditions {
 		logic[c.Says] = append(logic[c.Says], c.Logic)
@@ -142,7 +137,7 @@ func TestConditionsAreJoined(t *testing.T) {
 func TestRulesAreWalked(t *testing.T) {
 	t.Parallel()
 	nps := schema.When("nps")
-	blocks, err := json.Marshal([]schema.Block{
+	blocks := must(json.Marshal([]schema.Block{
 		{ID: "nps", Type: schema.TypeNPS, Properties: &schema.Properties{Rule: schema.Rule(
 			nps.Below(7).GoTo("bad").Otherwise("good"),
 			nps.AtLeast(9).SetNumber("score", 3), nps.Equals(10).SetNumber("score", 4), schema.Always().Add("score", 10), nps.AtLeast(9).Set("tier", "fan"),
@@ -155,14 +150,8 @@ func TestRulesAreWalked(t *testing.T) {
 			nps.AtLeast(7).Require(), schema.Clause{}, schema.Clause{}.Otherwise("end"))}},
 		{ID: "after", Type: schema.TypeShortText},
 		{ID: "bye", Type: schema.TypeEnding},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	form, err := answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
+	form := must(answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)}}))
 	for answer, want := range map[string]string{
 		"":   "nps good bye 10 ",
 		"3":  "nps bad good bye 10 ",
@@ -174,10 +163,7 @@ func TestRulesAreWalked(t *testing.T) {
 		if answer != "" {
 			given["nps"] = json.RawMessage(answer)
 		}
-		path, err := form.Path(given, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		path := must(form.Path(given, nil))
 		got := ""
 		for _, b := range path.Blocks {
 			got += b.ID + map[bool]string{true: "!"}[b.Required] + " "

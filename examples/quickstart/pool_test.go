@@ -8,15 +8,10 @@ import (
 
 // The settings are such that this server takes them.
 func TestThePoolConnects(t *testing.T) {
-	pool, err := openPool(t.Context(), pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must(openPool(t.Context(), pgtest.URL(t)))
 	defer pool.Close()
 	var there string
-	if err := pool.QueryRow(t.Context(), "SHOW tcp_user_timeout").Scan(&there); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, pool.QueryRow(t.Context(), "SHOW tcp_user_timeout").Scan(&there))
 	if there != "5s" && there != "0" { // 0: a socket of Unix has none
 		t.Errorf("the server waits for %s", there)
 	}

@@ -58,11 +58,7 @@ func startOn(t *testing.T, store storage.Storage) *quickstart {
 func startAt(t *testing.T, addr string, store storage.Storage) *quickstart {
 	t.Helper()
 	q := &quickstart{arrived: make(chan delivery, 100), logged: &bytes.Buffer{}}
-	var err error
-	q.host, err = newHost(t.Context(), addr, store, slog.New(slog.NewTextHandler(q.logged, nil)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	q.host = must(newHost(t.Context(), addr, store, slog.New(slog.NewTextHandler(q.logged, nil))))
 	q.receiver.arrived = func(d delivery) { q.arrived <- d }
 	var printed strings.Builder
 	q.print(&printed)
@@ -103,15 +99,9 @@ func startAt(t *testing.T, addr string, store storage.Storage) *quickstart {
 
 func (q *quickstart) do(t *testing.T, r *http.Request) (status int, header http.Header, body string) {
 	t.Helper()
-	res, err := q.client.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(q.client.Do(r))
 	defer res.Body.Close()
-	b, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(io.ReadAll(res.Body))
 	return res.StatusCode, res.Header, string(b)
 }
 
@@ -292,10 +282,7 @@ func TestUnixSocket(t *testing.T) {
 	q.delivered(t, "") // the webhook reaches the receiver
 	q.paste(t)
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, baseURL(q.deliveries)+"/v1/openapi.json", nil)
-	res, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r))
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusOK {
 		t.Error("the receiver's port has the API, too")
@@ -433,35 +420,22 @@ func TestFormPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer dir.Close()
-		file, err := dir.Save(t.Context(), formpage.Upload{Name: "menu.pdf", MIMEType: "application/pdf", Body: strings.NewReader("%PDF-")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must(dir.Save(t.Context(), formpage.Upload{Name: "menu.pdf", MIMEType: "application/pdf", Body: strings.NewReader("%PDF-")}))
 		answer, _ := json.Marshal([]schema.File{file})
 		owner := q.service.As(mara.ID)
-		form, err := owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: q.demo.WorkspaceID, Name: "Files", Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"file","type":"file_upload"}]`)}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		form := must(owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: q.demo.WorkspaceID, Name: "Files", Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"file","type":"file_upload"}]`)}}))
 		if _, err = owner.PublishForm(t.Context(), form.ID); err != nil {
 			t.Fatal(err)
 		}
-		sent, err := q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}}))
 		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusOK {
 			t.Errorf("a file is answered with %d", status)
 		}
-		if err := owner.DeleteSubmission(t.Context(), form.ID, sent.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, owner.DeleteSubmission(t.Context(), form.ID, sent.ID))
 		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusNotFound {
 			t.Errorf("a file of a response that is gone is answered with %d", status)
 		}
-		if err := owner.TrashForm(t.Context(), form.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, owner.TrashForm(t.Context(), form.ID))
 	})
 
 	t.Run("shows all three forms", func(t *testing.T) {
@@ -583,9 +557,7 @@ func TestShutdown(t *testing.T) {
 	t.Parallel()
 	q := start(t)
 	q.delivered(t, "") // the dispatcher runs
-	if err := q.shutDown(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, q.shutDown())
 	q.client.CloseIdleConnections()
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+"/", nil)
 	if res, err := q.client.Do(r); err == nil {
@@ -598,25 +570,18 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
-	if err := postgres.Migrate(t.Context(), pool, postgres.WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, postgres.Migrate(t.Context(), pool, postgres.WithSchema(schema)))
 	store := postgres.New(pool, postgres.WithSchema(schema))
 
 	first := startOn(t, store)
 	first.delivered(t, "")
-	if err := first.shutDown(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, first.shutDown())
 	second := startOn(t, store)
 	if second.demo.FormID != first.demo.FormID || second.demo.PublicID != first.demo.PublicID || second.demo.WorkspaceID != first.demo.WorkspaceID {
 		t.Errorf("after the restart the data is %+v, want that of %+v", second.demo, first.demo)
 	}
 	me := func(key string) int {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/v1/me", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/v1/me", nil))
 		r.Header.Set("X-API-Key", key)
 		status, _, _ := second.do(t, r)
 		return status
@@ -628,9 +593,7 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 	if err != nil || len(stored.Submissions) != seedResponses {
 		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
 	}
-	if err := second.service.SendTestEvent(t.Context(), hookOf(t, store)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, second.service.SendTestEvent(t.Context(), hookOf(t, store)))
 	second.delivered(t, "") // the webhook follows the new address
 }
 
@@ -641,4 +604,20 @@ func hookOf(t *testing.T, store storage.Storage) storage.ID {
 		t.Fatalf("%d webhooks, %v; want 1", len(hooks), err)
 	}
 	return hooks[0].ID
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

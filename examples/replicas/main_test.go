@@ -51,40 +51,26 @@ func start(t *testing.T, rate int) *cluster {
 	schema := pgtest.Schema(t)
 	pool := pgtest.Pool(t, pgtest.MaxConns(4))
 	server := startRedis(t)
-	path, err := binary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(binary())
 	c := &cluster{}
 	var urls []*url.URL
 	for range 3 {
 		process := exec.CommandContext(t.Context(), path, "-addr", "127.0.0.1:0", "-database-url", pgtest.URL(t), "-schema", schema,
 			"-redis", server, "-rate", strconv.Itoa(rate), "-loopback")
 		process.Stderr = os.Stderr
-		out, err := process.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := process.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must(process.StdoutPipe())
+		noError(t, process.Start())
 		t.Cleanup(func() {
 			_ = process.Process.Signal(os.Interrupt) // it may be gone
 			_ = process.Wait()
 		})
-		line, err := bufio.NewReader(out).ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must(bufio.NewReader(out).ReadString('\n'))
 		urls = append(urls, &url.URL{Scheme: "http", Host: strings.TrimSpace(strings.TrimPrefix(line, "listening on "))})
 		c.processes = append(c.processes, process)
 	}
 	c.url = balance(t, c, urls)
 	// What the API cannot do, this process does on the same database.
-	c.service, err = formsvc.New(formsvc.WithStorage(postgres.New(pool, postgres.WithSchema(schema))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c.service = must(formsvc.New(formsvc.WithStorage(postgres.New(pool, postgres.WithSchema(schema)))))
 	return c
 }
 
@@ -113,19 +99,12 @@ func startRedis(t *testing.T) string {
 	if err != nil {
 		t.Skipf("%v (make clients installs it)", err)
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, listener.Close())
 	_, port, _ := net.SplitHostPort(address)
 	command := exec.CommandContext(t.Context(), path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill()
 		_ = command.Wait() // killed
@@ -187,14 +166,10 @@ func TestAProcessMayDie(t *testing.T) {
 	form := c.form(t, target, receiver.URL)
 	const responses = 60
 	for i := range responses {
-		if _, err := target.Submit(t.Context(), conformance.Response{Form: form}); err != nil {
-			t.Fatal(err)
-		}
+		must(target.Submit(t.Context(), conformance.Response{Form: form}))
 		if i == responses/2 {
 			c.dead.Store(true)
-			if err := c.processes[0].Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, c.processes[0].Process.Kill())
 		}
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Millisecond) {
@@ -214,25 +189,13 @@ func TestAProcessMayDie(t *testing.T) {
 func (c *cluster) form(t *testing.T, target conformance.Target, hook string) string {
 	t.Helper()
 	user := formsvc.UserIDFrom("ann")
-	key, err := target.CreateKey(t.Context(), user.String(), []string{"forms:write", "webhooks:write", "workspaces:write"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	workspace, err := c.service.CreateWorkspace(t.Context(), user, "Research")
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(target.CreateKey(t.Context(), user.String(), []string{"forms:write", "webhooks:write", "workspaces:write"}))
+	workspace := must(c.service.CreateWorkspace(t.Context(), user, "Research"))
 	send := func(method, path, body string) string {
-		r, err := http.NewRequestWithContext(t.Context(), method, c.url+"/v1"+path, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), method, c.url+"/v1"+path, strings.NewReader(body)))
 		r.Header.Set("X-Api-Key", key)
 		r.Header.Set("Content-Type", "application/json")
-		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(http.DefaultClient.Do(r))
 		defer func() { _ = res.Body.Close() }()
 		text, err := bufio.NewReader(res.Body).ReadString('\n')
 		if err != nil || !slices.Contains([]int{http.StatusOK, http.StatusCreated}, res.StatusCode) {
@@ -245,4 +208,20 @@ func (c *cluster) form(t *testing.T, target conformance.Target, hook string) str
 	send(http.MethodPatch, "/forms/"+form, `{"status":"published"}`)
 	send(http.MethodPost, "/webhooks", `{"form_id":"`+form+`","url":"`+hook+`"}`)
 	return form
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

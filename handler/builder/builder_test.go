@@ -40,12 +40,9 @@ func newSite(t testing.TB, change ...func(*builder.Config)) *site {
 	t.Helper()
 	s := &site{t: t}
 	var err error
-	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
+	s.service = must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
 		AllowedNetworks: loopback,
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})))
 	if s.pages, err = formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}); err != nil {
 		t.Fatal(err)
 	}
@@ -91,18 +88,10 @@ func (s *site) do(user, method, path, body string, headers ...string) (*http.Res
 func (s *site) form(user, definition string) formsvc.Form {
 	s.t.Helper()
 	client := s.service.As(formsvc.UserIDFrom(user))
-	workspace, err := client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	workspace := must(client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user}))
 	var d formsvc.Definition
-	if err := json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d); err != nil {
-		s.t.Fatal(err)
-	}
-	form, err := client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d))
+	form := must(client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d}))
 	return form
 }
 
@@ -234,10 +223,7 @@ func TestThePage(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	http.StripPrefix("/t/http:evil.example", s.owners).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://host.example/t/http:evil.example", nil))
-	at, err := url.Parse("https://host.example/t/http:evil.example")
-	if err != nil {
-		t.Fatal(err)
-	}
+	at := must(url.Parse("https://host.example/t/http:evil.example"))
 	if to, err := at.Parse(w.Header().Get("Location")); err != nil || to.String() != at.String()+"/" {
 		t.Errorf("it leads out of the host: %v, %v", to, err)
 	}
@@ -248,10 +234,7 @@ func TestAnywhereBelow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *builder.Config) { c.BasePath = "/owners" })
 	form := s.form("ann", oneQuestion)
-	escaped, err := builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user})
-	if err != nil {
-		t.Fatal(err)
-	}
+	escaped := must(builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user}))
 	for prefix, mounted := range map[string]http.Handler{
 		"/a%20caf%C3%A9": escaped,
 		"/owners":        s.owners,
@@ -269,15 +252,9 @@ func TestAnywhereBelow(t *testing.T) {
 		server := httptest.NewServer(mounted)
 		t.Cleanup(server.Close)
 		get := func(path string) string {
-			r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+path, nil))
 			r.Header.Set("User", "ann")
-			answer, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			answer := must(server.Client().Do(r))
 			defer func() { _ = answer.Body.Close() }()
 			body, err := io.ReadAll(answer.Body)
 			if err != nil || answer.StatusCode != http.StatusOK {
@@ -312,10 +289,7 @@ func TestAssetsAreKept(t *testing.T) {
 		if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") || packed.Header.Get("Content-Encoding") != "gzip" {
 			t.Errorf("%s: %v %v", path, plain.Header, packed.Header)
 		}
-		content, err := gzip.NewReader(strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must(gzip.NewReader(strings.NewReader(body)))
 		if unpacked, err := io.ReadAll(content); err != nil || string(unpacked) != text || text == "" {
 			t.Errorf("%s is another when it is packed: %v", path, err)
 		}
@@ -331,10 +305,7 @@ func TestConfigurations(t *testing.T) {
 		}
 	}
 	s := newSite(t)
-	drawn, err := formpage.New(s.service, formpage.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	drawn := must(formpage.New(s.service, formpage.Config{}))
 	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: drawn}); err == nil || !strings.Contains(err.Error(), "Secret") {
 		t.Errorf("pages without a Secret: %v", err)
 	}
@@ -358,16 +329,10 @@ func TestACancelledRequest(t *testing.T) {
 // Each code of what a form's author may be told has words in each language.
 func TestWordsOfCodes(t *testing.T) {
 	t.Parallel()
-	german, err := os.ReadFile("words/de.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	german := must(os.ReadFile("words/de.json"))
 	codes := 0
 	for _, name := range []string{"error.go", "warning.go"} {
-		source, err := os.ReadFile("../../schema/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must(os.ReadFile("../../schema/" + name))
 		for _, found := range regexp.MustCompile(`(?m)^\t(?:Code|Warn)\w+ += ("[A-Z_]+")`).FindAllSubmatch(source, -1) {
 			codes++
 			if !bytes.Contains(german, append(found[1], ':')) {

@@ -26,23 +26,14 @@ type canvases struct {
 
 func newCanvases(t *testing.T, options ...formsvc.Option) *canvases {
 	t.Helper()
-	service, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(memory.New())}, options...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	public, err := formpage.New(service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, err := builder.New(service, builder.Config{Pages: public, User: func(r *http.Request) (formsvc.ID, error) {
+	service := must(formsvc.New(append([]formsvc.Option{formsvc.WithStorage(memory.New())}, options...)...))
+	public := must(formpage.New(service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
+	pages := must(builder.New(service, builder.Config{Pages: public, User: func(r *http.Request) (formsvc.ID, error) {
 		if name := r.Header.Get("User"); name != "" {
 			return formsvc.UserIDFrom(name), nil
 		}
 		return formsvc.ID{}, errors.New("nobody is signed in")
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}}))
 	c := &canvases{t: t, service: service, pages: pages, owner: service.As(formsvc.UserIDFrom("owner"))}
 	workspace, err := service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Mine")
 	if err == nil {
@@ -77,9 +68,7 @@ func (c *canvases) ask(method, user, form, body string, headers ...string) *http
 func TestTheCanvasIsItsOwners(t *testing.T) {
 	c := newCanvases(t)
 	id := c.form.ID.String()
-	if _, err := c.owner.PublishForm(t.Context(), c.form.ID); err != nil {
-		t.Fatal(err)
-	}
+	must(c.owner.PublishForm(t.Context(), c.form.ID))
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
 		for _, asked := range []struct {
 			user, form string
@@ -100,9 +89,7 @@ func TestTheCanvasIsItsOwners(t *testing.T) {
 	if w := c.ask(http.MethodDelete, "owner", id, ""); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET, HEAD, POST" {
 		t.Errorf("DELETE: status %d", w.Code)
 	}
-	if err := c.owner.TrashForm(t.Context(), c.form.ID); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.owner.TrashForm(t.Context(), c.form.ID))
 	if w := c.ask(http.MethodGet, "owner", id, ""); w.Code != http.StatusNotFound {
 		t.Errorf("in the trash: status %d", w.Code)
 	}
@@ -111,12 +98,8 @@ func TestTheCanvasIsItsOwners(t *testing.T) {
 // The document is of what is edited: the working copy, where there is one.
 func TestTheCanvasIsOfTheWorkingCopy(t *testing.T) {
 	c := newCanvases(t)
-	if _, err := c.owner.PublishForm(t.Context(), c.form.ID); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.owner.WorkingCopy(c.form.ID).UpdateBlock(t.Context(), "a", json.RawMessage(`{"label":"What is edited"}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(c.owner.PublishForm(t.Context(), c.form.ID))
+	must(c.owner.WorkingCopy(c.form.ID).UpdateBlock(t.Context(), "a", json.RawMessage(`{"label":"What is edited"}`)))
 	w := c.ask(http.MethodGet, "owner", c.form.ID.String(), "")
 	if body := w.Body.String(); !strings.Contains(body, "What is edited") || strings.Contains(body, "What is stored") || !strings.Contains(body, "--radius:7px") {
 		t.Errorf("the document is\n%s", body)

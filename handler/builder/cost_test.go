@@ -47,10 +47,7 @@ func resident(t *testing.T) (now, peak int) {
 	}
 	read := func(name string) int {
 		found := regexp.MustCompile(name + `:\s+(\d+) kB`).FindSubmatch(status)
-		n, err := strconv.Atoi(string(found[1]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must(strconv.Atoi(string(found[1])))
 		return n << 10
 	}
 	return read("VmRSS"), read("VmHWM")
@@ -171,10 +168,7 @@ func TestCanvasesAreBounded(t *testing.T) {
 func TestStoredContentIsBounded(t *testing.T) {
 	s := newSite(t)
 	var err error
-	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.service = must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})))
 	if s.pages, err = formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,15 +16,9 @@ import (
 // endpoints are the methods and paths below the door, as the source registers them.
 func endpoints(t *testing.T) (found [][2]string) {
 	t.Helper()
-	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must(filepath.Glob("*.go"))
 	for _, file := range files {
-		source, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		source := must(os.ReadFile(file))
 		for _, m := range regexp.MustCompile(`mux\.HandleFunc\("([A-Z]+) (/[^"]+)"`).FindAllStringSubmatch(string(source), -1) {
 			found = append(found, [2]string{m[1], m[2]})
 		}

@@ -186,8 +186,7 @@ func TestTestEventsAreLimited(t *testing.T) {
 	form := h.published()
 	var hooks []formsvc.Webhook
 	for i := range 2 {
-		hook, err := h.service.As(formsvc.UserIDFrom("owner")).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "https://127.0.0.1/" + strconv.Itoa(i)})
-		h.must(err)
+		hook := must(h.service.As(formsvc.UserIDFrom("owner")).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "https://127.0.0.1/" + strconv.Itoa(i)}))
 		hooks = append(hooks, hook)
 	}
 	statuses := map[int]int{}

@@ -18,8 +18,7 @@ import (
 // hook makes a webhook to which nothing is sent: no dispatcher runs.
 func (h *doorHost) hook(form formsvc.Form) formsvc.Webhook {
 	h.Helper()
-	hook, err := h.owner().CreateWebhook(h.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/hook"})
-	h.must(err)
+	hook := must(h.owner().CreateWebhook(h.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/hook"}))
 	return hook
 }
 
@@ -54,24 +53,21 @@ func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
 // failed submits a response whose delivery is given up, and returns the id of that attempt.
 func (h *doorHost) failed(form formsvc.Form, hook formsvc.Webhook) formsvc.ID {
 	h.Helper()
-	_, err := h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25})
-	h.must(err)
+	must(h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25}))
 	h.settle(h.claim(), 500)
 	return h.deliveries(hook)[0].ID
 }
 
 func (h *doorHost) deliveries(hook formsvc.Webhook) []formsvc.Delivery {
 	h.Helper()
-	found, err := h.service.AsHost().Deliveries(h.Context(), hook.ID)
-	h.must(err)
+	found := must(h.service.AsHost().Deliveries(h.Context(), hook.ID))
 	return found
 }
 
 // queue describes what waits for a webhook.
 func (h *doorHost) queue(formsvc.Webhook) string {
 	h.Helper()
-	stats, err := h.store.QueueStats(h.Context())
-	h.must(err)
+	stats := must(h.store.QueueStats(h.Context()))
 	stats.OldestDue = time.Time{}
 	return fmt.Sprintf("%+v", stats)
 }
@@ -137,8 +133,7 @@ func TestHooks(t *testing.T) {
 	}
 
 	off := false
-	_, err := h.owner().UpdateWebhook(t.Context(), hook.ID, formsvc.WebhookUpdate{Enabled: &off})
-	h.must(err)
+	must(h.owner().UpdateWebhook(t.Context(), hook.ID, formsvc.WebhookUpdate{Enabled: &off}))
 	for _, path := range []string{"/test", "/deliveries/" + first.String() + "/redeliver"} {
 		if code := h.as("owner", "POST", at+path, ""); code != http.StatusConflict {
 			t.Errorf("%s of a webhook that is off: %d", path, code)

@@ -32,10 +32,7 @@ type row struct {
 // tables reads the rows of the table by its parts and names.
 func tables(t *testing.T) map[string]map[string]row {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(propsDir, "props.gen.ts"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(filepath.Join(propsDir, "props.gen.ts")))
 	all := map[string]map[string]row{}
 	var part string
 	for line := range strings.Lines(string(raw)) {
@@ -143,10 +140,7 @@ func membersOf(t reflect.Type, path string) (list []string) {
 // takes all of it and returns it.
 func TestTheServiceTakesWhatThePanelSets(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile(filepath.Join(propsDir, "testdata", "written.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile(filepath.Join(propsDir, "testdata", "written.json")))
 	var written struct {
 		Blocks  []json.RawMessage
 		Patches []struct {
@@ -155,25 +149,18 @@ func TestTheServiceTakesWhatThePanelSets(t *testing.T) {
 		}
 		Settings, Theme, Data []json.RawMessage
 	}
-	if err := json.Unmarshal(raw, &written); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &written))
 	s := newSite(t)
 	form := s.form("ann", "[]")
 	path := "/forms/-/v1/forms/" + form.ID.String()
 	put := func(method, below string, body any, into any) {
 		t.Helper()
-		sent, err := json.Marshal(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(json.Marshal(body))
 		answer, text := s.do("ann", method, path+below, string(sent))
 		if answer.StatusCode >= 300 {
 			t.Errorf("%s %s %s: %d %s", method, below, sent, answer.StatusCode, text)
 		} else if into != nil {
-			if err := json.Unmarshal([]byte(text), into); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal([]byte(text), into))
 		}
 	}
 	put("PUT", "/blocks", map[string]any{"blocks": written.Blocks}, nil)
@@ -183,24 +170,18 @@ func TestTheServiceTakesWhatThePanelSets(t *testing.T) {
 	for _, p := range written.Patches {
 		var patch map[string]any
 		var stored map[string]any
-		if err := json.Unmarshal(p.Patch, &patch); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(p.Patch, &patch))
 		put("PATCH", "/blocks/b_"+p.Type, map[string]any{"block": p.Patch}, &stored)
 		holds(t, stored, patch, p.Type)
 	}
 	for section, patches := range map[string][]json.RawMessage{"settings": written.Settings, "theme": written.Theme} {
 		for _, p := range patches {
 			var patch map[string]any
-			if err := json.Unmarshal(p, &patch); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(p, &patch))
 			var answer struct{ Definition map[string]json.RawMessage }
 			var stored map[string]any
 			put("PATCH", "", map[string]any{"definition": map[string]any{section: p}}, &answer)
-			if err := json.Unmarshal(answer.Definition[section], &stored); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(answer.Definition[section], &stored))
 			holds(t, stored, patch, section)
 		}
 	}

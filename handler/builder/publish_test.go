@@ -39,19 +39,16 @@ func newDoorHost(t *testing.T, store storage.Storage, config builder.Config) *do
 		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
 	}))
 	h.must(err)
-	config.Pages, err = formpage.New(h.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
-	h.must(err)
+	config.Pages = must(formpage.New(h.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
 	config.User = func(r *http.Request) (formsvc.ID, error) {
 		if name := r.Header.Get("User"); name != "" {
 			return formsvc.UserIDFrom(name), nil
 		}
 		return formsvc.ID{}, errors.New("nobody")
 	}
-	h.handler, err = builder.New(h.service, config)
-	h.must(err)
+	h.handler = must(builder.New(h.service, config))
 	for name, id := range map[string]*formsvc.ID{"owner": &h.place, "stranger": &h.strange} {
-		w, err := h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name)
-		h.must(err)
+		w := must(h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
 		*id = w.ID
 	}
 	return h
@@ -99,8 +96,7 @@ func (h *doorHost) published() formsvc.Form {
 		Blocks: json.RawMessage(twoBlocks), Variables: json.RawMessage(`{"score":0}`), HiddenFields: json.RawMessage(`["ref"]`),
 	}})
 	h.must(err)
-	form, err = h.owner().PublishForm(h.Context(), form.ID)
-	h.must(err)
+	form = must(h.owner().PublishForm(h.Context(), form.ID))
 	return form
 }
 
@@ -113,8 +109,7 @@ func (h *doorHost) label(form formsvc.Form, inCopy bool, block, label string) {
 	if inCopy {
 		update = h.owner().WorkingCopy(form.ID).UpdateBlock
 	}
-	_, err := update(h.Context(), block, json.RawMessage(fmt.Sprintf(`{"label":%q}`, label)))
-	h.must(err)
+	must(update(h.Context(), block, json.RawMessage(fmt.Sprintf(`{"label":%q}`, label))))
 }
 
 type changesAnswer struct {
@@ -142,8 +137,7 @@ func TestPublishing(t *testing.T) {
 		t.Errorf("without a copy: %+v", got)
 	}
 	h.label(form, true, "name", "Your name")
-	_, err := h.owner().WorkingCopy(form.ID).CreateBlock(t.Context(), json.RawMessage(`{"id":"pet","type":"dropdown","label":"Pet","required":true}`))
-	h.must(err)
+	must(h.owner().WorkingCopy(form.ID).CreateBlock(t.Context(), json.RawMessage(`{"id":"pet","type":"dropdown","label":"Pet","required":true}`)))
 	got = changesAnswer{}
 	h.ok("GET", at+"/changes", "", &got)
 	if !got.Copy || len(got.Blocks) != 2 || got.Blocks[0].ID != "name" || !slices.Equal(got.Blocks[0].Changed, []string{"/label"}) || !got.Blocks[1].Added {
@@ -185,8 +179,7 @@ func TestPublishing(t *testing.T) {
 	if shown.ID != form.ID.String() || shown.Status != "published" {
 		t.Errorf("the form is not shown: %+v", shown)
 	}
-	form, err = h.owner().Form(t.Context(), form.ID)
-	h.must(err)
+	form = must(h.owner().Form(t.Context(), form.ID))
 	if !bytes.Contains(form.Definition.Blocks, []byte("Name, please")) || !bytes.Contains(form.Definition.Blocks, []byte("Pet")) {
 		t.Errorf("published: %s", form.Definition.Blocks)
 	}
@@ -220,8 +213,7 @@ func TestChangedOutside(t *testing.T) {
 	}
 	outside := func(name, settings string) {
 		t.Helper()
-		_, err := h.owner().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name, Definition: formsvc.Definition{Settings: json.RawMessage(settings)}})
-		h.must(err)
+		_ = must(h.owner().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name, Definition: formsvc.Definition{Settings: json.RawMessage(settings)}}))
 	}
 	outside("Form", `{"closed":true}`)
 	if paths := told(); paths != nil {
@@ -285,8 +277,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("restored over a change: %d", code)
 	}
 	h.ok("POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present))
-	form, err := h.owner().Form(t.Context(), form.ID)
-	h.must(err)
+	form = must(h.owner().Form(t.Context(), form.ID))
 	if strings.Contains(string(form.Definition.Blocks), "Name 51") {
 		t.Errorf("not restored: %s", form.Definition.Blocks)
 	}
@@ -316,8 +307,7 @@ func TestTrash(t *testing.T) {
 	h := newDoorHost(t, memory.New(), builder.Config{})
 	form := h.published()
 	h.must(h.owner().TrashForm(t.Context(), form.ID))
-	other, err := h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"})
-	h.must(err)
+	other := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"}))
 	var list struct {
 		Items []struct{ ID, Name string }
 	}
@@ -352,8 +342,7 @@ func TestTheTrashOfAMember(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
 	h.must(h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
-	hidden, err := h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"})
-	h.must(err)
+	hidden := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"}))
 	form := h.published()
 	h.must(h.owner().TrashForm(t.Context(), form.ID))
 	var list struct {
@@ -380,8 +369,7 @@ func TestTheTrashOfAMember(t *testing.T) {
 		if code := h.as(refused.user, refused.method, refused.path, refused.body); code != refused.status {
 			t.Errorf("%+v: %d", refused, code)
 		}
-		trashed, err := h.service.TrashedForms(t.Context(), h.place)
-		h.must(err)
+		trashed := must(h.service.TrashedForms(t.Context(), h.place))
 		if len(trashed) != 1 || trashed[0].ID != form.ID {
 			t.Fatalf("%+v has changed the trash: %v", refused, trashed)
 		}
@@ -410,13 +398,10 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 	delivery := h.failed(form, hook)
 	// The stranger has a webhook and a form in the trash, too, so that a door could take these for the others.
 	stranger := h.service.As(formsvc.UserIDFrom("stranger"))
-	own, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"})
-	h.must(err)
-	gone, err := stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"})
-	h.must(err)
+	own := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"}))
+	gone := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"}))
 	h.must(stranger.TrashForm(t.Context(), gone.ID))
-	ownHook, err := stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"})
-	h.must(err)
+	ownHook := must(stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"}))
 	if code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), ""); code != http.StatusNotFound {
 		t.Errorf("a delivery of another webhook is sent: %d", code)
 	}
@@ -481,8 +466,7 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 func TestPublishingWithoutDocuments(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, bare{memory.New()}, builder.Config{})
-	form, err := h.owner().CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI"})
-	h.must(err)
+	form := must(h.owner().CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI"}))
 	at := "/forms/" + form.ID.String()
 	h.ok("GET", at+"/changes", "")
 	var shown struct{ Status string }

@@ -39,10 +39,8 @@ func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *
 	t.Helper()
 	o := &owners{t: t, client: formsvc.Client{}}
 	var err error
-	o.service, err = formsvc.New(append(options, formsvc.WithStorage(store))...)
-	o.must(err)
-	pages, err := formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
-	o.must(err)
+	o.service = must(formsvc.New(append(options, formsvc.WithStorage(store))...))
+	pages := must(formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
 	handler, err := builder.New(o.service, builder.Config{Pages: pages, User: func(r *http.Request) (formsvc.ID, error) {
 		if name := r.Header.Get("User"); name != "" {
 			return formsvc.UserIDFrom(name), nil
@@ -53,8 +51,7 @@ func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *
 	o.server = httptest.NewServer(handler)
 	t.Cleanup(o.server.Close)
 	for _, name := range []string{"bob", "ada"} {
-		place, err := o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name)
-		o.must(err)
+		place := must(o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
 		o.place = place.ID
 	}
 	o.client = o.service.As(formsvc.UserIDFrom("ada"))
@@ -70,14 +67,12 @@ func (o *owners) must(err error) {
 
 func (o *owners) publish(name string, blocks any) formsvc.Form {
 	o.t.Helper()
-	raw, err := json.Marshal(blocks)
-	o.must(err)
+	raw := must(json.Marshal(blocks))
 	form, err := o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: raw, HiddenFields: json.RawMessage(`["source"]`), Variables: json.RawMessage(`{"score":0}`),
 	}})
 	o.must(err)
-	form, err = o.client.PublishForm(o.t.Context(), form.ID)
-	o.must(err)
+	form = must(o.client.PublishForm(o.t.Context(), form.ID))
 	return form
 }
 
@@ -87,8 +82,7 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 	encode := func(values map[string]any) map[string]json.RawMessage {
 		raws := map[string]json.RawMessage{}
 		for id, value := range values {
-			raw, err := json.Marshal(value)
-			o.must(err)
+			raw := must(json.Marshal(value))
 			raws[id] = raw
 		}
 		return raws
@@ -103,14 +97,11 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 // ask sends a request to the door and returns status, headers and body.
 func (o *owners) ask(user, method, path, body string) (int, http.Header, []byte) {
 	o.t.Helper()
-	r, err := http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body))
-	o.must(err)
+	r := must(http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body)))
 	r.Header.Set("User", user)
-	response, err := http.DefaultClient.Do(r)
-	o.must(err)
+	response := must(http.DefaultClient.Do(r))
 	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
-	o.must(err)
+	content := must(io.ReadAll(response.Body))
 	return response.StatusCode, response.Header, content
 }
 
@@ -442,12 +433,10 @@ func TestACutExport(t *testing.T) {
 	}
 	for pages, begun := range map[int64]bool{0: false, 1: true} {
 		store.pages.Store(pages)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil)
-		o.must(err)
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil))
 		r.Header.Set("User", "ada")
-		response, err := http.DefaultClient.Do(r)
-		o.must(err)
-		_, err = io.Copy(io.Discard, response.Body)
+		response := must(http.DefaultClient.Do(r))
+		_, err := io.Copy(io.Discard, response.Body)
 		_ = response.Body.Close()
 		if (response.StatusCode == http.StatusOK) != begun || (err != nil) != begun {
 			t.Errorf("after %d pages: %d, %v", pages, response.StatusCode, err)
@@ -609,10 +598,7 @@ func TestPagesOfPartials(t *testing.T) {
 
 func idOf(t *testing.T, text string) formsvc.ID {
 	t.Helper()
-	id, err := formsvc.ParseID(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	id := must(formsvc.ParseID(text))
 	return id
 }
 

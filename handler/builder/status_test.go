@@ -64,10 +64,8 @@ func TestRoutersAndMiddleware(t *testing.T) {
 	t.Parallel()
 	o := newOwners(t, memory.New())
 	form := o.publish("Form", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
-	pages, err := formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")})
-	o.must(err)
-	owners, err := builder.New(o.service, builder.Config{Pages: pages, User: func(*http.Request) (formsvc.ID, error) { return formsvc.UserIDFrom("ada"), nil }})
-	o.must(err)
+	pages := must(formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
+	owners := must(builder.New(o.service, builder.Config{Pages: pages, User: func(*http.Request) (formsvc.ID, error) { return formsvc.UserIDFrom("ada"), nil }}))
 	t.Cleanup(func() { _ = owners.Close(context.Background()) })
 	exports := o.service.ExportHandler()
 	mux := http.NewServeMux()
@@ -76,8 +74,7 @@ func TestRoutersAndMiddleware(t *testing.T) {
 	mux.Handle("/forms/", owners)
 	mux.Handle("/docs", docs.Handler(o.service, "/v1/openapi.json", docs.Options{}))
 	mux.Handle("/exports/", exports)
-	key, err := o.service.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ada")}, Name: "all", Scopes: formsvc.Scopes()})
-	o.must(err)
+	key := must(o.service.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ada")}, Name: "all", Scopes: formsvc.Scopes()}))
 	id := form.ID.String()
 	paths := []string{
 		"/v1/openapi.json", "/v1/me", "/v1/forms", "/v1/forms/" + id, "/v1/forms/" + id + "/submissions", "/v1/webhooks", "/v1/nothing",

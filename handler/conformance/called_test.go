@@ -20,9 +20,7 @@ func TestEveryOperationHasACase(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	patterns, uncalled := map[string]*regexp.Regexp{}, map[string]bool{}
 	parameter := regexp.MustCompile(`\\\{[^}]*\}`)
 	for path, methods := range d.Paths {
@@ -50,11 +48,8 @@ func TestEveryOperationHasACase(t *testing.T) {
 			}
 		}
 	})
-	_, err := conformance.Check(t.Context(), target, conformance.Only("description/content", "me", "workspaces", "forms", "blocks",
-		"submissions", "analytics", "webhooks"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(conformance.Check(t.Context(), target, conformance.Only("description/content", "me", "workspaces", "forms", "blocks",
+		"submissions", "analytics", "webhooks")))
 	if len(uncalled) > 0 {
 		t.Errorf("no case of a resource calls %q", slices.Sorted(maps.Keys(uncalled)))
 	}

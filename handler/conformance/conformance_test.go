@@ -40,9 +40,7 @@ func described(t *testing.T, place string) bool {
 	t.Helper()
 	pointer, heading, _ := strings.Cut(place, "#")
 	var at any
-	if err := json.Unmarshal(schema.OpenAPI(), &at); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &at))
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		o, _ := at.(map[string]any)
 		at = o[strings.ReplaceAll(token, "~1", "/")]
@@ -73,11 +71,8 @@ func TestSkippedCasesTellTheirReason(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t, nil)
 	target.AddMember = nil
-	report, err := conformance.Check(t.Context(), target,
-		conformance.Only("me", "workspaces/member"), conformance.Skip("me", "the host answers /me itself"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), target,
+		conformance.Only("me", "workspaces/member"), conformance.Skip("me", "the host answers /me itself")))
 	want := map[string]string{
 		"me/fields": "the host answers /me itself", "me/each-key": "the host answers /me itself",
 		"workspaces/member": "the target offers no AddMember",
@@ -103,10 +98,7 @@ func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
 	for name, target := range map[string]conformance.Target{"an error": noKeys, "a panic": panics, "no server": unreachable} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report, err := conformance.Check(t.Context(), target, conformance.Only("me/fields"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			report := must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
 			if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.Faults[0], "suite:") {
 				t.Errorf("outcome is %s with %q, want broken by the suite", got.Outcome, got.Faults)
 			}
@@ -141,14 +133,8 @@ func TestFaultsShowRequestAndAnswerWithoutSecrets(t *testing.T) {
 		keys = append(keys, key)
 		return key, err
 	}
-	report, err := conformance.Check(t.Context(), target, conformance.Only("me/fields"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	told, err := json.Marshal(report)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
+	told := must(json.Marshal(report))
 	text := string(told) + report.Results[0].String()
 	if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(text, key) }) || len(keys) == 0 {
 		t.Errorf("the report tells a key:\n%s", text)

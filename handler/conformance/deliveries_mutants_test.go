@@ -209,10 +209,7 @@ func TestEveryDeliveryMutantIsNoticedByItsCase(t *testing.T) {
 // expectOutcome runs one case.
 func expectOutcome(t *testing.T, target conformance.Target, name string, want conformance.Outcome) {
 	t.Helper()
-	report, err := conformance.Check(t.Context(), target, conformance.Only(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), target, conformance.Only(name)))
 	if got := report.Results[0]; len(report.Results) != 1 || got.Outcome != want {
 		t.Errorf("%s: outcome is %s, want %s\n%s", name, got.Outcome, want, got)
 	}

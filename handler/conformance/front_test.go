@@ -36,10 +36,7 @@ func refusal(status func(r *http.Request, body []byte) int) func(http.Handler) h
 func behind(t *testing.T, front func(http.Handler) http.Handler) conformance.Target {
 	t.Helper()
 	target := newTarget(t, nil)
-	to, err := url.Parse(target.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must(url.Parse(target.URL))
 	to.Path = ""
 	server := httptest.NewServer(front(httputil.NewSingleHostReverseProxy(to)))
 	t.Cleanup(server.Close)
@@ -105,20 +102,14 @@ func TestAnswersOfOthersSkipACase(t *testing.T) {
 				t.Parallel()
 				target := behind(t, c.front)
 				if keyAlone {
-					key, err := target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d97", allScopes)
-					if err != nil {
-						t.Fatal(err)
-					}
+					key := must(target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d97", allScopes))
 					target = conformance.Target{URL: target.URL, Key: key}
 				}
 				var only []conformance.Option
 				if c.skipped != "" {
 					only = append(only, conformance.Only(c.skipped, "me", "mounting", "auth"))
 				}
-				report, err := conformance.Check(t.Context(), target, only...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				report := must(conformance.Check(t.Context(), target, only...))
 				for _, f := range report.Failures() {
 					t.Errorf("%s: %.800s", f.Case.Name, f)
 				}
@@ -151,10 +142,7 @@ func TestClosedIdleConnectionsAreNoFault(t *testing.T) {
 	}
 	t.Parallel()
 	target := newTarget(t, nil)
-	to, err := url.Parse(target.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	to := must(url.Parse(target.URL))
 	to.Path = ""
 	server := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(to))
 	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
@@ -165,10 +153,7 @@ func TestClosedIdleConnectionsAreNoFault(t *testing.T) {
 	server.Start()
 	t.Cleanup(server.Close)
 	target.URL = server.URL + "/v1"
-	report, err := conformance.Check(t.Context(), target, conformance.Only("bodies", "webhooks", "definitions", "concurrency"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), target, conformance.Only("bodies", "webhooks", "definitions", "concurrency")))
 	for _, f := range report.Failures() {
 		t.Errorf("%s: %.500s", f.Case.Name, f)
 	}

@@ -25,10 +25,7 @@ var allScopes = func() (names []string) {
 // populated makes a user with data of its own and returns a key of all scopes.
 func populated(t *testing.T, target conformance.Target) (key string) {
 	t.Helper()
-	key, err := target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d99", allScopes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	key = must(target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d99", allScopes))
 	for range 25 {
 		workspace := post(t, target.URL+"/workspaces", key, `{"name":"Of the user"}`)
 		form := post(t, target.URL+"/forms", key, `{"workspace_id":"`+workspace+`","name":"Of the user"}`)
@@ -40,16 +37,10 @@ func populated(t *testing.T, target conformance.Target) (key string) {
 // post creates something and returns its id.
 func post(t *testing.T, url, key, body string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader([]byte(body))))
 	r.Header.Set("X-Api-Key", key)
 	r.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(r))
 	defer func() { _ = res.Body.Close() }()
 	var made struct{ ID string }
 	if err := json.NewDecoder(res.Body).Decode(&made); err != nil || res.StatusCode != http.StatusCreated {
@@ -65,10 +56,7 @@ func TestAKeyIsEnoughForManyCases(t *testing.T) {
 	full := newTarget(t, nil)
 	key := populated(t, full)
 	before := count(t, full.URL+"/workspaces?limit=100", key)
-	report, err := conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key})
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key}))
 	if counts := report.Counts(); counts[conformance.Passed] < 100 || len(report.Failures()) > 0 {
 		t.Errorf("want at least 100 cases to pass and none to fail:\n%s", report)
 	}
@@ -87,14 +75,8 @@ func TestAKeyThatLacksAScopeIsNoFaultOfTheServer(t *testing.T) {
 	const lacked = "forms:read"
 	full := newTarget(t, nil)
 	others := slices.DeleteFunc(slices.Clone(allScopes), func(scope string) bool { return scope == lacked })
-	key, err := full.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d98", others)
-	if err != nil {
-		t.Fatal(err)
-	}
-	report, err := conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key}, conformance.Only("me/fields"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(full.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d98", others))
+	report := must(conformance.Check(t.Context(), conformance.Target{URL: full.URL, Key: key}, conformance.Only("me/fields")))
 	if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.String(), lacked) {
 		t.Errorf("outcome is %s:\n%s", got.Outcome, got)
 	}
@@ -103,17 +85,11 @@ func TestAKeyThatLacksAScopeIsNoFaultOfTheServer(t *testing.T) {
 func TestAHandlerIsATarget(t *testing.T) {
 	t.Parallel()
 	full := newTarget(t, nil)
-	base, err := url.Parse(full.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := must(url.Parse(full.URL))
 	base.Path = ""
 	full.Handler = http.StripPrefix("/below", httputil.NewSingleHostReverseProxy(base))
 	full.URL = "/below/v1"
-	report, err := conformance.Check(t.Context(), full, conformance.Only("me"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), full, conformance.Only("me")))
 	if report.Counts()[conformance.Passed] != 2 {
 		t.Error(report)
 	}
@@ -122,19 +98,11 @@ func TestAHandlerIsATarget(t *testing.T) {
 // count returns how many records a page has.
 func count(t *testing.T, url, key string) int {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil))
 	r.Header.Set("X-Api-Key", key)
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(r))
 	defer func() { _ = res.Body.Close() }()
 	var page struct{ Items []json.RawMessage }
-	if err := json.NewDecoder(res.Body).Decode(&page); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.NewDecoder(res.Body).Decode(&page))
 	return len(page.Items)
 }

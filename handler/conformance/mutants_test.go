@@ -390,13 +390,10 @@ func newTarget(t *testing.T, serve func(*exchange)) conformance.Target {
 // newTargetOf is newTarget with options, and with its service.
 func newTargetOf(t *testing.T, serve func(*exchange), opts ...formsvc.Option) (conformance.Target, *formsvc.Service) {
 	t.Helper()
-	svc, err := formsvc.New(append([]formsvc.Option{
+	svc := must(formsvc.New(append([]formsvc.Option{
 		formsvc.WithStorage(storagetest.ReadOnly(t, memory.New())), formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}),
-	}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}, opts...)...))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if serve == nil {
 			svc.ServeHTTP(w, r)

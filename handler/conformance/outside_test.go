@@ -88,10 +88,7 @@ func TestTheSuiteMakesAServiceSendToNobodyElse(t *testing.T) { // not parallel: 
 		clear(log.outside) // what change made does not count
 		log.disabled, log.enabled = 0, nil
 		log.mu.Unlock()
-		report, err := conformance.Check(t.Context(), target)
-		if err != nil {
-			t.Fatal(err)
-		}
+		report := must(conformance.Check(t.Context(), target))
 		if failures := report.Failures(); len(failures) > 0 {
 			t.Errorf("%s: %v", name, failures)
 		}

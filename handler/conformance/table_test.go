@@ -25,12 +25,8 @@ func TestTableOfBrokenServices(t *testing.T) {
 	}
 	const file = "testdata/broken.md"
 	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll("testdata", 0o755))
+		noError(t, os.WriteFile(file, b.Bytes(), 0o644))
 	}
 	if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, b.Bytes()) {
 		t.Errorf("%s is out of date (%v); run with -update", file, err)

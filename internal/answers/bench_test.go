@@ -35,9 +35,7 @@ func BenchmarkCheckTenAnswers(b *testing.B) {
 	in := benchmarkInput()
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := f.Check(in); err != nil {
-			b.Fatal(err)
-		}
+		must(f.Check(in))
 	}
 }
 
@@ -47,9 +45,7 @@ func BenchmarkUnmarshalTenAnswers(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var m map[string]any
-		if err := json.Unmarshal(raw, &m); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, json.Unmarshal(raw, &m))
 	}
 }
 
@@ -57,8 +53,6 @@ func BenchmarkCompile(b *testing.B) {
 	blocks := json.RawMessage(benchmarkBlocks)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Compile(Source{Definition: storage.Definition{Blocks: blocks}}); err != nil {
-			b.Fatal(err)
-		}
+		must(Compile(Source{Definition: storage.Definition{Blocks: blocks}}))
 	}
 }

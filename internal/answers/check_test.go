@@ -764,14 +764,11 @@ func TestCheckWholeResponse(t *testing.T) {
 
 	t.Run("a good one is written in definition order, hidden fields last", func(t *testing.T) {
 		t.Parallel()
-		got, err := f.Check(Input{
+		got := must(f.Check(Input{
 			Answers:     raws("last", `"a"`, "ok", `false`, "age", `"7"`, "name", `"Ada"`),
 			HostAnswers: raws("pay", `{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}`),
 			Hidden:      map[string]string{"ref": "r", "src": "<\u2028\">", "empty": "", "undeclared": "\x00", "name": "x"},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		}))
 		want := Answers{
 			List: json.RawMessage(`[{"field":{"id":"name","type":"short_text","label":"Your \"name\""},"value":"Ada"},` +
 				`{"field":{"id":"age","type":"number","label":"Age"},"value":7},` +
@@ -834,10 +831,7 @@ func raws(pairs ...string) map[string]json.RawMessage {
 func TestCheckConcurrently(t *testing.T) {
 	t.Parallel()
 	f := compileTestForm(t, benchmarkBlocks, `{"duplicateField":"name"}`, `["src"]`)
-	want, err := f.Check(benchmarkInput())
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must(f.Check(benchmarkInput()))
 	keep := string(want.List)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -854,4 +848,20 @@ func TestCheckConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -70,9 +70,7 @@ func BenchmarkCostlyResponses(b *testing.B) {
 			f := compileTestForm(b, c.blocks, "", "")
 			var in Input
 			raw := make(map[string]json.RawMessage)
-			if err := json.Unmarshal([]byte(c.answers), &raw); err != nil {
-				b.Fatal(err)
-			}
+			noError(b, json.Unmarshal([]byte(c.answers), &raw))
 			for i := range f.form.Blocks {
 				if f.form.Blocks[i].Host {
 					in.HostAnswers = raw
@@ -84,9 +82,7 @@ func BenchmarkCostlyResponses(b *testing.B) {
 			for range 5 {
 				var v any
 				start := time.Now()
-				if err := json.Unmarshal([]byte(c.answers), &v); err != nil {
-					b.Fatal(err)
-				}
+				noError(b, json.Unmarshal([]byte(c.answers), &v))
 				decoding = min(decoding, time.Since(start))
 			}
 			checking := time.Duration(1 << 62)
@@ -109,9 +105,7 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 		c := bodies[name]
 		f := compileTestForm(t, c.blocks, "", "")
 		raw := make(map[string]json.RawMessage)
-		if err := json.Unmarshal([]byte(c.answers), &raw); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(c.answers), &raw))
 		in := Input{Answers: raw}
 		if f.form.Blocks[0].Host {
 			in = Input{HostAnswers: raw}

@@ -27,10 +27,7 @@ func TestCompileRefusesForeignData(t *testing.T) {
 func TestCompileUsesTheFileSizeLimit(t *testing.T) {
 	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"q","type":"signature","properties":{"maxFileSize":true}}]`)
-	f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}}))
 	for size, want := range map[string]string{"5": "", "6": "/host_answers/q/size OUT_OF_RANGE"} {
 		_, err := f.Check(inputOne(f, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":`+size+`}`))
 		if got := answerFaults(t, err); got != want {

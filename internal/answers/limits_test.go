@@ -87,19 +87,10 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"b","type":"single_choice","choices":[{"id":"c","label":"Long label"}]}]`)
 	hidden := json.RawMessage(`["src"]`)
 	in := Input{Answers: raws("a", `"x\ny"`, "b", `"c"`), Hidden: map[string]string{"src": "z"}}
-	free, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stored, err := free.Check(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
+	stored := must(free.Check(in))
 	for limit, want := range map[int]string{len(stored.List): "", len(stored.List) - 1: " TOO_LONG", 10: " TOO_LONG"} {
-		f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}}))
 		got, err := f.Check(in)
 		switch {
 		case want != "":
@@ -157,10 +148,7 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 			runtime.GC()
 			runtime.GC() // pools keep what they have over one
 			runtime.ReadMemStats(&before)
-			f, err := Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
 			total := func() uint64 { runtime.ReadMemStats(&after); return after.TotalAlloc - before.TotalAlloc }()
 			runtime.GC()
 			runtime.ReadMemStats(&after)

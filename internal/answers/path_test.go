@@ -28,13 +28,10 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 	if want := `{"name":"Ann","shown":1}`; string(got.ByField) != want {
 		t.Errorf("stored %s, want %s", got.ByField, want)
 	}
-	got, err = f.Check(Input{
+	got = must(f.Check(Input{
 		Answers:     raws("name", `"Ann"`, "plan", `"forged"`),
 		HostAnswers: raws("plan", `"gold"`, "inner", "4", "covered", "5", "after", "6"),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	if want := `{"name":"Ann","plan":"gold","inner":4,"covered":5}`; string(got.ByField) != want {
 		t.Errorf("stored %s, want %s", got.ByField, want)
 	}
@@ -47,14 +44,8 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 
 func TestPathOfAnIncompleteResponse(t *testing.T) {
 	t.Parallel()
-	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	path, err := f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
+	path := must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
 	if len(path.Faults) != 1 || path.Faults[0].Field != "shown" {
 		t.Errorf("faults %+v, want that of shown", path.Faults)
 	}

@@ -257,9 +257,7 @@ func disagreement(t *testing.T, f Form, in Input, want naiveResult) string {
 		want map[string]any
 	}{{got.ByField, want.stored}, {got.Variables, want.variables}} {
 		var decoded map[string]any
-		if err := json.Unmarshal(part.raw, &decoded); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(part.raw, &decoded))
 		if diff := cmp.Diff(part.want, decoded); diff != "" {
 			return "stored (-naive +real):\n" + diff
 		}

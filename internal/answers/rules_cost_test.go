@@ -20,9 +20,7 @@ func twentyRules(t testing.TB) string {
 		`{"next":[{"if":{"and":[{"==":[{"var":"answers.name"},"nobody"]},{"<":[{"var":"answers.age"},18]}]},"to":"end"}]}`,
 	}
 	var blocks []map[string]any
-	if err := json.Unmarshal([]byte(benchmarkBlocks), &blocks); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(benchmarkBlocks), &blocks))
 	for i := range 10 {
 		blocks = append(blocks, map[string]any{"id": fmt.Sprint("text", i), "type": "statement"})
 	}
@@ -34,10 +32,7 @@ func twentyRules(t testing.TB) string {
 		properties["rule"] = json.RawMessage(rules[i%len(rules)])
 		b["properties"] = properties
 	}
-	raw, err := json.Marshal(blocks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(json.Marshal(blocks))
 	return string(raw)
 }
 
@@ -53,9 +48,7 @@ func BenchmarkTwentyRules(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := f.Check(in); err != nil {
-					b.Fatal(err)
-				}
+				must(f.Check(in))
 			}
 		})
 	}
@@ -117,9 +110,7 @@ func hostileForms() map[string][2]string {
 func hostileInput(t testing.TB, raw string) Input {
 	t.Helper()
 	var in Input
-	if err := json.Unmarshal([]byte(raw), &in.Answers); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(raw), &in.Answers))
 	return in
 }
 

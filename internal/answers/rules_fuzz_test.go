@@ -102,10 +102,7 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	if err != nil {
 		t.Fatalf("what a write stores is not compiled: %v", err)
 	}
-	found, err := Warnings(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(Warnings(from))
 	way, pathErr := form.Path(in.Answers, in.Hidden)
 	stored, checkErr := form.Check(in)
 	if took := heapAllocated() - before; took > most {

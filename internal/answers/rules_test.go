@@ -33,10 +33,7 @@ const ruledVariables = `{"score":0,"tier":"none","unused":"x"}`
 
 func compileRuled(t testing.TB, blocks, variables, hidden string) Form {
 	t.Helper()
-	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}}))
 	return f
 }
 
@@ -115,10 +112,7 @@ func TestRules(t *testing.T) {
 func TestVariablesAreStoredAfterEverythingElse(t *testing.T) {
 	t.Parallel()
 	f := compileRuled(t, `[{"id":"q","type":"number","label":"Q","properties":{"rule":{"set":{"b":{"var":"answers.q"},"a":{"cat":["<",{"var":"hidden.h"}]}}}}}]`, `{"a":"","b":0.5,"c":1}`, `["h"]`)
-	got, err := f.Check(Input{Answers: raws("q", "7.50"), Hidden: map[string]string{"h": "x"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(f.Check(Input{Answers: raws("q", "7.50"), Hidden: map[string]string{"h": "x"}}))
 	want := `[{"field":{"id":"q","type":"number","label":"Q"},"value":7.5},{"field":{"id":"h","type":"hidden","label":"h"},"value":"x"},` +
 		`{"field":{"id":"a","type":"variable","label":"a"},"value":"<x"},{"field":{"id":"b","type":"variable","label":"b"},"value":7.5}]`
 	if diff := cmp.Diff(want, string(got.List)); diff != "" {

@@ -14,10 +14,7 @@ import (
 // of the responses.
 func TestSentencesMeanWhatTheySay(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("testdata/sentences.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("testdata/sentences.json"))
 	var file struct {
 		Form struct {
 			Blocks       []json.RawMessage
@@ -36,25 +33,18 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 			Gives []any
 		}
 	}
-	if err := json.Unmarshal(raw, &file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &file))
 	var responses map[string]struct {
 		Answers map[string]json.RawMessage
 		Hidden  map[string]string
 	}
-	if err := json.Unmarshal(file.Responses, &responses); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(file.Responses, &responses))
 	if len(file.Conditions) < 250 || len(file.Values) < 20 || len(responses) < 4 {
 		t.Fatalf("the file has %d conditions, %d values and %d responses", len(file.Conditions), len(file.Values), len(responses))
 	}
 	names := []string{"none", "low", "middle", "high"} // the order of gives
 	form := func(rule string) Form {
-		blocks, err := json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		blocks := must(json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`))))
 		return compileRuled(t, string(blocks), string(file.Form.Variables), string(file.Form.HiddenFields))
 	}
 	for _, c := range file.Conditions {
@@ -77,10 +67,7 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		f := form(`{"set":{"score":` + string(v.Logic) + `}}`)
 		var gives []any
 		for _, name := range names {
-			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			path := must(f.Path(responses[name].Answers, responses[name].Hidden))
 			gives = append(gives, path.Variables["score"])
 		}
 		if diff := cmp.Diff(v.Gives, gives); diff != "" {

@@ -25,9 +25,7 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	types := d.Components.Schemas.AnswerField.Properties.Type.Words
 	if len(types) == 0 {
 		t.Fatal("the description has no types of answers")

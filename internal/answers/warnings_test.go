@@ -15,10 +15,7 @@ import (
 // warningsOf renders the warnings of a definition as "path CODE", one a line.
 func warningsOf(t testing.TB, from Source) []string {
 	t.Helper()
-	found, err := Warnings(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	found := must(Warnings(from))
 	var list []string
 	for _, w := range found {
 		if w.Message == "" || strings.HasSuffix(w.Message, ".") {
@@ -306,10 +303,7 @@ func TestWarningsSayWhy(t *testing.T) {
 		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,
 		`{"id":"r","type":"ranking","choices":[{"id":"a","label":"a,b"},{"id":"b"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.r"},"a,b"]}}}}`: nil,
 	} {
-		found, err := Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + definition + "]")}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + definition + "]")}}))
 		var got []string
 		for _, w := range found {
 			got = append(got, w.Path+" "+w.Code+": "+w.Message)

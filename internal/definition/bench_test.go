@@ -76,20 +76,13 @@ type surveyBlock struct {
 // The whole check of an update is to cost no more than five times
 // BenchmarkUnmarshalFormUpdate.
 func BenchmarkFormUpdate(b *testing.B) {
-	w, err := NewWrites(schema.Limits{}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{}, nil))
 	body := surveyBody()
-	if _, err := w.FormUpdate(body); err != nil {
-		b.Fatal(err)
-	}
+	must(w.FormUpdate(body))
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := w.FormUpdate(body); err != nil {
-			b.Fatal(err)
-		}
+		must(w.FormUpdate(body))
 	}
 }
 
@@ -99,9 +92,7 @@ func BenchmarkUnmarshalFormUpdate(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		var s survey
-		if err := json.Unmarshal(body, &s); err != nil {
-			b.Fatal(err)
-		}
+		noError(b, json.Unmarshal(body, &s))
 	}
 }
 
@@ -110,10 +101,7 @@ func BenchmarkParse(b *testing.B) {
 	b.SetBytes(int64(len(body)))
 	b.ReportAllocs()
 	for b.Loop() {
-		tree, err := jsontree.Parse(body, jsontree.BodyBounds)
-		if err != nil {
-			b.Fatal(err)
-		}
+		tree := must(jsontree.Parse(body, jsontree.BodyBounds))
 		tree.Release()
 	}
 }

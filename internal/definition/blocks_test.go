@@ -13,10 +13,7 @@ import (
 
 func stored(t testing.TB, raw string) *Blocks {
 	t.Helper()
-	b, err := StoredBlocks(json.RawMessage(raw))
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must(StoredBlocks(json.RawMessage(raw)))
 	return b
 }
 
@@ -132,16 +129,10 @@ func TestWithout(t *testing.T) {
 
 func TestBlockAndAppend(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
 	one := func(t *testing.T, block string) *Blocks {
 		t.Helper()
-		b, err := w.Block([]byte(`{"block": ` + block + ` }`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must(w.Block([]byte(`{"block": ` + block + ` }`)))
 		return b
 	}
 
@@ -149,10 +140,7 @@ func TestBlockAndAppend(t *testing.T) {
 		t.Parallel()
 		added := one(t, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T02:00:00+02:00"}}`)
 		wantRaw(t, added, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}`)
-		got, err := w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
 		if diff := cmp.Diff(`[{"id":"a"},{"id":"b","type":"short_text", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]`, string(got)); diff != "" {
 			t.Error(diff)
 		}
@@ -212,10 +200,7 @@ func TestApply(t *testing.T) {
 
 	apply := func(t *testing.T, id, patch string) (block *Blocks, all json.RawMessage, ok bool, err error) {
 		t.Helper()
-		p, err := w.BlockPatch([]byte(`{"block":` + patch + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(w.BlockPatch([]byte(`{"block":` + patch + `}`)))
 		return w.Apply(stored(t, form), id, p)
 	}
 	for name, test := range map[string]struct{ patch, want string }{
@@ -262,10 +247,7 @@ func TestApply(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
 		_, _, _, err = small.Apply(stored(t, form), "a", p)
 		wantFaults(t, err, "/block TOO_MANY")
 	})
@@ -300,17 +282,11 @@ func TestCheckHiddenNames(t *testing.T) {
 	wantFaults(t, blocks.CheckHiddenNames(json.RawMessage(`["x"]`)))
 	wantFaults(t, blocks.CheckHiddenNames(nil))
 
-	added, err := w.Block([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	added := must(w.Block([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`)))
 	wantFaults(t, added.CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 	wantFaults(t, added.WithTypesFrom(nil).CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 
-	p, err := w.BlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(w.BlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`)))
 	applied, _, _, err := w.Apply(stored(t, `[{"id":"x"},{"id":"y"}]`), "y", p)
 	if err != nil {
 		t.Fatal(err)
@@ -322,14 +298,8 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	t.Parallel()
 	w := newTestWrites(t)
 	body := surveyBody()
-	form, err := w.FormUpdate(body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := w.BlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	form := must(w.FormUpdate(body))
+	p := must(w.BlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`)))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {

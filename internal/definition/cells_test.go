@@ -21,10 +21,7 @@ func items(n int) string {
 // Every option that a page draws is a cell.
 func TestCells(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil))
 	choice := func(kind string, n int) string {
 		return fmt.Sprintf(`{"id":"%s%d","type":%q,"choices":%s}`, kind, n, kind, items(n))
 	}
@@ -76,17 +73,11 @@ func TestCells(t *testing.T) {
 // stored before there was a limit may be changed as long as it has no more cells.
 func TestCellsOfStoredBlocks(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil))
 	ranking := func(id string, n int) string {
 		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))
 	}
-	within, err := StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	within := must(StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`)))
 	for blocks, want := range map[string][]string{
 		`{"id":"a","choices":` + items(10) + `}`:                                           nil,
 		`{"id":"a","choices":` + items(11) + `}`:                                           {"/blocks/0 TOO_MANY"},
@@ -100,10 +91,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		}
 		_, err = w.TypedFrom(parsed, within)
 		wantFaults(t, err, want...)
-		f, err := w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must(w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
 		_, err = w.ChangeDefinition(f, storage.Definition{Blocks: within.Raw()})
 		for i := range want {
 			want[i] = "/definition" + want[i]
@@ -111,10 +99,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		wantFaults(t, err, want...)
 	}
 
-	beyond, err := StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	beyond := must(StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`)))
 	for patch, want := range map[string][]string{
 		`{"label":"x"}`: nil,
 		`{"label":"x","choices":` + items(3) + `}`:       nil,

@@ -20,13 +20,10 @@ func TestFormCreate(t *testing.T) {
 
 	t.Run("every member is handed on", func(t *testing.T) {
 		t.Parallel()
-		got, err := w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
+		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
 			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
 			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
-			"blocks":[ {"id":"a"} ]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+			"blocks":[ {"id":"a"} ]}}`)))
 		if *got.WorkspaceID != "0123456789abcdefABCDEF01" || *got.Name != "A form" || *got.Type != "MULTI" || got.Status != nil {
 			t.Errorf("got %+v", got)
 		}
@@ -48,10 +45,7 @@ func TestFormCreate(t *testing.T) {
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {
 		t.Parallel()
-		got, err := w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`)))
 		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Sections.Settings != nil || got.Sections.Theme != nil ||
 			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Gate != nil {
 			t.Errorf("got %+v", got)
@@ -96,10 +90,7 @@ func TestFormUpdate(t *testing.T) {
 	t.Run("free JSON may be anything", func(t *testing.T) {
 		t.Parallel()
 		const blocks = `[{"id":"a","choices":[{"id":"1","image":null},{"id":"2","image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
-		got, err := w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`)))
 		if string(got.Blocks.Raw()) != blocks {
 			t.Errorf("got %s", got.Blocks.Raw())
 		}
@@ -112,11 +103,8 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("times are normalised at every level and nothing else changes", func(t *testing.T) {
 		t.Parallel()
-		got, err := w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
- {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T01:00:00+01:00","2026-01-02T00:00:00Z"]},"id":"c"}]}]}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
+ {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T01:00:00+01:00","2026-01-02T00:00:00Z"]},"id":"c"}]}]}}`)))
 		const want = `[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00Z"}},
  {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T00:00:00Z","2026-01-02T00:00:00Z"]},"id":"c"}]}]`
 		if diff := cmp.Diff(want, string(got.Blocks.Raw())); diff != "" {
@@ -158,10 +146,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {
 		t.Parallel()
-		got, err := w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
 		if diff := cmp.Diff(&storage.Gate{}, got.Gate); diff != "" {
 			t.Error(diff)
 		}

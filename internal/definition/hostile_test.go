@@ -266,10 +266,7 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 
 // stores checks a FormUpdate and makes what is stored of it.
 func stores(t testing.TB, w *Writes, body []byte) {
-	f, err := w.FormUpdate(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(w.FormUpdate(body))
 	if f.Blocks != nil {
 		f.Blocks.WithTypesFrom(nil).Raw()
 	}

@@ -72,10 +72,7 @@ func TestDefinitionAddresses(t *testing.T) {
 
 func TestDefinitionLimits(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
 
 	tests := map[string]struct {
 		definition string
@@ -208,10 +205,7 @@ func TestChoicesNeedAnID(t *testing.T) {
 	wantFaults(t, err, under("/definition/blocks/0/children/0")...)
 	_, err = w.Block([]byte(`{"block":{"id":"a",` + lists + `}}`))
 	wantFaults(t, err, under("/block")...)
-	p, err := w.BlockPatch([]byte(`{"block":{` + lists + `}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(w.BlockPatch([]byte(`{"block":{` + lists + `}}`)))
 	_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
 	wantFaults(t, err, under("/block")...)
 }
@@ -260,16 +254,10 @@ func TestVariablesThatRulesSetHaveNamesOfTheirOwn(t *testing.T) {
 	}
 
 	old := stored(t, `[{"id":"a",`+setting("x")+`},{"id":"b","children":[{"id":"in",`+setting("y")+`}]}]`)
-	added, err := w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	added := must(w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`)))
 	_, err = w.Append(old, added)
 	wantFaults(t, err, "/block/id DUPLICATE", "/block/properties/rule/set/in DUPLICATE") // a rule in a group has no effect
-	p, err := w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`)))
 	_, _, _, err = w.Apply(old, "b", p)
 	wantFaults(t, err, "/block/properties/rule/set/a DUPLICATE")
 

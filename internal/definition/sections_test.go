@@ -13,20 +13,14 @@ import (
 
 func formUpdate(t *testing.T, w *Writes, body string) FormWrite {
 	t.Helper()
-	f, err := w.FormUpdate([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(w.FormUpdate([]byte(body)))
 	return f
 }
 
 func TestNewDefinitionFillsInWhatIsNotGiven(t *testing.T) {
 	t.Parallel()
 	w := newTestWrites(t)
-	got, err := w.NewDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"theme":{"font":"x"}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must(w.NewDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"theme":{"font":"x"}}}`)))
 	want := storage.Definition{
 		Blocks: json.RawMessage(`[{"id":"a","type":"short_text"}]`), Settings: json.RawMessage(`{}`), Theme: json.RawMessage(`{"font":"x"}`),
 		Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`), Format: Format,
@@ -58,10 +52,7 @@ func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 
 func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
 	t.Parallel()
-	w, err := NewWrites(schema.Limits{Definition: 100}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{Definition: 100}, nil))
 	css := func(n int) string {
 		return `"theme":{"customCss":"` + strings.Repeat("x", n-len(`{"customCss":""}`)) + `"}`
 	}
@@ -99,10 +90,7 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 	for size, want := range map[int][]string{16_000: nil, 16_001: {"/block/properties/rule TOO_LONG"}} {
 		_, err := w.Block([]byte(`{"block":{"id":"a",` + rule(size) + `}}`))
 		wantFaults(t, err, want...)
-		p, err := w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must(w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
 		_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
 		wantFaults(t, err, want...)
 	}
@@ -110,10 +98,7 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 	wantFaults(t, err, "/definition/blocks/0/children/0/properties/rule TOO_LONG")
 
 	// A patch may not grow it bit by bit either.
-	p, err := w.BlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(w.BlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`)))
 	_, _, _, err = w.Apply(stored(t, `[{"id":"a",`+rule(15_999)+`}]`), "a", p)
 	wantFaults(t, err, "/block/properties/rule TOO_LONG")
 }

@@ -13,10 +13,7 @@ import (
 
 func newTestWrites(t testing.TB) *Writes {
 	t.Helper()
-	w, err := NewWrites(schema.Limits{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(NewWrites(schema.Limits{}, nil))
 	return w
 }
 
@@ -122,10 +119,7 @@ func TestWebhook(t *testing.T) {
 
 	t.Run("create with all members", func(t *testing.T) {
 		t.Parallel()
-		got, err := w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must(w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
 		if *got.FormID != form || *got.URL != "https://example.com/a" || *got.Enabled || *got.Secret != "0123456789abcdef" {
 			t.Errorf("got %+v", got)
 		}
@@ -187,4 +181,20 @@ func TestWebhook(t *testing.T) {
 			}
 		}
 	})
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

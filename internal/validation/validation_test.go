@@ -25,14 +25,8 @@ var requests = []string{
 // schemaOf compiles one schema.
 func schemaOf(t testing.TB, text string, levels int) *Schema {
 	t.Helper()
-	c, err := NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, normalForms)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := c.Compile(Location("/components/schemas/S"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, normalForms))
+	s := must(c.Compile(Location("/components/schemas/S")))
 	at := make(map[string]*jsonschema.Schema)
 	compiled := compiledSchema{simplify(s, at, levels), at}
 	return &Schema{func() (compiledSchema, error) { return compiled, nil }}
@@ -41,14 +35,8 @@ func schemaOf(t testing.TB, text string, levels int) *Schema {
 // outcomes validates a body with the library and with the walk.
 func outcomes(t fataler, s *Schema, body string) (library, walk *Check) {
 	t.Helper()
-	tree, err := jsontree.Parse([]byte(body), jsontree.BodyBounds)
-	if err != nil {
-		t.Fatal(err)
-	}
-	compiled, err := s.compiled()
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(jsontree.Parse([]byte(body), jsontree.BodyBounds))
+	compiled := must(s.compiled())
 	library, walk = new(Check), new(Check)
 	if value, ok := library.convert(tree.Root(), 0); !ok {
 		library.walk(tree.Root(), compiled.root, true)
@@ -154,15 +142,9 @@ func TestTheLibraryAndTheWalkAgree(t *testing.T) {
 	for _, name := range requests {
 		t.Run(name, func(t *testing.T) {
 			s := Component(name)
-			compiled, err := s.compiled()
-			if err != nil {
-				t.Fatal(err)
-			}
+			compiled := must(s.compiled())
 			rapid.Check(t, func(t *rapid.T) {
-				body, err := json.Marshal(instanceOf(t, compiled.root, 0))
-				if err != nil {
-					t.Fatal(err)
-				}
+				body := must(json.Marshal(instanceOf(t, compiled.root, 0)))
 				if agree(t, s, string(body)) == nil {
 					accepted++
 				}
@@ -219,10 +201,7 @@ func instanceOf(t *rapid.T, s *jsonschema.Schema, depth int) any {
 // Only the keywords of request bodies are walked, and simplify relies on where they are.
 func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
 	t.Parallel()
-	tree, err := jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{}))
 	seen := make(map[string]bool)
 	var check func(s jsontree.Node)
 	check = func(s jsontree.Node) {
@@ -315,18 +294,12 @@ func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
 // A host that starts does not wait for the library, and a broken schema is an error.
 func TestSchemasThatDoNotCompile(t *testing.T) {
 	t.Parallel()
-	tree, err := jsontree.Parse([]byte(`{}`), jsontree.BodyBounds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tree := must(jsontree.Parse([]byte(`{}`), jsontree.BodyBounds))
 	if err := new(Check).Validate(tree.Root(), Component("Nothing")); err == nil {
 		t.Error("a schema that does not exist compiles")
 	}
 	for _, text := range []string{`{"$ref":"file:///etc/hostname"}`, `{"$ref":"https://example.com/schema.json"}`, `{"$ref":"other.json"}`, `{"type":1}`, `1`} {
-		c, err := NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil))
 		if _, err := c.Compile(Location("/components/schemas/S")); err == nil {
 			t.Errorf("%s compiles", text)
 		}
@@ -339,19 +312,13 @@ func TestSchemasThatDoNotCompile(t *testing.T) {
 // BenchmarkValidate compares the library and the walk by the number of blocks.
 func BenchmarkValidate(b *testing.B) {
 	s := Component("BlocksReplace")
-	compiled, err := s.compiled()
-	if err != nil {
-		b.Fatal(err)
-	}
+	compiled := must(s.compiled())
 	for _, blocks := range []int{1, 10, 50, 500} {
 		var list []string
 		for i := range blocks {
 			list = append(list, fmt.Sprintf(`{"id":"q%d","type":"single_choice","label":"Which one?","required":true,"properties":{"randomize":true,"maxChars":100},"choices":[{"id":"a","label":"First"},{"id":"b","label":"Second"}]}`, i))
 		}
-		tree, err := jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyBounds)
-		if err != nil {
-			b.Fatal(err)
-		}
+		tree := must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyBounds))
 		b.Run(fmt.Sprintf("library/%d", tree.Root().Size()), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -372,4 +339,12 @@ func BenchmarkValidate(b *testing.B) {
 			}
 		})
 	}
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -16,12 +16,8 @@ func (h *host) environment() []string {
 func build(t *testing.T, name string) string {
 	t.Helper()
 	dir := filepath.Join("build", name)
-	if err := os.RemoveAll(dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.RemoveAll(dir))
+	noError(t, os.MkdirAll(dir, 0o750))
 	return dir
 }
 
@@ -73,14 +69,9 @@ func oapi(t *testing.T, flow, what, document string) {
 // Who wants constants for the words of answers renames x-extensible-enum, as the description says.
 func TestWordsOfAnswersAsConstants(t *testing.T) {
 	t.Parallel()
-	served, err := os.ReadFile(description)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must(os.ReadFile(description))
 	renamed := filepath.Join(t.TempDir(), "openapi.json")
-	if err := os.WriteFile(renamed, bytes.ReplaceAll(served, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(renamed, bytes.ReplaceAll(served, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), 0o600))
 	oapi(t, "words", "types", renamed)
 	run(t, nil, "go", "run", "-tags", "contract", "./flows/words")
 	run(t, nil, node(t, "openapi-typescript"), renamed, "--output", filepath.Join(build(t, "words"), "api.ts"))
@@ -91,11 +82,6 @@ func TestWordsOfAnswersAsConstants(t *testing.T) {
 // that ./... leaves it out.
 func constrain(t *testing.T, file string) {
 	t.Helper()
-	code, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, append([]byte("//go:build contract\n\n"), code...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	code := must(os.ReadFile(file))
+	noError(t, os.WriteFile(file, append([]byte("//go:build contract\n\n"), code...), 0o600))
 }

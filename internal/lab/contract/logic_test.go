@@ -9,9 +9,6 @@ import (
 func TestLogicAgainstJSONLogicJS(t *testing.T) {
 	t.Parallel()
 	node(t, "redocly") // the packages are installed
-	module, err := filepath.Abs(filepath.Join("node_modules", "json-logic-js"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	module := must(filepath.Abs(filepath.Join("node_modules", "json-logic-js")))
 	t.Log(run(t, nil, "node", filepath.Join("flows", "logic", "cases.mjs"), filepath.Join("..", "..", "logic", "testdata", "cases.json"), module))
 }

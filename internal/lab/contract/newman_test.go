@@ -33,28 +33,18 @@ func TestNewmanSendsTheGeneratedRequests(t *testing.T) {
 	run(t, nil, convert, "--spec", h.document(t), "--output", file,
 		"--options", "parametersResolution=Example,disableOptionalParameters=true")
 
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must(os.ReadFile(file))
 	var collection map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(h.replaceIDs(t, string(text))), &collection); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(h.replaceIDs(t, string(text))), &collection))
 	var folders []item
-	if err := json.Unmarshal(collection["item"], &folders); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(collection["item"], &folders))
 	requests := flatten(folders)
 	slices.SortStableFunc(requests, func(a, b item) int { return rank(a) - rank(b) })
 	if len(requests) != 29 {
 		t.Errorf("there are %d requests, want 29", len(requests))
 	}
 	set := func(name string, value any) {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must(json.Marshal(value))
 		collection[name] = raw
 	}
 	for i := range requests {
@@ -64,13 +54,8 @@ func TestNewmanSendsTheGeneratedRequests(t *testing.T) {
 	set("auth", json.RawMessage(`{"type":"apikey","apikey":[{"key":"key","value":"X-API-Key"},{"key":"value","value":"`+h.key+`"},{"key":"in","value":"header"}]}`))
 	set("event", json.RawMessage(`[{"listen":"test","script":{"exec":["pm.test('succeeds', () => pm.expect(pm.response.code).to.be.within(200, 299))"]}}]`))
 	set("variable", json.RawMessage(`[{"key":"baseUrl","value":"`+h.url+`"}]`))
-	changed, err := json.Marshal(collection)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, changed, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	changed := must(json.Marshal(collection))
+	noError(t, os.WriteFile(file, changed, 0o600))
 	t.Log(run(t, nil, newman, "run", file, "--color", "off"))
 }
 
@@ -97,18 +82,13 @@ func flatten(items []item) []item {
 func withoutOptional(t *testing.T, i item) item {
 	t.Helper()
 	var request map[string]any
-	if err := json.Unmarshal(*i.Request, &request); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(*i.Request, &request))
 	request["header"] = slices.DeleteFunc(request["header"].([]any), func(h any) bool {
 		name := h.(map[string]any)["key"]
 		return name == "If-Match" || name == "If-None-Match"
 	})
 	request["url"].(map[string]any)["query"] = []any{}
-	raw, err := json.Marshal(request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(json.Marshal(request))
 	i.Request = (*json.RawMessage)(&raw)
 	return i
 }
@@ -141,13 +121,8 @@ func (h *host) replaceIDs(t *testing.T, text string) string {
 	webhook := h.create(t, "webhooks", `{"form_id":"`+form+`","url":"`+h.hook+`"}`)
 	h.call(t, http.MethodPatch, "forms/"+form, `{"status":"published"}`)
 	var id formsvc.ID
-	if err := id.UnmarshalText([]byte(form)); err != nil {
-		t.Fatal(err)
-	}
-	submission, err := h.service.Submit(t.Context(), formsvc.Response{FormID: id})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, id.UnmarshalText([]byte(form)))
+	submission := must(h.service.Submit(t.Context(), formsvc.Response{FormID: id}))
 	return strings.NewReplacer(
 		"65a1f0c2d4e5b6a7980c1d01", workspace,
 		"65a1f0c2d4e5b6a7980c1d02", form,
@@ -160,24 +135,16 @@ func (h *host) replaceIDs(t *testing.T, text string) string {
 func (h *host) create(t *testing.T, path, body string) string {
 	t.Helper()
 	var made struct{ ID string }
-	if err := json.Unmarshal(h.call(t, http.MethodPost, path, body), &made); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(h.call(t, http.MethodPost, path, body), &made))
 	return made.ID
 }
 
 func (h *host) call(t *testing.T, method, path, body string) []byte {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), method, h.url+"/v1/"+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), method, h.url+"/v1/"+path, strings.NewReader(body)))
 	r.Header.Set("X-Api-Key", h.key)
 	r.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := must(http.DefaultClient.Do(r))
 	defer func() { _ = res.Body.Close() }()
 	var answer json.RawMessage
 	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode >= http.StatusBadRequest {

@@ -54,10 +54,7 @@ func TestPrismFindsNoAnswerThatIsNotDescribed(t *testing.T) {
 
 func newService(t *testing.T, store storage.Storage, opts ...formsvc.Option) *formsvc.Service {
 	t.Helper()
-	service, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := must(formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...))
 	t.Cleanup(func() {
 		if err := service.Close(context.Background()); err != nil { // t's own context has ended
 			t.Error(err)
@@ -102,10 +99,7 @@ type observed struct {
 
 func newObserved(t *testing.T) *observed {
 	t.Helper()
-	responses, err := described.New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	responses := must(described.New())
 	return &observed{responses: responses, operations: make(map[string]bool), codes: make(map[string]bool), violations: make(map[string]int)}
 }
 
@@ -123,10 +117,7 @@ func (o *observed) suite(t *testing.T, prism string, service *formsvc.Service, o
 	if len(opts) == 0 {
 		opts = append(opts, conformance.Skip("bodies", "the proxy ends when it meets hostile JSON"))
 	}
-	report, err := conformance.Check(t.Context(), target, opts...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	report := must(conformance.Check(t.Context(), target, opts...))
 	for _, r := range report.Failures() {
 		t.Logf("through the proxy: %s: %.300s", r.Case.Name, r)
 	}
@@ -137,21 +128,12 @@ func (o *observed) failures(t *testing.T, prism string, service *formsvc.Service
 	t.Helper()
 	base := o.proxy(t, prism, service)
 	client := &http.Client{Transport: o.transport(t, service), Timeout: patience}
-	key, err := service.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("u")}, Name: "k", Scopes: storage.Scopes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	key := must(service.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("u")}, Name: "k", Scopes: storage.Scopes()}))
 	for _, fault := range []error{errors.New("a bug"), storage.ErrUnavailable} {
 		store.fail(fault)
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/workspaces", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/workspaces", nil))
 		r.Header.Set("X-Api-Key", key.Secret)
-		res, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		res := must(client.Do(r))
 		_ = res.Body.Close()
 	}
 }
@@ -160,25 +142,15 @@ func (o *observed) failures(t *testing.T, prism string, service *formsvc.Service
 func (o *observed) proxy(t *testing.T, prism string, service http.Handler) string {
 	t.Helper()
 	upstream := serve(t, service)
-	served, err := os.ReadFile((&host{url: upstream}).document(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	strict, err := described.Strict(served)
-	if err != nil {
-		t.Fatal(err)
-	}
+	served := must(os.ReadFile((&host{url: upstream}).document(t)))
+	strict := must(described.Strict(served))
 	document := filepath.Join(t.TempDir(), "strict.json")
-	if err := os.WriteFile(document, strict, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(document, strict, 0o600))
 	host, port, _ := strings.Cut(freeAddress(t), ":")
 	var out bytes.Buffer
 	command := exec.CommandContext(t.Context(), prism, "proxy", document, upstream, "--host", host, "--port", port, "--verboseLevel", "silent")
 	command.Stdout, command.Stderr = &out, &out
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, command.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- command.Wait() }()
 	t.Cleanup(func() {
@@ -187,10 +159,7 @@ func (o *observed) proxy(t *testing.T, prism string, service http.Handler) strin
 	})
 	base := "http://" + host + ":" + port
 	for deadline := time.Now().Add(patience); ; {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/openapi.json", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/v1/openapi.json", nil))
 		res, err := http.DefaultClient.Do(r)
 		if err == nil {
 			_ = res.Body.Close()
@@ -306,9 +275,7 @@ func (o *observed) report(t *testing.T) {
 		Paths map[string]map[string]json.RawMessage
 		Codes map[string]int `json:"x-error-codes"`
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(schema.OpenAPI(), &document))
 	for path, methods := range document.Paths {
 		for method := range methods {
 			of := braces(strings.TrimPrefix(path, "/v1"))

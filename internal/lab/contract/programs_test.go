@@ -17,10 +17,7 @@ const description = "../../../schema/openapi.json"
 // there.
 func node(t *testing.T, name string) string {
 	t.Helper()
-	path, err := filepath.Abs(filepath.Join("node_modules", ".bin", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must(filepath.Abs(filepath.Join("node_modules", ".bin", name)))
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		if os.Getenv("FORMSVC_TEST_REQUIRE_NODE") == "1" {
 			t.Fatalf("%s is not installed: run npm ci", name)

@@ -31,9 +31,7 @@ var stores = []struct {
 	{"postgres", func(t *testing.T) storage.Storage {
 		schema := postgres.WithSchema(pgtest.Schema(t))
 		pool := pgtest.Pool(t, pgtest.MaxConns(8))
-		if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, postgres.Migrate(t.Context(), pool, schema))
 		return postgres.New(pool, schema)
 	}},
 }
@@ -54,17 +52,14 @@ func newHost(t *testing.T, store storage.Storage) *host {
 	receiver := serve(t, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 	}))
-	service, err := formsvc.New(
+	service := must(formsvc.New(
 		formsvc.WithStorage(store),
 		formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(webhooks.Config{
 			AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 			Resolver:        everyName{},
 		}),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	))
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- service.Dispatcher().Run(ctx) }()
@@ -74,12 +69,9 @@ func newHost(t *testing.T, store storage.Storage) *host {
 			t.Error(err)
 		}
 	})
-	issued, err := service.CreateKey(t.Context(), formsvc.KeyRequest{
+	issued := must(service.CreateKey(t.Context(), formsvc.KeyRequest{
 		User: formsvc.User{ID: formsvc.UserIDFrom("contract"), Name: "Contract"}, Name: "contract", Scopes: storage.Scopes(),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	h := &host{service: service, key: issued.Secret, hook: receiver + "/hook"}
 	h.url = serve(t, service)
 	h.control = serve(t, http.HandlerFunc(h.submit))
@@ -127,33 +119,19 @@ func serve(t *testing.T, h http.Handler) string {
 // document writes the served description to a file and returns its name.
 func (h *host) document(t *testing.T) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/v1/openapi.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/v1/openapi.json", nil))
+	res := must(http.DefaultClient.Do(r))
 	defer func() { _ = res.Body.Close() }()
-	doc, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := must(io.ReadAll(res.Body))
 	file := filepath.Join(t.TempDir(), "openapi.json")
-	if err := os.WriteFile(file, doc, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, doc, 0o600))
 	return file
 }
 
 // freeAddress is an address that a program can listen on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	defer func() { _ = l.Close() }()
 	return l.Addr().String()
 }

@@ -75,3 +75,19 @@ func (r *recorder) passed(t *testing.T) {
 		t.Errorf("fatal %q, skipped %q, errors %q", r.fatal, r.skipped, r.errors)
 	}
 }
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

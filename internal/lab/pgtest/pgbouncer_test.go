@@ -16,14 +16,9 @@ func TestABouncerPoolsTransactions(t *testing.T) {
 	first, second := client(t, address), client(t, address)
 
 	was := backend(t, first)
-	if _, err := first.Exec(t.Context(), "SET work_mem = '4321kB'"); err != nil {
-		t.Fatal(err)
-	}
+	must(first.Exec(t.Context(), "SET work_mem = '4321kB'"))
 
-	tx, err := second.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must(second.Begin(t.Context()))
 	if got := backend(t, tx); got != was {
 		t.Fatalf("the other client got the connection %d, while %d was free", got, was)
 	}
@@ -70,15 +65,9 @@ func TestABouncerIsGoneWithItsTest(t *testing.T) {
 // client connects in a mode that every version of PgBouncer understands.
 func client(t *testing.T, address string) *pgx.Conn {
 	t.Helper()
-	config, err := pgx.ParseConfig(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must(pgx.ParseConfig(address))
 	config.DefaultQueryExecMode = pgx.QueryExecModeExec
-	connection, err := pgx.ConnectConfig(t.Context(), config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	connection := must(pgx.ConnectConfig(t.Context(), config))
 	t.Cleanup(func() { _ = connection.Close(context.WithoutCancel(t.Context())) })
 	return connection
 }
@@ -92,16 +81,12 @@ func backend(t *testing.T, q querier) (pid uint32) {
 	// Without transaction pooling a client waits for the others' end.
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	if err := q.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, q.QueryRow(ctx, "SELECT pg_backend_pid()").Scan(&pid))
 	return pid
 }
 
 func setting(t *testing.T, q querier) (workMem string) {
 	t.Helper()
-	if err := q.QueryRow(t.Context(), "SELECT current_setting('work_mem')").Scan(&workMem); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, q.QueryRow(t.Context(), "SELECT current_setting('work_mem')").Scan(&workMem))
 	return workMem
 }

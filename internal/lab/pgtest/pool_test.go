@@ -23,9 +23,7 @@ func TestAPoolWorksInEachMode(t *testing.T) {
 			}
 			// Only the default mode leaves prepared statements on the connection.
 			var prepared int
-			if err := pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%+ 1'").Scan(&prepared); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, pool.QueryRow(t.Context(), "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%+ 1'").Scan(&prepared))
 			if want := mode == pgx.QueryExecModeCacheStatement; (prepared == 1) != want {
 				t.Errorf("%d prepared statements", prepared)
 			}
@@ -53,14 +51,8 @@ func TestAPoolIsClosedWithItsTest(t *testing.T) {
 
 func TestAConnectionThatIsNotReleasedFailsItsTest(t *testing.T) {
 	t.Parallel()
-	pool, err := pgxpool.New(t.Context(), URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	held, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	pool := must(pgxpool.New(t.Context(), URL(t)))
+	held := must(pool.Acquire(t.Context()))
 	r := record(t, "a test", func(r TB) { closePool(r, pool, 10*time.Millisecond) })
 	if len(r.errors) != 1 || !strings.Contains(r.errors[0], "1 of its connections") {
 		t.Errorf("errors = %q", r.errors)

@@ -20,18 +20,10 @@ func TestAKilledServerRestartsWithWhatWasCommitted(t *testing.T) {
 	}
 
 	// A connection of its own: its backend has to go with the server.
-	open, err := pgx.Connect(t.Context(), server.URL())
-	if err != nil {
-		t.Fatal(err)
-	}
+	open := must(pgx.Connect(t.Context(), server.URL()))
 	defer func() { _ = open.Close(t.Context()) }()
-	tx, err := open.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tx.Exec(t.Context(), "INSERT INTO kept.rows VALUES (2)"); err != nil {
-		t.Fatal(err)
-	}
+	tx := must(open.Begin(t.Context()))
+	must(tx.Exec(t.Context(), "INSERT INTO kept.rows VALUES (2)"))
 
 	server.Kill()
 	if err := tx.Commit(t.Context()); err == nil {
@@ -46,9 +38,7 @@ func TestAKilledServerRestartsWithWhatWasCommitted(t *testing.T) {
 	server.Restart()
 	pool = PoolAt(t, server.URL())
 	var ids []int
-	if err := pool.QueryRow(t.Context(), "SELECT array_agg(id) FROM kept.rows").Scan(&ids); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, pool.QueryRow(t.Context(), "SELECT array_agg(id) FROM kept.rows").Scan(&ids))
 	if len(ids) != 1 || ids[0] != 1 {
 		t.Errorf("rows = %v, want the committed one", ids)
 	}
@@ -66,10 +56,7 @@ func TestKillEndsABusyBackendToo(t *testing.T) {
 		ended <- err
 	}()
 	for locked := false; !locked; {
-		err := watcher.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted)").Scan(&locked)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, watcher.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM pg_locks WHERE locktype = 'advisory' AND granted)").Scan(&locked))
 	}
 	server.Kill()
 	if left := processes(directory(t, server.URL())); len(left) != 1 { // the one that removes the directory
@@ -121,10 +108,7 @@ func TestAServerIsGoneWithItsTestAlsoAKilledOne(t *testing.T) {
 // directory is where the server with this connection string lives.
 func directory(t *testing.T, address string) string {
 	t.Helper()
-	parsed, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(url.Parse(address))
 	dir := parsed.Query().Get("host")
 	if !strings.Contains(dir, "formsvc-pg-") {
 		t.Fatalf("%s has no directory", address)

@@ -13,17 +13,12 @@ func TestAWireSwallowsTheConnectionsOfTheMoment(t *testing.T) {
 	t.Parallel()
 	wire, address := NewWire(t, URL(t))
 	connect := func() *pgx.Conn {
-		c, err := pgx.Connect(t.Context(), address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must(pgx.Connect(t.Context(), address))
 		t.Cleanup(func() { _ = c.PgConn().Conn().Close() })
 		return c
 	}
 	before := connect()
-	if err := before.Ping(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, before.Ping(t.Context()))
 	if n := wire.Swallow(); n != 1 {
 		t.Errorf("%d connections are swallowed, want 1", n)
 	}

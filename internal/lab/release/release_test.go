@@ -42,19 +42,11 @@ func TestTheReleaseIsInstalled(t *testing.T) {
 		t.Skip("it compiles every program")
 	}
 	dir := t.TempDir()
-	p, err := release(t.Context(), root, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := read(t.Context(), filepath.Join(dir, "tree"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must(release(t.Context(), root, dir))
+	made := must(read(t.Context(), filepath.Join(dir, "tree")))
 	user := filepath.Join(dir, "user")
 	bin := filepath.Join(dir, "bin")
-	if err := os.Mkdir(user, 0o750); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(user, 0o750))
 	settings := append(p.settings(), "GOBIN="+bin, "DATABASE_URL=", "FORMS_KEY=")
 	run := func(t *testing.T, at, name string, args ...string) {
 		t.Helper()
@@ -93,22 +85,15 @@ func TestTheReleaseIsInstalled(t *testing.T) {
 	}
 
 	t.Run("the README's first program", func(t *testing.T) {
-		text, err := os.ReadFile(filepath.Join(dir, "tree", "README.md"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(dir, "tree", "README.md")))
 		found := regexp.MustCompile("(?s)```go\n(package main\n.*?)```.*\n## Once released\n.*\n(go get .*?)```").FindSubmatch(text)
 		if found == nil {
 			t.Fatal("README.md has no program, and behind it no go get")
 		}
 		product := filepath.Join(user, "product")
-		if err := os.Mkdir(product, 0o750); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(product, 0o750))
 		run(t, product, "go", "mod", "init", "example.com/product")
-		if err := os.WriteFile(filepath.Join(product, "main.go"), found[1], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(filepath.Join(product, "main.go"), found[1], 0o600))
 		run(t, product, "sh", "-euc", string(found[2]))
 		run(t, product, "go", "build", "-mod=readonly", "-o", os.DevNull, ".")
 	})
@@ -144,9 +129,7 @@ func start(t *testing.T, c *exec.Cmd, until *regexp.Regexp) (printed string, fou
 		t.Fatal(err)
 	}
 	c.Stdout, c.Stderr = w, w
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	_ = w.Close()
 	t.Cleanup(func() { _ = r.Close() })
 	for lines := bufio.NewScanner(r); lines.Scan(); {
@@ -162,14 +145,8 @@ func start(t *testing.T, c *exec.Cmd, until *regexp.Regexp) (printed string, fou
 // visit holds the version in the description of a running service.
 func visit(t *testing.T, url, version string) {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/openapi.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/v1/openapi.json", nil))
+	answer := must(http.DefaultClient.Do(r))
 	defer answer.Body.Close()
 	var d struct {
 		Info struct {
@@ -184,21 +161,12 @@ func visit(t *testing.T, url, version string) {
 // What go.mod says is what the page, the README and the workspace say.
 func TestEveryModuleIsInTheWorkspace(t *testing.T) {
 	t.Parallel()
-	made, err := read(t.Context(), root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := command(t.Context(), root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "go.mod", "*/go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := must(read(t.Context(), root))
+	out := must(command(t.Context(), root, nil, "git", "ls-files", "--cached", "--others", "--exclude-standard", "go.mod", "*/go.mod"))
 	var folders []string
 	for name := range strings.FieldsSeq(string(out)) {
 		folders = append(folders, path.Dir(name))
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must(os.ReadFile(filepath.Join(root, name)))
 		if regexp.MustCompile(`(?m)^\s*replace\b`).Match(text) {
 			t.Errorf("%s replaces a module, so that its programs cannot be installed", name)
 		}
@@ -216,12 +184,8 @@ func TestTidy(t *testing.T) {
 	put := func(name, text string) {
 		t.Helper()
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(file), 0o750))
+		noError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	must := func(err error) {
 		t.Helper()
@@ -313,5 +277,21 @@ func TestCommandLines(t *testing.T) {
 		if err := run(context.Background(), args); err == nil {
 			t.Errorf("%q is taken", args)
 		}
+	}
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -32,10 +32,7 @@ func TestMain(m *testing.M) {
 // test fails.
 func logFile(t *testing.T) *os.File {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must(os.Create(filepath.Join(t.TempDir(), "log")))
 	t.Cleanup(func() {
 		file.Close()
 		text := readLog(t, file)
@@ -56,4 +53,20 @@ func readLog(t *testing.T, file *os.File) []byte {
 		t.Error(err)
 	}
 	return text
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

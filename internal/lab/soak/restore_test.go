@@ -26,9 +26,7 @@ func TestARestoreHasWhatWasAcknowledgedBefore(t *testing.T) {
 		}
 	})
 	t.Run("without the segment of the point", func(t *testing.T) {
-		if err := os.Remove(filepath.Join(d.server.Archive(), d.segment)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(filepath.Join(d.server.Archive(), d.segment)))
 		_, err := d.server.Restore(until(d.point))
 		if err == nil || !strings.Contains(err.Error(), "recovery ended before configured recovery target was reached") {
 			t.Errorf("a restore to a point that the archive does not reach = %v", err)
@@ -80,9 +78,7 @@ func loseAll(t *testing.T) *disaster {
 	_, abandon := d.load.begin(t)
 	ask := func(query string, into ...any) {
 		t.Helper()
-		if err := d.db.pool.QueryRow(t.Context(), query).Scan(into...); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.db.pool.QueryRow(t.Context(), query).Scan(into...))
 	}
 
 	d.load.more(t, 100)
@@ -122,9 +118,7 @@ func (d *disaster) fleet(t *testing.T, server *pgtest.Server) *fleet {
 			t.Error(err)
 		}
 	})
-	if err := f.start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, f.start())
 	return f
 }
 
@@ -169,10 +163,7 @@ func (d *disaster) restore(t *testing.T, point time.Time) *pgtest.Server {
 	if point.IsZero() {
 		target = nil
 	}
-	server, err := d.server.Restore(target)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := must(d.server.Restore(target))
 	return server
 }
 
@@ -184,10 +175,7 @@ func (d *disaster) on(t *testing.T, server *pgtest.Server) *database {
 // missing compares what was acknowledged before the point with what is restored.
 func (d *disaster) missing(t *testing.T, server *pgtest.Server) []string {
 	t.Helper()
-	stored, err := d.on(t, server).submissions(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	stored := must(d.on(t, server).submissions(t.Context()))
 	return ledger.Kinds(ledger.Ledger{Acknowledged: d.load.acknowledged[:d.acknowledged], Stored: stored}.CheckSubmissions())
 }
 
@@ -195,10 +183,7 @@ func (d *disaster) missing(t *testing.T, server *pgtest.Server) []string {
 func (d *disaster) goOn(t *testing.T, server *pgtest.Server) {
 	t.Helper()
 	db := d.on(t, server)
-	waiting, err := db.pending(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	waiting := must(db.pending(t.Context()))
 	received, _ := d.receiver.Log()
 	lost := len(received) // and what comes from here on is sent by the restored service
 	fleet := d.fleet(t, server)
@@ -207,17 +192,11 @@ func (d *disaster) goOn(t *testing.T, server *pgtest.Server) {
 	stop, _ := load.begin(t)
 	load.more(t, 100)
 	stop()
-	if _, err := drain(t.Context(), db, time.Minute); err != nil {
-		t.Fatal(err)
-	}
-	if err := fleet.stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(drain(t.Context(), db, time.Minute))
+	noError(t, fleet.stop())
 
 	r := result{plan: plan{inFlight: requests}, kills: 1}
-	if err := r.compare(t.Context(), db, d.receiver); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, r.compare(t.Context(), db, d.receiver))
 	l := &r.ledger
 	stored := map[string]bool{}
 	for _, s := range l.Stored {

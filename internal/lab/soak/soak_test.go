@@ -41,11 +41,8 @@ func TestAKilledProcessLosesNothing(t *testing.T) {
 func TestAKilledDatabaseServerLosesNothing(t *testing.T) {
 	t.Parallel()
 	server := pgtest.NewServer(t, pgtest.Config{})
-	r, err := soak(t.Context(), quick(plan{processes: 2, serverKills: 1, refused: refused}),
-		server.URL(), "soak", tested{server}, logFile(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(soak(t.Context(), quick(plan{processes: 2, serverKills: 1, refused: refused}),
+		server.URL(), "soak", tested{server}, logFile(t)))
 	if !r.ok() {
 		t.Errorf("%s", r)
 	}
@@ -58,10 +55,7 @@ func TestAKilledDatabaseServerLosesNothing(t *testing.T) {
 // soakOn carries out a plan in a schema of its own.
 func soakOn(t *testing.T, p plan) result {
 	t.Helper()
-	r, err := soak(t.Context(), p, pgtest.URL(t), pgtest.Schema(t), nil, logFile(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(soak(t.Context(), p, pgtest.URL(t), pgtest.Schema(t), nil, logFile(t)))
 	return r
 }
 

@@ -134,11 +134,7 @@ func newZombies(t *testing.T, timeout time.Duration) *zombies {
 	url, schema := pgtest.URL(t), pgtest.Schema(t)
 	receiver := httptest.NewServer(http.HandlerFunc(z.receive))
 	t.Cleanup(receiver.Close)
-	var err error
-	z.db, err = prepare(t.Context(), pgtest.Pool(t), schema, []string{receiver.URL + "/0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	z.db = must(prepare(t.Context(), pgtest.Pool(t), schema, []string{receiver.URL + "/0"}))
 	z.config = serverConfig{Database: url, Schema: schema, Forms: z.db.forms, Timeout: timeout}
 	return z
 }
@@ -163,10 +159,7 @@ func (z *zombies) start(name string, lease time.Duration) (*process, *os.File) {
 	c := z.config
 	c.Name, c.Lease = name, lease
 	log := logFile(z.t)
-	p, err := startProcess(c, log)
-	if err != nil {
-		z.t.Fatal(err)
-	}
+	p := must(startProcess(c, log))
 	z.t.Cleanup(func() {
 		if p.command.ProcessState == nil { // the test failed before it was stopped
 			_ = p.kill()
@@ -223,9 +216,7 @@ func (z *zombies) checkQuiet() {
 // drained waits until the queue is empty.
 func (z *zombies) drained() {
 	z.t.Helper()
-	if _, err := drain(z.t.Context(), z.db, 30*time.Second); err != nil {
-		z.t.Fatal(err)
-	}
+	must(drain(z.t.Context(), z.db, 30*time.Second))
 	if n, err := z.db.pending(z.t.Context()); err != nil || n != 0 {
 		z.t.Fatalf("%d deliveries are left: %v", n, err)
 	}
@@ -253,20 +244,13 @@ func (z *zombies) state() (rows []string) {
 		`SELECT 'webhook ' || x.failures || ' ' || COALESCE(x.paused_until::text, '') FROM formsvc.destinations x`,
 		`SELECT 'event ' || row_to_json(e)::text FROM formsvc.events e ORDER BY id`,
 	} {
-		found, err := z.db.pool.Query(z.t.Context(), z.db.sql(query))
-		if err != nil {
-			z.t.Fatal(err)
-		}
+		found := must(z.db.pool.Query(z.t.Context(), z.db.sql(query)))
 		for found.Next() {
 			var row string
-			if err := found.Scan(&row); err != nil {
-				z.t.Fatal(err)
-			}
+			noError(z.t, found.Scan(&row))
 			rows = append(rows, row)
 		}
-		if err := found.Err(); err != nil {
-			z.t.Fatal(err)
-		}
+		noError(z.t, found.Err())
 	}
 	return rows
 }
@@ -275,13 +259,10 @@ func (z *zombies) state() (rows []string) {
 func (z *zombies) checkHistory(events, attempts int) {
 	z.t.Helper()
 	var n, least, most, successes int
-	err := z.db.pool.QueryRow(z.t.Context(), z.db.sql(`
+	noError(z.t, z.db.pool.QueryRow(z.t.Context(), z.db.sql(`
 		SELECT count(*), min(n), max(n), sum(successes)
 		FROM (SELECT count(*) AS n, count(*) FILTER (WHERE success) AS successes FROM formsvc.attempts GROUP BY event_id) e`)).
-		Scan(&n, &least, &most, &successes)
-	if err != nil {
-		z.t.Fatal(err)
-	}
+		Scan(&n, &least, &most, &successes))
 	if n != events || least != attempts || most != attempts || successes != events {
 		z.t.Errorf("%d events with %d to %d attempts and %d successes in all, want %d events with %d and one each",
 			n, least, most, successes, events, attempts)
@@ -290,7 +271,5 @@ func (z *zombies) checkHistory(events, attempts int) {
 
 func sendSignal(t *testing.T, p *process, s os.Signal) {
 	t.Helper()
-	if err := p.command.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, p.command.Process.Signal(s))
 }
