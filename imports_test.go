@@ -58,11 +58,11 @@ var allowed = map[string][]string{
 
 	"handler": {
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
-		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/timeout",
+		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/requestid", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/formpage", "internal/apierror", "internal/download", "internal/gzipped", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
-	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
+	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
 	rooms + "formblock":                 {"schema"},
 	rooms + "words":                     {"internal/answers/kinds", "golang.org/x/text"},
@@ -91,6 +91,8 @@ var allowed = map[string][]string{
 	"internal/servicetest": {}, // tests alone
 	"internal/calendar":    {},
 	"internal/gzipped":     {},
+	"internal/layout":      {},
+	"internal/requestid":   {},
 	"internal/faults":      {"schema"},
 	"internal/validation":  {"internal/faults", "internal/jsontree", "schema", "github.com/santhosh-tekuri/jsonschema/v5"},
 	"internal/apidoc":      {"internal/jsontree", "internal/version", "internal/weburl", "schema"},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/core"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/requestid"
 	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -55,9 +56,9 @@ var noStore = []string{"no-store"}
 // newCall begins a call; its caller defers [call.end].
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
-	c.h, c.w, c.r, c.id, c.op = h, w, r, requestID(r), &noOperation
+	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &noOperation
 	c.waits = timeout.Share(r.Context())
-	w.Header()["X-Request-Id"] = []string{c.id}
+	w.Header()[requestid.Header] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c
 }

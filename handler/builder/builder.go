@@ -36,19 +36,26 @@ package builder
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/definition"
+	"github.com/formsvc/formsvc/internal/layout"
+	"github.com/formsvc/formsvc/internal/requestid"
 )
 
 // Config says how the pages belong to the host. The zero value of each field but User and Pages is
@@ -89,10 +96,23 @@ type Config struct {
 	// Name is the product's, in the title and at the top of each page. Default "Forms". HomeURL is where it
 	// leads; default: the list of forms.
 	Name, HomeURL string
-	// Accent is the colour of buttons and marks, as #rrggbb; default: a blue. Text on it is black or
-	// white, whichever is easier to read.
+	// Accent is the color of buttons and marks, as #rrggbb; default: a blue. Where it could not be seen or
+	// read, as a dark one on dark pages, its nearest tone that can is taken.
 	Accent string
-	// Layout is the document around the pages, executed with a [Document]. Default: a plain page.
+	// Background is the color of the page, as #rrggbb. It decides whether the pages are light or dark,
+	// and must be light or dark enough for their texts. Default: light or dark, as the visitor's browser
+	// prefers.
+	Background string
+	// Font is the font of all texts, as CSS has it in font-family: "Inter, sans-serif". A font that
+	// browsers do not have is for Layout to load, from the page's origin. Default: that of the visitor's
+	// system.
+	Font string
+	// Theme is the theme of new forms that are created without one, as the definition of a form has it:
+	// {"colors":{"primary":"#7a3e9d"}}. Default: none.
+	Theme json.RawMessage
+	// Layout is the document around the pages, executed with a [Document]: once by [New], to find its
+	// faults, and for each page. The pages fill the width of their element; the editor fills the window
+	// below what stands above it. Default: a plain page.
 	Layout *template.Template
 
 	// Language chooses the language of a page by its tag. Nil, and "": the first of the visitor's
@@ -113,11 +133,14 @@ type Handler struct {
 	service *formsvc.Service
 	config  Config
 	words   map[string]map[string]string // by language, then by key
+	assets  assets
 	origins *http.CrossOriginProtection
 	door    *http.ServeMux
 
 	limiters limiters
 	slots    slots
+	// Logs the first request of a page at another path than the base path.
+	misplacedOnce sync.Once
 	// Of all users together, since they take much memory for a few milliseconds.
 	drawing, comparing turns
 }
@@ -142,7 +165,22 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
 	public, err := url.Parse(config.PublicURL)
 	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "the PublicURL %q is not an address such as https://forms.example", config.PublicURL)
-	must(config.Accent == "" || isColor(config.Accent), "the Accent %q is not a colour such as #2255cc", config.Accent)
+	must(config.Accent == "" || isColor(config.Accent), "the Accent %q is not a color such as #2255cc", config.Accent)
+	must(config.Background == "" || isColor(config.Background), "the Background %q is not a color such as #faf7f2", config.Background)
+	must(!isColor(config.Background) || schemeOf(config.Background) != "", "the Background %q is neither light nor dark enough for texts on it", config.Background)
+	if config.Theme != nil && svc != nil {
+		writes, err := definition.NewWrites(svc.Limits(), svc.TimeZone())
+		if err == nil {
+			_, err = writes.FormUpdate(fmt.Appendf(nil, `{"definition":{"theme":%s}}`, config.Theme))
+		}
+		must(err == nil, "the Theme: %w", err)
+	}
+	if config.Layout != nil {
+		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
+			return config.Layout.Execute(out, Document{Language: "en", Title: "Forms", Head: head, Body: body, Nonce: "nonce"})
+		})
+		must(err == nil, "%w", err)
+	}
 	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
 	for _, source := range config.FrameAncestors {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
@@ -160,7 +198,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	config.BasePath = (&url.URL{Path: base}).EscapedPath()
 	config.Name = cmp.Or(config.Name, "Forms")
 	config.Logger = cmp.Or(config.Logger, slog.New(slog.DiscardHandler))
-	h := &Handler{service: svc, config: config, words: words, origins: origins, limiters: limiters,
+	h := &Handler{service: svc, config: config, words: words, assets: newAssets(words), origins: origins, limiters: limiters,
 		slots: slots{inUse: map[workOf]*slotsOf{}}, drawing: make(turns, maxDrawing), comparing: make(turns, maxComparing)}
 	h.door = h.doors()
 	return h, nil
@@ -179,6 +217,7 @@ const (
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	asked, _, _ := strings.Cut(cmp.Or(r.RequestURI, h.config.BasePath), "?")
 	below := h.below(r.URL.EscapedPath(), asked)
+	w.Header().Set(requestid.Header, requestid.Of(r))
 	h.refuseFrames(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
@@ -192,7 +231,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if name, ok := strings.CutPrefix(below, assetsPath); ok {
-		serveAsset(w, r, name)
+		h.assets.serve(w, r, name)
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
@@ -212,6 +251,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.signIn(w, r)
 		return
 	case !h.allowed(w, r, h.limiters.requests, user.String()):
+		return
+	case !script && h.misplaced(r, below):
+		http.NotFound(w, r)
 		return
 	case !script:
 		h.page(w, r, user, below)
@@ -258,6 +300,23 @@ func (h *Handler) below(at, asked string) string {
 	return at
 }
 
+// pages are the paths of the pages, below the base path.
+var pages = regexp.MustCompile(`^/(w/.*|[0-9a-f]{24}(/.*)?)?$`)
+
+// misplaced reports whether a request of a page came at another path than the base path, and has none
+// of a page that the host took the base path from. It logs the first one: the handler is likely mounted
+// at another path than BasePath says, and every page would be empty.
+func (h *Handler) misplaced(r *http.Request, below string) bool {
+	if strings.HasPrefix(r.URL.EscapedPath(), h.config.BasePath+"/") || pages.MatchString(below) {
+		return false
+	}
+	h.misplacedOnce.Do(func() {
+		h.config.Logger.WarnContext(r.Context(), "a request came at another path than the builder's; Config.BasePath says where it is mounted",
+			"path", r.URL.Path, "base_path", h.config.BasePath)
+	})
+	return true
+}
+
 // serveAt serves a request at another path, which is escaped.
 func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string) {
 	u := *r.URL
@@ -270,8 +329,4 @@ func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string)
 	moved := *r
 	moved.URL = &u
 	to.ServeHTTP(w, &moved)
-}
-
-func isColor(s string) bool {
-	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
 }

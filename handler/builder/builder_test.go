@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"html/template"
 	"io"
 	"log/slog"
 	"net/http"
@@ -210,6 +211,9 @@ func TestThePage(t *testing.T) {
 			t.Errorf("%s: %s", test.path, body)
 		}
 	}
+	if _, body := s.do("ann", http.MethodGet, "/forms/", ""); len(body) > 4000 {
+		t.Errorf("the page has %d bytes: its words are a file that browsers keep", len(body))
+	}
 	if answer, _ := s.do("ann", http.MethodPost, "/forms/", ""); answer.StatusCode != http.StatusMethodNotAllowed {
 		t.Errorf("POST of the page: %d", answer.StatusCode)
 	}
@@ -280,7 +284,7 @@ func TestAssetsAreKept(t *testing.T) {
 	s := newSite(t)
 	_, page := s.do("ann", http.MethodGet, "/forms/", "")
 	paths := regexp.MustCompile(`\./-/assets/[^"]+`).FindAllString(page, -1)
-	if len(paths) != 3 {
+	if len(paths) != 5 {
 		t.Errorf("the page has the files %q", paths)
 	}
 	for _, path := range paths {
@@ -298,16 +302,73 @@ func TestAssetsAreKept(t *testing.T) {
 
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
-	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
-	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "app.clse"} {
+	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Background: "white",
+		Layout: template.Must(template.New("").Parse("{{.Head}}{{.Head}}")), Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
+	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "Background", "{{.Head}} 2 times", "{{.Body}} 0 times", "app.clse"} {
 		if err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("the error does not tell of %s: %v", text, err)
 		}
 	}
 	s := newSite(t)
+	for background, fault := range map[string]string{"#faf7f2": "", "#0b2545": "", "#808080": "neither light nor dark"} {
+		_, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Background: background})
+		if fault == "" && err != nil || fault != "" && (err == nil || !strings.Contains(err.Error(), fault)) {
+			t.Errorf("the Background %s: %v", background, err)
+		}
+	}
+	for _, theme := range []string{`{"brand":7}`, `{"brand":{"primary":"mauve"}}`, `[]`, `{`, `{"brnd":{}}`, `{}},"name":{`} {
+		if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Theme: json.RawMessage(theme)}); err == nil || !strings.Contains(err.Error(), "Theme") {
+			t.Errorf("the Theme %s: %v", theme, err)
+		}
+	}
+	purple := json.RawMessage(`{"colors":{"primary":"#7a3e9d"}}`)
+	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Theme: purple}); err != nil {
+		t.Error(err)
+	}
+	broken := template.Must(template.New("").Parse("{{.Head}}{{.Body}}{{.Navigation}}"))
+	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Layout: broken}); err == nil || !strings.Contains(err.Error(), "Navigation") {
+		t.Errorf("a Layout with a part that there is not: %v", err)
+	}
 	drawn := must(formpage.New(s.service, formpage.Config{}))
 	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: drawn}); err == nil || !strings.Contains(err.Error(), "Secret") {
 		t.Errorf("pages without a Secret: %v", err)
+	}
+}
+
+// What the builder refuses has the body of the API's errors, with the id of the request.
+func TestRefusalsAreAnsweredAsTheAPIAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, c := range []struct {
+		user, method, path, header, value string
+		status                            int
+		kind, code                        string
+	}{
+		{"", http.MethodGet, "/forms/-/v1/forms", "", "", 401, "authentication_error", "SIGNED_OUT"},
+		{"", http.MethodGet, "/forms/-/door/forms", "", "", 401, "authentication_error", "SIGNED_OUT"},
+		{"", http.MethodGet, "/forms/", "Accept", "*/*", 401, "authentication_error", "SIGNED_OUT"},
+		{"ann", http.MethodPost, "/forms/-/v1/forms", "Origin", "https://evil.example", 403, "permission_error", "FOREIGN_ORIGIN"},
+		{"ann", http.MethodGet, "/forms/-/canvas/x", "", "", 404, "not_found_error", "NOT_FOUND"},
+		{"ann", http.MethodPost, "/forms/", "", "", 405, "request_error", "METHOD_NOT_ALLOWED"},
+	} {
+		for given, want := range map[string]string{"": "req_", "of-the.host_1": "of-the.host_1", "not one": "req_"} {
+			answer, body := s.do(c.user, c.method, c.path, "", c.header, c.value, "X-Request-ID", given)
+			var e struct {
+				Type, Code, Message string
+				Status              int
+				RequestID           string `json:"request_id"`
+			}
+			err := json.Unmarshal([]byte(body), &e)
+			if err != nil || answer.StatusCode != c.status || e.Status != c.status || e.Type != c.kind || e.Code != c.code || e.Message == "" {
+				t.Errorf("%s %s by %q: %d %s", c.method, c.path, c.user, answer.StatusCode, body)
+			}
+			if id := answer.Header["X-Request-Id"]; len(id) != 1 || id[0] != e.RequestID || !strings.HasPrefix(e.RequestID, want) {
+				t.Errorf("%s %s: X-Request-ID %q, request_id %q, want %q", c.method, c.path, id, e.RequestID, want)
+			}
+		}
+	}
+	if answer, body := s.do("", http.MethodGet, "/forms/", "", "Accept", "text/html,*/*"); answer.StatusCode != 401 || strings.Contains(body, "{") {
+		t.Errorf("a person who is not signed in reads %d %s", answer.StatusCode, body)
 	}
 }
 

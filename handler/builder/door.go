@@ -1,6 +1,7 @@
 package builder
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -9,7 +10,9 @@ import (
 	"net/http"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/apierror"
+	"github.com/formsvc/formsvc/internal/requestid"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -44,16 +47,20 @@ func clientOf(r *http.Request) formsvc.Client { return signedInOf(r).client }
 
 // failure is an error in the shape of the API's.
 type failure struct {
-	Type      string             `json:"type,omitempty"`
+	Type      string             `json:"type"`
 	Code      string             `json:"code"`
 	Message   string             `json:"message"`
 	Status    int                `json:"status"`
+	RequestID string             `json:"request_id"`
 	Details   []schema.Violation `json:"details,omitempty"`
 	Conflicts []conflict         `json:"conflicts,omitempty"` // of Publish
 	Revision  int64              `json:"revision,omitempty"`  // of the working copy, with Conflicts
 }
 
-func (f failure) write(w http.ResponseWriter) { answer(w, f.Status, f) }
+func (f failure) write(w http.ResponseWriter) {
+	f.Type, f.RequestID = cmp.Or(apidoc.ErrorType(f.Status), "server_error"), w.Header().Get(requestid.Header)
+	answer(w, f.Status, f)
+}
 
 func refuse(w http.ResponseWriter, status int, code, message string) {
 	failure{Code: code, Message: message, Status: status}.write(w)

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"maps"
 	"net/http"
 	"path"
 	"slices"
@@ -51,6 +52,8 @@ var plain = template.Must(template.New("").Parse(`<!doctype html>
 `))
 
 var parts = template.Must(template.New("").Parse(`{{define "head"}}<link rel="stylesheet" href="{{.Assets}}app.css">
+<link rel="stylesheet" href="{{.Assets}}dark.css" media="{{.Dark}}">
+<script defer src="{{.Assets}}{{.Words}}"></script>
 <link rel="modulepreload" href="{{.Assets}}chunk.js">
 <script type="module" src="{{.Assets}}app.js"></script>{{end}}
 {{define "body"}}<div id="formsvc-builder" data-config="{{.Config}}"><noscript>{{.NoScript}}</noscript></div>{{end}}`))
@@ -61,10 +64,10 @@ type pageConfig struct {
 	User     string            `json:"user"`
 	Name     string            `json:"name"`
 	Home     string            `json:"home"`
-	Accent   string            `json:"accent"`
+	Style    map[string]string `json:"style"`           // variables of CSS
+	Theme    json.RawMessage   `json:"theme,omitempty"` // of new forms
 	Language string            `json:"language"`
 	Zone     string            `json:"zone"` // of calendar days
-	Words    map[string]string `json:"words"`
 }
 
 // page serves the one page, whose script looks at the path.
@@ -77,14 +80,18 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	tag := h.language(r)
 	base := cmp.Or(strings.Repeat("../", strings.Count(below, "/")-1), "./")
 	settings, err := json.Marshal(pageConfig{
-		Base: base, User: user.String(), Name: h.config.Name, Home: h.config.HomeURL, Accent: h.config.Accent,
-		Language: tag, Zone: h.service.TimeZone().String(), Words: h.words[tag],
+		Base: base, User: user.String(), Name: h.config.Name, Home: h.config.HomeURL,
+		Style: h.config.style(), Theme: h.config.Theme,
+		Language: tag, Zone: h.service.TimeZone().String(),
 	})
 	if err != nil {
 		h.fail(w, r, err)
 		return
 	}
-	data := map[string]any{"Assets": base + assetsPath[1:] + assetsVersion + "/", "Config": string(settings), "NoScript": h.words[tag]["app.noscript"]}
+	data := map[string]any{
+		"Assets": base + assetsPath[1:] + h.assets.version + "/", "Words": wordsFile(tag), "Dark": h.darkMedia(),
+		"Config": string(settings), "NoScript": h.words[tag]["app.noscript"],
+	}
 	var head, body, out bytes.Buffer
 	d := Document{Language: tag, Title: h.config.Name, Nonce: rand.Text()}
 	err = parts.ExecuteTemplate(&head, "head", data)
@@ -107,10 +114,22 @@ func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, 
 	_, _ = w.Write(out.Bytes()) // the reader may be gone
 }
 
+// darkMedia says where the style of the dark pages counts, as an attribute media.
+func (h *Handler) darkMedia() string {
+	if h.config.Background == "" {
+		return "(prefers-color-scheme: dark)"
+	}
+	return map[string]string{"light": "not all", "dark": "all"}[schemeOf(h.config.Background)]
+}
+
 // signIn answers the request of a page by somebody who is not signed in.
 func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 	if h.config.SignIn != nil {
 		h.config.SignIn.ServeHTTP(w, r)
+		return
+	}
+	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // no browser that shows it
+		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "Nobody is signed in.")
 		return
 	}
 	http.Error(w, h.words[h.language(r)]["app.sign_in"], http.StatusUnauthorized)
@@ -187,45 +206,69 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 //go:embed dist/*.gz
 var assetFiles embed.FS
 
-// asset is a file of the page, compressed as it is embedded.
+// assets are the files of the pages. The version changes with every one of them. It is a part of their
+// path, so browsers may keep them for ever, and never have files of two versions in one page.
+type assets struct {
+	files   map[string]asset
+	version string
+}
+
+// asset is a file, compressed as it is embedded.
 type asset struct {
 	packed []byte
 	kind   string
 }
 
-// assets are the files by name. assetsVersion changes with them: it is a part of their path, so browsers may
-// keep them for ever, and never have files of two versions in one page.
-var assets, assetsVersion = loadAssets()
-
 var assetKinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-func loadAssets() (map[string]asset, string) {
-	all, sum := map[string]asset{}, sha256.New()
+// newAssets returns the embedded files, and one with the words of each language.
+func newAssets(words map[string]map[string]string) assets {
+	a := assets{files: map[string]asset{}}
 	files, err := assetFiles.ReadDir("dist")
 	for _, file := range files {
 		packed, readErr := assetFiles.ReadFile("dist/" + file.Name())
 		err = errors.Join(err, readErr)
-		_, _ = sum.Write(packed) // a hash takes all
 		name := strings.TrimSuffix(file.Name(), ".gz")
-		all[name] = asset{packed, assetKinds[path.Ext(name)]}
+		a.files[name] = asset{packed, assetKinds[path.Ext(name)]}
 	}
 	if err != nil {
 		panic(err) // they are embedded
 	}
-	return all, hex.EncodeToString(sum.Sum(nil)[:8])
+	for tag, texts := range words {
+		a.files[wordsFile(tag)] = asset{pack(texts), assetKinds[".js"]}
+	}
+	sum := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(a.files)) {
+		_, _ = sum.Write(a.files[name].packed) // a hash takes all
+	}
+	a.version = hex.EncodeToString(sum.Sum(nil)[:8])
+	return a
 }
 
-func serveAsset(w http.ResponseWriter, r *http.Request, path string) {
-	name, ok := strings.CutPrefix(path, assetsVersion+"/")
-	a := assets[name]
-	if !ok || a.packed == nil {
+// wordsFile is the name of the file with the words of a language.
+func wordsFile(tag string) string { return "words." + tag + ".js" }
+
+// pack returns a script that says the words, compressed.
+func pack(texts map[string]string) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, _ = io.WriteString(w, "formsvcWords=") // a buffer takes all
+	_ = json.NewEncoder(w).Encode(texts)      // texts are JSON
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
+	name, ok := strings.CutPrefix(path, a.version+"/")
+	file := a.files[name]
+	if !ok || file.packed == nil {
 		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such file, or the page is of another version.")
 		return
 	}
 	header := w.Header()
-	header.Set("Content-Type", a.kind)
+	header.Set("Content-Type", file.kind)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Add("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
@@ -235,10 +278,10 @@ func serveAsset(w http.ResponseWriter, r *http.Request, path string) {
 	}
 	w.WriteHeader(http.StatusOK) // some routers call handlers with another status already set
 	if packed {
-		_, _ = w.Write(a.packed) // the browser may be gone
+		_, _ = w.Write(file.packed) // the browser may be gone
 		return
 	}
-	if content, err := gzip.NewReader(bytes.NewReader(a.packed)); err == nil {
+	if content, err := gzip.NewReader(bytes.NewReader(file.packed)); err == nil {
 		_, _ = io.Copy(w, content) //nolint:gosec // of this package
 	}
 }

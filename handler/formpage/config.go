@@ -36,8 +36,8 @@ type Config struct {
 	// links of previews.
 	FormerSecrets Secrets
 
-	// Layout is the document around a form, executed with a [Document]. Default: a
-	// plain page. See the example.
+	// Layout is the document around a form, executed with a [Document]: once by [New], to find its
+	// faults, and for each page. Default: a plain page. See the example.
 	Layout *template.Template
 
 	// Language chooses the language of a page, as a tag. Nil, and "": the page's lang

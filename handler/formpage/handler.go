@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"html/template"
 	"io"
 	"log/slog"
 	"net/http"
@@ -27,6 +28,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/visit"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/layout"
 	"github.com/formsvc/formsvc/ratelimit"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -51,6 +53,7 @@ type Handler struct {
 	unsent   cache.Cache[string, *atomic.Int64] // bytes by visit, see visitFiles
 
 	ownSecret sync.Once // logs that there is no shared secret
+	misplaced sync.Once // logs that a request came at another path than the base path
 }
 
 // New returns the handler of the pages of svc. It reports every fault of the configuration
@@ -82,6 +85,12 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
 	for _, source := range config.FrameAncestors {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
+	}
+	if config.Layout != nil {
+		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
+			return config.Layout.Execute(out, Document{Language: "en", Direction: "ltr", Title: "Form", Head: head, Body: body, Nonce: "nonce"})
+		})
+		must(err == nil, "%w", err)
 	}
 	catalogue, err := words.NewCatalogue(config.Words)
 	if err := errors.Join(append(faults, err)...); err != nil {

@@ -73,6 +73,7 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	}
 	switch {
 	case !known:
+		h.warnMisplaced(r, true)
 		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
 		return
 	case h.answersMethod(w, r, route.methods, route.json):
@@ -88,6 +89,24 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 		route.serve(h.newCall(w, r, form))
 	case errors.Is(err, storage.ErrNotFound) && rest == "" && r.Method == http.MethodPost && h.gone(w, r, publicID):
 	default:
+		if errors.Is(err, storage.ErrNotFound) {
+			h.warnMisplaced(r, false)
+		}
 		h.unread(w, r, route.json, err)
 	}
+}
+
+// warnMisplaced logs the first request for what is not there that came at another path than the base
+// path: the handler is likely mounted elsewhere, and has no form at any address. A path that the host
+// has stripped has none but those of forms, so there only an unknown part of a form says so.
+func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
+	at, _, _ := strings.Cut(r.RequestURI, "?")
+	stripped := at != "" && at != r.URL.EscapedPath()
+	if strings.HasPrefix(r.URL.Path, h.config.BasePath+"/") || stripped && !unknownPart {
+		return
+	}
+	h.misplaced.Do(func() {
+		h.config.Logger.WarnContext(r.Context(), "a request came at another path than that of the pages; formpage.Config.BasePath says where they are mounted",
+			"path", r.URL.Path, "base_path", h.config.BasePath)
+	})
 }

@@ -117,7 +117,7 @@ func bundle(check bool) error {
 // outputs are the files that a browser loads, by their names.
 func outputs() (map[string][]byte, error) {
 	made := map[string][]byte{}
-	for _, entry := range []string{"src/app.tsx", "styles/app.css"} {
+	for _, entry := range []string{"src/app.tsx", "styles/app.css", "styles/dark.css"} {
 		options := settings()
 		options.EntryPoints, options.Outdir = []string{entry}, "."
 		options.Splitting, options.ChunkNames, options.EntryNames = true, "[name]", "[name]"

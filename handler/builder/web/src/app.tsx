@@ -61,20 +61,22 @@ function Nowhere() {
   );
 }
 
-/** Black or white, whichever is easier to read on a colour. */
-function textOn(color: string): string {
-  const [r, g, b] = [1, 3, 5].map((i) => {
-    const c = parseInt(color.slice(i, i + 2), 16) / 255;
-    return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
+/** The host's colors and font. */
+function dress(root: HTMLElement): void {
+  for (const [name, value] of Object.entries(config.style)) root.style.setProperty(name, value);
+  root.classList.toggle('tinted', '--ground' in config.style);
+}
+
+/** Tells the styles how much of the window the host's layout takes above the pages. */
+function fit(root: HTMLElement): void {
+  const measure = () => root.style.setProperty('--above', `${Math.max(0, root.getBoundingClientRect().top + scrollY)}px`);
+  measure();
+  new ResizeObserver(measure).observe(document.body);
 }
 
 if (mountPoint) {
-  if (config.accent) {
-    mountPoint.style.setProperty('--accent', config.accent);
-    mountPoint.style.setProperty('--on-accent', textOn(config.accent));
-  }
+  dress(mountPoint);
+  fit(mountPoint);
   startRouter();
   render(<App />, mountPoint);
 }

@@ -28,8 +28,8 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
   const part = route.value.split('/')[1] ?? '';
   return (
     <div class={fill ? 'frame fill' : 'frame'}>
-      <a class="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById('main')?.focus())}>{t('app.skip')}</a>
       <header class="bar">
+        <a class="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById('main')?.focus())}>{t('app.skip')}</a>
         <a class="brand" href={form ? href(workspace ? 'w/' + workspace : '') : config.home}>{config.name}</a>
         {form && <h1 class="bar-title">{title}</h1>}
         {form && (

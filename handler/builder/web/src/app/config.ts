@@ -4,10 +4,14 @@ export interface Config {
   user: string;
   name: string;
   home: string;
-  accent: string;
+  /** Variables of CSS that are the host's, by their names. */
+  style: Record<string, string>;
+  /** The theme of new forms. */
+  theme?: Record<string, unknown>;
   language: string;
   /** The time zone of calendar days, by its name. */
   zone: string;
+  /** Of the page's language: another script, which browsers keep, sets them. */
   words: Record<string, string>;
 }
 
@@ -20,9 +24,10 @@ export const mountPoint = root;
 export function read(said: string, address: string): Config {
   const config = JSON.parse(said) as Config;
   const base = new URL(config.base, address).pathname.replace(/\/$/, '');
-  return { ...config, base, home: config.home || base + '/' };
+  const { formsvcWords = {} } = globalThis as { formsvcWords?: Record<string, string> };
+  return { ...config, base, words: formsvcWords, home: config.home || base + '/' };
 }
 
 export const config: Config = root
   ? read(root.dataset.config ?? '{}', location.href)
-  : { base: '/forms', user: '', name: 'Forms', home: '/forms/', accent: '', language: 'en', zone: 'UTC', words: {} };
+  : { base: '/forms', user: '', name: 'Forms', home: '/forms/', style: {}, language: 'en', zone: 'UTC', words: {} };

@@ -205,7 +205,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
                   <a href={href(form.id)}>{form.name}</a>
                   <Sign form={form} />
                 </div>
-                <a class="form-count" href={href(form.id + '/results')}>
+                <a class="form-count" aria-label={form.id in counts.value ? undefined : t('forms.results')} href={href(form.id + '/results')}>
                   {form.id in counts.value ? t('forms.responses', { n: counts.value[form.id]! }) : ' '}
                 </a>
                 <time class="muted" dateTime={form.updated_at} title={moment(form.updated_at)}>{ago(form.updated_at)}</time>

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useRef } from 'preact/hooks';
 import { api, ApiError } from '../app/api';
 import type { Form, FormSummary, Workspace } from '../app/records';
+import { config } from '../app/config';
 import { go } from '../app/router';
 import { t } from '../app/words';
 import { Button } from '../ui/Button';
@@ -89,6 +90,7 @@ export function CreateForm({ workspace, onClose }: { workspace: string; onClose(
     let body: Record<string, unknown> = { name: name.value.trim() || given || t('forms.untitled'), type: template?.type ?? type.value };
     if (template) body.definition = template.definition();
     if (from.value === 'json') body = { ...body, ...fromJSON(json.value, name.value.trim()) };
+    if (config.theme) body.definition = { theme: config.theme, ...(body.definition as object) };
     const made = await api<Form>('/forms', { body: { ...body, workspace_id: workspace } });
     go(made.body.id);
   };

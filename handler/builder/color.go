@@ -1,0 +1,116 @@
+package builder
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// isColor reports whether a text is a color as #rrggbb.
+func isColor(s string) bool {
+	return len(s) == 7 && s[0] == '#' && strings.Trim(strings.ToLower(s[1:]), "0123456789abcdef") == ""
+}
+
+// scheme is one of the two in which the pages are drawn, with colors of base.css and dark.css.
+type scheme struct {
+	name    string
+	paper   string // behind most texts
+	text    string // the faintest on the page's background
+	extreme string // what a color is mixed with to be read better
+}
+
+var schemes = [...]scheme{
+	{"light", "#ffffff", "#5a6272", "#000000"},
+	{"dark", "#1b1e25", "#a8afbd", "#ffffff"},
+}
+
+// The least contrasts of texts and of marks, by WCAG 2.2, level AA.
+const (
+	ofText = 4.5
+	ofMark = 3.0
+)
+
+// schemeOf is the name of the scheme whose texts can be read on a background, "" if those of neither can
+// or there is no background.
+func schemeOf(background string) string {
+	for _, s := range schemes {
+		if background != "" && contrast(background, s.text) >= ofText {
+			return s.name
+		}
+	}
+	return ""
+}
+
+// style has the variables of CSS that are the host's. The accent has a tone for each scheme.
+func (c *Config) style() map[string]string {
+	style := map[string]string{}
+	if c.Font != "" {
+		style["--font"] = c.Font
+	}
+	if c.Background != "" {
+		style["--ground"] = c.Background
+	}
+	if c.Accent == "" {
+		return style
+	}
+	for _, s := range schemes {
+		surfaces := []string{s.paper, mix(c.Accent, s.paper, 0.2)}
+		if schemeOf(c.Background) == s.name {
+			surfaces = append(surfaces, c.Background, mix(c.Accent, c.Background, 0.2))
+		}
+		accent := s.readable(c.Accent, ofMark, surfaces[:1])
+		style["--accent-"+s.name] = accent
+		style["--accent-ink-"+s.name] = s.readable(accent, ofText, surfaces)
+		style["--on-accent-"+s.name] = "#ffffff"
+		if contrast(accent, "#000000") > contrast(accent, "#ffffff") {
+			style["--on-accent-"+s.name] = "#000000"
+		}
+	}
+	return style
+}
+
+// readable is the tone of a color that is nearest to it and has a contrast on surfaces.
+func (s scheme) readable(color string, least float64, surfaces []string) string {
+	tone := color
+	for share := 0.0; share <= 1; share += 0.05 {
+		tone = mix(s.extreme, color, share)
+		if !slices.ContainsFunc(surfaces, func(surface string) bool { return contrast(tone, surface) < least }) {
+			break
+		}
+	}
+	return tone
+}
+
+// mix is a share of one color in another.
+func mix(a, b string, share float64) string {
+	mixed := "#"
+	for i := 1; i < len(a); i += 2 {
+		mixed += fmt.Sprintf("%02x", int(math.Round(share*channel(a, i)+(1-share)*channel(b, i))))
+	}
+	return mixed
+}
+
+// channel is one of the three of a color, 0 to 255, by where it stands.
+func channel(color string, at int) float64 {
+	n, _ := strconv.ParseUint(color[at:at+2], 16, 8) // it is a color
+	return float64(n)
+}
+
+// contrast is the ratio of the luminances of two colors, as WCAG defines it.
+func contrast(a, b string) float64 {
+	x, y := luminance(a), luminance(b)
+	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
+}
+
+func luminance(color string) float64 {
+	linear := func(at int) float64 {
+		c := channel(color, at) / 255
+		if c <= 0.04045 {
+			return c / 12.92
+		}
+		return math.Pow((c+0.055)/1.055, 2.4)
+	}
+	return 0.2126*linear(1) + 0.7152*linear(3) + 0.0722*linear(5)
+}

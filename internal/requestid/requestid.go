@@ -1,0 +1,31 @@
+// Package requestid has the id that a response has in the header X-Request-ID.
+package requestid
+
+import (
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Header is the name of the header, as net/http spells it.
+const Header = "X-Request-Id"
+
+const alphabet = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
+
+// Of returns the caller's X-Request-ID when it follows the rule, else a new
+// one. A value that breaks the rule is replaced, never refused.
+func Of(r *http.Request) string {
+	if given := r.Header[Header]; len(given) == 1 && valid(given[0]) {
+		return given[0]
+	}
+	// 128 random bits. They need not be secret.
+	b := append(make([]byte, 0, 32), "req_"...)
+	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- an id, not a secret
+	b = strconv.AppendUint(b, rand.Uint64(), 36) // #nosec G404 -- as above
+	return string(b)
+}
+
+func valid(s string) bool {
+	return s != "" && len(s) <= 100 && strings.Trim(s, alphabet) == ""
+}
