@@ -223,129 +223,77 @@ func storedValue(t testing.TB, a Answers) string {
 // unanswered are the answers that mean none, for every type.
 var unanswered = []answerCase{{in: `null`}, {in: `""`}, {in: `[]`}, {in: " null "}, {in: `" \t\n\u00a0\u2003"`}}
 
+// Each test below has the answers of a type that TestMeaning does not have, and the paths of faults.
+
+func TestCheckUnanswered(t *testing.T) {
+	t.Parallel()
+	for _, typ := range answeringTypes {
+		checkCases(t, typ, "", unanswered)
+	}
+}
+
+// refused are texts that a type does not take.
+func refused(code string, texts ...string) (cases []answerCase) {
+	for _, text := range texts {
+		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q " + code})
+	}
+	return cases
+}
+
 func TestCheckText(t *testing.T) {
 	t.Parallel()
-	common := append([]answerCase{
-		{in: `"hello"`, want: `"hello"`},
-		{in: `" a "`, want: `"a"`},
-		{in: `"  "`},
-		{in: `"\u0041\/\"\\\t<&>"`, want: `"A/\"\\\t<&>"`},
-		{in: `"a\u007fb"`, fault: "/answers/q BAD_FORMAT"},
-		{in: `"\ud83d\ude00"`, want: `"😀"`},
-		{in: `"\u0000"`, fault: "/answers/q BAD_FORMAT"},
-		{in: `"\ud83d"`, fault: "/answers/q BAD_FORMAT"},
-		{in: "\"\xff\"", fault: "/answers/q BAD_FORMAT"},
-		{in: `"a`, fault: "/answers/q BAD_FORMAT"},
-		{in: `"a" "b"`, fault: "/answers/q BAD_FORMAT"},
-		{in: `1`, fault: "/answers/q WRONG_TYPE"},
-		{in: `true`, fault: "/answers/q WRONG_TYPE"},
-		{in: `{}`, fault: "/answers/q WRONG_TYPE"},
-		{in: `["a"]`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	checkCases(t, schema.TypeShortText, "", common)
-	checkCases(t, schema.TypeLongText, "", common)
-	checkCases(t, schema.TypeShortText, "", []answerCase{
-		{in: `"a\nb"`, fault: "/answers/q BAD_FORMAT"},
-		{in: `"a\u2028b"`, want: `"a b"`},
-		{in: `"` + strings.Repeat("é", 10_000) + `"`, want: `"` + strings.Repeat("é", 10_000) + `"`},
-		{in: `"` + strings.Repeat("é", 10_001) + `"`, fault: "/answers/q TOO_LONG"},
-	})
-	checkCases(t, schema.TypeLongText, "", []answerCase{
-		{in: `"a\nb\r\n"`, want: `"a\nb"`},
-		{in: `"` + strings.Repeat("x", 100_001) + `"`, fault: "/answers/q TOO_LONG"},
-	})
 	for _, typ := range []string{schema.TypeShortText, schema.TypeLongText} {
+		checkCases(t, typ, "", append(refused("BAD_FORMAT", `a\u007fb`, `\ud83d`, "\xff"), []answerCase{
+			{in: `"\u0041\/\"\\\t<&>"`, want: `"A/\"\\\t<&>"`},
+			{in: `"\ud83d\ude00"`, want: `"😀"`},
+			{in: `"a`, fault: "/answers/q BAD_FORMAT"},
+			{in: `"a" "b"`, fault: "/answers/q BAD_FORMAT"},
+			{in: `["a"]`, fault: "/answers/q WRONG_TYPE"},
+		}...))
 		checkCases(t, typ, `"properties":{"maxChars":3}`, []answerCase{
 			{in: `"äöü"`, want: `"äöü"`},
 			{in: `"äöüa"`, fault: "/answers/q TOO_LONG"},
 			{in: `"    "`},
 		})
 	}
+	checkCases(t, schema.TypeShortText, "", []answerCase{
+		{in: `"` + strings.Repeat("é", 10_000) + `"`, want: `"` + strings.Repeat("é", 10_000) + `"`},
+	})
 	checkCases(t, schema.TypeShortText, `"properties":{"maxChars":0}`, []answerCase{{in: `"abc"`, want: `"abc"`}})
 	checkCases(t, schema.TypeShortText, `"properties":{"maxChars":3.0}`, []answerCase{{in: `"abcd"`, fault: "/answers/q TOO_LONG"}})
 }
 
 func TestCheckEmail(t *testing.T) {
 	t.Parallel()
-	bad := []string{
-		"ada", "@example.com", "ada@", "ada@example", "ada@@example.com", "a@b@example.com", "ada@example..com",
-		".ada@example.com", "ada.@example.com", "a..b@example.com", "ada@-example.com", "ada@example-.com",
-		"ada@[10.0.0.1]", "ada@10.0.0.1", "Ada <ada@example.com>, Bob <bob@example.com>", "ada@example.com, bob@example.com", `\"a b\"@example.com`,
-		`a@example.com\nBcc: b@example.com`, "ada@exa mple.com", "mailto:ada@example.com,bob@example.com", `ada@example.com\u0007`,
-		strings.Repeat("a", 65) + "@example.com", "ada@" + strings.Repeat("a", 64) + ".com", "ada@example.com.",
-	}
-	cases := append([]answerCase{
-		{in: `"Ada.L+x@EXAMPLE.Com"`, want: `"Ada.L+x@example.com"`},
-		{in: `" ada@example.com\n"`, want: `"ada@example.com"`},
-		{in: `"用户@例子.广告"`, want: `"用户@例子.广告"`},
-		{in: `"o'neil@example.co.uk"`, want: `"o'neil@example.co.uk"`},
-		{in: `"a@` + strings.Repeat("a.", 125) + `com"`, fault: "/answers/q TOO_LONG"},
-		{in: `["ada@example.com"]`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	for _, address := range bad {
-		cases = append(cases, answerCase{in: `"` + address + `"`, fault: "/answers/q BAD_FORMAT"})
-	}
-	checkCases(t, schema.TypeEmail, "", cases)
+	checkCases(t, schema.TypeEmail, "", refused("BAD_FORMAT",
+		"@example.com", "ada@", "ada@@example.com", "a@b@example.com", ".ada@example.com", "ada.@example.com", "a..b@example.com", "ada@example-.com",
+		"ada@10.0.0.1", `\"a b\"@example.com`, "ada@exa mple.com", "mailto:ada@example.com,bob@example.com", `ada@example.com\u0007`,
+		strings.Repeat("a", 65)+"@example.com", "ada@"+strings.Repeat("a", 64)+".com", "ada@example.com."))
 }
 
 func TestCheckWebsite(t *testing.T) {
 	t.Parallel()
-	bad := []string{
-		"javascript:alert(1)", "JavaScript://example.com/%0aalert(1)", "data:text/html,x", "mailto:ada@example.com", "tel:123",
-		"ftp://example.com", "//example.com", "://example.com", "http://", "https:///path", "example", "http://localhost:3000", "http://user:pw@example.com",
-		"https://user@example.com", "http://example.com:0", "http://example.com:99999", "http://example.com:x", `http://exam\\ple.com`,
-		"http://exam ple.com", `java\tscript:alert(1)`, "http://example.com/<script>", "http://[::1", "file:///etc/passwd", "?u=example.com",
-	}
-	cases := append([]answerCase{
-		{in: `"example.com"`, want: `"https://example.com"`},
-		{in: `"example.com:8080/a?b=c#d"`, want: `"https://example.com:8080/a?b=c#d"`},
-		{in: `"HTTP://Example.com/A"`, want: `"http://example.com/A"`},
-		{in: `"example.com/?next=https://example.org"`, want: `"https://example.com/?next=https://example.org"`},
-		{in: `" https://münchen.example/ä "`, want: `"https://münchen.example/ä"`},
-		{in: `"https://example.com/` + strings.Repeat("a", 2048) + `"`, fault: "/answers/q TOO_LONG"},
-		{in: `7`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	for _, address := range bad {
-		cases = append(cases, answerCase{in: `"` + address + `"`, fault: "/answers/q BAD_FORMAT"})
-	}
-	checkCases(t, schema.TypeWebsite, "", cases)
+	checkCases(t, schema.TypeWebsite, "", refused("BAD_FORMAT",
+		"JavaScript://example.com/%0aalert(1)", "data:text/html,x", "mailto:ada@example.com", "tel:123", "//example.com", "://example.com", "http://", "https:///path",
+		"https://user@example.com", "http://example.com:0", "http://example.com:x", `http://exam\\ple.com`, "http://exam ple.com", `java\tscript:alert(1)`,
+		"http://[::1", "file:///etc/passwd", "?u=example.com"))
 }
 
 func TestCheckNumber(t *testing.T) {
 	t.Parallel()
-	cases := append([]answerCase{
-		{in: `0`, want: `0`},
-		{in: `-0`, want: `0`},
-		{in: `-0.0`, want: `0`},
+	checkCases(t, schema.TypeNumber, "", append(refused("WRONG_TYPE", "Inf", "1_000", "1.", "01", "1e400", "1e1000001", "true", "null", "[1]", `\"1\"`, "1 2"), []answerCase{
 		{in: `0e5`, want: `0`},
-		{in: `1.50`, want: `1.5`},
-		{in: `1.0`, want: `1`},
-		{in: `100`, want: `100`},
 		{in: `-12.034`, want: `-12.034`},
-		{in: `1e3`, want: `1000`},
 		{in: `1.5E+2`, want: `150`},
-		{in: `1e300`, want: `1e+300`},
 		{in: `1e-7`, want: `1e-07`},
-		{in: `12345678901234567890.12`, want: `12345678901234567890`},
-		{in: `"42"`, want: `42`},
-		{in: `" -1.50 "`, want: `-1.5`},
-		{in: `" "`},
-		{in: `1e400`, fault: "/answers/q BAD_FORMAT"},
 		{in: `1e131000`, fault: "/answers/q BAD_FORMAT"},
 		{in: strings.Repeat("9", 65), fault: "/answers/q BAD_FORMAT"},
 		{in: `NaN`, fault: "/answers/q BAD_FORMAT"},
 		{in: `{"a":1}`, fault: "/answers/q WRONG_TYPE"},
-		{in: `true`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	for _, text := range []string{"NaN", "Inf", "-Infinity", "0x10", "1_000", "1,5", "+1", ".5", "1.", "01", "1e400", "1e1000001", "true", "null", "[1]", `\"1\"`, "1 2"} {
-		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q WRONG_TYPE"})
-	}
-	checkCases(t, schema.TypeNumber, "", cases)
+	}...))
 	checkCases(t, schema.TypeNumber, `"properties":{"min":-1.5,"max":10,"minVal":true,"maxVal":true}`, []answerCase{
 		{in: `-1.5`, want: `-1.5`},
-		{in: `10`, want: `10`},
 		{in: `-1.51`, fault: "/answers/q OUT_OF_RANGE"},
-		{in: `"10.01"`, fault: "/answers/q OUT_OF_RANGE"},
 	})
 	checkCases(t, schema.TypeNumber, `"properties":{"min":5,"max":10,"maxVal":true}`, []answerCase{
 		{in: `1`, want: `1`}, // min without minVal does not count
@@ -357,54 +305,18 @@ func TestCheckNumber(t *testing.T) {
 
 func TestCheckScales(t *testing.T) {
 	t.Parallel()
-	whole := append([]answerCase{
-		{in: `3.0`, want: `3`},
-		{in: `30e-1`, want: `3`},
-		{in: `"4"`, want: `4`},
-		{in: `3.5`, fault: "/answers/q WRONG_TYPE"},
-		{in: `1e-7`, fault: "/answers/q WRONG_TYPE"},
-		{in: `3.00000000000000000000000001`, fault: "/answers/q WRONG_TYPE"},
-		{in: `-1`, fault: "/answers/q OUT_OF_RANGE"},
-		{in: `1e300`, fault: "/answers/q OUT_OF_RANGE"},
-	}, unanswered...)
-	checkCases(t, schema.TypeRating, "", append([]answerCase{
-		{in: `1`, want: `1`}, {in: `5`, want: `5`},
-		{in: `0`, fault: "/answers/q OUT_OF_RANGE"}, {in: `6`, fault: "/answers/q OUT_OF_RANGE"},
-	}, whole...))
-	checkCases(t, schema.TypeRating, `"properties":{"to":10}`, []answerCase{{in: `10`, want: `10`}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"}})
-	checkCases(t, schema.TypeNPS, `"properties":{"to":3}`, append([]answerCase{
-		{in: `0`, want: `0`}, {in: `10`, want: `10`}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"},
-	}, whole...))
-	checkCases(t, schema.TypeOpinionScale, "", append([]answerCase{
-		{in: `1`, want: `1`}, {in: `10`, want: `10`}, {in: `"7"`, want: `7`},
-		{in: `0`, fault: "/answers/q OUT_OF_RANGE"}, {in: `11`, fault: "/answers/q OUT_OF_RANGE"}, {in: `1.5`, fault: "/answers/q OUT_OF_RANGE"},
-	}, unanswered...))
-	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":-1,"to":1,"scaleStep":0.1}`, []answerCase{
-		{in: `-0.7`, want: `-0.7`}, {in: `0.3`, want: `0.3`}, {in: `0.30`, want: `0.3`}, {in: `1`, want: `1`},
-		{in: `0.35`, fault: "/answers/q OUT_OF_RANGE"}, {in: `0.3001`, fault: "/answers/q OUT_OF_RANGE"},
-	})
+	for _, typ := range []string{schema.TypeRating, schema.TypeNPS} {
+		checkCases(t, typ, "", []answerCase{
+			{in: `1e-7`, fault: "/answers/q WRONG_TYPE"},
+			{in: `3.00000000000000000000000001`, fault: "/answers/q WRONG_TYPE"},
+		})
+	}
+	checkCases(t, schema.TypeNPS, `"properties":{"to":3}`, []answerCase{{in: `10`, want: `10`}})
+	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":-1,"to":1,"scaleStep":0.1}`, []answerCase{{in: `0.3001`, fault: "/answers/q OUT_OF_RANGE"}})
 	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":1,"to":10,"scaleStep":4}`, []answerCase{
 		{in: `9`, want: `9`}, {in: `10`, fault: "/answers/q OUT_OF_RANGE"},
 	})
 	checkCases(t, schema.TypeOpinionScale, `"properties":{"from":5,"to":1}`, []answerCase{{in: `3`, fault: "/answers/q OUT_OF_RANGE"}})
-}
-
-func TestCheckBooleans(t *testing.T) {
-	t.Parallel()
-	common := append([]answerCase{
-		{in: `true`, want: `true`}, {in: `false`, want: `false`}, {in: `"true"`, want: `true`}, {in: `"false"`, want: `false`},
-		{in: `"yes"`, fault: "/answers/q WRONG_TYPE"}, {in: `"True"`, fault: "/answers/q WRONG_TYPE"}, {in: `1`, fault: "/answers/q WRONG_TYPE"},
-		{in: `[true]`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	checkCases(t, schema.TypeYesNo, "", common)
-	checkCases(t, schema.TypeLegal, "", common)
-	checkCases(t, schema.TypeYesNo, `"required":true`, []answerCase{{in: `false`, want: `false`}, {in: `null`, fault: "/answers/q REQUIRED"}})
-	checkCases(t, schema.TypeLegal, `"required":true`, []answerCase{
-		{in: `true`, want: `true`}, {in: `false`, fault: "/answers/q REQUIRED"}, {in: `"false"`, fault: "/answers/q REQUIRED"}, {in: `null`, fault: "/answers/q REQUIRED"},
-	})
-	checkCases(t, schema.TypeLegal, `"properties":{"legalStopFurther":true}`, []answerCase{
-		{in: `true`, want: `true`}, {in: `false`, fault: "/answers/q REQUIRED"}, {in: `null`},
-	})
 }
 
 const testChoices = `"choices":[{"id":"a","label":"Ay"},{"id":"b","label":"\"B\""},{"id":"c"}]`
@@ -412,56 +324,32 @@ const testChoices = `"choices":[{"id":"a","label":"Ay"},{"id":"b","label":"\"B\"
 func TestCheckOneChoice(t *testing.T) {
 	t.Parallel()
 	for _, typ := range []string{schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice} {
-		checkCases(t, typ, testChoices, append([]answerCase{
-			{in: `"a"`, want: `{"id":"a","label":"Ay"}`},
+		checkCases(t, typ, testChoices, []answerCase{
 			{in: `{"id":"b"}`, want: `{"id":"b","label":"\"B\""}`},
-			{in: `{"id":"c","label":"forged","color":"red"}`, want: `{"id":"c","label":""}`},
-			{in: `{"id":"a","other":null}`, want: `{"id":"a","label":"Ay"}`},
-			{in: `"Ay"`, fault: "/answers/q NOT_A_CHOICE"},
-			{in: `"A"`, fault: "/answers/q NOT_A_CHOICE"},
 			{in: `{"id":""}`, fault: "/answers/q NOT_A_CHOICE"},
 			{in: `{"other":"x"}`, fault: "/answers/q NOT_A_CHOICE"},
 			{in: `{"id":1}`, fault: "/answers/q WRONG_TYPE"},
 			{in: `{}`, fault: "/answers/q WRONG_TYPE"},
-			{in: `1`, fault: "/answers/q WRONG_TYPE"},
-			{in: `["a"]`, fault: "/answers/q WRONG_TYPE"},
 			{in: `{"id":"a","id":"b"}`, fault: "/answers/q BAD_FORMAT"},
 			{in: `{"id":"a","label":"\u0000"}`, fault: "/answers/q BAD_FORMAT"},
-		}, unanswered...))
-		checkCases(t, typ, testChoices+`,"properties":{"otherOption":true}`, []answerCase{
-			{in: `{"other":"my own"}`, want: `{"other":"my own"}`},
-			{in: `{"id":null,"other":"x"}`, want: `{"other":"x"}`},
-			{in: `{"other":" "}`},
-			{in: `{"other":7}`, fault: "/answers/q WRONG_TYPE"},
-			{in: `{"other":"` + strings.Repeat("x", 10_001) + `"}`, fault: "/answers/q TOO_LONG"},
-			{in: `{"id":"a","other":"x"}`, fault: "/answers/q BAD_FORMAT"},
-			{in: `"my own"`, fault: "/answers/q NOT_A_CHOICE"},
 		})
+		checkCases(t, typ, testChoices+`,"properties":{"otherOption":true}`, []answerCase{{in: `"my own"`, fault: "/answers/q NOT_A_CHOICE"}})
 	}
 }
 
 func TestCheckManyChoices(t *testing.T) {
 	t.Parallel()
 	types := map[string]string{schema.TypeMultipleChoice: "", schema.TypePictureChoice: `"multiSelection":true,`}
-	const ay, bee, cee = `{"id":"a","label":"Ay"}`, `{"id":"b","label":"\"B\""}`, `{"id":"c","label":""}`
+	const ay, cee = `{"id":"a","label":"Ay"}`, `{"id":"c","label":""}`
 	for typ, multi := range types {
-		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"min":2,"max":1}`, append([]answerCase{
+		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"min":2,"max":1}`, []answerCase{
 			{in: `["c","a"]`, want: "[" + ay + "," + cee + "]"},
-			{in: `[{"id":"b"}]`, want: "[" + bee + "]"},
-			{in: `"b"`, want: "[" + bee + "]"},
-			{in: `{"id":"b"}`, want: "[" + bee + "]"},
-			{in: `["a","b","c"]`, want: "[" + ay + "," + bee + "," + cee + "]"},
 			{in: `["a","x","a",7]`, fault: "/answers/q/1 NOT_A_CHOICE, /answers/q/2 DUPLICATE, /answers/q/3 WRONG_TYPE"},
 			{in: `"x"`, fault: "/answers/q NOT_A_CHOICE"},
-			{in: `[null]`, fault: "/answers/q/0 WRONG_TYPE"},
-			{in: `[["a"]]`, fault: "/answers/q/0 WRONG_TYPE"},
 			{in: `[{"other":"x"}]`, fault: "/answers/q/0 NOT_A_CHOICE"},
-			{in: `true`, fault: "/answers/q WRONG_TYPE"},
-		}, unanswered...))
+		})
 		checkCases(t, typ, testChoices+`,"properties":{`+multi+`"otherOption":true,"minVal":true,"min":2,"maxVal":true,"max":3,"limit":9}`, []answerCase{
 			{in: `[{"other":"x"},"c"]`, want: "[" + cee + `,{"other":"x"}]`},
-			{in: `[{"other":"x"},{"other":"y"}]`, fault: "/answers/q/1 DUPLICATE"},
-			{in: `["a"]`, fault: "/answers/q TOO_FEW"},
 			{in: `"a"`, fault: "/answers/q TOO_FEW"},
 			{in: `["a","b","c",{"other":"x"}]`, fault: "/answers/q TOO_MANY"},
 			{in: `[]`},
@@ -475,55 +363,30 @@ func TestCheckManyChoices(t *testing.T) {
 
 func TestCheckRanking(t *testing.T) {
 	t.Parallel()
-	checkCases(t, schema.TypeRanking, testChoices, append([]answerCase{
-		{in: `["c","a",{"id":"b"}]`, want: `[{"id":"c","label":""},{"id":"a","label":"Ay"},{"id":"b","label":"\"B\""}]`},
-		{in: `["c","a"]`, fault: "/answers/q TOO_FEW"},
+	checkCases(t, schema.TypeRanking, testChoices, []answerCase{
 		{in: `["c","a","a"]`, fault: "/answers/q/2 DUPLICATE"},
 		{in: `["c","a","b","x"]`, fault: "/answers/q/3 NOT_A_CHOICE"},
-		{in: `"a"`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...))
+	})
 }
 
 func TestCheckMatrix(t *testing.T) {
 	t.Parallel()
 	const members = `"matrix_rows":[{"id":"r1"},{"id":"r/2"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
-	const ex, why = `{"id":"x","label":"X"}`, `{"id":"y","label":""}`
-	checkCases(t, schema.TypeMatrix, members, append([]answerCase{
-		{in: `{"r/2":"x","r1":{"id":"y"}}`, want: `{"r1":` + why + `,"r/2":` + ex + `}`},
-		{in: `{"r1":null,"r/2":"x"}`, want: `{"r/2":` + ex + `}`},
-		{in: `{}`},
-		{in: `{"r1":"","r/2":[]}`},
+	checkCases(t, schema.TypeMatrix, members, []answerCase{
 		{in: `{"r/2":"z","r1":["x"],"r3":"x"}`, fault: "/answers/q/r1 WRONG_TYPE, /answers/q/r3 NOT_A_CHOICE, /answers/q/r~12 NOT_A_CHOICE"},
-		{in: `["x"]`, fault: "/answers/q WRONG_TYPE"},
-		{in: `{"r1":{"other":"x"}}`, fault: "/answers/q/r1 NOT_A_CHOICE"},
-	}, unanswered...))
+	})
 	checkCases(t, schema.TypeMatrix, members+`,"required":true`, []answerCase{
 		{in: `{"r1":"x"}`, fault: "/answers/q/r~12 REQUIRED"},
-		{in: `{"r1":"x","r/2":"x"}`, want: `{"r1":` + ex + `,"r/2":` + ex + `}`},
+		{in: `{"r1":"x","r/2":"x"}`, want: `{"r1":{"id":"x","label":"X"},"r/2":{"id":"x","label":"X"}}`},
 		{in: `{}`, fault: "/answers/q REQUIRED"},
-		{in: `null`, fault: "/answers/q REQUIRED"},
 	})
-	checkCases(t, schema.TypeMatrix, members+`,"properties":{"multiSelection":true}`, []answerCase{
-		{in: `{"r1":["y","x"],"r/2":"x"}`, want: `{"r1":[` + ex + `,` + why + `],"r/2":[` + ex + `]}`},
-		{in: `{"r1":["x","x"]}`, fault: "/answers/q/r1/1 DUPLICATE"},
-	})
+	checkCases(t, schema.TypeMatrix, members+`,"properties":{"multiSelection":true}`, []answerCase{{in: `{"r1":["x","x"]}`, fault: "/answers/q/r1/1 DUPLICATE"}})
 }
 
 func TestCheckDate(t *testing.T) {
 	t.Parallel()
-	cases := append([]answerCase{
-		{in: `"2026-08-01"`, want: `"2026-08-01"`},
-		{in: `" 2024-02-29 "`, want: `"2024-02-29"`},
-		{in: `"2000-02-29"`, want: `"2000-02-29"`},
-		{in: `"1000-01-01"`, want: `"1000-01-01"`},
-		{in: `"9999-12-31"`, want: `"9999-12-31"`},
-		{in: `20260801`, fault: "/answers/q WRONG_TYPE"},
-	}, unanswered...)
-	for _, text := range []string{"2026-02-30", "2026-02-29", "1900-02-29", "0000-00-00", "0000-01-01", "2026-13-01", "2026-00-10", "2026-1-1",
-		"26-01-01", "02026-01-01", "-001-01-01", "2026-08-01T00:00:00Z", "2026/08/01", "01.08.2026", "today", "2026-08-01x", "２０２６-08-01"} {
-		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
-	}
-	checkCases(t, schema.TypeDate, "", cases)
+	checkCases(t, schema.TypeDate, "", refused("BAD_FORMAT", "2026-02-30", "0000-00-00", "2026-00-10",
+		"26-01-01", "02026-01-01", "-001-01-01", "2026/08/01", "2026-08-01x", "２０２６-08-01"))
 	// 2026-08-01 is a Saturday. The bounds' own time of day does not matter.
 	checkCases(t, schema.TypeDate, `"properties":{"afterDate":"2026-08-01T18:00:00Z","beforeDate":"2026-08-10T06:00:00Z","disabledDays":1}`, []answerCase{
 		{in: `"2026-08-01"`, want: `"2026-08-01"`},
@@ -542,63 +405,34 @@ func TestCheckDate(t *testing.T) {
 
 func TestCheckDateWithTime(t *testing.T) {
 	t.Parallel()
-	cases := append([]answerCase{
-		{in: `"2026-08-01T10:30:00Z"`, want: `"2026-08-01T10:30:00Z"`},
-		{in: `"2026-08-01T10:30:00.999+02:00"`, want: `"2026-08-01T10:30:00+02:00"`},
-		{in: `"2025-12-31T23:30:00-01:00"`, want: `"2025-12-31T23:30:00-01:00"`},
-		{in: `"2026-08-01t10:30:00-00:00"`, want: `"2026-08-01T10:30:00Z"`},
-	}, unanswered...)
-	for _, text := range []string{"2026-08-01", "2026-08-01T10:30", "2026-08-01T10:30:00", "2026-02-30T10:00:00Z", "2026-08-01T24:00:00Z",
-		"2026-08-01T10:60:00Z", "2026-08-01 10:30:00Z", "2026-08-01T10:30:00,5Z", "2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-12-31T23:00:00-05:00", "9999-12-31T23:59:60Z"} {
-		cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
-	}
-	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true}`, cases)
-	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"afterDate":"2026-08-01T09:00:00Z","beforeDate":"2026-08-04T00:00:00Z","disabledDays":1}`, []answerCase{
-		{in: `"2026-08-01T09:00:00Z"`, want: `"2026-08-01T09:00:00Z"`},
+	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true}`, refused("BAD_FORMAT", "2026-08-01T10:60:00Z", "2026-08-01T10:30:00,5Z",
+		"2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-12-31T23:00:00-05:00", "9999-12-31T23:59:60Z"))
+	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"afterDate":"2026-08-01T09:00:00Z","beforeDate":"2026-08-04T18:00:00Z","disabledDays":1}`, []answerCase{
 		{in: `"2026-08-01T00:00:00Z"`, want: `"2026-08-01T00:00:00Z"`}, // the day counts, not the hour
 		{in: `"2026-07-31T23:59:59Z"`, fault: "/answers/q OUT_OF_RANGE"},
 		{in: `"2026-08-04T23:59:59Z"`, want: `"2026-08-04T23:59:59Z"`},
-		{in: `"2026-08-05T00:00:00Z"`, fault: "/answers/q OUT_OF_RANGE"},
+		{in: `"2026-08-05T00:00:00+14:00"`, fault: "/answers/q OUT_OF_RANGE"},
 		{in: `"2026-08-01T23:00:00-05:00"`, want: `"2026-08-01T23:00:00-05:00"`}, // Sunday in UTC, but not as written
 		{in: `"2026-08-02T01:00:00+05:00"`, fault: "/answers/q NOT_ALLOWED"},
-	})
-	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"beforeDate":"2026-08-04T18:00:00Z"}`, []answerCase{
-		{in: `"2026-08-04T18:00:00Z"`, want: `"2026-08-04T18:00:00Z"`},
-		{in: `"2026-08-04T23:59:59Z"`, want: `"2026-08-04T23:59:59Z"`},
-		{in: `"2026-08-05T00:00:00+14:00"`, fault: "/answers/q OUT_OF_RANGE"},
 	})
 }
 
 func TestCheckTime(t *testing.T) {
 	t.Parallel()
-	bad := func(texts ...string) (cases []answerCase) {
-		for _, text := range texts {
-			cases = append(cases, answerCase{in: `"` + text + `"`, fault: "/answers/q BAD_FORMAT"})
-		}
-		return cases
-	}
-	checkCases(t, schema.TypeTime, "", slices.Concat([]answerCase{
-		{in: `"09:05"`, want: `"09:05"`}, {in: `"00:00"`, want: `"00:00"`}, {in: `"23:59"`, want: `"23:59"`}, {in: `"09:05:00"`, want: `"09:05"`},
-		{in: `905`, fault: "/answers/q WRONG_TYPE"},
-	}, bad("24:00", "9:05", "09:60", "09:05:01", "09-05", "09:05Z", "9:05 PM", "1:2:3", "09:5"), unanswered))
-	checkCases(t, schema.TypeTime, `"properties":{"showSeconds":true}`, slices.Concat([]answerCase{
-		{in: `"09:05:59"`, want: `"09:05:59"`}, {in: `"09:05"`, want: `"09:05:00"`},
-	}, bad("09:05:60", "09:05:5", "09:05:05.5", "9:05:05.", "1:04:05.5")))
+	checkCases(t, schema.TypeTime, "", refused("BAD_FORMAT", "09:05:01", "09-05", "1:2:3", "09:5"))
+	checkCases(t, schema.TypeTime, `"properties":{"showSeconds":true}`, refused("BAD_FORMAT", "09:05:5", "09:05:05.5", "9:05:05.", "1:04:05.5"))
 }
 
 func TestCheckContact(t *testing.T) {
 	t.Parallel()
 	const members = `"properties":{"addressOrContact":{"firstName":{"required":true},"company":{"hide":true,"required":true},"zip":{"required":true}}}`
 	for _, typ := range []string{schema.TypeAddress, schema.TypeContactInfo} {
-		checkCases(t, typ, "", append([]answerCase{
+		checkCases(t, typ, "", []answerCase{
 			{in: `{"city":"Bonn","email":" A@B.EXAMPLE ","zip":null}`, want: `{"email":"A@b.example","city":"Bonn"}`},
-			{in: `{}`},
-			{in: `{"city":" ","zip":null}`},
 			{in: `{"town":"Bonn"}`, fault: "/answers/q/town UNKNOWN_FIELD"},
 			{in: `{"email":"x","zip":53111}`, fault: "/answers/q/email BAD_FORMAT, /answers/q/zip WRONG_TYPE"},
 			{in: `{"city":"` + strings.Repeat("x", 1001) + `"}`, fault: "/answers/q/city TOO_LONG"},
-			{in: `"Bonn"`, fault: "/answers/q WRONG_TYPE"},
-		}, unanswered...))
+		})
 		checkCases(t, typ, members, []answerCase{
 			{in: `{"firstName":"A","zip":"1"}`, want: `{"firstName":"A","zip":"1"}`},
 			{in: `{"company":"C","city":"Bonn"}`, fault: "/answers/q/company NOT_ALLOWED, /answers/q/firstName REQUIRED, /answers/q/zip REQUIRED"},
@@ -629,7 +463,7 @@ func TestCheckFiles(t *testing.T) {
 	t.Parallel()
 	const one = `{"id":"f","name":"a.PDF","url":"https://files.example/f","mime_type":"application/pdf","size":10}`
 	const big = `{"id":"f","name":"a.png","url":"https://files.example/f","mime_type":"image/png","size":10485761}`
-	checkCases(t, schema.TypeFileUpload, "", append([]answerCase{
+	checkCases(t, schema.TypeFileUpload, "", []answerCase{
 		{in: one, want: "[" + one + "]"},
 		{in: "[" + one + "]", want: "[" + one + "]"},
 		{in: "[" + big + "]", want: "[" + big + "]"},
@@ -641,7 +475,7 @@ func TestCheckFiles(t *testing.T) {
 		{in: strings.Replace(one, `10}`, `"10"}`, 1), fault: "/host_answers/q/size WRONG_TYPE"},
 		{in: strings.Replace(one, `"f"`, `7`, 1), fault: "/host_answers/q/id WRONG_TYPE"},
 		{in: `"f"`, fault: "/host_answers/q WRONG_TYPE"},
-	}, unanswered...))
+	})
 	checkCases(t, schema.TypeFileUpload, `"properties":{"allowedFiles":["pdf","image/*"],"multipleFiles":true,"maxFileSize":true}`, []answerCase{
 		{in: "[" + one + "," + one + "]", want: "[" + one + "," + one + "]"},
 		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
@@ -658,27 +492,21 @@ func TestCheckFiles(t *testing.T) {
 		{in: named("atar.gz"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
 		{in: named("cmd"), fault: "/host_answers/q/0/mime_type NOT_ALLOWED"},
 	})
-	checkCases(t, schema.TypeSignature, `"properties":{"maxFileSize":true}`, append([]answerCase{
+	checkCases(t, schema.TypeSignature, `"properties":{"maxFileSize":true}`, []answerCase{
 		{in: big[:len(big)-9] + "10485760}", want: big[:len(big)-9] + "10485760}"},
 		{in: big, fault: "/host_answers/q/size OUT_OF_RANGE"},
 		{in: "[" + one + "]", fault: "/host_answers/q WRONG_TYPE"},
 		{in: `{}`, fault: "/host_answers/q/id REQUIRED, /host_answers/q/mime_type REQUIRED, /host_answers/q/name REQUIRED, /host_answers/q/size REQUIRED, /host_answers/q/url REQUIRED"},
-	}, unanswered...))
+	})
 }
 
 func TestCheckPayment(t *testing.T) {
 	t.Parallel()
-	const all = `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"stripe","reference":"pi_1"}`
-	checkCases(t, schema.TypePayment, "", append([]answerCase{
-		{in: all, want: all},
-		{in: `{"status":"paid","amount":10.00,"gateway":"g","currency":"eur"}`, want: `{"amount":"10.00","currency":"EUR","status":"paid","gateway":"g"}`},
+	checkCases(t, schema.TypePayment, "", []answerCase{
 		{in: `{"amount":"10.00"}`, fault: "/host_answers/q/currency REQUIRED, /host_answers/q/gateway REQUIRED, /host_answers/q/status REQUIRED"},
 		{in: `{"amount":"1e3","currency":"EURO","status":1,"gateway":"g","x":1}`, fault: "/host_answers/q/amount BAD_FORMAT, /host_answers/q/currency BAD_FORMAT, " +
 			"/host_answers/q/status WRONG_TYPE, /host_answers/q/x UNKNOWN_FIELD"},
-		{in: `{"amount":"-1","currency":"EUR","status":"paid","gateway":"g"}`, fault: "/host_answers/q/amount BAD_FORMAT"},
-		{in: `{"amount":true,"currency":"EUR","status":"paid","gateway":"g"}`, fault: "/host_answers/q/amount WRONG_TYPE"},
-		{in: `"paid"`, fault: "/host_answers/q WRONG_TYPE"},
-	}, unanswered...))
+	})
 	checkCases(t, schema.TypePayment, `"properties":{"currency":"eur","paymentGateway":"stripe"}`, []answerCase{
 		{in: `{"amount":"5","status":"paid"}`, want: `{"amount":"5","currency":"EUR","status":"paid","gateway":"stripe"}`},
 	})
@@ -828,16 +656,39 @@ func raws(pairs ...string) map[string]json.RawMessage {
 	return m
 }
 
+const tenBlocks = `[
+	{"id":"name","type":"short_text","label":"Name","required":true},
+	{"id":"story","type":"long_text","label":"Story"},
+	{"id":"mail","type":"email","label":"Mail","required":true},
+	{"id":"age","type":"number","label":"Age","properties":{"min":0,"minVal":true}},
+	{"id":"stars","type":"rating","label":"Stars"},
+	{"id":"ok","type":"yes_no","label":"Fine?"},
+	{"id":"terms","type":"legal","label":"Terms","required":true},
+	{"id":"one","type":"single_choice","label":"One","choices":[{"id":"c1","label":"First"},{"id":"c2","label":"Second"}]},
+	{"id":"many","type":"multiple_choice","label":"Many","choices":[{"id":"c1","label":"First"},{"id":"c2","label":"Second"},{"id":"c3","label":"Third"}]},
+	{"id":"day","type":"date","label":"Day"}]`
+
+const tenAnswers = `{"name":"Ada Example","story":"It was a dark and stormy night; the rain fell in torrents.","mail":"ada@example.com","age":36,"stars":5,
+	"ok":true,"terms":true,"one":{"id":"c1"},"many":["c1","c3"],"day":"2026-08-01"}`
+
+func tenInput() Input {
+	var answers map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(tenAnswers), &answers); err != nil {
+		panic(err)
+	}
+	return Input{Answers: answers, Hidden: map[string]string{"src": "mail"}}
+}
+
 func TestCheckConcurrently(t *testing.T) {
 	t.Parallel()
-	f := compileTestForm(t, benchmarkBlocks, `{"duplicateField":"name"}`, `["src"]`)
-	want := must(f.Check(benchmarkInput()))
+	f := compileTestForm(t, tenBlocks, `{"duplicateField":"name"}`, `["src"]`)
+	want := must(f.Check(tenInput()))
 	keep := string(want.List)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
 			for range 200 {
-				got, err := f.Check(benchmarkInput())
+				got, err := f.Check(tenInput())
 				if err != nil || string(got.List) != keep {
 					t.Errorf("error %v, list %s", err, got.List)
 					return

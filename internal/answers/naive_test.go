@@ -3,18 +3,20 @@ package answers
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
-	"regexp"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
 )
 
-// A second implementation of the path, of what is stored and of logic, written for tests
-// only: it decodes everything with encoding/json, knows a few types of blocks, and does
-// the plainest thing each time. It shares no code with the first one.
+// A second implementation of the path and of what is stored, written for tests only: it decodes
+// everything with encoding/json, knows a few types of blocks, and does the plainest thing each
+// time. It shares package logic with the first one, whose cases are compared with json-logic-js.
 
 type (
 	naiveForm struct {
@@ -32,11 +34,6 @@ type (
 	}
 )
 
-var (
-	naiveLeading = regexp.MustCompile(`^\s*[+-]?(Infinity|\d+\.?\d*|\.\d+)(e[+-]?\d+)?`)
-	naiveWhole   = regexp.MustCompile(`^[+-]?(Infinity|\d+\.?\d*|\.\d+)(e[+-]?\d+)?$`)
-)
-
 func newNaiveForm(blocks, variables, hidden string) naiveForm {
 	var f naiveForm
 	for raw, into := range map[string]any{blocks: &f.blocks, variables: &f.variables, hidden: &f.hidden} {
@@ -44,7 +41,31 @@ func newNaiveForm(blocks, variables, hidden string) naiveForm {
 			panic(err)
 		}
 	}
+	for _, b := range f.blocks {
+		rule := obj(prop(b, "rule"))
+		compileMembers(rule, "show", "require")
+		set := obj(rule["set"])
+		compileMembers(set, slices.Collect(maps.Keys(set))...)
+		for _, jump := range arr(rule["next"]) {
+			compileMembers(obj(jump), "if")
+		}
+	}
 	return f
+}
+
+// compileMembers replaces logic by what it compiles to, a nil *logic.Logic if it cannot be read.
+func compileMembers(of map[string]any, names ...string) {
+	for _, name := range names {
+		if of[name] == nil {
+			continue
+		}
+		tree := must(jsontree.Parse(must(json.Marshal(of[name])), kinds.Bounds))
+		compiled, err := logic.Compile(tree.Root())
+		if err != nil {
+			compiled = nil
+		}
+		of[name] = compiled
+	}
 }
 
 func obj(v any) map[string]any               { o, _ := v.(map[string]any); return o }
@@ -97,11 +118,10 @@ func (f naiveForm) run(answers, hostAnswers map[string]json.RawMessage, hidden m
 			}
 		}
 	}
+	budget := logic.NewBudget(math.MaxInt)
 	holds := func(l any) (holds, readable bool) {
-		if l == nil || !naiveReadable(l) {
-			return false, false
-		}
-		return naiveTruth(naiveEval(l, data)), true
+		compiled, _ := l.(*logic.Logic)
+		return compiled != nil && compiled.Holds(data, &budget), compiled != nil
 	}
 	shows := func(b map[string]any) bool {
 		if yes(prop(b, "hide")) {
@@ -113,8 +133,9 @@ func (f naiveForm) run(answers, hostAnswers map[string]json.RawMessage, hidden m
 	set := func(b map[string]any) {
 		values := map[string]any{}
 		for name, l := range obj(obj(prop(b, "rule"))["set"]) {
-			if _, declared := f.variables[name]; declared && l != nil && naiveReadable(l) {
-				values[name] = naiveEval(l, data)
+			compiled, _ := l.(*logic.Logic)
+			if _, declared := f.variables[name]; declared && compiled != nil {
+				values[name] = compiled.Eval(data, &budget)
 			}
 		}
 		for name, v := range values {
@@ -281,379 +302,4 @@ func naiveAnswer(b map[string]any, raw json.RawMessage, required bool) (stored, 
 		return str(v), t.UTC().Format("2006-01-02T15:04:05Z"), err != nil
 	}
 	panic("a type that the naive implementation does not know")
-}
-
-var naiveOperators = strings.Fields("if ?: and or ! !! == === != !== < <= > >= min max + - * / % cat substr in merge var missing missing_some some all none")
-
-// naiveReadable reports whether logic has only operators that exist.
-func naiveReadable(l any) bool {
-	switch l := l.(type) {
-	case []any:
-		for _, item := range l {
-			if !naiveReadable(item) {
-				return false
-			}
-		}
-	case map[string]any:
-		if len(l) != 1 {
-			return true
-		}
-		for op, args := range l {
-			return slices.Contains(naiveOperators, op) && naiveReadable(args)
-		}
-	}
-	return true
-}
-
-func naiveTruth(v any) bool {
-	if list, ok := v.([]any); ok {
-		return len(list) > 0
-	}
-	n, isNumber := v.(float64)
-	return v != nil && v != false && v != "" && !(isNumber && (n == 0 || math.IsNaN(n)))
-}
-
-func naiveEval(l, data any) any {
-	if list, ok := l.([]any); ok {
-		values := []any{}
-		for _, item := range list {
-			values = append(values, naiveEval(item, data))
-		}
-		return values
-	}
-	o := obj(l)
-	if len(o) != 1 {
-		return l
-	}
-	for op, given := range o {
-		args, ok := given.([]any)
-		if !ok {
-			args = []any{given}
-		}
-		return naiveOperation(op, args, data)
-	}
-	return nil
-}
-
-func naiveOperation(op string, raw []any, data any) any {
-	arg := func(i int) any {
-		if i < len(raw) {
-			return naiveEval(raw[i], data)
-		}
-		return nil
-	}
-	switch op {
-	case "if", "?:":
-		for i := 0; i < len(raw); i += 2 {
-			if i == len(raw)-1 {
-				return arg(i)
-			}
-			if naiveTruth(arg(i)) {
-				return arg(i + 1)
-			}
-		}
-		return nil
-	case "and", "or":
-		var v any
-		for i := range raw {
-			if v = arg(i); naiveTruth(v) == (op == "or") {
-				return v
-			}
-		}
-		return v
-	case "some", "all", "none":
-		items, _ := arg(0).([]any)
-		count := 0
-		for _, item := range items {
-			if len(raw) > 1 && naiveTruth(naiveEval(raw[1], item)) {
-				count++
-			}
-		}
-		return map[string]bool{"some": count > 0, "all": count == len(items) && count > 0, "none": count == 0}[op]
-	}
-	var args []any
-	for i := range raw {
-		args = append(args, arg(i))
-	}
-	at := func(i int) any {
-		if i < len(args) {
-			return args[i]
-		}
-		return nil
-	}
-	switch op {
-	case "!":
-		return !naiveTruth(at(0))
-	case "!!":
-		return naiveTruth(at(0))
-	case "===":
-		return reflect.DeepEqual(at(0), at(1))
-	case "!==":
-		return !reflect.DeepEqual(at(0), at(1))
-	case "==":
-		return naiveEqual(at(0), at(1))
-	case "!=":
-		return !naiveEqual(at(0), at(1))
-	case "<", "<=":
-		if len(args) > 2 {
-			return naiveLess(op, at(0), at(1)) && naiveLess(op, at(1), at(2))
-		}
-		return naiveLess(op, at(0), at(1))
-	case ">":
-		return naiveLess("<", at(1), at(0))
-	case ">=":
-		return naiveLess("<=", at(1), at(0))
-	case "+", "*":
-		if op == "*" && len(args) == 1 {
-			if args[0] == nil {
-				return 0.0
-			}
-			return args[0]
-		}
-		if op == "*" && len(args) == 0 {
-			return nil
-		}
-		result := map[string]float64{"+": 0, "*": 1}[op]
-		for _, v := range args {
-			n := math.NaN()
-			if v == nil {
-				n = 0
-			} else if found := naiveLeading.FindString(naiveText(v)); found != "" {
-				n, _ = strconv.ParseFloat(strings.TrimSpace(found), 64)
-			}
-			if op == "+" {
-				result += n
-			} else {
-				result *= n
-			}
-		}
-		return result
-	case "-":
-		if len(args) == 1 {
-			return -naiveNumber(args[0])
-		}
-		return naiveNumber(at(0)) - naiveNumber(at(1))
-	case "/":
-		return naiveNumber(at(0)) / naiveNumber(at(1))
-	case "%":
-		return math.Mod(naiveNumber(at(0)), naiveNumber(at(1)))
-	case "min", "max":
-		result := math.Inf(map[string]int{"min": 1, "max": -1}[op])
-		for _, v := range args {
-			if op == "min" {
-				result = min(result, naiveNumber(v))
-			} else {
-				result = max(result, naiveNumber(v))
-			}
-		}
-		return result
-	case "cat":
-		text := ""
-		for _, v := range args {
-			if v != nil {
-				text += naiveText(v)
-			}
-		}
-		return text
-	case "substr":
-		if at(0) == nil {
-			return ""
-		}
-		runes := []rune(naiveText(at(0)))
-		start := int(naiveNumber(at(1)))
-		if start < 0 {
-			start = max(0, len(runes)+start)
-		}
-		runes = runes[min(start, len(runes)):]
-		if len(args) > 2 {
-			length := int(naiveNumber(at(2)))
-			if length < 0 {
-				length = max(0, len(runes)+length)
-			}
-			runes = runes[:min(length, len(runes))]
-		}
-		return string(runes)
-	case "in":
-		if text, ok := at(1).(string); ok {
-			return at(0) != nil && text != "" && strings.Contains(text, naiveText(at(0)))
-		}
-		return slices.ContainsFunc(arr(at(1)), func(item any) bool { return reflect.DeepEqual(item, at(0)) })
-	case "merge":
-		merged := []any{}
-		for _, v := range args {
-			if list, ok := v.([]any); ok {
-				merged = append(merged, list...)
-			} else {
-				merged = append(merged, v)
-			}
-		}
-		return merged
-	case "var":
-		if v, ok := naiveVar(at(0), data); ok {
-			return v
-		}
-		return at(1)
-	case "missing":
-		return naiveMissing(args, data)
-	case "missing_some":
-		keys := arr(at(1))
-		missing := naiveMissing(keys, data)
-		if float64(len(keys)-len(missing)) >= naiveNumber(at(0)) {
-			return []any{}
-		}
-		return missing
-	}
-	panic("an operator that the naive implementation does not know: " + op)
-}
-
-func naiveVar(path, data any) (any, bool) {
-	if path == nil || path == "" {
-		return data, true
-	}
-	rest := naiveText(path)
-	if v, ok := obj(data)[rest]; ok {
-		return v, true
-	}
-	if list, ok := data.([]any); ok {
-		if rest == "length" {
-			return float64(len(list)), true
-		}
-		if i, err := strconv.Atoi(rest); err == nil && strconv.Itoa(i) == rest && i >= 0 && i < len(list) {
-			return list[i], true
-		}
-	}
-	if text, ok := data.(string); ok {
-		if rest == "length" {
-			return float64(len([]rune(text))), true
-		}
-		if i, err := strconv.Atoi(rest); err == nil && strconv.Itoa(i) == rest && i >= 0 && i < len([]rune(text)) {
-			return string([]rune(text)[i]), true
-		}
-	}
-	parts := strings.SplitN(rest, ".", 2)
-	if len(parts) == 1 {
-		return nil, false
-	}
-	inner, ok := naiveVar(parts[0], data)
-	if !ok || parts[0] == "" {
-		return nil, false
-	}
-	if parts[1] == "" {
-		v, ok := obj(inner)[""]
-		return v, ok
-	}
-	return naiveVar(parts[1], inner)
-}
-
-func naiveMissing(keys []any, data any) []any {
-	if len(keys) > 0 {
-		if list, ok := keys[0].([]any); ok {
-			keys = list
-		}
-	}
-	missing := []any{}
-	for _, key := range keys {
-		if v, _ := naiveVar(key, data); v == nil || v == "" {
-			missing = append(missing, key)
-		}
-	}
-	return missing
-}
-
-func naiveText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return "null"
-	case float64:
-		if math.IsInf(v, 0) {
-			return strings.TrimPrefix(fmt.Sprint(v), "+") + "inity"
-		}
-		if v == 0 {
-			return "0"
-		}
-		return strconv.FormatFloat(v, 'f', -1, 64)
-	case []any:
-		var items []string
-		for _, item := range v {
-			if item == nil {
-				items = append(items, "")
-			} else {
-				items = append(items, naiveText(item))
-			}
-		}
-		return strings.Join(items, ",")
-	case map[string]any:
-		return "[object Object]"
-	default:
-		return fmt.Sprint(v)
-	}
-}
-
-func naiveNumber(v any) float64 {
-	switch v := v.(type) {
-	case nil:
-		return 0
-	case bool:
-		if v {
-			return 1
-		}
-		return 0
-	case float64:
-		return v
-	}
-	text := strings.TrimSpace(naiveText(v))
-	if text == "" {
-		return 0
-	}
-	if !naiveWhole.MatchString(text) {
-		return math.NaN()
-	}
-	n, _ := strconv.ParseFloat(text, 64)
-	return n
-}
-
-func naiveComposite(v any) bool {
-	switch v.(type) {
-	case []any, map[string]any:
-		return true
-	}
-	return false
-}
-
-func naiveEqual(a, b any) bool {
-	switch {
-	case a == nil || b == nil:
-		return a == nil && b == nil
-	case naiveComposite(a) && naiveComposite(b):
-		return reflect.DeepEqual(a, b)
-	case naiveComposite(a):
-		return naiveEqual(naiveText(a), b)
-	case naiveComposite(b):
-		return naiveEqual(a, naiveText(b))
-	}
-	_, aText := a.(string)
-	_, bText := b.(string)
-	if aText && bText {
-		return a == b
-	}
-	return naiveNumber(a) == naiveNumber(b)
-}
-
-func naiveLess(op string, a, b any) bool {
-	if a == nil || b == nil {
-		return false
-	}
-	if naiveComposite(a) {
-		a = naiveText(a)
-	}
-	if naiveComposite(b) {
-		b = naiveText(b)
-	}
-	x, aText := a.(string)
-	y, bText := b.(string)
-	if aText && bText {
-		order := slices.Compare([]rune(x), []rune(y))
-		return order < 0 || order == 0 && op == "<="
-	}
-	return naiveNumber(a) < naiveNumber(b) || op == "<=" && naiveNumber(a) == naiveNumber(b)
 }

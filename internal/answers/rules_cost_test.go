@@ -9,51 +9,6 @@ import (
 	"time"
 )
 
-// twentyRules puts rules into the ten blocks of the benchmark form, and adds ten blocks
-// without an answer that have one too.
-func twentyRules(t testing.TB) string {
-	t.Helper()
-	rules := []string{
-		`{"show":{"!":{"==":[{"var":"answers.one"},"c2"]}}}`,
-		`{"require":{">":[{"var":"variables.score"},3]}}`,
-		`{"set":{"score":{"+":[{"var":"variables.score"},{"if":[{"in":["c1",{"var":"answers.many"}]},2,1]}]}}}`,
-		`{"next":[{"if":{"and":[{"==":[{"var":"answers.name"},"nobody"]},{"<":[{"var":"answers.age"},18]}]},"to":"end"}]}`,
-	}
-	var blocks []map[string]any
-	noError(t, json.Unmarshal([]byte(benchmarkBlocks), &blocks))
-	for i := range 10 {
-		blocks = append(blocks, map[string]any{"id": fmt.Sprint("text", i), "type": "statement"})
-	}
-	for i, b := range blocks {
-		properties, _ := b["properties"].(map[string]any)
-		if properties == nil {
-			properties = make(map[string]any)
-		}
-		properties["rule"] = json.RawMessage(rules[i%len(rules)])
-		b["properties"] = properties
-	}
-	raw := must(json.Marshal(blocks))
-	return string(raw)
-}
-
-// BenchmarkTwentyRules compares a form with 20 rules with the same form without: at most
-// twice the time.
-func BenchmarkTwentyRules(b *testing.B) {
-	ruled := twentyRules(b)
-	in := benchmarkInput()
-	for name, f := range map[string]Form{
-		"with":    compileRuled(b, ruled, `{"score":0}`, ``),
-		"without": compileRuled(b, strings.ReplaceAll(ruled, `"rule":`, `"free":`), `{"score":0}`, ``),
-	} {
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				must(f.Check(in))
-			}
-		})
-	}
-}
-
 // repeated is an array of so many times the same logic.
 func repeated(logic string, times int) string {
 	return "[" + strings.TrimSuffix(strings.Repeat(logic+",", times), ",") + "]"

@@ -2,6 +2,7 @@ package definition
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -315,4 +316,27 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 		})
 	}
 	group.Wait()
+}
+
+// surveyBody is a FormUpdate with 50 blocks of four kinds, about 10 kB.
+func surveyBody() []byte {
+	var b strings.Builder
+	b.WriteString(`{"name":"Customer survey","definition":{"blocks":[`)
+	for i := range 50 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		switch i % 4 {
+		case 0:
+			fmt.Fprintf(&b, `{"id":"q%d","type":"short_text","label":"What is your name, number %d?","description":"As on the card","required":true,"properties":{"maxChars":120,"placeholderText":"Ada Lovelace"}}`, i, i)
+		case 1:
+			fmt.Fprintf(&b, `{"id":"q%d","type":"single_choice","label":"Which one do you use, %d?","required":false,"properties":{"randomize":true,"otherOption":true},"choices":[{"id":"a","label":"First"},{"id":"b","label":"Second"},{"id":"c","label":"Third"}]}`, i, i)
+		case 2:
+			fmt.Fprintf(&b, `{"id":"q%d","type":"number","label":"How many people work there, %d?","required":true,"properties":{"min":1,"max":1000,"minVal":true,"maxVal":true}}`, i, i)
+		case 3:
+			fmt.Fprintf(&b, `{"id":"q%d","type":"date","label":"When did it begin, question %d of the list?","description":"Day of the first order","properties":{"dateSeparator":"/","showDatePicker":true,"disabledDays":65,"afterDate":"2026-01-01T00:00:00+02:00"}}`, i, i)
+		}
+	}
+	b.WriteString(`],"settings":{"progressBar":true,"responseLimit":500,"redirectUrl":"https://example.com/thanks"}}}`)
+	return []byte(b.String())
 }
