@@ -74,7 +74,7 @@ func TestAPageBringsItsStyle(t *testing.T) {
 		styles, links := 0, 0
 		p.each(func(n *html.Node) {
 			switch {
-			case n.Data == "style" && textOf(n) == file && strings.Contains(p.header.Get("Content-Security-Policy"), "'nonce-"+attr(n, "nonce")+"'"):
+			case n.Data == "style" && textOf(n) == file && strings.Contains(p.header.Get("Content-Security-Policy"), "style-src 'self' 'nonce-"+attr(n, "nonce")+"'"):
 				styles++
 			case n.Data == "link" && attr(n, "rel") == "stylesheet":
 				links++

@@ -364,3 +364,25 @@ func TestCellsAreTheOptionsThatAreDrawn(t *testing.T) {
 		}
 	}
 }
+
+// A form that was stored before there was a limit is drawn up to 4 MiB, and says what is missing.
+func TestAFormThatIsTooLargeIsDrawnAsFarAsThereIsRoom(t *testing.T) {
+	c := newCosts(t)
+	lines := make([]string, 500)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"id":"%d","label":"Line %d"}`, i, i)
+	}
+	list := "[" + strings.Join(lines, ",") + "]"
+	grid := `{"id":"%s","type":"matrix","label":"The <grid> %[1]s","matrix_rows":` + list + `,"matrix_columns":` + list + `},`
+	form := c.stored(`[{"id":"first","type":"short_text","label":"First"},` + fmt.Sprintf(grid, "a") + fmt.Sprintf(grid, "b") + `{"id":"last","type":"short_text","label":"Last"}]`)
+	w := httptest.NewRecorder()
+	c.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil))
+	body := w.Body.String()
+	if len(body) > 4<<20 || len(body) < 3<<20 || !strings.Contains(body, "First") || strings.Contains(body, "Last") {
+		t.Errorf("%d, %d bytes", w.Code, len(body))
+	}
+	const note = "from “The &lt;grid&gt; a” on, 3 questions or texts are missing or not shown in full."
+	if !strings.Contains(body, note) || !strings.HasSuffix(body, "</body>\n</html>\n") {
+		t.Errorf("the page lacks %q, or ends with %q", note, body[len(body)-300:])
+	}
+}
