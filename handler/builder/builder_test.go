@@ -24,6 +24,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -37,24 +38,27 @@ type site struct {
 	owners  *builder.Handler
 }
 
-func newSite(t testing.TB, change ...func(*builder.Config)) *site {
+// newHost mounts the pages of a service on a store.
+func newHost(t testing.TB, store storage.Storage, config builder.Config, options ...formsvc.Option) *site {
 	t.Helper()
 	s := &site{t: t}
-	var err error
-	s.service = must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
-		AllowedNetworks: loopback,
-	})))
-	if s.pages, err = formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}); err != nil {
-		t.Fatal(err)
+	s.service = must(formsvc.New(append(options, formsvc.WithStorage(store), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: loopback}))...))
+	s.pages = must(formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
+	config.Pages = s.pages
+	if config.User == nil {
+		config.User = s.user
 	}
-	config := builder.Config{Pages: s.pages, User: s.user}
+	s.owners = must(builder.New(s.service, config))
+	return s
+}
+
+func newSite(t testing.TB, change ...func(*builder.Config)) *site {
+	t.Helper()
+	var config builder.Config
 	for _, c := range change {
 		c(&config)
 	}
-	if s.owners, err = builder.New(s.service, config); err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return newHost(t, memory.New(), config)
 }
 
 var loopback = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
@@ -92,8 +96,7 @@ func (s *site) form(user, definition string) formsvc.Form {
 	workspace := must(client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user}))
 	var d formsvc.Definition
 	noError(s.t, json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d))
-	form := must(client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d}))
-	return form
+	return must(client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d}))
 }
 
 const oneQuestion = `[{"id":"name","type":"short_text","label":"Your name"}]`

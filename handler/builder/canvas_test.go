@@ -2,7 +2,6 @@ package builder_test
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -26,27 +25,13 @@ type canvases struct {
 
 func newCanvases(t *testing.T, options ...formsvc.Option) *canvases {
 	t.Helper()
-	service := must(formsvc.New(append([]formsvc.Option{formsvc.WithStorage(memory.New())}, options...)...))
-	public := must(formpage.New(service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
-	pages := must(builder.New(service, builder.Config{Pages: public, User: func(r *http.Request) (formsvc.ID, error) {
-		if name := r.Header.Get("User"); name != "" {
-			return formsvc.UserIDFrom(name), nil
-		}
-		return formsvc.ID{}, errors.New("nobody is signed in")
+	s := newHost(t, memory.New(), builder.Config{}, options...)
+	c := &canvases{t: t, service: s.service, pages: s.owners, owner: s.service.As(formsvc.UserIDFrom("owner"))}
+	workspace := must(s.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Mine"))
+	must(s.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("stranger"), "Theirs"))
+	c.form = must(c.owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Pets", Type: "MULTI", Definition: formsvc.Definition{
+		Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"What is stored"}]`), Theme: json.RawMessage(`{"corners":7}`),
 	}}))
-	c := &canvases{t: t, service: service, pages: pages, owner: service.As(formsvc.UserIDFrom("owner"))}
-	workspace, err := service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Mine")
-	if err == nil {
-		_, err = service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("stranger"), "Theirs")
-	}
-	if err == nil {
-		c.form, err = c.owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Pets", Type: "MULTI", Definition: formsvc.Definition{
-			Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"What is stored"}]`), Theme: json.RawMessage(`{"corners":7}`),
-		}})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	return c
 }
 

@@ -142,7 +142,7 @@ func TestWorkOfAUserAtATime(t *testing.T) {
 				h := newDoorHost(t, store, builder.Config{})
 				defer func() { _ = h.handler.(*builder.Handler).Close(t.Context()) }()
 				id := h.published().ID
-				h.must(h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger")))
+				noError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger")))
 				gate := make(chan struct{})
 				store.gate.Store(&gate)
 				var refused, ended atomic.Int64
@@ -200,10 +200,10 @@ func TestTestEventsAreLimited(t *testing.T) {
 	if statuses[http.StatusOK] != 10 || statuses[http.StatusTooManyRequests] != 2 {
 		t.Errorf("the statuses are %v", statuses)
 	}
-	h.must(h.service.SendTestEvent(t.Context(), hooks[0].ID)) // a Go call of the host
+	noError(h.T, h.service.SendTestEvent(t.Context(), hooks[0].ID)) // a Go call of the host
 	pool := storage.Pool{Room: 100}
 	claimed, _, err := store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Minute, Quick: pool, Slow: pool, Others: pool, PerWebhook: 10})
-	h.must(err)
+	noError(h.T, err)
 	if len(claimed) != 2 {
 		t.Errorf("%d deliveries are pending", len(claimed))
 	}

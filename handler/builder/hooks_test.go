@@ -18,8 +18,7 @@ import (
 // hook makes a webhook to which nothing is sent: no dispatcher runs.
 func (h *doorHost) hook(form formsvc.Form) formsvc.Webhook {
 	h.Helper()
-	hook := must(h.owner().CreateWebhook(h.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/hook"}))
-	return hook
+	return must(h.owner().CreateWebhook(h.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/hook"}))
 }
 
 // claim takes what is queued, as a dispatcher would.
@@ -27,7 +26,7 @@ func (h *doorHost) claim() []storage.ClaimedDelivery {
 	h.Helper()
 	pool := storage.Pool{Room: 100}
 	claimed, _, err := h.store.ClaimDeliveries(h.Context(), storage.ClaimParams{Lease: time.Hour, Quick: pool, Slow: pool, Others: pool, PerWebhook: 100, MaxBytes: 1 << 20})
-	h.must(err)
+	noError(h.T, err)
 	return claimed
 }
 
@@ -45,7 +44,7 @@ func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
 		done = append(done, r)
 	}
 	fenced, err := h.store.FinishDeliveries(h.Context(), done)
-	if h.must(err); len(fenced) > 0 {
+	if noError(h.T, err); len(fenced) > 0 {
 		h.Fatal("a lease was lost")
 	}
 }
@@ -60,8 +59,7 @@ func (h *doorHost) failed(form formsvc.Form, hook formsvc.Webhook) formsvc.ID {
 
 func (h *doorHost) deliveries(hook formsvc.Webhook) []formsvc.Delivery {
 	h.Helper()
-	found := must(h.service.AsHost().Deliveries(h.Context(), hook.ID))
-	return found
+	return must(h.service.AsHost().Deliveries(h.Context(), hook.ID))
 }
 
 // queue describes what waits for a webhook.
@@ -127,7 +125,7 @@ func TestHooks(t *testing.T) {
 		t.Fatalf("queued again: %+v", claimed)
 	}
 	var sent any
-	h.must(json.Unmarshal(claimed[0].Body, &sent))
+	noError(h.T, json.Unmarshal(claimed[0].Body, &sent))
 	if h.ok("GET", at+"/deliveries/"+first.String()+"/body", "", &body); !reflect.DeepEqual(sent, body.Body) {
 		t.Errorf("sent %s, shown %v", claimed[0].Body, body.Body)
 	}

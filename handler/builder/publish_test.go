@@ -4,22 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
-	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
-	"github.com/formsvc/formsvc/webhooks"
 )
 
 // doorHost is a host with two users, of whom each has a workspace. Who is signed in stands in a header.
@@ -33,32 +29,13 @@ type doorHost struct {
 
 func newDoorHost(t *testing.T, store storage.Storage, config builder.Config) *doorHost {
 	t.Helper()
-	h := &doorHost{T: t, store: store}
-	var err error
-	h.service, err = formsvc.New(formsvc.WithStorage(h.store), formsvc.WithWebhookConfig(webhooks.Config{
-		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")},
-	}))
-	h.must(err)
-	config.Pages = must(formpage.New(h.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
-	config.User = func(r *http.Request) (formsvc.ID, error) {
-		if name := r.Header.Get("User"); name != "" {
-			return formsvc.UserIDFrom(name), nil
-		}
-		return formsvc.ID{}, errors.New("nobody")
-	}
-	h.handler = must(builder.New(h.service, config))
+	s := newHost(t, store, config)
+	h := &doorHost{T: t, service: s.service, store: store, handler: s.owners}
 	for name, id := range map[string]*formsvc.ID{"owner": &h.place, "stranger": &h.strange} {
 		w := must(h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
 		*id = w.ID
 	}
 	return h
-}
-
-func (h *doorHost) must(err error) {
-	h.Helper()
-	if err != nil {
-		h.Fatal(err)
-	}
 }
 
 // as sends a request to the door, and decodes the answer into each of into.
@@ -92,10 +69,9 @@ const twoBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"age"
 // published makes a published form of the owner.
 func (h *doorHost) published() formsvc.Form {
 	h.Helper()
-	form, err := h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
+	form := must(h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(twoBlocks), Variables: json.RawMessage(`{"score":0}`), HiddenFields: json.RawMessage(`["ref"]`),
-	}})
-	h.must(err)
+	}}))
 	form = must(h.owner().PublishForm(h.Context(), form.ID))
 	return form
 }
@@ -306,7 +282,7 @@ func TestTrash(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
 	form := h.published()
-	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	other := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"}))
 	var list struct {
 		Items []struct{ ID, Name string }
@@ -326,10 +302,10 @@ func TestTrash(t *testing.T) {
 	}
 	h.ok("POST", at+"/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, other.ID))
 	back, err := h.owner().Form(t.Context(), form.ID)
-	if h.must(err); back.WorkspaceID != other.ID {
+	if noError(h.T, err); back.WorkspaceID != other.ID {
 		t.Errorf("it is in %s", back.WorkspaceID)
 	}
-	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	h.ok("DELETE", at+"?from="+other.ID.String(), "")
 	if forms, err := h.service.TrashedForms(t.Context(), other.ID); err != nil || len(forms) != 0 {
 		t.Errorf("it is still there: %v %v", forms, err)
@@ -341,10 +317,10 @@ func TestTrash(t *testing.T) {
 func TestTheTrashOfAMember(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
-	h.must(h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
+	noError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
 	hidden := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"}))
 	form := h.published()
-	h.must(h.owner().TrashForm(t.Context(), form.ID))
+	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	var list struct {
 		Items []struct{ ID string }
 		Owner bool
@@ -391,16 +367,16 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 	h.ok("POST", "/forms/"+form.ID.String()+"/publish", "")
 	h.label(form, true, "name", "Changed again")
 	trashed := h.published()
-	h.must(h.owner().TrashForm(t.Context(), trashed.ID))
+	noError(h.T, h.owner().TrashForm(t.Context(), trashed.ID))
 	purged := h.published()
-	h.must(h.owner().TrashForm(t.Context(), purged.ID))
+	noError(h.T, h.owner().TrashForm(t.Context(), purged.ID))
 	hook := h.hook(form)
 	delivery := h.failed(form, hook)
 	// The stranger has a webhook and a form in the trash, too, so that a door could take these for the others.
 	stranger := h.service.As(formsvc.UserIDFrom("stranger"))
 	own := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"}))
 	gone := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"}))
-	h.must(stranger.TrashForm(t.Context(), gone.ID))
+	noError(h.T, stranger.TrashForm(t.Context(), gone.ID))
 	ownHook := must(stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"}))
 	if code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), ""); code != http.StatusNotFound {
 		t.Errorf("a delivery of another webhook is sent: %d", code)

@@ -20,7 +20,6 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
-	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -37,18 +36,8 @@ type owners struct {
 
 func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *owners {
 	t.Helper()
-	o := &owners{t: t, client: formsvc.Client{}}
-	var err error
-	o.service = must(formsvc.New(append(options, formsvc.WithStorage(store))...))
-	pages := must(formpage.New(o.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
-	handler, err := builder.New(o.service, builder.Config{Pages: pages, User: func(r *http.Request) (formsvc.ID, error) {
-		if name := r.Header.Get("User"); name != "" {
-			return formsvc.UserIDFrom(name), nil
-		}
-		return formsvc.ID{}, errors.New("nobody")
-	}})
-	o.must(err)
-	o.server = httptest.NewServer(handler)
+	s := newHost(t, store, builder.Config{}, options...)
+	o := &owners{t: t, service: s.service, server: httptest.NewServer(s.owners)}
 	t.Cleanup(o.server.Close)
 	for _, name := range []string{"bob", "ada"} {
 		place := must(o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
@@ -58,20 +47,12 @@ func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *
 	return o
 }
 
-func (o *owners) must(err error) {
-	o.t.Helper()
-	if err != nil {
-		o.t.Fatal(err)
-	}
-}
-
 func (o *owners) publish(name string, blocks any) formsvc.Form {
 	o.t.Helper()
 	raw := must(json.Marshal(blocks))
-	form, err := o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
+	form := must(o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: raw, HiddenFields: json.RawMessage(`["source"]`), Variables: json.RawMessage(`{"score":0}`),
-	}})
-	o.must(err)
+	}}))
 	form = must(o.client.PublishForm(o.t.Context(), form.ID))
 	return form
 }
@@ -87,10 +68,9 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 		}
 		return raws
 	}
-	s, err := o.service.Submit(o.t.Context(), formsvc.Response{
+	s := must(o.service.Submit(o.t.Context(), formsvc.Response{
 		FormID: form.ID, Answers: encode(answers), HostAnswers: encode(host), Hidden: map[string]string{"source": "mail"}, CompletionTime: 60, SubmittedAt: at,
-	})
-	o.must(err)
+	}))
 	return s
 }
 
@@ -134,7 +114,7 @@ func (o *owners) summary(form formsvc.Form, query string) (found summary) {
 	if status != http.StatusOK {
 		o.t.Fatalf("%d: %s", status, body)
 	}
-	o.must(json.Unmarshal(body, &found))
+	noError(o.t, json.Unmarshal(body, &found))
 	return found
 }
 
@@ -389,7 +369,7 @@ func TestExportDoor(t *testing.T) {
 		"?format=ndjson&since=2027-01-01T00:00:00Z":                            {Format: formsvc.NDJSON, Since: at.AddDate(1, 0, 0)},
 	} {
 		var want bytes.Buffer
-		o.must(o.client.Export(t.Context(), &want, form.ID, e))
+		noError(o.t, o.client.Export(t.Context(), &want, form.ID, e))
 		status, header, got := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export"+query, "")
 		if status != http.StatusOK || !bytes.Equal(got, want.Bytes()) {
 			t.Errorf("%s: %d %q, want %q", query, status, got, want.Bytes())
@@ -498,7 +478,7 @@ func TestPartialsDoor(t *testing.T) {
 	form := o.publish("Half", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}, {"id": "r", "type": "short_text", "label": "More"}})
 	for i := range 3 {
 		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"begun"`)}, Block: "r", Share: i > 0})
-		o.must(err)
+		noError(o.t, err)
 	}
 	path := "/forms/" + form.ID.String() + "/partials"
 	read := func(query string) (found struct {
@@ -519,7 +499,7 @@ func TestPartialsDoor(t *testing.T) {
 		if status != http.StatusOK {
 			t.Fatalf("%d: %s", status, body)
 		}
-		o.must(json.Unmarshal(body, &found))
+		noError(o.t, json.Unmarshal(body, &found))
 		return found
 	}
 	all := read("")
@@ -556,7 +536,7 @@ func TestPagesOfPartials(t *testing.T) {
 	form := o.publish("Halves", []map[string]any{{"id": "q", "type": "short_text"}})
 	save := func() {
 		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{}})
-		o.must(err)
+		noError(o.t, err)
 	}
 	for range 5 { // seconds
 		now.Add(1)
@@ -579,7 +559,7 @@ func TestPagesOfPartials(t *testing.T) {
 				NextCursor string `json:"next_cursor"`
 			}
 		}
-		o.must(json.Unmarshal(body, &found))
+		noError(o.t, json.Unmarshal(body, &found))
 		for _, item := range found.Items {
 			got = append(got, item.ID)
 		}
@@ -589,7 +569,7 @@ func TestPagesOfPartials(t *testing.T) {
 		}
 		now.Add(1)
 		save()
-		o.must(o.client.DeletePartial(t.Context(), form.ID, idOf(t, got[len(got)-1])))
+		noError(o.t, o.client.DeletePartial(t.Context(), form.ID, idOf(t, got[len(got)-1])))
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -598,8 +578,7 @@ func TestPagesOfPartials(t *testing.T) {
 
 func idOf(t *testing.T, text string) formsvc.ID {
 	t.Helper()
-	id := must(formsvc.ParseID(text))
-	return id
+	return must(formsvc.ParseID(text))
 }
 
 // without keeps no half responses.
@@ -625,10 +604,10 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	form := o.publish("Secret", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
 	o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
 	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, Share: true})
-	o.must(err)
+	noError(o.t, err)
 	var half formsvc.Partial
 	for half, err = range o.client.Partials(t.Context(), form.ID, formsvc.Query{}) {
-		o.must(err)
+		noError(o.t, err)
 	}
 	own := "/forms/" + form.ID.String()
 	counts := "/workspaces/" + o.place.String() + "/counts"
@@ -670,7 +649,7 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 func (o *owners) partials(form formsvc.Form) (all []formsvc.Partial) {
 	o.t.Helper()
 	for p, err := range o.client.Partials(o.t.Context(), form.ID, formsvc.Query{}) {
-		o.must(err)
+		noError(o.t, err)
 		all = append(all, p)
 	}
 	return all
