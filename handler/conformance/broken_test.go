@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/formsvc/formsvc/handler/conformance"
 )
@@ -120,20 +119,6 @@ func broken() []mutant {
 		{"today is always empty", "analytics/today", metricsOf("today", func(o map[string]any) {
 			o["views"], o["starts"], o["submissions"], o["completion_rate"] = 0, 0, 0, 0
 		})},
-		{"today is counted for yesterday", "analytics/today", func(e *exchange) {
-			yesterday := e.r.URL.RawQuery == "period=yesterday"
-			if yesterday {
-				e.r.URL.RawQuery = "period=today"
-			}
-			if e.ask(); yesterday {
-				e.answer = bytes.Replace(e.answer, []byte(`"today"`), []byte(`"yesterday"`), 1)
-			}
-		}},
-		{"a rate that is cut, not rounded", "analytics/today", answered(func(_ *exchange, o map[string]any) {
-			if o["completion_rate"] == 66.67 {
-				o["completion_rate"] = 66.66
-			}
-		})},
 		{"integers as 10.0", "definitions/numbers", after(func(e *exchange) {
 			e.answer = wholeNumber.ReplaceAll(e.answer, []byte("$1$2.0$3"))
 			e.header.Del("Content-Length")
@@ -143,17 +128,6 @@ func broken() []mutant {
 				e.answer = wholeNumber.ReplaceAll(e.answer, []byte("$1$2.0$3"))
 				e.header.Del("Content-Length")
 			}
-		})},
-		{"large integers with an exponent", "definitions/numbers", after(func(e *exchange) {
-			e.answer = bytes.ReplaceAll(e.answer, []byte("1000000,"), []byte("1e6,"))
-			e.answer = bytes.ReplaceAll(e.answer, []byte("1000000}"), []byte("1e6}"))
-			e.header.Del("Content-Length")
-		})},
-		{"numbers of 32 bits", "definitions/numbers", sent(func(_ string, v any) any {
-			if f, ok := v.(float64); ok {
-				return float64(float32(f))
-			}
-			return v
 		})},
 		{"false is dropped", "definitions/empty-values", answered(func(_ *exchange, o map[string]any) {
 			if d, ok := o["definition"]; ok {
@@ -165,89 +139,16 @@ func broken() []mutant {
 				})
 			}
 		})},
-		{"zero is dropped", "definitions/empty-values", answered(func(_ *exchange, o map[string]any) {
-			if d, ok := o["definition"]; ok {
-				every(d, func(_ string, v any) any {
-					if v == 0.0 {
-						return dropped
-					}
-					return v
-				})
-			}
-		})},
-		{"empty texts are dropped", "definitions/empty-values", answered(func(_ *exchange, o map[string]any) {
-			if d, ok := o["definition"]; ok {
-				every(d, func(_ string, v any) any {
-					if v == "" {
-						return dropped
-					}
-					return v
-				})
-			}
-		})},
-		{"empty lists are dropped", "definitions/empty-values", answered(func(_ *exchange, o map[string]any) {
-			if d, ok := o["definition"].(map[string]any); ok {
-				every(d["blocks"], func(_ string, v any) any {
-					if list, ok := v.([]any); ok && len(list) == 0 {
-						return dropped
-					}
-					return v
-				})
-			}
-		})},
-		{"labels are trimmed", "definitions/texts", sent(func(name string, v any) any {
-			if s, ok := v.(string); ok && name == "label" {
-				return strings.TrimSpace(s)
-			}
-			return v
-		})},
 		{"texts are escaped for HTML", "definitions/texts", sent(func(name string, v any) any {
 			if s, ok := v.(string); ok && (name == "label" || name == "description") {
 				return html.EscapeString(s)
 			}
 			return v
 		})},
-		{"characters outside the basic plane are replaced", "definitions/texts", sent(func(_ string, v any) any {
-			if s, ok := v.(string); ok {
-				return strings.Map(func(r rune) rune {
-					if r > 0xffff {
-						return '?'
-					}
-					return r
-				}, s)
-			}
-			return v
-		})},
-		{"lines end in one way", "definitions/texts", sent(func(_ string, v any) any {
-			if s, ok := v.(string); ok {
-				return strings.ReplaceAll(s, "\r\n", "\n")
-			}
-			return v
-		})},
 		{"texts of 255 characters", "definitions/limits", sent(truncated(255))},
-		{"texts of 1,000 characters", "definitions/limits", sent(truncated(1000))},
 		{"choices in alphabetical order", "definitions/order", sent(func(name string, v any) any {
 			if list, ok := v.([]any); ok && name == "choices" {
 				slices.SortFunc(list, byText)
-			}
-			return v
-		})},
-		{"hidden fields in alphabetical order", "definitions/order", sent(func(name string, v any) any {
-			if list, ok := v.([]any); ok && name == "hidden_fields" {
-				slices.SortFunc(list, byText)
-			}
-			return v
-		})},
-		{"three levels of blocks", "definitions/limits", func(e *exchange) {
-			var v map[string]any
-			if json.Unmarshal(e.body, &v) == nil && bytes.Contains(e.body, []byte(`"level1"`)) {
-				e.body = []byte(strings.Replace(string(e.body), `"children":[{"children":[{"children"`, `"children":[{"children":[{"properties":{},"choices":[],"matrix_rows":[],"matrix_columns"`, 1))
-			}
-			e.ask()
-		}},
-		{"at most 50 choices", "definitions/limits", sent(func(name string, v any) any {
-			if list, ok := v.([]any); ok && name == "choices" && len(list) > 50 {
-				return list[:50]
 			}
 			return v
 		})},
@@ -288,24 +189,9 @@ func broken() []mutant {
 				o["public_id"] = "AAAAAAAAAAAA"
 			}
 		})},
-		{"a public id that changes with the name", "forms/identity", answered(func(e *exchange, o map[string]any) {
-			if id, ok := o["public_id"].(string); ok && e.r.Method == http.MethodGet && o["name"] == "G" {
-				o["public_id"] = "B" + id[1:]
-			}
-		})},
 		{"updated_at that stays", "forms/updated-at", answered(func(_ *exchange, o map[string]any) {
 			if o["updated_at"] != nil {
 				o["updated_at"] = o["created_at"]
-			}
-		})},
-		{"updated_at of the reading", "forms/updated-at", answered(func(_ *exchange, o map[string]any) {
-			if o["updated_at"] != nil {
-				o["updated_at"] = time.Now().UTC().Format("2006-01-02T15:04:05Z")
-			}
-		})},
-		{"created_at of the last change", "forms/updated-at", answered(func(_ *exchange, o map[string]any) {
-			if o["created_at"] != nil && o["updated_at"] != nil {
-				o["created_at"] = o["updated_at"]
 			}
 		})},
 		{"a Location without the base path", "mounting/form", after(func(e *exchange) {
@@ -319,10 +205,6 @@ func broken() []mutant {
 				e.header.Set("Location", l+"/")
 			}
 		})},
-		{"links without the base path", "mounting/form", after(func(e *exchange) {
-			e.answer = bytes.ReplaceAll(e.answer, []byte("/v1/forms/"), []byte("/forms/"))
-			e.header.Del("Content-Length")
-		})},
 		{"HEAD tells no length", "routing/head-length", after(func(e *exchange) {
 			if e.r.Method == http.MethodHead {
 				e.header.Set("Content-Length", "0")
@@ -333,33 +215,9 @@ func broken() []mutant {
 				e.header.Del("Etag")
 			}
 		})},
-		{"200 to If-None-Match with a list", "description/cacheable", func(e *exchange) {
-			if strings.Contains(e.r.Header.Get("If-None-Match"), ",") {
-				e.r.Header.Del("If-None-Match")
-			}
-			e.ask()
-		}},
 		{"If-Match with a list", "revisions/if-match-passes", func(e *exchange) {
 			if tag, _, ok := strings.Cut(e.r.Header.Get("If-Match"), ","); ok {
 				e.r.Header.Set("If-Match", tag)
-			}
-			e.ask()
-		}},
-		{"If-Match in two lines", "revisions/if-match-passes", func(e *exchange) {
-			if tags := e.r.Header.Values("If-Match"); len(tags) > 1 {
-				e.r.Header.Set("If-Match", tags[0])
-			}
-			e.ask()
-		}},
-		{"a tag that a proxy made weak is refused", "revisions/if-match-passes", func(e *exchange) {
-			if strings.HasPrefix(e.r.Header.Get("If-Match"), "W/") {
-				e.r.Header.Set("If-Match", `"other"`)
-			}
-			e.ask()
-		}},
-		{"a tag to which a proxy added gzip is refused", "revisions/if-match-passes", func(e *exchange) {
-			if strings.Contains(e.r.Header.Get("If-Match"), "gzip") {
-				e.r.Header.Set("If-Match", `"other"`)
 			}
 			e.ask()
 		}},
@@ -464,42 +322,14 @@ func broken() []mutant {
 				})
 			}
 		})},
-		{"the first of several choices", "submissions/values", answered(func(_ *exchange, o map[string]any) {
-			list, _ := o["answers"].([]any)
-			for _, a := range list {
-				if chosen, ok := a.(map[string]any)["value"].([]any); ok && len(chosen) > 1 {
-					a.(map[string]any)["value"] = chosen[:1]
-				}
-			}
-		})},
 		{"a page for people instead of 500", "forms/list", after(func(e *exchange) {
 			if e.is(http.MethodGet, "/forms") {
 				page(e, http.StatusInternalServerError)
 			}
 		})},
-		{"a page for people instead of 503", "forms/list", after(func(e *exchange) {
-			if e.is(http.MethodGet, "/forms") && e.status == http.StatusOK {
-				page(e, http.StatusServiceUnavailable)
-			}
-		})},
 		{"a page for people instead of 404", "mounting/unknown-path", after(func(e *exchange) {
 			if e.status == http.StatusNotFound {
 				page(e, http.StatusNotFound)
-			}
-		})},
-		{"a page for people instead of 413", "bodies/size", after(func(e *exchange) {
-			if e.status == http.StatusRequestEntityTooLarge {
-				page(e, http.StatusRequestEntityTooLarge)
-			}
-		})},
-		{"a page for people instead of 401", "auth/required", after(func(e *exchange) {
-			if e.status == http.StatusUnauthorized {
-				page(e, http.StatusUnauthorized)
-			}
-		})},
-		{"a page for people instead of 422", "workspaces/name", after(func(e *exchange) {
-			if e.status == http.StatusUnprocessableEntity {
-				page(e, http.StatusUnprocessableEntity)
 			}
 		})},
 	}
