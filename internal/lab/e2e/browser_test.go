@@ -51,10 +51,7 @@ func newSite(t testing.TB, config formpage.Config) *site {
 	if s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks)); err != nil {
 		t.Fatal(err)
 	}
-	workspace, err := s.service.CreateWorkspace(t.Context(), s.owner, "Test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
 	s.place = workspace.ID
 	if config.Secret == nil {
 		config.Secret = []byte("of tests, 16 bytes or more")
@@ -63,17 +60,11 @@ func newSite(t testing.TB, config formpage.Config) *site {
 		config.MinFillTime = -1 // a program fills in faster than a person
 	}
 	if config.Files == nil {
-		dir, err := formpage.NewDir(t.TempDir(), "https://files.example/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		dir := must(formpage.NewDir(t.TempDir(), "https://files.example/"))
 		t.Cleanup(func() { _ = dir.Close() })
 		config.Files = dir
 	}
-	pages, err := formpage.New(s.service, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(s.service, config))
 	s.pages = pages
 	s.mux = http.NewServeMux()
 	s.mux.Handle("/f/", pages)
@@ -90,14 +81,9 @@ type sample struct {
 // sample publishes one of the quickstart's forms.
 func (s *site) sample(name string) formsvc.Form {
 	s.t.Helper()
-	raw, err := os.ReadFile("../../../examples/quickstart/forms/" + name + ".json")
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	raw := must(os.ReadFile("../../../examples/quickstart/forms/" + name + ".json"))
 	var f sample
-	if err := json.Unmarshal(raw, &f); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal(raw, &f))
 	return s.publish(f.Name, f.Type, f.Definition)
 }
 
@@ -118,9 +104,7 @@ func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {
 func (s *site) close(form formsvc.Form) {
 	s.t.Helper()
 	settings := map[string]any{}
-	if err := json.Unmarshal(form.Definition.Settings, &settings); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal(form.Definition.Settings, &settings))
 	settings["closed"] = true
 	raw, err := json.Marshal(settings)
 	if err == nil {
@@ -134,10 +118,7 @@ func (s *site) close(form formsvc.Form) {
 // preview is the address of a form's preview.
 func (s *site) preview(form formsvc.Form, query string) string {
 	s.t.Helper()
-	path, err := s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	path := must(s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour)))
 	return s.server.URL + path + query
 }
 
@@ -157,9 +138,7 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 			Field struct{ ID string }
 			Value json.RawMessage
 		}
-		if err := json.Unmarshal(submission.Answers, &items); err != nil {
-			s.t.Fatal(err)
-		}
+		noError(s.t, json.Unmarshal(submission.Answers, &items))
 		one := map[string]string{}
 		for _, item := range items {
 			one[item.Field.ID] = string(item.Value)
@@ -240,9 +219,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancel context.CancelFunc
 		browser, cancel = chromedp.NewContext(allocator) //nolint:fatcontext // once
-		if err := chromedp.Do(browser); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, chromedp.Do(browser))
 		endBrowser = func() { cancel(); stop(); _ = os.RemoveAll(profile) }
 	})
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -305,10 +282,7 @@ func get[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	value, err := chromedp.Run(ctx, action)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	value := must(chromedp.Run(ctx, action))
 	return value
 }
 
@@ -381,9 +355,7 @@ func (b *tab) shot(name string) {
 	if dir == "" {
 		return
 	}
-	if err := os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
+	noError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o600))
 }
 
 func quote(text string) string {
@@ -402,4 +374,20 @@ func choice(name, value string) string {
 func (b *tab) shows(text string) {
 	b.t.Helper()
 	b.until("document.body.innerText.replace(/\\s+/g,' ').includes(" + quote(strings.Join(strings.Fields(text), " ")) + ")")
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -79,9 +79,7 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 			}
 			address := freeAddress(t)
 			fill := func(text string) string { return fmt.Sprintf(text+"%.0[1]s%.0[2]s%.0[3]s", dir, address, upstream) }
-			if err := os.WriteFile(filepath.Join(dir, proxy.file), []byte(fill(proxy.config)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(filepath.Join(dir, proxy.file), []byte(fill(proxy.config)), 0o600))
 			var args []string
 			for _, arg := range proxy.args {
 				args = append(args, fill(arg))
@@ -109,15 +107,9 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 // tagBehind is the ETag of a form as the proxy passes it on.
 func (s *site) tagBehind(t *testing.T, form string) string {
 	t.Helper()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/forms/-/v1/forms/"+form, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/forms/-/v1/forms/"+form, nil))
 	r.AddCookie(&http.Cookie{Name: userCookie, Value: "owner"})
-	response, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	response := must(http.DefaultClient.Do(r))
 	defer func() { _ = response.Body.Close() }()
 	return response.Header.Get("Etag")
 }
@@ -125,10 +117,7 @@ func (s *site) tagBehind(t *testing.T, form string) string {
 // freeAddress is a loopback address that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
@@ -140,9 +129,7 @@ func runProxy(t *testing.T, program, address string, args []string) {
 	command := exec.Command(program, args...) //nolint:noctx // the test's end kills it
 	command.Stdout, command.Stderr = &output, &output
 	command.Env = append(os.Environ(), "HOME="+t.TempDir())
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill() // it may have ended
 		_ = command.Wait()

@@ -19,9 +19,7 @@ func TestFilesAndSignatures(t *testing.T) {
 		form := s.publish("Files", "MULTI", formsvc.Definition{Blocks: []byte(`[{"id":"f","type":"file_upload","label":"File","required":true},
 			{"id":"s","type":"signature","label":"Signature"},{"id":"n","type":"short_text","label":"Name","required":true}]`)})
 		paper := filepath.Join(t.TempDir(), "paper.txt")
-		if err := os.WriteFile(paper, []byte("some text"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(paper, []byte("some text"), 0o600))
 		b := newTab(t, 800, 900)
 		if !script {
 			b.noScript()

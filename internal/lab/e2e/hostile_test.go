@@ -168,9 +168,7 @@ func TestHostileFilesRunNothing(t *testing.T) {
 	for i, name := range []string{`<img src=x onerror=window.pwned=1>.txt`, `"onmouseover="window.pwned=1.txt`, `'><svg onload=window.pwned=1>.svg`, `{{.}}.html`, "\u202egnp.exe.txt", `javascript:window.pwned=1.txt`} {
 		path := filepath.Join(dir, name)
 		content := `<svg xmlns="http://www.w3.org/2000/svg" onload="window.pwned=1"><script>window.pwned=1</script></svg>`
-		if err := os.WriteFile(path, fmt.Appendf(nil, "%s%d", content, i), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, fmt.Appendf(nil, "%s%d", content, i), 0o600))
 		files = append(files, path)
 	}
 	for _, script := range []bool{true, false} {

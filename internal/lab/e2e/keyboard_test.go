@@ -112,9 +112,7 @@ func TestEveryBlockByKeyboardAlone(t *testing.T) {
 	b.reach(`[data-clear]`)
 	b.reach(`[name="u.signature"]`)
 	picture := filepath.Join(t.TempDir(), "signed.png")
-	if err := os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n and so on"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(picture, []byte("\x89PNG\r\n\x1a\n and so on"), 0o600))
 	b.run(chromedp.SetUploadFiles(chromedp.CSS(`[name="u.signature"]`), []string{picture})) // the system's own window
 	b.until(`document.querySelector(".fs-sign+.fs-drop span").innerText.includes("signed.png")`)
 	b.reach(`[name="a.nick"]`)

@@ -15,14 +15,12 @@ import (
 func TestTheBrowserReachesNobodyElse(t *testing.T) {
 	b := newTab(t, 800, 600)
 	for _, url := range []string{"http://img.example/", "http://192.0.2.1/"} {
-		if err := chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		noError(t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 			r, err := cdp.Call(ctx, target, page.Navigate, page.NavigateParams{URL: url})
 			if err == nil && !strings.Contains(r.ErrorText, "ERR_NAME_NOT_RESOLVED") {
 				t.Errorf("%s: %q", url, r.ErrorText)
 			}
 			return err
-		})); err != nil {
-			t.Fatal(err)
-		}
+		})))
 	}
 }

@@ -131,9 +131,7 @@ func filesAreAdded(t *testing.T, b respondent) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	opened(b, s.url(form, ""))
@@ -192,9 +190,7 @@ func signaturesKeepTheirPlace(t *testing.T, b respondent) {
 		t.Helper()
 		b.do(`document.querySelector("canvas").scrollIntoView({block: "center"})`)
 		var r [4]float64
-		if err := json.Unmarshal([]byte(b.evaluate(`(r => [r.left, r.top, r.width, r.height])(document.querySelector("canvas").getBoundingClientRect())`)), &r); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(b.evaluate(`(r => [r.left, r.top, r.width, r.height])(document.querySelector("canvas").getBoundingClientRect())`)), &r))
 		y := r[1] + r[3]*0.7
 		b.stroke([2]float64{r[0] + 4, y}, [2]float64{r[0] + r[2]/2, y - 20}, [2]float64{r[0] + r[2] - 4, y})
 		b.until(`document.querySelector("[name='u.s']").files.length === 1`)
@@ -455,9 +451,7 @@ func TestAnswersOfProxies(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	paper := filepath.Join(t.TempDir(), "paper.pdf")
-	if err := os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 1<<20)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 1<<20)), 0o600))
 	login := `<!doctype html><title>Sign in</title><form method="post"><input name="user"></form>`
 	hangUp := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -527,9 +521,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	paper := filepath.Join(t.TempDir(), "paper.pdf")
-	if err := os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 9<<20)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 9<<20)), 0o600))
 	b := newTab(t, 390, 800)
 	b.open(server.URL + "/f/" + form.PublicID)
 	b.setFiles(field("u.f"), paper)

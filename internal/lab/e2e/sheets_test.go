@@ -60,10 +60,7 @@ func sheet(random *rand.Rand, properties []string) string {
 
 // No sheet of an author gets over the host's header and footer, or over the bar of a preview.
 func TestSheetsStayInTheForm(t *testing.T) {
-	source, err := os.ReadFile("../../../handler/formpage/internal/theme/properties.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(os.ReadFile("../../../handler/formpage/internal/theme/properties.txt"))
 	properties := strings.Fields(string(source))
 	if len(properties) < 100 {
 		t.Fatal("the list of properties is not found")
@@ -83,9 +80,7 @@ func TestSheetsStayInTheForm(t *testing.T) {
 	written := 0
 	for _, sheet := range sheets {
 		theme, _ := json.Marshal(map[string]string{"customCss": sheet}) // a string
-		if _, err := s.service.As(s.owner).UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Theme: theme}}); err != nil {
-			t.Fatal(err)
-		}
+		must(s.service.As(s.owner).UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Theme: theme}}))
 		b.run(chromedp.Navigate(s.preview(form, "")))
 		for _, width := range []int64{360, 1280} {
 			b.size(width, 700)

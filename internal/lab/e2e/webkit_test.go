@@ -62,10 +62,7 @@ func newWebKit(t *testing.T) *webkit {
 	}
 	lines := start(nil, screen, "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp")
 	lines.Scan()
-	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	free := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	address := free.Addr().String()
 	_ = free.Close()
 	_, port, _ := strings.Cut(address, ":")
@@ -122,9 +119,7 @@ func (w *webkit) try(method, path string, params, value any) error {
 
 func (w *webkit) call(method, path string, params, value any) {
 	w.t.Helper()
-	if err := w.try(method, path, params, value); err != nil {
-		w.t.Fatal(err)
-	}
+	noError(w.t, w.try(method, path, params, value))
 }
 
 func (w *webkit) visit(url string) {
