@@ -160,7 +160,7 @@ func (c Client) CreateForm(ctx context.Context, n FormCreate) (Form, error) {
 
 // UpdateForm changes a form and returns it as it is then.
 func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, error) {
-	b := core.NewBody().Optional("name", u.Name).Optional("status", u.Status)
+	b := core.NewBody().Optional("name", u.Name).Optional("type", u.Type).Optional("status", u.Status)
 	if u.Workspace != nil {
 		b.Text("workspace_id", u.Workspace.String())
 	}
@@ -413,7 +413,7 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 	return c.core().Version(ctx, c.who, form, revision)
 }
 
-// RestoreVersion gives a form the name and the definition of a version again, as a new revision
+// RestoreVersion gives a form the name, the type and the definition of a version again, as a new revision
 // with the same rules as any write, and keeps a version of what it replaces when that is
 // published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {

@@ -30,7 +30,7 @@ type (
 	// Submission is a stored response. [DecodeAnswers] makes Go values of its answers. Fields:
 	// [storage.Submission].
 	Submission = storage.Submission
-	// FormContent is the name and the definition of a form, for [schema.Diff]. In JSON it is one
+	// FormContent is the name, the type and the definition of a form, for [schema.Diff]. In JSON it is one
 	// object with the name and the sections. Fields: [storage.FormContent].
 	FormContent = storage.FormContent
 	// Definition is what a form consists of, as five JSON values. Package schema has their Go
@@ -184,6 +184,7 @@ type FormCreate struct {
 // be set. A section that is given replaces the stored one as a whole.
 type FormUpdate struct {
 	Name   *string
+	Type   *string // SINGLE or MULTI: the layout
 	Status *string // draft or published
 	// Workspace moves the form. Only the owner of the workspace that it leaves may.
 	Workspace *ID
@@ -210,7 +211,7 @@ type PublishOptions struct {
 	// conflict is not looked at. With the Revision of the [ConflictError] as IfRevision nothing
 	// is dropped that was written into the copy after the choice.
 	Take map[string]Side
-	// DryRun changes nothing: Publish returns the form with the name and the definition that it
+	// DryRun changes nothing: Publish returns the form with the name, the type and the definition that it
 	// would get, everything else as it is, or the error.
 	DryRun bool
 }

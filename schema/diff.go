@@ -18,7 +18,7 @@ type Difference struct {
 	// Blocks are the top-level blocks that differ: those of the later content in their order,
 	// then those that were removed, in theirs.
 	Blocks []BlockDifference
-	// Members are all other differences, sorted: /name, the members of settings, theme and
+	// Members are all other differences, sorted: /name, /type, the members of settings, theme and
 	// variables as in /settings/closed, and /hidden_fields.
 	Members []string
 }

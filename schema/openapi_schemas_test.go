@@ -58,7 +58,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 
 		"WorkspaceWrite": {[]string{`{"name":"n"}`, `{"name":` + long(120) + `}`}, []string{`{}`, `{"name":""}`, `{"name":` + long(121) + `}`, `{"name":null}`, `{"Name":"n"}`, `{"name":"n","id":1}`, `[]`}},
 		"FormCreate":     {[]string{`{"workspace_id":` + oid + `,"name":` + long(200) + `}`}, []string{`{"name":"n"}`, `{"workspace_id":` + oid + `}`, `{"workspace_id":` + oid + `,"name":` + long(201) + `}`, `{"workspace_id":` + oid + `,"name":"n","status":"draft"}`, `{"workspace_id":` + oid + `,"name":"n","type":"single"}`}},
-		"FormUpdate":     {[]string{`{"name":"n"}`, `{"status":"published"}`, `{"workspace_id":` + oid + `}`, `{"definition":{}}`}, []string{`{}`, `{"status":"closed"}`, `{"type":"MULTI"}`, `{"definition":null}`, `{"definition":{"blocks":{}}}`, `{"definition":{"other":1}}`}},
+		"FormUpdate":     {[]string{`{"name":"n"}`, `{"status":"published"}`, `{"type":"MULTI"}`, `{"workspace_id":` + oid + `}`, `{"definition":{}}`}, []string{`{}`, `{"status":"closed"}`, `{"type":"PAGES"}`, `{"definition":null}`, `{"definition":{"blocks":{}}}`, `{"definition":{"other":1}}`}},
 		"Variables":      {[]string{`{}`, `{"a":1,"b":"x"}`}, []string{`{"a":true}`, `{"a":null}`, `{"a":{}}`, `[]`}},
 		"BlockWrite": {
 			[]string{`{"id":"a"}`, `{"id":` + long(200) + `}`, `{"id":"a","children":[{"id":"b"}]}`, `{"id":"a","choices":[{"id":"c","image":[1]}]}`,

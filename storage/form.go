@@ -85,10 +85,11 @@ func (d *Definition) Apply(change Definition) {
 	}
 }
 
-// FormContent is what people write of a form. In JSON it is one object with the name and the
+// FormContent is what people write of a form. In JSON it is one object with the name, the type and the
 // sections.
 type FormContent struct {
 	Name string `json:"name"`
+	Type string `json:"type"` // SINGLE or MULTI
 	Definition
 }
 
@@ -129,7 +130,6 @@ type Form struct {
 	WorkspaceID ID
 	// FormContent has no Definition in lists.
 	FormContent
-	Type   string // SINGLE or MULTI
 	Status string // StatusDraft or StatusPublished
 
 	// Revision starts at 1 and rises by one with every change of the form or its
@@ -183,6 +183,7 @@ type FormsParams struct {
 // FormChange says what to change; nil members and nil sections stay.
 type FormChange struct {
 	Name        *string
+	Type        *string
 	Status      *string
 	WorkspaceID *ID
 	Definition  Definition

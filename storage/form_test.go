@@ -31,15 +31,15 @@ func TestDefinitionsWithTheSameBytes(t *testing.T) {
 	}
 }
 
-// In JSON the content of a form is one object, and it has a member for each section.
+// In JSON the content of a form is one object, and it has a member for each part.
 func TestSectionsAreNamedAsInJSON(t *testing.T) {
 	t.Parallel()
-	content := storage.FormContent{Name: "Form"}
+	content := storage.FormContent{Name: "Form", Type: "MULTI"}
 	for i, section := range content.Sections() {
 		*section.Value = json.RawMessage{byte('1' + i)}
 	}
 	raw, err := json.Marshal(content)
-	if want := `{"name":"Form","blocks":1,"settings":2,"theme":3,"variables":4,"hidden_fields":5}`; err != nil || string(raw) != want {
+	if want := `{"name":"Form","type":"MULTI","blocks":1,"settings":2,"theme":3,"variables":4,"hidden_fields":5}`; err != nil || string(raw) != want {
 		t.Errorf("%s %v, want %s", raw, err, want)
 	}
 	var members map[string]json.RawMessage

@@ -80,7 +80,7 @@ func (b *bench) webhook(url string, secret []byte) storage.ID {
 	id, form := b.ids.New(now), b.ids.New(now)
 	b.forms[id] = form
 	must(b.t, b.store.CreateForm(context.Background(), storage.AsHost(), storage.Form{
-		ID: form, PublicID: form.String()[12:], WorkspaceID: b.workspace, FormContent: storage.FormContent{Name: "f"}, Type: "SINGLE", Status: "published",
+		ID: form, PublicID: form.String()[12:], WorkspaceID: b.workspace, FormContent: storage.FormContent{Name: "f", Type: "SINGLE"}, Status: "published",
 		Revision: 1, CreatedAt: now, UpdatedAt: now,
 	}))
 	must(b.t, b.store.CreateWebhook(context.Background(), storage.AsHost(), storage.NewWebhook{

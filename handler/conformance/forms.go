@@ -19,7 +19,6 @@ func formCases() []testCase {
 		{"forms/update", "PATCH changes what is given and answers 200 with the full form and its ETag.", nil, formsUpdate},
 		{"forms/update-sections", "Sections that a PATCH gives are replaced whole, omitted ones stay.", nil, formsUpdateSections},
 		{"forms/update-invalid", "A faulty FormUpdate is 422 with its pointers and changes nothing, not even the members that are right.", nil, formsUpdateInvalid},
-		{"forms/type-is-fixed", "The type of a form is no member of FormUpdate.", nil, formsTypeIsFixed},
 		{"forms/is-closed", "is_closed follows settings.closed and closeAt.", nil, formsIsClosed},
 		{"forms/closes-in-time", "A form is closed from closeAt on.", needs(NeedsAdvance), formsClosesInTime},
 		{"forms/delete", "DELETE answers 204 without a body; the form is 404 afterwards, also to a second DELETE.", nil, formsDelete},
@@ -203,7 +202,7 @@ func formsUpdate(s *session) {
 	path := "/forms/" + c.form(workspace, "definition", completeDefinition())
 	was := c.get(path).want(http.StatusOK).object()
 	for _, change := range []object{
-		{"name": "New"}, {"status": "published"}, {"status": "draft"}, {"workspace_id": other},
+		{"name": "New"}, {"type": "MULTI"}, {"type": "SINGLE"}, {"status": "published"}, {"status": "draft"}, {"workspace_id": other},
 		{"name": "Both", "status": "published"},
 	} {
 		r := c.patch(path, change).want(http.StatusOK)
@@ -267,11 +266,6 @@ func formsUpdateInvalid(s *session) {
 	w.patch(path, object{}).refused("VALIDATION_FAILED")
 	w.patch(path, object{"name": "Right", "workspace_id": newID()}).wantError("NOT_FOUND")
 	w.unchanged(before)
-}
-
-func formsTypeIsFixed(s *session) {
-	w := s.newWorld()
-	w.patch("/forms/"+w.formID, object{"name": "F", "type": "MULTI"}).invalid(violations{"/type": "UNKNOWN_FIELD"})
 }
 
 func formsIsClosed(s *session) {

@@ -18,7 +18,7 @@ var keyAlone = map[string][]string{
 	"parameters":  {"limit", "empty", "workspace", "times", "period", "malformed-query", "all-at-once"},
 	"me":          {"fields"},
 	"workspaces":  {"create", "name", "same-name", "update", "delete", "list", "list-current"},
-	"forms":       {"create", "create-complete", "create-invalid", "list", "list-current", "identity", "updated-at", "update", "update-sections", "update-invalid", "type-is-fixed", "is-closed", "delete"},
+	"forms":       {"create", "create-complete", "create-invalid", "list", "list-current", "identity", "updated-at", "update", "update-sections", "update-invalid", "is-closed", "delete"},
 	"revisions":   {"etag", "never-again", "if-match-passes", "if-match-fails", "other-form", "without-if-match", "delete", "unchanged", "no-cache-validator", "other-methods"},
 	"definitions": {"types", "integers", "enumerations", "ids", "colours", "times", "urls", "variables", "hidden-names", "accepted", "empty-values", "texts", "numbers", "order", "times-normalised", "calendar-days", "all-at-once", "limits"},
 	"blocks":      {"append", "read", "replace", "other-sections", "merge-patch", "patch-invalid", "delete", "exists", "ids", "type-kept", "type-inferred"},

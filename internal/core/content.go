@@ -26,6 +26,9 @@ func afterChange(c storage.FormContent, change *storage.FormChange) storage.Form
 	if change.Name != nil {
 		c.Name = *change.Name
 	}
+	if change.Type != nil {
+		c.Type = *change.Type
+	}
 	c.Apply(change.Definition)
 	return c
 }
@@ -35,6 +38,9 @@ func changeBody(c, stored storage.FormContent) *Body {
 	b := NewBody()
 	if c.Name != stored.Name {
 		b.Text("name", c.Name)
+	}
+	if c.Type != stored.Type {
+		b.Text("type", c.Type)
 	}
 	from := stored.Sections()
 	for i, section := range c.Sections() { // of this copy of c
@@ -56,6 +62,7 @@ func document(c storage.FormContent, from *base) json.RawMessage {
 	var w jsontree.Writer
 	w.Object()
 	w.Name("name").String(c.Name)
+	w.Name("type").String(c.Type)
 	w.Name("format").Int(int64(c.Format))
 	for _, section := range c.Sections() {
 		w.Name(section.Name).Raw(*section.Value)

@@ -67,7 +67,7 @@ func (s copies) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 }
 
 // UpdateForm changes the working copy, or makes it. Of a change, which is conditional, only the
-// name and the sections are looked at.
+// name, the type and the sections are looked at.
 func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.read(ctx, who, id)
 	if err != nil {
@@ -100,11 +100,11 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 // keeps such numbers.
 func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 -- told apart, not kept secret
 
-// Publish puts the working copy of a form in force: name and definition, merged with what was
+// Publish puts the working copy of a form in force: name, type and definition, merged with what was
 // changed in the form meanwhile, and the status published, in one step that removes the copy. A
 // form without a copy is published as it is. The condition is on the revision of the copy. It
 // returns a [*schema.ConflictError] when both changed the same part, unless take says by its path whose it
-// is. A dry run changes nothing and returns the form with the name and the definition that it would get.
+// is. A dry run changes nothing and returns the form with the content that it would get.
 func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]schema.Side, dry bool) (storage.Form, error) {
 	ctx = timeout.Share(ctx)
 	s := copies{c.Storage}
@@ -174,7 +174,7 @@ func ofCopies(status, workspace *string) error {
 	var broken []error
 	for path, given := range map[string]*string{"/status": status, "/workspace_id": workspace} {
 		if given != nil {
-			broken = append(broken, faults.One(path, schema.CodeNotAllowed, "belongs to the form: a working copy has a name and a definition"))
+			broken = append(broken, faults.One(path, schema.CodeNotAllowed, "belongs to the form: a working copy has a name, a type and a definition"))
 		}
 	}
 	return faults.Join(broken...)

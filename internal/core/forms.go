@@ -54,8 +54,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 		ID:          c.NewID(now),
 		PublicID:    objectid.PublicID(),
 		WorkspaceID: workspace,
-		FormContent: storage.FormContent{Name: *w.Name, Definition: sections},
-		Type:        "SINGLE",
+		FormContent: storage.FormContent{Name: *w.Name, Type: "SINGLE", Definition: sections},
 		Status:      storage.StatusDraft,
 		Revision:    1,
 		CreatedAt:   now,
@@ -82,7 +81,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 			return storage.Form{}, err
 		}
 	}
-	change := storage.FormChange{Name: w.Name, Status: w.Status, Gate: comparing(w.Gate), At: c.Now()}
+	change := storage.FormChange{Name: w.Name, Type: w.Type, Status: w.Status, Gate: comparing(w.Gate), At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -114,7 +113,7 @@ func (c *Core) CheckSizes(body []byte) error { return c.writes.CheckSizes(body) 
 // replaces reports whether a change without sections may replace a state that is kept as a
 // version, or is of a working copy.
 func (c *Core) replaces(change storage.FormChange) bool {
-	return c.copies || c.Versions > 0 && (change.Name != nil || change.Status != nil && *change.Status != storage.StatusPublished)
+	return c.copies || c.Versions > 0 && (change.Name != nil || change.Type != nil || change.Status != nil && *change.Status != storage.StatusPublished)
 }
 
 // comparing is a gate that compares answers by today's rules.

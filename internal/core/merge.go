@@ -3,6 +3,7 @@ package core
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 
@@ -58,7 +59,7 @@ func merge(from base, ours, theirs storage.FormContent, take map[string]schema.S
 			*s.Value = joined
 		}
 	}
-	return merged, json.Unmarshal(all.Raw["/name"], &merged.Name)
+	return merged, errors.Join(json.Unmarshal(all.Raw["/name"], &merged.Name), json.Unmarshal(all.Raw["/type"], &merged.Type))
 }
 
 // inOrder returns the names that are left below a path, in the order of the copy. One that only

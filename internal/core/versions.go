@@ -96,7 +96,7 @@ func (c *Core) Version(ctx context.Context, who storage.Actor, form storage.ID, 
 	return v, err
 }
 
-// RestoreVersion gives a form the name and the definition of a version, as a FormUpdate would.
+// RestoreVersion gives a form the name, the type and the definition of a version, as a FormUpdate would.
 func (c *Core) RestoreVersion(ctx context.Context, who storage.Actor, form storage.ID, revision int64, condition Precondition) (storage.Form, error) {
 	v, err := c.Version(ctx, who, form, revision)
 	if err != nil {
@@ -126,7 +126,7 @@ func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.
 	if err != nil {
 		return change, syntaxFault(err)
 	}
-	change.Name, change.Gate = w.Name, comparing(w.Gate)
+	change.Name, change.Type, change.Gate = w.Name, w.Type, comparing(w.Gate)
 	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
 	return change, err
 }

@@ -13,7 +13,7 @@ import (
 // Defaults are not filled in.
 type FormWrite struct {
 	Name        *string // without the white space around it
-	Type        *string // only on create
+	Type        *string
 	Status      *string // only on update
 	WorkspaceID *string // 24 hex digits, as sent
 

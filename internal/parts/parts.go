@@ -16,8 +16,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// Parts are the pieces of a content that two people can change without a conflict: the name, each
-// setting, each top-level block, and each other section. Their paths are JSON Pointers into a
+// Parts are the pieces of a content that two people can change without a conflict: the name, the type,
+// each setting, each top-level block, and each other section. Their paths are JSON Pointers into a
 // FormUpdate, with the id of a block instead of its position.
 type Parts struct {
 	Raw map[string]json.RawMessage
@@ -31,7 +31,10 @@ func Path(section string) string { return "/definition/" + section }
 // Of returns the parts of a content. A nil section is empty. It is an error if the settings or the
 // blocks are not JSON, or if a block has no id of its own.
 func Of(c storage.FormContent) (Parts, error) {
-	p := Parts{map[string]json.RawMessage{"/name": jsontree.AppendString(nil, c.Name)}, map[string][]string{}}
+	p := Parts{map[string]json.RawMessage{
+		"/name": jsontree.AppendString(nil, c.Name),
+		"/type": jsontree.AppendString(nil, c.Type),
+	}, map[string][]string{}}
 	for _, section := range c.Sections() {
 		path, value := Path(section.Name), *section.Value
 		if len(value) == 0 {

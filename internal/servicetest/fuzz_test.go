@@ -87,8 +87,8 @@ func newHostile(t testing.TB) *hostile {
 	}
 	form := func(id, workspace storage.ID, public string) storage.Form {
 		return storage.Form{
-			ID: id, PublicID: public, WorkspaceID: workspace, FormContent: storage.FormContent{Name: "F", Definition: def},
-			Type: "SINGLE", Status: storage.StatusPublished,
+			ID: id, PublicID: public, WorkspaceID: workspace, FormContent: storage.FormContent{Name: "F", Type: "SINGLE", Definition: def},
+			Status:   storage.StatusPublished,
 			Revision: 1, CreatedAt: now, UpdatedAt: now,
 		}
 	}

@@ -168,6 +168,45 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 	})
 }
 
+// The layout is a part of the copy, of what is published, of conflicts and of versions.
+func TestTheLayoutIsPublished(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(`[{"id":"a","label":"A"}]`, `{}`)
+		ctx, c := t.Context(), b.As(b.User.ID)
+		copied := c.WorkingCopy(form)
+		multi, single := "MULTI", "SINGLE"
+		is := func(what string, f formsvc.Form, err error, want string) {
+			t.Helper()
+			if err != nil || f.Type != want {
+				t.Fatalf("%s: %s, %v, want %s", what, f.Type, err, want)
+			}
+		}
+		f, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Type: &multi})
+		is("the copy", f, err, multi)
+		f, err = c.Form(ctx, form)
+		is("the form beside its copy", f, err, single)
+		f, err = copied.Publish(ctx, formsvc.PublishOptions{})
+		is("published", f, err, multi)
+		earlier := f.Revision - 1
+		f, err = c.RestoreVersion(ctx, form, earlier, formsvc.RestoreOptions{})
+		is("the version before", f, err, single)
+
+		_, err = copied.UpdateForm(ctx, formsvc.FormUpdate{Type: &multi})
+		if err == nil {
+			_, err = c.UpdateForm(ctx, form, formsvc.FormUpdate{Type: &multi})
+		}
+		if err == nil {
+			_, err = c.UpdateForm(ctx, form, formsvc.FormUpdate{Type: &single})
+		}
+		f, e := copied.Publish(ctx, formsvc.PublishOptions{})
+		is("changed and changed back beside the copy", f, errors.Join(err, e), multi)
+		if _, err := c.UpdateForm(ctx, form, formsvc.FormUpdate{Type: new("PAGES")}); !strings.Contains(fmt.Sprint(err), "/type") {
+			t.Errorf("a layout that there is not: %v", err)
+		}
+	})
+}
+
 // A publication passes the rules of a write: what each side may have alone, the two together may
 // not.
 func TestWhatIsPublishedFollowsTheRules(t *testing.T) {

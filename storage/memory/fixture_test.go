@@ -62,8 +62,8 @@ func newForm(b *bundle, form storage.ID, size int) storage.Form {
 	blocks, _ := json.Marshal([]any{map[string]any{"id": "a", "label": string(make([]byte, size/6))}})
 	return storage.Form{
 		ID: form, PublicID: form.String(), WorkspaceID: b.workspace,
-		Type: "SINGLE", Status: storage.StatusPublished, Revision: 1, CreatedAt: start, UpdatedAt: start,
-		FormContent: storage.FormContent{Name: "Survey", Definition: storage.Definition{
+		Status: storage.StatusPublished, Revision: 1, CreatedAt: start, UpdatedAt: start,
+		FormContent: storage.FormContent{Name: "Survey", Type: "SINGLE", Definition: storage.Definition{
 			Blocks:       blocks,
 			Settings:     json.RawMessage(`{"branding":true}`),
 			Theme:        json.RawMessage(`{"font":"Inter"}`),

@@ -138,7 +138,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 
 // UpdateForm implements [storage.FormStore].
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := s.lockForm(ctx, who, id, c.Name, c.Status, c.Definition, c.Gate, c.At, c.Documents)
+	f, err := s.lockForm(ctx, who, id, c.Name, c.Type, c.Status, c.Definition, c.Gate, c.At, c.Documents)
 	if err != nil {
 		return storage.Form{}, err
 	}
@@ -178,6 +178,7 @@ func (f *form) at(revisions []int64) error {
 // changed returns a changed record, at the old revision.
 func changed(rec storage.Form, c storage.FormChange) storage.Form {
 	set(&rec.Name, c.Name)
+	set(&rec.Type, c.Type)
 	set(&rec.Status, c.Status)
 	set(&rec.WorkspaceID, c.WorkspaceID)
 	if c.Gate != nil {

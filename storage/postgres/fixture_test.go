@@ -66,7 +66,7 @@ func wantRows(t *testing.T, pool *pgxpool.Pool, s *Store, want int, tables ...st
 
 // noBlocks is the content of a form without blocks.
 func noBlocks() storage.FormContent {
-	return storage.FormContent{Definition: storage.Definition{
+	return storage.FormContent{Type: "SINGLE", Definition: storage.Definition{
 		Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
 	}}
 }

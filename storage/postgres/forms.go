@@ -286,7 +286,7 @@ var (
 		changed:   "beside = f.beside + " + documentsRaise + ",",
 		written:   ", target AS (SELECT c.id FROM changed c), " + documentsWritten,
 		current:   fmt.Sprint("CASE WHEN v.code < ", updateDocument, " THEN v.revision ELSE (SELECT r.current FROM refused r) END"),
-	}), 19)
+	}), 20)
 )
 
 // withDocuments is what updateForm has for documents.
@@ -309,6 +309,7 @@ WITH seen AS MATERIALIZED (
 			SELECT FROM formsvc.form_limits l WHERE l.form_id = s.id AND l.counted_to IS NULL) THEN 4
 		WHEN COALESCE($3::bytea, s.workspace_id) = s.workspace_id
 			AND COALESCE($6::text, s.name) = s.name AND COALESCE($7::text, s.status) = s.status
+			AND COALESCE($19::text, s.type) = s.type
 			AND ($8::boolean IS NULL OR
 				(s.closed, s.close_at, s.response_limit, s.unique_block) IS NOT DISTINCT FROM
 				($8::boolean, $9::timestamptz, $10::bigint, $17::text))
@@ -325,6 +326,7 @@ WITH seen AS MATERIALIZED (
 	UPDATE formsvc.forms f SET
 		workspace_id = COALESCE($3::bytea, f.workspace_id),
 		name = COALESCE($6::text, f.name),
+		type = COALESCE($19::text, f.type),
 		status = COALESCE($7::text, f.status),
 		revision = f.revision + 1,
 		closed = COALESCE($8::boolean, f.closed),
@@ -432,6 +434,6 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, closeAt, limit, format,
 		d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
-		unique, rules,
+		unique, rules, c.Type,
 	}
 }

@@ -74,6 +74,8 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 		switch name {
 		case "Name":
 			*c.Name = "another"
+		case "Type":
+			*c.Type = "MULTI"
 		case "Status":
 			*c.Status = storage.StatusDraft
 		case "WorkspaceID":

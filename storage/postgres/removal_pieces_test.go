@@ -45,8 +45,8 @@ func elsewhere(t *testing.T, s *Store) storage.Form {
 	w := storage.Workspace{ID: storage.ID{9, 9}, PublicID: "elsewhere", OwnerID: storage.ID{9}, Name: "W"}
 	must(t, s.CreateWorkspace(t.Context(), w, 0))
 	f := storage.Form{
-		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
-		FormContent: storage.FormContent{Name: "F", Definition: storage.Definition{
+		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Status: storage.StatusPublished, Revision: 1,
+		FormContent: storage.FormContent{Name: "F", Type: "SINGLE", Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
 		}},
 	}

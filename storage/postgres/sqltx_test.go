@@ -41,7 +41,7 @@ func TestTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 				t.Errorf("the same workspace again: %v", err)
 			}
 			f := storage.Form{
-				ID: storage.ID{3, byte(i)}, PublicID: end.name, WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusPublished,
+				ID: storage.ID{3, byte(i)}, PublicID: end.name, WorkspaceID: w.ID, Status: storage.StatusPublished,
 				FormContent: noBlocks(),
 			}
 			if err := s.CreateForm(ctx, storage.AsHost(), f); err != nil {

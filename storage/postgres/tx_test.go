@@ -79,7 +79,7 @@ func TestARefusalDoesNotEndTheHostsTransaction(t *testing.T) {
 	ctx, host := t.Context(), storage.AsHost()
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
 	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Status: storage.StatusDraft,
 		FormContent: noBlocks(),
 	}
 	user, key := storage.User{ID: storage.ID{2}}, storage.Key{ID: storage.ID{4}, UserID: storage.ID{2}}

@@ -109,8 +109,8 @@ func seedForm(t *testing.T, s *Store) storage.ID {
 		t.Fatal(err)
 	}
 	f := storage.Form{
-		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Type: "SINGLE", Status: storage.StatusDraft,
-		FormContent: storage.FormContent{Name: "f", Definition: storage.Definition{
+		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Status: storage.StatusDraft,
+		FormContent: storage.FormContent{Name: "f", Type: "SINGLE", Definition: storage.Definition{
 			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
 		}},
 	}

@@ -81,9 +81,9 @@ func (b *bundle) newForm(workspace storage.ID) storage.Form {
 	now := b.tick()
 	return storage.Form{
 		ID: newID(), PublicID: text("f"), WorkspaceID: workspace,
-		Type: "SINGLE", Status: storage.StatusPublished, Revision: 1,
+		Status: storage.StatusPublished, Revision: 1,
 		CreatedAt: now, UpdatedAt: now,
-		FormContent: storage.FormContent{Name: text("Form"), Definition: storage.Definition{
+		FormContent: storage.FormContent{Name: text("Form"), Type: "SINGLE", Definition: storage.Definition{
 			Blocks:       json.RawMessage(`[{"id":"q1","type":"short_text"}]`),
 			Settings:     json.RawMessage(`{"branding":true}`),
 			Theme:        json.RawMessage(`{"font":"Inter"}`),

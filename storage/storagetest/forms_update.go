@@ -44,6 +44,8 @@ func updateFormMembers(b *bundle) {
 	}
 	want.Name = text("Renamed")
 	check("name", storage.FormChange{Name: &want.Name})
+	want.Type = "MULTI"
+	check("type", storage.FormChange{Type: &want.Type})
 	want.Status = storage.StatusDraft
 	check("status", storage.FormChange{Status: &want.Status})
 	want.Gate = storage.Gate{Closed: true, CloseAt: at(time.Minute), ResponseLimit: 3}
@@ -80,11 +82,12 @@ func updateFormSameValues(b *bundle) {
 	changes := map[string]storage.FormChange{
 		"time only":   {},
 		"name":        {Name: &f.Name},
+		"type":        {Type: &f.Type},
 		"status":      {Status: &f.Status},
 		"workspace":   {WorkspaceID: &f.WorkspaceID},
 		"gate":        {Gate: &f.Gate},
 		"sections":    {Definition: f.Definition},
-		"all of that": {Name: &f.Name, Status: &f.Status, WorkspaceID: &f.WorkspaceID, Gate: &f.Gate, Definition: f.Definition},
+		"all of that": {Name: &f.Name, Type: &f.Type, Status: &f.Status, WorkspaceID: &f.WorkspaceID, Gate: &f.Gate, Definition: f.Definition},
 	}
 	for what, c := range changes {
 		c.At = b.tick()

@@ -83,6 +83,7 @@ func invalidText(b *bundle) {
 			"CreateForm, Blocks":       form(func(f *storage.Form) { f.Definition.Blocks = raw }),
 			"CreateForm, HiddenFields": form(func(f *storage.Form) { f.Definition.HiddenFields = raw }),
 			"UpdateForm, Name":         change(storage.FormChange{Name: &s}),
+			"UpdateForm, Type":         change(storage.FormChange{Type: &s}),
 			"UpdateForm, Status":       change(storage.FormChange{Status: &s}),
 			"UpdateForm, Settings":     change(storage.FormChange{Definition: storage.Definition{Settings: raw, Format: 1}}),
 			"Submit, Answers":          submit(func(n *storage.NewSubmission) { n.Submission.Answers = raw }),

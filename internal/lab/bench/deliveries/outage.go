@@ -189,8 +189,8 @@ func (c *company) webhook(ctx context.Context, workspace storage.ID, url string)
 	now := time.Now().UTC().Truncate(time.Second)
 	form, hook = c.ids.New(now), c.ids.New(now)
 	return form, hook, errors.Join(c.store.CreateForm(ctx, storage.AsHost(), storage.Form{
-		ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Type: "SINGLE", Status: storage.StatusPublished,
-		FormContent: storage.FormContent{Name: "f", Definition: storage.Definition{
+		ID: form, PublicID: form.String()[12:], WorkspaceID: workspace, Status: storage.StatusPublished,
+		FormContent: storage.FormContent{Name: "f", Type: "SINGLE", Definition: storage.Definition{
 			Blocks: []byte("[]"), Settings: []byte("{}"), Theme: []byte("{}"), Variables: []byte("{}"), HiddenFields: []byte("[]"),
 		}},
 		Revision: 1, CreatedAt: now, UpdatedAt: now,
