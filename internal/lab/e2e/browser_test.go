@@ -282,8 +282,7 @@ func get[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	value := must(chromedp.Run(ctx, action))
-	return value
+	return must(chromedp.Run(ctx, action))
 }
 
 func (b *tab) size(width, height int64) {

@@ -39,29 +39,6 @@ func TestABouncerPoolsTransactions(t *testing.T) {
 	}
 }
 
-func TestABouncerHasFewerConnectionsThanClients(t *testing.T) {
-	t.Parallel()
-	server := NewServer(t, Config{NoSync: true})
-	address := PgBouncer(t, server.URL())
-	backends := map[uint32]bool{}
-	for range 3 * bouncerPoolSize {
-		backends[backend(t, client(t, address))] = true
-	}
-	if len(backends) > bouncerPoolSize {
-		t.Errorf("%d clients had %d connections", 3*bouncerPoolSize, len(backends))
-	}
-}
-
-func TestABouncerIsGoneWithItsTest(t *testing.T) {
-	t.Parallel()
-	url := URL(t)
-	var address string
-	record(t, "a test", func(r TB) { address = PgBouncer(r, url) }).passed(t)
-	if left := processes(directory(t, address)); len(left) != 0 {
-		t.Errorf("left running: %q", left)
-	}
-}
-
 // client connects in a mode that every version of PgBouncer understands.
 func client(t *testing.T, address string) *pgx.Conn {
 	t.Helper()

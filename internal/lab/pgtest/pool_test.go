@@ -34,21 +34,6 @@ func TestAPoolWorksInEachMode(t *testing.T) {
 	}
 }
 
-func TestAPoolIsClosedWithItsTest(t *testing.T) {
-	t.Parallel()
-	url := URL(t)
-	var pool *pgxpool.Pool
-	record(t, "a test", func(r TB) {
-		pool = PoolAt(r, url)
-		if err := pool.Ping(r.Context()); err != nil {
-			t.Error(err)
-		}
-	}).passed(t)
-	if err := pool.Ping(t.Context()); err == nil {
-		t.Error("the pool is still open")
-	}
-}
-
 func TestAConnectionThatIsNotReleasedFailsItsTest(t *testing.T) {
 	t.Parallel()
 	pool := must(pgxpool.New(t.Context(), URL(t)))

@@ -47,12 +47,6 @@ func TestSchemasOfParallelTestsDifferAndLeaveNothing(t *testing.T) {
 	}
 }
 
-func TestASchemaThatWasNeverMadeIsNoFailure(t *testing.T) {
-	t.Parallel()
-	url := URL(t)
-	record(t, "a test", func(r TB) { schema(r, url, time.Second) }).passed(t)
-}
-
 func TestASchemaThatATransactionHoldsFailsItsTest(t *testing.T) {
 	t.Parallel()
 	pool := Pool(t)
@@ -79,19 +73,6 @@ func TestASchemaThatATransactionHoldsFailsItsTest(t *testing.T) {
 	}
 	if err := drop(t.Context(), url, name, time.Second); err != nil {
 		t.Error(err)
-	}
-}
-
-func TestSchemaNamesFitAndNeedNoQuotes(t *testing.T) {
-	t.Parallel()
-	for _, test := range []string{"", "TestA", "TestA/ÄÖ \"; DROP--", strings.Repeat("Long", 100)} {
-		name := schemaName(test)
-		if len(name) > 63 || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "" || name[0] != 't' {
-			t.Errorf("schemaName(%q) = %q", test, name)
-		}
-		if name == schemaName(test) {
-			t.Errorf("schemaName(%q) gives the same name twice", test)
-		}
 	}
 }
 

@@ -67,44 +67,6 @@ func TestKillEndsABusyBackendToo(t *testing.T) {
 	}
 }
 
-func TestARunningServerRestarts(t *testing.T) {
-	t.Parallel()
-	server := NewServer(t, Config{NoSync: true, Settings: map[string]string{"work_mem": "7MB", "port": "6543"}})
-	fill(t.Context(), t, PoolAt(t, server.URL()), "kept")
-	server.Restart()
-	var rows int
-	var memory string
-	err := PoolAt(t, server.URL()).QueryRow(t.Context(), "SELECT count(*), current_setting('work_mem') FROM kept.rows").Scan(&rows, &memory)
-	if err != nil || rows != 1 || memory != "7MB" {
-		t.Errorf("%d rows, work_mem %s, %v", rows, memory, err)
-	}
-}
-
-func TestAServerIsGoneWithItsTestAlsoAKilledOne(t *testing.T) {
-	t.Parallel()
-	for name, last := range map[string]func(*Server){
-		"running": func(*Server) {},
-		"killed":  (*Server).Kill,
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var address string
-			record(t, "a test", func(r TB) {
-				server := NewServer(r, Config{NoSync: true})
-				address = server.URL()
-				last(server)
-			}).passed(t)
-			dir := directory(t, address)
-			if _, err := os.Stat(dir); !os.IsNotExist(err) {
-				t.Errorf("%s is left behind: %v", dir, err)
-			}
-			if left := processes(dir); len(left) != 0 {
-				t.Errorf("left running: %q", left)
-			}
-		})
-	}
-}
-
 // directory is where the server with this connection string lives.
 func directory(t *testing.T, address string) string {
 	t.Helper()

@@ -163,8 +163,7 @@ func (d *disaster) restore(t *testing.T, point time.Time) *pgtest.Server {
 	if point.IsZero() {
 		target = nil
 	}
-	server := must(d.server.Restore(target))
-	return server
+	return must(d.server.Restore(target))
 }
 
 func (d *disaster) on(t *testing.T, server *pgtest.Server) *database {

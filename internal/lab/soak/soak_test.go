@@ -55,8 +55,7 @@ func TestAKilledDatabaseServerLosesNothing(t *testing.T) {
 // soakOn carries out a plan in a schema of its own.
 func soakOn(t *testing.T, p plan) result {
 	t.Helper()
-	r := must(soak(t.Context(), p, pgtest.URL(t), pgtest.Schema(t), nil, logFile(t)))
-	return r
+	return must(soak(t.Context(), p, pgtest.URL(t), pgtest.Schema(t), nil, logFile(t)))
 }
 
 // tested is a test's own server.

@@ -46,15 +46,6 @@ func TestTheNewestPackagedServerIsFound(t *testing.T) {
 	}
 }
 
-func TestRedHatsDirectoriesAreFound(t *testing.T) {
-	t.Parallel()
-	root, finder := machine(t, "usr/pgsql-16/bin/postgres", "usr/pgsql-16/bin/initdb")
-	got, err := finder.Postgres(t.Context())
-	if want := filepath.Join(root, "usr/pgsql-16/bin"); err != nil || got != want {
-		t.Errorf("got %s, %v; want %s", got, err, want)
-	}
-}
-
 // Tests of one version must not pass on another. Not parallel: it changes the environment.
 func TestTheEnvironmentNamesTheServer(t *testing.T) {
 	root, finder := machine(t,
@@ -88,22 +79,6 @@ func TestPgConfigComesFirstWhenTheServerIsThere(t *testing.T) {
 	finder.Bindir = func(context.Context, string) (string, error) { return filepath.Join(root, "nowhere"), nil }
 	if got, err := finder.Postgres(t.Context()); err != nil || got != filepath.Join(root, "usr/lib/postgresql/15/bin") {
 		t.Errorf("got %s, %v", got, err)
-	}
-}
-
-func TestALinkInPathLeadsToTheServer(t *testing.T) {
-	t.Parallel()
-	root, finder := machine(t, "opt/pg/bin/postgres", "opt/pg/bin/initdb")
-	if err := os.Mkdir(filepath.Join(root, "bin"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(root, "opt/pg/bin/postgres"), filepath.Join(root, "bin/postgres")); err != nil {
-		t.Fatal(err)
-	}
-	got, err := finder.Postgres(t.Context())
-	want, linkErr := filepath.EvalSymlinks(filepath.Join(root, "opt/pg/bin"))
-	if err != nil || linkErr != nil || got != want {
-		t.Errorf("got %s, %v; want %s, %v", got, err, want, linkErr)
 	}
 }
 

@@ -68,24 +68,6 @@ func open(t *testing.T) string {
 	return dir
 }
 
-func TestADirectoryOfRootAloneIsNotReachable(t *testing.T) {
-	t.Parallel()
-	dir := open(t)
-	below := filepath.Join(dir, "closed", "open")
-	if err := os.MkdirAll(below, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if !reachable(below) {
-		t.Errorf("%s is not reachable", below)
-	}
-	if err := os.Chmod(filepath.Dir(below), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if reachable(below) {
-		t.Errorf("%s is reachable", below)
-	}
-}
-
 func TestABouncersConfigurationQuotesAndLeavesOutWhatIsEmpty(t *testing.T) {
 	t.Parallel()
 	ini := BouncerConfig{Host: "h", Port: 5433, User: "o'neil", Password: "it's' x='1", PoolSize: 3}.ini("/dir")
