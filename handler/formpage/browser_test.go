@@ -113,8 +113,7 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 
 func (s *site) funnel(form formsvc.Form) formsvc.Metrics {
 	s.t.Helper()
-	m := must(s.service.AsHost().Metrics(context.Background(), form.ID, formsvc.PeriodAll))
-	return m
+	return must(s.service.AsHost().Metrics(context.Background(), form.ID, formsvc.PeriodAll))
 }
 
 // page is a document as a browser without JavaScript has it.

@@ -30,8 +30,7 @@ func (s *site) canvas(form formsvc.PublicForm) (*page, *httptest.ResponseRecorde
 
 func (s *site) parts(form formsvc.PublicForm) formpage.CanvasParts {
 	s.t.Helper()
-	parts := must(s.pages.CanvasParts(httptest.NewRequest(http.MethodPost, "/forms/-/canvas/x", nil), form))
-	return parts
+	return must(s.pages.CanvasParts(httptest.NewRequest(http.MethodPost, "/forms/-/canvas/x", nil), form))
 }
 
 func publicForm(t *testing.T, kind, blocks string) formsvc.PublicForm {

@@ -75,8 +75,7 @@ func (c *costs) form(blocks string) formsvc.PublicForm {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	public := must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
-	return public
+	return must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 }
 
 // stored puts a form into the storage as it is.
@@ -94,8 +93,7 @@ func (c *costs) stored(blocks string) formsvc.PublicForm {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	public := must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
-	return public
+	return must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 }
 
 // sink is a response that nobody keeps.

@@ -27,8 +27,7 @@ func (s *site) draft(kind, blocks, settings string) formsvc.Form {
 	if settings != "" {
 		d.Settings = json.RawMessage(settings)
 	}
-	form := must(s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d}))
-	return form
+	return must(s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d}))
 }
 
 // link is the address of a form's preview for an hour.

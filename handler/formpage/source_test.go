@@ -3,14 +3,11 @@ package formpage_test
 import (
 	"encoding/json"
 	"fmt"
-	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -285,64 +282,5 @@ func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 	s := newTenants(t)
 	for _, fault := range s.strangers(s.pages, s.previewLink) {
 		t.Error(fault)
-	}
-}
-
-// What the two tests above look for is found in handlers that have the fault.
-func TestFaultyCachesAreFound(t *testing.T) {
-	t.Parallel()
-	s := newTenants(t)
-	replay := func(key func(r *http.Request) string, change func(body, policy string) (string, string)) http.Handler {
-		var mu sync.Mutex
-		kept := map[string]*httptest.ResponseRecorder{}
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			mu.Lock()
-			defer mu.Unlock()
-			page := kept[key(r)]
-			if page == nil {
-				page = httptest.NewRecorder()
-				s.pages.ServeHTTP(page, r)
-				kept[key(r)] = page
-			}
-			body, policy := change(page.Body.String(), page.Header().Get("Content-Security-Policy"))
-			maps.Copy(w.Header(), page.Header())
-			w.Header().Set("Content-Security-Policy", policy)
-			w.WriteHeader(page.Code)
-			_, _ = io.WriteString(w, body)
-		})
-	}
-	same := func(body, policy string) (string, string) { return body, policy }
-	withoutLanguage := func(r *http.Request) string { return r.Method + r.URL.String() }
-	withoutQuery := func(r *http.Request) string { return r.Method + r.URL.Path + r.Header.Get("Accept-Language") }
-	n := 0
-	nothingKept := func(*http.Request) string { n++; return fmt.Sprint(n) }
-	oneNonce := func(body, policy string) (string, string) {
-		nonce := inPolicy.FindStringSubmatch(policy)
-		if nonce == nil {
-			return body, policy
-		}
-		return strings.ReplaceAll(body, nonce[1], "FIXED"), strings.ReplaceAll(policy, nonce[1], "FIXED")
-	}
-
-	german := visitRequest{form: s.forms[0], language: "de"}
-	english := visitRequest{form: s.forms[0], language: "en"}
-	faulty := replay(withoutLanguage, same)
-	german.ask(faulty)
-	if got, want := differ(faulty, s.pages.Uncached(), english); got == want {
-		t.Error("a cache without the language is not found")
-	}
-	typed := visitRequest{form: s.forms[1], query: url.Values{s.blocks[1][1].ID: {"typed"}}}
-	faulty = replay(withoutQuery, same)
-	visitRequest{form: s.forms[1]}.ask(faulty)
-	if got, want := differ(faulty, s.pages.Uncached(), typed); got == want {
-		t.Error("a cache without the answers is not found")
-	}
-	for name, h := range map[string]http.Handler{"without the query": replay(withoutQuery, same), "a fixed nonce": replay(nothingKept, oneNonce)} {
-		if len(s.strangers(h, s.previewLink)) == 0 {
-			t.Errorf("%s is not found among strangers", name)
-		}
-	}
-	if !slices.Equal(s.strangers(s.pages, s.previewLink), nil) {
-		t.Error("the true handler has faults")
 	}
 }

@@ -273,20 +273,4 @@ func TestBodiesOfAnyKind(t *testing.T) {
 			t.Errorf("%q: %d", kind, w.Code)
 		}
 	}
-	part := func(name, text string) string {
-		return "--x\r\nContent-Disposition: form-data; name=\"" + name + "\"\r\n\r\n" + text + "\r\n"
-	}
-	begin := part("state", s.open(form, "").values.Get("state")) + part("a.n", "kept")
-	for want, body := range map[string]string{
-		"too large":      strings.Repeat(part("", ""), 200_000),
-		"too many files": strings.Repeat(part(`u.f"; filename="a.png`, pngBytes), 150) + "--x--\r\n",
-	} {
-		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(begin+body))
-		r.Header.Set("Content-Type", "multipart/form-data; boundary=x")
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, r)
-		if page := w.Body.String(); !strings.Contains(page, want) || !strings.Contains(page, `value="kept"`) {
-			t.Errorf("%s: %d", want, w.Code)
-		}
-	}
 }

@@ -57,7 +57,8 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
-// A code without a text of its own would be shown as the English message in every language.
+// A code without a text of its own would be shown as the English message in every language, and a
+// type by its name.
 func TestEveryCodeHasAText(t *testing.T) {
 	t.Parallel()
 	var d struct {
@@ -81,6 +82,11 @@ func TestEveryCodeHasAText(t *testing.T) {
 	for _, code := range codes {
 		if english["fault."+code] == "" {
 			t.Errorf("there is no text fault.%s", code)
+		}
+	}
+	for k := range schema.Kinds() {
+		if k.TakesAnswer() && english["type."+k.Type] == "" {
+			t.Errorf("there is no text type.%s", k.Type)
 		}
 	}
 }

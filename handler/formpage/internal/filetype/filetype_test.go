@@ -12,7 +12,6 @@ import (
 
 // The types that the page offers and takes are those that the service takes.
 func TestTypesOfFiles(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		given, want []string
 		takes       [][2]string // name and type
@@ -49,7 +48,6 @@ func TestTypesOfFiles(t *testing.T) {
 }
 
 func TestMegabytesAsPeopleAreTold(t *testing.T) {
-	t.Parallel()
 	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
 		if got := words.Megabytes(bytes); got != want {
 			t.Errorf("%d: %v, want %v", bytes, got, want)
@@ -59,7 +57,6 @@ func TestMegabytesAsPeopleAreTold(t *testing.T) {
 
 // A name decides what a file is, as far as its bytes can be that.
 func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
-	t.Parallel()
 	ftyp := func(brand string) string { return "\x00\x00\x00\x18ftyp" + brand + "\x00\x00\x00\x00mp41" + brand }
 	for _, c := range []struct{ allowed, name, content, kind string }{
 		{"image/svg+xml", "a.svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, "image/svg+xml"},
@@ -109,7 +106,6 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 }
 
 func TestFileNames(t *testing.T) {
-	t.Parallel()
 	for name, want := range map[string]string{
 		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
 		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
@@ -123,7 +119,6 @@ func TestFileNames(t *testing.T) {
 // Files that people have: pictures with the extension of another, and content that is harmless
 // although it does not begin as the name promises. What can run or show as a page stays out.
 func TestFilesThatPeopleHave(t *testing.T) {
-	t.Parallel()
 	ftyp := func(major string, others ...string) string {
 		list := major + "\x00\x00\x00\x00" + strings.Join(others, "")
 		return "\x00\x00\x00" + string(rune(8+len(list))) + "ftyp" + list + "\x00\x00\x00\x08mdat"

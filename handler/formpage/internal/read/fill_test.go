@@ -36,7 +36,6 @@ func blocksOf(t *testing.T, text string) []schema.Block {
 
 // The inputs that are filled in with answers are read as these answers.
 func TestFilledInputsAreReadAgain(t *testing.T) {
-	t.Parallel()
 	blocks := blocksOf(t, filledForm)
 	words := []string{"", "x", "<b>", " a b ", "12", "-1.5", "1,5", "1.500", "1,500", "0.10", "1e5", "0049 30 1234567", "999", "ada@example.com", "true", "line\nline", "\"", "{}", "[1]", "null"}
 	some := map[string][]string{
@@ -98,7 +97,6 @@ func text(answers map[string]json.RawMessage) (all string) {
 
 // What does not fit a form is named, and nothing is filled in that its block does not show.
 func TestFilledLosesWhatDoesNotFit(t *testing.T) {
-	t.Parallel()
 	blocks := blocksOf(t, filledForm)
 	for id, list := range map[string][]string{
 		"y": {`"maybe"`, `1`}, "r": {`6`, `0`, `1.5`, `"x"`}, "s": {`0.05`, `2`}, "ti": {`"noon"`}, "dt": {`"2026-02-28T09:00"`}, "d": {`"soon"`, `"a-b-c"`, `"2026-02-28T09:00:00Z"`, `5`},

@@ -12,7 +12,6 @@ import (
 // The owners' pages say what a page will correct of a theme. They have a program of their own for it,
 // whose cases are held against this one.
 func TestTheEditorSaysWhatThePageCorrects(t *testing.T) {
-	t.Parallel()
 	raw, err := os.ReadFile("../../../builder/web/src/props/testdata/contrast.json")
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,6 @@ import (
 // Whatever the theme's colours are, what is written can be read: WCAG 2.2, 1.4.3 for
 // text and 1.4.11 for the edges of controls.
 func TestColoursCanBeRead(t *testing.T) {
-	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 7))
 	anyColor := func() string {
 		return RGB{R: uint8(random.UintN(256)), G: uint8(random.UintN(256)), B: uint8(random.UintN(256))}.String()
@@ -43,7 +42,6 @@ func TestColoursCanBeRead(t *testing.T) {
 }
 
 func TestFontsHaveWhatStandsInForThem(t *testing.T) {
-	t.Parallel()
 	for text, want := range map[string]string{
 		`Inter`: `"Inter",system-ui,sans-serif`, `x";}body{color:red`: `"xbodycolorred",system-ui,sans-serif`, ``: ``, `</style>`: `"style",system-ui,sans-serif`,
 	} {
