@@ -12,7 +12,6 @@ import (
 )
 
 func TestDecodeSectionsKeepsWhatIsAbsent(t *testing.T) {
-	t.Parallel()
 	for _, raw := range []string{
 		`[]`,
 		`[{"id":"a"}]`,
@@ -58,7 +57,6 @@ func sameJSON(t testing.TB, a, b string) bool {
 }
 
 func TestDecodeIsLenientToStoredData(t *testing.T) {
-	t.Parallel()
 	blocks, err := DecodeBlocks(json.RawMessage(`[{"id":"a","new":1,"properties":{"maxChars":5e0,"perRow":2.0,"added":{}}}]`))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +84,6 @@ func TestDecodeIsLenientToStoredData(t *testing.T) {
 }
 
 func TestInteger(t *testing.T) {
-	t.Parallel()
 	for raw, want := range map[string]Integer{"0": 0, "-0": 0, "7": 7, "7.0": 7, "70e-1": 7, "-3": -3, "9007199254740991": 1<<53 - 1, "-9007199254740991": -(1<<53 - 1)} {
 		var got Integer
 		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want {
@@ -104,7 +101,6 @@ func TestInteger(t *testing.T) {
 // The typed views must name every member that the description names, and no
 // other.
 func TestTypedViewsMatchTheDescription(t *testing.T) {
-	t.Parallel()
 	var document struct {
 		Components struct {
 			Schemas map[string]describedSchema

@@ -14,7 +14,6 @@ import (
 )
 
 func TestDiff(t *testing.T) {
-	t.Parallel()
 	before := storage.FormContent{
 		Name: "Form", Definition: storage.Definition{
 			Blocks:   json.RawMessage(`[{"id":"a","label":"A","properties":{"max":5}},{"id":"b"},{"id":"c"},{"id":"d"}]`),
@@ -92,7 +91,6 @@ func TestDiff(t *testing.T) {
 // Without the blocks that moved, the others are in the order that they had, and no smaller number
 // of moved ones would do.
 func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
-	t.Parallel()
 	random := rand.New(rand.NewPCG(28, 1))
 	for range 500 {
 		n := 1 + random.IntN(7)

@@ -9,7 +9,6 @@ import (
 )
 
 func TestLimitsWithDefaultsFillsOnlyZeroFields(t *testing.T) {
-	t.Parallel()
 	want := Limits{Body: 1 << 20, Workspaces: 100, Webhooks: 20, Blocks: 7, AllBlocks: 2000, Nesting: 8, Cells: 2000, AllCells: 10_000, Choices: 500, CustomCSS: 100_000, Text: 9, Rule: 16_000, Definition: 4 << 20, Response: 1 << 20, Partial: 64_000, FileSize: 10 << 20}
 	if got := (Limits{Blocks: 7, Text: 9}).WithDefaults(); got != want {
 		t.Errorf("got %+v, want %+v", got, want)
@@ -17,7 +16,6 @@ func TestLimitsWithDefaultsFillsOnlyZeroFields(t *testing.T) {
 }
 
 func TestErrorText(t *testing.T) {
-	t.Parallel()
 	for want, err := range map[string]error{
 		"schema: not valid":                    &Error{},
 		"schema: body: is required (REQUIRED)": &Error{Violations: []Violation{{Code: CodeRequired, Message: "is required"}}},
@@ -32,7 +30,6 @@ func TestErrorText(t *testing.T) {
 
 // The page of a code lists its parameters: what it says of them is in one place.
 func TestCodeParams(t *testing.T) {
-	t.Parallel()
 	source, err := os.ReadFile("error.go")
 	if err != nil {
 		t.Fatal(err)

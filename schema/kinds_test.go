@@ -14,7 +14,6 @@ import (
 
 // The table of kinds, the constants and the description have the same types, in one order.
 func TestKindsAreThoseOfTheDescription(t *testing.T) {
-	t.Parallel()
 	d := open(t)
 	var types, answered []string
 	said := map[string]string{} // the lines of the description's list, by their first words
@@ -71,7 +70,6 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 
 // What the description says in words of the sizes of answers.
 func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
-	t.Parallel()
 	for k := range schema.Kinds() {
 		if (k.Scale != schema.Scale{}) && (k.Scale.Step <= 0 || k.Scale.From >= k.Scale.To || k.Comparison != schema.CompareNumber) {
 			t.Errorf("%s has the scale %v", k.Type, k.Scale)
@@ -102,7 +100,6 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 
 // The table of answers in words gives each type the shape that its kind has.
 func TestTheTableOfAnswersHasEveryType(t *testing.T) {
-	t.Parallel()
 	text, _ := open(t).object("/components/schemas/AnswerValue")["description"].(string)
 	for k := range schema.Kinds() {
 		row := regexp.MustCompile("(?m)^\\|.*`" + k.Type + "`.*\\| `" + string(k.Shape) + "` \\|$")
@@ -123,7 +120,6 @@ var goTypes = map[schema.PropertyType]string{
 // Every property of every kind is a member of schema.Properties, and the other way round, and
 // what it may hold is what the description's schema takes.
 func TestPropertiesOfKinds(t *testing.T) {
-	t.Parallel()
 	d := open(t)
 	types := blockTypes(d)
 	members := map[string]string{}
@@ -222,7 +218,6 @@ func takes(t *testing.T, d description, pointer string, p schema.Property) {
 
 // Every part is found by its name, in the fields of a block and in an answer.
 func TestPartsAreFoundByName(t *testing.T) {
-	t.Parallel()
 	typed := reflect.TypeFor[schema.AddressFields]()
 	for i, part := range (schema.Contact{}).Parts() {
 		var fields schema.AddressFields

@@ -17,7 +17,6 @@ const (
 // TestSchemasTellRightFromWrong asks the component schemas about values whose
 // verdict was agreed.
 func TestSchemasTellRightFromWrong(t *testing.T) {
-	t.Parallel()
 	long := func(n int) string { return `"` + strings.Repeat("é", n) + `"` }
 	webhook := func(more string) string { return `{"form_id":` + oid + `,"url":"https://example.com"` + more + `}` }
 	property := func(p string) string { return `{"id":"a","properties":{` + p + `}}` }
@@ -134,7 +133,6 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 }
 
 func TestParametersHaveTheirDefaults(t *testing.T) {
-	t.Parallel()
 	d := open(t)
 	for pointer, want := range map[string]any{
 		"/components/parameters/Limit/schema/default":    20.0,

@@ -26,7 +26,6 @@ func decoded(t *testing.T, raw []byte) (v any) {
 // What the functions write are sentences that say the same: the file has what each sentence
 // means, tests of the owners' pages read it, and internal/answers holds it against responses.
 func TestRulesAreSentences(t *testing.T) {
-	t.Parallel()
 	raw := must(os.ReadFile("../internal/answers/testdata/sentences.json"))
 	var file struct {
 		Conditions []struct {
@@ -107,7 +106,6 @@ func TestRulesAreSentences(t *testing.T) {
 }
 
 func TestConditionsAreJoined(t *testing.T) {
-	t.Parallel()
 	a, b, c := schema.When("a").IsYes(), schema.When("b").IsYes(), schema.When("c").IsYes()
 	never := schema.Always().Not()
 	same := func(name string, got, want schema.Condition) {
@@ -135,7 +133,6 @@ func TestConditionsAreJoined(t *testing.T) {
 
 // The rules lead real responses.
 func TestRulesAreWalked(t *testing.T) {
-	t.Parallel()
 	nps := schema.When("nps")
 	blocks := must(json.Marshal([]schema.Block{
 		{ID: "nps", Type: schema.TypeNPS, Properties: &schema.Properties{Rule: schema.Rule(

@@ -98,7 +98,6 @@ var (
 )
 
 func TestSentencesAndParameters(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		block, answer string
 		message       string
@@ -167,7 +166,6 @@ func checkCases(t *testing.T, typ, members string, cases []answerCase) {
 	}
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%.60s answered with %.60s", name, c.in), func(t *testing.T) {
-			t.Parallel()
 			got, err := f.Check(inputOne(f, c.in))
 			if diff := cmp.Diff(c.fault, answerFaults(t, err)); diff != "" {
 				t.Fatalf("faults (-want +got):\n%s", diff)
@@ -226,7 +224,6 @@ var unanswered = []answerCase{{in: `null`}, {in: `""`}, {in: `[]`}, {in: " null 
 // Each test below has the answers of a type that TestMeaning does not have, and the paths of faults.
 
 func TestCheckUnanswered(t *testing.T) {
-	t.Parallel()
 	for _, typ := range answeringTypes {
 		checkCases(t, typ, "", unanswered)
 	}
@@ -241,7 +238,6 @@ func refused(code string, texts ...string) (cases []answerCase) {
 }
 
 func TestCheckText(t *testing.T) {
-	t.Parallel()
 	for _, typ := range []string{schema.TypeShortText, schema.TypeLongText} {
 		checkCases(t, typ, "", append(refused("BAD_FORMAT", `a\u007fb`, `\ud83d`, "\xff"), []answerCase{
 			{in: `"\u0041\/\"\\\t<&>"`, want: `"A/\"\\\t<&>"`},
@@ -264,7 +260,6 @@ func TestCheckText(t *testing.T) {
 }
 
 func TestCheckEmail(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeEmail, "", refused("BAD_FORMAT",
 		"@example.com", "ada@", "ada@@example.com", "a@b@example.com", ".ada@example.com", "ada.@example.com", "a..b@example.com", "ada@example-.com",
 		"ada@10.0.0.1", `\"a b\"@example.com`, "ada@exa mple.com", "mailto:ada@example.com,bob@example.com", `ada@example.com\u0007`,
@@ -272,7 +267,6 @@ func TestCheckEmail(t *testing.T) {
 }
 
 func TestCheckWebsite(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeWebsite, "", refused("BAD_FORMAT",
 		"JavaScript://example.com/%0aalert(1)", "data:text/html,x", "mailto:ada@example.com", "tel:123", "//example.com", "://example.com", "http://", "https:///path",
 		"https://user@example.com", "http://example.com:0", "http://example.com:x", `http://exam\\ple.com`, "http://exam ple.com", `java\tscript:alert(1)`,
@@ -280,7 +274,6 @@ func TestCheckWebsite(t *testing.T) {
 }
 
 func TestCheckNumber(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeNumber, "", append(refused("WRONG_TYPE", "Inf", "1_000", "1.", "01", "1e400", "1e1000001", "true", "null", "[1]", `\"1\"`, "1 2"), []answerCase{
 		{in: `0e5`, want: `0`},
 		{in: `-12.034`, want: `-12.034`},
@@ -304,7 +297,6 @@ func TestCheckNumber(t *testing.T) {
 }
 
 func TestCheckScales(t *testing.T) {
-	t.Parallel()
 	for _, typ := range []string{schema.TypeRating, schema.TypeNPS} {
 		checkCases(t, typ, "", []answerCase{
 			{in: `1e-7`, fault: "/answers/q WRONG_TYPE"},
@@ -322,7 +314,6 @@ func TestCheckScales(t *testing.T) {
 const testChoices = `"choices":[{"id":"a","label":"Ay"},{"id":"b","label":"\"B\""},{"id":"c"}]`
 
 func TestCheckOneChoice(t *testing.T) {
-	t.Parallel()
 	for _, typ := range []string{schema.TypeSingleChoice, schema.TypeDropdown, schema.TypePictureChoice} {
 		checkCases(t, typ, testChoices, []answerCase{
 			{in: `{"id":"b"}`, want: `{"id":"b","label":"\"B\""}`},
@@ -338,7 +329,6 @@ func TestCheckOneChoice(t *testing.T) {
 }
 
 func TestCheckManyChoices(t *testing.T) {
-	t.Parallel()
 	types := map[string]string{schema.TypeMultipleChoice: "", schema.TypePictureChoice: `"multiSelection":true,`}
 	const ay, cee = `{"id":"a","label":"Ay"}`, `{"id":"c","label":""}`
 	for typ, multi := range types {
@@ -362,7 +352,6 @@ func TestCheckManyChoices(t *testing.T) {
 }
 
 func TestCheckRanking(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeRanking, testChoices, []answerCase{
 		{in: `["c","a","a"]`, fault: "/answers/q/2 DUPLICATE"},
 		{in: `["c","a","b","x"]`, fault: "/answers/q/3 NOT_A_CHOICE"},
@@ -370,7 +359,6 @@ func TestCheckRanking(t *testing.T) {
 }
 
 func TestCheckMatrix(t *testing.T) {
-	t.Parallel()
 	const members = `"matrix_rows":[{"id":"r1"},{"id":"r/2"}],"matrix_columns":[{"id":"x","label":"X"},{"id":"y"}]`
 	checkCases(t, schema.TypeMatrix, members, []answerCase{
 		{in: `{"r/2":"z","r1":["x"],"r3":"x"}`, fault: "/answers/q/r1 WRONG_TYPE, /answers/q/r3 NOT_A_CHOICE, /answers/q/r~12 NOT_A_CHOICE"},
@@ -384,7 +372,6 @@ func TestCheckMatrix(t *testing.T) {
 }
 
 func TestCheckDate(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeDate, "", refused("BAD_FORMAT", "2026-02-30", "0000-00-00", "2026-00-10",
 		"26-01-01", "02026-01-01", "-001-01-01", "2026/08/01", "2026-08-01x", "２０２６-08-01"))
 	// 2026-08-01 is a Saturday. The bounds' own time of day does not matter.
@@ -404,7 +391,6 @@ func TestCheckDate(t *testing.T) {
 }
 
 func TestCheckDateWithTime(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true}`, refused("BAD_FORMAT", "2026-08-01T10:60:00Z", "2026-08-01T10:30:00,5Z",
 		"2026-08-01T10:30:00+24:00", "9999-12-31T23:59:59-01:00", "0001-01-01T00:00:00+01:00", "0000-12-31T23:00:00-05:00", "9999-12-31T23:59:60Z"))
 	checkCases(t, schema.TypeDate, `"properties":{"showTimePicker":true,"afterDate":"2026-08-01T09:00:00Z","beforeDate":"2026-08-04T18:00:00Z","disabledDays":1}`, []answerCase{
@@ -418,13 +404,11 @@ func TestCheckDateWithTime(t *testing.T) {
 }
 
 func TestCheckTime(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypeTime, "", refused("BAD_FORMAT", "09:05:01", "09-05", "1:2:3", "09:5"))
 	checkCases(t, schema.TypeTime, `"properties":{"showSeconds":true}`, refused("BAD_FORMAT", "09:05:5", "09:05:05.5", "9:05:05.", "1:04:05.5"))
 }
 
 func TestCheckContact(t *testing.T) {
-	t.Parallel()
 	const members = `"properties":{"addressOrContact":{"firstName":{"required":true},"company":{"hide":true,"required":true},"zip":{"required":true}}}`
 	for _, typ := range []string{schema.TypeAddress, schema.TypeContactInfo} {
 		checkCases(t, typ, "", []answerCase{
@@ -460,7 +444,6 @@ func TestCheckContact(t *testing.T) {
 }
 
 func TestCheckFiles(t *testing.T) {
-	t.Parallel()
 	const one = `{"id":"f","name":"a.PDF","url":"https://files.example/f","mime_type":"application/pdf","size":10}`
 	const big = `{"id":"f","name":"a.png","url":"https://files.example/f","mime_type":"image/png","size":10485761}`
 	checkCases(t, schema.TypeFileUpload, "", []answerCase{
@@ -501,7 +484,6 @@ func TestCheckFiles(t *testing.T) {
 }
 
 func TestCheckPayment(t *testing.T) {
-	t.Parallel()
 	checkCases(t, schema.TypePayment, "", []answerCase{
 		{in: `{"amount":"10.00"}`, fault: "/host_answers/q/currency REQUIRED, /host_answers/q/gateway REQUIRED, /host_answers/q/status REQUIRED"},
 		{in: `{"amount":"1e3","currency":"EURO","status":1,"gateway":"g","x":1}`, fault: "/host_answers/q/amount BAD_FORMAT, /host_answers/q/currency BAD_FORMAT, " +
@@ -520,13 +502,11 @@ var answeringTypes = []string{
 }
 
 func TestCheckRequired(t *testing.T) {
-	t.Parallel()
 	for _, typ := range answeringTypes {
 		f := compileOne(t, typ, `"required":true`)
 		want := f.form.Blocks[0].Path + " REQUIRED"
 		for _, raw := range []string{"", "null", `""`, "[]"} {
 			t.Run(fmt.Sprintf("a required %s answered with %q is refused", typ, raw), func(t *testing.T) {
-				t.Parallel()
 				_, err := f.Check(inputOne(f, raw))
 				if diff := cmp.Diff(want, answerFaults(t, err)); diff != "" {
 					t.Errorf("faults (-want +got):\n%s", diff)
@@ -540,7 +520,6 @@ func TestCheckRequired(t *testing.T) {
 }
 
 func TestCheckBlocksWithoutAnswer(t *testing.T) {
-	t.Parallel()
 	content := []string{
 		schema.TypeWelcome, schema.TypeStatement, schema.TypeEnding, schema.TypeHeading, schema.TypeText, schema.TypeImage, schema.TypeVideo, schema.TypePDF, schema.TypeEmbed, schema.TypeDivider, schema.TypePageBreak, schema.TypeGroup, "from_the_future",
 	}
@@ -553,7 +532,6 @@ func TestCheckBlocksWithoutAnswer(t *testing.T) {
 }
 
 func TestCheckSides(t *testing.T) {
-	t.Parallel()
 	for _, typ := range answeringTypes {
 		f := compileOne(t, typ, "")
 		wrong := Input{Answers: map[string]json.RawMessage{"q": json.RawMessage(`{"status":"paid"}`)}}
@@ -578,7 +556,6 @@ func TestCheckSides(t *testing.T) {
 }
 
 func TestCheckWholeResponse(t *testing.T) {
-	t.Parallel()
 	const blocks = `[
 		{"id":"hello","type":"welcome","label":"Hi"},
 		{"id":"name","type":"short_text","label":"Your \"name\"","required":true},
@@ -591,7 +568,6 @@ func TestCheckWholeResponse(t *testing.T) {
 	f := compileTestForm(t, blocks, `{"duplicateField":"name","nope":1}`, `["src","empty","name","ref","src"]`)
 
 	t.Run("a good one is written in definition order, hidden fields last", func(t *testing.T) {
-		t.Parallel()
 		got := must(f.Check(Input{
 			Answers:     raws("last", `"a"`, "ok", `false`, "age", `"7"`, "name", `"Ada"`),
 			HostAnswers: raws("pay", `{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}`),
@@ -617,7 +593,6 @@ func TestCheckWholeResponse(t *testing.T) {
 	})
 
 	t.Run("all faults of a bad one are reported at once", func(t *testing.T) {
-		t.Parallel()
 		_, err := f.Check(Input{
 			Answers:     raws("last", `"z"`, "age", `"x"`, "nobody/~", `1`, "ghost", `null`, "hello", `"x"`, "pay", `1`, "src", `"x"`),
 			HostAnswers: raws("name", `"x"`, "nobody", `1`),
@@ -634,7 +609,6 @@ func TestCheckWholeResponse(t *testing.T) {
 	})
 
 	t.Run("an empty form accepts nothing and stores nothing", func(t *testing.T) {
-		t.Parallel()
 		empty := compileTestForm(t, "", "", "")
 		got, err := empty.Check(Input{})
 		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}")}
@@ -680,7 +654,6 @@ func tenInput() Input {
 }
 
 func TestCheckConcurrently(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, tenBlocks, `{"duplicateField":"name"}`, `["src"]`)
 	want := must(f.Check(tenInput()))
 	keep := string(want.List)

@@ -126,7 +126,6 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 
 // The budget of slow text is that of a response, and what is in NFC takes none of it.
 func TestSlowTextHasABudget(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, `[{"id":"a","type":"long_text"},{"id":"b","type":"long_text"},{"id":"c","type":"email"}]`, "", "")
 	marks := func(bytes int) string { return `"` + strings.Repeat("e\u0301", bytes/2) + `"` }
 	const maxSlow = 64 << 10

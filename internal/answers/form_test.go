@@ -11,7 +11,6 @@ import (
 )
 
 func TestCompileRefusesForeignData(t *testing.T) {
-	t.Parallel()
 	for name, sections := range map[string][3]string{
 		"blocks":        {`{"a":1}`, ``, ``},
 		"settings":      {``, `[]`, ``},
@@ -25,7 +24,6 @@ func TestCompileRefusesForeignData(t *testing.T) {
 }
 
 func TestCompileUsesTheFileSizeLimit(t *testing.T) {
-	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"q","type":"signature","properties":{"maxFileSize":true}}]`)
 	f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}}))
 	for size, want := range map[string]string{"5": "", "6": "/host_answers/q/size OUT_OF_RANGE"} {
@@ -37,7 +35,6 @@ func TestCompileUsesTheFileSizeLimit(t *testing.T) {
 }
 
 func TestCompileKeepsTheFirstOfEqualIDs(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, `[{"id":"q","type":"number"},{"id":"q","type":"email"}]`, "", `["q"]`)
 	got, err := f.Check(Input{Answers: raws("q", "1"), Hidden: map[string]string{"q": "x"}})
 	if err != nil || string(got.ByField) != `{"q":1}` || string(got.Hidden) != `{}` {
@@ -46,7 +43,6 @@ func TestCompileKeepsTheFirstOfEqualIDs(t *testing.T) {
 }
 
 func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, `[{"id":"a\"/~\n","type":"yes_no","label":"</script>\\\u0007"}]`, "", "")
 	got, err := f.Check(Input{Answers: raws("a\"/~\n", "true")})
 	if err != nil {
@@ -63,7 +59,6 @@ func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
 
 // The rows of a matrix are member names of its answer, and have no bound.
 func TestARowWithALongIDCanBeAnswered(t *testing.T) {
-	t.Parallel()
 	row := strings.Repeat("r", 2*jsontree.MaxName)
 	f := compileOne(t, schema.TypeMatrix, `"matrix_rows":[{"id":"`+row+`"}],"matrix_columns":[{"id":"c"}]`)
 	if _, err := f.Check(inputOne(f, `{"`+row+`":"c"}`)); err != nil {

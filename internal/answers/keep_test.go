@@ -9,7 +9,6 @@ import (
 
 // Whatever is sent for a block is either dropped and named, or kept as it is and read again.
 func TestWhatIsKeptCanBeReadAndCompared(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, fullBlocks, "", `["src"]`)
 	wanted := map[string]string{"src": "x"}
 	for i := range f.form.Blocks {

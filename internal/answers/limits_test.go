@@ -83,7 +83,6 @@ func paths(t *testing.T, err error) string {
 }
 
 func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
-	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"b","type":"single_choice","choices":[{"id":"c","label":"Long label"}]}]`)
 	hidden := json.RawMessage(`["src"]`)
 	in := Input{Answers: raws("a", `"x\ny"`, "b", `"c"`), Hidden: map[string]string{"src": "z"}}
@@ -106,7 +105,6 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 // A list of what is allowed may be as long as a definition has room for; a fault does
 // not repeat it.
 func TestFaultsStaySmall(t *testing.T) {
-	t.Parallel()
 	var dates, types []string
 	for i := range 5000 {
 		dates = append(dates, `"`+time.Date(2026, 1, 1+i, 0, 0, 0, 0, time.UTC).Format(time.RFC3339)+`"`)

@@ -451,7 +451,6 @@ var oneFile = []meaning{
 }
 
 func TestMeaning(t *testing.T) {
-	t.Parallel()
 	accepted, refused := make(map[string]int), make(map[string]int)
 	for _, table := range meanings {
 		for _, m := range table.answers {

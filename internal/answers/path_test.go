@@ -19,7 +19,6 @@ const hidingBlocks = `[
 	{"id":"after","type":"number","required":true}]`
 
 func TestOnlyBlocksOnThePathCount(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, hidingBlocks, "", "")
 	got, err := f.Check(Input{Answers: raws("name", `"Ann"`, "plan", `"forged"`, "inner", `"nonsense"`, "shown", "1", "covered", "2", "after", "3")})
 	if err != nil {
@@ -43,7 +42,6 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 }
 
 func TestPathOfAnIncompleteResponse(t *testing.T) {
-	t.Parallel()
 	f := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
 	path := must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
 	if len(path.Faults) != 1 || path.Faults[0].Field != "shown" {
@@ -62,7 +60,6 @@ func TestPathOfAnIncompleteResponse(t *testing.T) {
 
 // What a host says of a hidden block counts on the path as it does in a check.
 func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, `[
 		{"id":"plan","type":"short_text","properties":{"hide":true}},
 		{"id":"box","type":"group","properties":{"hide":true},"children":[{"id":"inner","type":"number"}]},
@@ -83,7 +80,6 @@ func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
 }
 
 func TestAllowedFilesTakePatterns(t *testing.T) {
-	t.Parallel()
 	const file = `{"id":"f","name":"A.PNG","url":"https://files.example/f","mime_type":"image/png","size":1}`
 	for allowed, want := range map[string]bool{`"*.png"`: true, `"*.pdf"`: false, `"*"`: true, `"*/*"`: true, `"*.*"`: true, `"pdf","*"`: true} {
 		f := compileTestForm(t, `[{"id":"q","type":"file_upload","properties":{"allowedFiles":[`+allowed+`]}}]`, "", "")

@@ -193,7 +193,6 @@ const (
 // Random definitions, rules and answers: the naive implementation agrees on the path, on
 // what is stored, on the variables and on what is refused.
 func TestRandomFormsAgainstANaiveImplementation(t *testing.T) {
-	t.Parallel()
 	accepted, ended := 0, 0
 	for seed := range uint64(*randomForms) {
 		r := random{rand.New(rand.NewPCG(seed, 15))}

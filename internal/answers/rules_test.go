@@ -33,8 +33,7 @@ const ruledVariables = `{"score":0,"tier":"none","unused":"x"}`
 
 func compileRuled(t testing.TB, blocks, variables, hidden string) Form {
 	t.Helper()
-	f := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}}))
-	return f
+	return must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}}))
 }
 
 func pathIDs(p schema.Path) string {
@@ -49,7 +48,6 @@ func pathIDs(p schema.Path) string {
 }
 
 func TestRules(t *testing.T) {
-	t.Parallel()
 	f := compileRuled(t, ruledForm, ruledVariables, `["src"]`)
 	for name, c := range map[string]struct {
 		answers                  map[string]json.RawMessage
@@ -110,7 +108,6 @@ func TestRules(t *testing.T) {
 }
 
 func TestVariablesAreStoredAfterEverythingElse(t *testing.T) {
-	t.Parallel()
 	f := compileRuled(t, `[{"id":"q","type":"number","label":"Q","properties":{"rule":{"set":{"b":{"var":"answers.q"},"a":{"cat":["<",{"var":"hidden.h"}]}}}}}]`, `{"a":"","b":0.5,"c":1}`, `["h"]`)
 	got := must(f.Check(Input{Answers: raws("q", "7.50"), Hidden: map[string]string{"h": "x"}}))
 	want := `[{"field":{"id":"q","type":"number","label":"Q"},"value":7.5},{"field":{"id":"h","type":"hidden","label":"h"},"value":"x"},` +
@@ -126,7 +123,6 @@ func TestVariablesAreStoredAfterEverythingElse(t *testing.T) {
 // A variable holds a finite number or a text of bounded length: nothing else that a
 // rule computes changes it.
 func TestWhatAVariableHolds(t *testing.T) {
-	t.Parallel()
 	for value, want := range map[string]string{
 		`5`: `{"v":5}`, `"x"`: `{"v":"x"}`, `""`: `{"v":""}`, `{"-":[0]}`: `{"v":0}`,
 		`{"/":[1,0]}`: `{}`, `{"/":[0,0]}`: `{}`, `null`: `{}`, `true`: `{}`, `[1]`: `{}`, `{"var":"answers"}`: `{}`, `{"a":1,"b":2}`: `{}`,
@@ -153,7 +149,6 @@ func TestWhatAVariableHolds(t *testing.T) {
 
 // What cannot be read or leads nowhere is ignored, and never refuses a response.
 func TestIgnoredRules(t *testing.T) {
-	t.Parallel()
 	for _, rule := range []string{
 		`{}`, `{"show":null,"require":null,"set":null,"next":null}`, `{"anything":{"nope":[1]},"else":5}`,
 		`{"show":{"nope":1}}`, `{"show":{"if":[true,false,{"nope":1}]}}`, `{"require":{"map":[[1],1]}}`,
@@ -175,7 +170,6 @@ func TestIgnoredRules(t *testing.T) {
 
 // Where a jump leads.
 func TestJumps(t *testing.T) {
-	t.Parallel()
 	const q = `{"id":"%s","type":"%s","properties":{"rule":%s}}`
 	for name, c := range map[string]struct{ blocks, want string }{
 		"the first that holds counts":             {fmt.Sprintf(q, "a", "number", `{"next":[{"if":false,"to":"b"},{"to":"c"},{"to":"d"}]}`) + `,{"id":"b","type":"number"},{"id":"c","type":"number"},{"id":"d","type":"number"}`, "a c d"},
@@ -201,7 +195,6 @@ func TestJumps(t *testing.T) {
 
 // A matrix and a legal block know what require says.
 func TestRequireReachesTheWholeAnswer(t *testing.T) {
-	t.Parallel()
 	const blocks = `[{"id":"on","type":"yes_no"},
 		{"id":"m","type":"matrix","matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x"}],"properties":{"rule":{"require":{"var":"answers.on"}}}},
 		{"id":"l","type":"legal","required":true,"properties":{"rule":{"require":{"var":"answers.on"}}}}]`
@@ -217,7 +210,6 @@ func TestRequireReachesTheWholeAnswer(t *testing.T) {
 
 // The host's answers to hidden blocks are data of rules, wherever the blocks stand.
 func TestHiddenBlocksAreData(t *testing.T) {
-	t.Parallel()
 	f := compileRuled(t, `[{"id":"plan","type":"short_text","properties":{"hide":true}},
 		{"id":"q","type":"number","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"gold"]}}}}]`, ``, ``)
 	if _, err := f.Check(Input{Answers: raws("plan", `"gold"`)}); err != nil {
@@ -231,7 +223,6 @@ func TestHiddenBlocksAreData(t *testing.T) {
 
 // A rule that costs too much refuses the response, and says so.
 func TestRulesBeyondTheirBudgetRefuseTheResponse(t *testing.T) {
-	t.Parallel()
 	double := func(name string) string {
 		return `{"id":"` + name + `","type":"statement","properties":{"rule":{"set":{"v":{"cat":[{"var":"variables.v"},{"var":"variables.v"}]}}}}}`
 	}

@@ -68,7 +68,6 @@ func asInput(t interface{ Fatalf(string, ...any) }, f Form, a Answers) Input {
 }
 
 func TestSample(t *testing.T) {
-	t.Parallel()
 	f := compileTestForm(t, fullBlocks, `{"duplicateField":"email"}`, `["src"]`)
 	sample := f.Sample()
 	if sample.Unique != nil {
@@ -88,7 +87,6 @@ func TestSample(t *testing.T) {
 }
 
 func TestSampleLeavesOutWhatCannotBeAnswered(t *testing.T) {
-	t.Parallel()
 	for typ, members := range map[string]string{
 		schema.TypeSingleChoice:   ``,
 		schema.TypeMultipleChoice: `,"choices":[{"id":"a"}],"properties":{"min":3,"minVal":true}`,

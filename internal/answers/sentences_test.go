@@ -13,7 +13,6 @@ import (
 // there write the file with what each sentence means in plain words, here each is a rule on the path
 // of the responses.
 func TestSentencesMeanWhatTheySay(t *testing.T) {
-	t.Parallel()
 	raw := must(os.ReadFile("testdata/sentences.json"))
 	var file struct {
 		Form struct {

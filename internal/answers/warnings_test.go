@@ -27,7 +27,6 @@ func warningsOf(t testing.TB, from Source) []string {
 }
 
 func TestWarningsOfOneBlock(t *testing.T) {
-	t.Parallel()
 	const two = `"choices":[{"id":"a"},{"id":"b"}]`
 	for block, want := range map[string]string{
 		`"type":"short_text"`:                                                                            "",
@@ -114,7 +113,6 @@ func TestWarningsOfOneBlock(t *testing.T) {
 
 // Which day a bound means depends on the service's zone, and so does whether one is left.
 func TestWarningsKnowTheZone(t *testing.T) {
-	t.Parallel()
 	blocks := json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`) // a Saturday in UTC
 	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}}); len(got) != 2 {
 		t.Errorf("UTC: %v", got)
@@ -130,7 +128,6 @@ func TestWarningsKnowTheZone(t *testing.T) {
 }
 
 func TestWarningsOfRules(t *testing.T) {
-	t.Parallel()
 	const (
 		before = `{"id":"a","type":"yes_no"},{"id":"s","type":"statement"},`
 		after  = `,{"id":"c","type":"short_text"},{"id":"g","type":"group","children":[{"id":"in","type":"number"}]},{"id":"z","type":"ending"}`
@@ -187,7 +184,6 @@ func TestWarningsOfRules(t *testing.T) {
 }
 
 func TestWarningsOfPaths(t *testing.T) {
-	t.Parallel()
 	for blocks, want := range map[string]string{
 		`{"id":"z","type":"ending"},{"id":"q","type":"number"}`:                                                                             "/blocks/1 UNREACHABLE",
 		`{"id":"a","type":"number","properties":{"rule":{"next":[{"to":"c"}]}}},{"id":"b","type":"number"},{"id":"c","type":"number"}`:      "/blocks/1 UNREACHABLE",
@@ -232,7 +228,6 @@ func TestWarningsOfPaths(t *testing.T) {
 
 // A rule that is written as elsewhere is said to be ignored.
 func TestWarningsOfRulesInAnotherShape(t *testing.T) {
-	t.Parallel()
 	for rule, want := range map[string]string{
 		`{"conditions":[{"field":"a","is":"yes"}],"action":"hide"}`: "/action MALFORMED_RULE, /conditions MALFORMED_RULE",
 		`{"hideIf":{"var":"answers.a"}}`:                            "/hideIf MALFORMED_RULE",
@@ -265,7 +260,6 @@ func TestWarningsOfRulesInAnotherShape(t *testing.T) {
 
 // A choice that is named by its label is found, and a block that is never reached says why.
 func TestWarningsSayWhy(t *testing.T) {
-	t.Parallel()
 	const (
 		choices = `{"id":"q","type":"single_choice","choices":[{"id":"a","label":"Yes, please"},{"id":"b","label":"b"},{"id":"Maybe"}]},`
 		several = `{"id":"m","type":"multiple_choice","choices":[{"id":"x","label":"One"},{"id":"y","label":"Two"}]},`
@@ -325,7 +319,6 @@ func TestWarningsSayWhy(t *testing.T) {
 
 // Rules that cost too much whatever is answered are warned about.
 func TestWarningOfCostlyRules(t *testing.T) {
-	t.Parallel()
 	var blocks []string
 	for i := range 60 {
 		blocks = append(blocks, fmt.Sprintf(`{"id":"b%d","type":"statement","properties":{"rule":{"show":{"or":[%s]}}}}`, i, strings.TrimSuffix(strings.Repeat(`{"!":1},`, 1000), ",")))
@@ -362,7 +355,6 @@ func TestWarningsTryNoAnswers(t *testing.T) {
 // Small forms, brute force over all answers by the naive implementation: what a warning says
 // cannot be answered never is, and what it says is never reached never is.
 func TestWarningsAgainstBruteForce(t *testing.T) {
-	t.Parallel()
 	forms, unanswerable, unreachable := 0, 0, 0
 	for seed := range uint64(*randomForms) {
 		r := random{rand.New(rand.NewPCG(seed, 16))}

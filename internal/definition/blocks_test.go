@@ -14,8 +14,7 @@ import (
 
 func stored(t testing.TB, raw string) *Blocks {
 	t.Helper()
-	b := must(StoredBlocks(json.RawMessage(raw)))
-	return b
+	return must(StoredBlocks(json.RawMessage(raw)))
 }
 
 func wantRaw(t testing.TB, b *Blocks, want string) {
@@ -26,7 +25,6 @@ func wantRaw(t testing.TB, b *Blocks, want string) {
 }
 
 func TestStoredBlocks(t *testing.T) {
-	t.Parallel()
 
 	wantRaw(t, stored(t, ``), `[]`)
 	wantRaw(t, stored(t, ` [ {"id":"a", "n":1.50} ] `), `[ {"id":"a", "n":1.50} ]`)
@@ -42,7 +40,6 @@ func TestStoredBlocks(t *testing.T) {
 }
 
 func TestBlocksReads(t *testing.T) {
-	t.Parallel()
 	b := stored(t, `[ {"id":"a"}, {"children":[{"id":"c"}],"id":"b","n":1e2} ]`)
 
 	if diff := cmp.Diff([]json.RawMessage{json.RawMessage(`{"id":"a"}`), json.RawMessage(`{"children":[{"id":"c"}],"id":"b","n":1e2}`)}, b.Items()); diff != "" {
@@ -62,14 +59,12 @@ func TestBlocksReads(t *testing.T) {
 }
 
 func TestBlocksCannotBeGrownByTheirReader(t *testing.T) {
-	t.Parallel()
 	b := stored(t, `[{"id":"a"},{"id":"b"}]`)
 	_ = append(b.Items()[0], "xxxxx"...)
 	wantRaw(t, b, `[{"id":"a"},{"id":"b"}]`)
 }
 
 func TestHasAnyOf(t *testing.T) {
-	t.Parallel()
 	b := stored(t, `[{"id":"a","children":[{"id":"in"}]}]`)
 	for raw, want := range map[string]bool{
 		`[]`:                                    false,
@@ -85,7 +80,6 @@ func TestHasAnyOf(t *testing.T) {
 }
 
 func TestTypesAreFilledIn(t *testing.T) {
-	t.Parallel()
 
 	sent := stored(t, `[{"label":"l","id":"a","n":1.0},{"id":"b","type":"date"},
  {"id":"c","children":[{"id":"d"},{"id":"e\"","choices":[]}]},{"id":"f","choices":[],"properties":{"multiSelection":true}},
@@ -103,7 +97,6 @@ func TestTypesAreFilledIn(t *testing.T) {
 }
 
 func TestWithout(t *testing.T) {
-	t.Parallel()
 	b := stored(t, `[ {"id":"a"} , {"id":"b","children":[{"id":"d"}]}, {"id":"c"} ]`)
 	for id, want := range map[string]string{
 		"a": `[{"id":"b","children":[{"id":"d"}]},{"id":"c"}]`,
@@ -129,16 +122,13 @@ func TestWithout(t *testing.T) {
 }
 
 func TestBlockAndAppend(t *testing.T) {
-	t.Parallel()
 	w := must(NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
 	one := func(t *testing.T, block string) *Blocks {
 		t.Helper()
-		b := must(w.Block([]byte(`{"block": ` + block + ` }`)))
-		return b
+		return must(w.Block([]byte(`{"block": ` + block + ` }`)))
 	}
 
 	t.Run("a block is appended as it was sent", func(t *testing.T) {
-		t.Parallel()
 		added := one(t, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T02:00:00+02:00"}}`)
 		wantRaw(t, added, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}`)
 		got := must(w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
@@ -151,7 +141,6 @@ func TestBlockAndAppend(t *testing.T) {
 		}
 	})
 	t.Run("faults of the block stand under /block", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.Block([]byte(`{"block":{"id":"` + strings.Repeat("a", 201) + `","type":"poem","children":[{"id":"x"},{"id":"x","properties":{"pdfLink":"x"}}]},"a":1}`))
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/block/children/1/id DUPLICATE", "/block/children/1/properties/pdfLink BAD_FORMAT", "/block/id TOO_LONG", "/block/type NOT_ALLOWED")
 		_, err = w.Block([]byte(`{}`))
@@ -162,7 +151,6 @@ func TestBlockAndAppend(t *testing.T) {
 		wantFaults(t, err, "/block TOO_MANY")
 	})
 	t.Run("the form's limits and ids count", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.Append(stored(t, `[{"id":"a"},{"id":"b"}]`), one(t, `{"id":"c"}`))
 		wantFaults(t, err, "/block TOO_MANY")
 		_, err = w.Append(stored(t, `[{"id":"a","children":[{"id":"b"},{"id":"c"}]}]`), one(t, `{"id":"d","children":[{"id":"e"}]}`))
@@ -171,7 +159,6 @@ func TestBlockAndAppend(t *testing.T) {
 		wantFaults(t, err, "/block/children/0/id DUPLICATE")
 	})
 	t.Run("a form does not grow beyond what a body could carry", func(t *testing.T) {
-		t.Parallel()
 		big := func(id string) string {
 			return `{"id":"` + id + `","properties":{"image":{"x":[0` + strings.Repeat(",0", 60_000) + `]}}}`
 		}
@@ -181,7 +168,6 @@ func TestBlockAndAppend(t *testing.T) {
 }
 
 func TestBlocksReplace(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	b, err := w.Blocks([]byte(` {"blocks" : [ {"id":"b"},{"id":"a"} ] } `))
 	if err != nil {
@@ -195,7 +181,6 @@ func TestBlocksReplace(t *testing.T) {
 }
 
 func TestApply(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	const form = `[{"id":"a"}, {"id":"b","type":"number","label":"B","properties":{"min":1.0, "max":2,"rule":{"x":{"y":1,"z":2}}},"choices":[{"id":"1"}]},{"id":"c","children":[{"id":"d"}]}]`
 
@@ -214,7 +199,6 @@ func TestApply(t *testing.T) {
 		"nested blocks get types":               {`{"properties":null,"choices":null,"children":[{"id":"x"}]}`, `{"id":"b","type":"number","label":"B","children":[{"id":"x","type":"short_text"}]}`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			block, all, ok, err := apply(t, "b", test.patch)
 			if !ok || err != nil {
 				t.Fatal(ok, err)
@@ -226,7 +210,6 @@ func TestApply(t *testing.T) {
 		})
 	}
 	t.Run("an unknown or nested block is not found", func(t *testing.T) {
-		t.Parallel()
 		for _, id := range []string{"x", "d"} {
 			if _, _, ok, err := apply(t, id, `{"label":"x"}`); ok || err != nil {
 				t.Errorf("%s: %t, %v", id, ok, err)
@@ -234,7 +217,6 @@ func TestApply(t *testing.T) {
 		}
 	})
 	t.Run("the result is checked as a whole", func(t *testing.T) {
-		t.Parallel()
 		_, _, ok, err := apply(t, "b", `{"id":"z","children":[{"id":"d"},{"id":"b"}],"properties":{"pdfLink":"x","disabledDays":128,"min":"1","rule":1}}`)
 		if !ok {
 			t.Error("not found")
@@ -243,7 +225,6 @@ func TestApply(t *testing.T) {
 			"/block/properties/disabledDays OUT_OF_RANGE", "/block/properties/min WRONG_TYPE", "/block/properties/pdfLink BAD_FORMAT", "/block/properties/rule WRONG_TYPE")
 	})
 	t.Run("the form's limits count", func(t *testing.T) {
-		t.Parallel()
 		small, err := NewWrites(schema.Limits{AllBlocks: 5}, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -253,7 +234,6 @@ func TestApply(t *testing.T) {
 		wantFaults(t, err, "/block TOO_MANY")
 	})
 	t.Run("a patch of the wrong shape is refused at once", func(t *testing.T) {
-		t.Parallel()
 		for patch, want := range map[string][]string{
 			`{"block":{"id":null}}`: {"/block/id WRONG_TYPE"},
 			`{"block":{"x":null}}`:  {"/block/x UNKNOWN_FIELD"},
@@ -271,7 +251,6 @@ func TestApply(t *testing.T) {
 }
 
 func TestCheckHiddenNames(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	hidden := json.RawMessage(`["in","ok","b"]`)
 	blocks := stored(t, `[{"id":"a","children":[{"id":"in"}]},{"id":"b"}]`)
@@ -296,7 +275,6 @@ func TestCheckHiddenNames(t *testing.T) {
 }
 
 func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	body := surveyBody()
 	form := must(w.FormUpdate(body))

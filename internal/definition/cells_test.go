@@ -20,7 +20,6 @@ func items(n int) string {
 
 // Every option that a page draws is a cell.
 func TestCells(t *testing.T) {
-	t.Parallel()
 	w := must(NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil))
 	choice := func(kind string, n int) string {
 		return fmt.Sprintf(`{"id":"%s%d","type":%q,"choices":%s}`, kind, n, kind, items(n))
@@ -62,7 +61,6 @@ func TestCells(t *testing.T) {
 		"a type that is none, at least": {`{"id":"a","type":"dropdowns","choices":` + items(300) + `}`, []string{"/blocks/0/type NOT_ALLOWED"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			_, err := w.Blocks([]byte(`{"blocks":[` + test.blocks + `]}`))
 			wantFaults(t, err, test.want...)
 		})
@@ -72,7 +70,6 @@ func TestCells(t *testing.T) {
 // A block that names no type has the cells of the one that is stored, and a form that was
 // stored before there was a limit may be changed as long as it has no more cells.
 func TestCellsOfStoredBlocks(t *testing.T) {
-	t.Parallel()
 	w := must(NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil))
 	ranking := func(id string, n int) string {
 		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))

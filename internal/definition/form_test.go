@@ -15,11 +15,9 @@ import (
 )
 
 func TestFormCreate(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	t.Run("every member is handed on", func(t *testing.T) {
-		t.Parallel()
 		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
 			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
 			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
@@ -44,7 +42,6 @@ func TestFormCreate(t *testing.T) {
 		}
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {
-		t.Parallel()
 		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`)))
 		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Sections.Settings != nil || got.Sections.Theme != nil ||
 			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Gate != nil {
@@ -52,18 +49,15 @@ func TestFormCreate(t *testing.T) {
 		}
 	})
 	t.Run("status is unknown and type is an enumeration", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.FormCreate([]byte(`{"workspace_id":"x","name":"` + strings.Repeat("a", 201) + `","type":"single","status":"draft"}`))
 		wantFaults(t, err, "/name TOO_LONG", "/status UNKNOWN_FIELD", "/type NOT_ALLOWED", "/workspace_id BAD_FORMAT")
 	})
 }
 
 func TestFormUpdate(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	t.Run("one member is enough", func(t *testing.T) {
-		t.Parallel()
 		for _, body := range []string{`{"name":"a"}`, `{"status":"published"}`, `{"workspace_id":"0123456789abcdef01234567"}`, `{"definition":{}}`} {
 			if _, err := w.FormUpdate([]byte(body)); err != nil {
 				t.Errorf("%s: %v", body, err)
@@ -71,14 +65,12 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("none is not", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.FormUpdate([]byte(`{}`))
 		wantFaults(t, err, " TOO_FEW")
 		_, err = w.FormUpdate([]byte(" "))
 		wantFaults(t, err, " REQUIRED")
 	})
 	t.Run("null is refused everywhere", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.FormUpdate([]byte(`{"name":null,"status":null,"workspace_id":null,"definition":{"blocks":null,"settings":null,"theme":null,"variables":null,"hidden_fields":null}}`))
 		wantFaults(t, err, "/definition/blocks WRONG_TYPE", "/definition/hidden_fields WRONG_TYPE", "/definition/settings WRONG_TYPE",
 			"/definition/theme WRONG_TYPE", "/definition/variables WRONG_TYPE", "/name WRONG_TYPE", "/status WRONG_TYPE", "/workspace_id WRONG_TYPE")
@@ -88,7 +80,6 @@ func TestFormUpdate(t *testing.T) {
 			"/definition/settings/utm/term WRONG_TYPE", "/definition/variables/a WRONG_TYPE")
 	})
 	t.Run("free JSON may be anything", func(t *testing.T) {
-		t.Parallel()
 		const blocks = `[{"id":"a","choices":[{"id":"1","image":null},{"id":"2","image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
 		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`)))
 		if string(got.Blocks.Raw()) != blocks {
@@ -96,13 +87,11 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("U+0000 is refused wherever it stands", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","properties":{"rule":{"x\u0000":["\u0000"]}},"choices":[{"id":"1","image":"\u0000"}]}],"variables":{"\u0000":1}}}`))
 		wantFaults(t, err, "/definition/blocks/0/choices/0/image BAD_FORMAT", "/definition/blocks/0/properties/rule/x\x00 BAD_FORMAT",
 			"/definition/blocks/0/properties/rule/x\x00/0 BAD_FORMAT", "/definition/variables/\x00 BAD_FORMAT")
 	})
 	t.Run("times are normalised at every level and nothing else changes", func(t *testing.T) {
-		t.Parallel()
 		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
  {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T01:00:00+01:00","2026-01-02T00:00:00Z"]},"id":"c"}]}]}}`)))
 		const want = `[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00Z"}},
@@ -112,7 +101,6 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("integers are plain and other numbers stay", func(t *testing.T) {
-		t.Parallel()
 		got, err := w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":1e1,"borderRadius":10.0},"theme":{"logo":{"width":10.0,"height":-0}},
 			"blocks":[{"id":"a","properties":{"maxChars":0.1e2,"min":1e1,"limit":30E-1,"disabledDays":1270e-1,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991.0}}]}],"variables":{"v":1.0}}}`))
 		if err != nil {
@@ -132,7 +120,6 @@ func TestFormUpdate(t *testing.T) {
 		wantFaults(t, err, "/definition/blocks/0/properties/limit WRONG_TYPE", "/definition/blocks/0/properties/maxChars OUT_OF_RANGE", "/definition/settings/responseLimit OUT_OF_RANGE")
 	})
 	t.Run("a name that cannot be seen is refused", func(t *testing.T) {
-		t.Parallel()
 		for _, name := range []string{`\u200b`, `\ufeff\u2060`, ` \u3164 `, `\u2800`, `\u202e`, `  `, ``} {
 			_, err := w.FormUpdate([]byte(`{"name":"` + name + `"}`))
 			wantFaults(t, err, "/name TOO_SHORT")
@@ -145,14 +132,12 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {
-		t.Parallel()
 		got := must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
 		if diff := cmp.Diff(&storage.Gate{}, got.Gate); diff != "" {
 			t.Error(diff)
 		}
 	})
 	t.Run("violations are capped at the first fifty", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[0` + strings.Repeat(",0", 40_000) + `]}}`))
 		var invalid *schema.Error
 		if !errors.As(err, &invalid) || len(invalid.Violations) != schema.MaxViolations {

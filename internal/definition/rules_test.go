@@ -12,7 +12,6 @@ import (
 )
 
 func TestAddressesAndLinks(t *testing.T) {
-	t.Parallel()
 
 	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
 		if !weburl.IsPlain(s) || !isLink(s) {
@@ -43,7 +42,6 @@ func TestAddressesAndLinks(t *testing.T) {
 }
 
 func TestDefinitionAddresses(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	_, err := w.FormUpdate([]byte(`{"definition":{
@@ -71,7 +69,6 @@ func TestDefinitionAddresses(t *testing.T) {
 }
 
 func TestDefinitionLimits(t *testing.T) {
-	t.Parallel()
 	w := must(NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
 
 	tests := map[string]struct {
@@ -105,7 +102,6 @@ func TestDefinitionLimits(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			_, err := w.FormUpdate([]byte(`{"definition":{` + test.definition + `}}`))
 			wantFaults(t, err, test.want...)
 		})
@@ -113,7 +109,6 @@ func TestDefinitionLimits(t *testing.T) {
 }
 
 func TestDefaultLimits(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	blocks := func(n int, members string) string {
@@ -150,7 +145,6 @@ func TestDefaultLimits(t *testing.T) {
 		"5,001 characters": {`[{"id":"a","label":"` + strings.Repeat("é", 5001) + `"}]`, []string{"/blocks/0/label TOO_LONG"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			_, err := w.Blocks([]byte(`{"blocks":` + test.blocks + `}`))
 			wantFaults(t, err, test.want...)
 		})
@@ -158,7 +152,6 @@ func TestDefaultLimits(t *testing.T) {
 }
 
 func TestIDsAreUnique(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	_, err := w.FormUpdate([]byte(`{"definition":{
@@ -175,7 +168,6 @@ func TestIDsAreUnique(t *testing.T) {
 }
 
 func TestSchemaAndRulesReportTogether(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	_, err := w.FormCreate([]byte(`{"name":" ","definition":{"blocks":[{"id":"a","label":1},{"id":"a","properties":{"disabledDays":128,"buttonLink":"x"}},7],
@@ -195,7 +187,6 @@ func TestSchemaAndRulesReportTogether(t *testing.T) {
 }
 
 func TestChoicesNeedAnID(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	const lists = `"choices":[{"id":"c"},{"label":"x"},{"id":""}],"matrix_rows":[{}],"matrix_columns":[{"id":""}]`
 	under := func(at string) []string {
@@ -211,7 +202,6 @@ func TestChoicesNeedAnID(t *testing.T) {
 }
 
 func TestBlockIDsCanStandInAPath(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":".","children":[{"id":".."}]},{"id":"..."},{"id":".a"},{"id":"a."},{"id":"/"},{"id":" ."}]}}`))
 	wantFaults(t, err, "/definition/blocks/0/children/0/id BAD_FORMAT", "/definition/blocks/0/id BAD_FORMAT")
@@ -223,7 +213,6 @@ func TestBlockIDsCanStandInAPath(t *testing.T) {
 
 // What is nested too deep is one fault; what is in it is not looked at.
 func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
-	t.Parallel()
 	w, err := NewWrites(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -237,7 +226,6 @@ func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
 // A variable that a rule sets is kept beside the answers, so its name is one with the
 // ids of blocks and the names of hidden fields.
 func TestVariablesThatRulesSetHaveNamesOfTheirOwn(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	const rule = `"properties":{"rule":{"set":{"%":1,"free":2}}}`
 	setting := func(name string) string { return strings.ReplaceAll(rule, "%", name) }

@@ -13,12 +13,10 @@ import (
 
 func formUpdate(t *testing.T, w *Writes, body string) FormWrite {
 	t.Helper()
-	f := must(w.FormUpdate([]byte(body)))
-	return f
+	return must(w.FormUpdate([]byte(body)))
 }
 
 func TestNewDefinitionFillsInWhatIsNotGiven(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	got := must(w.NewDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"theme":{"font":"x"}}}`)))
 	want := storage.Definition{
@@ -31,7 +29,6 @@ func TestNewDefinitionFillsInWhatIsNotGiven(t *testing.T) {
 }
 
 func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	stored := storage.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"date"},{"id":"b","type":"time"}]`), HiddenFields: json.RawMessage(`["h"]`)}
 	got, err := w.ChangeDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"settings":{}}}`), stored)
@@ -51,7 +48,6 @@ func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 }
 
 func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
-	t.Parallel()
 	w := must(NewWrites(schema.Limits{Definition: 100}, nil))
 	css := func(n int) string {
 		return `"theme":{"customCss":"` + strings.Repeat("x", n-len(`{"customCss":""}`)) + `"}`
@@ -82,7 +78,6 @@ func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
 }
 
 func TestTheRuleOfABlockIsBounded(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	rule := func(n int) string {
 		return `"properties":{"rule":{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}}`

@@ -7,7 +7,6 @@ import (
 
 // Of content that nobody saves only the sizes are checked, and all of them, whatever else is wrong.
 func TestCheckSizes(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	long := strings.Repeat("x", 5001)
 	wrong := strings.Repeat(`{"id":7,"type":"none","label":[],"choices":{},"properties":{"max":"x","embedLink":"javascript:"}},`, 499)

@@ -13,8 +13,7 @@ import (
 
 func newTestWrites(t testing.TB) *Writes {
 	t.Helper()
-	w := must(NewWrites(schema.Limits{}, nil))
-	return w
+	return must(NewWrites(schema.Limits{}, nil))
 }
 
 // faultsOf returns "path CODE" for each violation, and fails when err is another
@@ -46,7 +45,6 @@ func wantFaults(t testing.TB, err error, want ...string) {
 }
 
 func TestNewWritesRefusesNegativeLimits(t *testing.T) {
-	t.Parallel()
 	for _, l := range []schema.Limits{{Blocks: -1}, {AllBlocks: -1}, {Nesting: -1}, {Cells: -1}, {AllCells: -1}, {Choices: -1}, {CustomCSS: -1}, {Text: -1}, {Rule: -1}, {Definition: -1}, {Response: -1}, {FileSize: -1}, {Body: -1}, {Workspaces: -1}, {Webhooks: -1}} {
 		if _, err := NewWrites(l, nil); err == nil {
 			t.Errorf("%+v is accepted", l)
@@ -55,11 +53,9 @@ func TestNewWritesRefusesNegativeLimits(t *testing.T) {
 }
 
 func TestWorkspace(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 
 	t.Run("the name is trimmed before its length is checked", func(t *testing.T) {
-		t.Parallel()
 		want := strings.Repeat("é", 120)
 		got, err := w.Workspace([]byte(`{"name":"\u00a0 ` + want + `\n\t"}`))
 		if err != nil || got != want {
@@ -87,14 +83,12 @@ func TestWorkspace(t *testing.T) {
 		"a body of white space":           {" \r\n\t", []string{" REQUIRED"}},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			t.Parallel()
 			_, err := w.Workspace([]byte(test.body))
 			wantFaults(t, err, test.want...)
 		})
 	}
 
 	t.Run("what is no JSON is a SyntaxError", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.Workspace([]byte(`{"name":"a","name":"b"}`))
 		var syntax *jsontree.SyntaxError
 		if !errors.As(err, &syntax) {
@@ -104,7 +98,6 @@ func TestWorkspace(t *testing.T) {
 }
 
 func TestCheckBlockID(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	wantFaults(t, w.CheckBlockID(""), "path:blockId TOO_SHORT")
 	wantFaults(t, w.CheckBlockID("a"))
@@ -113,26 +106,22 @@ func TestCheckBlockID(t *testing.T) {
 }
 
 func TestWebhook(t *testing.T) {
-	t.Parallel()
 	w := newTestWrites(t)
 	const form = "0123456789abcdefABCDEF01"
 
 	t.Run("create with all members", func(t *testing.T) {
-		t.Parallel()
 		got := must(w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
 		if *got.FormID != form || *got.URL != "https://example.com/a" || *got.Enabled || *got.Secret != "0123456789abcdef" {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("create leaves defaults to the caller", func(t *testing.T) {
-		t.Parallel()
 		got, err := w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a"}`), true)
 		if err != nil || got.Enabled != nil || got.Secret != nil {
 			t.Errorf("got %+v, %v", got, err)
 		}
 	})
 	t.Run("null takes the secret away in an update only", func(t *testing.T) {
-		t.Parallel()
 		got, err := w.Webhook([]byte(`{"signing_secret":null}`), false)
 		if err != nil || got.Secret == nil || *got.Secret != "" || got.URL != nil || got.Enabled != nil {
 			t.Errorf("got %+v, %v", got, err)
@@ -153,7 +142,6 @@ func TestWebhook(t *testing.T) {
 		}
 	})
 	t.Run("faults are reported together", func(t *testing.T) {
-		t.Parallel()
 		_, err := w.Webhook([]byte(`{"form_id":"x","enabled":"yes","signing_secret":"short","a":1}`), true)
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/enabled WRONG_TYPE", "/form_id BAD_FORMAT", "/signing_secret TOO_SHORT", "/url REQUIRED")
 		_, err = w.Webhook([]byte(`{}`), false)
@@ -164,7 +152,6 @@ func TestWebhook(t *testing.T) {
 		wantFaults(t, err, " REQUIRED")
 	})
 	t.Run("what has the right type is returned beside the faults of the rest", func(t *testing.T) {
-		t.Parallel()
 		got, err := w.Webhook([]byte(`{"form_id":1,"url":"http://127.0.0.1","enabled":false,"signing_secret":"short"}`), true)
 		wantFaults(t, err, "/form_id WRONG_TYPE", "/signing_secret TOO_SHORT")
 		if got.FormID != nil || got.URL == nil || *got.URL != "http://127.0.0.1" || got.Enabled == nil || *got.Enabled || got.Secret == nil {

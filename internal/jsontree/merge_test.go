@@ -49,7 +49,6 @@ func merged(t interface{ Fatal(...any) }, target, patch string) string {
 
 // The examples of RFC 7396, appendix A.
 func TestMergePatchExamples(t *testing.T) {
-	t.Parallel()
 	for _, e := range [][3]string{
 		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
 		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
@@ -88,7 +87,6 @@ func anyValue(depth int) *rapid.Generator[any] {
 }
 
 func TestMergePatchAgreesWithTheDefinition(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		target, err := json.MarshalIndent(anyValue(3).Draw(t, "target"), " ", "\t")
 		if err != nil {

@@ -3,7 +3,6 @@ package logic
 import "testing"
 
 func TestABudgetIsSpent(t *testing.T) {
-	t.Parallel()
 	b := NewBudget(10)
 	for _, c := range []struct {
 		name  string
@@ -29,7 +28,6 @@ func TestABudgetIsSpent(t *testing.T) {
 
 // What is spent is what the work costs: whether a response is refused depends on it.
 func TestStepsOfEvaluations(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		rule  string
 		steps int

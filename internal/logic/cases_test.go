@@ -71,7 +71,6 @@ func written(v any) any {
 }
 
 func TestCases(t *testing.T) {
-	t.Parallel()
 	all := readCases(t)
 	for _, c := range all.Cases {
 		compiled, err := Compile(parse(t, c.Rule))

@@ -46,7 +46,6 @@ func FuzzLogic(f *testing.F) {
 
 // A budget ends an evaluation wherever it is.
 func TestABudgetEndsEveryEvaluation(t *testing.T) {
-	t.Parallel()
 	all := readCases(t)
 	for _, c := range all.Cases {
 		compiled, err := Compile(parse(t, c.Rule))
@@ -68,7 +67,6 @@ func TestABudgetEndsEveryEvaluation(t *testing.T) {
 }
 
 func TestWhatLogicReads(t *testing.T) {
-	t.Parallel()
 	for rule, want := range map[string]struct {
 		paths string
 		any   bool

@@ -22,7 +22,6 @@ func faultsOf(c *Conditions) []schema.Violation {
 }
 
 func TestConditions(t *testing.T) {
-	t.Parallel()
 	list := json.RawMessage(`[
 		{"field":{"id":"e","type":"email","label":""},"value":"Ann@Example.com"},
 		{"field":{"id":"n","type":"number","label":""},"value":7.50},
@@ -64,7 +63,6 @@ func TestConditions(t *testing.T) {
 
 // A condition that nobody could meet is told apart from one that nobody meets.
 func TestConditionsThatNobodyCouldMeet(t *testing.T) {
-	t.Parallel()
 	form, err := compile.New(compile.Source{Definition: storage.Definition{
 		Blocks: json.RawMessage(`[
 			{"id":"mail","type":"email"},{"id":"tel","type":"phone"},{"id":"tel nl","type":"phone","properties":{"defaultCountry":"NL"}},

@@ -21,7 +21,6 @@ func isCompared(typ string) bool {
 
 // Each class has values of one meaning, and no two classes of a type share one.
 func TestIdentity(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		types   []string
 		classes [][]string
@@ -106,7 +105,6 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestIdentityOfWhatIsNeverCompared(t *testing.T) {
-	t.Parallel()
 	for typ, value := range map[string]string{
 		"yes_no": `true`, "legal": `true`, "country": `"NL"`, "matrix": `{"r":{"id":"a","label":""}}`, "address": `{"city":"X"}`, "contact_info": `{"email":"a@b.cd"}`,
 		"payment": `{"amount":"1"}`, "file_upload": `[{"id":"1"}]`, "signature": `{"id":"1"}`, "variable": `1`, "a_type_of_tomorrow": `"x"`,

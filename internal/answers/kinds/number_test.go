@@ -12,7 +12,6 @@ import (
 // A number keeps its value when it is normalised, to the last digit when it has
 // no exponent.
 func TestCanonicalNumberKeepsTheValue(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		literal := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?`).Draw(t, "literal")
 		tree, err := jsontree.Parse([]byte(literal), jsontree.BodyBounds)

@@ -12,7 +12,6 @@ import (
 // The example of each type of number in each country is accepted as it is written there
 // and abroad, is stored in E.164, and that is stored unchanged when it is sent again.
 func TestNumbersOfEveryCountry(t *testing.T) {
-	t.Parallel()
 	types := []phonenumbers.PhoneNumberType{
 		phonenumbers.FIXED_LINE, phonenumbers.MOBILE, phonenumbers.TOLL_FREE, phonenumbers.PREMIUM_RATE, phonenumbers.VOIP,
 	}
@@ -60,7 +59,6 @@ const countries = "ADAEAFAGAIALAMAOAQARASATAUAWAXAZBABBBDBEBFBGBHBIBJBLBMBNBOBQB
 	"WFWSXKYEYTZAZMZW"
 
 func TestCountriesAreThoseOfISO(t *testing.T) {
-	t.Parallel()
 	known := make(map[string]bool)
 	for i := 0; i < len(countries); i += 2 {
 		known[countries[i:i+2]] = true
@@ -86,7 +84,6 @@ func TestCountriesAreThoseOfISO(t *testing.T) {
 
 // A page tells how a number is read before it is sent.
 func TestReadPhone(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		text, country string
 		want          Phone

@@ -15,7 +15,6 @@ import (
 
 // A rule reads this value for each type of answer.
 func TestWhatRulesSeeOfAnswers(t *testing.T) {
-	t.Parallel()
 	const choices = `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]`
 	for _, c := range []struct{ block, answer, path, want string }{
 		{`"type":"short_text"`, `" x "`, "answers.q", `"x"`},

@@ -12,7 +12,6 @@ import (
 
 // Logic that reads nothing is evaluated within a bound, however much of it there is.
 func TestWarningsTakeBoundedSteps(t *testing.T) {
-	t.Parallel()
 	heavy := `["a","b","c","d","e","f","g","h","i","j"]`
 	heavy = `{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,{"all":[` + heavy + `,true]}]}]}]}`
 	var blocks []string
