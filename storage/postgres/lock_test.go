@@ -27,3 +27,18 @@ func TestALockHasTheSameKeyInGoAndInSQL(t *testing.T) {
 		}
 	}
 }
+
+func TestLocksOfKindsAndSchemasDoNotMeet(t *testing.T) {
+	t.Parallel()
+	seen := map[int64]string{}
+	for _, schema := range []string{"formsvc", "other"} {
+		s := New(nil, WithSchema(schema))
+		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, lockValues, lockPartials, lockProbes, "migrations"} {
+			key := s.lockKey(kind, storage.ID{10: 1})
+			if other, taken := seen[key]; taken {
+				t.Errorf("%s %s and %s share a lock", schema, kind, other)
+			}
+			seen[key] = schema + " " + string(kind)
+		}
+	}
+}
