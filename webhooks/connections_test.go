@@ -5,14 +5,18 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -279,5 +283,318 @@ func TestARequestIsNotSentOnEachKeptConnection(t *testing.T) {
 	checkAttempt(t, a, text.String(), 0, ClassNetwork)
 	if got := copies.Load(); got != 1+resentMost {
 		t.Errorf("%d copies, want %d", got, 1+resentMost)
+	}
+}
+
+// piped has a transport dial receivers in memory that answer every request, and counts the
+// dials and the connections that are open.
+func piped(tr *transport) (dials, open *atomic.Int32) {
+	dials, open = &atomic.Int32{}, &atomic.Int32{}
+	tr.http.DialContext = func(context.Context, string, string) (net.Conn, error) {
+		dials.Add(1)
+		open.Add(1)
+		one, other := net.Pipe()
+		go func() {
+			defer open.Add(-1)
+			defer func() { _ = other.Close() }()
+			for in := bufio.NewReader(other); ; {
+				r, err := http.ReadRequest(in)
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(other, "HTTP/1.1 204 No Content\r\n\r\n")
+			}
+		}()
+		return one, nil
+	}
+	return dials, open
+}
+
+// As many destinations as a large host has keep their connections.
+func TestConnectionsToManyDestinationsAreKept(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		tr := newTransport(NewGuard(GuardConfig{}), DefaultTimeout, DefaultInFlight, &tls.Config{})
+		defer tr.CloseIdleConnections()
+		dials, open := piped(tr)
+		sends := func(hosts int) {
+			for i := range hosts {
+				_, err := exchanged(t.Context(), tr, fmt.Sprintf("http://h%d.example/", i), "{}")
+				must(t, err)
+			}
+		}
+		sends(1000)
+		sends(1000)
+		if got := dials.Load(); got != 1000 {
+			t.Errorf("%d connections for two requests to each of 1,000 hosts", got)
+		}
+		sends(idleMost + 100)
+		synctest.Wait()
+		if got := open.Load(); got != idleMost {
+			t.Errorf("%d connections are kept, want %d", got, idleMost)
+		}
+	})
+}
+
+// One host has as many connections kept as a process may have requests to it.
+func TestOneHostKeepsAConnectionForEachRequestInFlight(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		tr := newDispatcher(t, Config{InFlight: 10, InFlightSlow: 200}).guarded
+		dials, _ := piped(tr)
+		inner, hold := tr.http.DialContext, make(chan struct{})
+		tr.http.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			<-hold // until all have asked for a connection
+			return inner(ctx, network, address)
+		}
+		for range 2 {
+			var sending sync.WaitGroup
+			for range 210 {
+				sending.Go(func() {
+					if _, err := exchanged(t.Context(), tr, "http://h.example/", "{}"); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait()
+			if dials.Load() == 0 {
+				close(hold)
+			}
+			sending.Wait()
+			synctest.Wait() // until all connections are idle again
+		}
+		if got := dials.Load(); got != 210 {
+			t.Errorf("%d connections, want one for each of 210 requests at one time", got)
+		}
+	})
+}
+
+// A connection that nothing uses ends after 30 s, and one that is used again and again
+// after five minutes, so that its name is looked up again. Nobody has to call for it.
+func TestKeptConnectionsEnd(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		tr := loopbackTransport(t)
+		dials, open := piped(tr)
+		sends := func() {
+			_, err := exchanged(t.Context(), tr, "http://h.example/", "{}")
+			must(t, err)
+			synctest.Wait()
+		}
+		sends()
+		time.Sleep(idleTimeout - time.Second)
+		synctest.Wait()
+		if open.Load() != 1 {
+			t.Error("a connection ended before its time")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if open.Load() != 0 {
+			t.Errorf("a connection is kept for more than %s", idleTimeout)
+		}
+		for began := time.Now(); time.Since(began) < time.Hour; time.Sleep(10 * time.Second) {
+			sends()
+		}
+		if got := dials.Load() - 1; got < 11 || got > 13 {
+			t.Errorf("%d connections in an hour, want one in five minutes", got)
+		}
+	})
+}
+
+// A run leaves no connection behind, also when a host wrapped the transport.
+func TestARunClosesItsConnections(t *testing.T) {
+	t.Parallel()
+	var open atomic.Int32
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+		}
+	}
+	s.Start()
+	defer s.Close()
+	b := newBench(t, Config{Transport: func(guarded http.RoundTripper) http.RoundTripper { return roundTrip(guarded.RoundTrip) }}, nil)
+	b.event(b.webhook(s.URL, nil), "x")
+	stop := b.run()
+	b.seen.wait(t, 1)
+	if open.Load() != 1 {
+		t.Fatalf("%d connections are open, so this test shows nothing", open.Load())
+	}
+	stop()
+	waits(t, "the connection is closed", func() bool { return open.Load() == 0 })
+}
+
+// A receiver that answers quickly on one connection, and lets all others hang, has no dial
+// for each of its requests: net/http goes on with a dial when its request is over.
+func TestDialsThatHangAreBounded(t *testing.T) {
+	t.Parallel()
+	const requests = spareDials + 100
+	arrived, answer := make(chan struct{}), make(chan struct{})
+	s := server(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-answer })
+	tr := newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Hour, 4, &tls.Config{})
+	var dials, hanging atomic.Int32
+	tr.http.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if dials.Add(1) == 1 {
+			return tr.dial(ctx, network, address)
+		}
+		hanging.Add(1)
+		defer hanging.Add(-1)
+		ctx, over := tr.dialling(ctx)
+		defer over()
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	var sending sync.WaitGroup
+	for i := range requests {
+		sending.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if _, err := exchanged(ctx, tr, s.URL, "{}"); err != nil {
+				t.Error(err)
+			}
+		})
+		if i > 0 { // the one before has the connection, and this one begins a dial that hangs
+			waits(t, "a dial begins", func() bool { return int(dials.Load()) == i+1 })
+			answer <- struct{}{}
+		}
+		<-arrived
+	}
+	answer <- struct{}{}
+	sending.Wait()
+	waits(t, "the dials that are too many end", func() bool { return hanging.Load() == spareDials })
+	tr.CloseIdleConnections()
+	waits(t, "all dials end", func() bool { return hanging.Load() == 0 && tr.spare.Load() == 0 })
+}
+
+// The end of TLS waits for no receiver that does not read, whatever is to be written to it:
+// net/http holds the lock of all connections meanwhile.
+func TestTheEndOfTLSWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	authority := newAuthority(t)
+	certificates := authority.issue(t, "h.example", time.Hour)
+	for name, broken := range map[string]string{
+		"the last record": "",
+		"an alert":        "\x17\x03\x03\x00\x20" + strings.Repeat("x", 32),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			one, other := net.Pipe() // a write waits until it is read
+			defer func() { _ = other.Close() }()
+			tr := loopbackTransport(t)
+			tr.http.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+				c := tls.Client(one, &tls.Config{RootCAs: authority.pool, ServerName: "h.example"})
+				return secured{Conn: c}, c.HandshakeContext(ctx)
+			}
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				s := tls.Server(other, &tls.Config{Certificates: certificates})
+				r, err := http.ReadRequest(bufio.NewReader(s))
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, r.Body)
+				_, _ = io.WriteString(s, "HTTP/1.1 204 No Content\r\n\r\n")
+				if broken != "" {
+					_, _ = io.WriteString(other, broken)
+					_, _ = other.Read(make([]byte, 1)) // the alert has begun
+				}
+			}()
+			_, err := exchanged(t.Context(), tr, "https://h.example/", "{}")
+			must(t, err)
+			<-answered
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				tr.CloseIdleConnections()
+				for err := error(nil); err == nil; {
+					_, err = other.Write([]byte("x"))
+				}
+			}()
+			select {
+			case <-ended:
+			case <-time.After(slack):
+				t.Error("a receiver that does not read holds it up")
+				_ = other.Close()
+				<-ended
+			}
+		})
+	}
+}
+
+// Answers say what TLS they came over, and traces see each handshake.
+func TestTLSIsTold(t *testing.T) {
+	t.Parallel()
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	tr := loopbackTransport(t)
+	var begun, done, reused int
+	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
+		TLSHandshakeStart: func() { begun++ },
+		TLSHandshakeDone:  func(tls.ConnectionState, error) { done++ },
+		GotConn: func(got httptrace.GotConnInfo) {
+			if got.Reused {
+				reused++
+			}
+		},
+	})
+	for i := range 3 {
+		if i == 1 { // the first one is refused
+			tr.tls.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+		must(t, err)
+		resp, err := tr.RoundTrip(req)
+		if i == 0 {
+			if err == nil {
+				t.Error("a certificate of nobody is accepted")
+			}
+			continue
+		}
+		must(t, err)
+		_ = resp.Body.Close()
+		if resp.TLS == nil || !resp.TLS.HandshakeComplete {
+			t.Errorf("answer %d came over %+v", i, resp.TLS)
+		}
+	}
+	if begun != 2 || done != 2 || reused != 1 {
+		t.Errorf("%d handshakes began, %d ended, %d connections were used again; want 2, 2 and 1", begun, done, reused)
+	}
+}
+
+// What a host's own code does wrong while net/http dials ends an attempt, not the process.
+func TestAPanicWhileDiallingIsAFailedAttempt(t *testing.T) {
+	t.Parallel()
+	authority := newAuthority(t)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequestClientCert}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	for name, breaks := range map[string]func(*Dispatcher){
+		"in the resolver": func(d *Dispatcher) { d.guard.resolver = resolverFunc(func(context.Context) error { panic("boom") }) },
+		"for want of a certificate": func(d *Dispatcher) {
+			d.guarded.tls.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return nil, nil }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d, text := hostileDispatcher(t, 10*time.Second)
+			d.guarded.tls.RootCAs = authority.pool
+			breaks(d)
+			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+			must(t, err)
+			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
+			checkAttempt(t, a, text.String(), 0, ClassNetwork)
+			if !strings.Contains(text.String(), "panic") {
+				t.Errorf("the log says %s", text)
+			}
+		})
 	}
 }

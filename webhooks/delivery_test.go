@@ -1,15 +1,25 @@
 package webhooks
 
 import (
+	"bytes"
 	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -170,4 +180,330 @@ func newDispatcher(t testing.TB, c Config) *Dispatcher {
 	must(t, err)
 	t.Cleanup(d.guarded.CloseIdleConnections)
 	return d
+}
+
+func TestHeadersOfTheHostAreSent(t *testing.T) {
+	t.Parallel()
+	const webhooks, each = 8, 5
+	var mu sync.Mutex
+	calls, sent := map[storage.ID]int{}, map[string]int{}
+	s := server(t, func(_ http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if len(r.Header.Values("X-Route")) == 2 && r.Header.Get("Authorization") == "Bearer "+r.URL.Path[1:] {
+			sent[r.URL.Path[1:]]++
+		}
+	})
+	b := newBench(t, Config{Headers: func(ctx context.Context, w storage.Webhook) http.Header {
+		mu.Lock()
+		defer mu.Unlock()
+		if _, bounded := ctx.Deadline(); !bounded || w.FormID.IsZero() {
+			t.Errorf("webhook %+v, and a deadline: %t", w, bounded)
+		}
+		calls[w.ID]++
+		return http.Header{"x-route": {"a", "b"}, "Authorization": {"Bearer " + w.URL[strings.LastIndexByte(w.URL, '/')+1:]}}
+	}}, nil)
+	for n := range webhooks {
+		id := b.webhook(fmt.Sprintf("%s/%d", s.URL, n), nil)
+		for range each {
+			b.event(id, "{}")
+		}
+	}
+	stop := b.run()
+	b.seen.wait(t, webhooks*each)
+	stop()
+	if len(calls) != webhooks || len(sent) != webhooks {
+		t.Fatalf("calls %v, requests with their headers %v", calls, sent)
+	}
+	for id, n := range calls {
+		if n != each {
+			t.Errorf("Headers was called %d times for %d attempts at %s", n, each, id)
+		}
+	}
+	for path, n := range sent {
+		if n != each {
+			t.Errorf("%d requests to %s had their headers, want %d", n, path, each)
+		}
+	}
+}
+
+// What the dispatcher and HTTP say of a message is not the host's, and what HTTP does not allow
+// is not sent. It is the host's fault, and no attempt.
+func TestHeadersThatTheHostCannotSetPutTheDeliveryOff(t *testing.T) {
+	t.Parallel()
+	const secret = "the value of a header"
+	for name, value := range map[string]string{
+		"Content-Type": secret, "content-length": "1", "Host": secret, "user-agent": secret, "Idempotency-Key": secret,
+		"service-signature": secret, "SERVICE-VERSION": secret, "Webhook-Id": secret, "webhook-signature": secret, "Webhook-Timestamp": secret,
+		"Transfer-Encoding": "chunked", "Connection": "close", "Expect": "100-continue", "Accept-Encoding": "gzip", "Content-Encoding": "gzip",
+		"Trailer": secret, "Te": secret, "Upgrade": secret, "Keep-Alive": secret, "Proxy-Connection": secret,
+		"X Y": secret, "": secret, "X-Ä": secret, "X-Line": secret + "\r\nInjected: 1", "X-Nul": secret + "\x00",
+	} {
+		for _, signed := range []bool{true, false} {
+			var requests atomic.Int32
+			b := newBench(t, Config{Headers: func(context.Context, storage.Webhook) http.Header {
+				return http.Header{"X-Good": {"yes"}, name: {value}}
+			}}, roundTrip(func(*http.Request) (*http.Response, error) {
+				requests.Add(1)
+				return reply(200), nil
+			}))
+			del := &storage.ClaimedDelivery{URL: "https://good.example/", Body: []byte("{}"), Attempt: 1}
+			if signed {
+				del.Secret = b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
+			}
+			if e := b.d.deliver(t.Context(), del); requests.Load() != 0 || e.Delivery != nil || e.RetryIn != hostFaultWait {
+				t.Errorf("%q, signed %t: %d requests, ended %+v", name, signed, requests.Load(), e)
+			}
+			if text := b.log.String(); !strings.Contains(text, "Config.Headers returned") || strings.Contains(text, secret) ||
+				!strings.Contains(strings.ToLower(text), strings.ToLower(name)) {
+				t.Errorf("%q: the log says %s", name, text)
+			}
+		}
+	}
+}
+
+func TestHeadersThatPanicEndNothing(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var repaired atomic.Bool
+		b := newBench(t, Config{Headers: func(_ context.Context, w storage.Webhook) http.Header {
+			if w.URL != hook && !repaired.Load() {
+				panic("no header")
+			}
+			return nil
+		}}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
+		good, bad := b.webhook(hook, nil), b.webhook("https://bad.example/", nil)
+		b.event(good, "{}")
+		b.event(bad, "{}")
+		b.run()
+		time.Sleep(time.Hour)
+		if a := b.attempts(good); len(a) != 1 || !a[0].Success || len(b.attempts(bad)) != 0 || strings.Count(b.log.String(), "no header") != 1 {
+			t.Errorf("attempts %+v and %+v, log %s", a, b.attempts(bad), b.log)
+		}
+		repaired.Store(true)
+		time.Sleep(2 * time.Minute)
+		if a := b.attempts(bad); len(a) != 1 || !a[0].Success || a[0].Attempt != 1 {
+			t.Errorf("when it is repaired, attempts %+v", a)
+		}
+	})
+}
+
+func TestSignIsFrozen(t *testing.T) {
+	t.Parallel()
+	// The second is case 2 of RFC 4231. The last was made, and verified, by sign and verify of
+	// the npm package @octokit/webhooks-methods 6.0.0.
+	for _, v := range []struct{ secret, body, want string }{
+		{"0123456789abcdef", `{"id":"65f0c0ffee65f0c0ffee65f0","response":{}}`, "sha256=0db010043cd9e9edb67d3d2e547322dbefe474a08c4ad08f1d458dd99e90ff00"},
+		{"Jefe", "what do ya want for nothing?", "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+		{"key", "", "sha256=5d5d139563c95b5967b9bd9a8c9b233a9dedb45072794cd232dc1b74832607d0"},
+		{"schlüssel", "\x00\xff\r\n", "sha256=51e97e5289a524fe1debe0ba3accd2d2416bcedd2ed4ed31b3bcb139f2d8e85d"},
+	} {
+		if got := Sign(v.secret, []byte(v.body)); got != v.want {
+			t.Errorf("Sign(%q, %q) = %s, want %s", v.secret, v.body, got, v.want)
+		}
+		if err := Verify(v.secret, []byte(v.body), v.want); err != nil {
+			t.Errorf("Verify(%q, %q): %v", v.secret, v.body, err)
+		}
+	}
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	const secret = "0123456789abcdef"
+	body := []byte(`{"id":"1"}`)
+	good := Sign(secret, body)
+	for name, v := range map[string]struct {
+		secret    string
+		body      []byte
+		signature string
+	}{
+		"another body":      {secret, []byte(`{"id":"2"}`), good},
+		"another secret":    {"fedcba9876543210", body, good},
+		"no signature":      {secret, body, ""},
+		"no prefix":         {secret, body, strings.TrimPrefix(good, "sha256=")},
+		"another algorithm": {secret, body, "sha512=" + strings.TrimPrefix(good, "sha256=")},
+		"a cut signature":   {secret, body, good[:len(good)-2]},
+		"a longer one":      {secret, body, good + "00"},
+		"no hexadecimal":    {secret, body, good[:len(good)-1] + "g"},
+		"white space":       {secret, body, " " + good},
+		"an empty secret":   {"", body, Sign("", body)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if err := Verify(v.secret, v.body, v.signature); !errors.Is(err, ErrSignature) {
+				t.Errorf("error is %v, want ErrSignature", err)
+			}
+		})
+	}
+	if err := Verify(secret, body, "sha256="+strings.ToUpper(strings.TrimPrefix(good, "sha256="))); err != nil {
+		t.Errorf("upper-case digits: %v", err)
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add("0123456789abcdef", []byte("body"), "sha256=00")
+	f.Add("", []byte(nil), "")
+	f.Add("k", []byte{0xff}, Sign("k", []byte{0xff}))
+	f.Fuzz(func(t *testing.T, secret string, body []byte, signature string) {
+		own := Sign(secret, body)
+		accepted := Verify(secret, body, signature) == nil
+		if want := secret != "" && strings.HasPrefix(signature, "sha256=") && strings.EqualFold(signature, own); accepted != want {
+			t.Errorf("Verify accepted is %v for %q, the signature is %q", accepted, signature, own)
+		}
+		if err := Verify(secret, body, own); (err == nil) != (secret != "") {
+			t.Errorf("Verify of Sign: %v", err)
+		}
+		if Verify(secret, append([]byte{1}, body...), own) == nil {
+			t.Error("a changed body is accepted")
+		}
+	})
+}
+
+// The example of the specification's own libraries.
+func TestStandardSignature(t *testing.T) {
+	t.Parallel()
+	const secret, id, at, body = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "msg_p5jXN8AQM9LWM0D4loKWxJek", "1614265330", `{"test": 2432232314}`
+	if got := signStandard(secret, id, at, []byte(body)); got != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
+		t.Error(got)
+	}
+	// The bytes of any other secret are the key.
+	raw := signStandard("0123456789abcdef", id, at, []byte(body))
+	if encoded := signStandard("whsec_MDEyMzQ1Njc4OWFiY2RlZg==", id, at, []byte(body)); encoded != raw {
+		t.Errorf("%s and %s", raw, encoded)
+	}
+	if odd := signStandard("whsec_not base64", id, at, []byte(body)); odd == raw || odd == signStandard("", id, at, []byte(body)) {
+		t.Error("a secret that is not base64 has another's key")
+	}
+}
+
+func TestStandardWebhooksHeaders(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		got := make(chan http.Header, 10)
+		b := newBench(t, Config{StandardWebhooks: true}, roundTrip(func(r *http.Request) (*http.Response, error) {
+			got <- r.Header
+			return reply(200), nil
+		}))
+		b.d.spread = polls(time.Minute) // a day of polls takes long
+		const first, second, third = "0123456789abcdef", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "fedcba9876543210"
+		sealed := b.d.secrets.Seal
+		id := b.webhook(hook, sealed(storage.ID{}, first))
+		change := func(secret string) {
+			s := sealed(id, secret)
+			_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Secret: &s, At: time.Now()})
+			must(t, err)
+		}
+		b.run()
+		check := func(when string, secrets ...string) {
+			t.Helper()
+			event := b.event(id, "x").String()
+			b.d.Wake()
+			h := <-got
+			at := strconv.FormatInt(time.Now().Unix(), 10)
+			var want []string
+			for _, s := range secrets {
+				want = append(want, signStandard(s, event, at, []byte("x")))
+			}
+			if h.Get("webhook-id") != event || h.Get("webhook-timestamp") != at || h.Get("webhook-signature") != strings.Join(want, " ") {
+				t.Errorf("%s: %v, want %s", when, h, want)
+			}
+			if h.Get("Service-Signature") != Sign(secrets[0], []byte("x")) {
+				t.Errorf("%s: %v", when, h)
+			}
+		}
+		check("at first", first)
+		change(second)
+		check("after a change", second, first)
+		time.Sleep(23 * time.Hour)
+		check("a day later, nearly", second, first)
+		time.Sleep(2 * time.Hour)
+		check("a day later", second)
+		change(third)
+		check("after another change", third, second)
+		change(first)
+		check("after two changes within a day", first, third)
+		change(third)
+		check("when the old secret comes back", third, first)
+		time.Sleep(25 * time.Hour)
+		check("a day after both", third)
+
+		unsigned := b.webhook("https://unsigned.example/", nil)
+		event := b.event(unsigned, "x")
+		b.d.Wake()
+		if h := <-got; h.Get("webhook-id") != event.String() || h.Get("webhook-timestamp") == "" || h["Webhook-Signature"] != nil {
+			t.Errorf("without a secret: %v", h)
+		}
+	})
+}
+
+func TestDeniedNetworksWin(t *testing.T) {
+	t.Parallel()
+	denied := []netip.Prefix{netip.MustParsePrefix("8.8.8.0/24"), netip.MustParsePrefix("127.0.0.2/32"), netip.MustParsePrefix("2606:4700::/32")}
+	names := resolver{"own.example": {"1.1.1.1", "8.8.8.8"}, "public.example": {"1.1.1.1"}, "inside.example": {"127.0.0.2"}, "allowed.example": {"127.0.0.1"}}
+	g := NewGuard(GuardConfig{AllowedNetworks: loopback, DeniedNetworks: denied, Resolver: names})
+	for url, ok := range map[string]bool{
+		"https://8.8.8.8/": false, "https://8.8.4.4/": true, "https://[2606:4700::1]/": false, "http://127.0.0.2/": false, "http://127.0.0.1/": true,
+		"https://own.example/": false, "https://public.example/": true, "http://inside.example/": false, "http://allowed.example/": true,
+	} {
+		if err := g.CheckHost(t.Context(), url); (err == nil) != ok {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	// The guard checks the address that the socket connects to, whatever the name
+	// resolved to.
+	s := server(t, func(http.ResponseWriter, *http.Request) { t.Error("a request came through") })
+	c := NewClient(ClientConfig{AllowedNetworks: loopback, DeniedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	if resp, err := c.Get(s.URL); err == nil {
+		_ = resp.Body.Close()
+		t.Error("a denied address was reached")
+	}
+	if err := (Config{DeniedNetworks: []netip.Prefix{{}}}).Validate(); err == nil || !strings.Contains(err.Error(), "DeniedNetworks") {
+		t.Errorf("an invalid prefix: %v", err)
+	}
+}
+
+// A host's transport is asked for each attempt, and what it sends is guarded.
+func TestAHostWrapsTheTransport(t *testing.T) {
+	t.Parallel()
+	var through atomic.Int32
+	received := make(chan string, 1)
+	s := server(t, func(_ http.ResponseWriter, r *http.Request) { received <- r.Header.Get("Traceparent") })
+	b := newBench(t, Config{Transport: func(guarded http.RoundTripper) http.RoundTripper {
+		return roundTrip(func(r *http.Request) (*http.Response, error) {
+			through.Add(1)
+			r = r.Clone(r.Context())
+			r.Header.Set("Traceparent", "00-1-2-01")
+			return guarded.RoundTrip(r)
+		})
+	}}, nil)
+	b.event(b.webhook(s.URL, nil), "x")
+	b.event(b.webhook("http://10.0.0.1/", nil), "x")
+	stop := b.run()
+	if got := <-received; got != "00-1-2-01" {
+		t.Errorf("received %q", got)
+	}
+	b.seen.wait(t, 2)
+	stop()
+	if got := through.Load(); got != 1 { // the URL of the other is refused before
+		t.Errorf("%d requests went through it", got)
+	}
+	if _, _, err := New(Params{Store: b.store, Config: Config{Transport: func(http.RoundTripper) http.RoundTripper { return nil }}}); err == nil {
+		t.Error("no transport is accepted")
+	}
+}
+
+func gcm(t *testing.T, key byte) cipher.AEAD {
+	t.Helper()
+	block, err := aes.NewCipher(bytes.Repeat([]byte{key}, 32))
+	must(t, err)
+	aead, err := cipher.NewGCM(block)
+	must(t, err)
+	return aead
+}
+
+func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *secrets.Sealer {
+	t.Helper()
+	s, err := secrets.New(current, previous...)
+	must(t, err)
+	return s
 }

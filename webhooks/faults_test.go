@@ -301,3 +301,186 @@ func TestHalfOfAWriteIsNoWarning(t *testing.T) {
 		}
 	})
 }
+
+// A database server that is up for a moment at a time gets deliveries in the first of these
+// moments, and their results are written at the latest in the next one.
+func TestAStoreThatFlapsIsUsedWhenItIsUp(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		period, up time.Duration
+		called     bool // something else succeeds in the middle of each moment
+	}{
+		"half a second of 5.5":      {period: 5500 * time.Millisecond, up: 500 * time.Millisecond},
+		"half a second of 2":        {period: 2 * time.Second, up: 500 * time.Millisecond},
+		"half a second of a minute": {period: time.Minute, up: 500 * time.Millisecond},
+		"0.25 s of 7, with calls":   {period: 7 * time.Second, up: 250 * time.Millisecond, called: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(t *testing.T) {
+				var sent atomic.Int32
+				b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) {
+					sent.Add(1)
+					time.Sleep(300 * time.Millisecond) // the result often comes after the moment
+					return reply(200), nil
+				}))
+				began := time.Now()
+				works := func() error {
+					if time.Since(began)%c.period < c.period-c.up { // it is down first
+						return errDown
+					}
+					return nil
+				}
+				b.d.store = gated{b.store, works, works}
+				id := b.webhook(hook, nil)
+				b.event(id, "x")
+				stop := b.run()
+				time.Sleep(c.period - c.up/2)
+				for range 3 {
+					if c.called {
+						_, stored := b.d.offer()
+						stored()
+					}
+					time.Sleep(c.period)
+				}
+				if got := len(b.attempts(id)); got != 1 || sent.Load() != 1 {
+					t.Errorf("%d attempts are written, %d were sent after 4 moments, want 1", got, sent.Load())
+				}
+				if lines := strings.Count(b.log.String(), `"level":"ERROR"`); lines == 0 || lines > 2*(int(4*c.period/logEvery)+1) {
+					t.Errorf("%d errors are logged", lines)
+				}
+				stop()
+			})
+		})
+	}
+}
+
+// A destination that is dead for eight days: what is older than three days has ended, and
+// its history still has real attempts.
+func TestADeadDestinationIsGivenUp(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		var sent atomic.Int32
+		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			sent.Add(1)
+			return reply(500), nil
+		}))
+		b.d.spread = polls(5 * time.Minute)
+		id := b.webhook(hook, nil)
+		b.run()
+		for day := range 8 {
+			for range 100 {
+				b.event(id, "x")
+				time.Sleep(24 * time.Hour / 100)
+			}
+			q := b.stats()
+			if got := q.Due + q.Waiting; got > 310 {
+				t.Fatalf("after %d days %d deliveries are pending", day+1, got)
+			}
+			if day > 4 && time.Since(q.OldestDue) > 73*time.Hour && !q.OldestDue.IsZero() {
+				t.Fatalf("after %d days one has been pending since %s", day+1, q.OldestDue)
+			}
+		}
+		history, err := b.store.Deliveries(context.Background(), storage.AsHost(), id, 1000)
+		must(t, err)
+		expired, tried := 0, 0
+		for _, a := range history {
+			switch {
+			case a.Error == storage.DeliveryExpired && a.Status == 0 && !a.Success && a.NextAttemptAt.IsZero():
+				expired++
+			case a.Status == 500:
+				tried++
+			default:
+				t.Errorf("the history has %+v", a)
+			}
+		}
+		if expired == 0 || tried < 80 {
+			t.Errorf("the history has %d summaries of expired deliveries and %d attempts", expired, tried)
+		}
+		t.Logf("%d requests in eight days; %d summaries, %d attempts are kept", sent.Load(), expired, tried)
+	})
+}
+
+// A dispatcher that was off for four days ends nothing, whether the webhook failed
+// before or not.
+func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
+	t.Parallel()
+	for _, failedBefore := range []bool{false, true} {
+		inBubble(t, func(t *testing.T) {
+			var healthy atomic.Bool
+			b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+				if healthy.Load() {
+					return reply(200), nil
+				}
+				return reply(500), nil
+			}))
+			b.d.spread = polls(time.Minute)
+			id := b.webhook(hook, nil)
+			for range 50 {
+				b.event(id, "x")
+			}
+			if failedBefore {
+				stop := b.run()
+				time.Sleep(2 * time.Hour)
+				stop()
+			}
+			time.Sleep(4 * 24 * time.Hour)
+			b.run()
+			time.Sleep(5 * time.Hour) // it is still down for a while
+			healthy.Store(true)
+			time.Sleep(30 * time.Hour)
+			delivered := 0
+			for _, a := range b.attempts(id) {
+				if a.Success {
+					delivered++
+				}
+				if a.Error == storage.DeliveryExpired {
+					t.Errorf("failed before %v: something expired: %+v", failedBefore, a)
+				}
+			}
+			if delivered != 50 {
+				t.Errorf("failed before %v: %d of 50 deliveries arrived, the queue has %+v", failedBefore, delivered, b.stats())
+			}
+		})
+	}
+}
+
+// A receiver that asks for a day each time: no retry is set for later than three days after
+// the event was queued, and redelivering gives three days more.
+func TestNoRetryIsLaterThanMaxAge(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(t *testing.T) {
+		sent := 0
+		b := newBench(t, Config{Observer: NoObserver{}}, roundTrip(func(*http.Request) (*http.Response, error) {
+			sent++
+			return reply(503, "Retry-After", "86400"), nil
+		}))
+		b.d.spread = polls(time.Minute)
+		id := b.webhook(hook, nil)
+		queued := time.Now()
+		event := b.event(id, "x")
+		b.run()
+		for round := 1; round <= 2; round++ {
+			time.Sleep(6 * 24 * time.Hour)
+			if b.stats() != (storage.QueueStats{}) || sent != 3*round {
+				t.Fatalf("round %d: %d requests, want 3 more; the queue has %+v", round, sent, b.stats())
+			}
+			history := b.attempts(id)
+			last := history[len(history)-1]
+			if len(history) != 4*round || last.Error != storage.DeliveryExpired || last.EventID != event || last.Attempt != 4 {
+				t.Fatalf("round %d: the history has %+v", round, history)
+			}
+			if end := history[len(history)-2]; end.Status != 503 || !end.NextAttemptAt.IsZero() {
+				t.Errorf("round %d: the last attempt is %+v, want none after it", round, end)
+			}
+			for _, a := range history[4*(round-1):] {
+				if a.NextAttemptAt.Sub(queued) > DefaultMaxAge {
+					t.Errorf("round %d: a retry was set for %s after queueing", round, a.NextAttemptAt.Sub(queued))
+				}
+			}
+			queued = time.Now()
+			must(t, b.store.Redeliver(t.Context(), id, last.ID))
+			b.d.Wake()
+		}
+	})
+}

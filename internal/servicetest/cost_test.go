@@ -3,6 +3,7 @@ package servicetest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // readingStore counts the reads of definitions, and the statements that a request
@@ -88,11 +90,7 @@ func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			http.MethodGet: "/forms/" + form.String(), http.MethodPatch: "/forms/" + form.String(), http.MethodPut: "/forms/" + form.String() + "/blocks",
 		}
 		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
-			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return issued
+			return must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes}))
 		}
 
 		unable := issue(storage.ScopeSubmissionsRead)
@@ -125,9 +123,7 @@ func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			}
 		}
 
-		if err := b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
 		store.reset()
 		w := b.DoAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
 		if w.Code != http.StatusUnauthorized || w.Header().Get("RateLimit") != "" || store.bytes.Load() != 0 {
@@ -145,16 +141,10 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		b := servicetest.SetupOn(t, store, formsvc.WithRateLimit(8, time.Hour))
 		form := b.Form(servicetest.TextBlock, `{}`)
 		for i := range 3 {
-			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}); err != nil {
-				t.Fatal(err)
-			}
+			must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}))
 		}
 		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
-			issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes})
-			if err != nil {
-				t.Fatal(err)
-			}
-			return issued
+			return must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes}))
 		}
 		path := "/forms/" + form.String() + "/submissions"
 		// ask makes a request and checks its status, and whether a response was read.
@@ -199,15 +189,11 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		ask(reader.Secret, path, "the last call", http.StatusOK, true)
 		ask(reader.Secret, path, "over the limit", http.StatusTooManyRequests, false)
 
-		if err := b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
 		ask(reader.Secret, path, "revoked and over the limit", http.StatusUnauthorized, false)
 		ended := issue(storage.ScopeSubmissionsRead)
 		ask(ended.Secret, path, "before it is revoked", http.StatusOK, true)
-		if err := b.RevokeKey(t.Context(), b.User.ID, ended.Key.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.RevokeKey(t.Context(), b.User.ID, ended.Key.ID))
 		ask(ended.Secret, path, "revoked", http.StatusUnauthorized, false)
 	}
 }
@@ -219,4 +205,78 @@ func bigBlocks(n int) string {
 		blocks = append(blocks, `{"id":"b`+strings.Repeat("x", len(blocks)/10)+string(rune('0'+len(blocks)%10))+`","type":"statement","description":"`+strings.Repeat("d", 4900)+`"}`)
 	}
 	return "[" + strings.Join(blocks, ",") + "]"
+}
+
+// Each benchmark has a sub-benchmark "bare": the least that anyone would have to
+// do, in the same run. What counts is the ratio.
+
+// discard is a ResponseWriter that keeps nothing.
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) Write(b []byte) (int, error) { return len(b), nil }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+
+// call serves one request in process.
+func call(b *testing.B, h http.Handler, r *http.Request, want int) {
+	w := &discard{header: http.Header{}}
+	h.ServeHTTP(w, r)
+	if w.status != want {
+		b.Fatalf("%s %s: %d, want %d", r.Method, r.URL, w.status, want)
+	}
+}
+
+func benchBlocks(n int) string {
+	blocks := make([]string, n)
+	for i := range blocks {
+		switch i % 4 {
+		case 0:
+			blocks[i] = fmt.Sprintf(`{"id":"q%d","type":"short_text","label":"Question number %d","description":"What you would like to tell us","required":false,"properties":{"maxChars":200,"placeholderText":"Type here"}}`, i, i)
+		case 1:
+			blocks[i] = fmt.Sprintf(`{"id":"q%d","type":"single_choice","label":"Question number %d","choices":[{"id":"a","label":"Never"},{"id":"b","label":"Sometimes"},{"id":"c","label":"Always"}],"properties":{"otherOption":true,"randomize":false}}`, i, i)
+		case 2:
+			blocks[i] = fmt.Sprintf(`{"id":"q%d","type":"opinion_scale","label":"Question number %d","properties":{"from":0,"to":10,"scaleStep":1,"firstLabel":"Not at all","thirdLabel":"Very much"}}`, i, i)
+		default:
+			blocks[i] = fmt.Sprintf(`{"id":"q%d","type":"number","label":"Question number %d","properties":{"min":0,"max":120,"minVal":true,"maxVal":true}}`, i, i)
+		}
+	}
+	return "[" + strings.Join(blocks, ",") + "]"
+}
+
+func benchSetup(b *testing.B, blocks int) (*servicetest.Bundle, formsvc.ID) {
+	s := servicetest.Setup(b, formsvc.WithRateLimit(1<<40, 1<<40))
+	return s, s.Form(benchBlocks(blocks), `{}`)
+}
+
+// BenchmarkNew is what starting a service costs after the first in a process, which
+// also reads the description. It is to stay under 3 ms.
+func BenchmarkNew(b *testing.B) {
+	store := memory.New()
+	b.ReportAllocs()
+	for b.Loop() {
+		must(formsvc.New(formsvc.WithStorage(store)))
+	}
+}
+
+func BenchmarkPatchForm50Blocks(b *testing.B) {
+	s, form := benchSetup(b, 1)
+	body := `{"definition":{"blocks":` + benchBlocks(50) + `}}`
+	b.Run("formsvc", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			call(b, s, s.Request(http.MethodPatch, "/forms/"+form.String(), body), http.StatusOK)
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		b.ReportAllocs()
+		b.SetBytes(int64(len(body)))
+		for b.Loop() {
+			var decoded any
+			noError(b, json.Unmarshal([]byte(body), &decoded))
+		}
+	})
 }

@@ -1,23 +1,30 @@
 package servicetest_test
 
 import (
+	"bufio"
 	"context"
 	"crypto/aes"
 	"crypto/cipher"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -33,20 +40,14 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 		FormID: form, Answers: servicetest.Answers("name", `"Ann"`, "plan", `"p"`), Hidden: map[string]string{"ref": "mail"}, CompletionTime: 12.5,
 		Metadata: formsvc.Metadata{Country: "DE"},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	got := <-requests
-	if err := webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")); err != nil {
-		t.Error(err)
-	}
+	check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
 	var event struct {
 		ID       formsvc.ID
 		Response json.RawMessage
 	}
-	if err := json.Unmarshal([]byte(got.Body), &event); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(got.Body), &event))
 	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
 		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
 	if string(event.Response) != want {
@@ -58,9 +59,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 		t.Errorf("delivery %+v", d)
 	}
 	t.Run("a redelivery sends the same bytes", func(t *testing.T) {
-		if err := b.Redeliver(t.Context(), hook, deliveries[0].ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.Redeliver(t.Context(), hook, deliveries[0].ID))
 		if again := <-requests; again.Body != got.Body || again.Header.Get("Service-Signature") != got.Header.Get("Service-Signature") {
 			t.Errorf("sent again:\n%s\nwant\n%s", again.Body, got.Body)
 		}
@@ -104,18 +103,12 @@ func TestATestEventHasTheShapeOfARealOne(t *testing.T) {
 		Hidden:      map[string]string{"ref": "mail"}, CompletionTime: 12.5,
 		Metadata: formsvc.Metadata{Country: "DE", Device: "phone", UserAgent: "A/1", UTM: map[string]string{"campaign": "a", "content": "b", "medium": "c", "source": "d", "term": "e"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	real := <-requests
-	if err := b.SendTestEvent(t.Context(), hook); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, b.SendTestEvent(t.Context(), hook))
 	var bodies [2]map[string]any
 	for i, text := range []string{real.Body, (<-requests).Body} {
-		if err := json.Unmarshal([]byte(text), &bodies[i]); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(text), &bodies[i]))
 	}
 	delete(bodies[0]["response"].(map[string]any), "submissionId")
 	want, got := shapeOf("", bodies[0]), shapeOf("", bodies[1])
@@ -146,15 +139,8 @@ func shapeOf(path string, value any) (paths []string) {
 
 func aead(t *testing.T, key byte) cipher.AEAD {
 	t.Helper()
-	block, err := aes.NewCipher([]byte(strings.Repeat(string(rune(key)), 32)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return gcm
+	block := must(aes.NewCipher([]byte(strings.Repeat(string(rune(key)), 32))))
+	return must(cipher.NewGCM(block))
 }
 
 // Who is responsible for a destination sees that its deliveries wait, since when and why.
@@ -172,9 +158,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		hook := b.Webhook(form, busy.URL, servicetest.Secret)
 		paused := func(c formsvc.Client, q formsvc.Query) (list []formsvc.PausedWebhook) {
 			for p, err := range c.PausedWebhooks(t.Context(), q) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				list = append(list, p)
 			}
 			return list
@@ -183,9 +167,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 			t.Errorf("paused before anything was sent: %v", list)
 		}
 		b.Dispatch()
-		if _, err := b.Answer(form, "mail", `"a@example.com"`); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Answer(form, "mail", `"a@example.com"`))
 		servicetest.WaitFor(t, "the pause", func() bool { return len(paused(b.AsHost(), formsvc.Query{})) > 0 })
 		for name, c := range map[string]formsvc.Client{"the host": b.AsHost(), "the owner": b.As(b.User.ID)} {
 			list := paused(c, formsvc.Query{Limit: 5})
@@ -208,5 +190,254 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 				t.Errorf("a cancelled context: %v", err)
 			}
 		}
+	})
+}
+
+// outage is a receiver that ends every delivery without success until it is repaired, and counts
+// the events that it took.
+type outage struct {
+	url      string
+	repaired atomic.Bool
+	mu       sync.Mutex
+	taken    map[string]int
+}
+
+func newOutage(t *testing.T) *outage {
+	o := &outage{taken: map[string]int{}}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !o.repaired.Load() {
+			w.WriteHeader(http.StatusGone)
+			return
+		}
+		id, _, _ := strings.Cut(strings.TrimPrefix(servicetest.ReadAll(t, r.Body), `{"id":"`), `"`)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.taken[id]++
+	}))
+	t.Cleanup(server.Close)
+	o.url = server.URL
+	return o
+}
+
+// answered stores n responses, lets the receiver refuse them, and returns the form's webhook.
+func (o *outage) answered(t *testing.T, b *servicetest.Bundle, n int) (form, hook formsvc.ID, last formsvc.Submission) {
+	t.Helper()
+	form = b.Form(servicetest.TextBlock, `{}`)
+	hook = b.Webhook(form, o.url, servicetest.Secret)
+	stop := dispatching(t, b)
+	for range n {
+		var err error
+		if last, err = b.Answer(form, "name", `"Ann"`); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Deliveries(hook, n)
+	stop()
+	return form, hook, last
+}
+
+// cutOff is a store that fails after some redeliveries.
+type cutOff struct {
+	storage.Storage
+	left   *int
+	before func() // each
+}
+
+func (s cutOff) RedeliverFailed(ctx context.Context, webhook, delivery storage.ID) error {
+	if *s.left--; *s.left < 0 {
+		return storage.ErrUnavailable
+	}
+	s.before()
+	return s.Storage.RedeliverFailed(ctx, webhook, delivery)
+}
+
+func TestRedeliverFailed(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		ctx, o := t.Context(), newOutage(t)
+		form, hook, last := o.answered(t, b, 5)
+		_, foreign, _ := o.answered(t, b, 2) // of another form
+		want := func(n int, cause error) func(int, error) {
+			return func(got int, err error) {
+				t.Helper()
+				if got != n || !errors.Is(err, cause) {
+					t.Errorf("RedeliverFailed: %d, %v; want %d, %v", got, err, n, cause)
+				}
+			}
+		}
+		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Now().Add(time.Hour)))
+		want(0, formsvc.ErrNotFound)(b.RedeliverFailed(ctx, form, time.Time{}))
+		noError(t, b.AsHost().DeleteSubmission(ctx, form, last.ID))
+
+		// It is disabled: nothing is queued.
+		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
+		want(0, formsvc.ErrConflict)(b.RedeliverFailed(ctx, hook, time.Time{}))
+		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":true}`, nil)
+
+		// A store that fails, and a caller who gives up, leave the rest to the next call.
+		left := 1
+		want(1, storage.ErrUnavailable)(b.Using(cutOff{b.Store, &left, func() {}}).RedeliverFailed(ctx, hook, time.Time{}))
+		cancelled, cancel := context.WithCancel(ctx)
+		left = 5
+		calls := 0
+		want(1, context.Canceled)(b.Using(cutOff{b.Store, &left, func() {
+			// The first one is queued already, and passed over.
+			if calls++; calls == 3 {
+				cancel()
+			}
+		}}).RedeliverFailed(cancelled, hook, time.Time{}))
+
+		// Calls at the same time queue each once.
+		var all atomic.Int64
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				n, err := b.RedeliverFailed(ctx, hook, time.Now().Add(-time.Hour))
+				check(t, err)
+				all.Add(int64(n))
+			})
+		}
+		group.Wait()
+		if all.Load() != 2 {
+			t.Errorf("calls at once queued %d, want the 2 that were left of 4", all.Load())
+		}
+		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
+
+		o.repaired.Store(true)
+		stop := dispatching(t, b)
+		b.Deliveries(hook, 9)
+		stop()
+		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if len(o.taken) != 4 {
+			t.Errorf("%d events were taken, want 4: %v", len(o.taken), o.taken)
+		}
+		for id, n := range o.taken {
+			if n != 1 {
+				t.Errorf("event %s was sent %d times", id, n)
+			}
+		}
+		want(2, nil)(b.RedeliverFailed(ctx, foreign, time.Time{}))
+	})
+}
+
+// manyWebhooks is a storage whose list of webhooks is long, and may fail after some
+// of them.
+type manyWebhooks struct {
+	storage.Storage
+	total     int
+	failAfter int // 0: never
+	served    atomic.Int64
+	reads     atomic.Int64
+	running   atomic.Int64
+}
+
+func (s *manyWebhooks) Webhooks(_ context.Context, _ storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	s.reads.Add(1)
+	s.running.Add(1)
+	defer s.running.Add(-1)
+	next := s.total
+	if page.After != nil {
+		next = int(binary.BigEndian.Uint32(page.After.ID[8:])) - 1
+	}
+	var found []storage.Webhook
+	for ; next > 0 && len(found) < page.Limit; next-- {
+		w := storage.Webhook{URL: "https://example.com/" + strings.Repeat("u", 1000), CreatedAt: time.Unix(1_700_000_000, 0).UTC(), UpdatedAt: time.Unix(1_700_000_000, 0).UTC()}
+		binary.BigEndian.PutUint32(w.ID[8:], uint32(next))
+		found = append(found, w)
+	}
+	if s.failAfter > 0 && s.served.Load() >= int64(s.failAfter) {
+		return nil, errors.New("the storage went away")
+	}
+	s.served.Add(int64(len(found)))
+	return found, nil
+}
+
+func TestTheListOfWebhooksIsWholeHoweverLongItIs(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int{0, 1, 999, 1000, 1001, 2000, 2345} {
+		b := servicetest.Setup(t, formsvc.WithoutRateLimit())
+		store := &manyWebhooks{Storage: b.Store, total: n}
+		svc := servicetest.New(t, store, formsvc.WithoutRateLimit())
+		for _, method := range []string{http.MethodGet, http.MethodHead} {
+			w := httptest.NewRecorder()
+			servicetest.Serve(t, svc, w, b.Request(method, "/webhooks", ""))
+			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
+				t.Fatalf("%d webhooks: %d %v", n, w.Code, w.Header())
+			}
+			if method == http.MethodHead {
+				if w.Body.Len() != 0 {
+					t.Errorf("HEAD has a body of %d bytes", w.Body.Len())
+				}
+				continue
+			}
+			var list struct{ Items []struct{ ID formsvc.ID } }
+			if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
+				t.Fatalf("%d webhooks: %v", n, err)
+			}
+			seen := map[formsvc.ID]bool{}
+			for _, item := range list.Items {
+				seen[item.ID] = true
+			}
+			if reads := store.reads.Swap(0); len(list.Items) != n || len(seen) != n || reads != int64(n/1000+1) {
+				t.Errorf("%d items with %d ids after %d reads, want %d, a thousand in a read", len(list.Items), len(seen), reads, n)
+			}
+		}
+	}
+}
+
+// A failure before the first byte is an answer; one in the middle ends the
+// connection, so that the client cannot take the part for the whole.
+func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t, formsvc.WithoutRateLimit())
+	for _, failAfter := range []int{100, 300, 12_000} {
+		store := &manyWebhooks{Storage: b.Store, total: 20_000, failAfter: failAfter}
+		server := httptest.NewServer(servicetest.New(t, store, formsvc.WithoutRateLimit()))
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/webhooks", nil))
+		r.Header.Set("X-API-Key", b.Key)
+		answer, err := server.Client().Do(r)
+		if err == nil {
+			body, readErr := io.ReadAll(answer.Body)
+			answer.Body.Close()
+			if readErr == nil || json.Valid(body) {
+				t.Errorf("after %d: %d bytes, valid %v, error %v; want a connection that ended", failAfter, len(body), json.Valid(body), readErr)
+			}
+		}
+		server.Close()
+	}
+	first := servicetest.New(t, failingWebhooks{b.Store}, formsvc.WithoutRateLimit())
+	if code := servicetest.Get(t, first, "/v1/webhooks", b.Key); code != http.StatusInternalServerError {
+		t.Errorf("a failure of the first page: %d, want 500", code)
+	}
+}
+
+type failingWebhooks struct{ storage.Storage }
+
+func (failingWebhooks) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage.Webhook, error) {
+	return nil, errors.New("the storage went away")
+}
+
+// While a client does not read, no more than two pages are read from the storage, and
+// nothing of the storage is held.
+func TestASlowClientHoldsNothingOfTheStorage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := servicetest.Setup(t, formsvc.WithoutRateLimit())
+		store := &manyWebhooks{Storage: b.Store, total: 1_000_000}
+		svc := must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
+		p, stop := servePipes(t, svc)
+		conn := p.dial()
+		must(io.WriteString(conn, "GET /v1/webhooks HTTP/1.1\r\nHost: x\r\nX-API-Key: "+b.Key+"\r\n\r\n"))
+		must(bufio.NewReaderSize(conn, 16).ReadString('\n'))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if served, running := store.served.Load(), store.running.Load(); served > 2000 || running != 0 {
+			t.Errorf("%d webhooks were read and %d reads are under way while the client sleeps", served, running)
+		}
+		conn.Close()
+		stop()
+		check(t, svc.Close(t.Context()))
 	})
 }

@@ -11,10 +11,7 @@ import (
 func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
 	t.Parallel()
 	good := func() (*http.Request, http.Header) {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/me", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/me", nil))
 		return r, http.Header{"X-Request-Id": {"a"}, "Cache-Control": {"no-store"}, "Content-Type": {"application/json"}}
 	}
 	const problem = `{"type":"server_error","code":"UNAVAILABLE","message":"m","status":503,"request_id":"a"}`

@@ -124,18 +124,10 @@ func (d plainDoor) do(n int, s step) outcome {
 
 func canonical(t testing.TB, v any) string {
 	t.Helper()
-	first, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must(json.Marshal(v))
 	var decoded any
-	if err := json.Unmarshal(first, &decoded); err != nil {
-		t.Fatal(err)
-	}
-	text, err := json.Marshal(decoded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(first, &decoded))
+	text := must(json.Marshal(decoded))
 	return string(text)
 }
 

@@ -82,10 +82,7 @@ func newHTTPDoor(t *testing.T, store storage.Storage, now *servicetest.Clock) *h
 	})
 	for user := range d.keys {
 		for i, scopes := range [][]formsvc.Scope{storage.Scopes(), {storage.ScopeFormsRead}} {
-			issued, err := d.svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: differentialUser(user), Name: "User"}, Name: "k", Scopes: scopes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			issued := must(d.svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: differentialUser(user), Name: "User"}, Name: "k", Scopes: scopes}))
 			d.keys[user][i] = issued.Secret
 		}
 	}

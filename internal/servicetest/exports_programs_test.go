@@ -54,13 +54,6 @@ func hostileExport(t *testing.T, e formsvc.Export) (text string, want [][]string
 	return text, want
 }
 
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
 // isPrefixed reports whether a cell of text gets the prefix, as the documentation says.
 func isPrefixed(text string) bool {
 	rest := strings.TrimLeft(text, "'")
@@ -131,14 +124,9 @@ func TestCSVInPrograms(t *testing.T) {
 data = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
 json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			command.Stdin = strings.NewReader(text)
-			out, err := command.Output()
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := must(command.Output())
 			var got [][]string
-			if err := json.Unmarshal(out, &got); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(out, &got))
 			sameCells(t, "python", got, want, func(text string) string { return text })
 		}
 	})
@@ -164,9 +152,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 		}
 		write := func(name, text string) string {
 			path := filepath.Join(dir, name)
-			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.WriteFile(path, []byte(text), 0o600))
 			return path
 		}
 		const utf8 = "44/59/9,34,76,1" // the separators of its dialog, quote, UTF-8, from the first line on
@@ -192,10 +178,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			back := convert(filepath.Join(dir, "out", workbook+"."+workbook), "csv:Text - txt - csv (StarCalc):44,34,76", "")
 			reader := csv.NewReader(strings.NewReader(back))
 			reader.FieldsPerRecord = -1
-			got, err := reader.ReadAll()
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := must(reader.ReadAll())
 			for i := range got { // empty cells at the end may be left out
 				got[i] = append(got[i], slices.Repeat([]string{""}, 40)...)
 			}

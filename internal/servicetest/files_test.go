@@ -85,12 +85,8 @@ func respond(t *testing.T, b *servicetest.Bundle, form formsvc.ID, name string) 
 	sub, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
 		"cv", "["+storedFile(name+"-1", "application/pdf")+","+storedFile(name+"-2", "text/plain")+"]", "sign", storedFile(name+"-3", "image/png"),
 	)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Answer(form, "mail", `"`+name+`@answers.example"`); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	must(b.Answer(form, "mail", `"`+name+`@answers.example"`))
 	return sub, []string{name + "-1", name + "-2", name + "-3"}
 }
 
@@ -150,19 +146,12 @@ var removals = map[string]func(ctx context.Context, b *servicetest.Bundle, form 
 // tenantForm makes a form of a user of its own.
 func tenantForm(t *testing.T, b *servicetest.Bundle) formsvc.Form {
 	t.Helper()
-	w, err := b.CreateWorkspace(t.Context(), formsvc.UserIDFrom("tenant"), "w")
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must(b.CreateWorkspace(t.Context(), formsvc.UserIDFrom("tenant"), "w"))
 	if err := b.AddMember(t.Context(), w.ID, b.User.ID); err != nil { // whose key the API is called with
 		t.Fatal(err)
 	}
 	id := b.Form(fileBlocks, `{}`)
-	f, err := b.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Workspace: &w.ID})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return must(b.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Workspace: &w.ID}))
 }
 
 func TestFilesGoBeforeTheirResponse(t *testing.T) {
@@ -174,9 +163,7 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				ctx, files, hook := t.Context(), &fileStore{}, &beforeDelete{}
 				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithBeforeDelete(hook.call), formsvc.WithoutRateLimit())
 				other := b.Form(fileBlocks, `{}`)
-				if _, err := b.Answer(other, "mail", `"a@answers.example"`); err != nil {
-					t.Fatal(err)
-				}
+				must(b.Answer(other, "mail", `"a@answers.example"`))
 				kept, _ := respond(t, b, other, "kept")
 				if name == "DELETE" || name == "DeleteSubmission" || name == "EraseRespondent" {
 					respond(t, b, other, "gone")
@@ -230,23 +217,17 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 
 				files.crashes = false
 				hook.since()
-				if err := remove(ctx, b, form, gone); err != nil {
-					t.Error(err)
-				}
+				check(t, remove(ctx, b, form, gone))
 				if got := files.since(); !slices.Equal(got, want) {
 					t.Errorf("after a crash, files to remove: %q, want %q", got, want)
 				}
 				toldOf("after a crash")
-				if _, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); !errors.Is(err, storage.ErrNotFound) {
-					t.Errorf("the response is there: %v", err)
-				}
+				wantError(t, "the response is there", errorOf(b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID)), storage.ErrNotFound)
 				_ = b.Maintain(ctx)
 				if got := files.since(); got != nil {
 					t.Errorf("files of what is gone: %q", got)
 				}
-				if _, err := b.Store.Submission(ctx, storage.AsHost(), other, kept.ID); err != nil {
-					t.Errorf("a response of another form: %v", err)
-				}
+				wantError(t, "a response of another form", errorOf(b.Store.Submission(ctx, storage.AsHost(), other, kept.ID)), nil)
 			})
 		}
 	}
@@ -282,9 +263,7 @@ func TestFilesOfManyResponses(t *testing.T) {
 				t.Errorf("%d, %v", n, err)
 			}
 			check("PurgeAllSubmissions")
-			if err := b.AsHost().TrashForm(ctx, fill()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.AsHost().TrashForm(ctx, fill()))
 			if got := files.since(); got != nil {
 				t.Errorf("a form in the trash lost files: %q", got)
 			}

@@ -62,16 +62,11 @@ func newHostile(t testing.TB) *hostile {
 	svc, err := formsvc.New(formsvc.WithStorage(seed), formsvc.WithoutRateLimit(),
 		formsvc.WithClock(func() time.Time { return now }),
 		formsvc.WithLogger(slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelError}))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	h.svc = svc
 	var keys []func(storage.Storage) error
 	issue := func(name string, scopes ...storage.Scope) string {
-		issued, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: hostileUser, Name: "U"}, Name: name, Scopes: scopes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: hostileUser, Name: "U"}, Name: name, Scopes: scopes}))
 		issued.Key.LastUsedAt = now // so that no request writes a last use
 		keys = append(keys, func(s storage.Storage) error {
 			return s.CreateKey(background, storage.NewKey{

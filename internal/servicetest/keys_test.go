@@ -1,22 +1,37 @@
 package servicetest_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/cipher"
+	"encoding/hex"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
+	"github.com/formsvc/formsvc/webhooks"
 )
 
 func TestKeyFormat(t *testing.T) {
@@ -26,10 +41,7 @@ func TestKeyFormat(t *testing.T) {
 	if !format.MatchString(b.Key) {
 		t.Fatalf("the key %q is not of the form %s", b.Key, format)
 	}
-	keys, err := b.Keys(t.Context(), b.User.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	keys := must(b.Keys(t.Context(), b.User.ID))
 	if got, want := keys[0].Prefix, b.Key[:len("acme_live_")+6]; got != want {
 		t.Errorf("the display prefix is %q, want %q", got, want)
 	}
@@ -55,14 +67,8 @@ func (s *countingStore) TouchKeys(ctx context.Context, used map[storage.ID]time.
 func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{Store: memory.New()}
-	svc, err := formsvc.New(formsvc.WithStorage(store))
-	if err != nil {
-		t.Fatal(err)
-	}
-	issued, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}}, Name: "k", Scopes: storage.Scopes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(store)))
+	issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}}, Name: "k", Scopes: storage.Scopes()}))
 	if code := servicetest.Get(t, svc, "/v1/me", issued.Secret); code != http.StatusOK || store.lookups.Load() != 1 {
 		t.Fatalf("the key itself: %d after %d look-ups", code, store.lookups.Load())
 	}
@@ -84,9 +90,7 @@ func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	if n := store.lookups.Load(); n != 1 {
 		t.Errorf("%d look-ups, want only the first", n)
 	}
-	if err := svc.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, svc.Close(t.Context()))
 }
 
 func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
@@ -126,24 +130,39 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 	}
 }
 
+func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
+	t.Parallel()
+	now := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
+	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
+	wants := func(what, key string, want int) {
+		t.Helper()
+		if code := servicetest.Get(t, b, "/v1/me", key); code != want {
+			t.Errorf("%s: %d, want %d", what, code, want)
+		}
+	}
+	soon := now.Now().Add(time.Hour)
+	short := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon}))
+	now.Advance(time.Hour - time.Second)
+	wants("a second before it expires", short.Secret, http.StatusOK)
+	now.Advance(time.Second)
+	wants("when it expires", short.Secret, http.StatusUnauthorized)
+
+	all := must(b.Keys(t.Context(), b.User.ID))[1]
+	wantError(t, "revoking another user's key", b.RevokeKey(t.Context(), formsvc.UserIDFrom("mallory"), all.ID), formsvc.ErrNotFound)
+	wants("before it is revoked", b.Key, http.StatusOK)
+	noError(t, b.RevokeKey(t.Context(), b.User.ID, all.ID))
+	wants("when it is revoked", b.Key, http.StatusUnauthorized)
+}
+
 func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memory.New()}
-		svc, err := formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit())
-		if err != nil {
-			t.Fatal(err)
-		}
+		svc := must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
 		user := formsvc.User{ID: storage.ID{1}}
-		issued, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()}))
 		lastUsed := func() time.Time {
-			keys, err := svc.Keys(t.Context(), user.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			keys := must(svc.Keys(t.Context(), user.ID))
 			return keys[0].LastUsedAt
 		}
 		for minute := range 3 {
@@ -165,9 +184,7 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 
 		// Close waits for the write of the last use.
 		servicetest.Get(t, svc, "/v1/me", issued.Secret)
-		if err := svc.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, svc.Close(t.Context()))
 		if age := time.Since(lastUsed()); age != 0 {
 			t.Errorf("after Close the last use is %v ago, want now", age)
 		}
@@ -191,5 +208,346 @@ func TestUserIDsAreFrozen(t *testing.T) {
 		if got := formsvc.UserIDFrom(host).String(); got != want {
 			t.Errorf("UserIDFrom(%q) is %s, want %s", host, got, want)
 		}
+	}
+}
+
+// secretsOf opens all secrets of a storage with one cipher alone.
+func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storage.ID]string {
+	t.Helper()
+	opener := must(secrets.New(with))
+	found := map[storage.ID]string{}
+	var after storage.ID
+	for {
+		page := must(store.Secrets(t.Context(), after, 100))
+		if len(page) == 0 {
+			return found
+		}
+		for _, s := range page {
+			after = s.WebhookID
+			if s.Secret[0] == 0 {
+				t.Errorf("webhook %s: the secret is stored as it is", s.WebhookID)
+			}
+			secret, err := opener.Open(s.WebhookID, s.Secret)
+			if err != nil {
+				t.Errorf("webhook %s: %v", s.WebhookID, err)
+			}
+			found[s.WebhookID] = secret
+			if _, err := opener.Open(s.WebhookID, s.OldSecret); err != nil {
+				t.Errorf("webhook %s, the secret before: %v", s.WebhookID, err)
+			}
+		}
+	}
+}
+
+// changesSecrets changes the secret of one webhook between the read and the write of
+// the first piece.
+type changesSecrets struct {
+	storage.Storage
+	once   sync.Once
+	change func()
+}
+
+func (s *changesSecrets) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
+	found, err := s.Storage.Secrets(ctx, after, limit)
+	s.once.Do(s.change)
+	return found, err
+}
+
+func TestAnOldCipherCanBeRetired(t *testing.T) {
+	t.Parallel()
+	for name, store := range servicetest.Stores(t) {
+		const count = 1100 // more than two pieces
+		older, newer := aead(t, 'o'), aead(t, 'n')
+		plain := servicetest.SetupOn(t, store, servicetest.Loopback(), formsvc.WithLimits(formsvc.Limits{Webhooks: 2000}), formsvc.WithoutRateLimit())
+		limits := formsvc.WithLimits(formsvc.Limits{Webhooks: 2000})
+		sealing := servicetest.New(t, store, servicetest.Loopback(), limits, formsvc.WithoutRateLimit(), formsvc.WithSecretCipher(older))
+		kept, trashed := plain.Form(servicetest.TextBlock, `{}`), plain.Form(servicetest.TextBlock, `{}`)
+		want := map[storage.ID]string{}
+		create := func(b *servicetest.Bundle, form formsvc.ID) formsvc.ID {
+			secret := fmt.Sprintf("secret number %06d", len(want))
+			id := b.Webhook(form, "http://127.0.0.1:8099/", secret)
+			want[id] = secret
+			return id
+		}
+		b := &servicetest.Bundle{Service: sealing, T: t, Store: store, User: plain.User, Key: plain.Key, Workspace: plain.Workspace}
+		first := create(b, kept) // in the first piece
+		for range count - 3 {
+			create(b, kept)
+		}
+		create(b, trashed)
+		create(plain, kept)
+		b.Do("DELETE", "/forms/"+trashed.String(), "", nil)
+
+		// One secret is changed by a caller while another process seals.
+		changing := &changesSecrets{Storage: store}
+		changing.change = func() {
+			want[first] = "changed in the meantime"
+			if w := b.Do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil); w.Code != 200 {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+		}
+		rotating := servicetest.New(t, changing, formsvc.WithSecretCipher(newer, older))
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != count {
+			t.Errorf("%s: %d sealed anew, %v; want %d, one of them as the secret before", name, n, err, count)
+		}
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 1 {
+			t.Errorf("%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
+		}
+		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 0 {
+			t.Errorf("%s: %d sealed anew the third time, %v; want none", name, n, err)
+		}
+		got := secretsOf(t, store, newer)
+		if len(got) != count {
+			t.Errorf("%s: %d secrets, want %d", name, len(got), count)
+		}
+		for id, secret := range want {
+			if got[id] != secret {
+				t.Errorf("%s: webhook %s has the secret %q, want %q", name, id, got[id], secret)
+			}
+		}
+
+		// Without the cipher that sealed them, nothing is lost and the error says so.
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		stranger := servicetest.New(t, store, formsvc.WithSecretCipher(aead(t, 's')))
+		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, formsvc.ErrSecret) {
+			t.Errorf("%s: %d, %v; want ErrSecret", name, n, err)
+		}
+		cancel()
+		if n, err := rotating.ResealSecrets(ctx); n != 0 || !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: with a cancelled context: %d, %v", name, n, err)
+		}
+		if got := secretsOf(t, store, newer); len(got) != count {
+			t.Errorf("%s: %d secrets afterwards, want %d", name, len(got), count)
+		}
+	}
+}
+
+// lines is a log whose lines are read while it is written.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+func TestPlainSecretsCanBeRefused(t *testing.T) {
+	t.Parallel()
+	if _, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutPlainSecrets()); err == nil || !strings.Contains(err.Error(), "WithSecretCipher") {
+		t.Errorf("without a cipher: %v, want an error that names WithSecretCipher", err)
+	}
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		cipher := formsvc.WithSecretCipher(aead(t, 'k'))
+		url, requests := servicetest.Receiver(t)
+		planted, stolen := servicetest.Receiver(t)
+		form := b.Form(servicetest.TextBlock, `{}`)
+		bad := b.Webhook(form, planted, servicetest.Secret)
+		log := make(lines, 100)
+		strict := servicetest.New(t, b.Store, servicetest.Loopback(), formsvc.WithoutRateLimit(), formsvc.WithoutPlainSecrets(), cipher,
+			formsvc.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
+		sealing := &servicetest.Bundle{Service: strict, T: t, Store: b.Store, User: b.User, Key: b.Key, Workspace: b.Workspace}
+		sealing.Webhook(form, url, servicetest.Secret)
+		if n, err := strict.ResealSecrets(t.Context()); n != 0 || !errors.Is(err, formsvc.ErrSecret) || !strings.Contains(err.Error(), bad.String()) {
+			t.Errorf("%d sealed, %v; want ErrSecret and the webhook's id", n, err)
+		}
+		must(strict.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}))
+		servicetest.Dispatch(t, strict)
+		got := <-requests
+		check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
+		if line := <-log; !strings.Contains(line, "put off") || !strings.Contains(line, bad.String()) {
+			t.Errorf("the log has %s, want that the deliveries of %s are put off", line, bad)
+		}
+		if len(stolen) > 0 {
+			t.Error("something was sent for the webhook with the plain secret")
+		}
+
+		// Sealed, its deliveries go out.
+		if n, err := servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()); n != 1 || err != nil {
+			t.Errorf("%d sealed, %v", n, err)
+		}
+		if n, err := strict.ResealSecrets(t.Context()); n != 0 || err != nil {
+			t.Errorf("when all are sealed: %d, %v", n, err)
+		}
+		noError(t, strict.SendTestEvent(t.Context(), bad))
+		if got := <-stolen; webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")) != nil {
+			t.Error("what is sent then has no valid signature")
+		}
+	})
+}
+
+// A client that repeats its PATCH does not end the day of the secret before, though no
+// two sealed secrets are alike.
+func TestARepeatedSecretIsNoChange(t *testing.T) {
+	t.Parallel()
+	for name, store := range servicetest.Stores(t) {
+		cipher := aead(t, 'k')
+		b := servicetest.SetupOn(t, store, servicetest.Loopback(), formsvc.WithSecretCipher(cipher))
+		id := b.Webhook(b.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", "the first secret")
+		for range 3 {
+			if w := b.Do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":"the second secret"}`, nil); w.Code != 200 {
+				t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+			}
+		}
+		stored, err := store.Secrets(t.Context(), storage.ID{}, 10)
+		if err != nil || len(stored) != 1 {
+			t.Fatalf("%s: %d secrets, %v", name, len(stored), err)
+		}
+		opener := must(secrets.New(cipher))
+		for _, s := range []struct {
+			stored []byte
+			want   string
+		}{{stored[0].Secret, "the second secret"}, {stored[0].OldSecret, "the first secret"}} {
+			if got, err := opener.Open(id, s.stored); err != nil || got != s.want {
+				t.Errorf("%s: %q (%v), want %q", name, got, err, s.want)
+			}
+		}
+	}
+}
+
+// texts are the lines of a server's log that have no parameters of statements.
+func texts(log string) string {
+	var kept []string
+	for line := range strings.Lines(log) {
+		if !strings.Contains(strings.ToLower(line), "detail:  parameters: ") {
+			kept = append(kept, line)
+		}
+	}
+	return strings.Join(kept, "")
+}
+
+// With log_statement = all the server logs every statement with its parameters.
+func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
+	t.Parallel()
+	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"log_statement": "all"}})
+	servicetest.Migrated(t, pgtest.PoolAt(t, server.URL()))
+	// The secret may stand in the log as it is or, as bytea is written, in hexadecimal.
+	in := func(log, secret string) bool {
+		return strings.Contains(log, secret) || strings.Contains(log, hex.EncodeToString([]byte(secret)))
+	}
+	cipher := formsvc.WithSecretCipher(aead(t, 'k'))
+	for mode, name := range map[pgx.QueryExecMode]string{
+		pgx.QueryExecModeCacheStatement: "cache statement", pgx.QueryExecModeCacheDescribe: "cache describe",
+		pgx.QueryExecModeDescribeExec: "describe exec", pgx.QueryExecModeExec: "exec", pgx.QueryExecModeSimpleProtocol: "simple protocol",
+	} {
+		open := func(settings string) *servicetest.Bundle {
+			pool := pgtest.PoolAt(t, server.URL(), pgtest.Mode(mode), func(c *pgxpool.Config) {
+				c.ConnConfig.RuntimeParams["log_parameter_max_length"] = settings
+			})
+			return servicetest.SetupOn(t, postgres.New(pool), servicetest.Loopback())
+		}
+		secret := func(what string) string { return fmt.Sprintf("secret of %s in %s mode", what, name) }
+		patch := func(b *servicetest.Bundle, id formsvc.ID, secret string) {
+			t.Helper()
+			if w := b.Do("PATCH", "/webhooks/"+id.String(), fmt.Sprintf(`{"signing_secret":%q}`, secret), nil); w.Code != 200 {
+				t.Fatalf("%s: %d %s", name, w.Code, w.Body)
+			}
+		}
+
+		// Sealed, on a server that logs all parameters. That it does shows the first secret,
+		// which is stored as it is.
+		plain := open("-1")
+		form := plain.Form(servicetest.TextBlock, `{}`)
+		shown := plain.Webhook(form, "http://127.0.0.1:8099/", secret("one"))
+		log := server.Log()
+		if !in(log, secret("one")) {
+			t.Errorf("%s: the log has no parameters:\n%s", name, log)
+		}
+		if mode != pgx.QueryExecModeSimpleProtocol && in(texts(log), secret("one")) {
+			t.Errorf("%s: a secret stands in the text of a statement", name)
+		}
+		logged := len(log)
+		sealing := servicetest.New(t, plain.Store, servicetest.Loopback(), cipher)
+		if n, err := sealing.ResealSecrets(t.Context()); err != nil || n == 0 {
+			t.Errorf("%s: %d sealed, %v", name, n, err)
+		}
+		sealed := &servicetest.Bundle{Service: sealing, T: t, Store: plain.Store, User: plain.User, Key: plain.Key, Workspace: plain.Workspace}
+		patch(sealed, sealed.Webhook(form, "http://127.0.0.1:8099/", secret("two")), secret("three"))
+		patch(sealed, shown, secret("four"))
+		for _, what := range []string{"one", "two", "three", "four"} {
+			if in(server.Log()[logged:], secret(what)) {
+				t.Errorf("%s: the log has the sealed secret %s", name, what)
+			}
+		}
+
+		// Not sealed, on a server that logs no parameters.
+		if mode == pgx.QueryExecModeSimpleProtocol {
+			continue // it writes values into the text, as package storage/postgres says
+		}
+		bare := open("0")
+		patch(bare, bare.Webhook(bare.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", secret("five")), secret("six"))
+		for _, what := range []string{"five", "six"} {
+			if in(server.Log(), secret(what)) {
+				t.Errorf("%s: the log has the secret %s, though parameters are not logged", name, what)
+			}
+		}
+	}
+}
+
+// Whatever holds a secret shows none of it, wherever it stands in what is printed,
+// logged or made JSON of.
+func TestNoSecretIsPrinted(t *testing.T) {
+	t.Parallel()
+	const secret = "s3cret-that-nobody-reads"
+	given := secret
+	key := formsvc.IssuedKey{Key: formsvc.Key{Prefix: "fs_live_ab12", Name: "named"}, Secret: secret}
+	hook := formsvc.WebhookCreate{URL: "https://named.example/", SigningSecret: secret}
+	update := formsvc.WebhookUpdate{SigningSecret: &given}
+	for name, v := range map[string]any{
+		"a key": key, "a webhook": hook, "an update": update, "pointers": []any{&key, &hook, &update},
+		"a struct": struct {
+			Key    formsvc.IssuedKey
+			Hook   *formsvc.WebhookCreate
+			Update formsvc.WebhookUpdate
+		}{key, &hook, update},
+		"slices": struct {
+			Keys  []formsvc.IssuedKey
+			Hooks [1]formsvc.WebhookCreate
+		}{[]formsvc.IssuedKey{key}, [1]formsvc.WebhookCreate{hook}},
+		"maps":     map[string]any{"key": map[string]formsvc.IssuedKey{"": key}, "hooks": map[string]*formsvc.WebhookCreate{"": &hook}},
+		"embedded": struct{ formsvc.WebhookCreate }{hook},
+	} {
+		check := func(how, text string) {
+			t.Helper()
+			if lower := strings.ToLower(text); strings.Contains(lower, secret) || strings.Contains(lower, hex.EncodeToString([]byte(secret))) {
+				t.Errorf("%s, %s: the secret is shown: %s", name, how, text)
+			}
+		}
+		for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%s", "%q", "%x", "%X", "%+q", "%40v", "%t"} {
+			check(verb, fmt.Sprintf(verb, v))
+		}
+		text := must(json.Marshal(v))
+		check("JSON", string(text))
+		for how, handler := range map[string]func(io.Writer, *slog.HandlerOptions) slog.Handler{
+			"slog's text": func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) },
+			"slog's JSON": func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewJSONHandler(w, o) },
+		} {
+			var out bytes.Buffer
+			slog.New(handler(&out, nil)).Info("x", "error", v, slog.Group("reason", "key", v))
+			check(how, out.String())
+		}
+	}
+
+	// What is no secret is there, and what was given stays as it was.
+	for text, want := range map[string]string{
+		fmt.Sprint(key): "fs_live_ab12…", fmt.Sprintf("%#v", key): "fs_live_ab12…",
+		fmt.Sprintf("%+v", hook): "https://named.example/", fmt.Sprintf("%v", &hook): "…",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	for want, v := range map[string]any{
+		`{"Key":{"ID":"000000000000000000000000"`: key, `"SigningSecret":"…"`: hook,
+		`"SigningSecret":""`: formsvc.WebhookCreate{}, `{"URL":null,"Enabled":null,"SigningSecret":"…"}`: update,
+	} {
+		if text, err := json.Marshal(v); err != nil || !strings.Contains(string(text), want) {
+			t.Errorf("%s, %v; want %s", text, err, want)
+		}
+	}
+	if key.Secret != secret || hook.SigningSecret != secret || *update.SigningSecret != secret {
+		t.Error("printing changed a value")
+	}
+	var read formsvc.WebhookCreate
+	if err := json.Unmarshal([]byte(`{"SigningSecret":"`+secret+`"}`), &read); err != nil || read.SigningSecret != secret {
+		t.Errorf("a signing secret is not read from JSON: %v", err)
 	}
 }

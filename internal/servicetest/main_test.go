@@ -1,6 +1,7 @@
 package servicetest_test
 
 import (
+	"errors"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -9,3 +10,38 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(dialguard.Guard(m)) }
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// check reports an error and lets the test continue.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// wantError reports an error that is not target; nil is the target of what succeeds.
+func wantError(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: %v, want %v", what, err, target)
+	}
+}
+
+// errorOf returns the error of a call whose value does not matter.
+func errorOf[T any](_ T, err error) error { return err }

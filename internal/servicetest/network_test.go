@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,9 +68,7 @@ func behindAWire(t *testing.T, forms int, maxConns int32) (*doors, *pgtest.Wire)
 
 func openDoors(t *testing.T, pool *pgxpool.Pool, forms int, opts ...postgres.Option) *doors {
 	t.Helper()
-	if err := postgres.Migrate(t.Context(), pool, opts...); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, postgres.Migrate(t.Context(), pool, opts...))
 	return serveDoors(t, pool, forms, opts...)
 }
 
@@ -78,16 +77,10 @@ func serveDoors(t *testing.T, pool *pgxpool.Pool, forms int, opts ...postgres.Op
 	t.Helper()
 	d := &doors{t: t, pool: pool, store: postgres.New(pool, opts...), longest: map[string]time.Duration{}, good: map[string]time.Time{}}
 	d.Bundle = servicetest.SetupOn(t, d.store, formsvc.WithoutRateLimit())
-	pages, err := formpage.New(d.Service, formpage.Config{MinFillTime: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(formpage.New(d.Service, formpage.Config{MinFillTime: -1}))
 	d.pages = pages
 	for range forms {
-		form, err := d.AsHost().Form(t.Context(), d.Form(servicetest.TextBlock, `{}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		form := must(d.AsHost().Form(t.Context(), d.Form(servicetest.TextBlock, `{}`)))
 		d.forms = append(d.forms, form)
 	}
 	return d
@@ -285,15 +278,10 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	d := openDoors(t, pgtest.Pool(t, pgtest.MaxConns(8)), 4, postgres.WithSchema(pgtest.Schema(t)), postgres.WithTimeout(call))
 	held := d.forms[0]
 	d.forms = d.forms[1:]
-	tx, err := d.pool.Begin(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	tx := must(d.pool.Begin(t.Context()))
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 	name := "held"
-	if _, err := d.Using(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}); err != nil {
-		t.Fatal(err)
-	}
+	must(d.Using(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}))
 	stop := d.work(4)
 	var waiting sync.WaitGroup
 	for range 4 { // together they wait for one lock
@@ -306,9 +294,7 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 		})
 	}
 	waiting.Wait()
-	if err := tx.Rollback(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, tx.Rollback(t.Context()))
 	d.through("PATCH", held, 1)
 	d.worksAgain(time.Now())
 	stop()
@@ -332,9 +318,7 @@ func TestNetworkToAStandbyThatHangs(t *testing.T) {
 	execute(t, pool, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
 	execute(t, pool, `SELECT pg_reload_conf()`)
 	for synchronous := false; !synchronous; {
-		if err := pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous))
 	}
 	stop := d.work(12)
 	for name, server := range map[string]*pgtest.Server{"the standby": standby, "the primary": primary} {
@@ -350,9 +334,7 @@ func TestNetworkToAStandbyThatHangs(t *testing.T) {
 	}
 	d.check()
 	// What waits to be written needs the standby, which ends before the service does.
-	if err := d.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, d.Close(t.Context()))
 }
 
 // Behind a PgBouncer in transaction mode, whose server goes and comes back.
@@ -363,9 +345,7 @@ func TestNetworkBehindAPgBouncerWhoseServerRestarts(t *testing.T) {
 		restarts = 10
 	}
 	server := pgtest.NewServer(t, pgtest.Config{})
-	if err := postgres.Migrate(t.Context(), pgtest.PoolAt(t, server.URL())); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, postgres.Migrate(t.Context(), pgtest.PoolAt(t, server.URL())))
 	pool := pgtest.PoolAt(t, pgtest.PgBouncer(t, server.URL(), "server_login_retry = 1"), pgtest.MaxConns(16), pgtest.Mode(pgx.QueryExecModeExec))
 	d := serveDoors(t, pool, 6, postgres.WithTimeout(waits().call))
 	stop := d.work(12)
@@ -386,7 +366,143 @@ func TestNetworkBehindAPgBouncerWhoseServerRestarts(t *testing.T) {
 
 func execute(t *testing.T, pool *pgxpool.Pool, text string) {
 	t.Helper()
-	if _, err := pool.Exec(t.Context(), text); err != nil {
-		t.Fatal(err)
+	must(pool.Exec(t.Context(), text))
+}
+
+// The short forms of these two are TestTheClockIsSetBack and TestALookBesideAHeldSnapshot of
+// package postgres, which move the times that statements see.
+func unlessLong(t *testing.T) {
+	t.Helper()
+	if os.Getenv("FORMSVC_TEST_NETWORK") != "full" {
+		t.Skip("takes minutes of real time: make test-network")
 	}
+}
+
+// faketime finds the library that lets a program see another time: Debian's package
+// libfaketime.
+func faketime(t *testing.T) string {
+	t.Helper()
+	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
+	if err != nil || len(found) == 0 {
+		t.Fatal("libfaketime is missing: apt-get install libfaketime")
+	}
+	return found[0]
+}
+
+// A receiver that refuses what comes while refuses is true.
+func receiver(t *testing.T, refuses func(n int) bool) (url string, got <-chan bool) {
+	t.Helper()
+	requests := make(chan bool, 1000)
+	n := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		refused := refuses(n)
+		n++
+		if refused {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		requests <- !refused
+	}))
+	server.Config.SetKeepAlivesEnabled(false)
+	t.Cleanup(server.Close)
+	return server.URL, requests
+}
+
+// The clock of a real server is set back by an hour after a healthy webhook has failed once.
+func TestNetworkLongTheServersClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	unlessLong(t)
+	// The server, which is another user, cannot enter t.TempDir.
+	dir, err := os.MkdirTemp("", "formsvc-clock-") //nolint:usetesting // the reason is above
+	if err == nil {
+		err = os.Chmod(dir, 0o755)
+	}
+	noError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	clock := filepath.Join(dir, "clock")
+	set := func(offset string) {
+		noError(t, os.WriteFile(clock, []byte(offset+"\n"), 0o644))
+	}
+	set("+0")
+	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Env: []string{
+		"LD_PRELOAD=" + faketime(t), "FAKETIME_TIMESTAMP_FILE=" + clock, "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1",
+	}})
+	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(8))
+	url, got := receiver(t, func(n int) bool { return n == 0 })
+	b := servicetest.SetupOn(t, servicetest.Migrated(t, pool), formsvc.WithoutRateLimit(), servicetest.Loopback())
+	form := b.Form(servicetest.TextBlock, `{}`)
+	b.Webhook(form, url, servicetest.Secret)
+	b.Dispatch()
+	submit(t, b.Service, form, 1)
+	if <-got {
+		t.Fatal("the first attempt did not fail")
+	}
+	set("-3600")
+	var behind float64
+	if err := pool.QueryRow(t.Context(), `SELECT $1 - extract(epoch FROM clock_timestamp())::float8`, float64(time.Now().Unix())).Scan(&behind); err != nil || behind < 3000 {
+		t.Fatalf("the server's clock is %v seconds behind (%v)", behind, err)
+	}
+	began := time.Now()
+	submit(t, b.Service, form, 2)
+	for range 2 {
+		select {
+		case ok := <-got:
+			if !ok {
+				t.Error("a later attempt failed")
+			}
+		case <-time.After(5 * time.Minute):
+			t.Fatal("five minutes after the clock was set back something still waits")
+		}
+	}
+	t.Logf("both deliveries arrived within %v", time.Since(began))
+}
+
+// A transaction of the host's is open for 90 seconds, with a response in it, while other
+// responses come and go. The dispatcher finds its delivery within a minute of the commit,
+// and delivers the others at once.
+func TestNetworkLongASnapshotIsHeld(t *testing.T) {
+	t.Parallel()
+	unlessLong(t)
+	schema := pgtest.Schema(t)
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
+	b := servicetest.SetupOn(t, store, formsvc.WithoutRateLimit(), servicetest.Loopback())
+	url, got := receiver(t, func(int) bool { return false })
+	held, other := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
+	b.Webhook(held, url, servicetest.Secret)
+	b.Webhook(other, url, servicetest.Secret)
+	b.Dispatch()
+
+	tx := must(pool.Begin(t.Context()))
+	submit(t, b.Using(store.On(tx)), held, 0)
+	before := buffers(t, pool, schema)
+	began := time.Now()
+	others := 0
+	var slowest time.Duration
+	for ; time.Since(began) < 90*time.Second; others++ {
+		at := time.Now()
+		submit(t, b.Service, other, others)
+		<-got
+		slowest = max(slowest, time.Since(at))
+	}
+	t.Logf("%d deliveries beside it, the slowest after %v; the queue has %d pages, %d before", others, slowest, buffers(t, pool, schema), before)
+	noError(t, tx.Commit(t.Context()))
+	committed := time.Now()
+	select {
+	case <-got:
+		t.Logf("found %v after its commit", time.Since(committed))
+	case <-time.After(time.Minute):
+		t.Error("a minute after its commit the delivery is not found")
+	}
+}
+
+// buffers is how many pages the queue's table has.
+func buffers(t *testing.T, pool *pgxpool.Pool, schema string) (pages int) {
+	t.Helper()
+	noError(t, pool.QueryRow(t.Context(), `SELECT pg_relation_size(format('%I.deliveries', $1::text)::regclass) / 8192`, schema).Scan(&pages))
+	return pages
+}
+
+func submit(t *testing.T, svc *formsvc.Service, form formsvc.ID, n int) {
+	t.Helper()
+	must(svc.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, n))}))
 }

@@ -49,10 +49,7 @@ func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string 
 // resumed is what is saved with a token, without its times.
 func resumed(t *testing.T, svc *formsvc.Service, form formsvc.ID, token string) formsvc.PartialResponse {
 	t.Helper()
-	r, err := svc.ResumePartial(t.Context(), form, token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must(svc.ResumePartial(t.Context(), form, token))
 	r.SavedAt, r.EndsAt = time.Time{}, time.Time{}
 	return r
 }
@@ -62,9 +59,7 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 	start := time.Date(2026, 11, 20, 8, 0, 0, 123456000, time.UTC)
 	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)}}); err != nil {
-			t.Fatal(err)
-		}
+		must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)}}))
 		r := formsvc.PartialResponse{
 			FormID: form, Answers: servicetest.Answers("name", `"A \u0041"`, "mail", `"ann@"`), Hidden: map[string]string{"ref": "mail", "gone": "x", "none": ""},
 			Metadata: formsvc.Metadata{Country: "NL", Device: "phone", UserAgent: "Browser", UTM: map[string]string{"source": "mail"}},
@@ -97,10 +92,7 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 			t.Errorf("resumed after a second save %+v\nwant %+v\n%v", got, want, err)
 		}
 
-		sent, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token})
-		if err != nil {
-			t.Fatal(err)
-		}
+		sent := must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token}))
 		want = formsvc.PartialResponse{FormID: form, Token: token, Revision: 2, SavedAt: want.SavedAt, EndsAt: want.EndsAt, SubmissionID: sent.ID}
 		if got, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrSent) || !reflect.DeepEqual(got, want) {
 			t.Errorf("resumed when it was sent %+v\nwant %+v\n%v", got, want, err)
@@ -108,9 +100,7 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 		if _, _, err := b.SavePartial(t.Context(), r); !errors.Is(err, formsvc.ErrSent) {
 			t.Errorf("saved when it was sent: %v", err)
 		}
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
-			t.Errorf("a response with a spent token: %v", err)
-		}
+		wantError(t, "a response with a spent token", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
 	})
 }
 
@@ -159,9 +149,7 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithLimits(formsvc.Limits{Partial: 100}))
 	form := b.Form(servicetest.MailBlocks, `{}`)
-	if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}))
 	text := func(n int) map[string]json.RawMessage {
 		return servicetest.Answers("name", `"`+strings.Repeat("n", n-len(`{"name":""}{}`))+`"`)
 	}
@@ -212,18 +200,14 @@ func TestAHalfResponseEnds(t *testing.T) {
 		clock.Advance(end.Sub(start) - time.Microsecond)
 		resumed(t, b.Service, form, token)
 		clock.Advance(time.Microsecond)
-		if _, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("resumed when it is over: %v", err)
-		}
+		wantError(t, "resumed when it is over", errorOf(b.ResumePartial(t.Context(), form, token)), formsvc.ErrNotFound)
 		if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); !errors.Is(err, formsvc.ErrNotFound) {
 			t.Errorf("saved when it is over: %v", err)
 		}
 		if _, err := b.Answer(form); err != nil {
 			t.Error(err)
 		}
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
-			t.Errorf("submitted when it is over: %v", err)
-		}
+		wantError(t, "submitted when it is over", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
 	}, formsvc.WithTimeZone(zone))
 }
 
@@ -234,9 +218,7 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
 		state := func(name string, saves, resumes error, change func() error) {
 			t.Helper()
-			if err := change(); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, change())
 			for _, token := range []string{"", token} {
 				if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`)}); !errors.Is(err, saves) {
 					t.Errorf("%s: saved with the token %q: %v, want %v", name, token, err, saves)
@@ -289,9 +271,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		list := func(c formsvc.Client, q formsvc.Query) (all []formsvc.Partial) {
 			t.Helper()
 			for p, err := range c.Partials(t.Context(), form, q) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				all = append(all, p)
 			}
 			return all
@@ -330,12 +310,8 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 				t.Errorf("deleted: %v", err)
 			}
 		}
-		if err := ann.DeletePartial(t.Context(), form, all[0].ID); err != nil {
-			t.Error(err)
-		}
-		if err := ann.DeletePartial(t.Context(), form, all[0].ID); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("deleted twice: %v", err)
-		}
+		noError(t, ann.DeletePartial(t.Context(), form, all[0].ID))
+		wantError(t, "deleted twice", ann.DeletePartial(t.Context(), form, all[0].ID), formsvc.ErrNotFound)
 		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].ID != all[1].ID {
 			t.Errorf("left are %+v", left)
 		}
@@ -349,9 +325,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].Answers != nil || left[0].Revision != 2 {
 			t.Errorf("no longer shared: %+v", left)
 		}
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}))
 		if left := list(ann, formsvc.Query{}); len(left) != 0 {
 			t.Errorf("submitted: %+v", left)
 		}
@@ -364,25 +338,17 @@ func TestARespondentForgetsAHalfResponse(t *testing.T) {
 		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
 		gone, stays := save(t, b.Service, formsvc.PartialResponse{FormID: form}), save(t, b.Service, formsvc.PartialResponse{FormID: form})
 		for range 2 {
-			if err := b.ForgetPartial(t.Context(), form, gone); err != nil {
-				t.Error(err)
-			}
+			check(t, b.ForgetPartial(t.Context(), form, gone))
 		}
-		if _, err := b.ResumePartial(t.Context(), form, gone); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("resumed what is forgotten: %v", err)
-		}
+		wantError(t, "resumed what is forgotten", errorOf(b.ResumePartial(t.Context(), form, gone)), formsvc.ErrNotFound)
 		for _, token := range []string{"", "x", gone} {
 			if err := b.ForgetPartial(t.Context(), form, token); err != nil {
 				t.Errorf("the token %q: %v", token, err)
 			}
 		}
-		if err := b.ForgetPartial(t.Context(), other, stays); err != nil {
-			t.Error(err)
-		}
+		check(t, b.ForgetPartial(t.Context(), other, stays))
 		resumed(t, b.Service, form, stays)
-		if err := b.ForgetPartial(t.Context(), formsvc.ID{1}, stays); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("an unknown form: %v", err)
-		}
+		wantError(t, "an unknown form", b.ForgetPartial(t.Context(), formsvc.ID{1}, stays), formsvc.ErrNotFound)
 	})
 }
 
@@ -444,10 +410,7 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 	clock := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
 	form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
-	f, err := b.AsHost().Form(t.Context(), form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must(b.AsHost().Form(t.Context(), form))
 	costs := func(name string, reads, submits, half int64, call func() error) {
 		t.Helper()
 		store.reads.Store(0)
@@ -569,9 +532,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 			{"id":"pick","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]},{"id":"old","type":"short_text"},{"id":"note","type":"long_text"}]`
 		form, other := b.Form(blocks, `{}`), b.Form(blocks, `{}`)
 		withHidden := formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}
-		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: withHidden}); err != nil {
-			t.Fatal(err)
-		}
+		must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: withHidden}))
 		add := func(form formsvc.ID, note string, hidden map[string]string, pairs ...string) {
 			t.Helper()
 			save(t, b.Service, formsvc.PartialResponse{
@@ -629,9 +590,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 		}
 		needles{"of the form": []byte("note late")}.there(t, find, false, "after PurgeSubmissions")
 		needles{"of another form": []byte("note seven")}.there(t, find, true, "after PurgeSubmissions")
-		if err := b.AsHost().TrashForm(t.Context(), other); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.AsHost().TrashForm(t.Context(), other))
 		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)); n != 0 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
@@ -662,17 +621,13 @@ func TestManyHalfResponsesAreErased(t *testing.T) {
 		}
 		left := 0
 		for _, err := range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			left++
 		}
 		if left != 60 {
 			t.Errorf("%d half responses are left, want 60", left)
 		}
 		clock.Advance(-40 * 24 * time.Hour)
-		if _, err := b.ResumePartial(t.Context(), form, over); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("one that was over when it was erased: %v", err)
-		}
+		wantError(t, "one that was over when it was erased", errorOf(b.ResumePartial(t.Context(), form, over)), formsvc.ErrNotFound)
 	})
 }

@@ -37,9 +37,7 @@ func onEachSearched(t *testing.T, test func(t *testing.T, b *servicetest.Bundle,
 		b := servicetest.SetupOn(t, store, servicetest.Loopback(), formsvc.WithoutRateLimit())
 		test(t, b, func(needle []byte) []string {
 			// Nothing writes to the store while it is searched: neither the last uses of keys.
-			if err := b.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check(t, b.Close(t.Context()))
 			w := walker{needle: needle, seen: map[uintptr]bool{}}
 			w.value("store", reflect.ValueOf(store))
 			return w.found
@@ -114,9 +112,7 @@ func searchTables(t *testing.T, pool *pgxpool.Pool, schema string, needle []byte
 	rows, err := pool.Query(t.Context(), `SELECT c.table_name::text, c.column_name::text, c.data_type::text
 		FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
 		WHERE c.table_schema = $1 AND t.table_type = 'BASE TABLE' ORDER BY 1, 2`, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	type column struct{ Table, Column, Type string }
 	columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])
 	if err != nil || len(columns) < 100 {
@@ -130,9 +126,7 @@ func searchTables(t *testing.T, pool *pgxpool.Pool, schema string, needle []byte
 		}
 		var n int
 		text := fmt.Sprintf("SELECT count(*) FROM %s WHERE position($1::bytea IN %s) > 0", pgx.Identifier{schema, c.Table}.Sanitize(), value)
-		if err := pool.QueryRow(t.Context(), text, needle).Scan(&n); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, pool.QueryRow(t.Context(), text, needle).Scan(&n))
 		if n > 0 {
 			found = append(found, c.Table+"."+c.Column)
 		}
@@ -221,16 +215,12 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		stop := dispatching(t, b)
 		first, second := newTenant(b, "first", url), newTenant(b, "second", url)
 		for _, pair := range [][2]*tenant{{first, second}, {second, first}} {
-			if err := b.AddMember(t.Context(), pair[0].workspace.ID, pair[1].user.ID); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.AddMember(t.Context(), pair[0].workspace.ID, pair[1].user.ID))
 		}
 		servicetest.WaitFor(t, "an attempt of each user", func() bool {
 			for _, u := range []*tenant{first, second} {
 				for hook, err := range b.AsHost().Webhooks(t.Context(), formsvc.Query{}) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					if hook.FormID != u.forms[0] {
 						continue
 					}
@@ -243,23 +233,17 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		})
 		stop()
 		for _, u := range []*tenant{first, second} { // pending when the user goes
-			if _, err := b.Answer(u.forms[0], "mail", `"later@answers.example"`); err != nil {
-				t.Fatal(err)
-			}
+			must(b.Answer(u.forms[0], "mail", `"later@answers.example"`))
 		}
 		first.needles.there(t, find, true, "before")
 		second.needles.there(t, find, true, "before")
-		if err := b.DeleteUser(t.Context(), first.user.ID); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.DeleteUser(t.Context(), first.user.ID))
 		first.needles.there(t, find, false, "after DeleteUser")
 		second.needles.there(t, find, true, "after DeleteUser of another user")
 		if err := b.DeleteUser(t.Context(), formsvc.ID{}); err == nil {
 			t.Error("DeleteUser of the zero ID is done")
 		}
-		if err := b.DeleteUser(t.Context(), first.user.ID); err != nil {
-			t.Errorf("DeleteUser once more: %v", err)
-		}
+		wantError(t, "DeleteUser once more", b.DeleteUser(t.Context(), first.user.ID), nil)
 
 		// Everything of the other user works as before, and so does their trash.
 		if members, err := b.Members(t.Context(), second.workspace.ID); err != nil || len(members) != 0 {
@@ -268,16 +252,10 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		if keys, err := b.Keys(t.Context(), second.user.ID); err != nil || len(keys) != 1 {
 			t.Errorf("%d keys, %v", len(keys), err)
 		}
-		if err := b.RestoreForm(t.Context(), second.forms[1], formsvc.ID{}); err != nil {
-			t.Error(err)
-		}
-		if err := b.RestoreForm(t.Context(), second.forms[2], second.workspace.ID); err != nil {
-			t.Error(err)
-		}
+		check(t, b.RestoreForm(t.Context(), second.forms[1], formsvc.ID{}))
+		check(t, b.RestoreForm(t.Context(), second.forms[2], second.workspace.ID))
 		for _, form := range second.forms {
-			if _, err := b.Answer(form, "mail", `"SECOND@answers.example"`); !errors.Is(err, formsvc.ErrDuplicate) {
-				t.Errorf("a form of another user: %v", err)
-			}
+			wantError(t, "a form of another user", errorOf(b.Answer(form, "mail", `"SECOND@answers.example"`)), formsvc.ErrDuplicate)
 		}
 		if stats, err := b.Store.QueueStats(t.Context()); err != nil || stats.Due+stats.Waiting != 1 {
 			t.Errorf("%+v, %v", stats, err)
@@ -292,9 +270,7 @@ func dispatching(t *testing.T, b *servicetest.Bundle) (stop func()) {
 	go func() { done <- b.Dispatcher().Run(ctx) }()
 	return func() {
 		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
+		check(t, <-done)
 	}
 }
 
@@ -323,17 +299,11 @@ func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, form := range u.forms {
-			if _, err := b.AsHost().Form(t.Context(), form); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("a form of the user is there: %v", err)
-			}
-			if err := b.RestoreForm(t.Context(), form, b.Workspace); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("a form of the user can be restored: %v", err)
-			}
+			wantError(t, "a form of the user is there", errorOf(b.AsHost().Form(t.Context(), form)), formsvc.ErrNotFound)
+			wantError(t, "a form of the user can be restored", b.RestoreForm(t.Context(), form, b.Workspace), formsvc.ErrNotFound)
 		}
 		for range 10 {
-			if err := b.Maintain(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.Maintain(t.Context()))
 		}
 		u.needles.there(t, find, false, "after Maintain")
 	})
@@ -365,9 +335,7 @@ func TestDeleteUserIsDoneWhenItReturnsThoughMaintainRuns(t *testing.T) {
 		defer close(stop)
 		for i := range 6 {
 			u := newTenant(b, fmt.Sprint("somebody", i), "http://127.0.0.1:8099")
-			if err := b.DeleteUser(t.Context(), u.user.ID); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.DeleteUser(t.Context(), u.user.ID))
 			u.needles.there(t, find, false, "after DeleteUser")
 			if t.Failed() {
 				return
@@ -381,15 +349,11 @@ func TestPurgeForm(t *testing.T) {
 	onEachSearched(t, func(t *testing.T, b *servicetest.Bundle, find search) {
 		u, other := newTenant(b, "somebody", "http://127.0.0.1:8099"), newTenant(b, "nobody", "http://127.0.0.1:8099")
 		for _, form := range []formsvc.ID{u.forms[0], {1}} {
-			if err := b.PurgeForm(t.Context(), form); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("PurgeForm of a form that is not in the trash: %v", err)
-			}
+			wantError(t, "PurgeForm of a form that is not in the trash", b.PurgeForm(t.Context(), form), formsvc.ErrNotFound)
 		}
 		purged := needles{}
 		for i := 1; i < 3; i++ {
-			if err := b.PurgeForm(t.Context(), u.forms[i]); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, b.PurgeForm(t.Context(), u.forms[i]))
 			purged.id(fmt.Sprint("the id of form ", i), u.forms[i])
 			purged[fmt.Sprint("the name of form ", i)] = []byte(fmt.Sprintf("somebody's form %d", i))
 		}
@@ -414,9 +378,7 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 				FormID: form, Answers: servicetest.Answers("mail", `"`+mail+`"`, "who", `{"email":"`+contact+`"}`, "note", `"`+note+`"`),
 				IdempotencyKey: "key of " + note, Metadata: formsvc.Metadata{UserAgent: "browser of " + note},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		respond(form, "Ann@Answers.example", "ann@work.example", "erased one")
 		respond(form, "ann2@answers.example", "ANN@work.example", "erased two")
@@ -454,12 +416,8 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 			mail := []string{"ann@answers.example", "ann2@answers.example", "c@answers.example", "d@answers.example"}[i]
 			respond(form, mail, "x@work.example", fmt.Sprint("later ", i))
 		}
-		if _, err := b.Answer(form, "mail", `"e@answers.example"`); !errors.Is(err, formsvc.ErrClosed) {
-			t.Errorf("a response beyond the limit: %v", err)
-		}
-		if _, err := b.EraseRespondent(t.Context(), formsvc.ID{1}, map[string]string{"mail": "x"}); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("an unknown form: %v", err)
-		}
+		wantError(t, "a response beyond the limit", errorOf(b.Answer(form, "mail", `"e@answers.example"`)), formsvc.ErrClosed)
+		wantError(t, "an unknown form", errorOf(b.EraseRespondent(t.Context(), formsvc.ID{1}, map[string]string{"mail": "x"})), formsvc.ErrNotFound)
 	})
 }
 
@@ -469,9 +427,7 @@ func TestEraseRespondentOfManyResponses(t *testing.T) {
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		for i := range 1100 {
-			if _, err := b.Answer(form, "mail", fmt.Sprintf(`"%d@example.com"`, i%2)); err != nil {
-				t.Fatal(err)
-			}
+			must(b.Answer(form, "mail", fmt.Sprintf(`"%d@example.com"`, i%2)))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -504,9 +460,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 			_, err := b.Submit(t.Context(), formsvc.Response{
 				FormID: form, Answers: servicetest.Answers("mail", `"`+name+`@answers.example"`), SubmittedAt: at, IdempotencyKey: name + "'s attempt",
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		old := time.Now().AddDate(-1, 0, 0)
 		respond(form, old, "old")
@@ -514,9 +468,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		respond(other, old, "else")
 		trashed := b.Form(servicetest.MailBlocks, settings)
 		respond(trashed, old, "trashed")
-		if err := b.AsHost().TrashForm(t.Context(), trashed); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.AsHost().TrashForm(t.Context(), trashed))
 		digest := sha256.Sum256([]byte("sold@answers.example"))
 		purged := needles{"the address": []byte("old@answers.example"), "the key": []byte("old's attempt"), "the digest": digest[:]}
 		purged.there(t, find, true, "before")
@@ -526,12 +478,8 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		purged.there(t, find, false, "after PurgeSubmissions")
 		needles{"the new address": []byte("new@answers.example"), "another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.
 			there(t, find, true, "after PurgeSubmissions")
-		if _, err := b.Answer(form, "mail", `"OLD@answers.example"`); err != nil {
-			t.Errorf("the answer of a purged response: %v", err)
-		}
-		if _, err := b.Answer(form, "mail", `"fourth@answers.example"`); !errors.Is(err, formsvc.ErrClosed) {
-			t.Errorf("the place of a purged response: %v", err)
-		}
+		wantError(t, "the answer of a purged response", errorOf(b.Answer(form, "mail", `"OLD@answers.example"`)), nil)
+		wantError(t, "the place of a purged response", errorOf(b.Answer(form, "mail", `"fourth@answers.example"`)), formsvc.ErrClosed)
 		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)); n != 2 || err != nil {
 			t.Errorf("all forms: %d, %v, want 2", n, err)
 		}
@@ -545,9 +493,7 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(`[{"id":"mail","type":"email"},{"id":"old","type":"short_text"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`, `{"duplicateField":"mail"}`)
-		if _, err := b.Answer(form, "mail", `"ann@example.com"`, "old", `"Ann"`); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Answer(form, "mail", `"ann@example.com"`, "old", `"Ann"`))
 		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
 			Blocks: json.RawMessage(`[{"id":"mail","type":"email"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`),
 		}}); err != nil {
@@ -592,9 +538,7 @@ func TestPurgesNeedATime(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		if _, err := b.Answer(form, "mail", `"a@example.com"`); err != nil {
-			t.Fatal(err)
-		}
+		must(b.Answer(form, "mail", `"a@example.com"`))
 		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form); n != 0 || err == nil {
 			t.Errorf("PurgeSubmissions: %d, %v", n, err)
 		}

@@ -6,15 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
+	"github.com/formsvc/formsvc/storage/postgres"
 )
 
 func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
@@ -29,9 +36,7 @@ func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
 			s, err := b.Submit(t.Context(), formsvc.Response{
 				FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i)), IdempotencyKey: "once",
 			})
-			if err != nil {
-				t.Error(err)
-			}
+			check(t, err)
 			ids <- s.ID
 		})
 	}
@@ -81,9 +86,7 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 		_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: a})
 		return err
 	}
-	if err := submit(servicetest.Answers("name", `"x"`)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, submit(servicetest.Answers("name", `"x"`)))
 	path := "/forms/" + form.String()
 
 	b.Do(http.MethodPut, path+"/blocks", `{"blocks":[{"id":"age","type":"number","required":true}]}`, nil)
@@ -94,35 +97,23 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	if len(faults.Violations) != 2 {
 		t.Errorf("violations %+v, want an unknown field and a missing answer", faults.Violations)
 	}
-	if err := submit(servicetest.Answers("age", `7`)); err != nil {
-		t.Errorf("answers to the new form: %v", err)
-	}
+	wantError(t, "answers to the new form", submit(servicetest.Answers("age", `7`)), nil)
 	if err := submit(nil); !errors.As(err, &faults) {
 		t.Errorf("no answer: %v, want an Error", err)
 	}
 	b.Do(http.MethodPatch, path+"/blocks/age", `{"block":{"required":false}}`, nil)
-	if err := submit(nil); err != nil {
-		t.Errorf("no answer to what is not required any more: %v", err)
-	}
+	wantError(t, "no answer to what is not required any more", submit(nil), nil)
 
 	b.Do(http.MethodPatch, path, `{"status":"draft"}`, nil)
 	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) || !strings.Contains(err.Error(), "draft") {
 		t.Errorf("a draft: %v, want an ErrNotFound that says so", err)
 	}
 	b.Publish(form)
-	if err := submit(nil); err != nil {
-		t.Errorf("published again: %v", err)
-	}
+	wantError(t, "published again", submit(nil), nil)
 	b.Do(http.MethodDelete, path, "", nil)
-	if err := submit(nil); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("in the trash: %v, want ErrNotFound", err)
-	}
-	if err := b.RestoreForm(t.Context(), form, formsvc.ID{}); err != nil {
-		t.Fatal(err)
-	}
-	if err := submit(nil); err != nil {
-		t.Errorf("restored: %v", err)
-	}
+	wantError(t, "in the trash", submit(nil), formsvc.ErrNotFound)
+	noError(t, b.RestoreForm(t.Context(), form, formsvc.ID{}))
+	wantError(t, "restored", submit(nil), nil)
 }
 
 func TestMetadataThatNoStorageCouldKeepIsCleaned(t *testing.T) {
@@ -133,9 +124,7 @@ func TestMetadataThatNoStorageCouldKeepIsCleaned(t *testing.T) {
 		FormID: form, Answers: servicetest.Answers("name", `"x"`),
 		Metadata: formsvc.Metadata{Country: "DE", UserAgent: "ab\xffc", UTM: map[string]string{"source": "mail", "other": "x"}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if got, want := string(s.Metadata), `{"country":"DE","user_agent":"ab`+"\ufffd"+`c","utm":{"source":"mail"}}`; got != want {
 		t.Errorf("metadata %s, want %s", got, want)
 	}
@@ -148,20 +137,13 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
 	tx := servicetest.Setup(t) // stands for a transaction: another store, with the same form
-	current, err := b.Store.Form(t.Context(), storage.AsHost(), form)
-	if err != nil {
-		t.Fatal(err)
-	}
+	current := must(b.Store.Form(t.Context(), storage.AsHost(), form))
 	current.WorkspaceID = tx.Workspace
 	current.Definition.Blocks = json.RawMessage(`[{"id":"other","type":"number"}]`)
-	if err := tx.Store.CreateForm(t.Context(), storage.AsHost(), current); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, tx.Store.CreateForm(t.Context(), storage.AsHost(), current))
 	for revision := int64(1); revision < current.Revision; revision++ {
 		name := strings.Repeat("n", int(revision))
-		if _, err := tx.Store.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}); err != nil {
-			t.Fatal(err)
-		}
+		must(tx.Store.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}))
 	}
 
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
@@ -177,9 +159,7 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	if n := b.Submissions(form); n != 1 {
 		t.Errorf("%d submissions in the service's own store, want 1", n)
 	}
-	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
-		t.Errorf("on the service's own store: %v", err)
-	}
+	wantError(t, "on the service's own store", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})), nil)
 	if code := servicetest.Get(t, b.Using(tx.Store), "/v1/me", tx.Key); code != http.StatusOK {
 		t.Errorf("a key of the other store on the copy: %d", code)
 	}
@@ -213,9 +193,7 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := servicetest.SetupOn(t, store(t))
 			form := b.Form(`[{"id":"name","type":"short_text"},{"id":"n","type":"number"},{"id":"f","type":"file_upload","label":"é"},{"id":"g","type":"group","children":[{"id":"in","type":"short_text"}]}]`, `{"responseLimit":2}`)
-			if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}); err != nil {
-				t.Fatal(err)
-			}
+			must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}))
 			file := func(id string) map[string]json.RawMessage {
 				return servicetest.Answers("f", `[{"id":"`+id+`","name":"a.png","url":"https://files.example/`+id+`","mime_type":"image/png","size":1}]`)
 			}
@@ -223,10 +201,7 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 				FormID: form, IdempotencyKey: "k", OneContent: true, HostAnswers: file("a"), Hidden: map[string]string{"ref": "<x>", "other": "1"},
 				Answers: servicetest.Answers("name", `" Ann\u00e9 "`, "n", `"1.50"`, "in", `"within"`),
 			}
-			stored, err := b.Submit(t.Context(), first)
-			if err != nil {
-				t.Fatal(err)
-			}
+			stored := must(b.Submit(t.Context(), first))
 			repeat := func(change func(*formsvc.Response)) (formsvc.Submission, error) {
 				r := first
 				change(&r)
@@ -270,13 +245,9 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 			if _, err := repeat(func(r *formsvc.Response) { r.Answers = servicetest.Answers("n", `"x"`) }); !errors.As(err, &faults) {
 				t.Errorf("faulty: %v", err)
 			}
-			if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form}); err != nil {
-				t.Fatal(err)
-			}
+			must(b.Submit(t.Context(), formsvc.Response{FormID: form}))
 			check("a full form", formsvc.ErrKeyUsed)
-			if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}}); err != nil {
-				t.Fatal(err)
-			}
+			must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}}))
 			check("a closed form", formsvc.ErrClosed)
 			if b.Submissions(form) != 2 {
 				t.Errorf("%d are stored, want 2", b.Submissions(form))
@@ -315,5 +286,270 @@ func TestOneContentAtOnce(t *testing.T) {
 				t.Errorf("%d stored, %d refused, %d there; want 1, 31 and 1", stored.Load(), used.Load(), b.Submissions(form))
 			}
 		})
+	}
+}
+
+// cover calls Maintain until the form is covered.
+func cover(b *servicetest.Bundle, form formsvc.ID) {
+	b.T.Helper()
+	for range 100 {
+		if err := b.Maintain(b.T.Context()); err != nil {
+			b.T.Fatal(err)
+		}
+		f, err := b.AsHost().Form(b.T.Context(), form)
+		if err != nil {
+			b.T.Fatal(err)
+		}
+		if f.DuplicatesCovered {
+			return
+		}
+	}
+	b.T.Fatal("the form is not covered after 100 calls of Maintain")
+}
+
+func TestDuplicatesCoverEarlierResponses(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		var first []formsvc.Submission
+		for _, mail := range []string{`"Ann@example.com"`, `"ann@EXAMPLE.com"`, `"bob@m\u00fcnchen.de"`} {
+			s := must(b.Answer(form, "mail", mail))
+			first = append(first, s)
+		}
+		taken := func(mail string, want bool, when string) {
+			t.Helper()
+			s, err := b.Answer(form, "mail", mail)
+			if got := errors.Is(err, formsvc.ErrDuplicate); got != want || err != nil && !got {
+				t.Errorf("%s %s: %v", mail, when, err)
+			}
+			if err == nil {
+				check(t, b.AsHost().DeleteSubmission(t.Context(), form, s.ID))
+			}
+		}
+		if f := b.Settings(form, `{"duplicateField":"mail"}`); f.DuplicatesCovered {
+			t.Error("the form is covered before anything was entered")
+		}
+		cover(b, form)
+		for _, mail := range []string{`"ANN@example.com "`, `"ann@example.com"`, `"BOB@xn--mnchen-3ya.de"`} {
+			taken(mail, true, "after entering")
+		}
+		taken(`"carl@example.com"`, false, "which nobody has")
+		for i, s := range first[:2] {
+			taken(`"ann@example.com"`, true, fmt.Sprintf("after %d of 2 are deleted", i))
+			noError(t, b.AsHost().DeleteSubmission(t.Context(), form, s.ID))
+		}
+		taken(`"ann@example.com"`, false, "after both are deleted")
+
+		// Switched off, responses come that are compared when it is switched on again.
+		if f := b.Settings(form, `{}`); f.DuplicatesCovered {
+			t.Error("a form without duplicateField is covered")
+		}
+		must(b.Answer(form, "mail", `"Dora@example.com"`))
+		b.Settings(form, `{"duplicateField":"name"}`)
+		must(b.Answer(form, "mail", `"Emil@example.com"`, "name", `"Emil"`))
+		b.Settings(form, `{"duplicateField":"mail"}`)
+		cover(b, form)
+		for _, mail := range []string{`"bob@m\u00fcnchen.de"`, `"dora@example.com"`, `"emil@example.com"`} {
+			taken(mail, true, "after the setting was switched off, changed and set again")
+		}
+		b.Settings(form, `{"duplicateField":"name"}`)
+		cover(b, form)
+		if _, err := b.Answer(form, "name", `" EMIL"`); !errors.Is(err, formsvc.ErrDuplicate) {
+			t.Error(err)
+		}
+	})
+}
+
+// Of 64 respondents who send the same address in other spellings at once, one is
+// stored, and none when an old response has it. Meanwhile two processes go on entering.
+func TestParallelDuplicatesByMeaning(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form := b.Form(servicetest.MailBlocks, `{}`)
+		must(b.Answer(form, "mail", `"old@example.com"`))
+		b.Settings(form, `{"duplicateField":"mail"}`)
+		cover(b, form)
+		spellings := []string{`"%s@example.com"`, `" %s@EXAMPLE.com"`, `"%s@Example.COM"`}
+		for name, want := range map[string]int64{"new": 1, "OLD": 0} {
+			var stored atomic.Int64
+			var wg sync.WaitGroup
+			for range 2 {
+				wg.Go(func() {
+					check(t, b.Maintain(t.Context()))
+				})
+			}
+			for i := range 64 {
+				wg.Go(func() {
+					_, err := b.Answer(form, "mail", fmt.Sprintf(spellings[i%len(spellings)], name))
+					if err == nil {
+						stored.Add(1)
+					} else if !errors.Is(err, formsvc.ErrDuplicate) {
+						t.Error(err)
+					}
+				})
+			}
+			wg.Wait()
+			if got := stored.Load(); got != want {
+				t.Errorf("%s: %d of 64 stored, want %d", name, got, want)
+			}
+		}
+	})
+}
+
+// An answer of a response that the host rolled back is free, and one that is not
+// committed yet is waited for.
+func TestARolledBackResponseFreesItsAnswer(t *testing.T) {
+	t.Parallel()
+	pool := pgtest.Pool(t, pgtest.MaxConns(8))
+	store := servicetest.Migrated(t, pool, postgres.WithSchema(pgtest.Schema(t)))
+	b := servicetest.SetupOn(t, store)
+	form := b.Form(servicetest.MailBlocks, `{"duplicateField":"mail"}`)
+	for _, test := range []struct {
+		end    func(pgx.Tx, context.Context) error
+		stored bool
+	}{{pgx.Tx.Rollback, true}, {pgx.Tx.Commit, false}} {
+		tx, err := pool.Begin(t.Context())
+		noError(t, err)
+		r := formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"Ann@example.com"`)}
+		inTx := b.Using(store.On(tx))
+		if test.stored {
+			if _, err := inTx.Submit(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		} else if _, err := inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"bob@example.com"`)}); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			mail := `"ANN@example.com"`
+			if !test.stored {
+				mail = `"BOB@example.com"`
+			}
+			_, err := b.Answer(form, "mail", mail)
+			done <- err
+		}()
+		servicetest.WaitFor(t, "the response to wait for the host's transaction", func() bool {
+			var waiting bool
+			err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks
+				WHERE locktype = 'advisory' AND NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))`).Scan(&waiting)
+			return err == nil && waiting
+		})
+		noError(t, test.end(tx, t.Context()))
+		err = <-done
+		if test.stored && err != nil || !test.stored && !errors.Is(err, formsvc.ErrDuplicate) {
+			t.Errorf("stored %v: %v", test.stored, err)
+		}
+	}
+}
+
+func TestImportOfOldResponses(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		settings := `{"duplicateField":"mail","responseLimit":6,"closeAt":"2020-01-01T00:00:00Z"}`
+		form := b.Form(servicetest.MailBlocks, `{"duplicateField":"mail"}`)
+		url, _ := servicetest.Receiver(t)
+		b.Webhook(form, url, servicetest.Secret)
+		old := time.Date(2019, 3, 4, 5, 6, 7, 890_000_000, time.FixedZone("", 3600))
+		imported := func(at time.Time, mail string, deliver bool) (formsvc.Submission, error) {
+			return b.Submit(t.Context(), formsvc.Response{
+				FormID: form, Answers: servicetest.Answers("mail", mail), SubmittedAt: at, Deliver: deliver, IdempotencyKey: mail,
+			})
+		}
+		pending := func() int64 {
+			stats := must(b.Store.QueueStats(t.Context()))
+			return stats.Due + stats.Waiting
+		}
+
+		now := must(b.Answer(form, "mail", `"now@example.com"`))
+		b.Settings(form, settings)
+		wantError(t, "a response of today to a form that is closed", errorOf(b.Answer(form, "mail", `"late@example.com"`)), formsvc.ErrClosed)
+		if pending() != 1 {
+			t.Fatalf("%d deliveries are pending", pending())
+		}
+		want := []formsvc.ID{now.ID}
+		var order []formsvc.ID
+		for i := range 4 {
+			s := must(imported(old.AddDate(0, -i, 0), fmt.Sprintf(`"%d@example.com"`, i), i == 3))
+			if !s.SubmittedAt.Equal(old.AddDate(0, -i, 0).Truncate(time.Second)) || s.SubmittedAt.Location() != time.UTC || s.FormRevision == 0 {
+				t.Errorf("submitted at %v, of revision %d", s.SubmittedAt, s.FormRevision)
+			}
+			want = append(want, s.ID)
+		}
+		if pending() != 2 {
+			t.Errorf("%d deliveries are pending after one of 4 was imported with its event, want 2", pending())
+		}
+		for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
+			noError(t, err)
+			order = append(order, s.ID)
+		}
+		if !slices.Equal(order, want) {
+			t.Errorf("listed %v, want %v", order, want)
+		}
+		for period, n := range map[formsvc.Period]int64{formsvc.PeriodAll: 5, formsvc.Period12m: 1, formsvc.PeriodToday: 1} {
+			m, err := b.AsHost().Metrics(t.Context(), form, period)
+			if err != nil || m.Submissions != n {
+				t.Errorf("%s: %d submissions, %v, want %d", period, m.Submissions, err, n)
+			}
+		}
+
+		again, err := imported(old, `"0@example.com"`, false)
+		if err != nil || again.ID != want[1] {
+			t.Errorf("a repeated import: %v, %v", again.ID, err)
+		}
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"1@EXAMPLE.com"`), SubmittedAt: old}); !errors.Is(err, formsvc.ErrDuplicate) {
+			t.Errorf("an address that is taken: %v", err)
+		}
+		if _, err := imported(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), `"closed@example.com"`, false); !errors.Is(err, formsvc.ErrClosed) {
+			t.Errorf("a response of the moment of closing: %v", err)
+		}
+		var faults *formsvc.Error
+		b.Settings(form, `{}`)
+		_, err = imported(time.Now().Add(time.Minute), `"future@example.com"`, false)
+		if !errors.As(err, &faults) || len(faults.Violations) != 1 || faults.Violations[0].Path != "/submitted_at" || faults.Violations[0].Code != schema.CodeOutOfRange {
+			t.Errorf("a response of the future: %v", err)
+		}
+		b.Settings(form, settings)
+		if _, err := imported(old, `"5@example.com"`, false); err != nil {
+			t.Error(err)
+		}
+		wantError(t, "a response beyond the limit", errorOf(imported(old, `"6@example.com"`, false)), formsvc.ErrClosed)
+	})
+}
+
+// Faults of a response beside its answers are named and have their parameters.
+func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
+	t.Parallel()
+	b := servicetest.Setup(t)
+	form := b.Form(`[{"id":"a","type":"number"}]`, `{}`)
+	for path, r := range map[string]formsvc.Response{
+		"/submitted_at":    {SubmittedAt: time.Time{}.Add(time.Nanosecond)},
+		"/idempotency_key": {IdempotencyKey: strings.Repeat("k", 256)},
+		"/completion_time": {CompletionTime: -1},
+	} {
+		for _, key := range []string{r.IdempotencyKey, "\x00"} {
+			if key == "\x00" && path != "/idempotency_key" {
+				continue
+			}
+			r.FormID, r.IdempotencyKey = form, key
+			_, err := b.Submit(t.Context(), r)
+			var invalid *formsvc.Error
+			if !errors.As(err, &invalid) || len(invalid.Violations) != 1 || invalid.Violations[0].Path != path {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			v := invalid.Violations[0]
+			always, _ := schema.CodeParams(v.Code)
+			for _, name := range always {
+				if v.Params[name] == nil {
+					t.Errorf("%s %s has no %s", path, v.Code, name)
+				}
+			}
+		}
+	}
+	for _, at := range []time.Time{time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
+		var invalid *formsvc.Error
+		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at}); !errors.As(err, &invalid) {
+			t.Errorf("%v: %v", at, err)
+		}
 	}
 }

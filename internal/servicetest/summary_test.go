@@ -1,21 +1,28 @@
 package servicetest_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/gather"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
@@ -65,9 +72,7 @@ func naiveSummary(t *testing.T, all []map[string]json.RawMessage) formsvc.Summar
 		for _, answers := range all {
 			if raw, ok := answers[id]; ok {
 				var v any
-				if err := json.Unmarshal(raw, &v); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(raw, &v))
 				values = append(values, v)
 			}
 		}
@@ -220,16 +225,12 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 			var all []map[string]json.RawMessage
 			for range []int{0, 1, 7, 60}[seed] {
 				answers := randomAnswers(r)
-				if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers}); err != nil {
-					t.Fatal(err)
-				}
+				must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers}))
 				all = append(all, answers)
 				now.Advance(time.Minute)
 			}
 			c := b.As(b.User.ID)
-			if _, err := c.DeleteBlock(t.Context(), form, "gone"); err != nil {
-				t.Fatal(err)
-			}
+			must(c.DeleteBlock(t.Context(), form, "gone"))
 			first, last := 0, len(all)
 			for _, q := range []formsvc.SubmissionQuery{{}, {Since: start.Add(5 * time.Minute), Until: start.Add(30 * time.Minute)}, {Limit: 3}} {
 				switch {
@@ -239,10 +240,7 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 				case !q.Since.IsZero():
 					first, last = min(5, len(all)), min(31, len(all))
 				}
-				got, err := c.Summary(t.Context(), form, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must(c.Summary(t.Context(), form, q))
 				want := naiveSummary(t, all[first:last])
 				options := cmp.Options{
 					cmpopts.EquateApprox(1e-9, 1e-9),
@@ -266,10 +264,7 @@ func TestASummaryIsBounded(t *testing.T) {
 	}}
 	b := servicetest.SetupOn(t, store)
 	form := b.Form(servicetest.TextBlock, `{}`)
-	s, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}))
 	name, day, n := s.Blocks[0], s.Blocks[1], s.Blocks[2]
 	if len(name.Choices) != 10_000 || name.Unlisted != 10_000 || len(day.Days) != 10_000 || day.Unlisted != 10_000 || name.Gone || !day.Gone || name.Answered != 20_000 {
 		t.Errorf("%d choices and %d more, %d days and %d more", len(name.Choices), name.Unlisted, len(day.Days), day.Unlisted)
@@ -284,10 +279,159 @@ func TestASummaryIsBounded(t *testing.T) {
 		t.Errorf("20,000 fields: %v", err)
 	}
 	store.before = func(page int) error { return errDown }
-	if _, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.Is(err, errDown) {
-		t.Errorf("without its storage: %v", err)
+	wantError(t, "without its storage", errorOf(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})), errDown)
+	wantError(t, "for a stranger", errorOf(b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{})), formsvc.ErrNotFound)
+}
+
+// countedLists remembers what the funnel was asked to count, each list as one call.
+type countedLists struct {
+	storage.Storage
+	mu    sync.Mutex
+	lists [][]storage.FunnelCount
+	fail  func(ctx context.Context) error // nil: it counts
+}
+
+func (s *countedLists) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	s.mu.Lock()
+	s.lists = append(s.lists, counts)
+	s.mu.Unlock()
+	if s.fail != nil {
+		return s.fail(ctx)
 	}
-	if _, err := b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("for a stranger: %v", err)
+	return s.Storage.CountFunnel(ctx, counts)
+}
+
+func (s *countedLists) calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.lists)
+}
+
+func visited(t *testing.T, svc *formsvc.Service, form formsvc.ID, period formsvc.Period, views, starts int64) {
+	t.Helper()
+	m, err := svc.AsHost().Metrics(t.Context(), form, period)
+	if err != nil || m.Views != views || m.Starts != starts {
+		t.Errorf("%s: %d views and %d starts, want %d and %d; %v", period, m.Views, m.Starts, views, starts, err)
+	}
+}
+
+// Views and starts of all forms within a quarter of a second are one call of the store, each
+// with its form and its time.
+func TestVisitsAreWrittenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &countedLists{Storage: memory.New()}
+		now := servicetest.NewClock(time.Date(2026, 11, 20, 23, 59, 59, 0, time.UTC))
+		b := servicetest.SetupOn(t, store, formsvc.WithClock(now.Now))
+		form, other := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
+		visit := func(of formsvc.ID) {
+			noError(t, errors.Join(b.RecordView(t.Context(), of), b.RecordStart(t.Context(), of)))
+		}
+		visit(form)
+		visit(storage.ID{1}) // there is none
+		now.Advance(2 * time.Second)
+		visit(form)
+		visit(other)
+		if n := store.calls(); n != 0 {
+			t.Errorf("%d writes at once", n)
+		}
+		time.Sleep(gather.Pause)
+		synctest.Wait()
+		if n := store.calls(); n != 1 || len(store.lists[0]) != 8 {
+			t.Errorf("%d writes, the first of %d counts, want one of 8", n, len(store.lists[0]))
+		}
+		visited(t, b.Service, form, formsvc.PeriodYesterday, 1, 1)
+		visited(t, b.Service, form, formsvc.PeriodToday, 1, 1)
+		visited(t, b.Service, other, formsvc.PeriodAll, 1, 1)
+
+		visit(form) // counts for the metrics of this process before it is written
+		visited(t, b.Service, form, formsvc.PeriodAll, 3, 3)
+		visit(form)
+		check(t, b.Close(t.Context()))
+		if n := store.calls(); n != 3 {
+			t.Errorf("%d writes after Metrics and Close, want 3", n)
+		}
+		visit(form) // one by one from now on
+		if n := store.calls(); n != 5 {
+			t.Errorf("%d writes after Close and a visit, want 5", n)
+		}
+		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		wantError(t, "a view with a cancelled context", b.RecordView(ctx, form), context.Canceled)
+		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
+	})
+}
+
+// A view waits for no store, and metrics no longer than their context; nor does a store that
+// cannot count keep them from being read.
+func TestAStoreThatDoesNotCount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &countedLists{Storage: memory.New(), fail: func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }}
+		b := servicetest.SetupOn(t, store)
+		form := b.Form(servicetest.TextBlock, `{}`)
+		start := time.Now()
+		for range 100 {
+			noError(t, b.RecordView(t.Context(), form))
+			time.Sleep(gather.Pause)
+		}
+		if took := time.Since(start); took != 100*gather.Pause {
+			t.Errorf("100 views in %v: they waited", took-100*gather.Pause)
+		}
+		if n := store.calls(); n > 3 {
+			t.Errorf("%d writes at once of a store that hangs", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		start = time.Now()
+		if _, err := b.AsHost().Metrics(ctx, form, formsvc.PeriodAll); !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > time.Second {
+			t.Errorf("metrics for a second, of a store that hangs: %v after %v", err, time.Since(start))
+		}
+		start = time.Now() // a write is under way for ten seconds, and another one waits
+		if _, err := b.AsHost().Metrics(t.Context(), form, formsvc.PeriodAll); err != nil || time.Since(start) > 2*time.Second {
+			t.Errorf("metrics of a store that cannot count: %v after %v, want what it has after two seconds", err, time.Since(start))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		store.fail = func(context.Context) error { return errors.New("refused") }
+		check(t, b.RecordView(t.Context(), form))
+		visited(t, b.Service, form, formsvc.PeriodAll, 0, 0)
+		check(t, b.RecordView(t.Context(), form))
+		if err := b.Close(t.Context()); err == nil || err.Error() != "refused" {
+			t.Errorf("Close, of a store that refuses views: %v", err)
+		}
+	})
+}
+
+// In a host's transaction a view is part of it, and its metrics wait for no other connection.
+func TestVisitsInAHostsTransaction(t *testing.T) {
+	t.Parallel()
+	server := pgtest.NewServer(t, pgtest.Config{})
+	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(1))
+	store := servicetest.Migrated(t, pool)
+	b := servicetest.SetupOn(t, store)
+	form := b.Form(servicetest.TextBlock, `{}`)
+	rolledBack := errors.New("rolled back")
+	for i, end := range []error{rolledBack, nil} {
+		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			if err := b.RecordStart(t.Context(), form); err != nil { // of the service, beside it
+				return err
+			}
+			inTx := b.Using(store.On(tx))
+			if err := errors.Join(inTx.RecordView(t.Context(), form), inTx.RecordView(t.Context(), storage.ID{1})); err != nil {
+				return err
+			}
+			m, err := inTx.AsHost().Metrics(t.Context(), form, formsvc.PeriodAll)
+			if m.Views != 1 {
+				t.Errorf("in the transaction: %d views, %v", m.Views, err)
+			}
+			return errors.Join(end, err)
+		})
+		if !errors.Is(err, end) {
+			t.Fatal(err)
+		}
+		visited(t, b.Service, form, formsvc.PeriodAll, int64(i), int64(i+1))
 	}
 }

@@ -151,9 +151,7 @@ func move(t *testing.T, pool *pgxpool.Pool, schema string, by time.Duration) {
 		`UPDATE %[1]s.upkeep SET since = since - %[2]s, done_at = done_at - %[2]s`,
 		`UPDATE %[1]s.deliveries SET queued_at = queued_at - %[2]s`,
 	} {
-		if _, err := pool.Exec(t.Context(), fmt.Sprintf(text, schema, fmt.Sprintf("interval '%d microseconds'", by.Microseconds()))); err != nil {
-			t.Fatal(err)
-		}
+		must(pool.Exec(t.Context(), fmt.Sprintf(text, schema, fmt.Sprintf("interval '%d microseconds'", by.Microseconds()))))
 	}
 }
 
@@ -170,18 +168,14 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 			})
 		},
 		"a test event": func(t *testing.T, d *deployment) {
-			if err := d.SendTestEvent(t.Context(), d.hook); err != nil {
-				t.Error(err)
-			}
+			check(t, d.SendTestEvent(t.Context(), d.hook))
 		},
 		"a redelivery": func(t *testing.T, d *deployment) {
 			attempts, err := d.AsHost().Deliveries(t.Context(), d.hook)
 			if err != nil || len(attempts) == 0 {
 				t.Fatalf("%d attempts, %v", len(attempts), err)
 			}
-			if err := d.Redeliver(t.Context(), d.hook, attempts[0].ID); err != nil {
-				t.Error(err)
-			}
+			check(t, d.Redeliver(t.Context(), d.hook, attempts[0].ID))
 		},
 	}
 	for name, queue := range doors {
@@ -223,14 +217,10 @@ func TestNobodyIsWarnedForNothing(t *testing.T) {
 			d.queue()
 			d.want(0, "while another process claims")
 		}
-		if err := d.Check(t.Context()); err != nil {
-			t.Errorf("Check = %v", err)
-		}
+		wantError(t, "Check", d.Check(t.Context()), nil)
 		d.claims()
 		d.pass(6 * time.Minute)
-		if _, err := d.process().ExpireDeliveries(t.Context(), storage.ExpireParams{MaxAge: time.Hour, Max: 1, At: d.clock.Now(), NewID: func() storage.ID { return storage.ID{9} }}); err != nil {
-			t.Fatal(err)
-		}
+		must(d.process().ExpireDeliveries(t.Context(), storage.ExpireParams{MaxAge: time.Hour, Max: 1, At: d.clock.Now(), NewID: func() storage.ID { return storage.ID{9} }}))
 		d.pass(4 * time.Minute)
 		d.queue()
 		d.want(0, "while another process has no room to claim")
@@ -261,9 +251,7 @@ func TestCheck(t *testing.T) {
 		check("it waits for five minutes", formsvc.ErrNoDispatcher)
 		d.pass(24*time.Hour - 5*time.Minute)
 		check("a day has passed", formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance)
-		if err := d.Maintain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, d.Maintain(t.Context()))
 		check("maintenance was done", formsvc.ErrNoDispatcher)
 		d.finish(d.claims())
 		check("the delivery was sent")
@@ -273,9 +261,7 @@ func TestCheck(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if err := d.Check(ctx); !errors.Is(err, context.Canceled) {
-			t.Errorf("Check with a cancelled context = %v", err)
-		}
+		wantError(t, "Check with a cancelled context", d.Check(ctx), context.Canceled)
 	})
 }
 
@@ -311,17 +297,13 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 	clock := servicetest.NewClock(time.Now())
 	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
 	form := b.Form(servicetest.TextBlock, `{}`)
-	if _, err := pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`); err != nil {
-		t.Fatal(err)
-	}
+	must(pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`))
 	for range 2 {
 		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			_, err := b.Using(store.On(tx)).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 			return err
 		})
-		if err != nil {
-			t.Error(err)
-		}
+		check(t, err)
 		clock.Advance(time.Hour)
 	}
 	if n := b.Submissions(form); n != 2 {

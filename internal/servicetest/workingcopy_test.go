@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,9 +31,7 @@ func labelOf(t *testing.T, block formsvc.StoredBlock, err error) string {
 	if err == nil {
 		err = json.Unmarshal(block.JSON, &b)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return b.Label
 }
 
@@ -45,10 +44,7 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 		form, ctx := b.Form(servicetest.TextBlock, `{}`), t.Context()
 		c := b.As(b.User.ID)
 		copied := c.WorkingCopy(form)
-		before, err := c.Form(ctx, form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		before := must(c.Form(ctx, form))
 		read, err := copied.Form(ctx)
 		if err != nil || read.Revision != before.Revision || read.Name != "Form" {
 			t.Fatalf("without a copy the form is %+v, %v", read, err)
@@ -78,9 +74,7 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 		if err != nil || preview.Name != "Renamed" || preview.Blocks[0].Label != "Half a wo" {
 			t.Errorf("the preview has %+v, %v", preview.Blocks, err)
 		}
-		if _, err := b.Answer(form, "name", `"Ann"`); err != nil {
-			t.Errorf("a response after the preview: %v", err)
-		}
+		wantError(t, "a response after the preview", errorOf(b.Answer(form, "name", `"Ann"`)), nil)
 
 		published, err := copied.Publish(ctx, formsvc.PublishOptions{})
 		if err != nil || published.Name != "Renamed" || published.Revision != before.Revision+1 || published.Status != "published" {
@@ -102,9 +96,7 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 		if err == nil {
 			err = copied.Discard(ctx)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if got, err := copied.Block(ctx, "name"); labelOf(t, got, err) != "Half a wo" {
 			t.Error("what was discarded is there")
 		}
@@ -121,9 +113,7 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		copied := c.WorkingCopy(form)
 		must := func(_ formsvc.StoredBlock, err error) {
 			t.Helper()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 		}
 		must(copied.UpdateBlock(ctx, "a", label("A of the copy")))
 		must(copied.UpdateBlock(ctx, "b", label("B of the copy")))
@@ -132,9 +122,7 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		b.Settings(form, `{"closedMessage":"Gone"}`)
 
 		before, err := c.Form(ctx, form)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		_, err = copied.Publish(ctx, formsvc.PublishOptions{})
 		clash, ok := errors.AsType[*formsvc.ConflictError](err)
 		if !ok || len(clash.Conflicts) != 1 || clash.Conflicts[0].Path != "/definition/blocks/b" ||
@@ -151,9 +139,7 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		}
 		take.DryRun = false
 		f, err := copied.Publish(ctx, take)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if diff := cmp.Diff(would.Definition, f.Definition); diff != "" {
 			t.Errorf("the dry run and what was published (-dry +published):\n%s", diff)
 		}
@@ -216,20 +202,14 @@ func TestWhatIsPublishedFollowsTheRules(t *testing.T) {
 	form := b.Form(`[{"id":"a","label":"A"}]`, `{}`)
 	copied := c.WorkingCopy(form)
 	for _, id := range []string{"b", "c"} {
-		if _, err := copied.CreateBlock(ctx, json.RawMessage(`{"id":"`+id+`"}`)); err != nil {
-			t.Fatal(err)
-		}
+		must(copied.CreateBlock(ctx, json.RawMessage(`{"id":"`+id+`"}`)))
 	}
-	if _, err := c.CreateBlock(ctx, form, json.RawMessage(`{"id":"d"}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(c.CreateBlock(ctx, form, json.RawMessage(`{"id":"d"}`)))
 	_, err := copied.Publish(ctx, formsvc.PublishOptions{})
 	if faults, ok := errors.AsType[*formsvc.Error](err); !ok || faults.Violations[0].Path != "/definition/blocks" {
 		t.Errorf("four blocks where three may be: %v", err)
 	}
-	if _, err := copied.DeleteBlock(ctx, "c"); err != nil {
-		t.Fatal(err)
-	}
+	must(copied.DeleteBlock(ctx, "c"))
 	if _, err := copied.Publish(ctx, formsvc.PublishOptions{}); err != nil {
 		t.Error(err)
 	}
@@ -247,16 +227,9 @@ func TestWorkingCopiesAndVersionsAreTheFormsUsersAlone(t *testing.T) {
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		ctx, form := t.Context(), b.Form(servicetest.TextBlock, `{}`)
 		own := b.As(b.User.ID)
-		if _, err := own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret")); err != nil {
-			t.Fatal(err)
-		}
-		f, err := own.WorkingCopy(form).Publish(ctx, formsvc.PublishOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret too")); err != nil {
-			t.Fatal(err)
-		}
+		must(own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret")))
+		f := must(own.WorkingCopy(form).Publish(ctx, formsvc.PublishOptions{}))
+		must(own.WorkingCopy(form).UpdateBlock(ctx, "name", label("Secret too")))
 		check := func(who string, c formsvc.Client) {
 			t.Helper()
 			w := c.WorkingCopy(form)
@@ -296,13 +269,9 @@ func TestWorkingCopiesAndVersionsAreTheFormsUsersAlone(t *testing.T) {
 		if got, err := own.WorkingCopy(form).Block(ctx, "name"); labelOf(t, got, err) != "Secret too" {
 			t.Error("a stranger changed the copy")
 		}
-		if err := own.TrashForm(ctx, form); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, own.TrashForm(ctx, form))
 		check("the owner, of a form in the trash", own)
-		if err := b.RestoreForm(ctx, form, formsvc.ID{}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, b.RestoreForm(ctx, form, formsvc.ID{}))
 		if got, err := own.WorkingCopy(form).Block(ctx, "name"); labelOf(t, got, err) != "Secret too" {
 			t.Error("the copy did not come back from the trash")
 		}
@@ -403,9 +372,7 @@ func TestVersions(t *testing.T) {
 				want = want[:min(3, len(want))]
 				var got []int64
 				for v, err := range c.Versions(ctx, form) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					noError(t, err)
 					if v.Name != "" || v.Definition.Blocks != nil || v.ReplacedAt.IsZero() {
 						t.Errorf("the list has %+v", v)
 					}
@@ -417,9 +384,7 @@ func TestVersions(t *testing.T) {
 			}
 			change := func(u formsvc.FormUpdate) {
 				t.Helper()
-				if _, err := c.UpdateForm(ctx, form, u); err != nil {
-					t.Fatal(err)
-				}
+				must(c.UpdateForm(ctx, form, u))
 			}
 			name := func(text string) formsvc.FormUpdate { return formsvc.FormUpdate{Name: &text} }
 			status := func(text string) formsvc.FormUpdate { return formsvc.FormUpdate{Status: &text} }
@@ -448,23 +413,13 @@ func TestVersions(t *testing.T) {
 			check("a draft has no versions")
 			w := c.WorkingCopy(form)
 			for _, text := range []string{"Six", "Seven"} {
-				if _, err := w.UpdateForm(ctx, name(text)); err != nil {
-					t.Fatal(err)
-				}
-				if _, err := w.Publish(ctx, formsvc.PublishOptions{}); err != nil {
-					t.Fatal(err)
-				}
+				must(w.UpdateForm(ctx, name(text)))
+				must(w.Publish(ctx, formsvc.PublishOptions{}))
 			}
 			check("Publish does so each time", 10, 9)
-			if _, err := c.Version(ctx, form, 2); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("the fourth but last is there: %v", err)
-			}
-			if _, err := c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{}); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("and can be restored: %v", err)
-			}
-			if _, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 10}); !errors.Is(err, storage.ErrRevisionMismatch) {
-				t.Errorf("a condition that does not hold: %v", err)
-			}
+			wantError(t, "the fourth but last is there", errorOf(c.Version(ctx, form, 2)), formsvc.ErrNotFound)
+			wantError(t, "and can be restored", errorOf(c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{})), formsvc.ErrNotFound)
+			wantError(t, "a condition that does not hold", errorOf(c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 10})), storage.ErrRevisionMismatch)
 			f, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 11})
 			if err != nil || f.Name != "Five" || f.Revision != 12 || f.Status != "published" {
 				t.Errorf("restored: %+v, %v", f, err)
@@ -483,9 +438,7 @@ func TestAStorageWithoutDocuments(t *testing.T) {
 	t.Parallel()
 	b := servicetest.SetupOn(t, withoutDocuments{memory.New()}, formsvc.WithoutRateLimit())
 	form, ctx, c := b.Form(servicetest.TextBlock, `{}`), t.Context(), b.AsHost()
-	if _, err := c.UpdateBlock(ctx, form, "name", label("Your name")); err != nil {
-		t.Errorf("a write: %v", err)
-	}
+	wantError(t, "a write", errorOf(c.UpdateBlock(ctx, form, "name", label("Your name"))), nil)
 	if f, _, err := b.PreviewForm(ctx, form); err != nil || f.Blocks[0].Label != "Your name" {
 		t.Errorf("a preview: %v", err)
 	}
@@ -503,9 +456,7 @@ func TestAStorageWithoutDocuments(t *testing.T) {
 			return nil
 		},
 	} {
-		if err := call(); !errors.Is(err, formsvc.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
-		}
+		wantError(t, name, call(), formsvc.ErrUnsupported)
 	}
 }
 
@@ -594,9 +545,7 @@ func TestManyWriteToOneCopy(t *testing.T) {
 		}
 		kept := map[int64]bool{}
 		for v, err := range c.Versions(ctx, form) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			kept[v.Revision] = true
 		}
 		published := 0
@@ -662,9 +611,7 @@ func TestEachStepOnACopyIsOneWrite(t *testing.T) {
 		{"RestoreVersion", 1, func() error { _, err := c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{}); return err }},
 	} {
 		written = 0
-		if err := step.do(); err != nil {
-			t.Errorf("%s: %v", step.name, err)
-		}
+		wantError(t, step.name, step.do(), nil)
 		if written != step.want {
 			t.Errorf("%s: %d writes, want %d", step.name, written, step.want)
 		}
@@ -684,4 +631,213 @@ func (s writes) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 func (s writes) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	*s.count++
 	return s.Storage.PutDocument(ctx, who, form, c)
+}
+
+// contentStep is one operation on the content of a form: PATCH with a body, and the like.
+type contentStep struct {
+	method, path, body string // path: "", /blocks, /questions or /blocks/ and an id
+	condition          int    // 0: none; 1: the current revision; 2: an earlier one; 3: *
+}
+
+func randomContentStep(r *rand.Rand) contentStep {
+	id := func() string { return string("abcdef"[r.IntN(6)]) }
+	block := func() string {
+		return [...]string{`{"id":"` + id() + `","label":"L"}`, `{"id":"` + id() + `","type":"rating","properties":{"to":` + fmt.Sprint(r.IntN(7)) + `}}`, `{"id":""}`, `{"label":1}`}[r.IntN(4)]
+	}
+	s := contentStep{condition: r.IntN(4)}
+	switch r.IntN(8) {
+	case 0:
+		s.method = http.MethodGet
+	case 1:
+		s.method, s.path = http.MethodGet, [...]string{"/questions", "/blocks", "/blocks/" + id()}[r.IntN(3)]
+	case 2, 3:
+		s.method = http.MethodPatch
+		s.body = [...]string{
+			`{"name":"N` + id() + `"}`, `{"name":" "}`, `{"definition":{"settings":{"closedMessage":"` + id() + `"}}}`, `{"definition":{"theme":{"font":"` + id() + `"},"hidden_fields":["` + id() + `"]}}`,
+			`{"definition":{"blocks":[` + block() + `]}}`, `{"definition":{"variables":{"n":1}},"name":"V"}`, `{"definition":{"settings":{"closed":3}}}`,
+		}[r.IntN(7)]
+	case 4:
+		s.method, s.path, s.body = http.MethodPost, "/blocks", `{"block":`+block()+`}`
+	case 5:
+		s.method, s.path, s.body = http.MethodPut, "/blocks", `{"blocks":[`+block()+`,`+block()+`]}`
+	case 6:
+		s.method, s.path, s.body = http.MethodPatch, "/blocks/"+id(), `{"block":`+[...]string{`{"label":"` + id() + `"}`, `{"type":null}`, `{"required":true}`, `{"label":{}}`}[r.IntN(4)]+`}`
+	default:
+		s.method, s.path = http.MethodDelete, "/blocks/"+id()
+	}
+	return s
+}
+
+// contentDoor serves steps and remembers the tags that its answers had.
+type contentDoor struct {
+	handler http.Handler
+	prefix  string
+	key     string
+	tags    []string
+}
+
+func (d *contentDoor) do(t *testing.T, s contentStep) string {
+	r := httptest.NewRequest(s.method, d.prefix+s.path, strings.NewReader(s.body))
+	r.Header.Set("X-API-Key", d.key)
+	if s.body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	switch last := len(d.tags) - 1; s.condition {
+	case 1:
+		r.Header.Set("If-Match", d.tags[last])
+	case 2:
+		r.Header.Set("If-Match", d.tags[max(0, last-1)])
+	case 3:
+		r.Header.Set("If-Match", "*")
+	}
+	w := httptest.NewRecorder()
+	d.handler.ServeHTTP(w, r)
+	if tag := w.Header().Get("Etag"); tag != "" && tag != d.tags[len(d.tags)-1] {
+		d.tags = append(d.tags, tag)
+	}
+	var body map[string]any
+	if w.Body.Len() > 0 {
+		noError(t, json.Unmarshal(w.Body.Bytes(), &body))
+	}
+	for _, name := range []string{"id", "public_id", "links", "status", "created_at", "updated_at", "request_id", "message"} {
+		if _, isForm := body["definition"]; isForm || name == "request_id" || name == "message" {
+			delete(body, name)
+		}
+	}
+	return fmt.Sprint(w.Code, " ", canonical(t, body))
+}
+
+// The operations on a working copy are those on a form: the same random steps have the same
+// outcomes on a form through the API, on a copy over HTTP and on one in Go, and what is published
+// in the end is the same form.
+func TestAWorkingCopyTakesWhatAFormTakes(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		const steps = 300
+		random, ctx := rand.New(rand.NewPCG(28, 2)), t.Context()
+		c := b.As(b.User.ID)
+		var forms [3]formsvc.ID
+		for i := range forms {
+			forms[i] = b.Form(`[{"id":"a","label":"A"},{"id":"b","label":"B"}]`, `{}`)
+		}
+		first := c.WorkingCopy(forms[1])
+		doors := []*contentDoor{
+			{handler: b, prefix: "/v1/forms/" + forms[0].String(), key: b.Key, tags: []string{`"r2"`}},
+			{handler: first, prefix: "/forms/" + forms[1].String(), tags: []string{`"r2"`}},
+		}
+		copied := c.WorkingCopy(forms[2])
+		revisions := []int64{2}
+		for n := range steps {
+			s := randomContentStep(random)
+			want := doors[0].do(t, s)
+			if got := doors[1].do(t, s); got != want {
+				t.Fatalf("step %d, %+v: a copy over HTTP %s, a form %s", n, s, got, want)
+			}
+			if got := inGo(ctx, t, copied, s, &revisions); got != "" && got != want[:3] {
+				t.Fatalf("step %d, %+v: a copy in Go %s, a form %s", n, s, got, want)
+			}
+		}
+		if len(doors[0].tags) < steps/10 || len(doors[0].tags) != len(doors[1].tags) || len(revisions) != len(doors[0].tags) {
+			t.Errorf("%d, %d and %d revisions", len(doors[0].tags), len(doors[1].tags), len(revisions))
+		}
+		want := must(c.Form(ctx, forms[0]))
+		for _, form := range forms[1:] {
+			got := must(c.WorkingCopy(form).Publish(ctx, formsvc.PublishOptions{}))
+			if contentText(got) != contentText(want) {
+				t.Errorf("published was %s, the form is %s", contentText(got), contentText(want))
+			}
+			var settings struct{ Closed bool }
+			if err := json.Unmarshal(got.Definition.Settings, &settings); err != nil || got.Gate != want.Gate {
+				t.Errorf("the gate is %+v, want %+v (%v)", got.Gate, want.Gate, err)
+			}
+		}
+	})
+}
+
+func contentText(f formsvc.Form) string {
+	d := f.Definition
+	return fmt.Sprintf("%s %s %s %s %s %s", f.Name, d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields)
+}
+
+// inGo takes a step in Go and returns the status that the API would answer, or "" for a
+// condition that Go cannot state.
+func inGo(ctx context.Context, t *testing.T, w formsvc.WorkingCopy, s contentStep, revisions *[]int64) string {
+	var on []formsvc.Condition
+	switch last := len(*revisions) - 1; s.condition {
+	case 1:
+		on = append(on, formsvc.IfRevision((*revisions)[last]))
+	case 2:
+		on = append(on, formsvc.IfRevision((*revisions)[max(0, last-1)]))
+	}
+	var body struct {
+		Name       *string
+		Block      json.RawMessage
+		Blocks     json.RawMessage
+		Definition formsvc.Definition
+	}
+	if s.body != "" {
+		noError(t, json.Unmarshal([]byte(s.body), &body))
+	}
+	id, err := url.PathUnescape(strings.TrimPrefix(s.path, "/blocks/"))
+	noError(t, err)
+	var revision int64
+	done := "200"
+	switch {
+	case s.method == http.MethodGet && strings.HasPrefix(s.path, "/blocks/"):
+		var b formsvc.StoredBlock
+		b, err = w.Block(ctx, id)
+		revision = b.Revision
+	case s.method == http.MethodGet && s.path == "":
+		var f formsvc.Form
+		f, err = w.Form(ctx)
+		revision = f.Revision
+	case s.method == http.MethodGet:
+		var b formsvc.StoredBlocks
+		b, err = w.Blocks(ctx)
+		revision = b.Revision
+	case s.path == "":
+		u := formsvc.FormUpdate{Name: body.Name, Definition: body.Definition}
+		if on != nil {
+			u.IfRevision = (*revisions)[len(*revisions)-1]
+			if s.condition == 2 {
+				u.IfRevision = (*revisions)[max(0, len(*revisions)-2)]
+			}
+		}
+		var f formsvc.Form
+		f, err = w.UpdateForm(ctx, u)
+		revision = f.Revision
+	case s.method == http.MethodPost:
+		var b formsvc.StoredBlock
+		b, err = w.CreateBlock(ctx, body.Block, on...)
+		done, revision = "201", b.Revision
+	case s.method == http.MethodPut:
+		var b formsvc.StoredBlocks
+		b, err = w.ReplaceBlocks(ctx, body.Blocks, on...)
+		revision = b.Revision
+	case s.method == http.MethodPatch:
+		var b formsvc.StoredBlock
+		b, err = w.UpdateBlock(ctx, id, body.Block, on...)
+		revision = b.Revision
+	default:
+		revision, err = w.DeleteBlock(ctx, id, on...)
+		done = "204"
+	}
+	if err == nil && revision != (*revisions)[len(*revisions)-1] {
+		*revisions = append(*revisions, revision)
+	}
+	_, faults := errors.AsType[*formsvc.Error](err)
+	switch {
+	case err == nil:
+		return done
+	case faults:
+		return "422"
+	case errors.Is(err, storage.ErrRevisionMismatch):
+		return "412"
+	case errors.Is(err, formsvc.ErrBlockExists):
+		return "409"
+	case errors.Is(err, formsvc.ErrNotFound):
+		return "404"
+	}
+	t.Fatalf("%+v: %v", s, err)
+	return ""
 }

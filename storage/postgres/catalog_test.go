@@ -2,14 +2,21 @@ package postgres
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,6 +24,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
+	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -240,9 +248,7 @@ func TestTheCookbookRuns(t *testing.T) {
 	if len(queries) < 20 {
 		t.Fatalf("%d queries", len(queries))
 	}
-	if _, err := pool.Exec(t.Context(), book[:queries[0][0]]); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, book[:queries[0][0]])
 	for i, at := range queries {
 		end := len(book)
 		if i+1 < len(queries) {
@@ -258,5 +264,220 @@ func TestTheCookbookRuns(t *testing.T) {
 		if rows.Close(); rows.Err() != nil || found == 0 && !empty[number] {
 			t.Errorf("query %s: %d rows, %v", number, found, rows.Err())
 		}
+	}
+}
+
+// What operations.md says a response and a delivery take of the disk and of the log. With
+// FORMSVC_TEST_AT_SIZE it is 30,000 responses of each kind, in partitions too.
+func TestBytesAreThoseOfTheDocumentation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	t.Parallel()
+	text, err := os.ReadFile("operations.md")
+	must(t, err)
+	said := map[string]float64{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (.+?) \| [\d,]+ \| ([\d,]+) \|$`).FindAllStringSubmatch(string(text), -1) {
+		if said[row[1]], err = strconv.ParseFloat(strings.ReplaceAll(row[2], ",", ""), 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n, tables := 4000, []func(*testing.T) string{func(t *testing.T) string { return migrations(t, "up") }}
+	if os.Getenv("FORMSVC_TEST_AT_SIZE") != "" {
+		n, tables = 30_000, append(tables, inPartitions)
+	}
+	for _, up := range tables {
+		for what, is := range measuredBytes(t, up(t), n) {
+			if share := is / said[what]; math.Abs(share-1) > 0.15 { // nor when nothing is said
+				t.Errorf("%s: %.0f bytes, the documentation says %.0f", what, is, said[what])
+			}
+			t.Logf("%s: %.0f", what, is)
+		}
+	}
+}
+
+const bytesForms = 100 // with a webhook, and as many without
+
+// measuredBytes stores n responses to forms without a webhook and n to forms with one, and
+// sends the deliveries.
+func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
+	t.Helper()
+	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"autovacuum": "off", "max_wal_size": "20GB"}})
+	pool := pgtest.PoolAt(t, server.URL(), pgtest.MaxConns(16))
+	createTablesFrom(t, pool, DefaultSchema, up)
+	must(t, pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 2 * bytesForms, AnswerBytes: 100, Webhooks: bytesForms}))
+	s := New(pool)
+	number := func(text string) (n float64) {
+		t.Helper()
+		if err := pool.QueryRow(t.Context(), text).Scan(&n); err != nil {
+			t.Fatal(err, text)
+		}
+		return n
+	}
+	logged := func(do func()) float64 {
+		t.Helper()
+		before := number(`SELECT (pg_current_wal_insert_lsn() - '0/0')::float8`)
+		do()
+		return (number(`SELECT (pg_current_wal_insert_lsn() - '0/0')::float8`) - before) / float64(n)
+	}
+	size := func(function, table string) float64 {
+		t.Helper()
+		return number(fmt.Sprintf(`SELECT sum(%s(c.oid))::float8 / (SELECT count(*) FROM formsvc.%[2]s)
+			FROM pg_class c LEFT JOIN pg_inherits h ON h.inhrelid = c.oid
+			WHERE c.relkind = 'r' AND COALESCE(h.inhparent, c.oid) = 'formsvc.%[2]s'::regclass`, function, table))
+	}
+	is := map[string]float64{}
+	is["log of a response without a webhook"] = logged(func() { submitMany(t, s, bytesForms, n) })
+	is["response, its table"], is["response, its indexes"] = size("pg_table_size", "submissions"), size("pg_indexes_size", "submissions")
+	if _, err := pool.Exec(t.Context(), `ANALYZE`); err != nil { // the server does it by itself after a minute
+		t.Fatal(err)
+	}
+	is["log of a response with a webhook"] = logged(func() { submitMany(t, s, 0, n) })
+	is["event, once for all webhooks"] = size("pg_total_relation_size", "events")
+	is["delivery that waits"] = size("pg_total_relation_size", "deliveries")
+	is["log of sending a delivery"] = logged(func() { sendAll(t, s, n) })
+	is["attempt"] = size("pg_total_relation_size", "attempts")
+	is["log of a partial submission"] = logged(func() { saveMany(t, s, n, true) })
+	is["partial submission"] = size("pg_total_relation_size", "partials")
+	is["log of another save of it"] = logged(func() { saveMany(t, s, n, false) })
+	return is
+}
+
+// submitMany stores n responses to a hundred forms as they come from many callers.
+func submitMany(t *testing.T, s *Store, first, n int) {
+	t.Helper()
+	ids := objectid.NewSource()
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range 16 {
+		group.Go(func() {
+			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+				now := time.Now().UTC().Truncate(time.Second)
+				if _, _, err := s.Submit(t.Context(), storage.NewSubmission{
+					Submission: storage.Submission{
+						ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, first+i%bytesForms), SubmittedAt: now, CompletionTime: 12.5,
+						Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`),
+					},
+					FormRevision: 1, IdempotencyKey: objectid.Random(22),
+					Event: storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: pgseed.Answers(600)},
+				}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// saveMany makes or changes n partial submissions of a hundred forms.
+func saveMany(t *testing.T, s *Store, n int, fresh bool) {
+	t.Helper()
+	ids := objectid.NewSource()
+	var group sync.WaitGroup
+	for first := range 16 {
+		group.Go(func() {
+			for i := first; i < n; i += 16 {
+				now := time.Now().UTC()
+				if _, err := s.SavePartial(t.Context(), storage.SavePartialParams{New: fresh, Token: sha256.Sum256(fmt.Append(nil, i)), Partial: storage.Partial{
+					ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24*time.Hour).AddDate(0, 0, 31),
+					Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`), Block: "question-02", Seconds: 12.5,
+				}}); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+// sendAll ends n deliveries as a busy process does.
+func sendAll(t *testing.T, s *Store, n int) {
+	t.Helper()
+	for sent := 0; sent < n; {
+		claimed, _, err := s.ClaimDeliveries(t.Context(), everything())
+		must(t, err)
+		for len(claimed) > 0 {
+			done := make([]storage.Result, min(len(claimed), storage.FinishMax))
+			for i := range done {
+				sent++
+				done[i] = ended(claimed[i], sent)
+				done[i].Standing.Succeeded = true
+			}
+			finish(t, s, done...)
+			claimed = claimed[len(done):]
+		}
+	}
+}
+
+// A poll writes nothing but once a minute, whatever number of processes polls, and waits for
+// nobody who holds the note.
+func TestWorkIsNotedRarely(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t)
+	claim := func(s *Store) {
+		t.Helper()
+		if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	version := func() (xmin string) {
+		t.Helper()
+		must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT xmin::text FROM formsvc.upkeep WHERE work = 'dispatched'`)).Scan(&xmin))
+		return xmin
+	}
+	another := func() *Store { return New(pool, WithSchema(s.db.Schema)) }
+	made := version()
+	claim(s)
+	first := version()
+	if first == made {
+		t.Error("the first claim was not noted")
+	}
+	claim(another())
+	if version() != first {
+		t.Error("another process noted again within a minute")
+	}
+	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = done_at - interval '61 seconds'`)
+	old := version()
+	claim(s)
+	if version() != old {
+		t.Error("the same process noted again within a minute")
+	}
+	claim(another())
+	again := version()
+	if again == old {
+		t.Error("another process did not note after a minute")
+	}
+	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = done_at + interval '1 day'`)
+	ahead := version()
+	claim(another())
+	if version() == ahead {
+		t.Error("a note from the time before the clock was set back stays")
+	}
+
+	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = NULL`)
+	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.upkeep FOR UPDATE`)); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		_, _, err := another().ClaimDeliveries(ctx, storage.ClaimParams{})
+		return errors.Join(err, ctx.Err()) // the note fails silently when it waits until then
+	})
+	if err != nil {
+		t.Errorf("a claim while somebody holds the note: %v", err)
+	}
+}
+
+// A host that empties all tables is not told that nobody works.
+func TestUpkeepWithoutRows(t *testing.T) {
+	t.Parallel()
+	s, pool := testStore(t)
+	execute(t, pool, s, `DELETE FROM formsvc.upkeep`)
+	u, err := s.Upkeep(t.Context())
+	if err != nil || u.Since != u.Now || !u.Dispatched.IsZero() || !u.Maintained.IsZero() {
+		t.Errorf("Upkeep = %+v, %v", u, err)
 	}
 }

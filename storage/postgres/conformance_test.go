@@ -94,9 +94,7 @@ func (c setup) run(t *testing.T) {
 		if !c.role {
 			return s
 		}
-		if _, err := owner.Exec(t.Context(), strings.Join(grants(t, name, s.db.Schema), ";"), pgx.QueryExecModeSimpleProtocol); err != nil {
-			t.Fatal(err)
-		}
+		run(t, owner, strings.Join(grants(t, name, s.db.Schema), ";"), pgx.QueryExecModeSimpleProtocol)
 		must(t, s.CheckVersion(t.Context()))
 		return s
 	}

@@ -91,9 +91,7 @@ func TestDocumentsAreChangedUnderTheLockOfTheForm(t *testing.T) {
 
 func documentsOf(t *testing.T, pool *pgxpool.Pool, s *Store, form storage.ID) (n int) {
 	t.Helper()
-	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.documents WHERE form_id = $1`), pgx.QueryExecModeExec, form[:]).Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.documents WHERE form_id = $1`), pgx.QueryExecModeExec, form[:]).Scan(&n))
 	return n
 }
 

@@ -2,7 +2,9 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/formsvc/formsvc/internal/lab/dialguard"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -22,10 +25,36 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// check reports an error and lets the test continue.
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// wantError reports an error that is not target; nil is the target of what succeeds.
+func wantError(t testing.TB, what string, err, target error) {
+	t.Helper()
+	if !errors.Is(err, target) {
+		t.Errorf("%s: %v, want %v", what, err, target)
+	}
+}
+
+// errorOf returns the error of a call whose value does not matter.
+func errorOf[T any](_ T, err error) error { return err }
+
 // execute runs a statement in the store's schema.
 func execute(t testing.TB, on DB, s *Store, text string, args ...any) {
 	t.Helper()
 	_, err := on.Exec(t.Context(), s.db.SQL(text), args...)
+	must(t, err)
+}
+
+// run executes a statement that names its schema.
+func run(t testing.TB, on DB, text string, args ...any) {
+	t.Helper()
+	_, err := on.Exec(t.Context(), text, args...)
 	must(t, err)
 }
 
@@ -182,3 +211,24 @@ func (s *schemas) lend(t *testing.T) string {
 	})
 	return schema
 }
+
+// sweepAll sweeps until there is nothing more to do and adds up what was reported.
+func sweepAll(t *testing.T, s *Store, p storage.SweepParams) storage.Swept {
+	t.Helper()
+	var sum storage.Swept
+	for range 10_000 {
+		swept, err := s.Sweep(t.Context(), p)
+		must(t, err)
+		sum.Forms += swept.Forms
+		sum.Keys += swept.Keys
+		sum.Events += swept.Events
+		sum.BroughtBack += swept.BroughtBack
+		if !swept.More {
+			return sum
+		}
+	}
+	t.Fatal("sweeps find more and more to do")
+	return sum
+}
+
+func TestMain(m *testing.M) { os.Exit(dialguard.Guard(m).Run()) }

@@ -3,14 +3,20 @@ package postgres
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
+	"os"
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
@@ -113,9 +119,7 @@ func TestAReadOnALostConnectionIsTriedAgain(t *testing.T) {
 	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
 	form := seedForm(t, s)
 	p.cut.Store(true)
-	if _, err := s.Form(t.Context(), storage.AsHost(), form); err != nil {
-		t.Errorf("Form = %v", err)
-	}
+	wantError(t, "Form", errorOf(s.Form(t.Context(), storage.AsHost(), form)), nil)
 	if len(p.found) != 1 {
 		t.Fatal("no connection was lost")
 	}
@@ -192,9 +196,7 @@ func TestAServerThatIsKilledAndComesBack(t *testing.T) {
 	<-loaded
 	server.Kill()
 	group.Wait()
-	if _, err := s.Workspace(t.Context(), storage.AsHost(), storage.ID{1}); !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("Workspace without a server = %v", err)
-	}
+	wantError(t, "Workspace without a server", errorOf(s.Workspace(t.Context(), storage.AsHost(), storage.ID{1})), storage.ErrUnavailable)
 
 	server.Restart()
 	for _, id := range acknowledged {
@@ -290,18 +292,219 @@ func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	execute(t, tx, s, `LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Workspaces = %v", err)
-	}
+	wantError(t, "Workspaces", errorOf(s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1})), context.DeadlineExceeded)
 	err = s.CreateWorkspace(ctx, storage.Workspace{}, 0)
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("CreateWorkspace = %v", err)
 	}
 	must(t, tx.Rollback(t.Context()))
-	if _, err := s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
-		t.Errorf("Workspaces on the pool's one connection = %v", err)
-	}
+	wantError(t, "Workspaces on the pool's one connection", errorOf(s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})), nil)
 	if n := pool.Stat().AcquiredConns(); n != 0 {
 		t.Errorf("%d connections were not given back", n)
+	}
+}
+
+// A change that PgBouncer keeps waiting for a server that does not come back was sent to
+// nobody, so its caller may try it again.
+func TestAPoolerWithoutAServer(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	t.Parallel()
+	server := pgtest.NewServer(t, pgtest.Config{})
+	must(t, Migrate(t.Context(), pgtest.PoolAt(t, server.URL())))
+	bouncer := pgtest.PgBouncer(t, server.URL(), "query_wait_timeout = 1", "server_login_retry = 1")
+	s := New(pgtest.PoolAt(t, bouncer, pgtest.Mode(pgx.QueryExecModeSimpleProtocol)))
+	create := func(n byte) error {
+		id := storage.ID{n}
+		return s.CreateWorkspace(t.Context(), storage.Workspace{ID: id, PublicID: id.String(), OwnerID: id}, 0)
+	}
+	must(t, create(1))
+
+	server.Kill()
+	err := create(2)
+	if !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("CreateWorkspace behind a pooler without a server = %v", err)
+	}
+	server.Restart()
+	eventually(t, "the same is made", func() bool {
+		if err = create(2); err != nil && !errors.Is(err, storage.ErrUnavailable) {
+			t.Fatalf("CreateWorkspace while the pooler connects again = %v", err)
+		}
+		return err == nil
+	})
+}
+
+// A call that has used up its time ends its statement on the server too, so that nothing there
+// goes on waiting for a form that somebody holds.
+func TestATimeoutBehindAPoolerEndsTheStatement(t *testing.T) {
+	t.Parallel()
+	const calls = 3
+	pool := pgtest.Pool(t)
+	behind := pgtest.PoolAt(t, pgtest.PgBouncer(t, pgtest.URL(t)), pgtest.Mode(pgx.QueryExecModeExec))
+	s := New(behind, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})), WithTimeout(300*time.Millisecond))
+	hold(t, s, 0)
+	for range calls {
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1}})
+		if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+			t.Errorf("UpdateForm = %v", err)
+		}
+		if _, _, err := s.Submit(t.Context(), response(1)); !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+			t.Errorf("Submit = %v", err)
+		}
+	}
+	eventually(t, "nothing waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 0 })
+}
+
+// withStandby returns a store on a server of its own whose commits wait for a standby.
+func withStandby(t *testing.T, options ...Option) (*Store, *pgxpool.Pool, *pgtest.Server) {
+	t.Helper()
+	primary := pgtest.NewServer(t, pgtest.Config{NoSync: true})
+	pool := pgtest.PoolAt(t, primary.URL(), pgtest.MaxConns(8))
+	createTables(t, pool, DefaultSchema)
+	must(t, pgseed.Fill(t.Context(), pool, DefaultSchema, pgseed.Size{Forms: 1, Webhooks: 1}))
+	standby := primary.Standby()
+	for _, text := range []string{`ALTER SYSTEM SET synchronous_standby_names = '*'`, `SELECT pg_reload_conf()`} {
+		run(t, pool, text)
+	}
+	for synchronous := false; !synchronous; {
+		must(t, pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous))
+	}
+	return New(pool, options...), pool, standby
+}
+
+// A call that is cut off while its commit waits for the standby leaves a row that everybody
+// sees and that a failover loses. The response that repeats it is acknowledged, so it waits.
+func TestARepeatedResponseWaitsForTheStandby(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	t.Parallel()
+	s, pool, standby := withStandby(t, WithTimeout(time.Second))
+	n := response(1)
+	n.IdempotencyKey = "key"
+	standby.Pause()
+	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit = %v, want an unknown outcome: the standby hangs", err)
+	}
+	for rows := 0; rows == 0; { // the server has been told that nobody waits any more
+		rows = count(t, pool, s, "submissions")
+	}
+	if _, _, err := s.Submit(t.Context(), n); !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
+		t.Errorf("Submit of the same response = %v, want an error: the standby still has neither", err)
+	}
+	standby.Resume()
+	if _, again, err := New(pool).Submit(t.Context(), n); err != nil || !again {
+		t.Errorf("Submit when the standby goes on = %v, %v; want the first response", again, err)
+	}
+}
+
+// operations returns the statements of the blocks of SQL in a chapter of operations.md.
+func operations(t *testing.T, chapter string) []string {
+	t.Helper()
+	text, err := os.ReadFile("operations.md")
+	must(t, err)
+	_, rest, found := strings.Cut(string(text), "\n## "+chapter+"\n")
+	if !found {
+		t.Fatalf("there is no chapter %q", chapter)
+	}
+	rest, _, _ = strings.Cut(rest, "\n## ")
+	var statements []string
+	for _, block := range regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllStringSubmatch(rest, -1) {
+		for statement := range strings.SplitSeq(block[1], ";\n") {
+			if statement = strings.TrimSpace(statement); statement != "" {
+				statements = append(statements, statement)
+			}
+		}
+	}
+	return statements
+}
+
+// What operations.md says of logical replication: the tables move to another server, there
+// into partitions, while responses are stored, and the queue goes on.
+func TestTablesMoveByLogicalReplication(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	t.Parallel()
+	say := operations(t, "Upgrades of PostgreSQL")
+	if len(say) != 7 {
+		t.Fatalf("%d statements: %q", len(say), say)
+	}
+	publish, empty, subscribe, copied, caughtUp, sequences, end := say[0], say[1], say[2], say[3], say[4], say[5], say[6]
+	from := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{"wal_level": "logical"}})
+	to := pgtest.NewServer(t, pgtest.Config{NoSync: true, Settings: map[string]string{
+		"max_sync_workers_per_subscription": "8", "max_logical_replication_workers": "12", "max_worker_processes": "20", "wal_retrieve_retry_interval": "50ms",
+	}})
+	before, after := pgtest.PoolAt(t, from.URL()), pgtest.PoolAt(t, to.URL())
+	for _, pool := range []*pgxpool.Pool{before, after} {
+		must(t, Migrate(t.Context(), pool))
+	}
+	run := func(pool *pgxpool.Pool, text string) {
+		t.Helper()
+		if _, err := pool.Exec(t.Context(), text, pgx.QueryExecModeSimpleProtocol); err != nil {
+			t.Fatal(err, text)
+		}
+	}
+	run(after, partitionsSQL(t, DefaultSchema))
+	must(t, pgseed.Fill(t.Context(), before, DefaultSchema, pgseed.Size{Forms: 3, Submissions: 100, AnswerBytes: 100, Webhooks: 1}))
+	old := New(before)
+	deliver(t, old, 1000, 3)
+	submit := func(number int) {
+		t.Helper()
+		mustSubmit(t, old, response(number))
+	}
+	submit(2000)
+
+	run(before, publish)
+	run(after, empty)
+	config := before.Config().ConnConfig
+	run(after, strings.ReplaceAll(subscribe, "host=old dbname=app", fmt.Sprintf("host=%s port=%d user=%s dbname=%s", config.Host, config.Port, config.User, config.Database)))
+	until := func(pool *pgxpool.Pool, text string) {
+		t.Helper()
+		for done := false; !done; {
+			must(t, pool.QueryRow(t.Context(), text).Scan(&done))
+		}
+	}
+	until(after, copied)
+	submit(2001) // is not copied, but replicated
+	// Here the processes stop.
+	until(before, caughtUp)
+	rows, err := before.Query(t.Context(), sequences)
+	must(t, err)
+	set, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(set) == 0 {
+		t.Fatal(set, err)
+	}
+	run(after, strings.Join(set, "\n"))
+	run(after, end)
+
+	tables := catalog(t, old, `SELECT c.relname::text FROM pg_class c WHERE c.relnamespace = $1::text::regnamespace AND c.relkind = 'r'`)
+	if !slices.Contains(tables, "formsvc_migrations") || len(tables) < 20 {
+		t.Errorf("the tables are %q", tables)
+	}
+	for _, table := range tables {
+		of := fmt.Sprintf(`SELECT COALESCE(md5(string_agg(t::text, E'\n' ORDER BY t::text)), '') FROM formsvc.%s t`, table)
+		var was, is string
+		must(t, before.QueryRow(t.Context(), of).Scan(&was))
+		if err := after.QueryRow(t.Context(), of).Scan(&is); err != nil || is != was {
+			t.Errorf("%s is another one: %v", table, err)
+		}
+	}
+	s := New(after)
+	check(t, s.CheckVersion(t.Context()))
+	var last int64
+	must(t, before.QueryRow(t.Context(), `SELECT last_value FROM formsvc.delivery_tokens`).Scan(&last))
+	claimed := claimAll(t, s)
+	if len(claimed) != 2 {
+		t.Errorf("%d deliveries go on, want 2", len(claimed))
+	}
+	for _, d := range claimed {
+		if d.Lease.Token <= last {
+			t.Errorf("the token %d is given twice", d.Lease.Token)
+		}
+	}
+	if _, again, err := s.Submit(t.Context(), response(3000)); err != nil || again {
+		t.Errorf("Submit = %v, %v", again, err)
 	}
 }

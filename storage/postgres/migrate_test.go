@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -91,17 +95,11 @@ func TestMigrateMakesWhatTheStoreNeeds(t *testing.T) {
 	}
 	poolUntouched(t, pool, func() {
 		for range 2 { // the second one has nothing to do
-			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 		}
 	})
-	if err := s.CheckVersion(t.Context()); err != nil {
-		t.Errorf("CheckVersion = %v", err)
-	}
-	if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0); err != nil {
-		t.Errorf("CreateWorkspace = %v", err)
-	}
+	wantError(t, "CheckVersion", s.CheckVersion(t.Context()), nil)
+	wantError(t, "CreateWorkspace", s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0), nil)
 }
 
 func isVersion(err error, want VersionError) bool {
@@ -127,29 +125,19 @@ func TestMigrateGoesOnAfterAnInterruption(t *testing.T) {
 				s := New(pool, WithSchema(schema))
 				exec := func(text string) {
 					t.Helper()
-					if _, err := pool.Exec(t.Context(), s.db.SQL(text), pgx.QueryExecModeSimpleProtocol); err != nil {
-						t.Fatal(err)
-					}
+					run(t, pool, s.db.SQL(text), pgx.QueryExecModeSimpleProtocol)
 				}
-				if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-					t.Fatal(err)
-				}
+				must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 				exec(noted)
 				w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", Name: "kept"}
 				if committed {
-					if err := s.CreateWorkspace(t.Context(), w, 0); err != nil {
-						t.Fatal(err)
-					}
+					must(t, s.CreateWorkspace(t.Context(), w, 0))
 				} else {
 					exec("SET LOCAL search_path = " + schema + "; " + migrations(t, "down"))
 				}
 				// A second version, so that there is something to go on to.
-				if err := migrateTo(t.Context(), nextBuild(tables.ThisBuild.Version, ""), pool, WithSchema(schema)); err != nil {
-					t.Fatal(err)
-				}
-				if err := s.checkVersion(t.Context(), nextBuild(tables.ThisBuild.Version, "")); err != nil {
-					t.Error(err)
-				}
+				must(t, migrateTo(t.Context(), nextBuild(tables.ThisBuild.Version, ""), pool, WithSchema(schema)))
+				check(t, s.checkVersion(t.Context(), nextBuild(tables.ThisBuild.Version, "")))
 				if !committed {
 					return
 				}
@@ -188,12 +176,8 @@ func TestAMigrationThatFails(t *testing.T) {
 	if err := s.CheckVersion(t.Context()); !isVersion(err, VersionError{Schema: schema, Want: tables.ThisBuild.Version}) {
 		t.Errorf("CheckVersion = %v", err)
 	}
-	if _, err := pool.Exec(t.Context(), s.db.SQL(`DROP VIEW formsvc.workspaces`)); err != nil {
-		t.Fatal(err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Errorf("Migrate without the cause = %v", err)
-	}
+	run(t, pool, s.db.SQL(`DROP VIEW formsvc.workspaces`))
+	wantError(t, "Migrate without the cause", Migrate(t.Context(), pool, WithSchema(schema)), nil)
 }
 
 func TestMigrateAtOnceInManyProcesses(t *testing.T) {
@@ -202,15 +186,11 @@ func TestMigrateAtOnceInManyProcesses(t *testing.T) {
 	var group sync.WaitGroup
 	for range 6 {
 		group.Go(func() {
-			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-				t.Error(err)
-			}
+			check(t, Migrate(t.Context(), pool, WithSchema(schema)))
 		})
 	}
 	group.Wait()
-	if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
 }
 
 func TestMigrateWorksInEveryModeOfThePool(t *testing.T) {
@@ -221,12 +201,8 @@ func TestMigrateWorksInEveryModeOfThePool(t *testing.T) {
 		t.Run(mode.String(), func(t *testing.T) {
 			t.Parallel()
 			pool, schema := migrating(t, pgtest.Mode(mode))
-			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-				t.Fatal(err)
-			}
-			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
+			check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
 		})
 	}
 }
@@ -244,9 +220,7 @@ func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
 		}
 	}
 	pool, schema := migrating(t, wrongPassword)
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 	if connects != 2 {
 		t.Errorf("BeforeConnect ran for %d connections, want 2", connects)
 	}
@@ -261,18 +235,12 @@ func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 			t.Parallel()
 			hostSchema := pgtest.Schema(t)
 			pool, schema := migrating(t)
-			if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+hostSchema); err != nil {
-				t.Fatal(err)
-			}
+			run(t, pool, "CREATE SCHEMA "+hostSchema)
 			migrateHost(t, hostSchema, versions)
 			before := tablesOf(t, pool, hostSchema)
 
-			if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-				t.Fatal(err)
-			}
-			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
-				t.Error(err)
-			}
+			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
+			check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
 			if diff := cmp.Diff(before, tablesOf(t, pool, hostSchema)); diff != "" {
 				t.Errorf("the host's schema changed:\n%s", diff)
 			}
@@ -282,9 +250,7 @@ func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
 			}
 			// And the other way round.
 			migrateHost(t, hostSchema, versions+1)
-			if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
-				t.Error(err)
-			}
+			check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
 		})
 	}
 }
@@ -298,50 +264,32 @@ func migrateHost(t *testing.T, schema string, version int) {
 		files["000"+number+"_host.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE host" + number + " (n int)")}
 	}
 	config, err := pgx.ParseConfig(pgtest.URL(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	config.RuntimeParams["search_path"] = schema
 	driver, err := pgxmigrate.WithInstance(stdlib.OpenDB(*config), &pgxmigrate.Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	source, err := iofs.New(files, ".")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	runner, err := migrate.NewWithInstance("iofs", source, "pgx5", driver)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer func() { _, _ = runner.Close() }()
-	if err := runner.Up(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, runner.Up())
 }
 
 func tablesOf(t *testing.T, pool *pgxpool.Pool, schema string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1`, schema)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return names
 }
 
 func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
-	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := pool.Exec(t.Context(), "CREATE TABLE "+schema+".forms (name text)"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, "CREATE SCHEMA "+schema)
+	run(t, pool, "CREATE TABLE "+schema+".forms (name text)")
 	poolUntouched(t, pool, func() {
 		if err := Migrate(t.Context(), pool, WithSchema(schema)); err == nil || !strings.Contains(err.Error(), "not formsvc's") {
 			t.Errorf("Migrate = %v", err)
@@ -355,26 +303,18 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 func TestMigrateUsesASchemaThatIsThere(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
-	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+schema); err != nil {
-		t.Fatal(err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Error(err)
-	}
+	run(t, pool, "CREATE SCHEMA "+schema)
+	check(t, Migrate(t.Context(), pool, WithSchema(schema)))
 }
 
 func TestMigrateWithoutTheRights(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t)
 	role := schema
-	if _, err := pool.Exec(t.Context(), "CREATE ROLE "+role+" LOGIN; CREATE SCHEMA "+schema+"; GRANT USAGE ON SCHEMA "+schema+" TO "+role); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, "CREATE ROLE "+role+" LOGIN; CREATE SCHEMA "+schema+"; GRANT USAGE ON SCHEMA "+schema+" TO "+role)
 	t.Cleanup(func() {
 		_, err := pool.Exec(context.WithoutCancel(t.Context()), "DROP OWNED BY "+role+"; DROP ROLE "+role)
-		if err != nil {
-			t.Error(err)
-		}
+		check(t, err)
 	})
 	as := pgtest.Pool(t, named(schema), func(c *pgxpool.Config) { c.ConnConfig.User = role })
 	poolUntouched(t, as, func() {
@@ -406,9 +346,7 @@ func TestAMigrationEndsInNoDeadlock(t *testing.T) {
 	}
 	for _, name := range names[1:] { // the first has no readers
 		text, err := fs.ReadFile(tables.ThisBuild.Files, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := deadlockedReaders(t, name, string(text)); got != nil {
 			t.Errorf("%s deadlocks with who has read %q and writes", name, got)
 		}
@@ -422,39 +360,27 @@ func deadlockedReaders(t *testing.T, name, migration string) (of []string) {
 	pool, schema := migrating(t)
 	before := fstest.MapFS{}
 	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, earlier := range names {
 		if earlier[:4] < name[:4] {
 			text, err := fs.ReadFile(tables.ThisBuild.Files, earlier)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			before[earlier] = &fstest.MapFile{Data: text}
 		}
 	}
-	if err := migrateTo(t.Context(), tables.Build{Version: len(before) / 2, Files: before}, pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, migrateTo(t.Context(), tables.Build{Version: len(before) / 2, Files: before}, pool, WithSchema(schema)))
 	migrator, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer migrator.Release()
 	all := tablesOf(t, pool, schema)
 	for _, table := range all {
 		program, err := pool.Begin(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		exec := func(text string) error {
 			_, err := program.Exec(t.Context(), text)
 			return err
 		}
-		if err := exec("SET LOCAL search_path = " + schema + "; SELECT FROM " + table + " LIMIT 0"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, exec("SET LOCAL search_path = "+schema+"; SELECT FROM "+table+" LIMIT 0"))
 		ended := make(chan error, 1)
 		go func() {
 			_, err := migrator.Exec(t.Context(), "BEGIN; SET LOCAL search_path = "+schema+";"+migration, pgx.QueryExecModeSimpleProtocol)
@@ -463,9 +389,7 @@ func deadlockedReaders(t *testing.T, name, migration string) (of []string) {
 		}()
 		for waits := false; !waits && len(ended) == 0; {
 			err := program.QueryRow(t.Context(), `SELECT cardinality(pg_blocking_pids($1)) > 0 FROM pg_sleep(0.005)`, migrator.Conn().PgConn().PID()).Scan(&waits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		err = exec("LOCK TABLE " + strings.Join(all, ", ") + " IN ROW EXCLUSIVE MODE")
 		err = errors.Join(err, program.Rollback(t.Context()), <-ended)
@@ -484,13 +408,9 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 	pool, schema := migrating(t)
 	s := New(pool, WithSchema(schema))
 	holder, err := pool.Acquire(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer holder.Release()
-	if _, err := holder.Exec(t.Context(), `SELECT pg_advisory_lock($1::bigint)`, s.db.Salt("migrations")); err != nil {
-		t.Fatal(err)
-	}
+	run(t, holder, `SELECT pg_advisory_lock($1::bigint)`, s.db.Salt("migrations"))
 	defer func() { _, _ = holder.Exec(context.WithoutCancel(t.Context()), `SELECT pg_advisory_unlock_all()`) }()
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -501,9 +421,7 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 		err := holder.QueryRow(t.Context(), `
 			SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = $1 AND wait_event = 'advisory') FROM pg_sleep(0.01)`,
 			schema).Scan(&waits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	cancel()
 	select {
@@ -514,9 +432,7 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("Migrate still waits")
 	}
-	if err := Migrate(ctx, pool, WithSchema(schema)); !errors.Is(err, context.Canceled) {
-		t.Errorf("Migrate with a context that has ended = %v", err)
-	}
+	wantError(t, "Migrate with a context that has ended", Migrate(ctx, pool, WithSchema(schema)), context.Canceled)
 }
 
 func TestMigrateCannotConnect(t *testing.T) {
@@ -533,15 +449,11 @@ func TestMigrateLeavesTheHostsSearchPath(t *testing.T) {
 	t.Parallel()
 	pool, schema := migrating(t, pgtest.MaxConns(1))
 	read := func() (path string) {
-		if err := pool.QueryRow(t.Context(), "SHOW search_path").Scan(&path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pool.QueryRow(t.Context(), "SHOW search_path").Scan(&path))
 		return path
 	}
 	before := read()
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 	if _, err := New(pool, WithSchema(schema)).Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -561,14 +473,10 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 		// As the documentation of Migrations says. Before and after it the tool is in its
 		// own search_path.
 		tx, err := db.BeginTx(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer tx.Rollback()
 		var before, after string
-		if err := tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&before); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&before))
 		around := []string{"CREATE SCHEMA IF NOT EXISTS " + schema + "; SET LOCAL search_path = " + schema + ";\n", "\nSET LOCAL search_path = DEFAULT;"}
 		if _, err := tx.ExecContext(t.Context(), around[0]+text+around[1]); err != nil {
 			t.Fatal(err)
@@ -576,18 +484,12 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 		if err := tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&after); err != nil || after != before {
 			t.Fatalf("search_path is %q and then %q, %v", before, after, err)
 		}
-		if err := tx.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, tx.Commit())
 	}
 	s := New(pool, WithSchema(schema))
 	run(up)
-	if err := s.CheckVersion(t.Context()); err != nil {
-		t.Errorf("CheckVersion = %v", err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Errorf("Migrate = %v", err)
-	}
+	wantError(t, "CheckVersion", s.CheckVersion(t.Context()), nil)
+	wantError(t, "Migrate", Migrate(t.Context(), pool, WithSchema(schema)), nil)
 	for range 2 {
 		run(down)
 	}
@@ -606,9 +508,7 @@ func TestTheLastMigrationIsTheVersion(t *testing.T) {
 	}
 	for i, name := range names {
 		text, err := fs.ReadFile(Migrations(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !strings.HasPrefix(name, fmt.Sprintf("%04d_", i+1)) || !strings.Contains(string(text), conn.VersionTable) || !strings.Contains(string(text), "oldest_program") {
 			t.Errorf("migration %d is %s and has to set both columns of %s", i+1, name, conn.VersionTable)
 		}
@@ -621,14 +521,10 @@ func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
 	bouncer := pgtest.SessionPgBouncer(t, pgtest.URL(t))
 	pool := pgtest.PoolAt(t, bouncer, pgtest.Mode(pgx.QueryExecModeExec), pgtest.MaxConns(1))
 	for range 2 {
-		if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 	}
 	s := New(pool, WithSchema(schema))
-	if err := s.CheckVersion(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, s.CheckVersion(t.Context()))
 	var locks int
 	err := pool.QueryRow(t.Context(), `
 		SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
@@ -678,12 +574,8 @@ func TestMigrateThroughPgBouncerInTransactionMode(t *testing.T) {
 				if err != nil || locks != 0 || schemas != 0 {
 					t.Errorf("%d locks and %d schemas are left, %v", locks, schemas, err)
 				}
-				if err := Migrate(t.Context(), direct, WithSchema(schema)); err != nil {
-					t.Error(err)
-				}
-				if err := New(pool, WithSchema(schema)).CheckVersion(t.Context()); err != nil {
-					t.Error(err)
-				}
+				check(t, Migrate(t.Context(), direct, WithSchema(schema)))
+				check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
 			})
 		}
 	}
@@ -694,27 +586,15 @@ func TestServicesOnTwoSchemasDoNotSeeEachOther(t *testing.T) {
 	one, pool := testStore(t)
 	// A name that has to be quoted.
 	schema := pgtest.Schema(t)
-	if _, err := pool.Exec(t.Context(), `DROP SCHEMA IF EXISTS "`+schema+`"`); err != nil {
-		t.Fatal(err)
-	}
-	if err := Migrate(t.Context(), pool, WithSchema(schema)); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, `DROP SCHEMA IF EXISTS "`+schema+`"`)
+	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 	two := New(pool, WithSchema(schema))
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
-	if err := one.CreateWorkspace(t.Context(), w, 1); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := two.Workspace(t.Context(), storage.AsHost(), w.ID); !errors.Is(err, storage.ErrNotFound) {
-		t.Errorf("the other service's Workspace = %v", err)
-	}
-	if err := two.CreateWorkspace(t.Context(), w, 1); err != nil {
-		t.Errorf("the other service's CreateWorkspace = %v", err)
-	}
+	must(t, one.CreateWorkspace(t.Context(), w, 1))
+	wantError(t, "the other service's Workspace", errorOf(two.Workspace(t.Context(), storage.AsHost(), w.ID)), storage.ErrNotFound)
+	wantError(t, "the other service's CreateWorkspace", two.CreateWorkspace(t.Context(), w, 1), nil)
 	again := New(pool, WithSchema(schema))
-	if _, err := again.Workspace(t.Context(), storage.AsHost(), w.ID); err != nil {
-		t.Errorf("Workspace in the same schema = %v", err)
-	}
+	wantError(t, "Workspace in the same schema", errorOf(again.Workspace(t.Context(), storage.AsHost(), w.ID)), nil)
 }
 
 func TestASchemaNameIsQuoted(t *testing.T) {
@@ -727,14 +607,151 @@ func TestASchemaNameIsQuoted(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := Migrate(t.Context(), pool, WithSchema(name)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Migrate(t.Context(), pool, WithSchema(name)))
 	s := New(pool, WithSchema(name))
-	if err := s.CheckVersion(t.Context()); err != nil {
-		t.Error(err)
+	check(t, s.CheckVersion(t.Context()))
+	check(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0))
+}
+
+// If a session holds a lock that a migration needs, Migrate gives up after its time, names the session,
+// and leaves nothing behind. When the session ends, Migrate ends as well.
+func TestMigrateWaitsForALockForAWhile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
 	}
-	if err := s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{1}, PublicID: "w"}, 0); err != nil {
-		t.Error(err)
+	t.Parallel()
+	for name, holds := range map[string]string{
+		"a reader":                 `SELECT FROM formsvc.forms`,
+		"a dump":                   `LOCK TABLE formsvc.forms, formsvc.formsvc_migrations, formsvc.formsvc_version IN ACCESS SHARE MODE`,
+		"a vacuum by hand":         `LOCK TABLE formsvc.forms IN SHARE UPDATE EXCLUSIVE MODE`,
+		"a change of the version":  `LOCK TABLE formsvc.formsvc_version IN ACCESS EXCLUSIVE MODE`,
+		"another Migrate":          `SELECT pg_advisory_xact_lock(%d)`,
+		"one that ends":            `SELECT FROM formsvc.forms`,
+		"another Migrate that end": `SELECT pg_advisory_xact_lock(%d)`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			schema, pool := pgtest.Schema(t), pgtest.Pool(t)
+			s := New(pool, WithSchema(schema))
+			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
+			next := tables.ThisBuild
+			next.Version++
+			next.WaitFor = 4 * time.Second // two attempts
+			text := fmt.Sprintf("ALTER TABLE forms ADD COLUMN next bigint; UPDATE formsvc_version SET version = %d", next.Version)
+			next.Files = merged(t, fmt.Sprintf("%04d_next.up.sql", next.Version), text)
+			tx := begin(t, pool)
+			if strings.Contains(holds, "%d") {
+				holds = fmt.Sprintf(holds, s.db.Salt("migrations"))
+			}
+			run(t, tx, s.db.SQL(holds))
+			if strings.Contains(name, "end") {
+				next.WaitFor = time.Minute
+				ended := make(chan struct{})
+				time.AfterFunc(4*time.Second, func() { // during the second attempt
+					defer close(ended)
+					_ = tx.Rollback(context.Background())
+				})
+				defer func() { <-ended }()
+				wantError(t, "Migrate", migrateTo(t.Context(), next, pool, WithSchema(schema)), nil)
+				return
+			}
+			began := time.Now()
+			err := migrateTo(t.Context(), next, pool, WithSchema(schema))
+			if pid := fmt.Sprintf("process %d (client backend, idle in transaction", tx.Conn().PgConn().PID()); err == nil || !strings.Contains(err.Error(), pid) {
+				t.Errorf("Migrate = %v, want an error with %q", err, pid)
+			}
+			t.Log(err)
+			if failed := new(*MigrationError); strings.Contains(name, "reader") && !errors.As(err, failed) {
+				t.Errorf("%T, want a *MigrationError", err)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+			must(t, tx.Rollback(t.Context()))
+			isClean(t, pool, s)
+			wantError(t, "Migrate when nothing is held", migrateTo(t.Context(), next, pool, WithSchema(schema)), nil)
+			isClean(t, pool, s)
+		})
 	}
 }
+
+// isClean holds golang-migrate to a version that is not dirty.
+func isClean(t *testing.T, pool *pgxpool.Pool, s *Store) {
+	t.Helper()
+	var dirty bool
+	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT bool_or(dirty) FROM formsvc.formsvc_migrations`)).Scan(&dirty); err != nil || dirty {
+		t.Errorf("golang-migrate's note is dirty (%v)", err)
+	}
+}
+
+// merged is the build's migrations and one more.
+func merged(t *testing.T, name, text string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{name: {Data: []byte(text)}}
+	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
+	must(t, err)
+	for _, name := range names {
+		data, err := fs.ReadFile(tables.ThisBuild.Files, name)
+		must(t, err)
+		files[name] = &fstest.MapFile{Data: data}
+	}
+	return files
+}
+
+// A process is killed in the middle of a migration while a process of the version before stores
+// submissions. Nothing is lost, no submission fails, and the next Migrate continues, whether
+// the server finishes the killed process's work or not.
+func TestMigrateIsKilledWhileSubmissionsAreStored(t *testing.T) {
+	t.Parallel()
+	next := nextBuild(tables.ThisBuild.Version, `ALTER TABLE forms ADD COLUMN folder text; CREATE TABLE folders (form_id id REFERENCES forms (id)); SELECT pg_sleep(2)`)
+	if schema := os.Getenv(killedSchema); schema != "" {
+		_ = migrateTo(t.Context(), next, pgtest.Pool(t, named(schema)), WithSchema(schema))
+		t.Fatal("the process is not killed")
+	}
+	for _, finished := range []bool{true, false} {
+		t.Run(fmt.Sprintf("finished by the server %v", finished), func(t *testing.T) {
+			t.Parallel()
+			pool, schema := pgtest.Pool(t), pgtest.Schema(t)
+			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
+			must(t, pgseed.Fill(t.Context(), pool, schema, pgseed.Size{Forms: 1}))
+			s := New(pool, WithSchema(schema))
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var callers sync.WaitGroup
+			var number atomic.Int64
+			for range 4 {
+				callers.Go(func() {
+					for ctx.Err() == nil {
+						if _, _, err := s.Submit(t.Context(), response(int(number.Add(1)))); err != nil {
+							t.Errorf("Submit = %v", err)
+							return
+						}
+					}
+				})
+			}
+			killed := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMigrateIsKilledWhileSubmissionsAreStored$")
+			killed.Env = append(os.Environ(), killedSchema+"="+schema)
+			must(t, killed.Start())
+			var pid int
+			for pid == 0 { // it sleeps in the middle, with all its locks
+				err := pool.QueryRow(t.Context(), `SELECT COALESCE(max(pid), 0) FROM pg_stat_activity, pg_sleep(0.01) WHERE application_name = $1 AND wait_event = 'PgSleep'`, schema).Scan(&pid)
+				must(t, err)
+			}
+			must(t, killed.Process.Kill())
+			_ = killed.Wait()
+			if !finished {
+				run(t, pool, `SELECT pg_terminate_backend($1)`, pid)
+			}
+			wantError(t, "Migrate afterwards", migrateTo(t.Context(), next, pool, WithSchema(schema)), nil)
+			stop()
+			callers.Wait()
+			check(t, s.CheckVersion(t.Context()))
+			var stored int64
+			if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*) FROM formsvc.submissions`)).Scan(&stored); err != nil || stored != number.Load() {
+				t.Errorf("%d submissions are stored (%v), want %d", stored, err, number.Load())
+			}
+		})
+	}
+}
+
+const killedSchema = "FORMSVC_TEST_KILLED_MIGRATION"

@@ -143,9 +143,7 @@ func TestAGroupWaitsForNoHalfResponse(t *testing.T) {
 			}
 			must(t, tx.Commit(t.Context()))
 			calls.group.Wait()
-			if err := calls.errs[0]; err != nil {
-				t.Errorf("Submit = %v", err)
-			}
+			wantError(t, "Submit", calls.errs[0], nil)
 			isEmptied(t, s, half(0, 0), with(0))
 		})
 	}

@@ -115,15 +115,11 @@ func TestPartitionedTablesHaveAllThatWholeOnesHave(t *testing.T) {
 		return err
 	}
 	id := storage.ID{1}
-	if _, err := pool.Exec(t.Context(), parted.db.SQL(`INSERT INTO formsvc.events VALUES ($1, $1, NULL, 'x', '', 1)`), id[:]); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, parted.db.SQL(`INSERT INTO formsvc.events VALUES ($1, $1, NULL, 'x', '', 1)`), id[:])
 	if err := partition(); err == nil || !strings.Contains(err.Error(), "events has rows") {
 		t.Fatalf("partitions of a table with rows: %v", err)
 	}
-	if _, err := pool.Exec(t.Context(), parted.db.SQL(`DELETE FROM formsvc.events`)); err != nil {
-		t.Fatal(err)
-	}
+	run(t, pool, parted.db.SQL(`DELETE FROM formsvc.events`))
 	must(t, partition())
 	if err := partition(); err == nil || !strings.Contains(err.Error(), "partitioned already") {
 		t.Errorf("partitions of partitions: %v", err)
@@ -143,12 +139,8 @@ func TestPartitionedTablesHaveAllThatWholeOnesHave(t *testing.T) {
 	}
 
 	// The next version's migration runs on them, and so does a program that checks.
-	if err := migrateTo(t.Context(), nextBuild(tables.ThisBuild.Version, nextStep), pool, WithSchema(parted.db.Schema)); err != nil {
-		t.Error(err)
-	}
-	if err := parted.CheckVersion(t.Context()); err != nil {
-		t.Error(err)
-	}
+	check(t, migrateTo(t.Context(), nextBuild(tables.ThisBuild.Version, nextStep), pool, WithSchema(parted.db.Schema)))
+	check(t, parted.CheckVersion(t.Context()))
 }
 
 // withoutNotes leaves out golang-migrate's table, which only Migrate makes.

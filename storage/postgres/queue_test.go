@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
+	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -144,5 +146,461 @@ func TestSweepFindsForgottenBodies(t *testing.T) {
 	removed := sweepAll(t, s, storage.SweepParams{Max: 1}).Events
 	if n := count(t, pool, s, "events"); removed != 20 || n != 10 {
 		t.Errorf("%d bodies removed, %d left, want 20 and 10", removed, n)
+	}
+}
+
+// broughtBack sweeps twice, and returns what the first sweep brought back. The second one has
+// nothing more to do.
+func broughtBack(t *testing.T, s *Store) int {
+	t.Helper()
+	n := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).BroughtBack
+	if again := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).BroughtBack; again > 0 {
+		t.Errorf("another sweep brings %d rows back", again)
+	}
+	return n
+}
+
+// failsOnce claims what is due and lets it fail, with a retry in 10 s and a pause of 30 s.
+func failsOnce(t *testing.T, s *Store) {
+	t.Helper()
+	p := everything()
+	p.Lease = 30 * time.Second
+	claimed, _, err := s.ClaimDeliveries(t.Context(), p)
+	if err != nil || len(claimed) != 1 {
+		t.Fatalf("%d deliveries are claimed (%v), want 1", len(claimed), err)
+	}
+	r := ended(claimed[0], 1)
+	r.Delivery.Success, r.RetryIn, r.Standing = false, 10*time.Second, storage.Standing{Succeeded: true, Failures: 1}
+	r.PauseFor, r.PauseReason = 30*time.Second, storage.PauseRetryAfter
+	finish(t, s, r)
+}
+
+// The clock of the database is set back by an hour after a webhook has failed once. A sweep
+// later it gets its deliveries when its pause is over.
+func TestTheClockIsSetBack(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	const hour = "1 hour"
+	before := s.On(clockAt(pool, hour))
+	clock := func(text string) {
+		execute(t, pool, s, `ALTER TABLE formsvc.deliveries ALTER queued_at SET DEFAULT `+text)
+		execute(t, pool, s, `ALTER TABLE formsvc.arrivals ALTER at SET DEFAULT `+text)
+	}
+	clock(timeAt("statement_timestamp()", hour))
+	mustSubmit(t, s, response(1))
+	failsOnce(t, before)
+	mustSubmit(t, s, response(2))
+
+	clock("statement_timestamp()")
+	mustSubmit(t, s, response(3))
+	over := s.On(clockAt(pool, "40 seconds")) // the pause
+	for range 3 {
+		if n := claimEach(t, over); n > 0 {
+			t.Fatalf("%d deliveries are claimed before the sweep: the test sees nothing", n)
+		}
+	}
+	if n := broughtBack(t, s); n == 0 {
+		t.Error("the sweep brings nothing back")
+	}
+	if n := claimEach(t, s); n > 0 {
+		t.Errorf("%d deliveries are claimed before the pause is over", n)
+	}
+	if n := claimEach(t, over); n != 3 {
+		t.Errorf("%d deliveries are claimed when the pause is over, want 3", n)
+	}
+}
+
+// Each time that lies ahead is brought back, also where nothing else of its row shows by how
+// much: then it is farther ahead than any wait of its kind.
+func TestTimesThatLieAheadAreBroughtBack(t *testing.T) {
+	t.Parallel()
+	const (
+		alone   = `UPDATE formsvc.deliveries SET queued_at = queued_at - interval '2 minutes'`
+		turn    = `UPDATE formsvc.destinations SET next_at = next_at + `
+		arrival = `UPDATE formsvc.arrivals SET at = at + `
+		lease   = `UPDATE formsvc.deliveries SET leased_until = leased_until + `
+		due     = `UPDATE formsvc.deliveries SET due_at = due_at + `
+		queued  = `UPDATE formsvc.deliveries SET queued_at = queued_at + `
+		pause   = `UPDATE formsvc.destinations SET paused_until = paused_until + `
+		failed  = `UPDATE formsvc.destinations SET failing_since = failing_since + interval '1 hour', failed_at = failed_at + interval '1 hour'`
+		ready   = `UPDATE formsvc.deliveries SET due_at = NULL`
+		hour    = `interval '1 hour'`
+		years   = `interval '3 years'`
+	)
+	woken := func(t *testing.T, s *Store) {
+		if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	leased := func(t *testing.T, s *Store) {
+		p := everything()
+		p.Lease = 30 * time.Second
+		if claimed, _, err := s.ClaimDeliveries(t.Context(), p); err != nil || len(claimed) != 1 {
+			t.Fatalf("%d deliveries are claimed (%v), want 1", len(claimed), err)
+		}
+	}
+	for name, c := range map[string]struct {
+		state func(*testing.T, *Store)
+		ahead []string
+	}{
+		"an arrival":                 {nil, []string{arrival + hour}},
+		"an arrival, by years":       {nil, []string{arrival + years}},
+		"a turn":                     {woken, []string{alone, turn + hour}},
+		"a turn, by years":           {woken, []string{alone, turn + years}},
+		"a turn and its delivery":    {woken, []string{queued + hour, turn + hour}},
+		"a lease":                    {leased, []string{queued + hour, lease + hour, turn + hour}},
+		"a lease alone, by years":    {leased, []string{alone, lease + years, turn + years}},
+		"an attempt":                 {failsOnce, []string{queued + hour, due + hour}},
+		"an attempt alone, by years": {failsOnce, []string{due + years}},
+		"a pause":                    {failsOnce, []string{ready, failed, pause + hour, turn + hour}},
+		"a pause alone, by years":    {failsOnce, []string{ready, pause + years}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			mustSubmit(t, s, response(1))
+			if c.state != nil {
+				c.state(t, s)
+			}
+			for _, text := range c.ahead {
+				execute(t, pool, s, text)
+			}
+			if c.ahead[0] == ready { // the attempt waits for the end of the pause
+				execute(t, pool, s, `INSERT INTO formsvc.arrivals (webhook_id) SELECT d.webhook_id FROM formsvc.deliveries d`)
+			}
+			over := s.On(clockAt(pool, "40 seconds")) // leases and pauses
+			if n := claimEach(t, over); n > 0 {
+				t.Fatal("the delivery is claimed before the sweep: the test sees nothing")
+			}
+			if n := broughtBack(t, s); n == 0 {
+				t.Error("the sweep brings nothing back")
+			}
+			if n := claimEach(t, over); n != 1 {
+				t.Errorf("%d deliveries are claimed after the sweep, want 1", n)
+			}
+		})
+	}
+}
+
+// The longest waits that there are stay as they are.
+func TestLegalWaitsAreNotBroughtBack(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a pause of a day":      `UPDATE formsvc.destinations SET paused_until = now() + interval '1 day', next_at = now() + interval '1 day'`,
+		"an attempt in 60 days": `UPDATE formsvc.deliveries SET due_at = now() + interval '60 days'`,
+		"a lease of two hours": `WITH x AS (UPDATE formsvc.destinations SET next_at = now() + interval '2 hours')
+			UPDATE formsvc.deliveries SET due_at = NULL, leased_until = now() + interval '2 hours'`,
+		"a first delivery for a webhook that waits for the end of a lease": `UPDATE formsvc.destinations
+			SET next_at = now() + interval '2 hours', paused_until = NULL, pause_reason = NULL`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			mustSubmit(t, s, response(1))
+			failsOnce(t, s)
+			execute(t, pool, s, text)
+			mustSubmit(t, s, response(2))
+			if n := broughtBack(t, s); n != 0 {
+				t.Errorf("the sweep brings %d rows back", n)
+			}
+		})
+	}
+}
+
+// A sweep waits for nobody: what somebody holds is for the next one.
+func TestASweepOfTimesWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	mustSubmit(t, s, response(1))
+	failsOnce(t, s)
+	mustSubmit(t, s, response(2))
+	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at + interval '1 hour'`)
+	execute(t, pool, s, `UPDATE formsvc.deliveries SET due_at = due_at + interval '1 year'`)
+	execute(t, pool, s, `UPDATE formsvc.destinations SET paused_until = paused_until + interval '1 year'`)
+	tx, err := pool.Begin(t.Context())
+	must(t, err)
+	for _, table := range []string{"arrivals", "deliveries", "destinations"} {
+		execute(t, tx, s, `SELECT FROM formsvc.`+table+` FOR UPDATE`)
+	}
+	if n := broughtBack(t, s); n != 0 {
+		t.Errorf("the sweep brings %d rows back that somebody holds", n)
+	}
+	must(t, tx.Rollback(t.Context()))
+	if n := broughtBack(t, s); n != 3 {
+		t.Errorf("the sweep brings %d rows back, want 3", n)
+	}
+	if n := count(t, pool, s, "destinations WHERE webhook_id = '\\x"+pgseed.ID(pgseed.Webhook, 0).String()+"' AND paused_until > now() + interval '1 day'"); n != 0 {
+		t.Error("the pause is as long as before")
+	}
+}
+
+// at is a DB whose clock is off by an interval in our statements.
+type at struct{ edited }
+
+func clockAt(db DB, interval string) at {
+	return at{edited{db, func(text string) string { return timeAt(text, interval) }}}
+}
+
+func timeAt(text, interval string) string {
+	return strings.ReplaceAll(text, "statement_timestamp()", "(statement_timestamp() + interval '"+interval+"')")
+}
+
+func (a at) Query(ctx context.Context, text string, args ...any) (pgx.Rows, error) {
+	return a.DB.Query(ctx, a.edit(text), args...)
+}
+
+// claimEach claims until nothing more comes, and returns how many deliveries came.
+func claimEach(t *testing.T, s *Store) (n int) {
+	t.Helper()
+	for {
+		claimed, more, err := s.ClaimDeliveries(t.Context(), everything())
+		must(t, err)
+		n += len(claimed)
+		if !more && len(claimed) == 0 {
+			return n
+		}
+	}
+}
+
+// Somebody holds a snapshot while deliveries come and go. A minute later a look passes
+// nothing of what they left in the indexes.
+func TestALookBesideAHeldSnapshot(t *testing.T) {
+	t.Parallel()
+	const webhooks, rounds = 300, 8
+	pool := pgtest.Pool(t)
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks})))
+	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
+	must(t, err)
+	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
+	execute(t, tx, s, `SELECT FROM formsvc.arrivals`)
+	for range rounds {
+		execute(t, pool, s, `WITH a AS (INSERT INTO formsvc.arrivals (webhook_id) SELECT x.webhook_id FROM formsvc.destinations x)
+			UPDATE formsvc.deliveries SET leased_until = NULL, due_at = statement_timestamp()`)
+		if n := claimEach(t, s); n != webhooks {
+			t.Fatalf("%d deliveries are claimed, want %d", n, webhooks)
+		}
+	}
+
+	const later = "2 minutes"
+	polled := s.On(clockAt(pool, later))
+	if n := claimEach(t, polled); n > 0 {
+		t.Fatalf("%d deliveries are claimed, want none", n)
+	}
+	since := s.looked.Load()
+	read := func(l *looked, generic bool) map[string]int64 {
+		t.Helper()
+		p := everything()
+		found := map[string]int64{}
+		for name, statement := range map[string]struct {
+			text string
+			args []any
+		}{
+			"a poll":             {dueNow, []any{l.arrivals, l.due, l.turns}},
+			"a claim's arrivals": {wake, []any{l.arrivals, l.due, int64(wakeAtOnce)}},
+			"a claim's turns":    {dueTurns, turnsOf(p, [][]byte{}, l.turns)},
+		} {
+			n, err := buffers(t.Context(), pool, timeAt(s.db.SQL(statement.text), later), statement.args, generic)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			found[name] = n
+		}
+		return found
+	}
+	for _, generic := range []bool{false, true} {
+		all, few := read(&looked{arrivals: ever, due: ever, turns: ever}, generic), read(since, generic)
+		for name, n := range few {
+			t.Logf("%s, generic %v: %d pages, %d for everything", name, generic, n, all[name])
+			if n > 30 {
+				t.Errorf("%s, generic %v, reads %d pages beside a held snapshot", name, generic, n)
+			}
+			if all[name] < 60 {
+				t.Errorf("%s, generic %v, reads %d pages when it looks at everything: the test sees nothing", name, generic, all[name])
+			}
+		}
+	}
+}
+
+// A transaction that was open for 90 s commits an arrival: it is found at the next look at
+// everything, within a minute, and served at once. One that was open for less than a minute
+// is found by the next look.
+func TestWhatIsCommittedLateIsFound(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		open  string
+		first int
+	}{"after 90 s": {"90 seconds", 0}, "after 50 s": {"50 seconds", 1}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			tx := begin(t, pool)
+			mustSubmit(t, s.On(tx), response(1))
+			execute(t, tx, s, `UPDATE formsvc.arrivals SET at = at - $1::interval`, c.open)
+			if n := claimEach(t, s); n != 0 {
+				t.Fatalf("%d deliveries are claimed before the commit", n)
+			}
+			must(t, tx.Commit(t.Context()))
+			if n := claimEach(t, s); n != c.first {
+				t.Errorf("the next looks find %d deliveries, want %d", n, c.first)
+			}
+			s.looked.Load().all = time.Now().Add(-lookAgain)
+			if n := claimEach(t, s); n != 1-c.first {
+				t.Errorf("a look at everything finds %d deliveries, want %d", n, 1-c.first)
+			}
+		})
+	}
+}
+
+// A claim finds what was committed late, and has no room for it. Another process, which does
+// not look at everything now, serves it.
+func TestATurnThatComesLateIsSeenByOthers(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	other := New(pool, WithSchema(s.db.Schema))
+	if n := claimEach(t, other); n != 0 {
+		t.Fatalf("%d deliveries are claimed, want none", n)
+	}
+	mustSubmit(t, s, response(1))
+	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at - interval '10 minutes'`)
+	if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := claimEach(t, other); n != 1 {
+		t.Errorf("%d deliveries are claimed by another process, want 1", n)
+	}
+}
+
+// A webhook that has waited long for room changes its pool: its turn is found there.
+func TestAnOldTurnInAnotherPool(t *testing.T) {
+	t.Parallel()
+	s, pool, _ := backlogs(t, 2, 1)
+	turned, quick := pgseed.ID(pgseed.Webhook, 0), `UPDATE formsvc.destinations SET succeeded = true, failures = 0, slow_for = 0 WHERE webhook_id = $1`
+	execute(t, pool, s, `UPDATE formsvc.destinations SET succeeded = false, next_at = CASE WHEN webhook_id = $1 THEN next_at - interval '10 minutes' ELSE next_at END`, turned[:])
+	other := pgseed.ID(pgseed.Webhook, 1)
+	execute(t, pool, s, quick, other[:])
+	s.looked.Store(nil)
+	if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
+		t.Fatal(err)
+	}
+	execute(t, pool, s, quick, turned[:])
+	if n := claimEach(t, s); n != 2 {
+		t.Errorf("%d deliveries are claimed, want 2", n)
+	}
+}
+
+// A full queue is emptied by claims one after the other, however long it has waited.
+func TestABacklogOfArrivalsIsTakenInARow(t *testing.T) {
+	t.Parallel()
+	const webhooks = wakeAtOnce + 100
+	pool := pgtest.Pool(t)
+	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks})))
+	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at - interval '1 hour'`)
+	if n := claimEach(t, s); n != webhooks {
+		t.Errorf("%d deliveries are claimed, want %d", n, webhooks)
+	}
+}
+
+// failing is a webhook that has failed for an hour and is paused, with three deliveries
+// of that age.
+type failing struct {
+	hook   storage.ID
+	first  storage.Delivery        // in the history; its delivery waits
+	leased storage.ClaimedDelivery // to be finished; the third one waits like the first
+}
+
+func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
+	t.Helper()
+	for i := range 3 {
+		mustSubmit(t, s, response(i))
+	}
+	got := claimAll(t, s)
+	if len(got) != 3 {
+		t.Fatalf("claimed %d deliveries, want 3", len(got))
+	}
+	failed := ended(got[0], 0)
+	failed.Delivery.Success, failed.RetryIn = false, time.Microsecond
+	failed.Standing, failed.PauseFor = storage.Standing{Failures: 10}, time.Hour
+	finish(t, s, failed, storage.Result{Lease: got[2].Lease})
+	if early := claimAll(t, s); len(early) > 0 { // its time has come, but not its turn
+		t.Fatalf("claimed %d deliveries in the pause", len(early))
+	}
+	for _, text := range []string{
+		`UPDATE formsvc.deliveries SET queued_at = queued_at - interval '1 hour'`,
+		`UPDATE formsvc.destinations SET failing_since = failing_since - interval '1 hour' WHERE failing_since IS NOT NULL`,
+	} {
+		execute(t, pool, s, text)
+	}
+	return failing{hook: got[0].Lease.WebhookID, first: *failed.Delivery, leased: got[1]}
+}
+
+func expireParams() storage.ExpireParams {
+	n := 1_000
+	return storage.ExpireParams{MaxAge: 30 * time.Minute, Max: 100, At: time.Now(), NewID: func() storage.ID {
+		n++
+		return pgseed.ID(pgseed.Attempt, n)
+	}}
+}
+
+// What expires is found before it is locked. Whatever changes in between is not lost.
+func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
+	t.Parallel()
+	elsewhere := "https://elsewhere.example/"
+	for name, test := range map[string]struct {
+		change      func(t *testing.T, s *Store, tx pgx.Tx, f failing) error
+		ended, left int
+	}{
+		"nothing changes": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
+			_, err := tx.Exec(t.Context(), s.db.SQL(`SELECT FROM formsvc.deliveries FOR UPDATE`))
+			return err
+		}, 2, 1},
+		"it is redelivered": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
+			return s.On(tx).Redeliver(t.Context(), f.hook, f.first.ID)
+		}, 1, 2},
+		"it is redelivered and fails once more": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
+			if err := s.On(tx).Redeliver(t.Context(), f.hook, f.first.ID); err != nil {
+				return err
+			}
+			_, err := tx.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.deliveries SET urgency = 0`))
+			return err
+		}, 1, 2},
+		"its webhook gets a new URL": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
+			_, err := s.On(tx).UpdateWebhook(t.Context(), storage.AsHost(), f.hook, storage.WebhookChange{URL: &elsewhere, At: time.Now()})
+			return err
+		}, 0, 3},
+		"another one succeeds": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
+			r := ended(f.leased, 1)
+			r.Standing = storage.Standing{Succeeded: true}
+			_, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{r})
+			return err
+		}, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, pool := seeded(t)
+			f := failingWebhook(t, s, pool)
+			tx := begin(t, pool)
+			must(t, test.change(t, s, tx, f))
+			type answer struct {
+				storage.Expired
+				error
+			}
+			done := make(chan answer, 1)
+			go func() {
+				got, err := s.ExpireDeliveries(context.WithoutCancel(t.Context()), expireParams())
+				done <- answer{got, err}
+			}()
+			eventually(t, "ExpireDeliveries waits for the change", func() bool { return waited(t, pool, tx) })
+			must(t, tx.Commit(t.Context()))
+			got := <-done
+			if got.error != nil {
+				t.Fatal(got.error)
+			}
+			if got.Deliveries != test.ended || len(got.Summaries) != min(test.ended, 1) {
+				t.Errorf("%d deliveries ended with %d summaries, want %d", got.Deliveries, len(got.Summaries), test.ended)
+			}
+			wantRows(t, pool, s, test.left, "deliveries")
+			referencesAreCounted(t, pool, s)
+			attemptsKeepTheirEvents(t, pool, s)
+		})
 	}
 }

@@ -33,10 +33,8 @@ func accessMutants() []mutant {
 		}
 	}
 	return []mutant{
-		{"does for anybody what it does for the host", isolation,
-			func(s storage.Storage) storage.Storage { return blind{s} }},
-		{"ignores a cancelled context", contexts,
-			func(s storage.Storage) storage.Storage { return detached{s} }},
+		{"does for anybody what it does for the host", isolation, blind},
+		{"ignores a cancelled context", contexts, detached},
 		{"reports a cancelled context after the work is done", []string{"contexts/submit", "contexts/finish_deliveries"},
 			func(s storage.Storage) storage.Storage { return lateContext{s} }},
 		{"takes the lease and then reports the cancelled context", []string{"contexts/claim_deliveries"},

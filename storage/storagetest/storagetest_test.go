@@ -121,7 +121,7 @@ func TestNoCasePassesWithoutImplementation(t *testing.T) {
 			defer cancel()
 			// hollow looks at no context. A case that waits for deliveries from hollow
 			// looks at its context.
-			if failed, _ := record(ctx, c, &hollow{stop: cancel}); !failed {
+			if failed, _ := record(ctx, c, newHollow(cancel)); !failed {
 				t.Error("the case passes on a store that keeps nothing and never fails")
 			}
 		})
@@ -160,7 +160,7 @@ func TestEveryMethodHasAContextCase(t *testing.T) {
 	}
 	// A method that hollow does not have fails by itself, and shows nothing of a case.
 	for _, op := range slices.Concat(actorOperations(), hostOperations(), documentOperations()) {
-		if err := op.call(t.Context(), &hollow{stop: func() {}}, &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
+		if err := op.call(t.Context(), newHollow(func() {}), &world{}, storage.AsHost()); errors.Is(err, storage.ErrUnimplemented) {
 			t.Errorf("%s is left out of hollow", op.method)
 		}
 	}
