@@ -306,24 +306,6 @@ func TestSeed(t *testing.T) {
 			t.Errorf("metrics are %+v", m)
 		}
 	})
-	t.Run("is the same on every start but for ids and dates", func(t *testing.T) {
-		other := start(t)
-		answers := func(q *quickstart) (all []string) {
-			var page submissionPage
-			q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/submissions?limit=100", "", &page)
-			for _, s := range page.Items {
-				for _, a := range s.Answers {
-					if a.Field.Type != "date" {
-						all = append(all, a.Field.ID+"="+string(a.Value))
-					}
-				}
-			}
-			return all
-		}
-		if a, b := answers(q), answers(other); len(a) < seedResponses || strings.Join(a, "\n") != strings.Join(b, "\n") {
-			t.Errorf("%d answers and %d answers differ", len(a), len(b))
-		}
-	})
 	t.Run("sends a test event that arrives verified", func(t *testing.T) {
 		d := q.delivered(t, "")
 		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
@@ -349,22 +331,6 @@ func TestFormPage(t *testing.T) {
 	t.Parallel()
 	q := start(t)
 	path := "/f/" + q.demo.PublicID
-
-	t.Run("keeps what was typed and says what is wrong", func(t *testing.T) {
-		_, page := q.get(t, path)
-		form := inputs(page)
-		form.Set("a.name", `Grace "G" <b>`)
-		form.Set("a.email", "not an address")
-		status, _, page := q.post(t, path, form)
-		if status != http.StatusUnprocessableEntity {
-			t.Fatalf("status %d, want 422", status)
-		}
-		for _, want := range []string{`value="Grace &#34;G&#34; &lt;b&gt;"`, `value="not an address"`, `id="summary"`} {
-			if !strings.Contains(page, want) {
-				t.Errorf("the page lacks %s", want)
-			}
-		}
-	})
 
 	t.Run("stores a response that the API lists and the webhook is told of", func(t *testing.T) {
 		_, page := q.get(t, path+"?ref=poster-7&utm_source=flyer&utm_term=unwanted")
@@ -478,31 +444,8 @@ func TestPages(t *testing.T) {
 					t.Errorf("%s is missing", text)
 				}
 			}
-			for _, fault := range []string{"<no value>", "ZgotmplZ", "%!"} {
-				if strings.Contains(page, fault) {
-					t.Errorf("the page has %s", fault)
-				}
-			}
-			for _, m := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page, -1) {
-				if strings.Count(page, m[0]) != 1 {
-					t.Errorf("the id %s is there twice", m[1])
-				}
-			}
-			for _, m := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page, -1) {
-				if !strings.Contains(page, ` id="`+m[1]+`"`) {
-					t.Errorf("a link leads to #%s, which is not there", m[1])
-				}
-			}
 		})
 	}
-	t.Run("describes every operation and the event", func(t *testing.T) {
-		t.Parallel()
-		_, page := q.get(t, "/docs")
-		want := strings.Count(string(schema.OpenAPI()), `"operationId"`)
-		if n := strings.Count(page, `<p class="route">`); n != want {
-			t.Errorf("%d operations, want %d", n, want)
-		}
-	})
 }
 
 func TestReceiver(t *testing.T) {
