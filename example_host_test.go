@@ -28,10 +28,7 @@ import (
 
 // keyFor makes an API key.
 func keyFor(svc *formsvc.Service, user string, scopes ...formsvc.Scope) string {
-	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "example", Scopes: scopes})
-	if err != nil {
-		log.Fatal(err)
-	}
+	issued := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "example", Scopes: scopes}))
 	return issued.Secret
 }
 
@@ -39,12 +36,9 @@ func keyFor(svc *formsvc.Service, user string, scopes ...formsvc.Scope) string {
 // request.
 func ExampleWithBaseURLFunc() {
 	customers := map[string]string{"forms.acme.example": "https://forms.acme.example", "forms.corp.example": "https://forms.corp.example"}
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURLFunc(func(r *http.Request) string {
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURLFunc(func(r *http.Request) string {
 		return customers[r.Host] // "" is a path without a host
-	}))
-	if err != nil {
-		log.Fatal(err)
-	}
+	})))
 	defer svc.Close(context.Background())
 	key := keyFor(svc, "ann", formsvc.ScopeWorkspacesWrite)
 	for _, host := range []string{"forms.acme.example", "evil.example"} {
@@ -69,12 +63,9 @@ func ExampleWithClock() {
 		log.Fatal(err)
 	}
 	ctx, tomorrow := context.Background(), now.Add(24*time.Hour)
-	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{
+	key := must(svc.CreateKey(ctx, formsvc.KeyRequest{
 		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "for a day", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}, ExpiresAt: &tomorrow,
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
+	}))
 	_, err = svc.ResolveKey(ctx, key.Secret)
 	fmt.Println(err)
 	now = tomorrow.Add(time.Second)
@@ -88,10 +79,7 @@ func ExampleWithClock() {
 // Bounds of dates are days of the zone in which the product's owners live.
 func ExampleWithTimeZone() {
 	zone := time.FixedZone("Amsterdam", 3600) // or time.LoadLocation("Europe/Amsterdam")
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone)))
 	lastDay := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC) // of a block's beforeDate
 	fmt.Println(lastDay.In(svc.TimeZone()).Format(time.DateOnly))
 	// Output: 2026-12-01
@@ -100,19 +88,13 @@ func ExampleWithTimeZone() {
 // The service logs with what the host logs with.
 func ExampleWithLogger() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", "forms")
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger)))
 	defer svc.Close(context.Background())
 }
 
 // Each key may make two calls an hour.
 func ExampleWithRateLimit() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour)))
 	defer svc.Close(context.Background())
 	key := keyFor(svc, "ann", formsvc.ScopeFormsRead)
 	for range 3 {
@@ -130,10 +112,7 @@ func ExampleWithRateLimit() {
 
 // A gateway in front of the service limits calls already.
 func ExampleWithoutRateLimit() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit()))
 	defer svc.Close(context.Background())
 	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 	r.Header.Set("X-API-Key", keyFor(svc, "ann", formsvc.ScopeFormsRead))
@@ -145,10 +124,7 @@ func ExampleWithoutRateLimit() {
 
 // The host's own upload handler takes files as large as answers may name.
 func ExampleService_Limits() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20}))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20})))
 	upload := http.MaxBytesHandler(http.NotFoundHandler(), svc.Limits().FileSize)
 	_ = upload // mux.Handle("POST /uploads", upload)
 	fmt.Println(svc.Limits().FileSize, svc.Limits().Webhooks)
@@ -162,15 +138,9 @@ func ExampleWithLimiter() {
 		log.Fatal(err)
 	}
 	defer store.Close(context.Background())
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiter(store))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiter(store)))
 	defer svc.Close(context.Background())
-	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
-	if err != nil {
-		log.Fatal(err)
-	}
+	key := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}}))
 	for range 3 {
 		r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 		r.Header.Set("X-API-Key", key.Secret)
@@ -187,17 +157,11 @@ func ExampleWithLimiter() {
 // Two services of one product share the store of their limits, not the budgets, even
 // though both have the default base path and are told apart by the host's name alone.
 func ExampleWithLimiterName() {
-	store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour})
-	if err != nil {
-		log.Fatal(err)
-	}
+	store := must(memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour}))
 	defer store.Close(context.Background())
 	for _, name := range []string{"surveys", "registration"} {
-		svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
-			formsvc.WithLimiter(store), formsvc.WithLimiterName(name))
-		if err != nil {
-			log.Fatal(err)
-		}
+		svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
+			formsvc.WithLimiter(store), formsvc.WithLimiterName(name)))
 		for range 2 {
 			r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 			r.Header.Set("X-API-Key", "ann")
@@ -237,27 +201,12 @@ func ExampleWithSecretCipher() {
 	ctx, store := context.Background(), memory.New()
 	local := formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	first := gcm("0123456789abcdef0123456789abcdef")
-	svc, err := formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(first))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(first)))
 	ann := svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	rotated, err := formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210"), first))
-	if err != nil {
-		log.Fatal(err)
-	}
+	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"}))
+	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"}))
+	hook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"}))
+	rotated := must(formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210"), first)))
 	sealed, err := rotated.ResealSecrets(ctx)
 	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now, and what is not sealed
 	_, err = formsvc.New(formsvc.WithStorage(store), local, formsvc.WithoutPlainSecrets(),
@@ -278,32 +227,18 @@ func ExampleService_Dispatcher() {
 		received <- errors.Join(err, webhooks.Verify(secret, body, r.Header.Get("Service-Signature")))
 	}))
 	defer receiver.Close()
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
 		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, // the receiver is on this machine
-	}))
-	if err != nil {
-		log.Fatal(err)
-	}
+	})))
 	running, stop := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- svc.Dispatcher().Run(running) }()
 
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver.URL, SigningSecret: secret})
-	if err != nil {
-		log.Fatal(err)
-	}
-	if err := svc.SendTestEvent(ctx, hook.ID); err != nil {
-		log.Fatal(err)
-	}
+	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"}))
+	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"}))
+	hook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver.URL, SigningSecret: secret}))
+	check(svc.SendTestEvent(ctx, hook.ID))
 	fmt.Println("received:", <-received)
 	stop()
 	fmt.Println("stopped:", <-stopped)
@@ -337,10 +272,7 @@ func ExampleVersion() {
 
 // A program says when it starts what its deployment lacks, and a health check asks again.
 func ExampleService_Check() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
 	defer svc.Close(context.Background())
 	health := func(svc *formsvc.Service) string {
 		switch err := svc.Check(context.Background()); {
@@ -360,19 +292,14 @@ func ExampleService_Check() {
 
 // The API lives where the host wants it.
 func ExampleWithBasePath() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com"))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com")))
 	defer svc.Close(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/forms/api/", svc)
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/forms/api/openapi.json", nil))
 	var description struct{ Servers []struct{ URL string } }
-	if err := json.Unmarshal(w.Body.Bytes(), &description); err != nil {
-		log.Fatal(err)
-	}
+	check(json.Unmarshal(w.Body.Bytes(), &description))
 	fmt.Println(w.Code, description.Servers[0].URL)
 	// Output: 200 https://example.com
 }
@@ -415,23 +342,11 @@ func ExampleRejectedURLError() {
 // exampleWebhook makes a service whose form has a webhook to a receiver on this machine.
 func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, formsvc.Webhook) {
 	config.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config)))
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	webhook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"})
-	if err != nil {
-		log.Fatal(err)
-	}
+	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"}))
+	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"}))
+	webhook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"}))
 	return svc, webhook
 }
 
@@ -457,9 +372,7 @@ func ExampleClient_UpdateWebhook() {
 	svc, webhook := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
 	url, secret := "http://127.0.0.1:9090/hook", "another secret of the receiver"
-	if _, err := ann.UpdateWebhook(ctx, webhook.ID, formsvc.WebhookUpdate{URL: &url, SigningSecret: &secret}); err != nil {
-		log.Fatal(err)
-	}
+	must(ann.UpdateWebhook(ctx, webhook.ID, formsvc.WebhookUpdate{URL: &url, SigningSecret: &secret}))
 	moved, err := ann.Webhook(ctx, webhook.ID)
 	fmt.Println(moved.URL, moved.HasSecret, err)
 	// Output: http://127.0.0.1:9090/hook true <nil>
@@ -498,23 +411,13 @@ func ExampleService_Redeliver() {
 		<-stopped
 	}
 
-	if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
-		log.Fatal(err)
-	}
+	check(svc.SendTestEvent(ctx, webhook.ID))
 	deliverOne()
-	deliveries, err := ann.Deliveries(ctx, webhook.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
+	deliveries := must(ann.Deliveries(ctx, webhook.ID))
 	repaired.Store(true)
-	if err := svc.Redeliver(ctx, webhook.ID, deliveries[0].ID); err != nil {
-		log.Fatal(err)
-	}
+	check(svc.Redeliver(ctx, webhook.ID, deliveries[0].ID))
 	deliverOne()
-	deliveries, err = ann.Deliveries(ctx, webhook.ID)
-	if err != nil {
-		log.Fatal(err)
-	}
+	deliveries = must(ann.Deliveries(ctx, webhook.ID))
 	for _, d := range deliveries {
 		fmt.Printf("%s: %d %q\n", d.EventType, d.Status, d.Error)
 	}
@@ -544,13 +447,9 @@ func ExampleService_RedeliverFailed() {
 	go func() { stopped <- svc.Dispatcher().Run(ctx) }()
 
 	outage := time.Now().Add(-time.Hour)
-	if _, err := svc.AsHost().PublishForm(ctx, webhook.FormID); err != nil {
-		log.Fatal(err)
-	}
+	must(svc.AsHost().PublishForm(ctx, webhook.FormID))
 	for range 3 {
-		if _, err := svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}); err != nil {
-			log.Fatal(err)
-		}
+		must(svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}))
 		<-done.attempts
 	}
 	stop() // the last results are recorded when Run has returned
@@ -587,10 +486,7 @@ func ExampleClient_PausedWebhooks() {
 // A middleware of the host's groups requests by the operation, which stands in the request
 // after the call.
 func ExampleService_ServeHTTP() {
-	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		log.Fatal(err)
-	}
+	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
 	defer svc.Close(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", svc)

@@ -25,14 +25,9 @@ func ExampleService_SavePartial() {
 	}
 	fmt.Println(len(token), dropped) // the token goes to the respondent alone
 
-	half, err = svc.ResumePartial(ctx, form, token)
-	if err != nil {
-		log.Fatal(err)
-	}
+	half = must(svc.ResumePartial(ctx, form, token))
 	half.Answers["score"] = json.RawMessage(`9`)
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}); err != nil {
-		log.Fatal(err)
-	}
+	must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}))
 	_, _, err = svc.SavePartial(ctx, half)
 	fmt.Println(err)
 	// Output:
@@ -48,10 +43,7 @@ func ExampleService_ResumePartial() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phone, err := svc.ResumePartial(ctx, form, token)
-	if err != nil {
-		log.Fatal(err)
-	}
+	phone := must(svc.ResumePartial(ctx, form, token))
 	laptop := phone
 	phone.Answers = map[string]json.RawMessage{"score": json.RawMessage(`9`)}
 	if _, _, err := svc.SavePartial(ctx, phone); err != nil {
