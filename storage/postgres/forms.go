@@ -3,6 +3,8 @@ package postgres
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -134,16 +136,39 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 	if !storage.ValidText(publicID) {
 		return storage.Form{}, conn.NotStored(ctx)
 	}
-	if s.submits == nil {
+	if s.formReads == nil {
 		return s.oneForm(ctx, formByPublicID, publicID)
 	}
-	late, end := s.submits.late(ctx)
+	late, end := s.late(ctx)
 	defer end()
-	read, _, err := s.submits.pages.do(ctx, late, publicID, struct{}{}, 0)
+	read, _, err := s.formReads.do(ctx, late, publicID, struct{}{}, 0)
 	if err != nil {
 		return storage.Form{}, notWaited(ctx, err, false)
 	}
-	return read()
+	return read.form, read.err
+}
+
+// formReads reads a form by its public id, once for all who ask before the read begins.
+type formReads struct {
+	groups[string, struct{}, formRead]
+}
+
+// formRead is the form that a read has found, or its error.
+type formRead struct {
+	form storage.Form
+	err  error
+}
+
+func (s *Store) newFormReads() *formReads {
+	var all formReads
+	all.write = func(ctx context.Context, publicID string, take func() []struct{}, _ func()) []formRead {
+		runtime.Gosched() // as in withConnection
+		callers := len(take())
+		var read formRead
+		read.form, read.err = s.oneForm(ctx, formByPublicID, publicID)
+		return slices.Repeat([]formRead{read}, callers)
+	}
+	return &all
 }
 
 func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {

@@ -347,7 +347,7 @@ func TestPagesOfAFormShareTheNextRead(t *testing.T) {
 		others = append(others, ask(t.Context()))
 	}
 	eventually(t, "21 wait", func() bool {
-		g := &s.submits.pages
+		g := s.formReads
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		l := g.lines[form.PublicID]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -42,14 +43,14 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	switch {
 	case !p.New:
 		return s.changePartial(ctx, &p)
-	case s.submits != nil:
+	case s.partialBatches != nil:
 		conn.Own(&v.Answers, &v.Hidden, &v.Metadata) // as in Submit
-		err = s.submits.makePartial(ctx, p)
+		err = s.makePartialInBatch(ctx, p)
 	default:
 		err = s.db.Write(ctx, func(ctx context.Context) error {
 			out, err := s.makePartials(ctx, p.Partial.FormID, []storage.SavePartialParams{p})
 			if err == nil {
-				err = out[0].err
+				err = out[0]
 			}
 			return err
 		})
@@ -60,12 +61,30 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	return 1, nil
 }
 
-// makePartial creates a partial submission together with others of its form.
-func (all *submits) makePartial(ctx context.Context, p storage.SavePartialParams) error {
-	late, end := all.late(ctx)
+// partialBatches creates the partial submissions of a form, many in one statement.
+type partialBatches struct {
+	groups[storage.ID, storage.SavePartialParams, error]
+	room cache.Cache[storage.ID, partialRoom]
+}
+
+func (s *Store) newPartialBatches() *partialBatches {
+	var all partialBatches
+	all.items, all.bytes = submitRows, submitBytes
+	failed := func(err error) error { return err }
+	all.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams, back func()) []error {
+		return withConnection(ctx, s, form, s.lockKey(lockPartials, form), take, back, failed, func(ctx context.Context, taken []storage.SavePartialParams) ([]error, error) {
+			return s.makePartials(ctx, form, taken)
+		})
+	}
+	return &all
+}
+
+// makePartialInBatch creates a partial submission together with others of its form.
+func (s *Store) makePartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
+	late, end := s.late(ctx)
 	defer end()
-	made, begun, err := all.partials.do(ctx, late, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
-	return cmp.Or(notWaited(ctx, err, begun), made.err)
+	refused, begun, err := s.partialBatches.do(ctx, late, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
+	return cmp.Or(notWaited(ctx, err, begun), refused)
 }
 
 // partialArgs are the arguments of the statement that changes one, and more from $13 on.
@@ -163,29 +182,29 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// makePartials creates partial submissions of one form, and returns a result for each.
-func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]submitted, error) {
+// makePartials creates partial submissions of one form, and returns for each why it is not created.
+func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {
 		limit = int64(batch[0].Max)
 	}
 	for range submitTries {
 		var room partialRoom
-		if s.submits != nil {
-			if room, _ = s.submits.room.Get(form); room.limit != limit {
+		if s.partialBatches != nil {
+			if room, _ = s.partialBatches.room.Get(form); room.limit != limit {
 				room = partialRoom{limit: limit}
 			}
 		}
 		var left int64
 		args := append(newPartialArgs(form, batch, limit), room.rows)
-		out, again, found := make([]submitted, len(batch)), false, false
+		out, again, found := make([]error, len(batch)), false, false
 		err := conn.NoRow(s.savePartial(ctx, s.lock(lockPartials, form), conn.Run(newPartials, args...).Each(func(rows pgx.Rows) error {
 			var place int
 			var taken bool
 			return conn.EachRow(rows, []any{&place, &taken, &again, &left}, func() {
 				found = true
 				if taken {
-					out[place-1].err = storage.ErrConflict
+					out[place-1] = storage.ErrConflict
 				}
 			})
 		})), storage.ErrNotFound)
@@ -194,13 +213,13 @@ func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []stora
 			return nil, storage.ErrNotFound
 		case conn.Refused(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
 			return s.makePartialsAlone(ctx, form, batch)
-		case err == nil && !again && s.submits != nil:
+		case err == nil && !again && s.partialBatches != nil:
 			// Other processes and transactions create some too, so the count is good for one batch.
 			if room.rows < int64(len(batch)) {
 				left = min(left, submitRows)
 			}
 			room.rows = max(left, 0)
-			s.submits.room.Put(form, room, 0)
+			s.partialBatches.room.Put(form, room, 0)
 			return out, nil
 		case err != nil || !again:
 			return out, err
@@ -213,15 +232,15 @@ func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []stora
 // last count.
 type partialRoom struct{ limit, rows int64 }
 
-func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]submitted, error) {
-	out := make([]submitted, len(batch))
+func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
+	out := make([]error, len(batch))
 	for i := range batch {
 		one, err := s.makePartials(ctx, form, batch[i:i+1])
 		switch {
 		case err == nil:
 			out[i] = one[0]
 		case conn.Refused(err):
-			out[i].err = s.db.Translate(ctx, err, true)
+			out[i] = s.db.Translate(ctx, err, true)
 		default:
 			return nil, err
 		}

@@ -329,7 +329,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 				fresh(number)
 			}
 			eventually(t, "29 wait", func() bool {
-				g := &s.submits.partials
+				g := s.partialBatches
 				g.mu.Lock()
 				defer g.mu.Unlock()
 				l := g.lines[pgseed.ID(pgseed.Form, 0)]

@@ -393,7 +393,7 @@ func plansOf(ctx context.Context, pool *pgxpool.Pool, text string, args []any) (
 			return 0, 0, err
 		}
 		if _, err := tx.Prepare(ctx, name, text); err != nil { // it is there after the first time
-			return 0, 0, err
+			return 0, 0, errors.Join(err, tx.Rollback(ctx))
 		}
 		_, _ = tx.Exec(ctx, name, args...) // what it refuses, it has planned
 		if err := tx.Rollback(ctx); err != nil {

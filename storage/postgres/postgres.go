@@ -38,14 +38,17 @@ type DB interface {
 type Store struct {
 	storage.Unimplemented
 
-	db      conn.Conn
-	submits *submits   // nil unless db is a pool
-	cache   *formCache // likewise: what a transaction reads may never be committed
-	log     *slog.Logger
-	turns   *sweepTurns
-	size    *atomic.Int64           // of the queue; see noteSizes
-	looked  *atomic.Pointer[looked] // at the queue; nil: never
-	noted   *sync.Map               // when this process noted each kind of work; see note
+	db conn.Conn
+	// Concurrent calls share batches and reads. These are nil unless db is a pool.
+	submits        *submits
+	partialBatches *partialBatches
+	formReads      *formReads
+	cache          *formCache // likewise: what a transaction reads may never be committed
+	log            *slog.Logger
+	turns          *sweepTurns
+	size           *atomic.Int64           // of the queue; see noteSizes
+	looked         *atomic.Pointer[looked] // at the queue; nil: never
+	noted          *sync.Map               // when this process noted each kind of work; see note
 
 	countedMost int64 // 0: the constant
 }
@@ -166,11 +169,11 @@ func (s *Store) Validate() error {
 func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
-	on.submits, on.cache = nil, nil
+	on.submits, on.partialBatches, on.formReads, on.cache = nil, nil, nil, nil
 	if _, ok := tx.(interface {
 		Acquire(context.Context) (*pgxpool.Conn, error)
 	}); ok {
-		on.submits, on.cache = on.newSubmits(), &formCache{}
+		on.submits, on.partialBatches, on.formReads, on.cache = on.newSubmits(), on.newPartialBatches(), on.newFormReads(), &formCache{}
 	}
 	return &on
 }

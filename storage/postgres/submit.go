@@ -37,7 +37,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 			return err
 		})
 	} else {
-		out, err = s.submits.submit(ctx, n)
+		out, err = s.submitInBatch(ctx, n)
 	}
 	switch {
 	case err != nil:

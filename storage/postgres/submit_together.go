@@ -25,16 +25,10 @@ type submits struct {
 	// keeps few connections.
 	together groups[storage.ID, storage.NewSubmission, submitted]
 	alone    groups[storage.ID, storage.NewSubmission, submitted]
-	// partials creates the partial submissions of a form, many in one statement.
-	partials groups[storage.ID, storage.SavePartialParams, submitted]
-	room     cache.Cache[storage.ID, partialRoom]
-	// pages reads a form by its public id, once for all who ask before the read begins.
-	pages groups[string, struct{}, func() (storage.Form, error)]
 	// counted has the revisions at which the submissions of a form are counted: only the
 	// responses of such a form are stored by the statement that counts them. When the other
 	// statement does not store a response, its caller knows that the form is counted.
 	counted cache.Cache[storage.ID, int64]
-	timeout time.Duration // of a caller
 }
 
 const (
@@ -44,16 +38,17 @@ const (
 )
 
 func (s *Store) newSubmits() *submits {
-	all := submits{timeout: s.db.Timeout}
+	var all submits
+	failed := func(err error) submitted { return submitted{err: err} }
 	all.together.items, all.together.bytes = submitRows, submitBytes
 	all.together.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission, back func()) []submitted {
-		return withConnection(ctx, s, form, "together", take, back, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, form, "together", take, back, failed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			return s.submitTogether(ctx, form, taken)
 		})
 	}
 	all.alone.items = 1
 	all.alone.write = func(ctx context.Context, form storage.ID, take func() []storage.NewSubmission, back func()) []submitted {
-		return withConnection(ctx, s, form, "alone", take, back, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
+		return withConnection(ctx, s, form, "alone", take, back, failed, func(ctx context.Context, taken []storage.NewSubmission) ([]submitted, error) {
 			out, err := s.submitAlone(ctx, taken[0])
 			if out.counted {
 				all.counted.Put(form, taken[0].FormRevision, 0)
@@ -61,29 +56,18 @@ func (s *Store) newSubmits() *submits {
 			return []submitted{out}, err
 		})
 	}
-	all.partials.items, all.partials.bytes = submitRows, submitBytes
-	all.partials.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams, back func()) []submitted {
-		return withConnection(ctx, s, form, s.lockKey(lockPartials, form), take, back, func(ctx context.Context, taken []storage.SavePartialParams) ([]submitted, error) {
-			return s.makePartials(ctx, form, taken)
-		})
-	}
-	all.pages.write = func(ctx context.Context, publicID string, take func() []struct{}, _ func()) []func() (storage.Form, error) {
-		runtime.Gosched() // as in withConnection
-		n := len(take())
-		f, err := s.oneForm(ctx, formByPublicID, publicID)
-		return slices.Repeat([]func() (storage.Form, error){func() (storage.Form, error) { return f, err }}, n)
-	}
 	return &all
 }
 
 // withConnection takes items as soon as there is a connection, and does something with them
 // on it, again when that fails for a passing reason. While a lock that they need is held, no
 // items are taken, so that their callers know that nothing is stored. A zero form is any form.
-func withConnection[T any](ctx context.Context, s *Store, form storage.ID, lock any, take func() []T, back func(),
-	do func(context.Context, []T) ([]submitted, error),
-) []submitted {
+// failed is the result of each item when all of them have failed.
+func withConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, take func() []T, back func(),
+	failed func(error) R, do func(context.Context, []T) ([]R, error),
+) []R {
 	var taken []T
-	var out []submitted
+	var out []R
 	key := conn.Key{About: string(form[:]), Lock: lock}
 	if form.IsZero() {
 		key = conn.Key{}
@@ -113,7 +97,7 @@ func withConnection[T any](ctx context.Context, s *Store, form storage.ID, lock 
 	if taken == nil {
 		taken = take()
 	}
-	return slices.Repeat([]submitted{{err: err}}, len(taken))
+	return slices.Repeat([]R{failed(err)}, len(taken))
 }
 
 // submitTogether stores those responses of a form, or with the zero ID of any form, that
@@ -241,10 +225,11 @@ func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	}
 }
 
-// submit stores a response together with others: of any form, or else of its own form, or
+// submitInBatch stores a response together with others: of any form, or else of its own form, or
 // else alone.
-func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
-	late, end := all.late(ctx)
+func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
+	all := s.submits
+	late, end := s.late(ctx)
 	defer end()
 	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
 	counted, known := all.counted.Get(form)
@@ -262,8 +247,8 @@ func (all *submits) submit(ctx context.Context, n storage.NewSubmission) (out su
 }
 
 // late is when a caller has waited for as long as a call may take.
-func (all *submits) late(ctx context.Context) (at <-chan time.Time, end func()) {
-	left, spent := timeout.Spend(ctx, all.timeout)
+func (s *Store) late(ctx context.Context) (at <-chan time.Time, end func()) {
+	left, spent := timeout.Spend(ctx, s.db.Timeout)
 	late := time.NewTimer(left - min(settle, left/4))
 	return late.C, func() {
 		late.Stop()
