@@ -448,8 +448,10 @@ func (s *Service) SetLifetimeCounters(ctx context.Context, formID ID, c Counters
 //
 // Whether a question can be answered follows from its own bounds. Whether a block is ever
 // reached, and whether any response is accepted, follows from the order of the blocks and
-// their jumps. A condition that reads data counts as both true and false. So no warning
-// is wrong, and a form whose conditions exclude each other has none for that.
+// their jumps. A condition is tried with answers at and next to the values, choices and
+// limits that it is compared with. Conditions of different blocks count as independent of
+// each other. So no warning is wrong, and a form whose conditions exclude each other in
+// several blocks has none for that.
 //
 // An error means that the API would refuse a section.
 func (s *Service) Warnings(d Definition) (schema.Warnings, error) { return s.core.Warnings(d) }

@@ -7,8 +7,11 @@ type Warning struct {
 	Path string `json:"path"`
 	// Code is one of the Warn constants.
 	Code string `json:"code"`
-	// Message says in English what is wrong.
+	// Message says in English what is wrong. It names blocks and choices by their labels.
 	Message string `json:"message"`
+	// Params has what a page needs to say it in another language: "reason" tells the reasons of
+	// one code from each other, "block" and "label" name a block, "choice" is a choice's id.
+	Params map[string]any `json:"params,omitempty"`
 }
 
 // Warnings are the warnings of one definition: in the order of its blocks, then those of
@@ -28,9 +31,9 @@ const (
 	WarnUnreachable = "UNREACHABLE"
 	// WarnNoEffect: a member changes nothing, such as a bound whose switch is off.
 	WarnNoEffect = "NO_EFFECT"
-	// WarnNoCountry: a phone number is asked for without a defaultCountry, so only a number
-	// with the code of its country is taken. The page of package formpage asks for the country.
-	WarnNoCountry = "NO_COUNTRY"
+	// WarnUnfinished: something is missing that respondents look for: the text of a question or
+	// a choice, a link, a picture, the blocks of a group. A page shows an id, or nothing.
+	WarnUnfinished = "UNFINISHED"
 	// WarnDuplicateField: settings.duplicateField names no block, or one whose answers are
 	// never compared.
 	WarnDuplicateField = "DUPLICATE_FIELD"
@@ -49,6 +52,12 @@ const (
 	WarnUnknownName = "UNKNOWN_NAME"
 	// WarnNotYetKnown: a rule reads an answer that is given only after it runs.
 	WarnNotYetKnown = "NOT_YET_KNOWN"
+	// WarnNeverHolds: a condition, or a part of one, holds for no response: no answer is like
+	// that, because of the block's type, its choices or its limits.
+	WarnNeverHolds = "NEVER_HOLDS"
+	// WarnAlwaysHolds: a condition, or a part of one, that reads something holds for every
+	// response.
+	WarnAlwaysHolds = "ALWAYS_HOLDS"
 	// WarnCostlyRules: the rules together may take more steps than a response may cost,
 	// which then is refused.
 	WarnCostlyRules = "COSTLY_RULES"

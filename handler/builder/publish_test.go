@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -123,7 +124,7 @@ func TestPublishing(t *testing.T) {
 		t.Errorf("warnings of the copy: %+v", got.Warnings)
 	}
 	var alone struct{ Items schema.Warnings }
-	if h.ok("GET", at+"/warnings", "", &alone); !slices.Equal(alone.Items, got.Warnings) || alone.Items[0].Code != schema.WarnUnanswerableBlock {
+	if h.ok("GET", at+"/warnings", "", &alone); !reflect.DeepEqual(alone.Items, got.Warnings) || alone.Items[0].Code != schema.WarnUnanswerableBlock {
 		t.Errorf("the warnings alone: %+v", alone)
 	}
 	if code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision-1)); code != http.StatusPreconditionFailed {

@@ -9,15 +9,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
+
+// finished returns the warnings but those of missing texts: most blocks in tests have none.
+func finished(from Source) schema.Warnings {
+	return slices.DeleteFunc(must(Warnings(from)), func(w schema.Warning) bool { return w.Code == schema.WarnUnfinished })
+}
 
 // warningsOf renders the warnings of a definition as "path CODE", one a line.
 func warningsOf(t testing.TB, from Source) []string {
 	t.Helper()
-	found := must(Warnings(from))
 	var list []string
-	for _, w := range found {
+	for _, w := range finished(from) {
 		if w.Message == "" || strings.HasSuffix(w.Message, ".") {
 			t.Errorf("%+v: the message", w)
 		}
@@ -78,11 +83,8 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		`"type":"payment","properties":{"amount":"free","currency":"EURO"}`:                                                     "/properties/amount NO_EFFECT, /properties/currency NO_EFFECT",
 		`"type":"payment","properties":{"amount":"10.00","currency":"eur"}`:                                                     "",
 		`"type":"contact_info","properties":{"defaultCountry":"NL","addressOrContact":{"email":{"hide":true}}}`:                 "",
-		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       " NO_COUNTRY",
-		`"type":"contact_info"`: " NO_COUNTRY",
-		`"type":"address","properties":{"addressOrContact":{"phone":{"required":true}}}`: " NO_COUNTRY",
-		`"type":"address","properties":{"addressOrContact":{"phone":{"hide":true}}}`:     "",
-		`"type":"phone"`: " NO_COUNTRY",
+		`"type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}`:                                       "",
+		`"type":"phone"`: "",
 		`"type":"phone","properties":{"hide":true}`: "",
 		`"type":"address","properties":{"addressOrContact":{"firstName":{"hide":true},"lastName":{"hide":true},"email":{"hide":true},"phone":{"hide":true},"company":{"hide":true},"address":{"hide":true},"address2":{"hide":true},"city":{"hide":true},"state":{"hide":true},"zip":{"hide":true},"country":{"hide":true,"required":true}}}`: "/properties/addressOrContact UNANSWERABLE_BLOCK",
 	} {
@@ -146,7 +148,7 @@ func TestWarningsOfRules(t *testing.T) {
 		`{"show":{"var":"answers.b"}}`:                                    "/show NOT_YET_KNOWN",
 		`{"require":{"missing":["answers.a","answers.b"]}}`:               "/require NOT_YET_KNOWN",
 		`{"show":{"var":"hidden.h"}}`:                                     "",
-		`{"show":{"some":[{"var":"answers.a"},{"var":"anything"}]}}`:      "",
+		`{"require":{"some":[{"var":"answers.a"},{"var":"anything"}]}}`:   "/require NEVER_HOLDS",
 		`{"show":{"var":"hidden.nobody"}}`:                                "/show UNKNOWN_NAME",
 		`{"show":{"var":"variables.nobody"}}`:                             "/show UNKNOWN_NAME",
 		`{"set":{"v":{"var":"answers.b"}}}`:                               "",
@@ -272,32 +274,34 @@ func TestWarningsSayWhy(t *testing.T) {
 		return choices + `{"id":"p","type":"statement","properties":{"rule":{"next":[` + jump + `,{"to":"z"}]}}},{"id":"s","type":"statement"},{"id":"z","type":"ending"}`
 	}
 	for definition, want := range map[string][]string{
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                {"/blocks/2 UNREACHABLE: " + label},
-		blocks(`{"show":{"and":[{"var":"answers.m"},{"===":["Yes, please",{"var":"answers.q"}]}]}}`): {"/blocks/2 UNREACHABLE: " + label},
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show NEVER_HOLDS: " + label},
+		blocks(`{"show":{"and":[{"var":"answers.m"},{"===":["Yes, please",{"var":"answers.q"}]}]}}`): {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show NEVER_HOLDS: " + label},
 		blocks(`{"show":false}`): {"/blocks/2 UNREACHABLE: its show never holds"},
-		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NO_EFFECT: " + label, "/blocks/2 UNREACHABLE: " + label},
+		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NEVER_HOLDS: " + label, "/blocks/2 UNREACHABLE: " + label},
 		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this never holds", "/blocks/2 UNREACHABLE: each path ends before it or jumps over it"},
 		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
 		// These conditions may hold, or never hold for another reason.
-		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                         nil, // the label of a choice without one
-		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`): nil,
-		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                              nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                        {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"}, // no operation
-		blocks(`{"show":{"==":[{"var":["answers.q","Yes, please"]},"Yes, please"]}}`):              nil,                                                             // when nothing is chosen
-		blocks(`{"show":{"==":[{"var":"answers.m"},"One"]}}`):                                      nil,                                                             // a list is compared as its text
-		blocks(`{"show":{"==":[{"var":"answers.q.other"},"Yes, please"]}}`):                        nil,
-		blocks(`{"show":{"==":[{"var":"q"},"Yes, please"]}}`):                                      {"/blocks/2/properties/rule/show UNKNOWN_NAME: "},
-		blocks(`{"show":{"==":[{"var":"answers.q"},"a"]}}`):                                        nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"},"b"]}}`):                                        nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                    nil,
-		blocks(`{"show":{"==":[{"var":"answers.q"}]}}`):                                            nil,
-		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                      {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},
+		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                                {"/blocks/2 UNREACHABLE: no choice", "/blocks/2/properties/rule/show NEVER_HOLDS: no choice"}, // the label of a choice without one
+		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`):        {"/blocks/2/properties/rule/show/or/1 NEVER_HOLDS: " + label},
+		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                                     {"/blocks/2/properties/rule/show ALWAYS_HOLDS: "},
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                               {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},                // no operation
+		blocks(`{"show":{"==":[{"var":["answers.q","Yes, please"]},"Yes, please"]}}`):                     nil,                                                                            // when nothing is chosen
+		blocks(`{"show":{"==":[{"var":"answers.m"},"One"]}}`):                                             {"/blocks/2 UNREACHABLE: ", "/blocks/2/properties/rule/show NEVER_HOLDS: One"}, // a list is compared as its text
+		blocks(`{"show":{"==":[{"var":"answers.m"},"x,y"]}}`):                                             nil,
+		blocks(`{"show":{"==":[{"var":"answers.q.other"},"Yes, please"]}}`):                               {"/blocks/2 UNREACHABLE: ", "/blocks/2/properties/rule/show NEVER_HOLDS: "},
+		blocks(`{"show":{"==":[{"var":"q"},"Yes, please"]}}`):                                             {"/blocks/2/properties/rule/show UNKNOWN_NAME: "},
+		blocks(`{"show":{"==":[{"var":"answers.q"},"a"]}}`):                                               nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"b"]}}`):                                               nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                           nil,
+		blocks(`{"show":{"==":[{"var":"answers.q"}]}}`):                                                   nil,
+		blocks(`{"require":{"and":[{"==":[{"var":"answers.q"},"a"]},{"==":[{"var":"answers.q"},"b"]}]}}`): {"/blocks/2/properties/rule/require NEVER_HOLDS: together", "/blocks/2/properties/rule/require NO_EFFECT: "},
+		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                             {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},
 		`{"id":"n","type":"dropdown","choices":[{"id":"01","label":"1"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.n"},1]}}}}`: nil, // as numbers
 		// Choices of a text are left from another type, and a ranking is compared as "a,b".
 		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,
 		`{"id":"r","type":"ranking","choices":[{"id":"a","label":"a,b"},{"id":"b"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.r"},"a,b"]}}}}`: nil,
 	} {
-		found := must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + definition + "]")}}))
+		found := finished(Source{Definition: storage.Definition{Blocks: json.RawMessage("[" + definition + "]")}})
 		var got []string
 		for _, w := range found {
 			got = append(got, w.Path+" "+w.Code+": "+w.Message)
@@ -313,6 +317,55 @@ func TestWarningsSayWhy(t *testing.T) {
 			if !strings.HasPrefix(got[i], start+": ") || !strings.Contains(got[i], why) {
 				t.Errorf("%s:\n%s, want\n%s", definition, got[i], want[i])
 			}
+		}
+	}
+}
+
+// A block that respondents see without its text, link or picture is unfinished.
+func TestWarningsOfUnfinishedBlocks(t *testing.T) {
+	t.Parallel()
+	for block, want := range map[string]string{
+		`"type":"short_text"`: "/label", `"type":"short_text","label":" \u200b"`: "/label", `"type":"short_text","label":"Name"`: "",
+		`"type":"yes_no","properties":{"hide":true}`: "", `"type":"legal","properties":{"legalText":"I agree"}`: "",
+		`"type":"single_choice","label":"Q","choices":[{"id":"a","label":"A"},{"id":"b"}]`:                                        "/choices/1/label",
+		`"type":"picture_choice","label":"Q","choices":[{"id":"a","image":{"url":"https://example.com/a.png"}},{"id":"b"}]`:       "/choices/1/label",
+		`"type":"matrix","label":"Q","matrix_rows":[{"id":"r"}],"matrix_columns":[{"id":"c","label":" "}],"choices":[{"id":"a"}]`: "/matrix_rows/0/label /matrix_columns/0/label",
+		`"type":"number","label":"Q","choices":[{"id":"a"}]`:                                                                      "",
+		`"type":"group"`: "/children", `"type":"group","children":[{"id":"in","type":"page_break"}]`: "",
+		`"type":"image"`: "/properties/image", `"type":"image","properties":{"image":{"url":"https://example.com/a.png"}}`: "",
+		`"type":"video"`: "/properties/videoLink", `"type":"pdf"`: "/properties/pdfLink", `"type":"embed","properties":{"embedLink":"https://example.com"}`: "",
+		`"type":"statement"`: "/label", `"type":"ending","description":"Bye"`: "", `"type":"divider"`: "", `"type":"unknown"`: "",
+	} {
+		var got []string
+		for _, w := range must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}})) {
+			if w.Code == schema.WarnUnfinished {
+				got = append(got, strings.TrimPrefix(w.Path, "/blocks/0"))
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %v, want %q", block, got, want)
+		}
+	}
+}
+
+// Hidden fields and variables have values of their own.
+func TestNeverHoldsOfHiddenFieldsAndVariables(t *testing.T) {
+	t.Parallel()
+	for condition, want := range map[string]bool{
+		`{"==":[{"var":"hidden.h"},"a"]}`: false, `{"===":[{"var":"hidden.h"},5]}`: true, `{"==":[{"var":"hidden.h"},5]}`: false, `{"in":[{"var":"hidden.h"},[1,2]]}`: true,
+		`{"and":[{"==":[{"var":"hidden.h"},"a"]},{"==":[{"var":"hidden.h"},"b"]}]}`: true, `{"==":[{"var":"hidden.h.length"},7]}`: false,
+		`{">":[{"var":"variables.fixed"},3]}`: true, `{">":[{"var":"variables.fixed"},2]}`: false, `{"==":[{"var":"variables.fixed"},null]}`: true,
+		`{">":[{"var":"variables.score"},3]}`: false, `{"===":[{"var":"variables.score"},true]}`: true,
+		`{"and":[{"var":"hidden.gone"},{"===":[{"var":"hidden.h"},5]}]}`: true, `{"var":"answers.later"}`: false, `{"some":[{"var":"hidden.h"},{"var":""}]}`: false,
+		`{"==":[{"var":"answers.n"},{"var":"answers.n"}]}`: false, `{"==":[{"var":["answers.n",9]},9]}`: false, `{"==":[{"%":[{"var":"answers.n"},2]},7]}`: false,
+	} {
+		blocks := `[{"id":"n","type":"nps","properties":{"rule":{"set":{"score":{"+":[{"var":"variables.score"},1]}}}}},{"id":"s","type":"statement","properties":{"rule":{"show":` + condition + `}}},{"id":"later","type":"yes_no"}]`
+		got := false
+		for _, w := range finished(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), HiddenFields: json.RawMessage(`["h"]`), Variables: json.RawMessage(`{"fixed":3,"score":0}`)}}) {
+			got = got || w.Code == schema.WarnNeverHolds && w.Path == "/blocks/1/properties/rule/show"
+		}
+		if got != want {
+			t.Errorf("%s: never holds: %v", condition, got)
 		}
 	}
 }

@@ -46,6 +46,9 @@ func isComposite(v any) bool {
 	}
 }
 
+// Text is a value as JavaScript's String has it.
+func Text(v any) string { return text(v) }
+
 // text is a value as JavaScript's String has it.
 func text(v any) string {
 	switch v := v.(type) {

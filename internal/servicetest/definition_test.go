@@ -174,7 +174,7 @@ func TestPath(t *testing.T) {
 func TestWarnings(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
-	id := b.Form(`[{"id":"a","type":"ranking","required":true},{"id":"d","type":"date","properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`, `{"duplicateField":"nobody"}`)
+	id := b.Form(`[{"id":"a","type":"ranking","label":"A","required":true},{"id":"d","type":"date","label":"D","properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`, `{"duplicateField":"nobody"}`)
 	found := must(b.As(b.User.ID).Warnings(t.Context(), id))
 	var got []string
 	for _, w := range found {

@@ -56,7 +56,7 @@ type ruleCompiler struct {
 // Watch is told the compiler's findings in the rule of a step: for warnings.
 type Watch struct {
 	// Ignored is called for a part that has no effect.
-	Ignored func(step int, n jsontree.Node, code, message string)
+	Ignored func(step int, n jsontree.Node, code string, why kinds.Why)
 	// Compiled is called for the logic l that was made of n. after: the logic runs when the
 	// answer of its own block is taken.
 	Compiled func(step int, n jsontree.Node, l *logic.Logic, after bool)
@@ -92,12 +92,13 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	}
 	l, err := logic.Compile(n)
 	if err != nil {
-		message := "this logic cannot be read, so it is ignored"
+		why := kinds.Why{Reason: "logic", Message: "this logic cannot be read, so it is ignored"}
 		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
 			n = unreadable.At
-			message = "there is no operator " + kinds.Quoted(unreadable.Operator) + ", so the logic is ignored"
+			why.Reason, why.Params = "operator", map[string]any{"operator": unreadable.Operator}
+			why.Message = "there is no operator " + kinds.Quoted(unreadable.Operator) + ", so the logic is ignored"
 		}
-		c.ignore(n, schema.WarnUnreadableLogic, message)
+		c.ignore(n, schema.WarnUnreadableLogic, why)
 		return nil
 	}
 	if c.to.Compiled != nil {
@@ -109,7 +110,7 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
-			c.ignore(set, schema.WarnMalformedRule, "set is not an object, so it is ignored")
+			c.ignore(set, schema.WarnMalformedRule, kinds.Why{Reason: "set", Message: "set is not an object, so it is ignored"})
 		}
 		return nil
 	}
@@ -119,7 +120,7 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 		// field's answer. No write stores a rule that sets such a variable.
 		variable, ok := c.form.VariableIndex[value.Name()]
 		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
-			c.ignore(value, schema.WarnUnknownName, "the form has no variable of this name, so setting it has no effect")
+			c.ignore(value, schema.WarnUnknownName, kinds.Why{Reason: "set", Message: "the form has no variable of this name, so setting it has no effect", Params: map[string]any{"name": value.Name()}})
 			continue
 		}
 		if l := c.logic(value, true); l != nil {
@@ -132,14 +133,14 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
-			c.ignore(next, schema.WarnMalformedRule, "next is not an array, so it is ignored")
+			c.ignore(next, schema.WarnMalformedRule, kinds.Why{Reason: "next", Message: "next is not an array, so it is ignored"})
 		}
 		return nil
 	}
 	var list []Jump
 	for place, item := range next.All() {
 		if item.Kind() != jsontree.Object {
-			c.ignore(item, schema.WarnMalformedRule, "a jump must be an object with \"to\", so this is ignored")
+			c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "a jump must be an object with \"to\", so this is ignored"})
 			continue
 		}
 		to, ok := c.target(item)
@@ -161,7 +162,7 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
-		c.ignore(item, schema.WarnMalformedRule, "this jump has no \"to\" that names a block, so it is ignored")
+		c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "this jump has no \"to\" that names a block, so it is ignored"})
 		return 0, false
 	}
 	if name.Text() == end {
@@ -173,17 +174,17 @@ func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	}
 	switch {
 	case !ok:
-		c.ignore(name, schema.WarnUnknownTarget, "the form has no top-level block of this id, so the jump is ignored")
+		c.ignore(name, schema.WarnUnknownTarget, kinds.Why{Message: "the form has no top-level block of this id, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
 	case to <= c.at:
-		c.ignore(name, schema.WarnBackwardJump, "a jump leads to a later block only, so this one is ignored")
+		c.ignore(name, schema.WarnBackwardJump, kinds.Why{Message: "a jump leads to a later block only, so this one is ignored"})
 		ok = false
 	}
 	return to, ok
 }
 
-func (c *ruleCompiler) ignore(n jsontree.Node, code, message string) {
+func (c *ruleCompiler) ignore(n jsontree.Node, code string, why kinds.Why) {
 	if c.to.Ignored != nil {
-		c.to.Ignored(c.at, n, code, message)
+		c.to.Ignored(c.at, n, code, why)
 	}
 }
 

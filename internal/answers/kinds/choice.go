@@ -135,11 +135,11 @@ func (t choiceRule) Sample() string {
 	return "null"
 }
 
-func (t choiceRule) contradiction() (member, why string) {
+func (t choiceRule) contradiction() (member string, why Why) {
 	if t.other || len(t.ids) > 0 {
-		return "", ""
+		return "", Why{}
 	}
-	return "/choices", "there is nothing to choose"
+	return "/choices", Why{Reason: "no_choices", Message: "there is nothing to choose"}
 }
 
 // picked is the identity of one choice, or of several, whose order counts or does not.
@@ -173,22 +173,28 @@ func choiceIdentity(value jsontree.Node) ([]byte, bool) {
 	return append(jsontree.AppendString([]byte{'['}, other), ']'), other != ""
 }
 
-// Labels returns the ids of choices by those labels that are no id, when r takes one choice;
-// else nil.
+// Labels returns the labels of the choices, or columns, of a rule by their ids; nil when it has none.
 func Labels(r Rule) map[string]string {
-	c, ok := r.(choiceRule)
-	if !ok {
+	var c *choices
+	switch t := r.(type) {
+	case choiceRule:
+		c = t.choices
+	case multipleRule:
+		c = t.choices
+	case rankingRule:
+		c = t.choices
+	case matrixRule:
+		c = t.columns
+	default:
 		return nil
 	}
-	ids := make(map[string]string)
+	labels := make(map[string]string, len(c.ids))
 	for _, value := range c.values {
 		var choice schema.Choice
 		_ = json.Unmarshal(value, &choice) // newChoices wrote it
-		if _, isID := c.index[choice.Label]; !isID {
-			ids[choice.Label] = choice.ID
-		}
+		labels[choice.ID] = choice.Label
 	}
-	return ids
+	return labels
 }
 
 var faultNotAChoice = Fault{Code: schema.CodeNotAChoice, Message: "must be one of the choices"}

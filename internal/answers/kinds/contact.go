@@ -113,11 +113,11 @@ func (t contactRule) Sample() string {
 	return Encoded(parts)
 }
 
-func (t contactRule) contradiction() (member, why string) {
+func (t contactRule) contradiction() (member string, why Why) {
 	if slices.ContainsFunc(t.parts, func(p contactPart) bool { return !p.hide }) {
-		return "", ""
+		return "", Why{}
 	}
-	return "/properties/addressOrContact", "all parts are hidden"
+	return "/properties/addressOrContact", Why{Reason: "no_parts", Message: "all parts are hidden"}
 }
 
 // IsContactPart reports whether an address or contact may have a part of this name.

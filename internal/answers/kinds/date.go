@@ -165,11 +165,11 @@ func (t dateRule) Sample() string {
 	return Quoted(t.show(day.Add(10*time.Hour + 30*time.Minute)))
 }
 
-func (t dateRule) contradiction() (member, why string) {
+func (t dateRule) contradiction() (member string, why Why) {
 	if _, ok := t.allowedDay(); ok {
-		return "", ""
+		return "", Why{}
 	}
-	return "/properties", "no day is left between the bounds, specific dates and disabled weekdays"
+	return "/properties", Why{Reason: "no_day", Message: "no day is left between the bounds, specific dates and disabled weekdays"}
 }
 
 // outOfDays is for a date. A zero day is no bound.

@@ -177,14 +177,14 @@ func (t fileRule) Sample() string {
 	return Encoded(schema.File{ID: "sample", Name: name, URL: "https://example.com/sample", MIMEType: mediaType, Size: size})
 }
 
-func (t fileRule) contradiction() (member, why string) {
+func (t fileRule) contradiction() (member string, why Why) {
 	switch {
 	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
-		return "", ""
+		return "", Why{}
 	case t.picture:
-		return "/properties/allowedFiles", "a signature is a picture, and no picture is of the allowed types"
+		return "/properties/allowedFiles", Why{Reason: "no_picture", Message: "a signature is a picture, and no picture is of the allowed types"}
 	}
-	return "/properties/allowedFiles", "no file is of the allowed types"
+	return "/properties/allowedFiles", Why{Reason: "no_file", Message: "no file is of the allowed types"}
 }
 
 // matches reports whether there is a file of an allowed type: a picture may have any

@@ -73,12 +73,12 @@ func (t matrixRule) Sample() string {
 	return Encoded(rows)
 }
 
-func (t matrixRule) contradiction() (member, why string) {
+func (t matrixRule) contradiction() (member string, why Why) {
 	switch {
 	case len(t.rows.ids) == 0:
-		return "/matrix_rows", "there are no rows"
+		return "/matrix_rows", Why{Reason: "no_rows", Message: "there are no rows"}
 	case len(t.columns.ids) == 0:
-		return "/matrix_columns", "there are no columns"
+		return "/matrix_columns", Why{Reason: "no_columns", Message: "there are no columns"}
 	}
-	return "", ""
+	return "", Why{}
 }

@@ -110,20 +110,20 @@ func (t multipleRule) Sample() string {
 	return Encoded(chosen)
 }
 
-func (t multipleRule) contradiction() (member, why string) {
+func (t multipleRule) contradiction() (member string, why Why) {
 	all := t.offered()
 	least := max(1, t.least) // an empty list is no answer
 	switch {
 	case all == 0:
-		return "/choices", "there is nothing to choose"
+		return "/choices", Why{Reason: "no_choices", Message: "there is nothing to choose"}
 	case t.most < 1:
-		return "/properties", "the limit allows no choice"
+		return "/properties", Why{Reason: "limit", Message: "the limit allows no choice"}
 	case t.most < least:
-		return "/properties", fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least))
+		return "/properties", Why{Reason: "counts", Message: fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least)), Params: map[string]any{"min": least, "max": t.most}}
 	case all < least:
-		return "/properties", fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least))
+		return "/properties", Why{Reason: "few_choices", Message: fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least)), Params: map[string]any{"count": all, "min": least}}
 	}
-	return "", ""
+	return "", Why{}
 }
 
 // offered is how many choices an answer may have.
@@ -134,14 +134,14 @@ func (c *choices) offered() int {
 	return len(c.ids)
 }
 
-func (t multipleRule) idle(b *schema.Block, warn func(name, why string)) {
+func (t multipleRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	p := b.Properties
 	idleBounds(p, warn)
 	if p.Limit != nil && *p.Limit <= 0 {
-		warn("limit", "a limit below 1 is none")
+		warn("limit", Why{Reason: "no_limit", Message: "a limit below 1 is none"})
 	}
 	all := t.offered()
-	why := "there are only " + spelled(all) + " to choose from"
+	why := Why{Reason: "beyond_choices", Message: "there are only " + spelled(all) + " to choose from", Params: map[string]any{"count": all}}
 	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
 		warn("max", why)
 	}

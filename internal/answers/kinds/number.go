@@ -190,42 +190,42 @@ func compareDecimals(a, b string) int {
 
 func formatFloat(num float64) string { return string(jsontree.AppendFloat(nil, num)) }
 
-func (t numberRule) contradiction() (member, why string) {
+func (t numberRule) contradiction() (member string, why Why) {
 	if t.least <= t.most {
-		return "", "" // least is an answer, or most, or any number
+		return "", Why{} // least is an answer, or most, or any number
 	}
-	return "/properties", fmt.Sprintf("the least number, %s, is above the greatest, %s", grouped(t.least), grouped(t.most))
+	return "/properties", Why{Reason: "bounds", Message: fmt.Sprintf("the least number, %s, is above the greatest, %s", grouped(t.least), grouped(t.most)), Params: map[string]any{"min": t.least, "max": t.most}}
 }
 
-func (t numberRule) idle(b *schema.Block, warn func(name, why string)) {
+func (t numberRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	switch p := b.Properties; b.Type {
 	case schema.TypeNumber:
 		idleBounds(p, warn)
 	case schema.TypeOpinionScale:
 		if p.ScaleStep != nil && *p.ScaleStep <= 0 {
-			warn("scaleStep", "a step of 0 or less counts as 1")
+			warn("scaleStep", Why{Reason: "step", Message: "a step of 0 or less counts as 1"})
 		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
-			warn("to", "a rating whose highest value is below 1 goes up to 5")
+			warn("to", Why{Reason: "rating", Message: "a rating whose highest value is below 1 goes up to 5"})
 		}
 	}
 }
 
 // idleBounds is about bounds that do not count because their switch is off, and switches
 // without a bound.
-func idleBounds(p *schema.Properties, warn func(name, why string)) {
+func idleBounds(p *schema.Properties, warn func(name string, why Why)) {
 	if p.Min != nil && !p.MinVal {
-		warn("min", "min counts only when minVal is true")
+		warn("min", Why{Reason: "min_off", Message: "min counts only when minVal is true"})
 	}
 	if p.Max != nil && !p.MaxVal {
-		warn("max", "max counts only when maxVal is true")
+		warn("max", Why{Reason: "max_off", Message: "max counts only when maxVal is true"})
 	}
 	if p.MinVal && p.Min == nil {
-		warn("minVal", "there is no min")
+		warn("minVal", Why{Reason: "no_min", Message: "there is no min"})
 	}
 	if p.MaxVal && p.Max == nil {
-		warn("maxVal", "there is no max")
+		warn("maxVal", Why{Reason: "no_max", Message: "there is no max"})
 	}
 }
 

@@ -104,11 +104,11 @@ func isCurrency(s string) bool {
 	return len(s) == 3 && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
-func (t paymentRule) idle(b *schema.Block, warn func(name, why string)) {
+func (t paymentRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if t.amount == "" && b.Properties.Amount != "" {
-		warn("amount", "an amount that is not a number such as 10.00 is not compared with the payment")
+		warn("amount", Why{Reason: "amount", Message: "an amount that is not a number such as 10.00 is not compared with the payment"})
 	}
 	if t.currency == "" && b.Properties.Currency != "" {
-		warn("currency", "a currency that is not a code of three letters is not compared with the payment")
+		warn("currency", Why{Reason: "currency", Message: "a currency that is not a code of three letters is not compared with the payment"})
 	}
 }

@@ -146,9 +146,9 @@ func phoneDigits(text string) string {
 // Sample is a number that every rule accepts.
 func (t PhoneRule) Sample() string { return `"+31201234567"` }
 
-func (t PhoneRule) idle(b *schema.Block, warn func(name, why string)) {
+func (t PhoneRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if b.Properties.DefaultCountry != "" && t.country == "" {
-		warn("defaultCountry", "there is no such country with phone numbers, so only international numbers are accepted")
+		warn("defaultCountry", Why{Reason: "country", Message: "there is no such country with phone numbers, so only international numbers are accepted"})
 	}
 }
 

@@ -44,9 +44,9 @@ func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 
 func (t rankingRule) Sample() string { return Encoded(t.ids) }
 
-func (t rankingRule) contradiction() (member, why string) {
+func (t rankingRule) contradiction() (member string, why Why) {
 	if len(t.ids) > 0 {
-		return "", ""
+		return "", Why{}
 	}
-	return "/choices", "there is nothing to rank"
+	return "/choices", Why{Reason: "no_choices", Message: "there is nothing to rank"}
 }

@@ -26,19 +26,28 @@ type Service struct {
 	TimeZone *time.Location // of the days of date bounds
 }
 
-// Contradiction says why no answer ever passes the check of a rule, "" when an answer does
+// Contradiction says why no answer ever passes the check of a rule, nothing when an answer does
 // or the rule is nil. member is the pointer of the part of the block that the reason is about.
-func Contradiction(r Rule) (member, why string) {
-	if t, ok := r.(interface{ contradiction() (member, why string) }); ok {
+func Contradiction(r Rule) (member string, why Why) {
+	if t, ok := r.(interface {
+		contradiction() (member string, why Why)
+	}); ok {
 		return t.contradiction()
 	}
-	return "", ""
+	return "", Why{}
+}
+
+// Why says why a definition is warned about.
+type Why struct {
+	Reason  string // tells the reasons of one code from each other; part of the Params of a [schema.Warning]
+	Message string
+	Params  map[string]any
 }
 
 // Idle calls warn for the properties of a block that have no effect on its rule.
-func Idle(r Rule, b *schema.Block, warn func(name, why string)) {
+func Idle(r Rule, b *schema.Block, warn func(name string, why Why)) {
 	if t, ok := r.(interface {
-		idle(*schema.Block, func(name, why string))
+		idle(*schema.Block, func(name string, why Why))
 	}); ok {
 		t.idle(b, warn)
 	}

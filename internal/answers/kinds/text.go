@@ -220,9 +220,9 @@ func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 
 func (t formatRule) Sample() string { return Quoted(t.sample) }
 
-func (t textRule) idle(b *schema.Block, warn func(name, why string)) {
+func (t textRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
-		warn("maxChars", "a bound below 1 is none")
+		warn("maxChars", Why{Reason: "no_limit", Message: "a bound below 1 is none"})
 	}
 }
 

@@ -7,11 +7,21 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
+// clockRule checks time.
+type clockRule struct {
+	formatRule
+	size int // of an answer
+}
+
 // timeRule is the format of time.
 type timeRule struct{ seconds bool }
 
 func newTime(b *schema.Block, _ Service) Rule {
-	return formatRule{sample: "10:30", normal: timeRule{b.Properties.ShowSeconds}.normal}
+	size := len("15:04")
+	if b.Properties.ShowSeconds {
+		size = len(time.TimeOnly)
+	}
+	return clockRule{formatRule{sample: "10:30", normal: timeRule{b.Properties.ShowSeconds}.normal}, size}
 }
 
 // normal returns HH:MM, or HH:MM:SS where the answer has seconds.

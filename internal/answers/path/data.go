@@ -2,7 +2,9 @@ package path
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
+	"math"
 	"strconv"
 	"time"
 
@@ -145,6 +147,25 @@ func (k *walk) set(list []compile.Assignment) {
 		}
 		k.changed[k.form.Variables[list[i].Variable].Name] = v
 	}
+}
+
+// Seen returns an answer as rules see it, and whether the block accepts it.
+func Seen(b *compile.Block, raw json.RawMessage, required bool, budget *logic.Budget) (any, bool) {
+	tree, err := jsontree.Parse(raw, kinds.Bounds)
+	if err != nil {
+		return nil, false
+	}
+	defer tree.Release()
+	var w jsontree.Writer
+	r := kinds.Report{Limit: math.MaxInt}
+	r.Begin(b.ID, b.Path, required)
+	if kinds.IsBlank(tree.Root()) || tree.Root().HasNUL() {
+		return nil, false
+	}
+	if b.Rule.Check(&w, tree.Root(), &r); r.Faulty() || w.Len() == 0 {
+		return nil, false
+	}
+	return seen(b.Shape, w.Bytes(), budget), true
 }
 
 // seen returns a stored answer as rules see it. A choice is its id, or the respondent's

@@ -97,7 +97,7 @@ func (w *warner) stops(i int) bool {
 	s := &w.form.Steps[i]
 	for j := s.From; j < s.To; j++ {
 		b := &w.form.Blocks[j]
-		if _, why := kinds.Contradiction(b.Rule); why != "" && w.alwaysRequired(s, j) && !b.Hide {
+		if _, why := kinds.Contradiction(b.Rule); why.Reason != "" && w.alwaysRequired(s, j) && !b.Hide {
 			return true
 		}
 	}

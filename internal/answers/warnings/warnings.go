@@ -3,7 +3,7 @@
 package warnings
 
 import (
-	"cmp"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -18,7 +18,7 @@ import (
 // error when a section is not in its stored form.
 //
 // Whether a block can be answered follows from its own bounds. Which blocks are reached
-// follows from the order of the steps, where logic that reads nothing has its value and any
+// follows from the order of the steps, where logic that has one outcome has its value and any
 // other may hold or not. So no warning is wrong, and some are missed.
 func Of(from compile.Source) (schema.Warnings, error) {
 	d, err := compile.Read(from)
@@ -27,25 +27,31 @@ func Of(from compile.Source) (schema.Warnings, error) {
 	}
 	f := d.Form
 	w := warner{form: f, notes: make([][]func(), len(f.Steps))}
-	w.never, w.misled, w.labels = make(map[*logic.Logic]string), make(map[int]string), make(map[int]map[string]string)
+	w.never, w.misled = make(map[*logic.Logic]string), make(map[int]string)
+	w.all = make(map[int]*answers)
+	w.list(d.Blocks)
 	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
 	w.lastToEnd = lastToEnd(f)
+	for step := range f.Steps {
+		w.conditions(step)
+	}
 	w.reached, _ = w.graph(func(int) bool { return false })
 	_, answerable := w.graph(w.stops)
 	for i := range d.Blocks {
 		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if !answerable {
-		w.add("/blocks", schema.WarnUnanswerableForm, "no response is ever accepted: no path avoids a required block that cannot be answered")
+		w.add("/blocks", schema.WarnUnanswerableForm, kinds.Why{Message: "no response is ever accepted: no path avoids a required block that cannot be answered"})
 	}
 	w.duplicateField(d.Settings.DuplicateField)
 	return w.found, nil
 }
 
 type warner struct {
-	form  *compile.Form
-	found schema.Warnings
-	notes [][]func() // by step: warnings of its rule, which wait for all rules
+	form   *compile.Form
+	blocks []*schema.Block // in the order of form.Blocks
+	found  schema.Warnings
+	notes  [][]func() // by step: warnings of its rule, which wait for all rules
 
 	reached []bool // steps that a respondent may come to
 	cost    int    // steps of all rules, each evaluated once
@@ -53,26 +59,46 @@ type warner struct {
 	constants int // steps of logic that reads nothing
 	lastToEnd int // the last step with a jump to the end, -1: none
 
-	never  map[*logic.Logic]string   // why logic never holds, where that is because of a label
-	misled map[int]string            // the same of a jump to a step
-	labels map[int]map[string]string // of a block's choices, to their ids
+	never  map[*logic.Logic]string // why logic that reads something never holds
+	misled map[int]string          // the same of a jump to a step
+	all    map[int]*answers        // to blocks with few answers
 }
 
-func (w *warner) add(path, code, message string) {
-	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: message})
+// list adds blocks, and the children of groups, to w.blocks.
+func (w *warner) list(blocks []schema.Block) {
+	for i := range blocks {
+		w.blocks = append(w.blocks, &blocks[i])
+		if blocks[i].Type == schema.TypeGroup {
+			w.list(blocks[i].Children)
+		}
+	}
+}
+
+func (w *warner) add(path, code string, why kinds.Why) {
+	if why.Reason != "" {
+		why.Params = maps.Clone(why.Params)
+		if why.Params == nil {
+			why.Params = make(map[string]any)
+		}
+		why.Params["reason"] = why.Reason
+	}
+	w.found = append(w.found, schema.Warning{Path: path, Code: code, Message: why.Message, Params: why.Params})
+}
+
+// note keeps a warning of a step's rule.
+func (w *warner) note(step int, path, code string, why kinds.Why) {
+	w.notes[step] = append(w.notes[step], func() { w.add(path, code, why) })
 }
 
 // ignored notes a part without effect in the rule of a step.
-func (w *warner) ignored(step int, n jsontree.Node, code, message string) {
-	path := n.Pointer(rulePath(step))
-	w.notes[step] = append(w.notes[step], func() { w.add(path, code, message) })
+func (w *warner) ignored(step int, n jsontree.Node, code string, why kinds.Why) {
+	w.note(step, n.Pointer(rulePath(step)), code, why)
 }
 
 // compiled notes the data that the logic l reads, which was made of n.
 func (w *warner) compiled(step int, n jsontree.Node, l *logic.Logic, after bool) {
 	path := n.Pointer(rulePath(step))
 	w.notes[step] = append(w.notes[step], func() { w.reads(path, l, step, after) })
-	w.never[l] = w.mislabelled(n)
 }
 
 func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properties/rule" }
@@ -81,15 +107,16 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 // around it.
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
-	if member, why := kinds.Contradiction(c.Rule); why != "" {
-		w.add(path+member, schema.WarnUnanswerableBlock, "no answer is ever accepted: "+why)
+	if member, why := kinds.Contradiction(c.Rule); why.Reason != "" {
+		why.Message = "no answer is ever accepted: " + why.Message
+		w.add(path+member, schema.WarnUnanswerableBlock, why)
 	}
-	kinds.Idle(c.Rule, b, func(name, why string) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
-	w.country(b, path)
+	kinds.Idle(c.Rule, b, func(name string, why kinds.Why) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
+	w.unfinished(b, path)
 	if b.Required && c.Rule == nil {
-		why := "a block of this type takes no answer that could be required"
+		why := kinds.Why{Reason: "no_answer", Message: "a block of this type takes no answer that could be required"}
 		if c.Dropped {
-			why = "a response is accepted without an answer to a block of this type"
+			why = kinds.Why{Reason: "dropped", Message: "a response is accepted without an answer to a block of this type"}
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
@@ -109,10 +136,10 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 // inGroup warns of properties that have a meaning at the top level only.
 func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, "only the rules of top-level blocks count")
+		w.add(path+"/properties/rule", schema.WarnNoEffect, kinds.Why{Reason: "in_group", Message: "only the rules of top-level blocks count"})
 	}
 	if b.Type == schema.TypeEnding {
-		w.add(path, schema.WarnNoEffect, "an ending inside a group ends nothing")
+		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "ending_in_group", Message: "an ending inside a group ends nothing"})
 	}
 }
 
@@ -120,7 +147,7 @@ func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 func (w *warner) step(b *schema.Block, path string, at int) {
 	hidden := w.form.Blocks[w.form.Steps[at].From].Hide
 	if !w.reached[at] && !hidden {
-		w.add(path, schema.WarnUnreachable, "no respondent ever comes to this block: "+w.whyUnreached(at))
+		w.add(path, schema.WarnUnreachable, w.whyUnreached(at))
 	}
 	for _, warn := range w.notes[at] {
 		warn()
@@ -129,29 +156,29 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
 	case hidden && !rule.IsEmpty():
-		w.add(path, schema.WarnNoEffect, "the block is hidden, so nothing of its rule runs")
+		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "hidden", Message: "the block is hidden, so nothing of its rule runs"})
 	case rule.Require != nil && !takesAnswer:
-		w.add(path+"/require", schema.WarnNoEffect, "a block of this type takes no answer that could be required")
+		w.add(path+"/require", schema.WarnNoEffect, kinds.Why{Reason: "no_answer", Message: "a block of this type takes no answer that could be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, "the form ends here, so nothing follows")
+		w.add(path+"/next", schema.WarnNoEffect, kinds.Why{Reason: "ending", Message: "the form ends here, so nothing follows"})
 	}
 	if holds, constant := w.constantly(rule.Show); constant && holds && rule.Show != nil {
-		w.add(path+"/show", schema.WarnNoEffect, "this always holds")
+		w.add(path+"/show", schema.WarnNoEffect, kinds.Why{Reason: "always", Message: "this always holds"})
 	}
 	for _, a := range rule.Set {
 		var storable bool
 		constant := w.constant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
 		if constant && !storable {
 			w.add(jsontree.Pointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
-				"this is never a number or a text of at most "+kinds.Counted(kinds.MaxShortText, "character")+", so the variable stays as it is")
+				kinds.Why{Reason: "set", Message: "this is never a number or a text of at most " + kinds.Counted(kinds.MaxShortText, "character") + ", so the variable stays as it is"})
 		}
 	}
 	w.jumps(rule, path, at)
 	before := w.cost
 	w.cost += size(rule)
 	if before <= compile.RuleSteps && w.cost > compile.RuleSteps {
-		w.add(path, schema.WarnCostlyRules, "the rules up to here may take more than "+kinds.Counted(compile.RuleSteps, "step")+", and a response that takes more is refused")
+		w.add(path, schema.WarnCostlyRules, kinds.Why{Message: "the rules up to here may take more than " + kinds.Counted(compile.RuleSteps, "step") + ", and a response that takes more is refused"})
 	}
 }
 
@@ -169,11 +196,12 @@ func (w *warner) jumps(rule *compile.Branch, path string, step int) {
 		holds, constant := w.constantly(j.When)
 		switch {
 		case always:
-			w.add(at, schema.WarnNoEffect, "a jump before this one is always made")
+			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "jumped", Message: "a jump before this one is always made"})
+		case w.never[j.When] != "": // was noted
 		case constant && !holds:
-			w.add(at+"/if", schema.WarnNoEffect, cmp.Or(w.never[j.When], "this never holds"))
+			w.add(at+"/if", schema.WarnNoEffect, kinds.Why{Reason: "never", Message: "this never holds"})
 		case i >= counting:
-			w.add(at, schema.WarnNoEffect, "the block after this one follows without the jump too")
+			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "next", Message: "the block after this one follows without the jump too"})
 		}
 		always = always || constant && holds
 	}
@@ -231,27 +259,30 @@ func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
 	names, _ := l.Reads()
 	for _, name := range names {
 		kind, rest, _ := strings.Cut(name, ".")
-		block, isBlock := named(w.form.Index, rest)
-		_, isHidden := named(w.form.HiddenNames, rest)
-		_, isVariable := named(w.form.VariableIndex, rest)
-		why := ""
+		block, _, isBlock := named(w.form.Index, rest)
+		_, _, isHidden := named(w.form.HiddenNames, rest)
+		_, _, isVariable := named(w.form.VariableIndex, rest)
+		why := kinds.Why{Params: map[string]any{"name": rest}}
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
-			why = "there are only answers, hidden and variables"
+			why.Reason, why.Message, why.Params["name"] = "data", "there are only answers, hidden and variables", name
 		case rest == "": // all of them
 		case kind == "hidden" && !isHidden:
-			why = "the form has no such hidden field"
+			why.Reason, why.Message = "hidden", "the form has no such hidden field"
 		case kind == "variables" && !isVariable:
-			why = "the form has no such variable"
+			why.Reason, why.Message = "variable", "the form has no such variable"
 		case kind == "answers" && !isBlock:
-			why = "the form has no such block"
+			why.Reason, why.Message = "block", "the form has no such block"
 		case kind == "answers" && w.form.Blocks[block].Rule == nil:
-			why = "that block takes no answer"
+			name, why.Params = w.name(block)
+			w.add(path, schema.WarnUnknownName, kinds.Why{Reason: "no_answer", Message: "this reads the answer to " + name + ", and that block takes no answer", Params: why.Params})
 		case kind == "answers" && block >= w.known(at, after):
-			w.add(path, schema.WarnNotYetKnown, "this reads "+kinds.Quoted(name)+", and that is answered only later")
+			name, why.Params = w.name(block)
+			w.add(path, schema.WarnNotYetKnown, kinds.Why{Message: "this reads the answer to " + name + ", and that is answered only later", Params: why.Params})
 		}
-		if why != "" {
-			w.add(path, schema.WarnUnknownName, "this reads "+kinds.Quoted(name)+", and "+why)
+		if why.Reason != "" {
+			why.Message = "this reads " + kinds.Quoted(name) + ", and " + why.Message
+			w.add(path, schema.WarnUnknownName, why)
 		}
 	}
 }
@@ -269,25 +300,15 @@ func (w *warner) known(at int, after bool) int {
 	return known
 }
 
-// named returns what a path begins with, as a var finds it: the whole path is a name, or what
-// stands before its first dot.
-func named[T any](all map[string]T, path string) (one T, ok bool) {
+// named returns what a path begins with, and its name, as a var finds it: the whole path is a
+// name, or the text before its first dot.
+func named[T any](all map[string]T, path string) (one T, name string, ok bool) {
 	if one, ok = all[path]; ok {
-		return one, true
+		return one, path, true
 	}
 	first, _, dotted := strings.Cut(path, ".")
 	one, ok = all[first]
-	return one, ok && dotted
-}
-
-// country is about phone numbers whose country nobody says.
-func (w *warner) country(b *schema.Block, path string) {
-	p := b.Properties
-	k, _ := schema.KindOf(b.Type)
-	asks := b.Type == schema.TypePhone || k.Shape == schema.ShapeContact && !p.AddressOrContact.Part("phone").Hide
-	if asks && p.DefaultCountry == "" && !p.Hide {
-		w.add(path, schema.WarnNoCountry, "there is no defaultCountry, so only phone numbers with the code of their country are accepted")
-	}
+	return one, first, ok && dotted
 }
 
 // duplicateField is about the block whose answers must be new.
@@ -297,11 +318,11 @@ func (w *warner) duplicateField(id string) {
 		return
 	}
 	if w.form.Unique < 0 {
-		w.add(path, schema.WarnDuplicateField, "the form has no block of this id, so no response counts as a duplicate")
+		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "missing", Message: "the form has no block of this id, so no response counts as a duplicate"})
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
 	if k, _ := schema.KindOf(typ); !k.IsCompared() {
-		w.add(path, schema.WarnDuplicateField, "answers to a block of the type "+typ+" are never compared, so no response counts as a duplicate")
+		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "type", Message: "answers to a block of the type " + typ + " are never compared, so no response counts as a duplicate"})
 	}
 }

@@ -1,0 +1,446 @@
+package warnings
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/answers/compile"
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/answers/path"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// conditions looks for conditions of a step's rule that never hold, or always hold.
+func (w *warner) conditions(step int) {
+	compiled := &w.form.Steps[step].Rule
+	tree, err := jsontree.Parse(w.blocks[w.form.Steps[step].From].Properties.Rule, kinds.Bounds)
+	if err != nil || compiled.IsEmpty() {
+		return
+	}
+	defer tree.Release()
+	rule := tree.Root()
+	w.condition(rule.Member("show"), compiled.Show, step, false)
+	w.condition(rule.Member("require"), compiled.Require, step, false)
+	for _, j := range compiled.Next {
+		for place, item := range rule.Member("next").All() {
+			if place == j.Place {
+				w.condition(item.Member("if"), j.When, step, true)
+			}
+		}
+	}
+	for _, value := range rule.Member("set").All() {
+		w.choosing(value, step)
+	}
+}
+
+// choosing looks for conditions in the new value of a variable.
+func (w *warner) choosing(n jsontree.Node, step int) {
+	name, operands := operation(n)
+	for i, operand := range operands {
+		if (name == "if" || name == "?:") && i%2 == 0 && i < len(operands)-1 {
+			if l, err := logic.Compile(operand); err == nil {
+				w.condition(operand, l, step, true)
+			}
+		}
+		w.choosing(operand, step)
+	}
+}
+
+// condition looks at one condition, compiled as l. after: it runs after its block's answer is taken.
+func (w *warner) condition(n jsontree.Node, l *logic.Logic, step int, after bool) {
+	if l == nil || l.Constant() {
+		return
+	}
+	q := query{w, w.known(step, after), make(map[jsontree.Node][2]bool)}
+	q.look(n, step)
+	if can, _ := q.outcomes(n); !can {
+		w.never[l] = q.why(n).Message
+	}
+}
+
+// query finds out whether a condition can hold, and whether it can fail.
+type query struct {
+	*warner
+	known int                       // the first block whose answer is not known
+	found map[jsontree.Node][2]bool // the outcomes of conditions
+}
+
+// look warns of a condition with only one outcome, or of such conditions in it.
+func (q query) look(n jsontree.Node, step int) {
+	can, fail := q.outcomes(n)
+	at := n.Pointer(rulePath(step))
+	switch {
+	case !can:
+		q.note(step, at, schema.WarnNeverHolds, q.why(n))
+	case !fail:
+		q.note(step, at, schema.WarnAlwaysHolds, kinds.Why{Message: "this holds whatever is answered"})
+	case isJoined(n):
+		_, operands := operation(n)
+		for _, operand := range operands {
+			q.look(operand, step)
+		}
+	}
+}
+
+// operation returns an operator and its operands; "" when n is a value.
+func operation(n jsontree.Node) (name string, operands []jsontree.Node) {
+	if n.Kind() != jsontree.Object || n.Len() != 1 {
+		return "", nil
+	}
+	given := n.First()
+	if given.Kind() != jsontree.Array {
+		return given.Name(), []jsontree.Node{given}
+	}
+	for _, operand := range given.All() {
+		operands = append(operands, operand)
+	}
+	return given.Name(), operands
+}
+
+// isJoined reports whether n is made of conditions by and, or or.
+func isJoined(n jsontree.Node) bool {
+	name, operands := operation(n)
+	return (name == "and" || name == "or") && len(operands) > 1
+}
+
+// outcomes reports whether a condition can hold, and whether it can fail. Operands that read
+// different answers are independent of each other. Those that read the same are tried together.
+func (q query) outcomes(n jsontree.Node) (can, fail bool) {
+	if known, ok := q.found[n]; ok {
+		return known[0], known[1]
+	}
+	defer func() { q.found[n] = [2]bool{can, fail} }()
+	if !isJoined(n) {
+		return q.try([]jsontree.Node{n}, true)
+	}
+	name, operands := operation(n)
+	all := name == "and"
+	can, fail = all, !all
+	for _, group := range q.groups(operands) {
+		var may, mayNot bool
+		if len(group) == 1 {
+			may, mayNot = q.outcomes(group[0])
+		} else {
+			may, mayNot = q.try(group, all)
+		}
+		if all {
+			can, fail = can && may, fail || mayNot
+		} else {
+			can, fail = can || may, fail && mayNot
+		}
+	}
+	return can, fail
+}
+
+// groups puts conditions together that read the same.
+func (q query) groups(conditions []jsontree.Node) (groups [][]jsontree.Node) {
+	var reads []map[string]bool
+	for _, n := range conditions {
+		group, read := []jsontree.Node{n}, make(map[string]bool)
+		for name := range q.used(n).subjects {
+			read[name] = true
+		}
+		for i := len(groups) - 1; i >= 0; i-- {
+			shared := false
+			for name := range read {
+				shared = shared || reads[i][name]
+			}
+			if shared {
+				group = append(slices.Clone(groups[i]), group...)
+				maps.Copy(read, reads[i])
+				groups, reads = slices.Delete(groups, i, i+1), slices.Delete(reads, i, i+1)
+			}
+		}
+		groups, reads = append(groups, group), append(reads, read)
+	}
+	return groups
+}
+
+// use is what conditions read, and what they compare it with.
+type use struct {
+	kinds.Compared
+	compiled []*logic.Logic
+	subjects map[string]*subject // by the beginning of their paths
+	// loose: there is more than comparisons of one answer with values, so that only trying all
+	// answers decides. unknown: it reads what is not known.
+	loose, unknown bool
+}
+
+// subject is an answer, a hidden field or a variable that conditions read.
+type subject struct {
+	kind, name string
+	block      int // index in Form.Blocks
+	parts      []string
+}
+
+func (q query) used(conditions ...jsontree.Node) use {
+	u := use{subjects: make(map[string]*subject)}
+	for _, n := range conditions {
+		l, err := logic.Compile(n)
+		if err != nil {
+			u.unknown = true
+			continue
+		}
+		u.compiled = append(u.compiled, l)
+		paths, any := l.Reads()
+		u.unknown = u.unknown || any
+		for _, path := range paths {
+			q.read(&u, path)
+		}
+		u.compare(n)
+	}
+	return u
+}
+
+// read notes a path that is read.
+func (q query) read(u *use, path string) {
+	kind, rest, _ := strings.Cut(path, ".")
+	s := subject{kind: kind}
+	var ok bool
+	switch kind {
+	case "answers":
+		s.block, s.name, ok = named(q.form.Index, rest)
+		ok = ok && s.block < q.known && q.form.Blocks[s.block].Rule != nil
+	case "hidden":
+		_, s.name, ok = named(q.form.HiddenNames, rest)
+	case "variables":
+		s.block, s.name, ok = named(q.form.VariableIndex, rest)
+	}
+	if !ok {
+		u.unknown = true
+		return
+	}
+	key := kind + "." + s.name
+	if u.subjects[key] == nil {
+		u.subjects[key] = &s
+	}
+	part := strings.TrimPrefix(strings.TrimPrefix(rest, s.name), ".")
+	if part != "" {
+		u.subjects[key].parts = append(u.subjects[key].parts, part)
+	}
+}
+
+// compare notes the values in logic.
+func (u *use) compare(n jsontree.Node) {
+	switch n.Kind() {
+	case jsontree.String:
+		u.Texts = append(u.Texts, n.Text())
+		if f, err := strconv.ParseFloat(n.Text(), 64); err == nil {
+			u.Numbers = append(u.Numbers, f)
+		}
+	case jsontree.Number:
+		u.Numbers = append(u.Numbers, n.Float())
+	case jsontree.Bool:
+		u.Texts = append(u.Texts, logic.Text(n.Value()))
+	case jsontree.Array:
+		if list, ok := n.Value().([]any); ok {
+			u.Lists, u.Texts = append(u.Lists, list), append(u.Texts, logic.Text(list))
+		}
+		for _, item := range n.All() {
+			u.compare(item)
+		}
+	case jsontree.Object:
+		u.operator(n)
+	}
+}
+
+func (u *use) operator(n jsontree.Node) {
+	name, operands := operation(n)
+	read, text, length := 0, false, false
+	for _, operand := range operands {
+		length = length || strings.HasSuffix(operand.Member("var").Text(), ".length")
+		if operand.Kind() == jsontree.Object {
+			read++
+		}
+		text = text || operand.Kind() == jsontree.String
+	}
+	switch name {
+	case "var":
+		operands = operands[min(1, len(operands)):] // its default
+	case "and", "or", "!", "!!", "if", "?:":
+	case "==", "===", "!=", "!==":
+		u.loose = u.loose || read > 1
+	case "<", "<=", ">", ">=":
+		u.Ordered, u.OrderedText, u.loose = u.Ordered || !length, u.OrderedText || text, u.loose || read > 1
+	case "in":
+		if len(operands) > 1 && operands[1].Kind() != jsontree.Array {
+			if piece := logic.Text(operands[0].Value()); piece != "" && operands[0].Kind() != jsontree.Null {
+				u.Pieces = append(u.Pieces, piece)
+			}
+		}
+		u.loose = u.loose || read > 1
+	default:
+		u.loose = true
+	}
+	for _, operand := range operands {
+		u.compare(operand)
+	}
+}
+
+// maxTries bounds the combinations of answers that one condition is tried with.
+const maxTries = 2000
+
+// try tries conditions, all or any of which must hold, with answers.
+func (q query) try(conditions []jsontree.Node, all bool) (can, fail bool) {
+	u := q.used(conditions...)
+	left := min(compile.RuleSteps, constantSteps-q.constants)
+	if u.unknown || left < 0 {
+		return true, true
+	}
+	budget := logic.NewBudget(left)
+	data := map[string]any{"answers": map[string]any{}, "hidden": map[string]any{}, "variables": map[string]any{}}
+	var lists []*answers
+	coverage := kinds.CoversAll
+	for _, key := range slices.Sorted(maps.Keys(u.subjects)) {
+		s := u.subjects[key]
+		a := q.answersOf(s, u.Compared)
+		a.budget = &budget
+		a.into = data[s.kind].(map[string]any) //nolint:forcetypeassert // see above
+		lists, coverage = append(lists, a), min(coverage, a.coverage)
+	}
+	tries := 0
+	var with func(i int) (done bool)
+	with = func(i int) bool {
+		if i < len(lists) {
+			return lists[i].each(func() bool { return with(i + 1) })
+		}
+		tries++
+		holds := func(l *logic.Logic) bool { return l.Holds(data, &budget) }
+		if decided := slices.ContainsFunc(u.compiled, func(l *logic.Logic) bool { return holds(l) != all }); decided != all {
+			can = true
+		} else {
+			fail = true
+		}
+		return can && fail || tries > maxTries || budget.Exceeded()
+	}
+	with(0)
+	q.constants += left - budget.Left()
+	if tries > maxTries || budget.Exceeded() || coverage == kinds.CoversNothing || u.loose && coverage != kinds.CoversAll {
+		return true, true
+	}
+	return can, fail
+}
+
+// answers are the values of a subject that conditions are tried with.
+type answers struct {
+	name     string
+	into     map[string]any
+	always   bool // there is always a value
+	coverage kinds.Coverage
+	given    []any // to be checked
+	checked  []any
+	check    func(any, *logic.Budget) (any, bool)
+	budget   *logic.Budget
+}
+
+// each calls try with each value that is accepted, until it returns true. The first is none.
+func (a *answers) each(try func() bool) (done bool) {
+	delete(a.into, a.name)
+	if !a.always && try() {
+		return true
+	}
+	for i := 0; i < len(a.checked) || len(a.given) > 0; {
+		if i == len(a.checked) {
+			value, ok := a.check(a.given[0], a.budget)
+			a.given = a.given[1:]
+			if !ok {
+				continue
+			}
+			a.checked = append(a.checked, value)
+		}
+		a.into[a.name] = a.checked[i]
+		if i++; try() {
+			return true
+		}
+	}
+	return false
+}
+
+// checkSteps is what checking an answer costs, in steps of logic.
+const checkSteps = 50
+
+func (q query) answersOf(s *subject, c kinds.Compared) *answers {
+	a := &answers{name: s.name, coverage: kinds.CoversAll, check: func(v any, _ *logic.Budget) (any, bool) { return v, true }}
+	c.Parts = s.parts
+	switch s.kind {
+	case "answers":
+		if all := q.all[s.block]; all != nil && len(s.parts) == 0 {
+			return all
+		}
+		b := &q.form.Blocks[s.block]
+		step := sort.Search(len(q.form.Steps), func(i int) bool { return q.form.Steps[i].To > s.block })
+		required := !b.Hide && q.alwaysRequired(&q.form.Steps[step], s.block)
+		a.given, a.coverage = kinds.Near(b.Rule, c)
+		a.check = func(v any, budget *logic.Budget) (any, bool) {
+			budget.Spend(checkSteps)
+			return path.Seen(b, []byte(kinds.Encoded(v)), required, budget)
+		}
+		if a.coverage == kinds.CoversAll && len(s.parts) == 0 {
+			q.all[s.block] = a
+		}
+	case "hidden":
+		a.given, a.coverage = kinds.NearHidden(c)
+	case "variables":
+		a.given, a.always = []any{q.form.Variables[s.block].Initial}, true
+		for i := range q.form.Steps {
+			for _, set := range q.form.Steps[i].Rule.Set {
+				if set.Variable == s.block {
+					given, coverage := kinds.NearVariable(c)
+					a.given, a.coverage = append(a.given, given...), min(a.coverage, coverage)
+				}
+			}
+		}
+	}
+	if s.kind != "answers" && len(s.parts) > 0 {
+		a.coverage = kinds.CoversNothing
+	}
+	return a
+}
+
+// why says why a condition never holds.
+func (q query) why(n jsontree.Node) kinds.Why {
+	if isJoined(n) {
+		_, operands := operation(n)
+		for _, operand := range operands {
+			if can, _ := q.outcomes(operand); !can {
+				return q.why(operand)
+			}
+		}
+		return kinds.Why{Reason: "together", Message: "this never holds: no answers meet these conditions together"}
+	}
+	u := q.used(n)
+	for _, key := range slices.Sorted(maps.Keys(u.subjects)) {
+		s := u.subjects[key]
+		if s.kind != "answers" {
+			return kinds.Why{Reason: "value", Message: "this never holds: " + kinds.Quoted(s.name) + " never has such a value", Params: map[string]any{"label": s.name}}
+		}
+		name, params := q.name(s.block)
+		labels := kinds.Labels(q.form.Blocks[s.block].Rule)
+		for _, text := range u.Texts {
+			if _, ok := labels[text]; ok || labels == nil {
+				continue
+			}
+			params["choice"] = text
+			for id, label := range labels {
+				if label == text && text != "" {
+					return kinds.Why{Reason: "label", Message: "the answer to " + name + " is compared with " + kinds.Quoted(text) + ", the label of a choice whose id is " + kinds.Quoted(id), Params: params}
+				}
+			}
+			return kinds.Why{Reason: "choice", Message: "this never holds: " + name + " has no choice " + kinds.Quoted(text), Params: params}
+		}
+		return kinds.Why{Reason: "value", Message: "this never holds: " + name + " never has such an answer", Params: params}
+	}
+	return kinds.Why{Reason: "value", Message: "this never holds"}
+}
+
+// name is what a block is called, its label or id, and the parameters that name it.
+func (w *warner) name(block int) (string, map[string]any) {
+	b := w.blocks[block]
+	return kinds.Quoted(cmp.Or(b.Label, b.ID)), map[string]any{"block": b.ID, "label": b.Label}
+}

@@ -1,0 +1,66 @@
+package warnings
+
+import (
+	"strconv"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/visible"
+	"github.com/formsvc/formsvc/schema"
+)
+
+// unfinished is about what a block lacks although respondents look for it.
+func (w *warner) unfinished(b *schema.Block, path string) {
+	if w.form.Blocks[w.form.Index[b.ID]].Hide {
+		return
+	}
+	lacks := func(member, reason, message string) {
+		_, params := w.name(w.form.Index[b.ID])
+		w.add(path+member, schema.WarnUnfinished, kinds.Why{Reason: reason, Message: message, Params: params})
+	}
+	p, hasImage := b.Properties, len(b.Properties.Image) > 0
+	textless := visible.IsBlank(b.Label)
+	k, known := schema.KindOf(b.Type)
+	switch {
+	case k.TakesAnswer():
+		if textless && visible.IsBlank(p.LegalText) {
+			lacks("/label", "question", "the question has no text")
+		}
+	case b.Type == schema.TypeGroup:
+		if len(b.Children) == 0 {
+			lacks("/children", "group", "the group is empty")
+		}
+	case b.Type == schema.TypeImage:
+		if !hasImage {
+			lacks("/properties/image", "image", "there is no image")
+		}
+	case b.Type == schema.TypeVideo && p.VideoLink == "":
+		lacks("/properties/videoLink", "link", "there is no link to a video")
+	case b.Type == schema.TypePDF && p.PDFLink == "":
+		lacks("/properties/pdfLink", "link", "there is no link to a PDF file")
+	case b.Type == schema.TypeEmbed && p.EmbedLink == "":
+		lacks("/properties/embedLink", "link", "there is no link to a page")
+	case known && showsText[b.Type] && textless && visible.IsBlank(b.Description) && !hasImage:
+		lacks("/label", "text", "there is no text")
+	}
+	if kinds.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
+		return // lists may be left from another type
+	}
+	texts := func(member string, list []schema.Choice) {
+		for i, choice := range list {
+			if visible.IsBlank(choice.Label) && (b.Type != schema.TypePictureChoice || len(choice.Image) == 0) {
+				lacks(member+strconv.Itoa(i)+"/label", "choice", "this has no text, so respondents read its id")
+			}
+		}
+	}
+	if b.Type != schema.TypeMatrix {
+		texts("/choices/", b.Choices)
+		return
+	}
+	texts("/matrix_rows/", b.MatrixRows)
+	texts("/matrix_columns/", b.MatrixColumns)
+}
+
+// showsText has the block types that show a text and nothing else.
+var showsText = map[string]bool{
+	schema.TypeWelcome: true, schema.TypeStatement: true, schema.TypeEnding: true, schema.TypeHeading: true, schema.TypeText: true,
+}
