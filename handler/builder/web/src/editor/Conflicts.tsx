@@ -3,7 +3,8 @@ import { t } from '../app/words';
 import { Button } from '../ui/Button';
 import { memberName, RuleSide, Side } from './differences';
 import { typeName } from './kinds';
-import { type Conflict, type Content, find, type Path } from './merge';
+import { type Content, find, type Path } from './content';
+import type { Conflict } from './operations';
 import { nameOf } from './places';
 import type { EditorStore } from './store';
 

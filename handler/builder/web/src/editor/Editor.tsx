@@ -16,16 +16,17 @@ import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
 import { typeName } from './kinds';
-import type { Path } from './merge';
+import type { Path } from './content';
 import { MoveTo } from './MoveTo';
-import { browserStore } from './offline';
+import { browserStore } from './drafts';
 import { type Actions, Outline } from './Outline';
 import { Panel } from './Panel';
 import { nameOf } from './places';
 import { PublishButton } from './Publish';
 import { Saved } from './Saved';
 import { ShareButton } from './Share';
-import { EditorStore, FormBackend } from './store';
+import { EditorStore } from './store';
+import { FormBackend } from './requests';
 
 type Pane = 'outline' | 'canvas' | 'panel';
 

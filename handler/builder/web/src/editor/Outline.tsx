@@ -10,7 +10,7 @@ import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
 import { iconOf, typeName } from './kinds';
-import { sameItems } from './merge';
+import { sameItems } from './content';
 import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
 
 /** What is done to blocks. The editor does it. */

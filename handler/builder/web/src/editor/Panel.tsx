@@ -9,7 +9,8 @@ import { VariablesEditor } from '../props/VariablesEditor';
 import { RuleEditor } from '../rules/RuleEditor';
 import { TextField } from '../ui/Field';
 import { renameField } from './edits';
-import type { EditorStore, Fault } from './store';
+import type { Fault } from './operations';
+import type { EditorStore } from './store';
 
 const tabs = ['block', 'form', 'design', 'data'] as const;
 

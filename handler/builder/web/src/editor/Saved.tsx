@@ -1,7 +1,7 @@
 import { t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Icon, type IconName } from '../ui/Icon';
-import type { Status } from './store';
+import type { Status } from './sync';
 
 const icons: Record<Status, IconName> = {
   loading: 'loader-circle', saved: 'cloud', saving: 'cloud-upload', unsaved: 'cloud-upload', offline: 'cloud-off',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Block } from '../app/records';
 import * as edits from './edits';
-import { find, type Content } from './merge';
+import { find, type Content } from './content';
 
 const content = (blocks: Block[], more: Partial<Content> = {}): Content =>
   ({ name: 'F', type: 'SINGLE', blocks, settings: {}, theme: {}, variables: {}, hidden_fields: [], ...more });

@@ -2,7 +2,8 @@
 import type { Block, Choice } from '../app/records';
 import { Fields } from '../rules/fields';
 import { rewrite, rewriteAll } from '../rules/references';
-import { drop, find, flat, isObject, patched, replace, type Content, type Obj } from './merge';
+import { isObject, patched, type Obj } from '../app/json';
+import { drop, find, replace, treeOf, type Content } from './content';
 
 /** A place in a group, or in the form, and the index that a block has there afterwards. */
 export interface Place {
@@ -50,9 +51,9 @@ export function addBlock(c: Content, block: Block, place: Place): Content {
 
 /** Where a block is. */
 function placeOf(c: Content, id: string): Place {
-  const { nodes, lists } = flat(c.blocks);
-  const parent = nodes.get(id)?.parent ?? '';
-  return { parent: parent === '' ? undefined : parent, index: lists.get(parent)?.indexOf(id) ?? -1 };
+  const tree = treeOf(c.blocks);
+  const parent = tree?.nodes.get(id)?.parent ?? '';
+  return { parent: parent === '' ? undefined : parent, index: tree?.lists.get(parent)?.indexOf(id) ?? -1 };
 }
 
 /** Puts blocks behind another one. */
@@ -65,12 +66,6 @@ export function removeBlock(c: Content, id: string): Content {
   const named = c.settings.duplicateField as string;
   return find(c, named) && !find(made, named) ? patchSection(made, 'settings', { duplicateField: null }) : made;
 }
-
-/** Takes a block out of another one, and puts it behind that. */
-export const moveBehind = (c: Content, id: string, other: string): Content => {
-  const node = find(c, id);
-  return node ? behind(drop(c, id), other, [node.block]) : c;
-};
 
 export function moveBlock(c: Content, id: string, place: Place): Content {
   const node = find(c, id);

@@ -1,6 +1,6 @@
 // Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
 import { t } from '../app/words';
-import { isObject, type Obj, patchOf as difference, same } from '../editor/merge';
+import { isObject, type Obj, patchOf as difference, same } from '../app/json';
 import { parts, properties, types } from './props.gen';
 
 export { isObject, type Obj };
