@@ -1,5 +1,7 @@
 /** The records of the API, as far as several parts of the page read them. */
 
+import type { Obj } from './json';
+
 export interface Workspace {
   id: string;
   name: string;
@@ -27,7 +29,7 @@ export type JsonObject = { [key: string]: Json };
 export interface Choice {
   id?: string;
   label?: string;
-  image?: Json;
+  image?: unknown;
   color?: string;
   row_id?: string;
   alt?: string;
@@ -39,7 +41,7 @@ export interface Block {
   label?: string;
   description?: string;
   required?: boolean;
-  properties?: JsonObject;
+  properties?: Obj;
   part_of?: string;
   row_id?: string;
   choices?: Choice[];
@@ -50,8 +52,8 @@ export interface Block {
 
 export interface Definition {
   blocks: Block[];
-  settings: JsonObject;
-  theme: JsonObject;
+  settings: Obj;
+  theme: Obj;
   variables: Record<string, string | number>;
   hidden_fields: string[];
 }

@@ -5,23 +5,10 @@ import { effect, useSignal, type ReadonlySignal, type Signal } from '@preact/sig
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, request } from '../app/api';
 import { config } from '../app/config';
+import type { Block } from '../app/records';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
-
-interface Block {
-  id: string;
-  type: string;
-  label?: string;
-  description?: string;
-  children?: Block[];
-}
-
-interface Content {
-  name: string;
-  blocks: Block[];
-  settings: Record<string, unknown>;
-  theme: Record<string, unknown>;
-}
+import type { Content } from './content';
 
 interface Props {
   form: string;

@@ -1,5 +1,5 @@
 // The edits of a form: each makes a new content of one, and the same one where it changes nothing.
-import type { Block, Choice } from '../app/records';
+import type { Block, Choice, JsonObject } from '../app/records';
 import { Fields } from '../rules/fields';
 import { rewrite, rewriteAll } from '../rules/references';
 import { isObject, patched, type Obj } from '../app/json';
@@ -130,7 +130,7 @@ export function duplicate(c: Content, id: string, random: () => number = Math.ra
     if (b.matrix_columns) made.matrix_columns = list(b.type === 'matrix' ? choices : {}, b.matrix_columns);
     if (b.matrix_rows) made.matrix_rows = list(names.rows[b.id], b.matrix_rows);
     if (b.children) made.children = b.children.map(copy);
-    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: rewrite(b.properties.rule, names, fields) };
+    if (isObject(b.properties?.rule)) made.properties = { ...b.properties, rule: rewrite(b.properties.rule as JsonObject, names, fields) };
     return made;
   };
   const block = copy(old);

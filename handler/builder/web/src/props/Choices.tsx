@@ -4,7 +4,8 @@ import { Button, IconButton } from '../ui/Button';
 import { TextArea } from '../ui/Field';
 import { Draft, plain } from './Draft';
 import { Color } from './Member';
-import { withLabels, type Choice } from './model';
+import type { Choice } from '../app/records';
+import { withLabels } from './model';
 import { Picture } from './Picture';
 import { Here, useMember } from './scope';
 
@@ -28,7 +29,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
     focus.current = undefined;
   });
   const set = (made: Choice[], next?: Choice, select = false): void => {
-    focus.current = next && { id: next.id, select };
+    focus.current = next && { id: next.id ?? '', select };
     scope.set({ [member]: made });
   };
   const add = (labels: readonly string[], at = list.length): void => {
@@ -95,7 +96,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
                 />
                 <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
                 <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
-                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : choice.id)} />
+                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : (choice.id ?? ''))} />
                 <IconButton icon="x" label={t('props.remove_this', { label })} onClick={() => remove(i)} />
               </div>
               {open === choice.id && (

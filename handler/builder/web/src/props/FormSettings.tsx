@@ -1,7 +1,9 @@
 import type { Detail } from '../app/api';
 import { t } from '../app/words';
 import { Select } from '../ui/Field';
-import { patchFor, type Block, type Obj } from './model';
+import type { Obj } from '../app/json';
+import type { Block } from '../app/records';
+import { patchFor } from './model';
 import { settings as table, types } from './props.gen';
 import { Here, hintOf, labelOf, useMember } from './scope';
 import { Members, Rest, Section } from './Section';

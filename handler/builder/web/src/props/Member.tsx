@@ -7,7 +7,7 @@ import { hex } from './contrast';
 import { Dates } from './Dates';
 import { Draft, plain } from './Draft';
 import { Files } from './Files';
-import { isObject } from './model';
+import { isObject } from '../app/json';
 import { Parts } from './Parts';
 import { Picture } from './Picture';
 import { types } from './props.gen';

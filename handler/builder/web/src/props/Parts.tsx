@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { t } from '../app/words';
 import { pointer } from './scope';
-import { valueAt, type Obj } from './model';
+import type { Obj } from '../app/json';
+import { valueAt } from './model';
 import { parts } from './props.gen';
 
 /** Which parts an address or contact asks for, in the order in which the page asks. */

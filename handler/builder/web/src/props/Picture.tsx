@@ -3,7 +3,7 @@ import { number, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Draft, plain } from './Draft';
-import { isObject, type Obj } from './model';
+import { isObject, type Obj } from '../app/json';
 import { completeURL, readNumber, readURL, showNumber } from './values';
 
 interface Props {

@@ -4,7 +4,8 @@ import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select, TextField } from '../ui/Field';
 import { Draft, plain } from './Draft';
-import type { Block, Obj } from './model';
+import type { Obj } from '../app/json';
+import type { Block } from '../app/records';
 import { Fault, readNumber, showNumber } from './values';
 
 interface Props {

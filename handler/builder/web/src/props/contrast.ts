@@ -1,6 +1,7 @@
 // What a form's page makes of a theme's colours, and why: text and what it stands on are corrected to
 // WCAG 2.2 AA. The same as package formpage's internal/theme, which contrast.cases.json holds both to.
-import { isObject, valueAt, type Obj } from './model';
+import { isObject, type Obj } from '../app/json';
+import { valueAt } from './model';
 
 type RGB = readonly [number, number, number];
 

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import de from '../../../words/de.json';
 import en from '../../../words/en.json';
-import { changeType, fits, groups, listsOf, newBlock, patchFor, patchOf, propertiesOf, type Block, type Obj } from './model';
+import type { Obj } from '../app/json';
+import type { Block } from '../app/records';
+import { changeType, fits, groups, listsOf, newBlock, patchFor, patchOf, propertiesOf } from './model';
 import { parts, properties, types } from './props.gen';
 import { sampleOf } from './samples';
 

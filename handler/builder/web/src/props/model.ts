@@ -1,33 +1,9 @@
 // Blocks as the editor makes them, and what a change of type keeps. Nothing here draws.
 import { t } from '../app/words';
-import { isObject, type Obj, patchOf as difference, same } from '../app/json';
+import { isObject, patchOf as difference, same, type Obj } from '../app/json';
+import type { Block, Choice } from '../app/records';
+import { newChoiceId } from '../editor/edits';
 import { parts, properties, types } from './props.gen';
-
-export { isObject, type Obj };
-
-export interface Choice {
-  id: string;
-  label?: string;
-  image?: unknown;
-  color?: string;
-  row_id?: string;
-  alt?: string;
-}
-
-export interface Block {
-  id: string;
-  type: string;
-  label?: string;
-  description?: string;
-  required?: boolean;
-  properties?: Obj;
-  part_of?: string;
-  row_id?: string;
-  choices?: Choice[];
-  children?: Block[];
-  matrix_columns?: Choice[];
-  matrix_rows?: Choice[];
-}
 
 /** The types in the order in which the editor offers them, by group. */
 export const groups: readonly (readonly [group: string, types: readonly string[]])[] = [
@@ -49,18 +25,10 @@ const withChoices = ['single_choice', 'multiple_choice', 'picture_choice', 'drop
 export const listsOf = (type: string): readonly ('choices' | 'matrix_rows' | 'matrix_columns')[] =>
   withChoices.includes(type) ? ['choices'] : type === 'matrix' ? ['matrix_rows', 'matrix_columns'] : [];
 
-/** An id that no choice of a list has. */
-export function choiceId(list: readonly Choice[]): string {
-  for (;;) {
-    const id = Math.floor(Math.random() * 36 ** 6).toString(36);
-    if (!list.some((c) => c.id === id)) return id;
-  }
-}
-
 /** Choices with these labels, behind those of a list. */
 export function withLabels(list: readonly Choice[], labels: readonly string[], at = list.length): Choice[] {
   const all = [...list];
-  labels.forEach((label, i) => all.splice(at + i, 0, { id: choiceId(all), label }));
+  labels.forEach((label, i) => all.splice(at + i, 0, { id: newChoiceId(all), label }));
   return all;
 }
 

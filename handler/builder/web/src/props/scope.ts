@@ -4,7 +4,8 @@ import { useContext } from 'preact/hooks';
 import type { Detail } from '../app/api';
 import { config } from '../app/config';
 import { t } from '../app/words';
-import { valueAt, type Obj } from './model';
+import type { Obj } from '../app/json';
+import { valueAt } from './model';
 import { types, type Property } from './props.gen';
 
 export interface Scope {

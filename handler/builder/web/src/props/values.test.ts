@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { pairs } from './contrast';
-import { type Obj } from './model';
+import type { Obj } from '../app/json';
 import { completeURL, countries, Fault, readAmount, readCurrency, readDay, readHex, readMoment, readNumber, readTexts, readURL, showMoment, writeDay } from './values';
 import cases from './testdata/contrast.json';
 
