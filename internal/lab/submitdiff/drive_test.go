@@ -27,7 +27,7 @@ const (
 
 func newID(of byte, caller, number int) storage.ID {
 	id := storage.ID{of, of, of, of, byte(caller)}
-	binary.BigEndian.PutUint32(id[8:], uint32(number)) //nolint:gosec // small
+	binary.BigEndian.PutUint32(id[8:], uint32(number))
 	return id
 }
 

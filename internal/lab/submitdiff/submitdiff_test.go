@@ -84,7 +84,7 @@ func newCallers(t *testing.T, store *postgres.Store, seed uint64) (all []*caller
 	}
 	made := common
 	for i := range callers {
-		c := &caller{store: store, number: i, shared: common, faulty: seed%2 == 1, random: rand.New(rand.NewPCG(seed, uint64(i)))} //nolint:gosec // repeatable
+		c := &caller{store: store, number: i, shared: common, faulty: seed%2 == 1, random: rand.New(rand.NewPCG(seed, uint64(i)))}
 		for range ownForms {
 			c.forms = append(c.forms, newForm(c.newID(own), i, c.gate()))
 		}
@@ -221,7 +221,7 @@ func TestNoDifference(t *testing.T) {
 // writtenRound returns the lines of a file, or makes it.
 func writtenRound(t *testing.T, file string, lines []string) []string {
 	t.Helper()
-	text, err := os.ReadFile(file) //nolint:gosec // a developer's own argument
+	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		noError(t, os.WriteFile(file, []byte(strings.Join(lines, "\n")), 0o600))
 		t.Skip("nothing is compared: the round is written")
