@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 
@@ -44,7 +43,12 @@ const (
 // A response that repeats one writes an empty message to the server's log, so that its commit
 // waits for the synchronous standby as well. The first may have been cut off while it waited:
 // then its row is seen, but a failover still loses it.
-const submit = `
+const (
+	submit            = submitChanges + submitResult
+	submitWithPartial = submitChanges + emptyPartial + submitResult
+)
+
+const submitChanges = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
 	FROM formsvc.forms f
@@ -95,22 +99,20 @@ WITH form AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
 ), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
+	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL`
+
+const submitResult = `
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 
-// submitWithPartial is submit for a response that was begun with the half response $17.
-var submitWithPartial = strings.Replace(submit, `
-)
-SELECT v.code`, `
+// emptyPartial ends the half response $17 with which the response was begun.
+const emptyPartial = `
 ), emptied AS (
-	UPDATE formsvc.partials p SET `+partialEmptied+`
+	UPDATE formsvc.partials p SET ` + partialEmptied + `
 	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
-	WHERE `+partialOfResponse+`
-)
-SELECT v.code`, 1)
+	WHERE ` + partialOfResponse
 
 // lockPartial comes before all other locks of a response: nobody waits for those while the
 // response waits for this one.

@@ -2,8 +2,6 @@ package postgres
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -19,80 +17,23 @@ import (
 // half response somebody holds.
 //
 // A statement has only what its responses need, because each part of it costs even
-// when it has nothing to do.
+// when it has nothing to do. testdata/submit.txt has every text whole.
 type storing struct {
 	one     bool // the arguments are the values of one response, not arrays
-	several bool // the responses are to several forms
 	checked bool // all are of one form, which may have a limit, and may have unique answers
 	leased  bool // some deliveries are leased
 	partial bool // some were begun with a half response
 }
 
-// responseColumns are the arguments. The rest come in checked statements only, and
-// partialColumn after all in those with half responses.
-var (
-	responseColumns = []responseColumn{
-		column("form_id", "bytea", formOf),
-		column("id", "bytea", func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
-		column("revision", "bigint", func(r *responseRow) int64 { return r.n.FormRevision }),
-		column("submitted_at", "timestamptz", func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
-		column("completion_time", "float8", func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
-		column("answers", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
-		column("metadata", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
-		column("hidden", "json", func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
-		column("json_bytes", "integer", func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
-		column("idempotency_key", "text", func(r *responseRow) string { return r.n.IdempotencyKey }),
-		column("key_lock", "bigint", func(r *responseRow) int64 { return r.keyLock }),
-		column("event_id", "bytea", func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
-		column("event_type", "text", func(r *responseRow) string { return r.n.Event.Type }),
-		column("event_body", "bytea", func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
-	}
-	checkedColumns = append(responseColumns[:len(responseColumns):len(responseColumns)],
-		column("unique_answer", "bytea", func(r *responseRow) []byte { return r.n.UniqueAnswer }),
-		column("answer_lock", "bigint", func(r *responseRow) int64 { return r.answerLock }),
-		column("unique_block", "text", func(r *responseRow) string { return r.n.UniqueField.Block }),
-		column("unique_rules", "bigint", func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }))
-	partialColumn = column("partial", "bytea", func(r *responseRow) []byte { return tokenArg(&r.n.Partial) })
-)
-
-type responseColumn struct {
-	name, sqlType string
-	one           func(*responseRow) any  // the value of a response
-	all           func([]responseRow) any // an array with the value of each
-}
-
-func formOf(r *responseRow) []byte { return r.n.Submission.FormID[:] }
-
-func column[T any](name, sqlType string, value func(*responseRow) T) responseColumn {
-	return responseColumn{
-		name, sqlType,
-		func(r *responseRow) any { return value(r) },
-		func(rows []responseRow) any { return conn.Column(rows, value) },
-	}
-}
-
-func (how storing) columns() []responseColumn {
-	columns := responseColumns
-	if how.checked {
-		columns = checkedColumns
-	}
-	if how.partial {
-		columns = append(columns[:len(columns):len(columns)], partialColumn)
-	}
-	return columns
-}
-
 // storingTexts are the statements, by the work that they do.
 var storingTexts = func() map[storing]string {
 	all := map[storing]string{}
-	for i := range 32 {
-		how := storing{one: i&1 != 0, several: i&2 != 0, checked: i&4 != 0, leased: i&8 != 0, partial: i&16 != 0}
-		all[how] = how.build()
+	for i := range 16 {
+		how := storing{one: i&1 != 0, checked: i&2 != 0, leased: i&4 != 0, partial: i&8 != 0}
+		all[how] = how.text()
 	}
 	return all
 }()
-
-func (how storing) text() string { return storingTexts[how] }
 
 // tryForms takes the locks of those forms of the responses that nobody holds or waits for,
 // and leaves these forms to the statement after it, in a setting that ends with the
@@ -103,60 +44,66 @@ const tryForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// tryForm is tryForms for one form, which leaves whether the lock was had: a third of what
+// tryForm is tryForms for the form of one response, which leaves whether the lock was had: a third of what
 // the arrays cost.
 const tryForm = `
 SELECT set_config('formsvc_responses.locked', pg_try_advisory_xact_lock_shared($1::bigint)::text, true), ` + conn.LockTimeoutSet
 
-// Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
-// responses of the form instead.
-func (how storing) build() string {
-	table, _, _ := how.hooks()
-	return `
-WITH form AS MATERIALIZED (
-	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks` + when(how.checked, `,
+// The responses as a table. An array's length is known to a plan that is made for its values
+// alone, and such a plan, made anew each time, would look cheaper than the one for all: the
+// planner does not look into a subquery.
+const (
+	oneResponse = `
+		SELECT $1::bytea AS form_id, $2::bytea AS id, $3::bigint AS revision, $4::timestamptz AS submitted_at,
+			$5::float8 AS completion_time, $6::json AS answers, $7::json AS metadata, $8::json AS hidden, $9::integer AS json_bytes,
+			$10::text AS idempotency_key, $11::bigint AS key_lock, $12::bytea AS event_id, $13::text AS event_type, $14::bytea AS event_body,
+			$15::bytea AS unique_answer, $16::bigint AS answer_lock, $17::text AS unique_block, $18::bigint AS unique_rules,
+			$19::bytea AS partial, 1 AS place`
+	manyResponses = `
+		SELECT * FROM unnest(
+			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
+			(SELECT $5::float8[]), (SELECT $6::json[]), (SELECT $7::json[]), (SELECT $8::json[]), (SELECT $9::integer[]),
+			(SELECT $10::text[]), (SELECT $11::bigint[]), (SELECT $12::bytea[]), (SELECT $13::text[]), (SELECT $14::bytea[]),
+			(SELECT $15::bytea[]), (SELECT $16::bigint[]), (SELECT $17::text[]), (SELECT $18::bigint[]), (SELECT $19::bytea[])
+		) WITH ORDINALITY AS r (form_id, id, revision, submitted_at,
+			completion_time, answers, metadata, hidden, json_bytes,
+			idempotency_key, key_lock, event_id, event_type, event_body,
+			unique_answer, answer_lock, unique_block, unique_rules,
+			partial, place)`
+)
+
+// The condition that f is a form whose responses the statement stores: one whose lock the
+// statement before it had and that does not count its responses, or the form of a checked
+// statement, before which the lock was waited for. The planner does not look into the subquery.
+const (
+	lockedForm   = `f.id = $1::bytea AND current_setting('formsvc_responses.locked')::boolean AND NOT f.counted`
+	lockedForms  = `f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted`
+	checkedForm  = `f.id = $1::bytea`
+	checkedForms = `f.id = ($1::bytea[])[1]`
+)
+
+// limitsOfForm are the columns of a form that only checked statements read, and isWithinLimits their
+// condition on a response. Whether a value is there is a scalar subquery: with EXISTS the planner
+// may hash all responses of the form instead.
+const (
+	limitsOfForm = `,
 		f.unique_block, f.unique_rules, f.response_limit, f.counted,
-		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`) + `
-	FROM formsvc.forms f
-	WHERE ` + how.forms() + ` AND ` + formThere + ` AND f.status = 'published'
-` + table + `), given AS MATERIALIZED (
-	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
-	FROM form JOIN (` + how.source() + `) g ON g.form_id = form.id
-	WHERE g.revision = form.revision
-		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)` + when(how.checked, `
+		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`
+	isWithinLimits = `
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
-				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`) + when(how.partial, `
-		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
-			OR (SELECT true FROM formsvc.partials p WHERE `+partialOfResponse+`) IS NULL)`) + `
-), stored AS (
-	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
-	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
-		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
-		CASE WHEN g.hooks <> '{}' THEN g.event_id END
-	FROM given g` + when(how.checked, `
+				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`
+	takeLimits = `
 ), entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE `+isCounted+`)
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
-	WHERE l.form_id = form.id AND form.counted`) + when(how.partial, `
-), emptied AS (
-	UPDATE formsvc.partials p SET `+partialEmptied+` FROM given g
-	WHERE `+partialOfResponse) + `
-), counted AS (
-	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-	` + how.counts() + `
-), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
-)` + how.deliveries()
-}
+	WHERE l.form_id = form.id AND form.counted`
+)
 
 // partialOfResponse is the condition that p is the half response that the response g was begun
 // with, and partialEmptied what becomes of it. No index but that of the token serves the
@@ -164,7 +111,58 @@ WITH form AS MATERIALIZED (
 const (
 	partialOfResponse = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
 	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
+	noOneHoldsPartial = `
+		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
+			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + `) IS NULL)`
+	emptyPartials = `
+), emptied AS (
+	UPDATE formsvc.partials p SET ` + partialEmptied + ` FROM given g
+	WHERE ` + partialOfResponse
 )
+
+// text puts the parts together that a kind of statement has.
+func (how storing) text() string {
+	responses, form := manyResponses, lockedForms
+	switch {
+	case how.one && how.checked:
+		responses, form = oneResponse, checkedForm
+	case how.one:
+		responses, form = oneResponse, lockedForm
+	case how.checked:
+		form = checkedForms
+	}
+	deliveries := queueDeliveries
+	if how.leased {
+		deliveries = leaseDeliveries
+	}
+	return `
+WITH form AS MATERIALIZED (
+	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks` + when(how.checked, limitsOfForm) + `
+	FROM formsvc.forms f
+	WHERE ` + form + ` AND ` + formThere + ` AND f.status = 'published'
+), given AS MATERIALIZED (
+	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
+	FROM form JOIN (` + responses + `
+	) g ON g.form_id = form.id
+	WHERE g.revision = form.revision
+		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)` +
+		when(how.checked, isWithinLimits) + when(how.partial, noOneHoldsPartial) + `
+), stored AS (
+	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
+	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
+		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
+		CASE WHEN g.hooks <> '{}' THEN g.event_id END
+	FROM given g` + when(how.checked, takeLimits) + when(how.partial, emptyPartials) + `
+), counted AS (
+	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
+	SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')
+), told AS (
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
+	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
+)` + deliveries
+}
 
 // when is a part of a text that only some need.
 func when(needed bool, text string) string {
@@ -174,93 +172,26 @@ func when(needed bool, text string) string {
 	return ""
 }
 
-// forms is the condition that f is a form whose responses the statement stores: one whose
-// lock tryForms had and that does not count its responses, or the form of a checked
-// statement, before which the lock was waited for. The planner does not look into the
-// subquery.
-func (how storing) forms() string {
-	if how.several {
-		return "f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted"
-	}
-	form := "f.id = ($1::bytea[])[1]"
-	if how.one {
-		form = "f.id = $1::bytea"
-	}
-	if how.checked {
-		return form
-	}
-	return form + " AND current_setting('formsvc_responses.locked')::boolean AND NOT f.counted"
-}
-
-// hooks are the rows of each response with each webhook of its form, and each webhook once.
-// Webhooks of one form are a table: an array is taken apart anew for each response.
-func (how storing) hooks() (table, rows, each string) {
-	if how.several {
-		rows = "given g CROSS JOIN unnest(g.hooks) AS hook (id)"
-		return "", rows, "SELECT DISTINCT hook.id FROM " + rows
-	}
-	table = "), hooks AS MATERIALIZED (SELECT unnest(form.hooks) AS id FROM form\n"
-	return table, "hooks hook JOIN given g ON g.hooks <> '{}'", "SELECT hook.id FROM hooks hook WHERE EXISTS (SELECT FROM given g WHERE g.hooks <> '{}')"
-}
-
-// source is the table of the responses. An array's length is known to a plan that is
-// made for its values alone, and such a plan, made anew each time, would look cheaper
-// than the one for all: the planner does not look into a subquery.
-func (how storing) source() string {
-	if how.one {
-		return "SELECT " + how.each(func(place string, c responseColumn) string {
-			return place + "::" + c.sqlType + " AS " + c.name
-		}) + ", 1 AS place"
-	}
-	return "SELECT * FROM unnest(" + how.each(func(place string, c responseColumn) string {
-		return "(SELECT " + place + "::" + c.sqlType + "[])"
-	}) + ") WITH ORDINALITY AS r (" + how.each(func(_ string, c responseColumn) string {
-		return c.name
-	}) + ", place)"
-}
-
-func (how storing) each(column func(place string, c responseColumn) string) string {
-	var all []string
-	for i, c := range how.columns() {
-		all = append(all, column("$"+strconv.Itoa(i+1), c))
-	}
-	return strings.Join(all, ", ")
-}
-
-// counts are the rows of the funnel's log.
-func (how storing) counts() string {
-	if how.one {
-		return "SELECT g.form_id, g.submitted_at, 0, 0, 1 FROM given g"
-	}
-	return "SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')"
-}
-
-// deliveries is the end of the statement. All deliveries are left to be claimed, or those
-// that the last three arguments grant are leased, when their webhook has no turn now and no
-// pause. Then the stored responses come first, the leased deliveries next, and the state of
-// the webhooks last.
-func (how storing) deliveries() string {
-	_, rows, each := how.hooks()
-	if !how.leased {
-		return `, queued AS (
+// queueDeliveries leaves all deliveries to be claimed.
+const queueDeliveries = `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
-	SELECT hook.id, g.event_id, 0, octet_length(g.event_body) FROM ` + rows + `
+	SELECT hook.id, g.event_id, 0, octet_length(g.event_body) FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
 ), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id) ` + each + `
+	INSERT INTO formsvc.arrivals (webhook_id)
+	SELECT DISTINCT hook.id FROM given g CROSS JOIN unnest(g.hooks) AS hook (id)
 )
 SELECT g.id, g.hooks <> '{}' FROM given g`
-	}
-	var granted [3]string
-	for i := range granted {
-		granted[i] = "$" + strconv.Itoa(len(how.columns())+1+i)
-	}
-	return `, granted AS MATERIALIZED (
+
+// leaseDeliveries leases the deliveries that the last three arguments grant, when their webhook
+// has no turn now and no pause. The stored responses come first, the leased deliveries next, and
+// the state of the webhooks last.
+const leaseDeliveries = `, granted AS MATERIALIZED (
 	SELECT h.*, statement_timestamp() + h.lease * interval '1 microsecond' AS until, x.generation
 	FROM (
 		SELECT h.webhook_id, array_agg(h.event_id) AS events, max(h.lease) AS lease
 		FROM (
-			SELECT * FROM unnest(` + granted[0] + `::bytea[], ` + granted[1] + `::bytea[], ` + granted[2] + `::bigint[]) AS h (webhook_id, event_id, lease)
-			LIMIT (SELECT cardinality(` + granted[0] + `::bytea[]))
+			SELECT * FROM unnest($20::bytea[], $21::bytea[], $22::bigint[]) AS h (webhook_id, event_id, lease)
+			LIMIT (SELECT cardinality($20::bytea[]))
 		) h
 		GROUP BY h.webhook_id
 	) h
@@ -273,7 +204,7 @@ SELECT g.id, g.hooks <> '{}' FROM given g`
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, due_at, leased_until, token, size, generation)
 	SELECT hook.id, g.event_id, h.until, h.until,
 		CASE WHEN h.until IS NULL THEN 0 ELSE nextval('formsvc.delivery_tokens') END, octet_length(g.event_body), COALESCE(h.generation, 0)
-	FROM ` + rows + ` LEFT JOIN granted h ON h.webhook_id = hook.id AND g.event_id = ANY (h.events)
+	FROM given g CROSS JOIN unnest(g.hooks) AS hook (id) LEFT JOIN granted h ON h.webhook_id = hook.id AND g.event_id = ANY (h.events)
 	RETURNING d.webhook_id, d.event_id, d.token, d.attempt
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id) SELECT DISTINCT q.webhook_id FROM queued q WHERE q.token = 0
@@ -290,7 +221,6 @@ SELECT NULL, false, NULL, NULL, NULL, ` + knownColumns + `
 FROM granted h
 CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
-}
 
 // responseRow is a response of a group that the statement gets.
 type responseRow struct {
@@ -318,9 +248,46 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 	return rows, places
 }
 
+// responseColumns are the arguments of a statement, in the order of oneResponse and manyResponses.
+var responseColumns = []responseColumn{
+	column(formOf),
+	column(func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
+	column(func(r *responseRow) int64 { return r.n.FormRevision }),
+	column(func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
+	column(func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
+	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
+	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
+	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
+	column(func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
+	column(func(r *responseRow) string { return r.n.IdempotencyKey }),
+	column(func(r *responseRow) int64 { return r.keyLock }),
+	column(func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
+	column(func(r *responseRow) string { return r.n.Event.Type }),
+	column(func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
+	column(func(r *responseRow) []byte { return r.n.UniqueAnswer }),
+	column(func(r *responseRow) int64 { return r.answerLock }),
+	column(func(r *responseRow) string { return r.n.UniqueField.Block }),
+	column(func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }),
+	column(func(r *responseRow) []byte { return tokenArg(&r.n.Partial) }),
+}
+
+type responseColumn struct {
+	one func(*responseRow) any  // the value of a response
+	all func([]responseRow) any // an array with the value of each
+}
+
+func formOf(r *responseRow) []byte { return r.n.Submission.FormID[:] }
+
+func column[T any](value func(*responseRow) T) responseColumn {
+	return responseColumn{
+		func(r *responseRow) any { return value(r) },
+		func(rows []responseRow) any { return conn.Column(rows, value) },
+	}
+}
+
 func (how storing) args(rows []responseRow) []any {
-	args := make([]any, 0, len(checkedColumns)+4)
-	for _, c := range how.columns() {
+	args := make([]any, 0, len(responseColumns)+3)
+	for _, c := range responseColumns {
 		if how.one {
 			args = append(args, c.one(&rows[0]))
 		} else {

@@ -3,15 +3,11 @@ package postgres
 import (
 	"bytes"
 	"context"
-	"fmt"
-	"runtime"
 	"slices"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc/internal/cache"
-	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
@@ -59,47 +55,6 @@ func (s *Store) newSubmits() *submits {
 	return &all
 }
 
-// withConnection takes items as soon as there is a connection, and does something with them
-// on it, again when that fails for a passing reason. While a lock that they need is held, no
-// items are taken, so that their callers know that nothing is stored. A zero form is any form.
-// failed is the result of each item when all of them have failed.
-func withConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, take func() []T, back func(),
-	failed func(error) R, do func(context.Context, []T) ([]R, error),
-) []R {
-	var taken []T
-	var out []R
-	key := conn.Key{About: string(form[:]), Lock: lock}
-	if form.IsZero() {
-		key = conn.Key{}
-	}
-	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
-		if taken == nil {
-			// Callers that can run come first and join: with 16 of them in a loop a tenth
-			// more responses are stored in a second.
-			runtime.Gosched()
-			taken = take()
-		}
-		if len(taken) > 0 {
-			out, err = do(ctx, taken)
-		}
-		if conn.LockHeld(err) {
-			back()
-			taken = nil
-		}
-		return err
-	})
-	if err == nil {
-		return out
-	}
-	if conn.LockHeld(err) {
-		return nil // the next write takes those that still wait
-	}
-	if taken == nil {
-		taken = take()
-	}
-	return slices.Repeat([]R{failed(err)}, len(taken))
-}
-
 // submitTogether stores those responses of a form, or with the zero ID of any form, that
 // have no conflict. When one of them makes the statement fail, nothing is known of any. That
 // may be because another transaction stored the same value between the statement's snapshot
@@ -109,10 +64,10 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	hands, committed := reserve(taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	forms := formsOf(rows)
-	how := storing{one: len(rows) == 1, several: len(forms) > 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0,
+	how := storing{one: len(rows) == 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0,
 		partial: slices.ContainsFunc(rows, func(r responseRow) bool { return r.n.Partial != [32]byte{} })}
 
-	lock, send := s.tryForms(forms), s.db.Send
+	lock, send := s.tryForms(forms, how.one), s.db.Send
 	if how.checked {
 		lock, send = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
 	}
@@ -121,7 +76,7 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
 	out := make([]submitted, len(taken))
-	err := send(ctx, lock, conn.Run(how.text(), args...).Each(func(rows pgx.Rows) error {
+	err := send(ctx, lock, conn.Run(storingTexts[how], args...).Each(func(rows pgx.Rows) error {
 		if how.leased {
 			return scanLeased(rows, places, taken, out, hands)
 		}
@@ -147,9 +102,9 @@ func formsOf(rows []responseRow) [][]byte {
 	return slices.CompactFunc(forms, bytes.Equal)
 }
 
-func (s *Store) tryForms(forms [][]byte) conn.Statement {
+func (s *Store) tryForms(forms [][]byte, one bool) conn.Statement {
 	locks := conn.Column(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
-	if len(forms) == 1 {
+	if one {
 		return conn.Run(tryForm, locks[0])
 	}
 	return conn.Run(tryForms, forms, locks)
@@ -244,24 +199,4 @@ func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out
 		out, begun, err = all.alone.do(ctx, late, form, n, 0)
 	}
 	return out, notWaited(ctx, err, begun)
-}
-
-// late is when a caller has waited for as long as a call may take.
-func (s *Store) late(ctx context.Context) (at <-chan time.Time, end func()) {
-	left, spent := timeout.Spend(ctx, s.db.Timeout)
-	late := time.NewTimer(left - min(settle, left/4))
-	return late.C, func() {
-		late.Stop()
-		spent()
-	}
-}
-
-// notWaited is the error of a caller who has left a group.
-func notWaited(ctx context.Context, err error, begun bool) error {
-	if err != nil && begun {
-		return fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
-	} else if err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w: %w", err, storage.ErrUnavailable)
-	}
-	return err
 }

@@ -4,11 +4,14 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/timeout"
+	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
@@ -251,4 +254,65 @@ func (g *groups[K, T, R]) leave(l *line[T, R], t *ticket[T, R]) bool {
 		l.write.cancel() // it was getting ready for nobody
 	}
 	return false
+}
+
+// withConnection takes items as soon as there is a connection, and does something with them
+// on it, again when that fails for a passing reason. While a lock that they need is held, no
+// items are taken, so that their callers know that nothing is stored. A zero form is any form.
+// failed is the result of each item when all of them have failed.
+func withConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, take func() []T, back func(),
+	failed func(error) R, do func(context.Context, []T) ([]R, error),
+) []R {
+	var taken []T
+	var out []R
+	key := conn.Key{About: string(form[:]), Lock: lock}
+	if form.IsZero() {
+		key = conn.Key{}
+	}
+	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
+		if taken == nil {
+			// Callers that can run come first and join: with 16 of them in a loop a tenth
+			// more responses are stored in a second.
+			runtime.Gosched()
+			taken = take()
+		}
+		if len(taken) > 0 {
+			out, err = do(ctx, taken)
+		}
+		if conn.LockHeld(err) {
+			back()
+			taken = nil
+		}
+		return err
+	})
+	if err == nil {
+		return out
+	}
+	if conn.LockHeld(err) {
+		return nil // the next write takes those that still wait
+	}
+	if taken == nil {
+		taken = take()
+	}
+	return slices.Repeat([]R{failed(err)}, len(taken))
+}
+
+// late is when a caller has waited for as long as a call may take.
+func (s *Store) late(ctx context.Context) (at <-chan time.Time, end func()) {
+	left, spent := timeout.Spend(ctx, s.db.Timeout)
+	late := time.NewTimer(left - min(settle, left/4))
+	return late.C, func() {
+		late.Stop()
+		spent()
+	}
+}
+
+// notWaited is the error of a caller who has left a group.
+func notWaited(ctx context.Context, err error, begun bool) error {
+	if err != nil && begun {
+		return fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)
+	} else if err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w: %w", err, storage.ErrUnavailable)
+	}
+	return err
 }
