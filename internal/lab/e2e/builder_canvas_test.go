@@ -52,9 +52,7 @@ func (b *tab) pressBlock(id string) {
 // edit changes the form elsewhere. The editor looks when its page gets the focus.
 func (s *site) edit(b *tab, form formsvc.Form, d formsvc.Definition) {
 	s.t.Helper()
-	if _, err := s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: d}); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: d}))
 	b.do(`window.dispatchEvent(new Event("focus"))`)
 }
 
@@ -165,10 +163,7 @@ func TestCanvasOfHostileForms(t *testing.T) {
 		blocks = append(blocks, map[string]any{"id": fmt.Sprint("b", i), "type": kinds[i%len(kinds)], "label": text, "description": text,
 			"properties": map[string]any{"placeholderText": text, "buttonText": text, "imageAlt": text}, "choices": choices, "matrix_rows": choices, "matrix_columns": choices})
 	}
-	raw, err := json.Marshal(blocks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(json.Marshal(blocks))
 	settings, _ := json.Marshal(map[string]any{"showTitle": true, "submitLabel": texts[0]})
 	css, _ := json.Marshal(map[string]any{"customCss": strings.Join(sheets, "\n")})
 	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Settings, f.Definition.Theme = settings, css })
@@ -196,7 +191,7 @@ func TestCanvasOfHostileForms(t *testing.T) {
 func (b *tab) metrics() map[string]float64 {
 	b.t.Helper()
 	all := map[string]float64{}
-	if err := chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+	noError(b.t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
 		r, err := cdp.Call(ctx, target, performance.GetMetrics, cdp.Empty{})
 		if err == nil {
 			for _, m := range r.Metrics {
@@ -204,9 +199,7 @@ func (b *tab) metrics() map[string]float64 {
 			}
 		}
 		return err
-	})); err != nil {
-		b.t.Fatal(err)
-	}
+	})))
 	return all
 }
 

@@ -5,39 +5,23 @@ import (
 	"os"
 	"reflect"
 	"regexp"
-	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc"
 )
 
-// documented are the forms of the quickstart, and the five forms with rules that are examples of
-// package formsvc, by name.
+// documented are the five forms with rules that are examples of package formsvc, by name.
 func documented(t *testing.T) map[string]sample {
 	t.Helper()
 	forms := map[string]sample{}
-	for _, name := range []string{"feedback", "finder", "every"} {
-		raw, err := os.ReadFile("../../../examples/quickstart/forms/" + name + ".json")
-		if err != nil {
-			t.Fatal(err)
-		}
-		var f sample
-		if err := json.Unmarshal(raw, &f); err != nil {
-			t.Fatal(err)
-		}
-		forms[name] = f
-	}
-	source, err := os.ReadFile("../../../example_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	source := must(os.ReadFile("../../../example_test.go"))
 	for _, found := range regexp.MustCompile("(?s)func Example_(\\w+)\\(\\) {\n\tsvc, form := branching\\(`([^`]*)`, `([^`]*)`\\)").FindAllStringSubmatch(string(source), -1) {
 		f := sample{Name: found[1], Type: "MULTI"}
 		f.Definition.Blocks, f.Definition.Variables = json.RawMessage(found[2]), json.RawMessage(found[3])
 		forms[found[1]] = f
 	}
-	if len(forms) != 8 {
-		t.Fatalf("%d forms are documented, want 8", len(forms))
+	if len(forms) != 5 {
+		t.Fatalf("%d forms are documented, want 5", len(forms))
 	}
 	return forms
 }
@@ -46,33 +30,19 @@ func documented(t *testing.T) map[string]sample {
 func plain(t testing.TB, d formsvc.Definition) map[string]any {
 	t.Helper()
 	var blocks []*block
-	if err := json.Unmarshal(d.Blocks, &blocks); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(d.Blocks, &blocks))
 	ids := map[string]string{}
-	number := func(list []choiceWanted, at string) {
-		for i, c := range list {
-			ids[c.ID] = at + "#" + string(rune('a'+i))
+	for i, b := range blocks {
+		ids[b.ID] = string(rune('A' + i))
+		for n, c := range b.Choices {
+			ids[c.ID] = ids[b.ID] + "#" + string(rune('a'+n))
 		}
 	}
-	var walk func(list []*block, at string)
-	walk = func(list []*block, at string) {
-		for i, b := range list {
-			ids[b.ID] = at + "/" + string(rune('A'+i))
-			number(b.Choices, ids[b.ID])
-			number(b.Rows, ids[b.ID]+"r")
-			number(b.Columns, ids[b.ID]+"c")
-			walk(b.Children, ids[b.ID])
-		}
-	}
-	walk(blocks, "")
 	out := map[string]any{}
 	for _, section := range d.Sections() {
 		var v any
 		if len(*section.Value) > 0 {
-			if err := json.Unmarshal(*section.Value, &v); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(*section.Value, &v))
 		}
 		out[section.Name] = same(renamed(v, ids))
 	}
@@ -103,8 +73,7 @@ func renamed(v any, ids map[string]string) any {
 	return v
 }
 
-// same writes what means the same in the same way: pictures as their bytes, the outer labels of a
-// recommendation without switches, which has them always, and nothing for false, empty and default values.
+// same leaves out what is false, empty or absent.
 func same(v any) any {
 	switch v := v.(type) {
 	case []any:
@@ -115,16 +84,6 @@ func same(v any) any {
 			return nil
 		}
 	case map[string]any:
-		if picture, ok := v["base64"].(string); ok {
-			return picture[strings.LastIndex(picture, ",")+1:]
-		}
-		if properties, ok := v["properties"].(map[string]any); ok && v["type"] == "nps" {
-			delete(properties, "leftLabel")
-			delete(properties, "rightLabel")
-		}
-		if v["icon"] == "star" {
-			delete(v, "icon")
-		}
 		for name, inner := range v {
 			if v[name] = same(inner); v[name] == nil || v[name] == false {
 				delete(v, name)
@@ -197,9 +156,7 @@ func TestAFormThatNobodyCanAnswer(t *testing.T) {
 	s.openOwners(b, "/"+form.ID.String(), ".outline")
 	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("no response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: no answer is ever accepted"]')`)
 	b.shot("stuck")
-	if _, err := s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
 	b.do(`window.dispatchEvent(new Event("focus"))`)
 	b.until(`!document.querySelector("#outline > .notice") && document.querySelector('[data-id=pet] [aria-label^="Note: "]')`)
 }

@@ -45,9 +45,7 @@ func newFirefox(t *testing.T) *firefox {
 		t.Skip("reason: there is no Firefox on this machine")
 	}
 	profile := t.TempDir()
-	if err := os.WriteFile(filepath.Join(profile, "user.js"), []byte(quiet), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(quiet), 0o600))
 	const origin = "http://127.0.0.1/"
 	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank")
 	command.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
@@ -94,9 +92,7 @@ func (f *firefox) call(method string, params, result any) {
 	f.t.Helper()
 	f.n++
 	_ = f.wire.SetDeadline(time.Now().Add(patience))
-	if err := websocket.JSON.Send(f.wire, map[string]any{"id": f.n, "method": method, "params": params}); err != nil {
-		f.t.Fatal(err)
-	}
+	noError(f.t, websocket.JSON.Send(f.wire, map[string]any{"id": f.n, "method": method, "params": params}))
 	for {
 		var m struct {
 			ID             int
@@ -116,9 +112,7 @@ func (f *firefox) call(method string, params, result any) {
 			f.t.Fatalf("%s: %s %s", method, m.Error, m.Message)
 		default:
 			if result != nil {
-				if err := json.Unmarshal(m.Result, result); err != nil {
-					f.t.Fatal(err)
-				}
+				noError(f.t, json.Unmarshal(m.Result, result))
 			}
 			return
 		}
@@ -232,15 +226,15 @@ func (f *firefox) clickAt(x, y float64) {
 	f.stroke([2]float64{x, y})
 }
 
-func (f *firefox) act(device string, actions []map[string]any) {
-	f.t.Helper()
-	f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": device, "id": device, "actions": actions}}}, nil)
-}
-
 func (f *firefox) setFiles(selector, name string) {
 	f.t.Helper()
 	_, node, _ := f.result("document.querySelector(" + quote(selector) + ")")
 	f.call("input.setFiles", map[string]any{"context": f.context, "element": map[string]any{"sharedId": node}, "files": []string{name}}, nil)
+}
+
+func (f *firefox) act(device string, actions []map[string]any) {
+	f.t.Helper()
+	f.call("input.performActions", map[string]any{"context": f.context, "actions": []any{map[string]any{"type": device, "id": device, "actions": actions}}}, nil)
 }
 
 // ownersFirefox is a page of Firefox in which the owner is signed in. At the end of the test nothing may

@@ -1,17 +1,13 @@
 package e2e
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
@@ -46,14 +42,9 @@ const tools = `window.T = {
 // word is a text of the builder's pages in English.
 func word(t testing.TB, key string) string {
 	t.Helper()
-	raw, err := os.ReadFile("../../../handler/builder/words/en.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(os.ReadFile("../../../handler/builder/words/en.json"))
 	var words map[string]map[string]string
-	if err := json.Unmarshal(raw, &words); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(raw, &words))
 	area, name, _ := strings.Cut(key, ".")
 	text, ok := words[area][name]
 	if !ok {
@@ -219,23 +210,6 @@ func (h hand) write(element, text string) {
 	h.t.Helper()
 	h.open(element)
 	h.to(element)
-	kind := ask[string](h, element+".type")
-	if kind == "date" { // three fields, as the browser's language has them
-		day, err := time.Parse(time.DateOnly, text)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		h.key(kb.ArrowLeft + kb.ArrowLeft + day.Format("01022006"))
-		return
-	}
-	if kind == "datetime-local" {
-		at, err := time.Parse("2006-01-02T15:04", text)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		h.key(strings.Repeat(kb.ArrowLeft, 5) + at.Format("01022006") + kb.Tab + at.Format("0304") + at.Format("PM")[:1])
-		return
-	}
 	h.key("a", chromedp.ModifierCtrl)
 	if text == "" {
 		h.key(kb.Delete)
@@ -291,21 +265,6 @@ func (h hand) turn(element string, on bool) {
 		h.press(element)
 		h.until(element + `.checked === ` + fmt.Sprint(on))
 	}
-}
-
-// upload chooses a picture, in a window of the system.
-func (h hand) upload(element, selector, picture string) {
-	h.t.Helper()
-	h.open(element)
-	raw, err := base64.StdEncoding.DecodeString(picture)
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	name := filepath.Join(h.t.TempDir(), "picture.png")
-	if err := os.WriteFile(name, raw, 0o600); err != nil {
-		h.t.Fatal(err)
-	}
-	h.setFiles(selector, name)
 }
 
 // tab_ opens a tab of the panel.
@@ -403,22 +362,16 @@ func (h hand) saved() {
 
 // block is a block as it is wanted, with the id that the page gave it.
 type block struct {
-	ID          string
-	Type        string
-	Label       string
-	Description string
-	Required    bool
-	Properties  map[string]any
-	Choices     []choiceWanted
-	Rows        []choiceWanted `json:"matrix_rows"`
-	Columns     []choiceWanted `json:"matrix_columns"`
-	Children    []*block
+	ID         string
+	Type       string
+	Label      string
+	Required   bool
+	Properties map[string]any
+	Choices    []choiceWanted
+	Children   []*block
 }
 
-type choiceWanted struct {
-	ID, Label, Color string
-	Image            map[string]any
-}
+type choiceWanted struct{ ID, Label string }
 
 // build makes a form from nothing, as far as its page can, and returns it as it is stored.
 func (h hand) build(want sample) formsvc.Form {
@@ -438,25 +391,18 @@ func (h hand) build(want sample) formsvc.Form {
 	h.pressNamed("forms.create")
 	h.until(`document.querySelector(".pane-outline")`)
 	path := ask[string](h, `location.pathname`)
-	id, err := formsvc.ParseID(path[strings.LastIndex(path, "/")+1:])
-	if err != nil {
-		h.t.Fatal(err)
-	}
+	id := must(formsvc.ParseID(path[strings.LastIndex(path, "/")+1:]))
 	var blocks []*block
-	if err := json.Unmarshal(want.Definition.Blocks, &blocks); err != nil {
-		h.t.Fatal(err)
-	}
+	noError(h.t, json.Unmarshal(want.Definition.Blocks, &blocks))
 	ids := map[string]string{} // the page's, by the wanted
-	h.blocks(blocks, ids, false)
-	h.section("form", want.Definition.Settings)
-	h.section("design", want.Definition.Theme)
-	h.data(want)
+	for _, b := range blocks {
+		h.block(b, ids)
+	}
+	h.variables(want.Definition.Variables)
 	h.saved()
 	made := h.site.stored(formsvc.Form{ID: id})
 	var stored []*block
-	if err := json.Unmarshal(made.Definition.Blocks, &stored); err != nil {
-		h.t.Fatal(err)
-	}
+	noError(h.t, json.Unmarshal(made.Definition.Blocks, &stored))
 	choiceIDs(blocks, stored, ids)
 	h.choiceLabels = map[string]string{}
 	for _, b := range stored {
@@ -468,9 +414,7 @@ func (h hand) build(want sample) formsvc.Form {
 		if rule, _ := b.Properties["rule"].(map[string]any); rule != nil {
 			raw, _ := json.Marshal(rule)
 			var renamed map[string]any
-			if err := json.Unmarshal([]byte(rename(string(raw), ids)), &renamed); err != nil {
-				h.t.Fatal(err)
-			}
+			noError(h.t, json.Unmarshal([]byte(rename(string(raw), ids)), &renamed))
 			h.edit(stored[i].ID)
 			h.rule(renamed)
 		}
@@ -482,166 +426,35 @@ func (h hand) build(want sample) formsvc.Form {
 	return h.site.stored(made)
 }
 
-func (h hand) blocks(list []*block, ids map[string]string, inside bool) {
+// block adds a block with all of it but its rule.
+func (h hand) block(b *block, ids map[string]string) {
 	h.t.Helper()
-	for i, b := range list {
-		if h.keys && ask[bool](h, `document.querySelector("#panel").contains(document.activeElement)`) {
-			h.key(kb.Escape)
-			h.until(`T.row(T.chosen()) === document.activeElement`)
-		}
-		if i > 0 && list[i-1].Type == "group" {
-			h.row(ids[list[i-1].ID])
-		}
-		id := h.add(b.Type)
-		ids[b.ID] = id
-		if inside && i == 0 { // a new block stands behind its group: it is moved in
-			if h.keys {
-				h.key(kb.Escape)
-				h.until(`T.row(` + quote(id) + `) === document.activeElement`)
-				h.key(kb.ArrowUp, chromedp.ModifierAlt)
-			} else {
-				h.click(`T.row(` + quote(id) + `).parentElement.querySelector(".outline-tools button")`)
-			}
-			h.until(`T.row(` + quote(id) + `).parentElement.matches(".depth-1")`)
-			h.edit(id)
-		}
-		h.members(b)
-		if len(b.Children) > 0 {
-			h.row(id)
-			h.blocks(b.Children, ids, true)
-		}
+	if h.keys && ask[bool](h, `document.querySelector("#panel").contains(document.activeElement)`) {
+		h.key(kb.Escape)
+		h.until(`T.row(T.chosen()) === document.activeElement`)
 	}
-}
-
-// members sets all of a block but its rule.
-func (h hand) members(b *block) {
-	h.t.Helper()
+	ids[b.ID] = h.add(b.Type)
 	if b.Label != "" {
-		h.set("/label", b.Label)
-	}
-	if b.Description != "" {
-		h.set("/description", b.Description)
+		label := `T.control("/label").querySelector("textarea,input")`
+		h.until(label)
+		h.write(label, b.Label)
 	}
 	if b.Required {
-		h.set("/required", true)
+		h.turn(`T.control("/required").querySelector("[role=switch]")`, true)
 	}
 	h.choices("/choices", b.Choices)
-	h.choices("/matrix_rows", b.Rows)
-	h.choices("/matrix_columns", b.Columns)
-	h.properties("/properties", b.Type, b.Properties)
-}
-
-// partners are members that the control of another one sets.
-var partners = map[string]string{"minVal": "min", "maxVal": "max", "leftLabel": "firstLabel", "centerLabel": "secondLabel", "rightLabel": "thirdLabel"}
-
-func (h hand) properties(pointer, kind string, properties map[string]any) {
-	h.t.Helper()
-	names := slices.Collect(maps.Keys(properties))
-	sort.Slice(names, func(i, j int) bool { // switches show fields
-		_, a := properties[names[i]].(bool)
-		_, b := properties[names[j]].(bool)
-		if a != b {
-			return a
-		}
-		return names[i] < names[j]
-	})
-	for _, name := range names {
-		if _, is := partners[name]; is || name == "rule" {
-			continue
-		}
-		h.set(pointer+"/"+name, properties[name])
-	}
-	if _, ok := properties["maxFileSize"]; !ok && (kind == "file_upload" || kind == "signature") {
-		h.set(pointer+"/maxFileSize", false)
+	if parts, ok := b.Properties["addressOrContact"].(map[string]any); ok {
+		h.parts(parts)
 	}
 }
 
-// set sets a member by its control in the panel.
-func (h hand) set(pointer string, value any) {
-	h.t.Helper()
-	at := `T.control(` + quote(pointer) + `)`
-	if !ask[bool](h, `!!`+at) {
-		h.until(at)
-	}
-	inside := func(selector string) string { return at + `.querySelector(` + quote(selector) + `)` }
-	kind := ask[string](h, `(() => { const e = `+at+`, has = s => e.querySelector(s);
-		return has(".props-parts") ? "parts" : has(".props-week") ? "week" : has(".props-usual") ? "usual" : has("input[type=file]") ? "picture" : has("[role=switch]") ? "switch"
-			: has(".props-add") ? "days" : has("select") ? "select" : has(".color") ? "color" : has("textarea,input") ? "text" : "" })()`)
-	text := fmt.Sprint(value)
-	switch kind {
-	case "switch":
-		h.turn(inside("[role=switch]"), value.(bool))
-	case "select":
-		h.choose(inside("select"), text)
-	case "usual":
-		list := inside("select")
-		if ask[bool](h, `[...`+list+`.options].some(o => o.value === `+quote(text)+`)`) {
-			h.choose(list, text)
-			return
-		}
-		h.choose(list, "\x00")
-		h.write(inside("input"), text)
-	case "color":
-		h.write(inside("input:not([type=color])"), text)
-	case "parts":
-		h.parts(pointer, value.(map[string]any))
-	case "picture":
-		image := value.(map[string]any)
-		if picture, ok := image["base64"].(string); ok {
-			h.upload(inside("input[type=file]"), `#panel-body [data-path~="`+pointer+`"] input[type=file]`, picture)
-			h.until(inside(".props-inside"))
-			return
-		}
-		h.write(inside("[data-key=url]"), image["url"].(string))
-	case "week":
-		days, _ := value.(float64)
-		for i := range 7 { // from Monday
-			button := fmt.Sprintf(`%s.querySelectorAll("button")[%d]`, at, i)
-			h.open(button)
-			off := int(days)>>((i+1)%7)&1 == 1
-			if ask[bool](h, button+`.ariaPressed === "false"`) != off {
-				h.press(button)
-				h.until(button + `.ariaPressed === ` + quote(fmt.Sprint(!off)))
-			}
-		}
-	case "days":
-		for _, day := range value.([]any) {
-			h.write(inside(".props-add input"), day.(string)[:10])
-			h.key(kb.Enter)
-			h.until(inside(".props-add input") + `.value === ""`)
-		}
-	case "text":
-		if list, ok := value.([]any); ok {
-			texts := make([]string, len(list))
-			for i := range list {
-				texts[i] = list[i].(string)
-			}
-			text = strings.Join(texts, ", ")
-		}
-		field := inside("textarea,input:not([type=checkbox])")
-		if kind := ask[string](h, field+".type"); kind == "date" {
-			text = text[:10]
-		} else if kind == "datetime-local" {
-			text = text[:16]
-		}
-		h.write(field, text)
-	default:
-		h.t.Fatalf("the control of %s is none that is known: %s", pointer, ask[string](h, at+`.outerHTML.slice(0, 300)`))
-	}
-}
-
-func (h hand) parts(pointer string, want map[string]any) {
+// parts shows and hides the parts of an address; the page hides some of them at first.
+func (h hand) parts(want map[string]any) {
 	h.t.Helper()
 	for _, part := range []string{"firstName", "lastName", "email", "phone", "company", "address", "address2", "zip", "city", "state", "country"} {
 		settings, _ := want[part].(map[string]any)
-		for _, member := range []string{"hide", "required"} {
-			on, _ := settings[member].(bool)
-			box := `T.control(` + quote(pointer+"/"+part+"/"+member) + `).querySelector("input")`
-			if member == "required" && ask[bool](h, box+`.disabled`) {
-				continue
-			}
-			h.turn(box, on != (member == "hide"))
-		}
+		hidden, _ := settings["hide"].(bool)
+		h.turn(`T.control(`+quote("/properties/addressOrContact/"+part+"/hide")+`).querySelector("input")`, !hidden)
 	}
 }
 
@@ -667,95 +480,30 @@ func (h hand) choices(pointer string, list []choiceWanted) {
 		h.press(at + `.querySelector("ol > li .props-choice > button:last-child")`)
 		h.until(fmt.Sprintf(`%s === %d && T.mine(%s.querySelector("ol > li input"))`, count, old+len(list)-i-1, at))
 	}
-	for i, c := range list {
-		if c.Color == "" && c.Image == nil {
-			continue
-		}
-		row := fmt.Sprintf(`%s.querySelector("ol > li:nth-child(%d)")`, at, i+1)
-		h.press(row + `.querySelector("[aria-expanded]")`)
-		h.until(row + `.querySelector(".props-choice-more")`)
-		if picture, ok := c.Image["base64"].(string); ok {
-			selector := fmt.Sprintf(`#panel-body [data-path~=%q] ol > li:nth-child(%d) input[type=file]`, pointer, i+1)
-			h.upload(row+`.querySelector("input[type=file]")`, selector, picture)
-			h.until(row + `.querySelector(".props-inside")`)
-		}
-		if c.Color != "" {
-			h.write(row+`.querySelector(".color input:not([type=color])")`, c.Color)
-		}
-	}
 }
 
-// section sets the settings or the theme.
-func (h hand) section(tab string, raw json.RawMessage) {
-	h.t.Helper()
-	values := map[string]any{}
-	if len(raw) == 0 {
-		return
-	}
-	if err := json.Unmarshal(raw, &values); err != nil {
-		h.t.Fatal(err)
-	}
-	h.tab(tab)
-	var walk func(pointer string, v map[string]any)
-	walk = func(pointer string, v map[string]any) {
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			at := pointer + "/" + name
-			if inner, ok := v[name].(map[string]any); ok && inner["base64"] == nil && inner["url"] == nil {
-				walk(at, inner)
-				continue
-			}
-			h.set(at, v[name])
-		}
-	}
-	walk("", values)
-}
-
-// data sets variables and hidden fields.
-func (h hand) data(want sample) {
+// variables adds variables that are 0.
+func (h hand) variables(raw json.RawMessage) {
 	h.t.Helper()
 	var variables map[string]any
-	var hidden []string
-	_ = json.Unmarshal(want.Definition.Variables, &variables) // absent
-	_ = json.Unmarshal(want.Definition.HiddenFields, &hidden)
-	if len(variables)+len(hidden) == 0 {
-		return
-	}
-	h.tab("data")
-	add := func(pointer, name string) {
-		at := `T.control(` + quote(pointer) + `)`
+	noError(h.t, json.Unmarshal(raw, &variables))
+	for _, name := range slices.Sorted(maps.Keys(variables)) {
+		h.tab("data")
+		const at = `T.control("/variables")`
 		count := at + `.querySelectorAll("li").length`
 		was := ask[int](h, count)
 		h.write(at+`.querySelector(".props-add input")`, name)
 		h.press(at + `.querySelector(".props-add button")`)
 		h.until(fmt.Sprintf(`%s === %d`, count, was+1))
 	}
-	for i, name := range slices.Sorted(maps.Keys(variables)) {
-		add("/variables", name)
-		row := fmt.Sprintf(`T.control("/variables").querySelectorAll("li")[%d]`, i)
-		if text, ok := variables[name].(string); ok {
-			h.choose(row+`.querySelector("select")`, "text")
-			h.write(row+`.querySelectorAll("input")[1]`, text)
-		} else if variables[name] != 0.0 {
-			h.write(row+`.querySelectorAll("input")[1]`, fmt.Sprint(variables[name]))
-		}
-	}
-	for _, name := range hidden {
-		add("/hidden_fields", name)
-	}
 }
 
-// choiceIDs finds what ids the page gave to choices, rows and columns.
+// choiceIDs finds what ids the page gave to choices.
 func choiceIDs(want, got []*block, ids map[string]string) {
-	pair := func(a, b []choiceWanted) {
-		for i := range min(len(a), len(b)) {
-			ids[a[i].ID] = b[i].ID
-		}
-	}
 	for i := range min(len(want), len(got)) {
-		pair(want[i].Choices, got[i].Choices)
-		pair(want[i].Rows, got[i].Rows)
-		pair(want[i].Columns, got[i].Columns)
-		choiceIDs(want[i].Children, got[i].Children, ids)
+		for n := range min(len(want[i].Choices), len(got[i].Choices)) {
+			ids[want[i].Choices[n].ID] = got[i].Choices[n].ID
+		}
 	}
 }
 

@@ -157,9 +157,7 @@ func TestBuilderWebhooks(t *testing.T) {
 
 	// A response fails: that is shown when somebody sees the page again, and so is the pause.
 	receiver.status.Store(http.StatusInternalServerError)
-	if _, err := s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
 	receiver.next(t)
 	b.until(`(document.dispatchEvent(new Event("visibilitychange")), document.body.innerText.includes("refused it with the status 500"))`)
 	receiver.status.Store(http.StatusServiceUnavailable)
@@ -215,10 +213,7 @@ func TestBuilderPolling(t *testing.T) {
 	inFull(t)
 	s := newOwners(t)
 	form := s.draft("Feedback", `[]`)
-	hook, err := s.service.As(s.owner).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/nobody"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	hook := must(s.service.As(s.owner).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/nobody"}))
 	b := s.ownersTab(1280, 900)
 	s.openOwners(b, "/"+form.ID.String()+"/webhooks/"+hook.ID.String(), ".empty")
 	// Two seconds pass at once, when the test says so.
@@ -380,9 +375,7 @@ func TestBuilderVersions(t *testing.T) {
 	}
 	publish(threeBlocks[:len(threeBlocks)-1] + `,{"id":"more","type":"long_text","label":"More"}]`)
 	publish(`[{"id":"name","type":"short_text","label":"Your name"}]`)
-	if _, err := client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "name", json.RawMessage(`{"label":"Draft of a name"}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "name", json.RawMessage(`{"label":"Draft of a name"}`)))
 	s.openOwners(b, "/"+form.ID.String()+"/versions", ".versions")
 	b.shows("replaced by you")
 	s.each(b, "versions", check)
@@ -392,9 +385,7 @@ func TestBuilderVersions(t *testing.T) {
 	b.shows("There are changes that are not published.")
 	s.each(b, "version", check)
 
-	if _, err := client.UpdateBlock(t.Context(), form.ID, "name", json.RawMessage(`{"label":"Changed by somebody"}`)); err != nil {
-		t.Fatal(err)
-	}
+	must(client.UpdateBlock(t.Context(), form.ID, "name", json.RawMessage(`{"label":"Changed by somebody"}`)))
 	b.choose("Restore")
 	b.shows("gets the content of this version at once")
 	s.each(b, "version-confirm", check)
@@ -433,14 +424,8 @@ func TestBuilderShare(t *testing.T) {
 	if value(0) != s.url(form, "") || value(1) != `<script src="`+s.server.URL+`/f/-/embed.js" data-form="`+form.PublicID+`" async></script>` {
 		t.Errorf("shared: %s and %s", value(0), value(1))
 	}
-	picture, err := png.Decode(bytes.NewReader(get(b, chromedp.FullScreenshot(100))))
-	if err != nil {
-		t.Fatal(err)
-	}
-	bits, err := gozxing.NewBinaryBitmapFromImage(picture)
-	if err != nil {
-		t.Fatal(err)
-	}
+	picture := must(png.Decode(bytes.NewReader(get(b, chromedp.FullScreenshot(100)))))
+	bits := must(gozxing.NewBinaryBitmapFromImage(picture))
 	code, err := qrcode.NewQRCodeReader().Decode(bits, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
 	if err != nil || code.GetText() != s.url(form, "") {
 		t.Errorf("the QR code is %v %v", code, err)

@@ -303,10 +303,7 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 		}
 		blocks = append(blocks, b)
 	}
-	raw, err := json.Marshal(blocks)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must(json.Marshal(blocks))
 	variables, _ := json.Marshal(map[string]string{texts[0]: texts[1], texts[2]: texts[3]})
 	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "closedMessage": texts[1], "showTitle": true})
 	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Variables, f.Definition.Settings = variables, settings })

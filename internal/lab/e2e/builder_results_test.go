@@ -27,13 +27,10 @@ func (s *site) send(form formsvc.Form, at time.Time, answers, host map[string]an
 		}
 		return raws
 	}
-	sent, err := s.service.Submit(s.t.Context(), formsvc.Response{
+	sent := must(s.service.Submit(s.t.Context(), formsvc.Response{
 		FormID: form.ID, SubmittedAt: at, Answers: encode(answers), HostAnswers: encode(host), CompletionTime: 95, Hidden: map[string]string{"source": "newsletter"},
 		Metadata: formsvc.Metadata{Country: "NL", Device: "mobile", UserAgent: "Mozilla/5.0", UTM: map[string]string{"campaign": "spring"}},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	}))
 	return sent
 }
 
@@ -41,10 +38,7 @@ func (s *site) send(form formsvc.Form, at time.Time, answers, host map[string]an
 func (s *site) everyAnswered(n int) formsvc.Form {
 	s.t.Helper()
 	form := s.sample("every")
-	form, err := s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["source"]`)}})
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	form = must(s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["source"]`)}}))
 	random := rand.New(rand.NewPCG(2, 7)) // the same in each run
 	one := func(list ...string) string { return list[random.IntN(len(list))] }
 	file := func(name, kind string) map[string]any {
@@ -177,9 +171,7 @@ func TestResults(t *testing.T) {
 	got := get(b, chromedp.Evaluate[string](`fetch(document.querySelector("dialog a[download]").href).then(r => r.arrayBuffer()).then(a => [...new Uint8Array(a)].map(n => String.fromCharCode(n)).join(""))`, chromedp.EvalAwaitPromise))
 	end, _ := time.ParseInLocation(time.DateOnly, before, time.Local)
 	var file bytes.Buffer
-	if err := s.service.As(s.owner).Export(t.Context(), &file, form.ID, formsvc.Export{Until: end.AddDate(0, 0, 1).Add(-time.Second), Labels: true, BOM: true}); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, s.service.As(s.owner).Export(t.Context(), &file, form.ID, formsvc.Export{Until: end.AddDate(0, 0, 1).Add(-time.Second), Labels: true, BOM: true}))
 	raw := make([]rune, file.Len())
 	for i, c := range file.Bytes() {
 		raw[i] = rune(c)

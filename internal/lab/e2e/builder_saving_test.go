@@ -40,9 +40,7 @@ func (s *site) label(form formsvc.Form, id string) string {
 		return ""
 	}
 	var blocks []*block
-	if err := json.Unmarshal(s.stored(form).Definition.Blocks, &blocks); err != nil {
-		s.t.Fatal(err)
-	}
+	noError(s.t, json.Unmarshal(s.stored(form).Definition.Blocks, &blocks))
 	return find(blocks)
 }
 
@@ -108,10 +106,7 @@ func TestNothingIsLost(t *testing.T) {
 	s.server.Close()
 	h.write(field, "Without server")
 	shown("offline", "Without server")
-	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := must(net.Listen("tcp", address))
 	s.server = &httptest.Server{Listener: listener, Config: s.server.Config}
 	again := httptest.NewUnstartedServer(s.mux)
 	_ = again.Listener.Close()
@@ -333,9 +328,7 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 	picture := people[0].run(`E.picture()`)
 	people[1].until(`E.picture() === ` + quote(picture))
 	var stored []*block
-	if err := json.Unmarshal(s.stored(form).Definition.Blocks, &stored); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(s.stored(form).Definition.Blocks, &stored))
 	ids := make([]string, len(stored))
 	for i, b := range stored {
 		ids[i] = b.ID

@@ -26,10 +26,7 @@ const userCookie = "user"
 func newOwners(t testing.TB, change ...func(*builder.Config)) *site {
 	t.Helper()
 	s := newSite(t, formpage.Config{})
-	workspace, err := s.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("stranger"), "Elsewhere")
-	if err != nil {
-		t.Fatal(err)
-	}
+	workspace := must(s.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("stranger"), "Elsewhere"))
 	s.elsewhere = workspace.ID
 	config := builder.Config{Pages: s.pages, User: func(r *http.Request) (formsvc.ID, error) {
 		cookie, err := r.Cookie(userCookie)
@@ -41,10 +38,7 @@ func newOwners(t testing.TB, change ...func(*builder.Config)) *site {
 	for _, change := range change {
 		change(&config)
 	}
-	pages, err := builder.New(s.service, config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must(builder.New(s.service, config))
 	s.mux.Handle("/forms/", pages)
 	return s
 }
@@ -56,20 +50,14 @@ func (s *site) draft(name, blocks string, change ...func(*formsvc.FormCreate)) f
 	for _, change := range change {
 		change(&create)
 	}
-	form, err := s.service.As(s.owner).CreateForm(s.t.Context(), create)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	form := must(s.service.As(s.owner).CreateForm(s.t.Context(), create))
 	return form
 }
 
 // stored is a form as it is now.
 func (s *site) stored(form formsvc.Form) formsvc.Form {
 	s.t.Helper()
-	form, err := s.service.As(s.owner).Form(s.t.Context(), form.ID)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	form = must(s.service.As(s.owner).Form(s.t.Context(), form.ID))
 	return form
 }
 
@@ -127,9 +115,7 @@ func TestOwnersPages(t *testing.T) {
 	b.until(`!document.querySelector(".empty")`)
 	s.openOwners(b, "/", "")
 	// The way back from a form leads to its own workspace, not to the newest; a long name stays beside it.
-	if _, err := s.service.CreateWorkspace(t.Context(), s.owner, "Newest"); err != nil {
-		t.Fatal(err)
-	}
+	must(s.service.CreateWorkspace(t.Context(), s.owner, "Newest"))
 	form := s.draft("A form with a name that is far longer than a telephone is wide", `[]`)
 	b.size(360, 640)
 	for _, part := range []string{"", "/results", "/webhooks", "/versions"} {
