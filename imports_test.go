@@ -213,45 +213,6 @@ func TestWhoImportsWhom(t *testing.T) {
 	}
 }
 
-// The test above is only worth what forbidden sees.
-func TestForbiddenImportsAreSeen(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ from, imports string }{
-		{module + "/storage", module + "/schema"},
-		{module + "/storage", "github.com/jackc/pgx/v5"},
-		{module + "/storage/memory", module + "/internal/cursor"},
-		{module + "/storage/memory", "github.com/jackc/pgx/v5/pgxpool"},
-		{module + "/storage/postgres", module + "/schema"},
-		{module + "/handler", module + "/webhooks"},
-		{module + "/internal/keyring", module + "/handler"},
-		{module + "/handler", module},
-		{module + "/handler/formpage", module + "/handler"},
-		{module + "/handler/formpage/internal/read", module + "/handler/formpage/internal/draw"},
-		{module + "/handler/formpage/internal/draw", module + "/handler/formpage"},
-		{module + "/handler", module + "/handler/formpage/internal/pen"},
-		{module + "/handler/formpage", "github.com/go-chi/chi/v5"},
-		{module, module + "/storage/memory"},
-		{module + "/webhooks", "testing"},
-		{module + "/handler/conformance", "github.com/google/go-cmp/cmp"},
-		{module + "/handler/conformance", module + "/internal/definition"},
-		{module + "/schema", module + "/internal/faults"},
-		{module + "/schema", "github.com/santhosh-tekuri/jsonschema/v5"},
-		{module + "/internal/jsontree", module + "/schema"},
-		{module + "/internal/jsontree", module + "/storage"},
-		{module + "/internal/validation", module + "/internal/definition"},
-		{module + "/internal/definition", module + "/internal/answers"},
-		{module + "/internal/answers", module + "/internal/validation"},
-		{module + "/internal/answers/compile", module + "/internal/answers/path"},
-		{module + "/internal/apidoc", "github.com/santhosh-tekuri/jsonschema/v5"},
-		{module + "/handler", module + "/internal/servicetest"},
-		{module + "/internal/unheardof", module + "/storage"},
-	} {
-		if got := forbidden(listed{ImportPath: c.from, Imports: []string{c.imports}}); len(got) != 1 {
-			t.Errorf("%s importing %s is not seen", c.from, c.imports)
-		}
-	}
-}
-
 // What only tests need must not reach a host's binary.
 func TestAHostLinksNoTestDependency(t *testing.T) {
 	t.Parallel()

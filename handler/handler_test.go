@@ -18,7 +18,6 @@ func contextWith(r *http.Request, rctx *chi.Context) context.Context {
 }
 
 func TestIfMatch(t *testing.T) {
-	t.Parallel()
 	for header, want := range map[string]core.Precondition{
 		`*`:                             {Set: true, Any: true},
 		` * `:                           {Set: true, Any: true},
@@ -67,7 +66,6 @@ func parsed(text string) int64 {
 }
 
 func TestRevisionTokensReadBack(t *testing.T) {
-	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		revision := rapid.Int64Min(1).Draw(t, "revision")
 		c := &call{r: &http.Request{Header: http.Header{"If-Match": {etag(revision)}}}}
@@ -78,7 +76,6 @@ func TestRevisionTokensReadBack(t *testing.T) {
 }
 
 func TestCredential(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		header http.Header
 		want   string
@@ -102,7 +99,6 @@ func TestCredential(t *testing.T) {
 }
 
 func TestAcceptableMedia(t *testing.T) {
-	t.Parallel()
 	for media, want := range map[string]bool{
 		"application/json": true, "application/json; charset=utf-8": true, "Application/JSON": true,
 		"application/merge-patch+json": true, "application/vnd.acme+json;v=1": true,

@@ -10,7 +10,6 @@ import (
 )
 
 func TestThePathBelowTheBasePath(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct {
 		baseURL, basePath string
 		path, want        string

@@ -63,7 +63,6 @@ func row(method, path string, security []map[string][]string) string {
 }
 
 func TestTheTableAndTheDescriptionAreOne(t *testing.T) {
-	t.Parallel()
 	table := map[string]string{}
 	for _, op := range operations() {
 		security := []map[string][]string{{"ApiKey": {string(op.scope)}}}
@@ -82,7 +81,6 @@ func TestTheTableAndTheDescriptionAreOne(t *testing.T) {
 
 // Hosts read there which paths there are, and which call of the root does the same.
 func TestTheDocumentationListsTheOperations(t *testing.T) {
-	t.Parallel()
 	text, textErr := os.ReadFile("doc.go")
 	surface, surfaceErr := os.ReadFile("../internal/docs/surface.txt")
 	if err := errors.Join(textErr, surfaceErr); err != nil {
@@ -111,7 +109,6 @@ func TestTheDocumentationListsTheOperations(t *testing.T) {
 
 // A key with a scope that nothing needs would be a key for nothing.
 func TestEveryScopeIsNeeded(t *testing.T) {
-	t.Parallel()
 	for _, scope := range storage.Scopes() {
 		if !slices.ContainsFunc(operations(), func(op operation) bool { return op.scope == scope }) {
 			t.Errorf("no operation needs %s", scope)
@@ -120,7 +117,6 @@ func TestEveryScopeIsNeeded(t *testing.T) {
 }
 
 func TestTheErrorCatalogueAndTheDescriptionAreOne(t *testing.T) {
-	t.Parallel()
 	var document struct {
 		Codes      map[string]int `json:"x-error-codes"`
 		Components struct {

@@ -15,7 +15,6 @@ import (
 )
 
 func TestDescribeFillsInServerAndPaths(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ base, path, server, prefix string }{
 		{"", "/v1", "/", "/v1"},
 		{"/", "/v1", "/", "/v1"},
@@ -30,7 +29,6 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 		{"/a&b", "/d&e", "/a&b", "/d&e"},
 	} {
 		t.Run(c.base+" and "+c.path, func(t *testing.T) {
-			t.Parallel()
 			if err := cmp.Or(apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)); err != nil {
 				t.Fatal(err)
 			}
@@ -67,7 +65,6 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 }
 
 func TestDescribeKeepsEverythingElse(t *testing.T) {
-	t.Parallel()
 	got, err := apidoc.Describe("https://unlike.example", "/unlike")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +82,6 @@ func TestDescribeKeepsEverythingElse(t *testing.T) {
 }
 
 func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
-	t.Parallel()
 	for _, c := range []struct{ name, base, path string }{
 		{"a base URL without a scheme", "api.example.com", "/v1"},
 		{"a base URL of another scheme", "ftp://api.example.com", "/v1"},
@@ -120,7 +116,6 @@ func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
 		{"a base path with a broken escape", "", "/v%1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
 			got, err := apidoc.Describe(c.base, c.path)
 			if err == nil || got != nil {
 				t.Fatal("it is taken")

@@ -42,7 +42,6 @@ func (a answer) check(r *Description) error {
 }
 
 func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
-	t.Parallel()
 	r, err := New()
 	if err != nil {
 		t.Fatal(err)
@@ -105,7 +104,6 @@ func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 }
 
 func TestRoutedTellsPathAndMethodApart(t *testing.T) {
-	t.Parallel()
 	r, err := New()
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +122,6 @@ func TestRoutedTellsPathAndMethodApart(t *testing.T) {
 }
 
 func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
-	t.Parallel()
 	var d struct {
 		Paths map[string]map[string]json.RawMessage
 	}
@@ -163,7 +160,6 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 }
 
 func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
-	t.Parallel()
 	const errorSchema = `"components":{"schemas":{"Error":{"type":"object"}}}`
 	for name, document := range map[string]string{
 		"no JSON":                    `{`,
@@ -184,7 +180,6 @@ func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
 
 // What the description says in words is held as well.
 func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
-	t.Parallel()
 	r, err := New()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,6 @@ func restore(text string) string {
 }
 
 func TestDefusedCells(t *testing.T) {
-	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "a": "a", "'a": "'a", "'": "'", "''": "''", " =1": " =1", "1-1": "1-1", "a\t=": "a\t=",
 		"=1+1": "'=1+1", "+1": "'+1", "-1": "'-1", "@a": "'@a", "\tx": "'\tx", "\rx": "'\rx", "'=1": "''=1", "''-": "'''-",
@@ -33,7 +32,6 @@ func TestDefusedCells(t *testing.T) {
 
 // A plain cell stands without quotes where every program reads it as one cell.
 func TestPlainCells(t *testing.T) {
-	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "-1.5": "-1.5", "+442": "+442", "a,b": `"a,b"`, "a;b": `"a;b"`, "a\tb": "\"a\tb\"", "a b": `"a b"`,
 		"a\nb": "\"a\nb\"", "a\rb": "\"a\rb\"", `a"b`: `"a""b"`,
@@ -48,7 +46,6 @@ func TestPlainCells(t *testing.T) {
 
 // Whatever the cells are, they can be read back: by a reader of CSV, after restore.
 func TestEveryCellIsReadBack(t *testing.T) {
-	t.Parallel()
 	text := rapid.OneOf(rapid.String(), rapid.StringOfN(rapid.RuneFrom([]rune("='+-@\t\"', \nx")), 0, 5, -1))
 	rapid.Check(t, func(t *rapid.T) {
 		texts := rapid.SliceOfN(text, 1, 4).Draw(t, "texts")

@@ -73,7 +73,6 @@ func pairs(table [][]string) string {
 // A value of each type has its columns and cells. Numbers, dates and the like stand
 // without quotes, and are never changed; a text that could be a formula is.
 func TestCellsOfEachType(t *testing.T) {
-	t.Parallel()
 	const file = `{"id":"f","name":"%[1]s.pdf","url":"https://x.example/%[1]s","mime_type":"","size":1}`
 	files := "[" + fmt.Sprintf(file, "a") + "," + fmt.Sprintf(file, "b") + "]"
 	spread, ids := Options{Spread: true}, Options{ChoiceIDs: true}
@@ -138,7 +137,6 @@ func TestCellsOfEachType(t *testing.T) {
 
 // A block has its columns whether or not it was answered.
 func TestColumnsOfEachBlock(t *testing.T) {
-	t.Parallel()
 	const choices = `"label":"Q","choices":[{"id":"x","label":"Ex"},{"id":"other"}]`
 	for _, c := range []struct {
 		block, want, spread, labels string // labels are those of the spread ones
@@ -177,7 +175,6 @@ func TestColumnsOfEachBlock(t *testing.T) {
 // Names are there once: those of every table, of fields that are called alike, and of ids
 // that look like a field with its part. A new part stands with its field.
 func TestNamesOfColumns(t *testing.T) {
-	t.Parallel()
 	d := storage.Definition{
 		Blocks: []byte(`[{"id":"a","type":"number","label":"Same"},{"id":"b","type":"number","label":"Same"},{"id":"submission_id","type":"number","label":"submitted_at"},
 			{"id":"m/r","type":"number","label":"Own"},{"id":"m","type":"matrix","matrix_rows":[{"id":"r"}]}]`),
@@ -202,7 +199,6 @@ func TestNamesOfColumns(t *testing.T) {
 
 // The whole of a table and of NDJSON, byte for byte.
 func TestAnExportByteForByte(t *testing.T) {
-	t.Parallel()
 	d := storage.Definition{Blocks: []byte(`[{"id":"q","type":"short_text"}]`)}
 	full := response(1, answer("q", "short_text", `"a\r\nb"`))
 	full.Metadata = []byte(`{"country":"NL","device":"phone","user_agent":"=a","utm":{"campaign":"c","content":"d","medium":"m","source":"s","term":"t"}}`)
@@ -243,7 +239,6 @@ func TestAnExportByteForByte(t *testing.T) {
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	t.Parallel()
 	for _, separator := range []rune{',', ';', '\t'} {
 		o := Options{Format: schema.NDJSON, Separator: separator}
 		if err := o.Check(); err != nil || o.Format != schema.NDJSON || o.Separator != separator {
@@ -265,7 +260,6 @@ func TestOptionsAreChecked(t *testing.T) {
 // An export asks for the pages of its period one after the other, each after the last
 // response of the one before, and hands each on before the next.
 func TestPagesOfAnExport(t *testing.T) {
-	t.Parallel()
 	o := Options{Format: schema.NDJSON, Since: submittedAt.Add(-time.Hour), Until: submittedAt.Add(time.Hour)}
 	var out bytes.Buffer
 	var asked []storage.SubmissionsParams
@@ -305,7 +299,6 @@ type noDisk struct{}
 func (noDisk) Write([]byte) (int, error) { return 0, errDisk }
 
 func TestFaultsOfAnExport(t *testing.T) {
-	t.Parallel()
 	errRead := errors.New("no page")
 	broken := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		return storage.SubmissionPage{}, errRead
@@ -340,7 +333,6 @@ func TestFaultsOfAnExport(t *testing.T) {
 // What came in after the first pass has a line when it needs no column of its own. A line
 // has no cells of the one before.
 func TestResponsesThatTheFirstPassDidNotSee(t *testing.T) {
-	t.Parallel()
 	passes := 0
 	read := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		page := storage.SubmissionPage{Submissions: []storage.Submission{response(1, answer("q", "number", "7"))}}
@@ -359,7 +351,6 @@ func TestResponsesThatTheFirstPassDidNotSee(t *testing.T) {
 
 // A table has exactly MaxColumns at most, those of every table counted.
 func TestMaxColumns(t *testing.T) {
-	t.Parallel()
 	answers := make([]string, MaxColumns-len(leading)-len(trailing))
 	for i := range answers {
 		answers[i] = answer(fmt.Sprintf("f%d", i), "number", "1")

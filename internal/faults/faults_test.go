@@ -41,8 +41,6 @@ func wantFaults(t testing.TB, err error, want ...string) {
 }
 
 func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
-	t.Parallel()
-
 	var all List
 	for i := range 200 {
 		at := fmt.Sprint("/x/", (i*7919)%200)
@@ -82,7 +80,6 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 }
 
 func TestJoin(t *testing.T) {
-	t.Parallel()
 	at := func(paths ...string) *schema.Error {
 		e := new(schema.Error)
 		for _, path := range paths {

@@ -10,7 +10,6 @@ import (
 )
 
 func TestNewCarriesTheSecondAndIsUniqueUnderConcurrency(t *testing.T) {
-	t.Parallel()
 	at := time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC)
 	source := NewSource()
 	const workers, each = 8, 2000
@@ -39,7 +38,6 @@ func TestNewCarriesTheSecondAndIsUniqueUnderConcurrency(t *testing.T) {
 }
 
 func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
-	t.Parallel()
 	used := map[rune]int{}
 	for range 2000 {
 		id := PublicID()

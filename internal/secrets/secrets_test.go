@@ -34,7 +34,6 @@ func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *Se
 }
 
 func TestSecretsSurviveARotation(t *testing.T) {
-	t.Parallel()
 	id, secret := storage.ID{1}, "0123456789abcdef"
 	var none *Sealer
 	plain := none.Seal(id, secret)
@@ -67,7 +66,6 @@ func TestSecretsSurviveARotation(t *testing.T) {
 }
 
 func TestSecretsRefuse(t *testing.T) {
-	t.Parallel()
 	id := storage.ID{1}
 	s := secretsWith(t, gcm(t, 1))
 	sealed := s.Seal(id, "0123456789abcdef")
@@ -96,7 +94,6 @@ func TestSecretsRefuse(t *testing.T) {
 }
 
 func TestNoSecretStaysNone(t *testing.T) {
-	t.Parallel()
 	s := secretsWith(t, gcm(t, 1))
 	if sealed := s.Seal(storage.ID{1}, ""); sealed != nil {
 		t.Errorf("Seal of nothing is %v, want nil", sealed)
@@ -107,7 +104,6 @@ func TestNoSecretStaysNone(t *testing.T) {
 }
 
 func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
-	t.Parallel()
 	id, secret := storage.ID{1}, "0123456789abcdef"
 	var none *Sealer
 	seal := func(s *Sealer) []byte { return s.Seal(id, secret) }
@@ -145,7 +141,6 @@ func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
 }
 
 func TestPlainSecretsAreRefused(t *testing.T) {
-	t.Parallel()
 	id, secret := storage.ID{1}, "0123456789abcdef"
 	var none *Sealer
 	lenient := secretsWith(t, gcm(t, 2), gcm(t, 1))

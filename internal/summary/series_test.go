@@ -10,7 +10,6 @@ import (
 )
 
 func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
-	t.Parallel()
 	within := func(n int) *rapid.Generator[float64] {
 		return rapid.Custom(func(t *rapid.T) float64 { return float64(rapid.IntRange(-n, n).Draw(t, "n")) })
 	}
@@ -58,7 +57,6 @@ func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(1, math.Abs(a), math.Abs(b)) }
 
 func TestFiguresAreFinite(t *testing.T) {
-	t.Parallel()
 	for _, given := range [][]float64{{5, 1e200}, {-1.5e308, 1.5e308}, {-math.MaxFloat64, math.MaxFloat64}, {5e-324, 1e-323}, {math.MaxFloat64}} {
 		var n Series
 		for i := range 100 {
@@ -90,7 +88,6 @@ func TestFiguresAreFinite(t *testing.T) {
 
 // Of more different numbers than are kept, the median is within 1 %.
 func TestTheMedianOfManyNumbers(t *testing.T) {
-	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
 	for name, draw := range map[string]func() float64{
 		"even":       random.Float64,

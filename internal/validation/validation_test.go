@@ -83,7 +83,6 @@ func wantViolations(t testing.TB, err error, want ...string) {
 }
 
 func TestEachKeywordIsNamed(t *testing.T) {
-	t.Parallel()
 	for _, test := range []struct {
 		schema, body string
 		want         []string
@@ -125,7 +124,6 @@ func TestEachKeywordIsNamed(t *testing.T) {
 		{`{"anyOf":[{"type":"string"},{"type":"number"}]}`, `null`, []string{" WRONG_TYPE"}, "must be a string or a number"},
 	} {
 		t.Run(test.schema+" "+test.body, func(t *testing.T) {
-			t.Parallel()
 			err := agree(t, schemaOf(t, test.schema, unlimited), test.body)
 			wantViolations(t, err, test.want...)
 			if test.message != "" && !strings.Contains(err.Error(), test.message) {
@@ -137,7 +135,6 @@ func TestEachKeywordIsNamed(t *testing.T) {
 
 // The library and the walk report the same violations and edits for any body.
 func TestTheLibraryAndTheWalkAgree(t *testing.T) {
-	t.Parallel()
 	accepted := 0
 	for _, name := range requests {
 		t.Run(name, func(t *testing.T) {
@@ -200,7 +197,6 @@ func instanceOf(t *rapid.T, s *jsonschema.Schema, depth int) any {
 
 // Only the keywords of request bodies are walked, and simplify relies on where they are.
 func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
-	t.Parallel()
 	tree := must(jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{}))
 	seen := make(map[string]bool)
 	var check func(s jsontree.Node)
@@ -278,7 +274,6 @@ func checkUnion(t *testing.T, branches jsontree.Node) {
 }
 
 func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
-	t.Parallel()
 	const text = `{"type":"object","required":["a"],"additionalProperties":false,"properties":{
 		"a":{"type":"object","minProperties":1,"properties":{"b":{"type":["string","null"],"maxLength":1},"c":{"type":"array","items":{"type":"null"}}}},
 		"u":{"anyOf":[{"type":"object","required":["x"]},{"type":"null"}]}}}`
@@ -293,7 +288,6 @@ func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
 
 // A host that starts does not wait for the library, and a broken schema is an error.
 func TestSchemasThatDoNotCompile(t *testing.T) {
-	t.Parallel()
 	tree := must(jsontree.Parse([]byte(`{}`), jsontree.BodyBounds))
 	if err := new(Check).Validate(tree.Root(), Component("Nothing")); err == nil {
 		t.Error("a schema that does not exist compiles")

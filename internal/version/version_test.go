@@ -6,7 +6,6 @@ import (
 )
 
 func TestOf(t *testing.T) {
-	t.Parallel()
 	host := debug.Module{Path: "example.com/host", Version: "v7.0.0"}
 	dep := func(m debug.Module) []*debug.Module {
 		return []*debug.Module{{Path: module + "/examples/otel", Version: "v9.9.9"}, &m, {Path: "example.com/z", Version: "v8.8.8"}}
