@@ -506,3 +506,20 @@ func TestTheMethodsThatWriteAreListed(t *testing.T) {
 		t.Errorf("the methods that write, in the documentation of storage.Storage (-) and in truth (+):\n%s", diff)
 	}
 }
+
+// A response whose id, or the id of its event, is taken is a conflict, together with others as
+// in a host's transaction.
+func TestAResponseWithATakenIDIsAConflict(t *testing.T) {
+	t.Parallel()
+	s, pool := seeded(t)
+	mustSubmit(t, s, response(1))
+	event, id := response(2), response(1)
+	event.Event.ID, id.Event.ID = id.Event.ID, pgseed.ID(pgseed.Event, 3)
+	for what, n := range map[string]storage.NewSubmission{"event": event, "id": id} {
+		_, _, err := s.Submit(t.Context(), n)
+		wantError(t, "with a taken "+what, err, storage.ErrConflict)
+		_, _, err = s.On(begin(t, pool)).Submit(t.Context(), n)
+		wantError(t, "in a transaction, with a taken "+what, err, storage.ErrConflict)
+	}
+	wantRows(t, pool, s, 1, "submissions")
+}

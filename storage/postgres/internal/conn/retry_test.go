@@ -90,3 +90,18 @@ func TestAChangeThatIsCancelledOnTheWay(t *testing.T) {
 		t.Errorf("write that the server gave up = %v", err)
 	}
 }
+
+func TestPausesAreNotTheSameForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		seen := map[time.Duration]bool{}
+		for range 10 {
+			began := time.Now()
+			wait(t.Context(), firstPause)
+			seen[time.Since(began)] = true
+		}
+		if len(seen) < 2 {
+			t.Errorf("pauses: %v", seen)
+		}
+	})
+}
