@@ -82,9 +82,7 @@ func TestTheDefaultSchedule(t *testing.T) {
 			}
 			spread[got] = true
 		}
-		if len(spread) < 100 {
-			t.Errorf("after attempt %d: %d different waits of 200", n, len(spread))
-		}
+		expect(t, len(spread) >= 100, "after attempt %d: %d different waits of 200", n, len(spread))
 	}
 	if wait, again := p.next(8, time.Hour); again {
 		t.Errorf("after attempt 8 there is another in %s", wait)
@@ -187,9 +185,7 @@ func TestTextsSayTheDefaultSchedule(t *testing.T) {
 		must(t, err)
 		unwrapped := strings.Join(strings.Fields(strings.ReplaceAll(string(text), "//", " ")), " ")
 		for _, want := range wants {
-			if !strings.Contains(unwrapped, want) {
-				t.Errorf("%s does not say %q", file, want)
-			}
+			expect(t, strings.Contains(unwrapped, want), "%s does not say %q", file, want)
 		}
 	}
 }

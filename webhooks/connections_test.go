@@ -242,9 +242,7 @@ func TestARequestIsSentAgainWhenItsKeptConnectionEnds(t *testing.T) {
 		c := client(t, ClientConfig{AllowedNetworks: loopback})
 		for i := range 2 {
 			resp, err := c.Post(f.url, "text/plain", strings.NewReader("x"))
-			if (err == nil) != (i == 0) {
-				t.Errorf("request %d: %v", i+1, err)
-			}
+			expect(t, (err == nil) == (i == 0), "request %d: %v", i+1, err)
 			if err == nil {
 				_ = resp.Body.Close()
 			}
@@ -385,14 +383,10 @@ func TestKeptConnectionsEnd(t *testing.T) {
 		sends()
 		time.Sleep(idleTimeout - time.Second)
 		synctest.Wait()
-		if open.Load() != 1 {
-			t.Error("a connection ended before its time")
-		}
+		expect(t, open.Load() == 1, "a connection ended before its time")
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if open.Load() != 0 {
-			t.Errorf("a connection is kept for more than %s", idleTimeout)
-		}
+		expect(t, open.Load() == 0, "a connection is kept for more than %s", idleTimeout)
 		for began := time.Now(); time.Since(began) < time.Hour; time.Sleep(10 * time.Second) {
 			sends()
 		}
@@ -552,9 +546,7 @@ func TestTLSIsTold(t *testing.T) {
 		must(t, err)
 		resp, err := tr.RoundTrip(req)
 		if i == 0 {
-			if err == nil {
-				t.Error("a certificate of nobody is accepted")
-			}
+			expect(t, err != nil, "a certificate of nobody is accepted")
 			continue
 		}
 		must(t, err)
@@ -592,9 +584,7 @@ func TestAPanicWhileDiallingIsAFailedAttempt(t *testing.T) {
 			must(t, err)
 			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
 			checkAttempt(t, a, text.String(), 0, ClassNetwork)
-			if !strings.Contains(text.String(), "panic") {
-				t.Errorf("the log says %s", text)
-			}
+			expect(t, strings.Contains(text.String(), "panic"), "the log says %s", text)
 		})
 	}
 }

@@ -54,9 +54,7 @@ func TestEachRequestHasItsOwnTime(t *testing.T) {
 			if a.Error != c.class || took != c.took {
 				t.Errorf("a request to a %s one: class %q after %s, want %q after %s", c.host, a.Error, took, c.class, c.took)
 			}
-			if last.Err() == nil {
-				t.Errorf("what is left of a request to a %s one goes on", c.host)
-			}
+			expect(t, last.Err() != nil, "what is left of a request to a %s one goes on", c.host)
 		}
 		posts, stop := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { stop(errStopped) })
@@ -216,14 +214,10 @@ func TestHeadersOfTheHostAreSent(t *testing.T) {
 		t.Fatalf("calls %v, requests with their headers %v", calls, sent)
 	}
 	for id, n := range calls {
-		if n != each {
-			t.Errorf("Headers was called %d times for %d attempts at %s", n, each, id)
-		}
+		expect(t, n == each, "Headers was called %d times for %d attempts at %s", n, each, id)
 	}
 	for path, n := range sent {
-		if n != each {
-			t.Errorf("%d requests to %s had their headers, want %d", n, path, each)
-		}
+		expect(t, n == each, "%d requests to %s had their headers, want %d", n, path, each)
 	}
 }
 

@@ -94,9 +94,7 @@ func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
 				if got := len(b.attempts(id)); got != 10 || sent.Load() != 10 {
 					t.Errorf("%d attempts are kept, %d were sent, want 10", got, sent.Load())
 				}
-				if !strings.Contains(b.log.String(), `"level":"ERROR"`) {
-					t.Error("nothing is logged")
-				}
+				expect(t, strings.Contains(b.log.String(), `"level":"ERROR"`), "nothing is logged")
 			})
 		})
 	}
@@ -180,9 +178,7 @@ func TestAPanicKillsNothing(t *testing.T) {
 			t.Errorf("the other one: %+v", got)
 		}
 		for _, want := range []string{"webhook delivery panicked", "boom", "webhook observer panicked"} {
-			if !strings.Contains(b.log.String(), want) {
-				t.Errorf("the log lacks %q", want)
-			}
+			expect(t, strings.Contains(b.log.String(), want), "the log lacks %q", want)
 		}
 	})
 }
@@ -208,9 +204,7 @@ func TestAFencedResultIsLogged(t *testing.T) {
 		stop := b.run()
 		b.seen.wait(t, 1)
 		stop()
-		if !strings.Contains(b.log.String(), "changed nothing") {
-			t.Errorf("log is %s", b.log)
-		}
+		expect(t, strings.Contains(b.log.String(), "changed nothing"), "log is %s", b.log)
 	})
 }
 
@@ -262,9 +256,7 @@ func TestAfterALongOutageResultsComeFirst(t *testing.T) {
 			t.Logf("%d sent, %d of them again", len(sent), twice)
 		})
 	}
-	if worst > 0 {
-		t.Errorf("%d deliveries whose result was known were sent again", worst)
-	}
+	expect(t, worst == 0, "%d deliveries whose result was known were sent again", worst)
 }
 
 // halfway is a store that fails in the middle of a write: the results before that are

@@ -22,9 +22,7 @@ func TestAResponseIsHandedOver(t *testing.T) {
 			time.Sleep(5 * time.Millisecond)
 			return reply(200), nil
 		}))
-		if b.handOver() != nil {
-			t.Error("a dispatcher that does not run takes deliveries")
-		}
+		expect(t, b.handOver() == nil, "a dispatcher that does not run takes deliveries")
 		c := &counting{DeliveryStore: b.store}
 		b.d.store = c
 		id := b.webhook(hook, nil)
@@ -52,9 +50,7 @@ func TestAResponseIsHandedOver(t *testing.T) {
 		}
 		b.seen.wait(t, 2000)
 		stop()
-		if b.handOver() != nil {
-			t.Error("a dispatcher that has stopped takes deliveries")
-		}
+		expect(t, b.handOver() == nil, "a dispatcher that has stopped takes deliveries")
 		if q := b.stats(); q.Due+q.Waiting != 0 {
 			t.Errorf("the queue still has %+v", q)
 		}
@@ -106,9 +102,7 @@ func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
 			time.Sleep(3 * time.Second)
 			h := b.handOver()
 			reserved, _ := h.Reserve(b.forms[id])
-			if len(reserved) != 0 {
-				t.Errorf("room for the one that is called %s", name)
-			}
+			expect(t, len(reserved) == 0, "room for the one that is called %s", name)
 			h.HandOver(nil, false)
 		}
 	})
@@ -246,9 +240,7 @@ func TestSweepIsCalledAboutOnceAMinute(t *testing.T) {
 		var calls, running atomic.Int32
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
 		b.d.sweep = func(ctx context.Context, now time.Time) error {
-			if running.Add(1) != 1 {
-				t.Error("two sweeps at a time")
-			}
+			expect(t, running.Add(1) == 1, "two sweeps at a time")
 			defer running.Add(-1)
 			if now.IsZero() || ctx.Err() != nil {
 				t.Errorf("swept at %s with %v", now, ctx.Err())
@@ -270,9 +262,7 @@ func TestSweepIsCalledAboutOnceAMinute(t *testing.T) {
 			t.Errorf("%d sweeps in two hours", got)
 		}
 		for _, want := range []string{"cannot sweep today", "broom"} {
-			if !strings.Contains(b.log.String(), want) {
-				t.Errorf("the log lacks %q", want)
-			}
+			expect(t, strings.Contains(b.log.String(), want), "the log lacks %q", want)
 		}
 	})
 }

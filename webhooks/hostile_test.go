@@ -215,9 +215,7 @@ func checkAttempt(t *testing.T, a storage.Delivery, text string, status int, cla
 		t.Errorf("the log says %s", text)
 	}
 	for line := range strings.Lines(text) {
-		if len(line) > maxLine {
-			t.Errorf("a line of the log has %d bytes", len(line))
-		}
+		expect(t, len(line) <= maxLine, "a line of the log has %d bytes", len(line))
 	}
 }
 
@@ -397,9 +395,7 @@ func TestTheHostsCertificates(t *testing.T) {
 			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
 			must(t, err)
 			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
-			if a.Error != c.class {
-				t.Errorf("class %q, want %q", a.Error, c.class)
-			}
+			expect(t, a.Error == c.class, "class %q, want %q", a.Error, c.class)
 			close(shown)
 			if got := <-shown; c.class == "" && got != "sender.example" {
 				t.Errorf("the certificate of %q was shown", got)

@@ -66,6 +66,14 @@ func newBench(t testing.TB, c Config, transport http.RoundTripper) *bench {
 	return b
 }
 
+// expect reports what does not hold.
+func expect(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -209,11 +217,6 @@ func (g gated) FinishDeliveries(ctx context.Context, done []storage.Result) ([]s
 // takes is for a store whose calls take that long.
 func takes(d time.Duration) func() error {
 	return func() error { time.Sleep(d); return nil }
-}
-
-// busy is a store whose calls take as long as those of a busy database.
-func busy(s storage.DeliveryStore) gated {
-	return gated{s, takes(30 * time.Millisecond), takes(5 * time.Millisecond)}
 }
 
 // recorder is an Observer that tests wait on.

@@ -416,16 +416,10 @@ func TestFuzzedURLsReachNothingInside(t *testing.T) {
 		"-test.fuzztime=2000x", "-test.fuzzcachedir="+t.TempDir())
 	cmd.Dir = t.TempDir() // where inputs that fail are written
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Errorf("%v\n%s", err, out)
-	}
+	expect(t, err == nil, "%v\n%s", err, out)
 	reached := seen.take()
-	if len(reached) == 0 {
-		t.Errorf("no connection was made, so this shows nothing\n%s", out)
-	}
+	expect(t, len(reached) != 0, "no connection was made, so this shows nothing\n%s", out)
 	for _, at := range reached {
-		if !publicaddr.Is(at.Addr()) {
-			t.Errorf("%s was reached", at)
-		}
+		expect(t, publicaddr.Is(at.Addr()), "%s was reached", at)
 	}
 }

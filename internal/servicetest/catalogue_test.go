@@ -131,9 +131,7 @@ func TestErrorsHaveTheStatusThatClientSays(t *testing.T) {
 		"ErrUnavailable": formsvc.ErrUnavailable, "ErrOutcomeUnknown": formsvc.ErrOutcomeUnknown, "context.Canceled": context.Canceled,
 	}
 	rows := regexp.MustCompile(`(?m)^//\t(\S+) +(\d{3}) ([A-Z_]+)`).FindAllStringSubmatch(string(source), -1)
-	if len(rows) != len(causes) {
-		t.Errorf("the comment has %d rows, want %d", len(rows), len(causes))
-	}
+	expect(t, len(rows) == len(causes), "the comment has %d rows, want %d", len(rows), len(causes))
 	for _, row := range rows {
 		cause := causes[row[1]]
 		if cause == nil {
@@ -273,9 +271,7 @@ func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 	for name, text := range map[string]string{
 		"description": readFacts(t).Info.Description, "documentation of the root": unwrapped(packageDoc(t, ".")),
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the %s does not say %q", name, want)
-		}
+		expect(t, strings.Contains(text, want), "the %s does not say %q", name, want)
 	}
 	for name, want := range map[string]string{
 		"RateLimitPolicy": fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens),
@@ -331,9 +327,7 @@ func TestClientHasEveryMemberOfAForm(t *testing.T) {
 		"FormUpdate": reflect.TypeFor[formsvc.FormUpdate](),
 	} {
 		members := d.Components.Schemas[name].Properties
-		if len(members) == 0 {
-			t.Errorf("the description has no members of %s", name)
-		}
+		expect(t, len(members) != 0, "the description has no members of %s", name)
 		for member := range members {
 			field := strings.TrimSuffix(member, "_id")
 			field = strings.ToUpper(field[:1]) + field[1:]

@@ -181,9 +181,7 @@ func TestWarnings(t *testing.T) {
 		got = append(got, w.Path+" "+w.Code)
 	}
 	want := "[/blocks/0/choices UNANSWERABLE_BLOCK /blocks/1/properties UNANSWERABLE_BLOCK /blocks UNANSWERABLE_FORM /settings/duplicateField DUPLICATE_FIELD]"
-	if fmt.Sprint(got) != want {
-		t.Errorf("got %v, want %s", got, want)
-	}
+	expect(t, fmt.Sprint(got) == want, "got %v, want %s", got, want)
 	wantError(t, "a stranger", errorOf(b.As(formsvc.UserIDFrom("bob")).Warnings(t.Context(), id)), formsvc.ErrNotFound)
 	if found, err := b.Warnings(formsvc.Definition{}); err != nil || len(found) != 0 {
 		t.Errorf("an empty definition: %v, %v", found, err)
@@ -357,9 +355,7 @@ func wantBadFormat(t *testing.T, err error, what string, paths ...string) {
 	for i := range paths {
 		paths[i] += " BAD_FORMAT"
 	}
-	if !slices.Equal(got, paths) {
-		t.Errorf("%s: %q, want %q", what, got, paths)
-	}
+	expect(t, slices.Equal(got, paths), "%s: %q, want %q", what, got, paths)
 }
 
 func TestNamesMisleadNobody(t *testing.T) {
@@ -393,9 +389,7 @@ func TestNamesMisleadNobody(t *testing.T) {
 			t.Errorf("%q: %q, %v", name, f.Name, err)
 		}
 		k, err := b.CreateKey(ctx, formsvc.KeyRequest{User: b.User, Name: name, Scopes: storage.Scopes()})
-		if err != nil || k.Key.Name != want {
-			t.Errorf("%q: %q, %v", name, k.Key.Name, err)
-		}
+		expect(t, err == nil && k.Key.Name == want, "%q: %q, %v", name, k.Key.Name, err)
 	}
 }
 
@@ -453,17 +447,13 @@ func TestPastedNamesURLsAndSecrets(t *testing.T) {
 		t.Errorf("UpdateForm: %v, %+q", err, f.Name)
 	}
 	key, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("u")}, Name: pasted, Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
-	if err != nil || key.Key.Name != want {
-		t.Errorf("CreateKey: %v, %+q", err, key.Key.Name)
-	}
+	expect(t, err == nil && key.Key.Name == want, "CreateKey: %v, %+q", err, key.Key.Name)
 	for _, bad := range []string{"\u202ename", "na\u2066me", "\u200b\u200d"} {
 		if w := b.Do(http.MethodPatch, "/forms/"+form.String(), `{"name":"`+bad+`"}`, nil); w.Code != 422 {
 			t.Errorf("name %+q: %d", bad, w.Code)
 		}
 		_, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: bad, Scopes: formsvc.Scopes()})
-		if !errors.As(err, new(*schema.Error)) {
-			t.Errorf("a key with the name %+q: %v", bad, err)
-		}
+		expect(t, errors.As(err, new(*schema.Error)), "a key with the name %+q: %v", bad, err)
 	}
 
 	for url, want := range map[string]int{
@@ -489,9 +479,7 @@ func TestPastedNamesURLsAndSecrets(t *testing.T) {
 			t.Errorf("secret %q in a PATCH: %d", secret, w.Code)
 		}
 		_, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/", SigningSecret: secret})
-		if !errors.As(err, new(*schema.Error)) {
-			t.Errorf("secret %q in Go: %v", secret, err)
-		}
+		expect(t, errors.As(err, new(*schema.Error)), "secret %q in Go: %v", secret, err)
 	}
 }
 
@@ -552,9 +540,7 @@ func TestQueriesOfPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n != 0 {
-		t.Error("Client.Submissions includes a response from before Since")
-	}
+	expect(t, n == 0, "Client.Submissions includes a response from before Since")
 
 	w := b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"settings":{"closeAt":"0001-01-01T00:00:00Z"}}}`, nil)
 	if w.Code != 422 || !strings.Contains(w.Body.String(), "0001-01-01T00:00:01Z") {

@@ -50,9 +50,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	noError(t, json.Unmarshal([]byte(got.Body), &event))
 	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
 		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
-	if string(event.Response) != want {
-		t.Errorf("response\n%s\nwant\n%s", event.Response, want)
-	}
+	expect(t, string(event.Response) == want, "response\n%s\nwant\n%s", event.Response, want)
 
 	deliveries := b.Deliveries(hook, 1)
 	if d := deliveries[0]; !d.Success || d.Status != 200 || d.EventID != event.ID || d.SubmissionID == nil || *d.SubmissionID != s.ID || d.Attempt != 1 || d.NextAttemptAt != nil {
@@ -186,9 +184,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, err := range b.AsHost().PausedWebhooks(ctx, formsvc.Query{}) {
-			if !errors.Is(err, context.Canceled) {
-				t.Errorf("a cancelled context: %v", err)
-			}
+			expect(t, errors.Is(err, context.Canceled), "a cancelled context: %v", err)
 		}
 	})
 }
@@ -310,13 +306,9 @@ func TestRedeliverFailed(t *testing.T) {
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if len(o.taken) != 4 {
-			t.Errorf("%d events were taken, want 4: %v", len(o.taken), o.taken)
-		}
+		expect(t, len(o.taken) == 4, "%d events were taken, want 4: %v", len(o.taken), o.taken)
 		for id, n := range o.taken {
-			if n != 1 {
-				t.Errorf("event %s was sent %d times", id, n)
-			}
+			expect(t, n == 1, "event %s was sent %d times", id, n)
 		}
 		want(2, nil)(b.RedeliverFailed(ctx, foreign, time.Time{}))
 	})

@@ -51,9 +51,7 @@ func TestTheClientAgreesWithHTTP(t *testing.T) {
 		}
 		t.Logf("%s: through the client %v", name, client.taken)
 		for _, route := range clientRoutes {
-			if client.taken[route] == 0 {
-				t.Errorf("%s: no step took %s", name, route)
-			}
+			expect(t, client.taken[route] != 0, "%s: no step took %s", name, route)
 		}
 	}
 }

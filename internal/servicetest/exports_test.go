@@ -399,9 +399,7 @@ func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
 	}
 	var open int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND pid = pg_backend_pid()`).Scan(&open)
-	if err != nil || open != 0 {
-		t.Errorf("%d open transactions, %v", open, err)
-	}
+	expect(t, err == nil && open == 0, "%d open transactions, %v", open, err)
 	rest, err := io.ReadAll(reader)
 	if got := strings.Count(string(rest), "\n"); err != nil || got != count {
 		t.Errorf("%d lines, %v; want %d", got, err, count)

@@ -387,9 +387,7 @@ func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
 		stored bool
 	}{{inTx.Service, `1`, true}, {inTx.Service, `"text"`, false}} {
 		_, err := step.on.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", step.answer)})
-		if (err == nil) != step.stored {
-			t.Errorf("in the transaction, %s: %v", step.answer, err)
-		}
+		expect(t, (err == nil) == step.stored, "in the transaction, %s: %v", step.answer, err)
 	}
 	noError(t, tx.Rollback(t.Context()))
 

@@ -111,9 +111,7 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 			got = append(got, v.Path+" "+v.Code)
 		}
 		want := []string{"/expires_at OUT_OF_RANGE", "/name TOO_SHORT", "/scopes/1 NOT_ALLOWED", "/user/email BAD_FORMAT", "/user/id REQUIRED", "/user/name TOO_LONG"}
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: faults %q, want %q", name, got, want)
-		}
+		expect(t, slices.Equal(got, want), "%s: faults %q, want %q", name, got, want)
 
 		longest := formsvc.User{ID: formsvc.UserIDFrom("long"), Name: strings.Repeat("é", 200), Email: strings.Repeat("e", 254)}
 		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()})
@@ -224,13 +222,9 @@ func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storag
 		}
 		for _, s := range page {
 			after = s.WebhookID
-			if s.Secret[0] == 0 {
-				t.Errorf("webhook %s: the secret is stored as it is", s.WebhookID)
-			}
+			expect(t, s.Secret[0] != 0, "webhook %s: the secret is stored as it is", s.WebhookID)
 			secret, err := opener.Open(s.WebhookID, s.Secret)
-			if err != nil {
-				t.Errorf("webhook %s: %v", s.WebhookID, err)
-			}
+			expect(t, err == nil, "webhook %s: %v", s.WebhookID, err)
 			found[s.WebhookID] = secret
 			if _, err := opener.Open(s.WebhookID, s.OldSecret); err != nil {
 				t.Errorf("webhook %s, the secret before: %v", s.WebhookID, err)
@@ -297,9 +291,7 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 			t.Errorf("%s: %d sealed anew the third time, %v; want none", name, n, err)
 		}
 		got := secretsOf(t, store, newer)
-		if len(got) != count {
-			t.Errorf("%s: %d secrets, want %d", name, len(got), count)
-		}
+		expect(t, len(got) == count, "%s: %d secrets, want %d", name, len(got), count)
 		for id, secret := range want {
 			if got[id] != secret {
 				t.Errorf("%s: webhook %s has the secret %q, want %q", name, id, got[id], secret)
@@ -356,9 +348,7 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 		if line := <-log; !strings.Contains(line, "put off") || !strings.Contains(line, bad.String()) {
 			t.Errorf("the log has %s, want that the deliveries of %s are put off", line, bad)
 		}
-		if len(stolen) > 0 {
-			t.Error("something was sent for the webhook with the plain secret")
-		}
+		expect(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
 
 		// Sealed, its deliveries go out.
 		if n, err := servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()); n != 1 || err != nil {
@@ -448,9 +438,7 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		form := plain.Form(servicetest.TextBlock, `{}`)
 		shown := plain.Webhook(form, "http://127.0.0.1:8099/", secret("one"))
 		log := server.Log()
-		if !in(log, secret("one")) {
-			t.Errorf("%s: the log has no parameters:\n%s", name, log)
-		}
+		expect(t, in(log, secret("one")), "%s: the log has no parameters:\n%s", name, log)
 		if mode != pgx.QueryExecModeSimpleProtocol && in(texts(log), secret("one")) {
 			t.Errorf("%s: a secret stands in the text of a statement", name)
 		}
@@ -531,9 +519,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		fmt.Sprint(key): "fs_live_ab12…", fmt.Sprintf("%#v", key): "fs_live_ab12…",
 		fmt.Sprintf("%+v", hook): "https://named.example/", fmt.Sprintf("%v", &hook): "…",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in %q", want, text)
-		}
+		expect(t, strings.Contains(text, want), "%q is not in %q", want, text)
 	}
 	for want, v := range map[string]any{
 		`{"Key":{"ID":"000000000000000000000000"`: key, `"SigningSecret":"…"`: hook,

@@ -45,3 +45,11 @@ func wantError(t testing.TB, what string, err, target error) {
 
 // errorOf returns the error of a call whose value does not matter.
 func errorOf[T any](_ T, err error) error { return err }
+
+// expect reports what does not hold.
+func expect(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}

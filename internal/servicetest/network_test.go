@@ -249,15 +249,11 @@ func TestNetworkThatSwallowsConnections(t *testing.T) {
 	d.worksAgain(time.Now())
 	for range 2 {
 		at := time.Now()
-		if wire.Swallow() == 0 {
-			t.Error("there was no connection to swallow")
-		}
+		expect(t, wire.Swallow() != 0, "there was no connection to swallow")
 		t.Logf("every door works after %v", d.worksAgain(at))
 	}
 	stop()
-	if d.failed == 0 {
-		t.Error("no call was refused: nothing was swallowed in the middle of one")
-	}
+	expect(t, d.failed != 0, "no call was refused: nothing was swallowed in the middle of one")
 	d.check()
 	// pgxpool's own ping of a connection that was idle keeps the connection's place for 15
 	// seconds after it has failed.
@@ -298,9 +294,7 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	d.through("PATCH", held, 1)
 	d.worksAgain(time.Now())
 	stop()
-	if d.failed != 4 {
-		t.Errorf("%d calls were refused, want those to the form that is held", d.failed)
-	}
+	expect(t, d.failed == 4, "%d calls were refused, want those to the form that is held", d.failed)
 	d.check()
 }
 
@@ -329,9 +323,7 @@ func TestNetworkToAStandbyThatHangs(t *testing.T) {
 		t.Logf("every door works %v after %s does", d.worksAgain(time.Now()), name)
 	}
 	stop()
-	if d.failed == 0 {
-		t.Error("no call was refused: nothing hung")
-	}
+	expect(t, d.failed != 0, "no call was refused: nothing hung")
 	d.check()
 	// What waits to be written needs the standby, which ends before the service does.
 	check(t, d.Close(t.Context()))
@@ -358,9 +350,7 @@ func TestNetworkBehindAPgBouncerWhoseServerRestarts(t *testing.T) {
 		t.Logf("every door works after %v", d.worksAgain(time.Now()))
 	}
 	stop()
-	if d.failed == 0 {
-		t.Error("no call was refused: the server did not go in the middle of one")
-	}
+	expect(t, d.failed != 0, "no call was refused: the server did not go in the middle of one")
 	d.check()
 }
 
@@ -446,9 +436,7 @@ func TestNetworkLongTheServersClockIsSetBack(t *testing.T) {
 	for range 2 {
 		select {
 		case ok := <-got:
-			if !ok {
-				t.Error("a later attempt failed")
-			}
+			expect(t, ok, "a later attempt failed")
 		case <-time.After(5 * time.Minute):
 			t.Fatal("five minutes after the clock was set back something still waits")
 		}

@@ -299,16 +299,12 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 			t.Errorf("with a limit of 1: %+v", got)
 		}
 		for _, err := range bob.Partials(t.Context(), form, formsvc.Query{}) {
-			if !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("a foreign form: %v", err)
-			}
+			expect(t, errors.Is(err, formsvc.ErrNotFound), "a foreign form: %v", err)
 		}
 		for _, err := range []error{
 			bob.DeletePartial(t.Context(), form, all[0].ID), ann.DeletePartial(t.Context(), other, all[0].ID), ann.DeletePartial(t.Context(), form, formsvc.ID{1}),
 		} {
-			if !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("deleted: %v", err)
-			}
+			expect(t, errors.Is(err, formsvc.ErrNotFound), "deleted: %v", err)
 		}
 		noError(t, ann.DeletePartial(t.Context(), form, all[0].ID))
 		wantError(t, "deleted twice", ann.DeletePartial(t.Context(), form, all[0].ID), formsvc.ErrNotFound)
@@ -434,9 +430,7 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 		return err
 	})
 	costs("the first response", 0, 1, 0, submit(""))
-	if store.submitted.Partial != [32]byte{} {
-		t.Error("a response without a token has one")
-	}
+	expect(t, store.submitted.Partial == [32]byte{}, "a response without a token has one")
 	r := formsvc.PartialResponse{FormID: form}
 	costs("a new half response", 1, 0, 1, func() (err error) {
 		r.Token, _, err = b.SavePartial(t.Context(), r)
@@ -508,9 +502,7 @@ func TestAStorageWithoutHalfResponses(t *testing.T) {
 		"SavePartial": saves, "ResumePartial": resumes, "Partials": lists,
 		"DeletePartial": b.AsHost().DeletePartial(t.Context(), form, formsvc.ID{1}), "ForgetPartial": b.ForgetPartial(t.Context(), form, "x"),
 	} {
-		if !errors.Is(err, formsvc.ErrUnsupported) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect(t, errors.Is(err, formsvc.ErrUnsupported), "%s: %v", name, err)
 	}
 	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"}); err != nil {
 		t.Error(err)
@@ -624,9 +616,7 @@ func TestManyHalfResponsesAreErased(t *testing.T) {
 			noError(t, err)
 			left++
 		}
-		if left != 60 {
-			t.Errorf("%d half responses are left, want 60", left)
-		}
+		expect(t, left == 60, "%d half responses are left, want 60", left)
 		clock.Advance(-40 * 24 * time.Hour)
 		wantError(t, "one that was over when it was erased", errorOf(b.ResumePartial(t.Context(), form, over)), formsvc.ErrNotFound)
 	})

@@ -444,9 +444,7 @@ func TestEraseRespondentOfManyResponses(t *testing.T) {
 			}
 			left++
 		}
-		if left != 550 {
-			t.Errorf("%d responses are left, want 550", left)
-		}
+		expect(t, left == 550, "%d responses are left, want 550", left)
 	})
 }
 

@@ -40,9 +40,7 @@ func TestNewReportsEveryFaultAtOnce(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets", "WithTimeZone"} {
-		if !strings.Contains(err.Error(), option) {
-			t.Errorf("%q does not name %s", err, option)
-		}
+		expect(t, strings.Contains(err.Error(), option), "%q does not name %s", err, option)
 	}
 }
 
@@ -69,9 +67,7 @@ func TestCloseMayBeCalledTwiceAndBeforeAnything(t *testing.T) {
 		check(t, svc.Close(t.Context()))
 	}
 	first, second := svc.Dispatcher(), svc.Dispatcher()
-	if first == nil || first != second {
-		t.Error("the dispatcher is not always the same one")
-	}
+	expect(t, first != nil && first == second, "the dispatcher is not always the same one")
 }
 
 func TestTheRateLimitIsPerKey(t *testing.T) {
@@ -547,9 +543,7 @@ func TestTheFirstRequestAtAnotherPathIsLogged(t *testing.T) {
 				r.Header.Set("X-API-Key", b.Key)
 				w := httptest.NewRecorder()
 				host.ServeHTTP(w, r)
-				if w.Code != want {
-					t.Errorf("%s: %d, want %d", path, w.Code, want)
-				}
+				expect(t, w.Code == want, "%s: %d, want %d", path, w.Code, want)
 			}
 			get(c.strip+"/v1/me", http.StatusOK) // what comes at the right path changes nothing
 			get(c.strip+"/favicon.ico", http.StatusNotFound)
@@ -599,9 +593,7 @@ func TestTheRequestNamesItsOperation(t *testing.T) {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
 		r.Pattern = "of the host's mux"
 		svc.ServeHTTP(httptest.NewRecorder(), r)
-		if r.Pattern != want {
-			t.Errorf("%s: the pattern is %q, want %q", path, r.Pattern, want)
-		}
+		expect(t, r.Pattern == want, "%s: the pattern is %q, want %q", path, r.Pattern, want)
 	}
 }
 

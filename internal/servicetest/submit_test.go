@@ -482,9 +482,7 @@ func TestImportOfOldResponses(t *testing.T) {
 			noError(t, err)
 			order = append(order, s.ID)
 		}
-		if !slices.Equal(order, want) {
-			t.Errorf("listed %v, want %v", order, want)
-		}
+		expect(t, slices.Equal(order, want), "listed %v, want %v", order, want)
 		for period, n := range map[formsvc.Period]int64{formsvc.PeriodAll: 5, formsvc.Period12m: 1, formsvc.PeriodToday: 1} {
 			m, err := b.AsHost().Metrics(t.Context(), form, period)
 			if err != nil || m.Submissions != n {
@@ -493,9 +491,7 @@ func TestImportOfOldResponses(t *testing.T) {
 		}
 
 		again, err := imported(old, `"0@example.com"`, false)
-		if err != nil || again.ID != want[1] {
-			t.Errorf("a repeated import: %v, %v", again.ID, err)
-		}
+		expect(t, err == nil && again.ID == want[1], "a repeated import: %v, %v", again.ID, err)
 		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"1@EXAMPLE.com"`), SubmittedAt: old}); !errors.Is(err, formsvc.ErrDuplicate) {
 			t.Errorf("an address that is taken: %v", err)
 		}
@@ -540,9 +536,7 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 			v := invalid.Violations[0]
 			always, _ := schema.CodeParams(v.Code)
 			for _, name := range always {
-				if v.Params[name] == nil {
-					t.Errorf("%s %s has no %s", path, v.Code, name)
-				}
+				expect(t, v.Params[name] != nil, "%s %s has no %s", path, v.Code, name)
 			}
 		}
 	}

@@ -424,9 +424,7 @@ func TestVisitsInAHostsTransaction(t *testing.T) {
 				return err
 			}
 			m, err := inTx.AsHost().Metrics(t.Context(), form, formsvc.PeriodAll)
-			if m.Views != 1 {
-				t.Errorf("in the transaction: %d views, %v", m.Views, err)
-			}
+			expect(t, m.Views == 1, "in the transaction: %d views, %v", m.Views, err)
 			return errors.Join(end, err)
 		})
 		if !errors.Is(err, end) {

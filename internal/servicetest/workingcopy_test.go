@@ -554,9 +554,7 @@ func TestManyWriteToOneCopy(t *testing.T) {
 				t.Errorf("revision %d was replaced by a publication and is no version", revision)
 			}
 		}
-		if published < 2 {
-			t.Errorf("%d publications beside the writers", published)
-		}
+		expect(t, published >= 2, "%d publications beside the writers", published)
 	})
 }
 
@@ -612,9 +610,7 @@ func TestEachStepOnACopyIsOneWrite(t *testing.T) {
 	} {
 		written = 0
 		wantError(t, step.name, step.do(), nil)
-		if written != step.want {
-			t.Errorf("%s: %d writes, want %d", step.name, written, step.want)
-		}
+		expect(t, written == step.want, "%s: %d writes, want %d", step.name, written, step.want)
 	}
 }
 

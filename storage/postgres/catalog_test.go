@@ -105,9 +105,7 @@ func TestEveryIDHasItsLength(t *testing.T) {
 			t.Error(column)
 		}
 	}
-	if ids < 20 {
-		t.Errorf("%d ids were found", ids)
-	}
+	expect(t, ids >= 20, "%d ids were found", ids)
 }
 
 // badValues are what a constraint has to refuse: SET of one UPDATE or several, by the
@@ -223,9 +221,7 @@ func TestARefusedRowIsAnInvalidValue(t *testing.T) {
 	form := seedForm(t, s)
 	status := "closed"
 	_, err := s.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Status: &status})
-	if !errors.Is(err, storage.ErrInvalidValue) {
-		t.Errorf("UpdateForm = %v, want ErrInvalidValue", err)
-	}
+	expect(t, errors.Is(err, storage.ErrInvalidValue), "UpdateForm = %v, want ErrInvalidValue", err)
 }
 
 // Every query of the cookbook runs.
@@ -431,30 +427,20 @@ func TestWorkIsNotedRarely(t *testing.T) {
 	made := version()
 	claim(s)
 	first := version()
-	if first == made {
-		t.Error("the first claim was not noted")
-	}
+	expect(t, first != made, "the first claim was not noted")
 	claim(another())
-	if version() != first {
-		t.Error("another process noted again within a minute")
-	}
+	expect(t, version() == first, "another process noted again within a minute")
 	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = done_at - interval '61 seconds'`)
 	old := version()
 	claim(s)
-	if version() != old {
-		t.Error("the same process noted again within a minute")
-	}
+	expect(t, version() == old, "the same process noted again within a minute")
 	claim(another())
 	again := version()
-	if again == old {
-		t.Error("another process did not note after a minute")
-	}
+	expect(t, again != old, "another process did not note after a minute")
 	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = done_at + interval '1 day'`)
 	ahead := version()
 	claim(another())
-	if version() == ahead {
-		t.Error("a note from the time before the clock was set back stays")
-	}
+	expect(t, version() != ahead, "a note from the time before the clock was set back stays")
 
 	execute(t, pool, s, `UPDATE formsvc.upkeep SET done_at = NULL`)
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
@@ -466,9 +452,7 @@ func TestWorkIsNotedRarely(t *testing.T) {
 		_, _, err := another().ClaimDeliveries(ctx, storage.ClaimParams{})
 		return errors.Join(err, ctx.Err()) // the note fails silently when it waits until then
 	})
-	if err != nil {
-		t.Errorf("a claim while somebody holds the note: %v", err)
-	}
+	expect(t, err == nil, "a claim while somebody holds the note: %v", err)
 }
 
 // A host that empties all tables is not told that nobody works.

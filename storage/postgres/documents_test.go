@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -137,47 +136,5 @@ func TestARememberedFormHasItsBeside(t *testing.T) {
 			}
 		}
 		must(t, putVersion(other, func(c *storage.DocumentChange) { c.Public = true }))
-	}
-}
-
-// A list reads no value, and a write that bounds its kind reads none of those that stay or go.
-func TestListsOfDocumentsReadNoValues(t *testing.T) {
-	t.Parallel()
-	seen := &recorder{}
-	pool := pgtest.Pool(t, seen.trace)
-	schema := filled(t, pool, pgseed.Size{Forms: 1000, AnswerBytes: 100})
-	s := New(pool, WithSchema(schema))
-	execute(t, pool, s, `
-		INSERT INTO formsvc.documents (form_id, kind, key, revision, created_at, updated_at, value_bytes, value)
-		SELECT f.id, 'version', lpad(i::text, 16, '0'), 1, now(), now(), 60000, to_json((SELECT string_agg(md5(i::text || n::text), '') FROM generate_series(1, 1875) n))
-		FROM formsvc.forms f, generate_series(2, 100) i WHERE f.public_id = 'f0'`)
-	form := pgseed.ID(pgseed.Form, 0)
-	list := costOf(t, pool, seen, schema, func(s *Store) error {
-		found, more, err := s.Documents(t.Context(), storage.AsHost(), form, storage.DocumentQuery{Kind: "version", Limit: 1000})
-		if len(found) != 100 || more {
-			t.Errorf("%d documents, more %t", len(found), more)
-		}
-		return err
-	})
-	page := costOf(t, pool, seen, schema, func(s *Store) error {
-		_, _, err := s.Documents(t.Context(), storage.AsHost(), form, storage.DocumentQuery{Kind: "version", Limit: 10})
-		return err
-	})
-	t.Logf("all %+v, a page %+v", list, page)
-	if list.buffers > 150 || page.buffers > 30 || strings.Contains(documentsOfKind, "value") { // which is read when it is sent
-		t.Errorf("100 documents take %d pages, 10 take %d", list.buffers, page.buffers)
-	}
-	c := versionOf("0000000000000101")
-	c.Keep = storage.KeepOfKind{Count: 100, Bytes: 32 << 20}
-	var raw []byte
-	args := append([]any{pgx.QueryExecModeExec, form[:], []byte(nil)}, documentArgs([]storage.DocumentChange{c})...)
-	must(t, pool.QueryRow(t.Context(), "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) "+s.db.SQL(putDocument), args...).Scan(&raw))
-	plan, err := explained(raw)
-	must(t, err)
-	var most int64 // of a part: the whole does not count those whose rows nobody asks for
-	plan.each(false, func(n *planNode, _ bool) { most = max(most, n.Hit+n.Read) })
-	t.Logf("a write %d", most)
-	if most > 200 { // the values have 3,000
-		t.Errorf("a part of a write takes %d pages", most)
 	}
 }

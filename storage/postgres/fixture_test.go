@@ -44,6 +44,14 @@ func wantError(t testing.TB, what string, err, target error) {
 // errorOf returns the error of a call whose value does not matter.
 func errorOf[T any](_ T, err error) error { return err }
 
+// expect reports what does not hold.
+func expect(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Errorf(format, args...)
+	}
+}
+
 // execute runs a statement in the store's schema.
 func execute(t testing.TB, on DB, s *Store, text string, args ...any) {
 	t.Helper()

@@ -130,16 +130,12 @@ func TestAnErrorInTheHostsTransactionIsTheHosts(t *testing.T) {
 	err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 		s := outside.On(tx)
 		_, err := s.UpdateForm(t.Context(), storage.AsHost(), storage.ID{1}, storage.FormChange{Definition: storage.Definition{Theme: []byte(`{`)}})
-		if !errors.Is(err, storage.ErrInvalidValue) {
-			t.Errorf("UpdateForm = %v", err)
-		}
+		expect(t, errors.Is(err, storage.ErrInvalidValue), "UpdateForm = %v", err)
 		// The transaction is lost, and says so.
 		_, err = s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
 		return err
 	})
-	if conn.SQLState(err) != "25P02" {
-		t.Errorf("the next call = %v", err)
-	}
+	expect(t, conn.SQLState(err) == "25P02", "the next call = %v", err)
 }
 
 // A host's transaction of database/sql takes the store in: what it rolls back never was,
@@ -248,9 +244,7 @@ func TestWhatEndsTheHostsTransactionOfDatabaseSQL(t *testing.T) {
 			}()
 			err = outside.InSQLTx(t.Context(), conn, do)
 		}()
-		if !errors.Is(err, own) {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect(t, errors.Is(err, own), "%s: %v", name, err)
 		if err := errors.Join(tx.Rollback(), conn.Close()); err != nil {
 			t.Errorf("%s: the end: %v", name, err)
 		}

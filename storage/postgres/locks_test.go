@@ -343,9 +343,7 @@ func TestHeldFormsDelayNoOther(t *testing.T) {
 						}
 					}
 					t.Logf("slowest: %s, %v", which, slowest)
-					if slowest > othersWithin() {
-						t.Errorf("%s took %v", which, slowest)
-					}
+					expect(t, slowest <= othersWithin(), "%s took %v", which, slowest)
 					for _, tx := range txs {
 						must(t, tx.Rollback(t.Context()))
 					}

@@ -240,13 +240,9 @@ func TestResponsesFindOutAboutDeadConnections(t *testing.T) {
 		if err == nil {
 			break
 		}
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Submit = %v", err)
-		}
+		expect(t, errors.Is(err, context.Canceled), "Submit = %v", err)
 	}
-	if failed == 0 || failed > 2 {
-		t.Errorf("%d responses failed, want one or two", failed)
-	}
+	expect(t, failed != 0 && failed <= 2, "%d responses failed, want one or two", failed)
 	began := time.Now()
 	eventually(t, "the dead connections have given up their places", func() bool { return pool.Stat().AcquiredConns() == 0 })
 	if took := time.Since(began); took > 10*time.Second { // pgx would take 15
@@ -294,9 +290,7 @@ func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
 	defer cancel()
 	wantError(t, "Workspaces", errorOf(s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1})), context.DeadlineExceeded)
 	err = s.CreateWorkspace(ctx, storage.Workspace{}, 0)
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("CreateWorkspace = %v", err)
-	}
+	expect(t, errors.Is(err, context.DeadlineExceeded), "CreateWorkspace = %v", err)
 	must(t, tx.Rollback(t.Context()))
 	wantError(t, "Workspaces on the pool's one connection", errorOf(s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})), nil)
 	if n := pool.Stat().AcquiredConns(); n != 0 {
@@ -496,13 +490,9 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 	var last int64
 	must(t, before.QueryRow(t.Context(), `SELECT last_value FROM formsvc.delivery_tokens`).Scan(&last))
 	claimed := claimAll(t, s)
-	if len(claimed) != 2 {
-		t.Errorf("%d deliveries go on, want 2", len(claimed))
-	}
+	expect(t, len(claimed) == 2, "%d deliveries go on, want 2", len(claimed))
 	for _, d := range claimed {
-		if d.Lease.Token <= last {
-			t.Errorf("the token %d is given twice", d.Lease.Token)
-		}
+		expect(t, d.Lease.Token > last, "the token %d is given twice", d.Lease.Token)
 	}
 	if _, again, err := s.Submit(t.Context(), response(3000)); err != nil || again {
 		t.Errorf("Submit = %v, %v", again, err)

@@ -221,9 +221,7 @@ func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
 	}
 	pool, schema := migrating(t, wrongPassword)
 	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
-	if connects != 2 {
-		t.Errorf("BeforeConnect ran for %d connections, want 2", connects)
-	}
+	expect(t, connects == 2, "BeforeConnect ran for %d connections, want 2", connects)
 }
 
 // Another program uses golang-migrate in the same database, with that library's default
@@ -426,9 +424,7 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 	cancel()
 	select {
 	case err := <-ended:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("Migrate = %v", err)
-		}
+		expect(t, errors.Is(err, context.Canceled), "Migrate = %v", err)
 	case <-time.After(10 * time.Second):
 		t.Fatal("Migrate still waits")
 	}
@@ -495,9 +491,7 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 	}
 	var left int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1`, schema).Scan(&left)
-	if err != nil || left != 0 {
-		t.Errorf("%d relations are left (%v)", left, err)
-	}
+	expect(t, err == nil && left == 0, "%d relations are left (%v)", left, err)
 }
 
 func TestTheLastMigrationIsTheVersion(t *testing.T) {
@@ -529,9 +523,7 @@ func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
 	err := pool.QueryRow(t.Context(), `
 		SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
 		s.db.Salt("migrations")).Scan(&locks)
-	if err != nil || locks != 0 {
-		t.Errorf("%d locks are left, %v", locks, err)
-	}
+	expect(t, err == nil && locks == 0, "%d locks are left, %v", locks, err)
 }
 
 // In transaction mode Migrate would leave its lock and its search_path to others. It sets

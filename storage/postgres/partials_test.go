@@ -177,9 +177,7 @@ func TestAGroupEmptiesItsHalfResponses(t *testing.T) {
 			out, err := s.submitTogether(t.Context(), storage.ID{}, group)
 			must(t, err)
 			for number := range out {
-				if !out[number].stored {
-					t.Errorf("response %d is not stored", number)
-				}
+				expect(t, out[number].stored, "response %d is not stored", number)
 			}
 			for number := range 10 {
 				isEmptied(t, s, half(form(number), number), group[number])

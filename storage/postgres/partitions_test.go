@@ -352,7 +352,5 @@ func TestTheSizeOfPartitionsIsKnown(t *testing.T) {
 	t.Parallel()
 	s, _ := filledPartitions(t)
 	claimAll(t, s)
-	if lease.now(s) == lease[0] {
-		t.Error("the plans are those of an empty queue")
-	}
+	expect(t, lease.now(s) != lease[0], "the plans are those of an empty queue")
 }

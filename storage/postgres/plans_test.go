@@ -364,9 +364,7 @@ func eachKeepsOnePlan(t *testing.T, pool *pgxpool.Pool, schema string, statement
 			t.Errorf("%s was never planned\n%s", firstWords(text), text)
 		}
 	}
-	if hosts < 15 {
-		t.Errorf("%d statements are for an actor", hosts)
-	}
+	expect(t, hosts >= 15, "%d statements are for an actor", hosts)
 }
 
 // extreme returns arguments with every number one, and every time the same.
@@ -552,9 +550,7 @@ func TestAPageIsLentOnce(t *testing.T) {
 		t.Errorf("lost after the first record: %d records, %v; want some and ErrUnavailable", len(lent), err)
 	}
 	for id, n := range lent {
-		if n != 1 {
-			t.Errorf("%v was lent %d times", id, n)
-		}
+		expect(t, n == 1, "%v was lent %d times", id, n)
 	}
 }
 
@@ -568,9 +564,7 @@ func TestAPageThatIsNotTakenLeavesTheConnection(t *testing.T) {
 	read := readsPage(s, 50)
 	func() {
 		defer func() {
-			if recover() == nil {
-				t.Error("the panic did not arrive")
-			}
+			expect(t, recover() != nil, "the panic did not arrive")
 		}()
 		_ = read(ctx, func(*storage.Submission) error { panic("not today") })
 	}()

@@ -240,9 +240,7 @@ func TestBytesAreSharedInTurns(t *testing.T) {
 		served[claimed[0].Lease.WebhookID]++
 	}
 	for hook, n := range served {
-		if n != 10 {
-			t.Errorf("webhook %s was served %d times of 20", hook, n)
-		}
+		expect(t, n == 10, "webhook %s was served %d times of 20", hook, n)
 	}
 }
 
@@ -288,9 +286,7 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 		if claims == 4 {
 			t.Fatal("the other webhook is not served")
 		}
-		if more {
-			t.Error("a claim that woke nobody says that another one brings more")
-		}
+		expect(t, !more, "a claim that woke nobody says that another one brings more")
 	}
 }
 
@@ -643,9 +639,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 		for _, p := range []storage.ClaimParams{{}, everything()} { // without room, and with
 			p.Lease = time.Millisecond
 			got, _, err := s.ClaimDeliveries(ctx, p)
-			if err != nil {
-				t.Errorf("while somebody holds %s: %v", what, err)
-			}
+			expect(t, err == nil, "while somebody holds %s: %v", what, err)
 			if what == "the webhook's deliveries" && len(got) > 0 {
 				t.Errorf("%d deliveries are claimed that somebody holds", len(got))
 			}

@@ -98,9 +98,7 @@ func TestARemovalWaitsForTheResponsesOnTheirWay(t *testing.T) {
 				ended = ended || len(done) > 0
 				return ended || waited(t, pool, tx)
 			})
-			if ended {
-				t.Error("the removal has not waited for the response")
-			}
+			expect(t, !ended, "the removal has not waited for the response")
 			must(t, tx.Commit(t.Context()))
 			must(t, <-done)
 			if left := leftRows(t, pool, s); len(left) > 0 {
@@ -206,9 +204,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 					t.Fatalf("%d sweeps of another before statement %d: rows are left: %v", sweeps, at, left)
 				}
 			}
-			if steps < 10 {
-				t.Errorf("a removal has %d statements", steps)
-			}
+			expect(t, steps >= 10, "a removal has %d statements", steps)
 		})
 	}
 }

@@ -323,9 +323,7 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 				}
 			}
 			done, err := plain.Deliveries(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), 10)
-			if err != nil || len(done) != 1 {
-				t.Errorf("%d deliveries, %v", len(done), err)
-			}
+			expect(t, err == nil && len(done) == 1, "%d deliveries, %v", len(done), err)
 		})
 	}
 }
@@ -581,12 +579,8 @@ func TestAReadOnlyTransactionOfAHostStaysOpen(t *testing.T) {
 	tx, err := pool.BeginTx(t.Context(), pgx.TxOptions{AccessMode: pgx.ReadOnly})
 	must(t, err)
 	_, _, err = s.On(tx).Submit(t.Context(), response(1))
-	if !errors.Is(err, storage.ErrUnavailable) {
-		t.Errorf("Submit = %v", err)
-	}
-	if tx.Conn().IsClosed() {
-		t.Error("the host's connection is closed")
-	}
+	expect(t, errors.Is(err, storage.ErrUnavailable), "Submit = %v", err)
+	expect(t, !tx.Conn().IsClosed(), "the host's connection is closed")
 	if err := tx.Rollback(t.Context()); err != nil {
 		t.Error(fmt.Errorf("rollback: %w", err))
 	}
