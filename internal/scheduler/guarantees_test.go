@@ -1,7 +1,16 @@
 package scheduler
 
 import (
+	"cmp"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"reflect"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -259,5 +268,279 @@ func TestPatientWebhooksOfOneOwnerDelayNobody(t *testing.T) {
 			}
 		}
 		w.stop()
+	}
+}
+
+// full says that the tests of this package run in their long form, which takes
+// minutes: more histories, larger outages, every mutant.
+var full = os.Getenv("FORMSVC_TEST_SCHEDULER") == "full"
+
+// seeds returns those of the histories that a test plays: FORMSVC_SEED names one.
+func seeds(t *testing.T, n int) (seeds []uint64) {
+	if s := os.Getenv("FORMSVC_SEED"); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []uint64{seed}
+	}
+	for i := range n {
+		seeds = append(seeds, uint64(i+1))
+	}
+	return seeds
+}
+
+// Whatever hundreds of destinations do, the rules hold after every step, and every
+// delivery that was claimed ends in one result.
+func TestTheRulesHoldInRandomHistories(t *testing.T) {
+	t.Parallel()
+	count := 4
+	if full {
+		count = 12
+	}
+	for _, seed := range seeds(t, count) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			t.Parallel()
+			n := testNumbers
+			if seed%4 > 0 { // few places, so that all bounds are reached
+				n = smallNumbers()
+			}
+			w := newWorld(t, seed, n)
+			w.handOver = seed%2 == 0
+			hosts := 2 + w.rand.IntN(8)*w.rand.IntN(20)
+			for range 100 + w.rand.IntN(200) {
+				answers := []func(*world) (time.Duration, bool){
+					takes(time.Millisecond, 30*time.Millisecond),
+					takes(time.Millisecond, 30*time.Millisecond),
+					takes(50*time.Millisecond, 150*time.Millisecond),
+					takes(300*time.Millisecond, 2*time.Second),
+					sometimes(300 * time.Millisecond),
+					hangs,
+					fails,
+					alternates(time.Duration(1+w.rand.IntN(14)) * time.Second),
+					w.from(time.Duration(w.rand.IntN(30))*time.Second, takes(time.Millisecond, 20*time.Millisecond), hangs),
+					w.from(time.Duration(w.rand.IntN(30))*time.Second, hangs, takes(time.Millisecond, 20*time.Millisecond)),
+					w.from(time.Duration(w.rand.IntN(30))*time.Second, fails, takes(time.Millisecond, 20*time.Millisecond)),
+				}
+				r := w.receiver(host(w.rand.IntN(hosts)), w.rand.IntN(2) == 0, answers[w.rand.IntN(len(answers))])
+				for range w.rand.IntN(20) {
+					w.event(r)
+				}
+				w.every(time.Duration(200+w.rand.IntN(5000))*time.Millisecond, func() { w.event(r) })
+			}
+			w.after(time.Duration(w.rand.IntN(30))*time.Second, func() {
+				w.storeDown = w.now.Add(time.Duration(w.rand.IntN(10)) * time.Second)
+			})
+			w.after(time.Duration(w.rand.IntN(30))*time.Second, func() {
+				w.slowWrite = time.Duration(w.rand.IntN(10)) * time.Second
+			})
+			w.run(45 * time.Second)
+			w.stop()
+			t.Logf("%d webhooks, %d steps", len(w.receivers), w.steps)
+		})
+	}
+}
+
+// beside plays 40 seconds of 40 healthy webhooks with an event a second each beside
+// others, and returns the worst share of healthy events in a window of ten seconds
+// that waited for longer than a second, and how long 99 of 100 waited at most.
+func beside(t *testing.T, answer func(*world) (time.Duration, bool), others func(w *world)) (worst float64, p99 time.Duration) {
+	t.Helper()
+	w := newWorld(t, 1, testNumbers)
+	w.unchecked, w.handOver = true, true // the histories check, and with thousands of webhooks that takes long
+	healthy := map[*receiver]bool{}
+	for i := range 40 {
+		r := w.receiver(fmt.Sprintf("healthy%d.example", i), true, answer)
+		healthy[r] = true
+		w.every(time.Second, func() { w.event(r) })
+	}
+	began := w.now
+	var waits [7][]time.Duration
+	w.late = func(r *receiver, waited time.Duration) {
+		if i := int(w.now.Sub(began) / (10 * time.Second)); healthy[r] && i < len(waits) {
+			waits[i] = append(waits[i], waited)
+		}
+	}
+	others(w)
+	w.run(40 * time.Second)
+	var run []time.Duration
+	for _, all := range waits[:4] {
+		if len(all) < 300 {
+			t.Fatalf("%d healthy events in ten seconds", len(all))
+		}
+		slices.Sort(all)
+		late, _ := slices.BinarySearch(all, time.Second+1)
+		worst = max(worst, float64(len(all)-late)/float64(len(all)))
+		run = append(run, all...)
+	}
+	w.stop()
+	slices.Sort(run)
+	return worst, run[len(run)*99/100]
+}
+
+// hanging adds webhooks that were quick and hang from the fifth second on.
+func hanging(n int, oneName, atOnce bool) func(*world) {
+	return hangingAfter(prompt, n, oneName, atOnce)
+}
+
+// prompt and busy are what healthy webhooks do. The time of a request is measured by the
+// process that makes it: when that has to wait for a processor, all answers take long.
+var (
+	prompt = takes(10*time.Millisecond, 30*time.Millisecond)
+	busy   = takes(100*time.Millisecond, 400*time.Millisecond)
+)
+
+func hangingAfter(before func(*world) (time.Duration, bool), n int, oneName, atOnce bool) func(*world) {
+	return func(w *world) {
+		for i := range n {
+			name := "same.example"
+			if !oneName {
+				name = host(i)
+			}
+			r := w.receiver(name, true, w.from(5*time.Second, before, hangs))
+			if atOnce {
+				var again func()
+				again = func() {
+					w.event(r)
+					w.after(4*time.Second, again)
+				}
+				w.after(3*time.Second, again)
+				continue
+			}
+			w.every(3500*time.Millisecond, func() { w.event(r) })
+		}
+	}
+}
+
+// The promise: at most one of a hundred healthy events is late in any ten seconds.
+func TestOutagesDelayNobodyElse(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	type scenario struct {
+		name    string
+		others  func(*world)
+		healthy func(*world) (time.Duration, bool)
+		p99     time.Duration // zero: 250 ms
+	}
+	var all []scenario
+	sizes, newOnes, many := []int{120, 1200}, 150, 500 // more than 1,024 had places for before
+	if full {
+		sizes, newOnes, many = []int{45, 250, 700, 1500, 3000}, 2000, 1000
+	}
+	for _, n := range sizes {
+		for _, oneName := range []bool{false, true} {
+			all = append(all, scenario{fmt.Sprintf("%d begin to hang, one name %v", n, oneName), hanging(n, oneName, false), prompt, 0})
+			if oneName || n <= many { // 1,280 may in a second
+				all = append(all, scenario{fmt.Sprintf("%d begin to hang at once, one name %v", n, oneName), hanging(n, oneName, true), prompt, 0})
+			}
+		}
+	}
+	all = append(all,
+		scenario{fmt.Sprintf("%d begin to hang at once", many), hanging(many, false, true), prompt, time.Second},
+		scenario{fmt.Sprintf("%d begin to hang at once beside some that are slow at times", many), hanging(many, false, true), sometimes(600 * time.Millisecond), time.Second},
+		scenario{fmt.Sprintf("%d begin to hang at once, and the process is busy", many), hangingAfter(busy, many, false, true), busy, time.Second},
+		scenario{fmt.Sprintf("%d new ones hang", newOnes), func(w *world) {
+			for i := range newOnes {
+				r := w.receiver(host(i), false, hangs)
+				w.every(3500*time.Millisecond, func() { w.event(r) })
+			}
+		}, prompt, 0},
+		scenario{"a backlog after a restart", func(w *world) {
+			for i := range 400 {
+				r := w.receiver(host(i), true, hangs)
+				for range 50 {
+					w.event(r)
+				}
+			}
+		}, prompt, 0},
+		scenario{"80 alternate", func(w *world) {
+			for i := range 80 {
+				r := w.receiver(host(i), true, alternates(14*time.Second))
+				w.every(time.Second, func() { w.event(r) })
+			}
+		}, prompt, 0},
+	)
+	for _, c := range all {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			worst, p99 := beside(t, c.healthy, c.others)
+			t.Logf("%.2f %% late, 99 %% within %s", 100*worst, p99)
+			if worst > 0.01 || p99 > cmp.Or(c.p99, 250*time.Millisecond) {
+				t.Errorf("of the healthy events of ten seconds %.1f %% were late; 99 %% of all waited for up to %s", 100*worst, p99)
+			}
+		})
+	}
+}
+
+// impurities returns what makes the sources of a package depend on more than its
+// input: a clock, chance, goroutines, channels, locks or I/O.
+func impurities(t *testing.T, sources map[string]string) (found []string) {
+	t.Helper()
+	files := token.NewFileSet()
+	for name, text := range sources {
+		file, err := parser.ParseFile(files, name, text, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range file.Imports {
+			if path := strings.Trim(i.Path.Value, `"`); !slices.Contains([]string{"bytes", "maps", "slices", "time", "github.com/formsvc/formsvc/storage"}, path) {
+				found = append(found, name+" imports "+path)
+			}
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.GoStmt, *ast.SelectStmt, *ast.SendStmt, *ast.ChanType:
+				found = append(found, files.Position(n.Pos()).String()+" has a goroutine or a channel")
+			case *ast.SelectorExpr:
+				of, _ := n.X.(*ast.Ident)
+				if of != nil && of.Name == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "AfterFunc", "Sleep", "NewTimer", "NewTicker", "Tick"}, n.Sel.Name) {
+					found = append(found, files.Position(n.Pos()).String()+" uses the clock")
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// A number that follows from others belongs in derive.
+func TestTwelveNumbersAreIndependent(t *testing.T) {
+	t.Parallel()
+	if got := reflect.TypeFor[Numbers]().NumField(); got > 12 {
+		t.Errorf("Numbers has %d fields, want at most 12", got)
+	}
+}
+
+func TestTheSchedulerIsPure(t *testing.T) {
+	t.Parallel()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sources := map[string]string{}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ".go") && !strings.HasSuffix(e.Name(), "_test.go") {
+			text, err := os.ReadFile(e.Name())
+			if err != nil {
+				t.Fatal(err)
+			}
+			sources[e.Name()] = string(text)
+		}
+	}
+	if len(sources) < 5 {
+		t.Fatalf("%d files were looked at", len(sources))
+	}
+	if found := impurities(t, sources); found != nil {
+		t.Error(strings.Join(found, "\n"))
+	}
+	// The test sees what it is for.
+	for _, bad := range []string{
+		"import \"os\"", "import \"math/rand/v2\"", "import \"time\"\nvar t = time.Now()", "func f() { go f() }", "var c chan int",
+	} {
+		if impurities(t, map[string]string{"bad.go": "package scheduler\n" + bad}) == nil {
+			t.Errorf("%s is not seen", bad)
+		}
 	}
 }

@@ -1,7 +1,9 @@
 package storagetest
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -273,4 +275,211 @@ func TestRender(t *testing.T) {
 			}
 		})
 	}
+}
+
+// mutant is a store with one fault, made out of one that has none.
+type mutant struct {
+	name  string   // what the store does, as in "a store that …"
+	fails []string // the cases that have to see it
+	make  func(storage.Storage) storage.Storage
+}
+
+func jsonOf(s string) json.RawMessage { return json.RawMessage(s) }
+
+// rendezvous lets calls go on only when n of them have come, again and again.
+type rendezvous struct {
+	n    int
+	mu   sync.Mutex
+	here int
+	gate chan struct{}
+}
+
+func newRendezvous(n int) *rendezvous { return &rendezvous{n: n, gate: make(chan struct{})} }
+
+func (r *rendezvous) meet() {
+	r.mu.Lock()
+	r.here++
+	gate := r.gate
+	if r.here == r.n {
+		close(gate)
+		r.here, r.gate = 0, make(chan struct{})
+	}
+	r.mu.Unlock()
+	<-gate
+}
+
+// What the contract leaves to a store must not fail a case.
+func TestSuiteAcceptsWhatTheContractLeavesOpen(t *testing.T) {
+	t.Parallel()
+	Run(t, func(*testing.T) storage.Storage { return variant{memory.New()} })
+}
+
+// variant wraps errors, writes JSON with other white space, returns empty lists
+// for nil ones, knows nanoseconds, and returns the deliveries of a batch in
+// another order.
+type variant struct{ storage.Storage }
+
+func wrapped(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("variant: %w", err)
+}
+
+func indented(raw json.RawMessage) json.RawMessage {
+	var out bytes.Buffer
+	if json.Indent(&out, raw, "", "\t") != nil {
+		return raw
+	}
+	return out.Bytes()
+}
+
+func indentedForm(f storage.Form) storage.Form {
+	f.Definition.Blocks, f.Definition.Settings = indented(f.Definition.Blocks), indented(f.Definition.Settings)
+	return f
+}
+
+func listed[V any](list []V, err error) ([]V, error) {
+	if list == nil {
+		list = []V{}
+	}
+	return list, wrapped(err)
+}
+
+func (m variant) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
+	return wrapped(m.Storage.CreateWorkspace(ctx, w, limit))
+}
+
+func (m variant) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
+	w, err := m.Storage.Workspace(ctx, who, id)
+	if err == nil {
+		w.CreatedAt = w.CreatedAt.Add(999 * time.Nanosecond)
+	}
+	return w, wrapped(err)
+}
+
+func (m variant) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	return listed(m.Storage.Workspaces(ctx, who, page))
+}
+
+func (m variant) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := m.Storage.Form(ctx, who, id)
+	return indentedForm(f), wrapped(err)
+}
+
+func (m variant) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	f, err := m.Storage.UpdateForm(ctx, who, id, c)
+	return indentedForm(f), wrapped(err)
+}
+
+func (m variant) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
+	s, replayed, err := m.Storage.Submit(ctx, n)
+	s.Answers = indented(s.Answers)
+	return s, replayed, wrapped(err)
+}
+
+func (m variant) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, most int) ([]storage.Delivery, error) {
+	return listed(m.Storage.Deliveries(ctx, who, webhook, most))
+}
+
+func (m variant) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
+	got, more, err := m.Storage.ClaimDeliveries(ctx, p)
+	slices.Reverse(got)
+	got, err = listed(got, err)
+	return got, more, err
+}
+
+func (m variant) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	return listed(m.Storage.FinishDeliveries(ctx, done))
+}
+
+// Whoever writes to what a store returned is found, whichever method it was of, and nobody
+// else is.
+func TestReadOnlyFindsWhoWrites(t *testing.T) {
+	t.Parallel()
+	reads := map[string]func(b *bundle, s storage.Storage, w *world) (storage.Form, error){
+		"Form": func(b *bundle, s storage.Storage, w *world) (storage.Form, error) {
+			return s.Form(b.Context(), storage.AsHost(), w.form.ID)
+		},
+		"FormByPublicID": func(b *bundle, s storage.Storage, w *world) (storage.Form, error) {
+			return s.FormByPublicID(b.Context(), w.form.PublicID)
+		},
+		"UpdateForm": func(b *bundle, s storage.Storage, w *world) (storage.Form, error) {
+			return s.UpdateForm(b.Context(), storage.AsHost(), w.form.ID, storage.FormChange{Name: ptr("another"), At: w.now})
+		},
+		"FormForKey": func(b *bundle, s storage.Storage, w *world) (storage.Form, error) {
+			got, err := s.FormForKey(b.Context(), storage.FormForKeyParams{Hash: w.hash, Form: w.form.ID, At: at(0)})
+			if err == nil && got.Form == nil {
+				err = storage.ErrNotFound
+			}
+			if err != nil {
+				return storage.Form{}, err
+			}
+			return *got.Form, nil
+		},
+	}
+	callers := map[string]struct {
+		write func(d storage.Definition)
+		found string // the section
+	}{
+		"reads":            {func(d storage.Definition) { _ = string(d.Blocks) }, ""},
+		"copies":           {func(d storage.Definition) { _ = append(d.Blocks[:len(d.Blocks):len(d.Blocks)], 'x') }, ""},
+		"writes blocks":    {func(d storage.Definition) { d.Blocks[1] = 'x' }, "blocks"},
+		"writes settings":  {func(d storage.Definition) { clear(d.Settings) }, "settings"},
+		"writes the theme": {func(d storage.Definition) { copy(d.Theme, "[]") }, "theme"},
+		"appends":          {func(d storage.Definition) { _ = append(d.Variables, 'x') }, "variables"},
+		"writes hidden":    {func(d storage.Definition) { spoil(d.HiddenFields) }, "hidden_fields"},
+	}
+	for method, read := range reads {
+		for name, caller := range callers {
+			t.Run(method+"/"+name, func(t *testing.T) {
+				t.Parallel()
+				r := &recorder{context: t.Context}
+				b := &bundle{reporter: r, store: memory.New()}
+				w := b.furnish()
+				var seen definitions
+				f, err := read(b, readOnly{roomy{b.store}, &seen}, w)
+				if err != nil || r.Failed() {
+					t.Fatal(err, r.log)
+				}
+				caller.write(f.Definition)
+				seen.check(r.Errorf)
+				log := strings.Join(r.log, "\n")
+				if found := strings.HasPrefix(log, caller.found+" of a definition that "+method+" returned"); found != r.Failed() || r.Failed() != (caller.found != "") || len(r.log) > 1 {
+					t.Errorf("it reports: %s", log)
+				}
+			})
+		}
+	}
+}
+
+// roomy returns definitions with room behind each section.
+type roomy struct{ storage.Storage }
+
+func withRoom(f storage.Form, err error) (storage.Form, error) {
+	d := &f.Definition
+	for _, raw := range []*[]byte{(*[]byte)(&d.Blocks), (*[]byte)(&d.Settings), (*[]byte)(&d.Theme), (*[]byte)(&d.Variables), (*[]byte)(&d.HiddenFields)} {
+		*raw = append(make([]byte, 0, len(*raw)+8), *raw...)
+	}
+	return f, err
+}
+
+func (s roomy) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	return withRoom(s.Storage.Form(ctx, who, id))
+}
+
+func (s roomy) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
+	return withRoom(s.Storage.FormByPublicID(ctx, publicID))
+}
+
+func (s roomy) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+	return withRoom(s.Storage.UpdateForm(ctx, who, id, c))
+}
+
+func (s roomy) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	got, err := s.Storage.FormForKey(ctx, p)
+	if got.Form != nil {
+		*got.Form, err = withRoom(*got.Form, err)
+	}
+	return got, err
 }
