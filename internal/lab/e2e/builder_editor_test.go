@@ -154,7 +154,7 @@ func TestAFormThatNobodyCanAnswer(t *testing.T) {
 	form := s.draft("Stuck", `[{"id":"pet","type":"dropdown","label":"Pet","required":true}]`)
 	b := s.ownersTab(1280, 800)
 	s.openOwners(b, "/"+form.ID.String(), ".outline")
-	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("no response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: no answer is ever accepted"]')`)
+	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: There is nothing to choose"]')`)
 	b.shot("stuck")
 	must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
 	b.do(`window.dispatchEvent(new Event("focus"))`)

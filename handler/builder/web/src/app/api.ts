@@ -7,6 +7,7 @@ export interface Detail {
   path: string;
   code: string;
   message: string;
+  params?: Record<string, string | number>;
 }
 
 /** An answer that is no success, or none at all: status 0, code OFFLINE. */

@@ -11,8 +11,20 @@ export function t(key: string, params: Record<string, string | number> = {}): st
 }
 
 /** What the service said, in the page's language: by its code, where there are words for it. */
-export const told = <T extends { code: string; message: string }>(said: T): T =>
-  config.words['faults.' + said.code] === undefined ? said : { ...said, message: t('faults.' + said.code, { message: said.message }) };
+export function told<T extends { code: string; message: string; params?: Record<string, string | number> }>(said: T): T {
+  const { code, message, params } = said;
+  const key = [`faults.${code}.${params?.reason}`, 'faults.' + code].find((key) => config.words[key] !== undefined);
+  return key === undefined ? said : { ...said, message: t(key, { ...params, message }) };
+}
+
+/** A JSON Pointer into a form for people: /definition/blocks/0/label is "Blocks 1 › Label". */
+export function placeOf(pointer: string): string {
+  const names = pointer.split('/').filter((name) => !['', 'definition', 'properties'].includes(name)).map((name) => {
+    const plain = config.words['props.' + name] ?? name.replace(/_/g, ' ').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
+    return /^\d+$/.test(name) ? ' ' + (Number(name) + 1) : ' › ' + plain.charAt(0).toUpperCase() + plain.slice(1);
+  });
+  return names.join('').replace(/^ › /, '');
+}
 
 function format(value: string | number): string {
   return typeof value === 'number' ? number(value) : value;

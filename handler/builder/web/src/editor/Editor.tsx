@@ -4,9 +4,10 @@ import { type Detail, door, request } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
-import { t, told } from '../app/words';
+import { t } from '../app/words';
 import { unreadable } from '../props/Draft';
 import { newBlock } from '../props/model';
+import { users } from '../rules/references';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
@@ -20,13 +21,14 @@ import type { Path } from './content';
 import { MoveTo } from './MoveTo';
 import { browserStore } from './drafts';
 import { type Actions, Outline } from './Outline';
-import { Panel } from './Panel';
+import { Panel, type Removed } from './Panel';
 import { nameOf } from './places';
 import { PublishButton } from './Publish';
 import { Saved } from './Saved';
 import { ShareButton } from './Share';
 import { EditorStore } from './store';
 import { FormBackend } from './requests';
+import { explained } from './warnings';
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
@@ -37,7 +39,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const tab = useSignal('block');
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
   const asking = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
-  const warned = useSignal<readonly Detail[]>([]);
+  const found = useSignal<readonly Detail[]>([]);
 
   useEffect(() => {
     void store.open();
@@ -51,7 +53,7 @@ export function Editor({ form }: { form: string; view: string }) {
     if (!saved) return;
     const timer = setTimeout(() => {
       door<{ items: Detail[] }>(`/forms/${form}/warnings`).then(
-        ({ items }) => (warned.value = items.map(told)),
+        ({ items }) => (found.value = items),
         () => undefined, // the editor is of use without
       );
     }, 700);
@@ -59,6 +61,7 @@ export function Editor({ form }: { form: string; view: string }) {
   }, [saved, store.form.value]);
 
   const blocks = useComputed(() => store.shown.value?.blocks ?? []);
+  const warned = useComputed(() => explained(found.value, blocks.value));
   const warnings = useComputed(() => byBlock(warned.value, blocks.value));
   const faults = useComputed(() => {
     const found = new Map<string, string>();
@@ -102,7 +105,8 @@ export function Editor({ form }: { form: string; view: string }) {
       const block = store.find(id)?.block;
       if (!block) return;
       store.remove(id);
-      sayRemoved(nameOf(block, typeName));
+      const ids = [block, ...(block.children ?? [])].map((b) => b.id);
+      sayRemoved(nameOf(block, typeName), 'block', Math.max(...ids.map((id) => users(store.shown.value as never, { kind: 'block', id }))));
       focusRow(lost);
     },
   };
@@ -112,10 +116,11 @@ export function Editor({ form }: { form: string; view: string }) {
     focusRow(lost);
   };
   const back = (way: 'undo' | 'redo') => show(store[way]());
-  const sayRemoved = (name: string) => {
+  const offerUndo = (text: string) => {
     const takeBack = store.takeBack();
-    say(t('editor.removed', { name }), () => show(takeBack()));
+    say(text, () => show(takeBack()));
   };
+  const sayRemoved: Removed = (name, kind, uses) => offerUndo(t('editor.removed', { name }) + (uses ? ' ' + t('editor.used_' + kind, { n: uses }) : ''));
 
   const key = (e: KeyboardEvent) => {
     const element = e.target as HTMLElement;
@@ -200,6 +205,7 @@ export function Editor({ form }: { form: string; view: string }) {
               settingsNotes={warned.value.filter((w) => w.path.startsWith(settings)).map((w) => ({ ...w, path: w.path.slice(settings.length) }))}
               readOnly={readOnly}
               onRemoved={sayRemoved}
+              onChanged={offerUndo}
             />
           </section>
           <div class="pane-switch" role="group" aria-label={t('editor.panes')}>

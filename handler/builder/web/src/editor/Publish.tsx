@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks';
 import { api, ApiError, type Detail, door } from '../app/api';
 import { setClosed } from '../app/closing';
 import type { Block, Json, Status } from '../app/records';
-import { t, told } from '../app/words';
+import { placeOf, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
@@ -12,6 +12,7 @@ import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
 import { type Comparison, Differences, Side, type Text, isSame, memberName, segments } from './differences';
 import { typeName } from './kinds';
 import { nameOf } from './places';
+import { explained } from './warnings';
 
 interface Changes extends Comparison {
   copy: boolean;
@@ -161,7 +162,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
             {!nothing && is.status === 'draft' && <p>{t(is.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: is.after.blocks?.length ?? 0 })}</p>}
             {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_same' : 'editor.publish_changes')}</p>}
             {!isSame(is) && <Differences of={is} />}
-            {is.warnings.length > 0 && <Warnings list={is.warnings} blocks={is.after.blocks ?? []} />}
+            {is.warnings.length > 0 && <Warnings list={explained(is.warnings, is.after.blocks ?? [], is.before.blocks ?? [])} blocks={is.after.blocks ?? []} />}
           </>
         )}
         {clash && is && (
@@ -185,7 +186,7 @@ export function Refused({ error }: { error: unknown }) {
   return (
     <div class="notice bad" role="alert">
       <Icon name="circle-alert" />
-      <ul>{details.map((d) => <li key={d.path + d.code}><code>{d.path}</code> {d.message}</li>)}</ul>
+      <ul>{details.map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul>
     </div>
   );
 }
@@ -195,7 +196,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
     <section class="stack">
       <h3>{t('editor.publish_warnings', { n: list.length })}</h3>
       <ul class="differences">
-        {list.map(told).map((w) => {
+        {list.map((w) => {
           const [section, index = '', ...rest] = segments(w.path);
           const block = section === 'blocks' ? blocks[Number(index)] : undefined;
           return (

@@ -5,7 +5,7 @@ import { api, ApiError } from '../app/api';
 import type { Form, FormSummary, Workspace } from '../app/records';
 import { config } from '../app/config';
 import { go } from '../app/router';
-import { t } from '../app/words';
+import { placeOf, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Select, TextArea, TextField } from '../ui/Field';
@@ -48,7 +48,7 @@ function Ask({ title, action, disabled, run, onClose, wide, children }: { title:
         {fault.value !== undefined && (
           <div class="fault" role="alert">
             {fault.value instanceof ApiError && fault.value.details.length > 0
-              ? <ul>{fault.value.details.slice(0, 20).map((d) => <li key={d.path + d.code}><code>{d.path}</code> {d.message}</li>)}</ul>
+              ? <ul>{fault.value.details.slice(0, 20).map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul>
               : explain(fault.value)}
           </div>
         )}

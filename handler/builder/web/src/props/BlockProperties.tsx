@@ -34,7 +34,7 @@ interface Props {
   faults?: readonly Detail[];
   notes?: readonly Detail[];
   /** Something was removed from a list: a moment to offer to undo it. */
-  onRemoved?(label: string): void;
+  onRemoved?(label: string, choice?: string, list?: string): void;
   /** The editor of properties.rule. */
   rules?: ComponentChildren;
 }

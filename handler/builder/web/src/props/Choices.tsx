@@ -12,7 +12,7 @@ import { Here, useMember } from './scope';
 const lines = (text: string): string[] => text.split(/\r\n|\r|\n/).map((line) => line.trim()).filter(Boolean);
 
 /** The choices of a block, or the rows or columns of a matrix. */
-export function Choices({ member, pictures, colors, onRemoved }: { member: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string) => void) | undefined }) {
+export function Choices({ member, pictures, colors, onRemoved }: { member: 'choices' | 'matrix_rows' | 'matrix_columns'; pictures: boolean; colors: boolean; onRemoved?: ((label: string, choice: string | undefined, list: string) => void) | undefined }) {
   const scope = useContext(Here);
   const { value, fault, pointers } = useMember(member);
   const list = (Array.isArray(value) ? value : []) as Choice[];
@@ -49,7 +49,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   };
   const remove = (i: number): void => {
     set(list.toSpliced(i, 1), list[i + 1] ?? list[i - 1]);
-    onRemoved?.(list[i]!.label || String(i + 1));
+    onRemoved?.(list[i]!.label || String(i + 1), list[i]!.id, member);
   };
   const key = (e: KeyboardEvent, i: number): void => {
     if (e.isComposing) return;

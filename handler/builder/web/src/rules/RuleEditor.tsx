@@ -6,6 +6,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
+import { Icon } from '../ui/Icon';
 import { adapt, beside, canGroup, comparison, convert, fresh, grouped, isGroup, linesOf, offered, ofLines, retarget, single, tidy, type Comparison, type Line } from './edit';
 import { Fields, fieldsOf, pathOf, type Content, type Field, type Json } from './fields';
 import { canCount, canSet, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Group, type Jump, type Leaf, type Value } from './sentences';
@@ -17,6 +18,8 @@ interface Props {
   /** The id of the top-level block whose rule it is. */
   block: string;
   value: Json | undefined;
+  /** Warnings, by JSON Pointer into the rule. */
+  notes?: readonly { path: string; message: string }[];
   /** undefined: nothing is left of it. */
   onChange(value: Json | undefined): void;
 }
@@ -32,21 +35,29 @@ function withMember(of: Members, name: string, value: Json | undefined): Members
 }
 
 /** The whole rule of a top-level block (properties.rule). Members that are none of ours stay. */
-export function RuleEditor({ content, block, value, onChange }: Props) {
+export function RuleEditor({ content, block, value, notes = [], onChange }: Props) {
   const at = content.blocks.find((b) => b.id === block);
   if (!at) return <p class="hint">{t('rules.in_group')}</p>;
+  const notesAt = (at: string) => (
+    <Notes list={notes.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')))} />
+  );
   if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
   const rule = value ?? {};
   const part = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withMember(rule, name, v)) });
   const answers = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
   return (
     <div class="rules">
-      <Section title={t('rules.show')} hint={t('rules.show_hint')}><ConditionEditor {...part('show')} label={t('rules.show')} /></Section>
-      {(answers || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}><ConditionEditor {...part('require')} label={t('rules.require')} /></Section>}
-      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}><NextEditor {...part('next')} /></Section>}
-      <Section title={t('rules.set')}><VariableEditor {...part('set')} /></Section>
+      {notesAt('')}
+      <Section title={t('rules.show')} hint={t('rules.show_hint')}>{notesAt('/show')}<ConditionEditor {...part('show')} label={t('rules.show')} /></Section>
+      {(answers || rule.require !== undefined) && <Section title={t('rules.require')} hint={t('rules.require_hint')}>{notesAt('/require')}<ConditionEditor {...part('require')} label={t('rules.require')} /></Section>}
+      {(at.type !== 'ending' || rule.next !== undefined) && <Section title={t('rules.next')}>{notesAt('/next')}<NextEditor {...part('next')} /></Section>}
+      <Section title={t('rules.set')}>{notesAt('/set')}<VariableEditor {...part('set')} /></Section>
     </div>
   );
+}
+
+function Notes({ list }: { list: readonly { path: string; message: string }[] }) {
+  return <>{list.map((n) => <p key={n.path + n.message} class="notice rule-note"><Icon name="triangle-alert" /> <span>{n.message}</span></p>)}</>;
 }
 
 function Section({ title, hint, children }: { title: string; hint?: string; children: ComponentChildren }) {

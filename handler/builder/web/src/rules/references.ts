@@ -5,7 +5,7 @@ import type { Block } from '../app/records';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
 /** What is referred to. part: of a choice or a row its block is id. */
-type Target =
+export type Target =
   | { kind: 'block' | 'hidden' | 'variable'; id: string }
   | { kind: 'choice' | 'row'; block: string; id: string };
 
@@ -50,6 +50,31 @@ export function rewriteAll(content: Content, renames: Renames): Block[] {
   };
   return all(content.blocks);
 }
+
+/** How many rules refer to something. */
+export function users(content: Content, of: Target): number {
+  const fields = fieldsOf(content);
+  return content.blocks.filter((b) => {
+    let found = false;
+    new Walk(fields, (target) => {
+      found ||= target.kind === of.kind && target.id === of.id && (!('block' in of) || ('block' in target && target.block === of.block));
+      return target.id;
+    }).rule(b.properties?.rule as Json | undefined);
+    return found;
+  }).length;
+}
+
+/** The rule with each logic in it changed. */
+export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
+  if (!isMembers(rule)) return rule;
+  const made = { ...rule };
+  for (const name of ['show', 'require']) if (made[name] !== undefined) made[name] = change(made[name]);
+  if (Array.isArray(made.next)) made.next = made.next.map((jump) => (isMembers(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
+  if (isMembers(made.set)) made.set = Object.fromEntries(Object.entries(made.set).map(([name, logic]) => [name, change(logic)]));
+  return made;
+}
+
+const isMembers = (v: Json | undefined): v is { [name: string]: Json } => typeof v === 'object' && v !== null && !Array.isArray(v);
 
 const comparisons = ['==', '===', '!=', '!==', 'in'];
 

@@ -1,0 +1,86 @@
+// What becomes of the rules that read a block when its answers become of another kind.
+
+import type { Block } from '../app/records';
+import { Fields, fieldsOf, type Content, type Field, type Json, type Ref } from './fields';
+import { mapLogic } from './references';
+
+export interface Retyped {
+  blocks: Block[];
+  /** The ids of the blocks whose rules were rewritten, and of those with a comparison that has no equal. */
+  changed: string[];
+  left: string[];
+}
+
+const comparisons = ['==', '===', '!=', '!==', 'in', '<', '<=', '>', '>='];
+
+/** The blocks with the rules that read a block rewritten, where a comparison has one of the same meaning for its new kind. */
+export function retype(before: Content, after: Content, id: string): Retyped {
+  const [old, now] = [fieldsOf(before), fieldsOf(after)];
+  const [changed, left]: [string[], string[]] = [[], []];
+  const blocks = after.blocks.map((block) => {
+    const rule = block.properties?.rule as Json | undefined;
+    let open = false;
+    const adapt = (logic: Json): Json => {
+      if (Array.isArray(logic)) return logic.map(adapt);
+      const [[name, given] = ['', null], ...more] = Object.entries(logic ?? {}) as [string, Json][];
+      if (logic === null || typeof logic !== 'object' || more.length > 0 || name === '') return logic;
+      const args = Array.isArray(given) ? given : [given];
+      const at = comparisons.includes(name) ? args.findIndex((arg) => read(arg, id, old)) : -1;
+      const ref = at >= 0 ? read(args[at], id, old) : name === 'var' ? read(logic, id, old) : undefined;
+      const [was, is] = ref ? [old.get(ref), now.get(ref)] : [];
+      if (!was || !is || (was.kind === is.kind && !!was.seconds === !!is.seconds)) return ref ? logic : { [name]: adapt(given) };
+      const made = at < 0 ? null : converted(name, args, at, was, is);
+      if (made === null) open = true;
+      return made ?? logic;
+    };
+    if (rule === undefined) return block;
+    const made = mapLogic(rule, adapt);
+    const same = JSON.stringify(made) === JSON.stringify(rule);
+    if (!same) changed.push(block.id);
+    if (open) left.push(block.id);
+    return same ? block : { ...block, properties: { ...block.properties, rule: made } };
+  });
+  return { blocks: changed.length > 0 ? blocks : after.blocks, changed, left };
+}
+
+/** What of a block logic reads. */
+function read(logic: Json | undefined, id: string, fields: Fields): Ref | undefined {
+  const path = logic !== null && typeof logic === 'object' && !Array.isArray(logic) ? logic.var : undefined;
+  const ref = typeof path === 'string' ? fields.resolve(path) : undefined;
+  return ref?.from === 'answers' && ref.id === id ? ref : undefined;
+}
+
+/** A comparison of the same meaning for another kind of answer, or null. */
+function converted(name: string, args: Json[], at: number, was: Field, is: Field): Json | null {
+  const [q, value] = [args[at]!, args[1 - at] ?? null];
+  const equal = name === '==' || name === '===';
+  const differs = name === '!=' || name === '!==';
+  if (args.length > 2) return null;
+  if (value === null && (equal || differs) && is.kind !== 'unknown') return { [name]: args };
+  switch (was.kind + ' ' + is.kind) {
+    case 'choice list':
+      if (name === 'in' && at === 0 && Array.isArray(value) && value.length > 0) {
+        const any = value.map((v): Json => ({ in: [v, q] }));
+        return any.length > 1 ? { or: any } : any[0]!;
+      }
+      return typeof value !== 'string' || name === 'in' ? null : equal ? { in: [value, q] } : differs ? { '!': { in: [value, q] } } : null;
+    case 'list choice': {
+      const [only] = Array.isArray(value) && value.length === 1 ? value : [];
+      if (name === 'in' && at === 1 && typeof value === 'string') return { '==': [q, value] };
+      return typeof only === 'string' && (equal || differs) ? { [equal ? '==' : '!=']: [q, only] } : null;
+    }
+    case 'text number': case 'number text': {
+      const to = (v: Json): Json | null =>
+        is.kind === 'text' ? (typeof v === 'number' ? String(v) : null) : typeof v === 'string' && v.trim() !== '' && Number.isFinite(Number(v)) ? Number(v) : null;
+      const made = Array.isArray(value) ? value.map(to) : to(value);
+      const fits = Array.isArray(made) ? name === 'in' && at === 0 && made.every((v) => v !== null) : made !== null && (equal || differs);
+      return fits ? { [name]: at === 0 ? [q, made] : [made, q] } : null;
+    }
+    case 'time time': {
+      const to = (v: Json): Json | null => (typeof v !== 'string' ? null : is.seconds ? v + ':00' : v.endsWith(':00') ? v.slice(0, -3) : null);
+      const made = to(value);
+      return made === null || name === 'in' ? null : { [name]: at === 0 ? [q, made] : [made, q] };
+    }
+  }
+  return null;
+}
