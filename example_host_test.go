@@ -28,7 +28,10 @@ import (
 
 // keyFor makes an API key.
 func keyFor(svc *formsvc.Service, user string, scopes ...formsvc.Scope) string {
-	issued := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "example", Scopes: scopes}))
+	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "example", Scopes: scopes})
+	if err != nil {
+		log.Fatal(err)
+	}
 	return issued.Secret
 }
 
@@ -36,9 +39,12 @@ func keyFor(svc *formsvc.Service, user string, scopes ...formsvc.Scope) string {
 // request.
 func ExampleWithBaseURLFunc() {
 	customers := map[string]string{"forms.acme.example": "https://forms.acme.example", "forms.corp.example": "https://forms.corp.example"}
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURLFunc(func(r *http.Request) string {
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURLFunc(func(r *http.Request) string {
 		return customers[r.Host] // "" is a path without a host
-	})))
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	key := keyFor(svc, "ann", formsvc.ScopeWorkspacesWrite)
 	for _, host := range []string{"forms.acme.example", "evil.example"} {
@@ -63,9 +69,12 @@ func ExampleWithClock() {
 		log.Fatal(err)
 	}
 	ctx, tomorrow := context.Background(), now.Add(24*time.Hour)
-	key := must(svc.CreateKey(ctx, formsvc.KeyRequest{
+	key, err := svc.CreateKey(ctx, formsvc.KeyRequest{
 		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "for a day", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}, ExpiresAt: &tomorrow,
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	_, err = svc.ResolveKey(ctx, key.Secret)
 	fmt.Println(err)
 	now = tomorrow.Add(time.Second)
@@ -79,7 +88,10 @@ func ExampleWithClock() {
 // Bounds of dates are days of the zone in which the product's owners live.
 func ExampleWithTimeZone() {
 	zone := time.FixedZone("Amsterdam", 3600) // or time.LoadLocation("Europe/Amsterdam")
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithTimeZone(zone))
+	if err != nil {
+		log.Fatal(err)
+	}
 	lastDay := time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC) // of a block's beforeDate
 	fmt.Println(lastDay.In(svc.TimeZone()).Format(time.DateOnly))
 	// Output: 2026-12-01
@@ -88,13 +100,19 @@ func ExampleWithTimeZone() {
 // The service logs with what the host logs with.
 func ExampleWithLogger() {
 	logger := slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("component", "forms")
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLogger(logger))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 }
 
 // Each key may make two calls an hour.
 func ExampleWithRateLimit() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithRateLimit(2, time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	key := keyFor(svc, "ann", formsvc.ScopeFormsRead)
 	for range 3 {
@@ -112,7 +130,10 @@ func ExampleWithRateLimit() {
 
 // A gateway in front of the service limits calls already.
 func ExampleWithoutRateLimit() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit()))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit())
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 	r.Header.Set("X-API-Key", keyFor(svc, "ann", formsvc.ScopeFormsRead))
@@ -124,7 +145,10 @@ func ExampleWithoutRateLimit() {
 
 // The host's own upload handler takes files as large as answers may name.
 func ExampleService_Limits() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20})))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{FileSize: 1 << 20}))
+	if err != nil {
+		log.Fatal(err)
+	}
 	upload := http.MaxBytesHandler(http.NotFoundHandler(), svc.Limits().FileSize)
 	_ = upload // mux.Handle("POST /uploads", upload)
 	fmt.Println(svc.Limits().FileSize, svc.Limits().Webhooks)
@@ -138,9 +162,15 @@ func ExampleWithLimiter() {
 		log.Fatal(err)
 	}
 	defer store.Close(context.Background())
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiter(store)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiter(store))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
-	key := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}}))
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "k", Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	for range 3 {
 		r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 		r.Header.Set("X-API-Key", key.Secret)
@@ -157,11 +187,17 @@ func ExampleWithLimiter() {
 // Two services of one product share the store of their limits, not the budgets, even
 // though both have the default base path and are told apart by the host's name alone.
 func ExampleWithLimiterName() {
-	store := must(memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour}))
+	store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour})
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer store.Close(context.Background())
 	for _, name := range []string{"surveys", "registration"} {
-		svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
-			formsvc.WithLimiter(store), formsvc.WithLimiterName(name)))
+		svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyResolver(everybody{}),
+			formsvc.WithLimiter(store), formsvc.WithLimiterName(name))
+		if err != nil {
+			log.Fatal(err)
+		}
 		for range 2 {
 			r := httptest.NewRequest(http.MethodGet, "/v1/me", nil)
 			r.Header.Set("X-API-Key", "ann")
@@ -201,12 +237,27 @@ func ExampleWithSecretCipher() {
 	ctx, store := context.Background(), memory.New()
 	local := formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}})
 	first := gcm("0123456789abcdef0123456789abcdef")
-	svc := must(formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(first)))
+	svc, err := formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(first))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ann := svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"}))
-	hook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"}))
-	rotated := must(formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210"), first)))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/", SigningSecret: "a secret of the receiver"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	rotated, err := formsvc.New(formsvc.WithStorage(store), local, formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210"), first))
+	if err != nil {
+		log.Fatal(err)
+	}
 	sealed, err := rotated.ResealSecrets(ctx)
 	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now, and what is not sealed
 	_, err = formsvc.New(formsvc.WithStorage(store), local, formsvc.WithoutPlainSecrets(),
@@ -227,18 +278,32 @@ func ExampleService_Dispatcher() {
 		received <- errors.Join(err, webhooks.Verify(secret, body, r.Header.Get("Service-Signature")))
 	}))
 	defer receiver.Close()
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(webhooks.Config{
 		AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, // the receiver is on this machine
-	})))
+	}))
+	if err != nil {
+		log.Fatal(err)
+	}
 	running, stop := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- svc.Dispatcher().Run(running) }()
 
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"}))
-	hook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver.URL, SigningSecret: secret}))
-	check(svc.SendTestEvent(ctx, hook.ID))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "W"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "F"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	hook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: receiver.URL, SigningSecret: secret})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := svc.SendTestEvent(ctx, hook.ID); err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("received:", <-received)
 	stop()
 	fmt.Println("stopped:", <-stopped)
@@ -272,7 +337,10 @@ func ExampleVersion() {
 
 // A program says when it starts what its deployment lacks, and a health check asks again.
 func ExampleService_Check() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	health := func(svc *formsvc.Service) string {
 		switch err := svc.Check(context.Background()); {
@@ -292,14 +360,19 @@ func ExampleService_Check() {
 
 // The API lives where the host wants it.
 func ExampleWithBasePath() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com")))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBasePath("/forms/api"), formsvc.WithBaseURL("https://example.com"))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/forms/api/", svc)
 	w := httptest.NewRecorder()
 	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/forms/api/openapi.json", nil))
 	var description struct{ Servers []struct{ URL string } }
-	check(json.Unmarshal(w.Body.Bytes(), &description))
+	if err := json.Unmarshal(w.Body.Bytes(), &description); err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(w.Code, description.Servers[0].URL)
 	// Output: 200 https://example.com
 }
@@ -342,11 +415,23 @@ func ExampleRejectedURLError() {
 // exampleWebhook makes a service whose form has a webhook to a receiver on this machine.
 func exampleWebhook(url string, config webhooks.Config) (*formsvc.Service, formsvc.Webhook) {
 	config.AllowedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(config))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"}))
-	webhook := must(ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"}))
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	webhook, err := ann.CreateWebhook(ctx, formsvc.WebhookCreate{Form: form.ID, URL: url, SigningSecret: "a secret of the receiver"})
+	if err != nil {
+		log.Fatal(err)
+	}
 	return svc, webhook
 }
 
@@ -372,7 +457,9 @@ func ExampleClient_UpdateWebhook() {
 	svc, webhook := exampleWebhook("http://127.0.0.1:8080/hook", webhooks.Config{})
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
 	url, secret := "http://127.0.0.1:9090/hook", "another secret of the receiver"
-	must(ann.UpdateWebhook(ctx, webhook.ID, formsvc.WebhookUpdate{URL: &url, SigningSecret: &secret}))
+	if _, err := ann.UpdateWebhook(ctx, webhook.ID, formsvc.WebhookUpdate{URL: &url, SigningSecret: &secret}); err != nil {
+		log.Fatal(err)
+	}
 	moved, err := ann.Webhook(ctx, webhook.ID)
 	fmt.Println(moved.URL, moved.HasSecret, err)
 	// Output: http://127.0.0.1:9090/hook true <nil>
@@ -411,13 +498,23 @@ func ExampleService_Redeliver() {
 		<-stopped
 	}
 
-	check(svc.SendTestEvent(ctx, webhook.ID))
+	if err := svc.SendTestEvent(ctx, webhook.ID); err != nil {
+		log.Fatal(err)
+	}
 	deliverOne()
-	deliveries := must(ann.Deliveries(ctx, webhook.ID))
+	deliveries, err := ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
 	repaired.Store(true)
-	check(svc.Redeliver(ctx, webhook.ID, deliveries[0].ID))
+	if err := svc.Redeliver(ctx, webhook.ID, deliveries[0].ID); err != nil {
+		log.Fatal(err)
+	}
 	deliverOne()
-	deliveries = must(ann.Deliveries(ctx, webhook.ID))
+	deliveries, err = ann.Deliveries(ctx, webhook.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, d := range deliveries {
 		fmt.Printf("%s: %d %q\n", d.EventType, d.Status, d.Error)
 	}
@@ -447,9 +544,13 @@ func ExampleService_RedeliverFailed() {
 	go func() { stopped <- svc.Dispatcher().Run(ctx) }()
 
 	outage := time.Now().Add(-time.Hour)
-	must(svc.AsHost().PublishForm(ctx, webhook.FormID))
+	if _, err := svc.AsHost().PublishForm(ctx, webhook.FormID); err != nil {
+		log.Fatal(err)
+	}
 	for range 3 {
-		must(svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}))
+		if _, err := svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}); err != nil {
+			log.Fatal(err)
+		}
 		<-done.attempts
 	}
 	stop() // the last results are recorded when Run has returned
@@ -486,7 +587,10 @@ func ExampleClient_PausedWebhooks() {
 // A middleware of the host's groups requests by the operation, which stands in the request
 // after the call.
 func ExampleService_ServeHTTP() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", svc)

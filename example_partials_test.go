@@ -25,9 +25,14 @@ func ExampleService_SavePartial() {
 	}
 	fmt.Println(len(token), dropped) // the token goes to the respondent alone
 
-	half = must(svc.ResumePartial(ctx, form, token))
+	half, err = svc.ResumePartial(ctx, form, token)
+	if err != nil {
+		log.Fatal(err)
+	}
 	half.Answers["score"] = json.RawMessage(`9`)
-	must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}))
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}); err != nil {
+		log.Fatal(err)
+	}
 	_, _, err = svc.SavePartial(ctx, half)
 	fmt.Println(err)
 	// Output:
@@ -43,7 +48,10 @@ func ExampleService_ResumePartial() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	phone := must(svc.ResumePartial(ctx, form, token))
+	phone, err := svc.ResumePartial(ctx, form, token)
+	if err != nil {
+		log.Fatal(err)
+	}
 	laptop := phone
 	phone.Answers = map[string]json.RawMessage{"score": json.RawMessage(`9`)}
 	if _, _, err := svc.SavePartial(ctx, phone); err != nil {

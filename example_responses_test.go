@@ -22,19 +22,27 @@ import (
 func ExampleService_PublicForm() {
 	svc, id := exampleForm()
 	ctx := context.Background()
-	stored := must(svc.AsHost().Form(ctx, id))
+	stored, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
 	form, err := svc.PublicForm(ctx, stored.PublicID) // out of the page's address
 	if err != nil {
 		log.Fatal(err)
 	}
-	check(svc.RecordView(ctx, form.ID))
+	if err := svc.RecordView(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
 	answers := map[string]json.RawMessage{}
 	for _, block := range form.Blocks { // what the page asks, and the respondent answers
 		if block.Required {
 			answers[block.ID] = json.RawMessage(`8`)
 		}
 	}
-	submission := must(svc.Submit(ctx, formsvc.Response{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"}))
+	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(form.Name, form.Closed, submission.FormRevision)
 	// Output: Feedback false 2
 }
@@ -43,9 +51,18 @@ func ExampleService_PublicForm() {
 func ExamplePublicForm_Path() {
 	svc, id := exampleForm()
 	ctx := context.Background()
-	stored := must(svc.AsHost().Form(ctx, id))
-	form := must(svc.PublicForm(ctx, stored.PublicID))
-	path := must(form.Path(map[string]json.RawMessage{"score": json.RawMessage(`8`)}, nil))
+	stored, err := svc.AsHost().Form(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.PublicForm(ctx, stored.PublicID)
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := form.Path(map[string]json.RawMessage{"score": json.RawMessage(`8`)}, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(len(path.Blocks), path.Blocks[0].ID, len(path.Faults))
 	// Output: 2 score 0
 }
@@ -122,8 +139,13 @@ func ExampleClient_DeleteSubmission() {
 func ExampleService_SetLifetimeCounters() {
 	svc, form := exampleResponses()
 	ctx := context.Background()
-	check(svc.SetLifetimeCounters(ctx, form, formsvc.Counters{Views: 900, Starts: 500, Submissions: 400}))
-	all := must(svc.AsHost().Metrics(ctx, form, "all"))
+	if err := svc.SetLifetimeCounters(ctx, form, formsvc.Counters{Views: 900, Starts: 500, Submissions: 400}); err != nil {
+		log.Fatal(err)
+	}
+	all, err := svc.AsHost().Metrics(ctx, form, "all")
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(all.Views, all.Submissions, all.Estimated)
 	// Output: 900 403 true
 }
@@ -132,7 +154,9 @@ func ExampleService_SetLifetimeCounters() {
 func exampleResponses() (*formsvc.Service, formsvc.ID) {
 	svc, form := exampleForm()
 	for score, why := range map[string]string{`10`: `"Quick help"`, `7`: `"=1+1"`, `2`: `"Slow"`} {
-		must(svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(score), "why": []byte(why)}}))
+		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(score), "why": []byte(why)}}); err != nil {
+			log.Fatal(err)
+		}
 	}
 	return svc, form
 }
@@ -144,7 +168,10 @@ func ExampleClient_Export() {
 	if err != nil {
 		log.Fatal(err) // without an error the file is whole
 	}
-	lines := must(csv.NewReader(&file).ReadAll())
+	lines, err := csv.NewReader(&file).ReadAll()
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, line := range lines {
 		fmt.Println(strings.Join(line[2:4], " | "))
 	}
@@ -159,12 +186,16 @@ func ExampleClient_Export() {
 func ExampleClient_Export_ndjson() {
 	svc, form := exampleResponses()
 	var file bytes.Buffer
-	check(svc.AsHost().Export(context.Background(), &file, form, formsvc.Export{Format: formsvc.NDJSON}))
+	if err := svc.AsHost().Export(context.Background(), &file, form, formsvc.Export{Format: formsvc.NDJSON}); err != nil {
+		log.Fatal(err)
+	}
 	for d := json.NewDecoder(&file); d.More(); {
 		var response struct {
 			Answers []struct{ Value any }
 		}
-		check(d.Decode(&response))
+		if err := d.Decode(&response); err != nil {
+			log.Fatal(err)
+		}
 		fmt.Println(response.Answers[1].Value)
 	}
 	// Unordered output:
@@ -177,18 +208,27 @@ func ExampleClient_Export_ndjson() {
 func ExampleService_ExportHandler() {
 	svc, form := exampleResponses()
 	defer svc.Close(context.Background())
-	key := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{
+	key, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
 		User: formsvc.User{ID: formsvc.UserIDFrom("ann")}, Name: "reports", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", svc)
 	mux.Handle("/exports/", svc.ExportHandler())
 	server := httptest.NewServer(mux)
 	defer server.Close()
 
-	r := must(http.NewRequest(http.MethodGet, server.URL+"/exports/"+form.String()+".csv?choices=ids&bom=true", nil))
+	r, err := http.NewRequest(http.MethodGet, server.URL+"/exports/"+form.String()+".csv?choices=ids&bom=true", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	r.Header.Set("X-API-Key", key.Secret)
-	response := must(server.Client().Do(r))
+	response, err := server.Client().Do(r)
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer response.Body.Close()
 	fmt.Println(response.StatusCode, response.Header.Get("Content-Type"))
 	// Output: 200 text/csv; charset=utf-8; header=present
@@ -196,7 +236,10 @@ func ExampleService_ExportHandler() {
 
 func ExampleClient_Summary() {
 	svc, form := exampleResponses()
-	summary := must(svc.AsHost().Summary(context.Background(), form, formsvc.SubmissionQuery{}))
+	summary, err := svc.AsHost().Summary(context.Background(), form, formsvc.SubmissionQuery{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	score := summary.Blocks[0]
 	fmt.Println(summary.Responses, "responses,", score.Skipped, "without a score")
 	fmt.Printf("median %.0f, %d promoters, %d detractors, score %.0f\n", score.Numbers.Median, score.NPS.Promoters, score.NPS.Detractors, score.NPS.Score)
@@ -209,10 +252,17 @@ func ExampleClient_Metrics() {
 	svc, form := exampleForm()
 	ctx := context.Background()
 	for range 4 {
-		check(svc.RecordStart(ctx, form))
+		if err := svc.RecordStart(ctx, form); err != nil {
+			log.Fatal(err)
+		}
 	}
-	must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}))
-	metrics := must(svc.As(formsvc.UserIDFrom("ann")).Metrics(ctx, form, "7d"))
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}); err != nil {
+		log.Fatal(err)
+	}
+	metrics, err := svc.As(formsvc.UserIDFrom("ann")).Metrics(ctx, form, "7d")
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(metrics.Starts, metrics.Submissions, metrics.CompletionRate)
 	// Output: 4 1 25
 }
@@ -250,7 +300,10 @@ func Example_polling() {
 	}
 
 	submit := func(at time.Time) {
-		must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}, SubmittedAt: at}))
+		_, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}, SubmittedAt: at})
+		if err != nil {
+			log.Fatal(err)
+		}
 	}
 	submit(time.Time{})
 	poll()
@@ -277,12 +330,17 @@ func ExampleWithBeforeDelete() {
 func ExampleDecodeAnswers() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}))
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}); err != nil {
+		log.Fatal(err)
+	}
 	for submission, err := range svc.As(formsvc.UserIDFrom("ann")).Submissions(ctx, form, formsvc.SubmissionQuery{Limit: 10}) {
 		if err != nil {
 			log.Fatal(err)
 		}
-		answers := must(formsvc.DecodeAnswers(submission))
+		answers, err := formsvc.DecodeAnswers(submission)
+		if err != nil {
+			log.Fatal(err)
+		}
 		for _, a := range answers {
 			switch v := a.Value.(type) {
 			case schema.Number:
@@ -328,7 +386,9 @@ func ExampleService_EraseRespondent() {
 		log.Fatal(err)
 	}
 	for block, answer := range map[string]string{"mail": `"Ann@Example.com"`, "contact": `{"firstName":"Ann","email":"ann@example.com"}`} {
-		must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(answer)}}))
+		if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(answer)}}); err != nil {
+			log.Fatal(err)
+		}
 	}
 
 	// The names of answers that may be an e-mail address, also of blocks in groups. A hidden
@@ -355,9 +415,15 @@ func ExampleService_EraseRespondent() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		content := must(formsvc.DecodeForm(f))
+		content, err := formsvc.DecodeForm(f)
+		if err != nil {
+			log.Fatal(err)
+		}
 		for _, name := range names(content.Blocks) {
-			n := must(svc.EraseRespondent(ctx, f.ID, map[string]string{name: "ann@example.com"}))
+			n, err := svc.EraseRespondent(ctx, f.ID, map[string]string{name: "ann@example.com"})
+			if err != nil {
+				log.Fatal(err)
+			}
 			erased += n
 		}
 	}
@@ -419,18 +485,32 @@ func (b bucket) RemoveFiles(_ context.Context, ids []string) error {
 // The files that respondents sent go with their responses.
 func ExampleWithFiles() {
 	ctx, files := context.Background(), bucket{"file-1": "content", "file-2": "of somebody else"}
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ann := formsvc.UserIDFrom("ann")
-	workspace := must(svc.CreateWorkspace(ctx, ann, "Ann's"))
-	form := must(svc.As(ann).CreateForm(ctx, formsvc.FormCreate{
+	workspace, err := svc.CreateWorkspace(ctx, ann, "Ann's")
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := svc.As(ann).CreateForm(ctx, formsvc.FormCreate{
 		Workspace: workspace.ID, Name: "Jobs",
 		Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"cv","type":"file_upload"}]`)},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	published := "published"
-	must(svc.As(ann).UpdateForm(ctx, form.ID, formsvc.FormUpdate{Status: &published}))
-	submission := must(svc.Submit(ctx, formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{
+	if _, err := svc.As(ann).UpdateForm(ctx, form.ID, formsvc.FormUpdate{Status: &published}); err != nil {
+		log.Fatal(err)
+	}
+	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{
 		"cv": json.RawMessage(`[{"id":"file-1","name":"cv.pdf","url":"https://files.example/file-1","mime_type":"application/pdf","size":7}]`),
-	}}))
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(svc.As(ann).DeleteSubmission(ctx, form.ID, submission.ID))
 	fmt.Println(files)
 	// Output:

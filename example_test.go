@@ -22,13 +22,24 @@ import (
 
 // exampleForm makes a service with one published form.
 func exampleForm(opts ...formsvc.Option) (*formsvc.Service, formsvc.ID) {
-	svc := must(formsvc.New(append(opts, formsvc.WithStorage(memory.New()))...))
+	svc, err := formsvc.New(append(opts, formsvc.WithStorage(memory.New()))...)
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: json.RawMessage(`[
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: json.RawMessage(`[
 		{"id":"score","type":"nps","label":"Would you recommend us?","required":true},
-		{"id":"why","type":"long_text","label":"Why?"}]`)}}))
-	must(ann.PublishForm(ctx, form.ID))
+		{"id":"why","type":"long_text","label":"Why?"}]`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
 	return svc, form.ID
 }
 
@@ -74,14 +85,20 @@ func Example_stopping() {
 }
 
 func ExampleService_CreateKey() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyPrefix("acme")))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithKeyPrefix("acme"))
+	if err != nil {
+		log.Fatal(err)
+	}
 	nextYear := time.Now().AddDate(1, 0, 0)
-	issued := must(svc.CreateKey(context.Background(), formsvc.KeyRequest{
+	issued, err := svc.CreateKey(context.Background(), formsvc.KeyRequest{
 		User:      formsvc.User{ID: formsvc.UserIDFrom("42"), Name: "Ann", Email: "ann@example.com"},
 		Name:      "reporting",
 		Scopes:    []formsvc.Scope{formsvc.ScopeFormsRead, formsvc.ScopeSubmissionsRead},
 		ExpiresAt: &nextYear,
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(issued.Secret[:10], len(issued.Secret)) // show it once; it is not stored
 	// Output: acme_live_ 59
 }
@@ -89,12 +106,15 @@ func ExampleService_CreateKey() {
 func ExampleService_Submit() {
 	svc, form := exampleForm()
 	defer svc.Close(context.Background())
-	submission := must(svc.Submit(context.Background(), formsvc.Response{
+	submission, err := svc.Submit(context.Background(), formsvc.Response{
 		FormID:         form,
 		Answers:        map[string]json.RawMessage{"score": json.RawMessage(`9`), "why": json.RawMessage(`"Quick help"`)},
 		CompletionTime: 31.5,
 		IdempotencyKey: "6f6e1c", // made when the page was shown
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(string(submission.Answers))
 	// Output: [{"field":{"id":"score","type":"nps","label":"Would you recommend us?"},"value":9},{"field":{"id":"why","type":"long_text","label":"Why?"},"value":"Quick help"}]
 }
@@ -126,7 +146,9 @@ func ExampleUserIDFrom() {
 func ExampleService_AsHost() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	must(svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}))
+	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}); err != nil {
+		log.Fatal(err)
+	}
 	admin := svc.AsHost()
 	for f, err := range admin.Forms(ctx, formsvc.FormQuery{}) {
 		if err != nil {
@@ -153,10 +175,15 @@ func ExampleService_Keys() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	keys := must(svc.Keys(ctx, ann))
+	keys, err := svc.Keys(ctx, ann)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, key := range keys {
 		fmt.Println(key.Name, key.Scopes)
-		check(svc.RevokeKey(ctx, ann, key.ID))
+		if err := svc.RevokeKey(ctx, ann, key.ID); err != nil {
+			log.Fatal(err)
+		}
 	}
 	_, err = svc.ResolveKey(ctx, issued.Secret)
 	fmt.Println(errors.Is(err, formsvc.ErrInvalidKey))
@@ -184,10 +211,15 @@ func ExampleScopes() {
 
 // A user's workspaces, as a page of the product lists them and changes them.
 func ExampleClient_Workspaces() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
 	for _, name := range []string{"Customers", "Staff"} {
-		must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: name}))
+		if _, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: name}); err != nil {
+			log.Fatal(err)
+		}
 	}
 	for w, err := range ann.Workspaces(ctx, formsvc.Query{}) {
 		if err != nil {
@@ -211,13 +243,23 @@ func ExampleClient_Workspaces() {
 
 // Ann hands her workspace over to Bob, and then leaves it.
 func ExampleService_TransferWorkspace() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann, bob := context.Background(), formsvc.UserIDFrom("ann"), formsvc.UserIDFrom("bob")
-	workspace := must(svc.CreateWorkspace(ctx, ann, "Customers"))
-	check(svc.TransferWorkspace(ctx, workspace.ID, bob))
+	workspace, err := svc.CreateWorkspace(ctx, ann, "Customers")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := svc.TransferWorkspace(ctx, workspace.ID, bob); err != nil {
+		log.Fatal(err)
+	}
 	members, err := svc.Members(ctx, workspace.ID)
 	fmt.Println(len(members) == 1 && members[0] == ann, err) // who was the owner is a member
-	check(svc.RemoveMember(ctx, workspace.ID, ann))
+	if err := svc.RemoveMember(ctx, workspace.ID, ann); err != nil {
+		log.Fatal(err)
+	}
 	members, err = svc.Members(ctx, workspace.ID)
 	fmt.Println(len(members), err)
 	// Output:
@@ -235,7 +277,9 @@ func ExampleService_AddMember() {
 	}
 	_, err = svc.As(bob).Form(ctx, id)
 	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
-	check(svc.AddMember(ctx, form.WorkspaceID, bob))
+	if err := svc.AddMember(ctx, form.WorkspaceID, bob); err != nil {
+		log.Fatal(err)
+	}
 	_, err = svc.As(bob).Form(ctx, id)
 	fmt.Println(err)
 	// Output:
@@ -245,15 +289,30 @@ func ExampleService_AddMember() {
 
 // A form is made of Go values.
 func ExampleClient_CreateForm() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"}))
-	blocks := must(json.Marshal([]schema.Block{
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	blocks, err := json.Marshal([]schema.Block{
 		{ID: "score", Type: schema.TypeNPS, Label: "Would you recommend us?", Required: true},
 		{ID: "found", Type: schema.TypeSingleChoice, Label: "How did you find us?", Choices: []schema.Choice{{ID: "web", Label: "The web"}, {ID: "friend", Label: "A friend"}}},
-	}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: blocks}}))
-	form = must(ann.PublishForm(ctx, form.ID))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Definition: formsvc.Definition{Blocks: blocks}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err = ann.PublishForm(ctx, form.ID)
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(form.Name, form.Status, form.IsClosed(time.Now()))
 	// Output: Feedback published false
 }
@@ -285,7 +344,9 @@ func ExampleClient_UpdateForm() {
 		log.Fatal(err)
 	}
 	name, other := "Feedback 2026", "Feedback for all"
-	must(ann.UpdateForm(ctx, id, formsvc.FormUpdate{Name: &name, IfRevision: form.Revision}))
+	if _, err := ann.UpdateForm(ctx, id, formsvc.FormUpdate{Name: &name, IfRevision: form.Revision}); err != nil {
+		log.Fatal(err)
+	}
 	_, err = ann.UpdateForm(ctx, id, formsvc.FormUpdate{Name: &other, IfRevision: form.Revision})
 	var moved *formsvc.RevisionError
 	fmt.Println(errors.As(err, &moved), moved.Current-form.Revision)
@@ -296,12 +357,27 @@ func ExampleClient_UpdateForm() {
 func ExampleClient_CreateBlock() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	block := must(json.Marshal(schema.Block{ID: "email", Type: schema.TypeEmail, Label: "Your address"}))
-	must(ann.CreateBlock(ctx, form, block))
-	must(ann.UpdateBlock(ctx, form, "email", json.RawMessage(`{"required":true}`)))
-	must(ann.DeleteBlock(ctx, form, "why"))
-	stored := must(ann.Blocks(ctx, form))
-	blocks := must(stored.Decode())
+	block, err := json.Marshal(schema.Block{ID: "email", Type: schema.TypeEmail, Label: "Your address"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.CreateBlock(ctx, form, block); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.UpdateBlock(ctx, form, "email", json.RawMessage(`{"required":true}`)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.DeleteBlock(ctx, form, "why"); err != nil {
+		log.Fatal(err)
+	}
+	stored, err := ann.Blocks(ctx, form)
+	if err != nil {
+		log.Fatal(err)
+	}
+	blocks, err := stored.Decode()
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, b := range blocks {
 		fmt.Println(b.ID, b.Type, b.Required)
 	}
@@ -314,10 +390,22 @@ func ExampleClient_CreateBlock() {
 func ExampleClient_ReplaceBlocks() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	why := must(ann.Block(ctx, form, "why"))
-	score := must(ann.Block(ctx, form, "score"))
-	order := must(json.Marshal([]json.RawMessage{why.JSON, score.JSON}))
-	stored := must(ann.ReplaceBlocks(ctx, form, order, formsvc.IfRevision(score.Revision)))
+	why, err := ann.Block(ctx, form, "why")
+	if err != nil {
+		log.Fatal(err)
+	}
+	score, err := ann.Block(ctx, form, "score")
+	if err != nil {
+		log.Fatal(err)
+	}
+	order, err := json.Marshal([]json.RawMessage{why.JSON, score.JSON})
+	if err != nil {
+		log.Fatal(err)
+	}
+	stored, err := ann.ReplaceBlocks(ctx, form, order, formsvc.IfRevision(score.Revision))
+	if err != nil {
+		log.Fatal(err)
+	}
 	blocks, err := stored.Decode()
 	fmt.Println(blocks[0].ID, blocks[1].ID, stored.Revision-score.Revision, err)
 	// Output: why score 1 <nil>
@@ -340,8 +428,14 @@ func ExampleService_Warnings() {
 
 func ExampleDecodeForm() {
 	svc, id := exampleForm()
-	form := must(svc.AsHost().Form(context.Background(), id))
-	content := must(formsvc.DecodeForm(form))
+	form, err := svc.AsHost().Form(context.Background(), id)
+	if err != nil {
+		log.Fatal(err)
+	}
+	content, err := formsvc.DecodeForm(form)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, block := range content.Blocks {
 		fmt.Println(block.Label)
 	}
@@ -353,7 +447,9 @@ func ExampleDecodeForm() {
 // An admin page lists forms and responses with Go calls only.
 func Example_adminPage() {
 	svc, form := exampleForm()
-	must(svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"<3"`)}}))
+	if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"<3"`)}}); err != nil {
+		log.Fatal(err)
+	}
 	page := template.Must(template.New("").Parse(`{{range .}}<h2>{{.Name}}</h2>
 {{range .Responses}}<ul>{{range .}}<li>{{.Label}} {{.}}</li>{{end}}</ul>
 {{end}}{{end}}`))
@@ -395,10 +491,14 @@ func Example_adminPage() {
 func ExampleService_RestoreForm() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	check(ann.TrashForm(ctx, form))
+	if err := ann.TrashForm(ctx, form); err != nil {
+		log.Fatal(err)
+	}
 	_, err := ann.Form(ctx, form)
 	fmt.Println(errors.Is(err, formsvc.ErrNotFound))
-	check(svc.RestoreForm(ctx, form, formsvc.ID{}))
+	if err := svc.RestoreForm(ctx, form, formsvc.ID{}); err != nil {
+		log.Fatal(err)
+	}
 	restored, err := ann.Form(ctx, form)
 	fmt.Println(restored.Name, err)
 	// Output:
@@ -408,13 +508,24 @@ func ExampleService_RestoreForm() {
 
 // branching makes a service with one form of these blocks and variables.
 func branching(blocks, variables string) (*formsvc.Service, formsvc.ID) {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	workspace := must(ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"}))
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Branches", Definition: formsvc.Definition{
+	workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Branches", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables),
-	}}))
-	must(ann.PublishForm(ctx, form.ID))
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := ann.PublishForm(ctx, form.ID); err != nil {
+		log.Fatal(err)
+	}
 	if warnings, err := ann.Warnings(ctx, form.ID); err != nil || len(warnings) > 0 {
 		log.Fatal(warnings, err)
 	}
@@ -424,8 +535,13 @@ func branching(blocks, variables string) (*formsvc.Service, formsvc.ID) {
 // showPath prints the way through a form for some answers; required blocks have a star.
 func showPath(svc *formsvc.Service, form formsvc.ID, answers string) {
 	var given map[string]json.RawMessage
-	check(json.Unmarshal([]byte(answers), &given))
-	path := must(svc.Path(context.Background(), form, given, nil))
+	if err := json.Unmarshal([]byte(answers), &given); err != nil {
+		log.Fatal(err)
+	}
+	path, err := svc.Path(context.Background(), form, given, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
 	var ids []string
 	for _, block := range path.Blocks {
 		if block.Required {
@@ -483,7 +599,10 @@ func Example_scoreWithTwoEndings() {
 	showPath(svc, form, `{"capital":"syd","primes":["7","11"]}`)
 	showPath(svc, form, `{"capital":"cbr","primes":["7","11"]}`)
 
-	stored := must(svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"capital": json.RawMessage(`"cbr"`)}}))
+	stored, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"capital": json.RawMessage(`"cbr"`)}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println(string(stored.Answers))
 	// Output:
 	// capital primes again
@@ -536,17 +655,33 @@ func ExampleClient_WorkingCopy() {
 	if f, err = w.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: f.Revision}); err != nil {
 		log.Fatal(err)
 	}
-	must(w.CreateBlock(ctx, json.RawMessage(`{"id":"email","type":"email","label":"Your address"}`), formsvc.IfRevision(f.Revision)))
-	must(w.UpdateBlock(ctx, "why", json.RawMessage(`{"label":"Why this score?"}`)))
-	block := must(w.Block(ctx, "email"))
-	must(w.DeleteBlock(ctx, block.ID, formsvc.IfRevision(block.Revision)))
-	stored := must(w.Blocks(ctx))
-	must(w.ReplaceBlocks(ctx, stored.JSON, formsvc.IfRevision(stored.Revision)))
+	if _, err := w.CreateBlock(ctx, json.RawMessage(`{"id":"email","type":"email","label":"Your address"}`), formsvc.IfRevision(f.Revision)); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.UpdateBlock(ctx, "why", json.RawMessage(`{"label":"Why this score?"}`)); err != nil {
+		log.Fatal(err)
+	}
+	block, err := w.Block(ctx, "email")
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.DeleteBlock(ctx, block.ID, formsvc.IfRevision(block.Revision)); err != nil {
+		log.Fatal(err)
+	}
+	stored, err := w.Blocks(ctx)
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := w.ReplaceBlocks(ctx, stored.JSON, formsvc.IfRevision(stored.Revision)); err != nil {
+		log.Fatal(err)
+	}
 	warnings, err := w.Warnings(ctx)
 	fmt.Println(len(warnings), err)
 
 	// Meanwhile somebody changed the same block of the form.
-	must(ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)))
+	if _, err := ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)); err != nil {
+		log.Fatal(err)
+	}
 	_, err = w.Publish(ctx, formsvc.PublishOptions{})
 	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok {
 		take := map[string]formsvc.Side{}
@@ -569,8 +704,13 @@ func ExampleClient_WorkingCopy() {
 func ExampleClient_Versions() {
 	svc, form := exampleForm(formsvc.WithVersions(20))
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	must(ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)))
-	now := must(ann.Form(ctx, form))
+	if _, err := ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)); err != nil {
+		log.Fatal(err)
+	}
+	now, err := ann.Form(ctx, form)
+	if err != nil {
+		log.Fatal(err)
+	}
 	for v, err := range ann.Versions(ctx, form) {
 		if err != nil {
 			log.Fatal(err)
@@ -578,11 +718,16 @@ func ExampleClient_Versions() {
 		if v, err = ann.Version(ctx, form, v.Revision); err != nil { // lists have no content
 			log.Fatal(err)
 		}
-		diff := must(schema.Diff(v.FormContent, now.FormContent))
+		diff, err := schema.Diff(v.FormContent, now.FormContent)
+		if err != nil {
+			log.Fatal(err)
+		}
 		for _, b := range diff.Blocks {
 			fmt.Println(b.ID, b.Changed)
 		}
-		must(ann.RestoreVersion(ctx, form, v.Revision, formsvc.RestoreOptions{IfRevision: now.Revision}))
+		if _, err := ann.RestoreVersion(ctx, form, v.Revision, formsvc.RestoreOptions{IfRevision: now.Revision}); err != nil {
+			log.Fatal(err)
+		}
 		break
 	}
 	why, err := ann.Block(ctx, form, "why")

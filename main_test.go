@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(dialguard.Guard(m)) }
 
-// must stands for how a host handles errors, and ends a test that is broken.
+// must returns a value that is there unless the test is broken.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -23,12 +23,5 @@ func noError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
-	}
-}
-
-// check ends an example at an error.
-func check(err error) {
-	if err != nil {
-		panic(err)
 	}
 }

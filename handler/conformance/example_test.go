@@ -3,6 +3,7 @@ package conformance_test
 import (
 	"context"
 	"fmt"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -28,13 +29,19 @@ func ExampleRun() {
 
 // Outside of a test the suite reports its results.
 func ExampleCheck() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", svc)
 	server := httptest.NewServer(mux)
 	defer server.Close()
-	report := must(conformance.Check(context.Background(), servicetarget.New(svc, server.URL+"/v1"), conformance.Only("auth")))
+	report, err := conformance.Check(context.Background(), servicetarget.New(svc, server.URL+"/v1"), conformance.Only("auth"))
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, failure := range report.Failures() {
 		fmt.Println(failure)
 	}
@@ -74,11 +81,17 @@ func ExampleCases() {
 
 // A monitor counts how the promises are kept.
 func ExampleReport_Counts() {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer svc.Close(context.Background())
 	target := servicetarget.New(svc, "/v1")
 	target.Handler = svc
-	report := must(conformance.Check(context.Background(), target, conformance.Only("auth")))
+	report, err := conformance.Check(context.Background(), target, conformance.Only("auth"))
+	if err != nil {
+		log.Fatal(err)
+	}
 	counts := report.Counts()
 	fmt.Println(counts[conformance.Passed] > 0, counts[conformance.Failed], counts[conformance.Broken])
 	// Output: true 0 0

@@ -24,7 +24,10 @@ import (
 )
 
 func newService() *formsvc.Service {
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New())))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
+	if err != nil {
+		log.Fatal(err)
+	}
 	return svc
 }
 
@@ -34,7 +37,10 @@ func Example() {
 		log.Println("PAGE_SECRET is not set")
 		return
 	}
-	pages := must(formpage.New(newService(), formpage.Config{Secret: []byte(secret)}))
+	pages, err := formpage.New(newService(), formpage.Config{Secret: []byte(secret)})
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages) // /f/{public_id}
 }
@@ -47,9 +53,12 @@ func Example_testsOfAHost() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	form := must(ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Type: "MULTI", Definition: formsvc.Definition{
+	form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback", Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: []byte(`[{"id":"email","type":"email","required":true},{"id":"score","type":"nps"}]`),
-	}}))
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
 	if form, err = ann.PublishForm(ctx, form.ID); err != nil {
 		log.Fatal(err)
 	}
@@ -64,7 +73,10 @@ func Example_testsOfAHost() {
 
 	address := server.URL + "/f/" + form.PublicID
 	for _, email := range []string{"ann", "ann@example.com"} {
-		page := must(client.Get(address))
+		page, err := client.Get(address)
+		if err != nil {
+			log.Fatal(err)
+		}
 		document, err := html.Parse(page.Body) // golang.org/x/net/html
 		_ = page.Body.Close()
 		if err != nil {
@@ -82,7 +94,10 @@ func Example_testsOfAHost() {
 		}
 		inputs.Set("a.email", email)
 		inputs.Set("a.score", "9")
-		sent := must(client.PostForm(address, inputs))
+		sent, err := client.PostForm(address, inputs)
+		if err != nil {
+			log.Fatal(err)
+		}
 		_ = sent.Body.Close()
 		fmt.Println(sent.StatusCode, strings.Contains(sent.Header.Get("Location"), "/done?"))
 	}
@@ -93,7 +108,7 @@ func Example_testsOfAHost() {
 
 // The host refuses some responses and hears of those that are stored.
 func ExampleConfig_submit() {
-	pages := must(formpage.New(newService(), formpage.Config{
+	pages, err := formpage.New(newService(), formpage.Config{
 		Submit: func(ctx context.Context, r formsvc.Response, next func(context.Context, formsvc.Response) (formsvc.Submission, error)) (formsvc.Submission, error) {
 			if string(r.Answers["code"]) != `"SPRING"` {
 				return formsvc.Submission{}, &formsvc.Error{Violations: []schema.Violation{
@@ -106,22 +121,37 @@ func ExampleConfig_submit() {
 			}
 			return submission, err
 		},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 	http.Handle("/f/", pages)
 }
 
 // Respondents go on later, and owners see how far they came.
 func ExamplePartials() {
-	pages := must(formpage.New(newService(), formpage.Config{Partials: formpage.ResumeAndShow}))
+	pages, err := formpage.New(newService(), formpage.Config{Partials: formpage.ResumeAndShow})
+	if err != nil {
+		log.Fatal(err)
+	}
 	http.Handle("/f/", pages)
 }
 
 // A form's editor gets a link that shows the draft for an hour. The host has asked
 // already whether this user may see the form: the link itself is the permission.
 func ExampleHandler_PreviewPath() {
-	pages := must(formpage.New(newService(), formpage.Config{Secret: []byte("one secret for all processes")}))
-	form := must(storage.ParseID("64b7f0c2a1d3e4f5a6b7c8d9"))
-	path := must(pages.PreviewPath(form, time.Now().Add(time.Hour)))
+	pages, err := formpage.New(newService(), formpage.Config{Secret: []byte("one secret for all processes")})
+	if err != nil {
+		log.Fatal(err)
+	}
+	form, err := storage.ParseID("64b7f0c2a1d3e4f5a6b7c8d9")
+	if err != nil {
+		log.Fatal(err)
+	}
+	path, err := pages.PreviewPath(form, time.Now().Add(time.Hour))
+	if err != nil {
+		log.Fatal(err)
+	}
 	link := "https://forms.example" + path
 	fmt.Println(link[:len("https://forms.example/f/-/preview/")])
 	// Output: https://forms.example/f/-/preview/
@@ -129,7 +159,10 @@ func ExampleHandler_PreviewPath() {
 
 // An editor of the host's own shows a form in a frame, and draws a block anew while somebody types.
 func ExampleHandler_Canvas() {
-	pages := must(formpage.New(newService(), formpage.Config{}))
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	form := formsvc.PublicForm{Type: "MULTI", Name: "Pets", Blocks: []schema.Block{{ID: "pet", Type: schema.TypeYesNo, Label: "Do you have a pet?"}}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /canvas", func(w http.ResponseWriter, r *http.Request) { pages.Canvas(w, r, form) })
@@ -150,7 +183,10 @@ func ExampleHandler_Canvas() {
 
 // Where a form is, for a mail or a QR code.
 func ExampleHandler_Path() {
-	pages := must(formpage.New(newService(), formpage.Config{}))
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	fmt.Println("https://forms.example" + pages.Path("Ax7Q2mNcPe"))
 	// Output: https://forms.example/f/Ax7Q2mNcPe
 }
@@ -171,20 +207,26 @@ func ExampleConfig_layout() {
 {{.Body}}
 </body>
 </html>`))
-	must(formpage.New(newService(), formpage.Config{Layout: layout}))
+	_, err := formpage.New(newService(), formpage.Config{Layout: layout})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // A test of a layout draws it with a document of its own.
 func ExampleDocument() {
 	layout := template.Must(template.New("layout").Parse(`<html lang="{{.Language}}"><head>{{.Head}}<style nonce="{{.Nonce}}"></style></head><body>{{.Body}}</body></html>`))
-	check(layout.Execute(os.Stdout, formpage.Document{Language: "en", Direction: "ltr", Title: "Feedback", Head: "<meta name=robots>", Body: "<form></form>", Nonce: "n0nce"}))
+	err := layout.Execute(os.Stdout, formpage.Document{Language: "en", Direction: "ltr", Title: "Feedback", Head: "<meta name=robots>", Body: "<form></form>", Nonce: "n0nce"})
+	if err != nil {
+		log.Fatal(err)
+	}
 	// Output: <html lang="en"><head><meta name=robots><style nonce="n0nce"></style></head><body><form></form></body></html>
 }
 
 // Other words, and a language that the package does not have. What is missing is that of
 // the nearest language, else English.
 func ExampleConfig_words() {
-	must(formpage.New(newService(), formpage.Config{
+	_, err := formpage.New(newService(), formpage.Config{
 		Words: map[string]map[string]string{
 			"en": {"submit": "Send it off", "done.title": "Got it."},
 			"sv": {"submit": "Skicka", "next": "OK", "back": "Tillbaka", "yes": "Ja", "no": "Nej"},
@@ -195,7 +237,10 @@ func ExampleConfig_words() {
 			}
 			return "" // the visitor's own
 		},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // sums is a captcha of the host's own: its script asks for a sum and adds an input with
@@ -209,23 +254,29 @@ func (sums) Widget() formpage.Widget {
 func (sums) Verify(_ context.Context, token, _ string) (bool, error) { return token == "4", nil }
 
 func ExampleVerifier() {
-	must(formpage.New(newService(), formpage.Config{
+	_, err := formpage.New(newService(), formpage.Config{
 		Verifiers: map[string]formpage.Verifier{
 			"turnstile": formpage.Turnstile(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("TURNSTILE_SECRET")}),
 			"hcaptcha":  sums{}, // forms that ask for hcaptcha get this one
 		},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // The three services that the package knows. A form's captcha block says which one it wants.
 func ExampleHCaptcha() {
-	must(formpage.New(newService(), formpage.Config{
+	_, err := formpage.New(newService(), formpage.Config{
 		Verifiers: map[string]formpage.Verifier{
 			"turnstile": formpage.Turnstile(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("TURNSTILE_SECRET")}),
 			"hcaptcha":  formpage.HCaptcha(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("HCAPTCHA_SECRET")}),
 			"recaptcha": formpage.ReCAPTCHA(formpage.CaptchaKeys{SiteKey: "…", Secret: os.Getenv("RECAPTCHA_SECRET")}),
 		},
-	}))
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
 }
 
 // bucket is the host's object store.
@@ -252,7 +303,10 @@ func (u uploads) Open(ctx context.Context, id string) (io.ReadCloser, schema.Fil
 
 func ExampleFiles() {
 	var files formpage.FileStore = uploads{}
-	pages := must(formpage.New(newService(), formpage.Config{Files: files}))
+	pages, err := formpage.New(newService(), formpage.Config{Files: files})
+	if err != nil {
+		log.Fatal(err)
+	}
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("GET /files/", formpage.FileHandler(files)) // behind the host's own sign-in
@@ -285,7 +339,9 @@ func (k *keptFiles) Release(_ context.Context, attempt string, _ []string) error
 func ExampleKeeper() {
 	files := &keptFiles{attempts: map[string][]string{}} // a host keeps this with the files
 	var _ formpage.Keeper = files
-	must(formpage.New(newService(), formpage.Config{Files: files}))
+	if _, err := formpage.New(newService(), formpage.Config{Files: files}); err != nil {
+		log.Fatal(err)
+	}
 }
 
 // A page of the host's own, whose inputs have the names that the package's pages have,
@@ -304,7 +360,10 @@ func ExampleAnswers() {
 
 // A choice of languages beside the form.
 func ExampleHandler_Languages() {
-	pages := must(formpage.New(newService(), formpage.Config{}))
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	for _, tag := range pages.Languages()[:2] {
 		fmt.Println("?lang=" + tag)
 	}
@@ -320,7 +379,10 @@ func ExampleDir_Sweep() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(path) }()
-	files := must(formpage.NewDir(path, "https://app.example/files/"))
+	files, err := formpage.NewDir(path, "https://app.example/files/")
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer func() { _ = files.Close() }()
 	removed, err := files.Sweep(context.Background(), time.Now().AddDate(0, 0, -8))
 	fmt.Println(removed, err)
@@ -334,9 +396,15 @@ func ExampleDir_RemoveFiles() {
 		log.Fatal(err)
 	}
 	defer func() { _ = os.RemoveAll(path) }()
-	files := must(formpage.NewDir(path, "https://app.example/files/"))
+	files, err := formpage.NewDir(path, "https://app.example/files/")
+	if err != nil {
+		log.Fatal(err)
+	}
 	defer func() { _ = files.Close() }()
-	svc := must(formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files)))
+	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithFiles(files))
+	if err != nil {
+		log.Fatal(err)
+	}
 	n, err := svc.PurgeTrash(context.Background(), time.Now().AddDate(0, 0, -30))
 	fmt.Println(n, err)
 	// To have it called otherwise is the same: what is not there is no error.
@@ -348,7 +416,10 @@ func ExampleDir_RemoveFiles() {
 
 // At start, a host learns which of its forms ask for something that it does not give.
 func ExampleHandler_Lacks() {
-	pages := must(formpage.New(newService(), formpage.Config{}))
+	pages, err := formpage.New(newService(), formpage.Config{})
+	if err != nil {
+		log.Fatal(err)
+	}
 	form := formsvc.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
 	for _, lack := range pages.Lacks(form) {
 		fmt.Println(form.Name+":", lack)

@@ -24,10 +24,3 @@ func noError(t testing.TB, err error) {
 		t.Fatal(err)
 	}
 }
-
-// check ends an example at an error.
-func check(err error) {
-	if err != nil {
-		panic(err)
-	}
-}

@@ -25,6 +25,7 @@ func wantRaw(t testing.TB, b *Blocks, want string) {
 }
 
 func TestStoredBlocks(t *testing.T) {
+
 	wantRaw(t, stored(t, ``), `[]`)
 	wantRaw(t, stored(t, ` [ {"id":"a", "n":1.50} ] `), `[ {"id":"a", "n":1.50} ]`)
 	// Neither rules nor the bound of a body's values apply.
@@ -79,6 +80,7 @@ func TestHasAnyOf(t *testing.T) {
 }
 
 func TestTypesAreFilledIn(t *testing.T) {
+
 	sent := stored(t, `[{"label":"l","id":"a","n":1.0},{"id":"b","type":"date"},
  {"id":"c","children":[{"id":"d"},{"id":"e\"","choices":[]}]},{"id":"f","choices":[],"properties":{"multiSelection":true}},
  {"id":"g","matrix_rows":[]},{"id":"h","choices":[],"matrix_rows":[],"children":[],"properties":{"multiSelection":false}}]`)

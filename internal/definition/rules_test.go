@@ -12,6 +12,7 @@ import (
 )
 
 func TestAddressesAndLinks(t *testing.T) {
+
 	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
 		if !weburl.IsPlain(s) || !isLink(s) {
 			t.Errorf("%q is refused", s)

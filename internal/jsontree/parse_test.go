@@ -12,6 +12,7 @@ import (
 )
 
 func TestParseRefuses(t *testing.T) {
+
 	tests := map[string]struct {
 		body   string
 		offset int
@@ -98,6 +99,7 @@ func manyMembers(n int, last string) string {
 }
 
 func TestParseAccepts(t *testing.T) {
+
 	for _, body := range []string{
 		`null`, `true`, `false`, `0`, `-0`, `1`, `-12.5e+3`, `1E2`, `0.1`, `1e308`, `5e-324`, `123456789012345678`,
 		strings.Repeat("1", 64), "0." + strings.Repeat("0", 60) + "1",
@@ -186,6 +188,7 @@ func rebuild(body []byte, n Node) string {
 }
 
 func TestParseMarksNUL(t *testing.T) {
+
 	for body, want := range map[string]bool{
 		`{"a":["b"]}`:             false,
 		`"\u0000"`:                true,

@@ -7,6 +7,7 @@ import (
 )
 
 func TestParseTime(t *testing.T) {
+
 	for in, want := range map[string]string{
 		"2026-11-20T08:33:01Z":           "2026-11-20T08:33:01Z",
 		"2026-11-20t08:33:01z":           "2026-11-20T08:33:01Z",
