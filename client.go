@@ -502,7 +502,18 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 // choices a block, not with the responses. All numbers in it are finite. Where respondents
 // give up it cannot say: only whole responses are counted. It returns a
 // [*schema.Error] when the responses have more than 16,384 different fields.
+//
+// The service keeps the counts by days of its time zone ([WithTimeZone]), up to 64 MiB for all forms
+// and 16 MiB for one, so that another call reads only what is new. It counts everything again when a
+// response was deleted, erased, purged or imported since, in any process. A q with a Limit, a
+// service from Using, and a storage without SubmissionsRemoved read all responses each time.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {
+	return c.SummaryWithin(ctx, form, q, 0)
+}
+
+// SummaryWithin is Summary for a page that shows something soon: it counts for about so long, the
+// newest responses first. While the result is Unfinished, another call continues.
+func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, within time.Duration) (Summary, error) {
 	f, err := c.core().Storage.Form(ctx, c.who, form)
 	if err != nil {
 		return Summary{}, err
@@ -511,29 +522,45 @@ func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summar
 	if err != nil {
 		return Summary{}, err
 	}
-	t := summary.New(content.Blocks, content.HiddenFields, content.Variables)
-	for s, err := range c.submissions(ctx, form, q, export.PageSize) {
-		if err != nil {
-			return Summary{}, err
+	empty := func() *summary.Tally { return summary.New(content.Blocks, content.HiddenFields, content.Variables) }
+	if q.Limit > 0 {
+		t := empty()
+		for s, err := range c.submissions(ctx, form, q, export.PageSize) {
+			if err == nil {
+				err = t.AddStored(&s)
+			}
+			if err != nil {
+				return Summary{}, err
+			}
 		}
-		answers, err := DecodeAnswers(s)
-		if err != nil {
-			return Summary{}, err
-		}
-		if err := t.Add(answers); err != nil {
-			return Summary{}, err
-		}
+		return summaryOf(t), nil
 	}
-	return summaryOf(t), nil
+	t, done, err := c.core().Summary(ctx, c.who, core.SummaryParams{Form: form, Since: q.Since, Until: q.Until, Within: within, New: empty})
+	if err != nil {
+		return Summary{}, err
+	}
+	s := summaryOf(t)
+	s.Unfinished = !done
+	return s, nil
 }
 
 // summaryOf is a tally as it is returned.
 func summaryOf(t *summary.Tally) Summary {
 	s := Summary{Responses: t.Responses}
+	if n := len(t.Seconds); n > 0 {
+		s.CompletionTime = slices.Sorted(slices.Values(t.Seconds))[n/2]
+	}
 	for _, b := range t.Blocks {
 		to := BlockSummary{
 			ID: b.ID, Type: b.Type, Label: b.Label, Gone: b.Gone, Answered: b.Answered, Skipped: t.Responses - b.Answered,
 			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Unlisted: b.Unlisted,
+		}
+		for other := b.OtherType; other != nil; other = other.OtherType {
+			to.OtherTypes = append(to.OtherTypes, TypeCount{other.Type, other.Answered})
+			to.Skipped -= other.Answered
+		}
+		for _, text := range b.Texts.List {
+			to.Texts = append(to.Texts, TextCount{text.Text, text.Count, text.Submission})
 		}
 		for _, r := range b.Rows {
 			to.Rows = append(to.Rows, RowSummary{ID: r.ID, Label: r.Label, Choices: choiceCounts(r.Choices)})
@@ -578,6 +605,13 @@ const (
 	PeriodAll       = schema.PeriodAll // with those of [Service.SetLifetimeCounters]
 )
 
+// During returns the time of a period for [Client.Submissions], [Client.Summary] and [Client.Export].
+// Its days are those of the service's time zone ([WithTimeZone]), unlike those of [Client.Metrics].
+func (s *Service) During(period Period) (SubmissionQuery, error) {
+	since, until, err := s.core.During(period)
+	return SubmissionQuery{Since: since, Until: until}, err
+}
+
 // Metrics are the figures of a form's funnel over a period.
 type Metrics struct {
 	Period Period
@@ -597,6 +631,12 @@ func (c Client) Metrics(ctx context.Context, form ID, period Period) (Metrics, e
 	}
 	m, err := c.core().Metrics(ctx, c.who, form, period)
 	return Metrics(m), err
+}
+
+// SubmissionTotals returns how many responses ever came in to each of the forms, as Metrics has
+// them for [PeriodAll], in one look. It leaves out forms that are not accessible.
+func (c Client) SubmissionTotals(ctx context.Context, forms ...ID) (map[ID]int64, error) {
+	return c.core().Storage.SubmissionTotals(ctx, c.who, forms)
 }
 
 // ExportFormat is how responses are written.
@@ -750,6 +790,11 @@ func (c Client) Webhooks(ctx context.Context, q Query) iter.Seq2[Webhook, error]
 		found, err := c.core().Storage.Webhooks(ctx, c.who, page)
 		return found, len(found) == page.Limit, err
 	}, func(w *Webhook) storage.Position { return storage.Position{Time: w.CreatedAt, ID: w.ID} })
+}
+
+// FormWebhooks returns the webhooks of one form, newest first.
+func (c Client) FormWebhooks(ctx context.Context, form ID) ([]Webhook, error) {
+	return c.core().Storage.FormWebhooks(ctx, c.who, form)
 }
 
 // PausedWebhooks lists the accessible webhooks that are paused, those first that failed

@@ -445,9 +445,11 @@ func ExampleClient_Webhooks() {
 		}
 		fmt.Println(w.URL, w.Enabled, w.HasSecret)
 	}
+	fmt.Println(len(must(ann.FormWebhooks(ctx, webhook.FormID))), "of its form")
 	fmt.Println(ann.DeleteWebhook(ctx, webhook.ID))
 	// Output:
 	// http://127.0.0.1:8080/hook true true
+	// 1 of its form
 	// <nil>
 }
 

@@ -248,6 +248,23 @@ func ExampleClient_Summary() {
 	// median 7, 1 promoters, 1 detractors, score 0
 }
 
+// A dashboard shows how many responses each form has, and what came in today at the owner's place. It
+// shows what is counted within a fifth of a second, and goes on.
+func ExampleClient_SummaryWithin() {
+	svc, form := exampleResponses()
+	ctx, host := context.Background(), svc.AsHost()
+	fmt.Println(must(host.SubmissionTotals(ctx, form))[form], "responses")
+	today := must(svc.During(formsvc.PeriodToday))
+	for unfinished := true; unfinished; {
+		summary := must(host.SummaryWithin(ctx, form, today, 200*time.Millisecond))
+		fmt.Println(summary.Responses, "today, newest text:", summary.Blocks[1].Texts[0].Text)
+		unfinished = summary.Unfinished
+	}
+	// Output:
+	// 3 responses
+	// 3 today, newest text: Slow
+}
+
 func ExampleClient_Metrics() {
 	svc, form := exampleForm()
 	ctx := context.Background()

@@ -60,7 +60,7 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/requestid", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/calendar", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
@@ -121,7 +121,7 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/timeout", "internal/visible", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/summary", "internal/timeout", "internal/visible", "schema", "storage"},
 
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
@@ -132,7 +132,7 @@ var allowed = map[string][]string{
 	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
 	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
-	"internal/summary":  {"internal/export", "internal/faults", "schema"},
+	"internal/summary":  {"internal/export", "internal/faults", "schema", "storage"},
 
 	"internal/cache":    {},
 	"internal/gather":   {"storage"},

@@ -324,6 +324,10 @@ type KeyRequest struct {
 // service to count these reports by block as it counts views and starts.
 type Summary struct {
 	Responses int64
+	// CompletionTime is the median of the newest 100 responses, in seconds.
+	CompletionTime float64
+	// Unfinished says that older responses are not counted yet, see [Client.SummaryWithin].
+	Unfinished bool
 	// Blocks are those that answer, in the order of the form, then its hidden fields and
 	// variables, then what only the responses have.
 	Blocks []BlockSummary
@@ -338,6 +342,12 @@ type BlockSummary struct {
 	// Skipped is the number of responses without an answer, among them those from before
 	// the block was in the form.
 	Skipped int64
+	// OtherTypes counts the answers from when the block had another type. Nothing else here counts
+	// them. The two types of texts are counted together, and single choices, pictures and dropdown lists.
+	OtherTypes []TypeCount
+	// Texts are the newest different answers in the respondents' own words, at most 1,000, and 100 a
+	// day of the days before today.
+	Texts []TextCount
 
 	// Choices are those of the form, chosen or not, and those that are gone from it. For
 	// yes_no and legal they are true and false, for country the countries, and for
@@ -351,6 +361,20 @@ type BlockSummary struct {
 	// Unlisted counts values that are not among Choices or Days because there are more
 	// than 10,000 different ones that the form does not have.
 	Unlisted int64
+}
+
+// TypeCount counts the answers to a block while it had another type.
+type TypeCount struct {
+	Type  string
+	Count int64
+}
+
+// TextCount says how often a text was given. Text has its first 300 characters. Texts that are older
+// than the oldest one that is kept of their day are not counted.
+type TextCount struct {
+	Text       string
+	Count      int64
+	Submission ID // the newest with this text
 }
 
 // ChoiceCount says how often a choice was made.

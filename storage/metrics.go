@@ -42,6 +42,10 @@ type MetricsStore interface {
 	// accessible.
 	Funnel(ctx context.Context, who Actor, form ID, w Window) (Funnel, error)
 
+	// SubmissionTotals returns the submissions of many forms: for each form that is accessible,
+	// Funnel's for all time and those of the lifetime counters together. It leaves out others.
+	SubmissionTotals(ctx context.Context, who Actor, forms []ID) (map[ID]int64, error)
+
 	// SetLifetimeCounters replaces the form's lifetime counters; all zero removes
 	// them. ErrNotFound when there is no such form.
 	SetLifetimeCounters(ctx context.Context, form ID, c Counters) error

@@ -126,6 +126,12 @@ type SubmissionStore interface {
 	// its entered answers, its pending deliveries and the bodies of its events. The
 	// funnel stays; the response limit has room for one more.
 	DeleteSubmission(ctx context.Context, who Actor, form, id ID) error
+
+	// SubmissionsRemoved returns how many submissions of the form were ever removed: by
+	// DeleteSubmission, EraseSubmissions and PurgeSubmissions, in the step that removes them. As
+	// long as it stays the same, what was counted of older submissions is still true. It returns
+	// ErrNotFound when the form is not accessible.
+	SubmissionsRemoved(ctx context.Context, who Actor, form ID) (int64, error)
 }
 
 // ListSubmissions returns a page of [SubmissionStore.Submissions] as records of the

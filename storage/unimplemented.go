@@ -106,6 +106,11 @@ func (Unimplemented) Submissions(context.Context, Actor, ID, SubmissionsParams, 
 	return false, ErrUnimplemented
 }
 
+// SubmissionsRemoved returns [ErrUnimplemented].
+func (Unimplemented) SubmissionsRemoved(context.Context, Actor, ID) (int64, error) {
+	return 0, ErrUnimplemented
+}
+
 // DeleteSubmission returns [ErrUnimplemented].
 func (Unimplemented) DeleteSubmission(context.Context, Actor, ID, ID) error { return ErrUnimplemented }
 
@@ -165,6 +170,11 @@ func (Unimplemented) Funnel(context.Context, Actor, ID, Window) (Funnel, error) 
 	return Funnel{}, ErrUnimplemented
 }
 
+// SubmissionTotals returns [ErrUnimplemented].
+func (Unimplemented) SubmissionTotals(context.Context, Actor, []ID) (map[ID]int64, error) {
+	return nil, ErrUnimplemented
+}
+
 // SetLifetimeCounters returns [ErrUnimplemented].
 func (Unimplemented) SetLifetimeCounters(context.Context, ID, Counters) error {
 	return ErrUnimplemented
@@ -180,6 +190,11 @@ func (Unimplemented) Webhook(context.Context, Actor, ID) (Webhook, error) {
 
 // Webhooks returns [ErrUnimplemented].
 func (Unimplemented) Webhooks(context.Context, Actor, Page) ([]Webhook, error) {
+	return nil, ErrUnimplemented
+}
+
+// FormWebhooks returns [ErrUnimplemented].
+func (Unimplemented) FormWebhooks(context.Context, Actor, ID) ([]Webhook, error) {
 	return nil, ErrUnimplemented
 }
 

@@ -100,6 +100,10 @@ type WebhookStore interface {
 	// (CreatedAt, ID).
 	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
 
+	// FormWebhooks lists the webhooks of one form, newest first by (CreatedAt, ID), or returns
+	// ErrNotFound.
+	FormWebhooks(ctx context.Context, who Actor, form ID) ([]Webhook, error)
+
 	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it ends
 	// its pending deliveries. Enabling a disabled webhook ends its pause, and so does a
 	// new URL, which also resets the Standing to that of a new webhook. A change that

@@ -115,7 +115,7 @@ func (a artist) chart(b *formsvc.BlockSummary, scale []float64) (tables []table,
 		for _, d := range b.Days {
 			all += d.Count
 		}
-		marks := share(calendar(b.Days), all)
+		marks := share(dayMarks(b.Days), all)
 		return []table{list("", marks)}, nil, a.columns(b.Label, marks)
 	}
 	marks := share([]mark{
@@ -191,9 +191,9 @@ var units = []struct {
 	{3, "0-01-01", "x", 10, 0, 0}, {2, "00-01-01", "xx", 100, 0, 0}, {1, "000-01-01", "xxx", 1000, 0, 0},
 }
 
-// calendar has all days between the first and the last, or the months, years or more where those
+// dayMarks has all days between the first and the last, or the months, years or more where those
 // are too many to be drawn.
-func calendar(days []formsvc.DayCount) (marks []mark) {
+func dayMarks(days []formsvc.DayCount) (marks []mark) {
 	for _, u := range units {
 		counts := map[string]int64{}
 		for _, d := range days {

@@ -12,6 +12,7 @@ import (
 // hookDoors are what the webhooks' page needs beside the API. A webhook of a form that the user may
 // not see is 404 at each; 409 says that it is switched off.
 //
+//	GET  /forms/{form}/webhooks                   the webhooks of a form, as the API shows them
 //	GET  /webhooks/paused?form=                   those that are paused, of one form or of all
 //	POST /webhooks/{webhook}/test                 sends a test event
 //	POST /webhooks/{webhook}/redeliver            {since} → {queued}: sends again what ended without success
@@ -26,6 +27,7 @@ import (
 // The receiver's answer is a status and a class of errors by design: more of it would make the log a
 // way to look into the host's network.
 func (h *Handler) hookDoors(mux *http.ServeMux) {
+	mux.HandleFunc("GET /forms/{form}/webhooks", h.does(formHooks))
 	mux.HandleFunc("GET /webhooks/paused", h.does(pausedHooks))
 	mux.HandleFunc("POST /webhooks/{webhook}/test", func(w http.ResponseWriter, r *http.Request) {
 		if h.allowed(w, r, h.limiters.tests, signedInOf(r).user.String()) {
@@ -35,6 +37,24 @@ func (h *Handler) hookDoors(mux *http.ServeMux) {
 	mux.HandleFunc("POST /webhooks/{webhook}/redeliver", h.does(h.redeliverFailed))
 	mux.HandleFunc("POST /webhooks/{webhook}/deliveries/{delivery}/redeliver", h.does(h.redeliver))
 	mux.HandleFunc("GET /webhooks/{webhook}/deliveries/{delivery}/body", h.does(deliveredBody))
+}
+
+func formHooks(r *http.Request) (any, error) {
+	type item struct {
+		ID        formsvc.ID `json:"id"`
+		FormID    formsvc.ID `json:"form_id"`
+		URL       string     `json:"url"`
+		Enabled   bool       `json:"enabled"`
+		HasSecret bool       `json:"has_secret"`
+		CreatedAt time.Time  `json:"created_at"`
+		UpdatedAt time.Time  `json:"updated_at"`
+	}
+	hooks, err := clientOf(r).FormWebhooks(r.Context(), idIn(r, "form"))
+	items := []item{}
+	for _, hook := range hooks {
+		items = append(items, item(hook))
+	}
+	return map[string][]item{"items": items}, err
 }
 
 func pausedHooks(r *http.Request) (any, error) {

@@ -3,7 +3,6 @@ package builder
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"io"
 	"log/slog"
 	"mime"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/download"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -23,28 +23,33 @@ import (
 const (
 	maxCounted  = 100 // forms of one request for counts
 	maxPartials = 100 // half responses of one answer
-	maxRecent   = 100 // responses that the newest texts are of
-	maxTexts    = 5   // newest texts of a block
-	maxText     = 300 // characters of one
+	firstTexts  = 10  // newest texts of a block in the summary
+	maxTexts    = 50  // texts of one answer
+	countWithin = 200 * time.Millisecond
 )
 
 // resultDoors are what a form's results need beside the API, below the path of the door:
 //
 //	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": 12}: the responses that ever came in to
 //	                                       each of at most 100 forms; those that the user does not see are left
-//	                                       out. It costs one look at each form's counters, not at its responses.
-//	GET    /forms/{form}/summary           a summaryAnswer. It reads all responses of the time.
+//	                                       out. It is one look at the counters of all forms, not at their responses.
+//	GET    /times                          {since, until}: the bounds of the time
+//	GET    /forms/{form}/summary           a summaryAnswer. It reads what is not counted yet, for a moment.
+//	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
 //	GET    /forms/{form}/export            the file of Client.Export, streamed: format (csv, ndjson),
 //	                                       separator (comma, semicolon, tab), header (ids, labels), bom (true);
 //	                                       429 for the third of a user at a time
 //	GET    /forms/{form}/partials          ?cursor&limit: a page of partialItem, those first that were saved last
 //	DELETE /forms/{form}/partials/{id}     → {}
 //
-// Summary and export take since and until, RFC 3339 times as the API does, both included.
+// Times, summary, texts and export take a time: a period of the API's metrics (time), or days (from and to),
+// both of the service's time zone; or since and until, RFC 3339 times as the API has them. All are included.
 // The responses themselves and the funnel are read by the API.
 func (h *Handler) resultDoors(mux *http.ServeMux) {
 	mux.HandleFunc("POST /workspaces/{workspace}/counts", h.does(counts))
 	mux.HandleFunc("GET /forms/{form}/summary", h.bounded(summaries, h.does(h.summary)))
+	mux.HandleFunc("GET /forms/{form}/texts", h.bounded(summaries, h.does(h.texts)))
+	mux.HandleFunc("GET /times", h.does(h.bounds))
 	mux.HandleFunc("GET /forms/{form}/partials", h.does(partials))
 	mux.HandleFunc("DELETE /forms/{form}/partials/{id}", h.does(deletePartial))
 	mux.HandleFunc("GET /forms/{form}/export", func(w http.ResponseWriter, r *http.Request) {
@@ -59,67 +64,93 @@ func counts(r *http.Request) (any, error) {
 	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
 		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
 	}
-	counts := map[string]int64{}
-	for _, id := range asked.Forms {
-		m, err := clientOf(r).Metrics(r.Context(), id, formsvc.PeriodAll)
-		if errors.Is(err, formsvc.ErrNotFound) {
-			continue
-		}
-		if err != nil {
-			return nil, err
-		}
-		counts[id.String()] = m.Submissions
-	}
-	return counts, nil
+	return clientOf(r).SubmissionTotals(r.Context(), asked.Forms...)
 }
 
-// timesOf reads since and until; the error lists what is none.
-func timesOf(q url.Values) (formsvc.SubmissionQuery, error) {
-	var faults schema.Error
-	read := func(name string) time.Time {
-		text := q.Get(name)
-		at, err := time.Parse(time.RFC3339, text)
-		if err != nil && text != "" {
-			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must be a time such as 2026-11-20T08:33:01Z"})
+// timesOf returns the time that a query names, see resultDoors. The error lists what is wrong.
+func (h *Handler) timesOf(q url.Values) (times formsvc.SubmissionQuery, err error) {
+	if period := q.Get("time"); period != "" {
+		if times, err = h.service.During(formsvc.Period(period)); err != nil {
+			return times, err
 		}
-		return at
 	}
-	times := formsvc.SubmissionQuery{Since: read("since"), Until: read("until")}
+	var faults schema.Error
+	read := func(name, layout, example string) (at time.Time, ok bool) {
+		text := q.Get(name)
+		at, err := time.Parse(layout, text)
+		if err != nil && text != "" {
+			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must be like " + example})
+		}
+		return at, err == nil
+	}
+	zone := h.service.TimeZone()
+	if day, ok := read("from", time.DateOnly, "2026-11-20"); ok {
+		times.Since = calendar.Start(day, zone)
+	}
+	if day, ok := read("to", time.DateOnly, "2026-11-20"); ok {
+		times.Until = calendar.Start(day.AddDate(0, 0, 1), zone).Add(-time.Microsecond)
+	}
+	if at, ok := read("since", time.RFC3339, "2026-11-20T08:33:01Z"); ok {
+		times.Since = at
+	}
+	if at, ok := read("until", time.RFC3339, "2026-11-20T08:33:01Z"); ok {
+		times.Until = at
+	}
 	if faults.Violations != nil {
 		return times, &faults
 	}
 	return times, nil
 }
 
-// summaryAnswer is a summary. Seconds is the median time that the newest 100 responses took.
+// bounds are a time as the API takes it.
+func (h *Handler) bounds(r *http.Request) (any, error) {
+	times, err := h.timesOf(r.URL.Query())
+	return struct {
+		Since time.Time `json:"since,omitzero"`
+		Until time.Time `json:"until,omitzero"`
+	}{times.Since, times.Until}, err
+}
+
+// summaryAnswer is a summary. Seconds is the median time that the newest 100 responses took. While it
+// is unfinished, older responses are not counted yet, and the same request continues.
 type summaryAnswer struct {
-	Responses int64         `json:"responses"`
-	Seconds   float64       `json:"seconds"`
-	Blocks    []blockResult `json:"blocks"`
+	Responses  int64         `json:"responses"`
+	Seconds    float64       `json:"seconds"`
+	Unfinished bool          `json:"unfinished,omitempty"`
+	Blocks     []blockResult `json:"blocks"`
 }
 
 type blockResult struct {
-	ID       string   `json:"id"`
-	Label    string   `json:"label"`
-	Type     string   `json:"type"`
-	Gone     bool     `json:"gone,omitempty"`
-	Answered int64    `json:"answered"`
-	Skipped  int64    `json:"skipped"`
-	Figures  []figure `json:"figures,omitempty"`
-	Tables   []table  `json:"tables"`
-	SVG      string   `json:"svg"`              // escaped: may be put into the page
-	Recent   []recent `json:"recent,omitempty"` // of texts
+	ID         string      `json:"id"`
+	Label      string      `json:"label"`
+	Type       string      `json:"type"`
+	Gone       bool        `json:"gone,omitempty"`
+	Answered   int64       `json:"answered"`
+	Skipped    int64       `json:"skipped"`
+	OtherTypes []typeCount `json:"other_types,omitempty"`
+	Figures    []figure    `json:"figures,omitempty"`
+	Tables     []table     `json:"tables"`
+	SVG        string      `json:"svg"`             // escaped: may be put into the page
+	Texts      []text      `json:"texts,omitempty"` // the newest
+	MoreTexts  bool        `json:"more_texts,omitempty"`
 }
 
-// recent is one of the newest answers, cut where it is long.
-type recent struct {
-	Submission string `json:"submission"`
-	Text       string `json:"text"`
+// typeCount counts the answers of another type.
+type typeCount struct {
+	Type  string `json:"type"`
+	Count int64  `json:"count"`
+}
+
+// text is an answer, how often it was given and where it was given last.
+type text struct {
+	Text       string     `json:"text"`
+	Count      int64      `json:"count"`
+	Submission formsvc.ID `json:"submission"`
 }
 
 func (h *Handler) summary(r *http.Request) (any, error) {
 	client, id := clientOf(r), idIn(r, "form")
-	times, err := timesOf(r.URL.Query())
+	times, err := h.timesOf(r.URL.Query())
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +162,7 @@ func (h *Handler) summary(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := client.Summary(r.Context(), id, times)
+	found, err := client.SummaryWithin(r.Context(), id, times, countWithin)
 	if err != nil {
 		return nil, err
 	}
@@ -139,30 +170,51 @@ func (h *Handler) summary(r *http.Request) (any, error) {
 	addScales(scales, blocks)
 	tag := h.language(r)
 	artist := newArtist(tag, h.words[tag])
-	out := summaryAnswer{Responses: found.Responses, Blocks: make([]blockResult, 0, len(found.Blocks))}
-	at := map[string]int{}
+	out := summaryAnswer{Responses: found.Responses, Seconds: found.CompletionTime, Unfinished: found.Unfinished, Blocks: make([]blockResult, 0, len(found.Blocks))}
 	for i := range found.Blocks {
 		b := &found.Blocks[i]
 		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Gone: b.Gone, Answered: b.Answered, Skipped: b.Skipped}
+		for _, other := range b.OtherTypes {
+			made.OtherTypes = append(made.OtherTypes, typeCount(other))
+		}
 		made.Tables, made.Figures, made.SVG = artist.chart(b, scales[b.ID])
-		at[b.ID] = i
+		made.Texts, made.MoreTexts = textsFrom(b, 0, firstTexts)
 		out.Blocks = append(out.Blocks, made)
 	}
-	times.Limit = maxRecent
-	var seconds []float64
-	for s, err := range client.Submissions(r.Context(), id, times) {
-		if err == nil {
-			seconds = append(seconds, s.CompletionTime)
-			err = addRecent(out.Blocks, at, s)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	if slices.Sort(seconds); len(seconds) > 0 {
-		out.Seconds = seconds[len(seconds)/2]
-	}
 	return out, nil
+}
+
+// texts is a page of the newest texts of a block.
+func (h *Handler) texts(r *http.Request) (any, error) {
+	q := r.URL.Query()
+	times, err := h.timesOf(q)
+	if err != nil {
+		return nil, err
+	}
+	found, err := clientOf(r).SummaryWithin(r.Context(), idIn(r, "form"), times, countWithin)
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(found.Blocks, func(b formsvc.BlockSummary) bool { return b.ID == q.Get("block") })
+	if at < 0 {
+		return nil, formsvc.ErrNotFound
+	}
+	from, _ := strconv.Atoi(q.Get("from_text")) // what is no number begins the list
+	var out struct {
+		Items []text `json:"items"`
+		More  bool   `json:"more"`
+	}
+	out.Items, out.More = textsFrom(&found.Blocks[at], max(from, 0), maxTexts)
+	return out, nil
+}
+
+// textsFrom returns some of a block's texts, and whether there are more.
+func textsFrom(b *formsvc.BlockSummary, from, most int) (page []text, more bool) {
+	rest := b.Texts[min(from, len(b.Texts)):]
+	for _, t := range rest[:min(most, len(rest))] {
+		page = append(page, text(t))
+	}
+	return page, len(rest) > most
 }
 
 func addScales(scales map[string][]float64, blocks []schema.Block) {
@@ -170,38 +222,6 @@ func addScales(scales map[string][]float64, blocks []schema.Block) {
 		scales[blocks[i].ID] = scaleOf(&blocks[i])
 		addScales(scales, blocks[i].Children)
 	}
-}
-
-// addRecent adds the answers of a response that no chart shows.
-func addRecent(blocks []blockResult, at map[string]int, s formsvc.Submission) error {
-	answers, err := formsvc.DecodeAnswers(s)
-	if err != nil {
-		return err
-	}
-	for _, a := range answers {
-		text := a.String()
-		switch v := a.Value.(type) {
-		case schema.Picks: // the respondent's own words alone
-			own := slices.IndexFunc(v, func(p schema.Pick) bool { return p.ID == "" })
-			if own < 0 {
-				continue
-			}
-			text = v[own].Other
-		case schema.Text:
-			if a.Type == schema.TypeCountry {
-				continue
-			}
-		case schema.Contact, schema.Files, schema.Other:
-		default:
-			continue
-		}
-		i, known := at[a.ID] // not, for one that came in after the count
-		if !known || len(blocks[i].Recent) == maxTexts {
-			continue
-		}
-		blocks[i].Recent = append(blocks[i].Recent, recent{s.ID.String(), cut(text, maxText)})
-	}
-	return nil
 }
 
 var (
@@ -217,7 +237,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 	}
 	defer end()
 	q := r.URL.Query()
-	times, err := timesOf(q)
+	times, err := h.timesOf(q)
 	if err != nil {
 		return err
 	}

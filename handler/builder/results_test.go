@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
@@ -85,10 +86,16 @@ func (o *owners) ask(user, method, path, body string) (int, http.Header, []byte)
 	return response.StatusCode, response.Header, content
 }
 
+type givenText struct {
+	Submission, Text string
+	Count            int64
+}
+
 type summary struct {
-	Responses int64
-	Seconds   float64
-	Blocks    []struct {
+	Responses  int64
+	Unfinished bool
+	Seconds    float64
+	Blocks     []struct {
 		ID, Label, Type, SVG string
 		Answered, Skipped    int64
 		Figures              []struct {
@@ -104,7 +111,12 @@ type summary struct {
 			}
 			More int
 		}
-		Recent []struct{ Submission, Text string }
+		OtherTypes []struct {
+			Type  string
+			Count int64
+		} `json:"other_types"`
+		Texts     []givenText
+		MoreTexts bool `json:"more_texts"`
 	}
 }
 
@@ -212,12 +224,12 @@ func TestEveryTypeHasAChart(t *testing.T) {
 			}
 			switch b.Type {
 			case "short_text", "long_text", "email", "phone", "website", "time", "address", "contact_info", "file_upload", "signature", "hidden":
-				if answered != (len(b.Recent) == 1) {
-					t.Errorf("%s: the newest are %v", b.Type, b.Recent)
+				if answered != (len(b.Texts) == 1) {
+					t.Errorf("%s: the newest are %v", b.Type, b.Texts)
 				}
 			default:
-				if b.Recent != nil {
-					t.Errorf("%s has texts: %v", b.Type, b.Recent)
+				if b.Texts != nil {
+					t.Errorf("%s has texts: %v", b.Type, b.Texts)
 				}
 			}
 		}
@@ -250,7 +262,7 @@ func TestChartsSayWhatWasAnswered(t *testing.T) {
 	found := o.summary(form, "")
 	said := map[string]string{}
 	for _, b := range found.Blocks {
-		said[b.ID] = fmt.Sprint(b.Answered, b.Skipped, b.Figures, b.Tables, well(t, b.SVG), len(b.Recent))
+		said[b.ID] = fmt.Sprint(b.Answered, b.Skipped, b.Figures, b.Tables, well(t, b.SVG), len(b.Texts))
 	}
 	for id, want := range map[string]string{
 		"one":   "4 0 [] [{ [{Ape 2 50 0} {Bear 1 25 0} {Cat 0 0 0} {Own text 1 25 0}] 0}] [One: Ape 2 · 50%, Bear 1 · 25%, Cat 0 · 0%, Own text 1 · 25%] 1",
@@ -342,7 +354,7 @@ func TestHostileTextsInCharts(t *testing.T) {
 			if titles := well(t, b.SVG); len(titles) == 0 || len(b.SVG) > 9000 {
 				t.Errorf("%s of %q: %d bytes", b.ID, text, len(b.SVG))
 			}
-			for _, r := range b.Recent {
+			for _, r := range b.Texts {
 				if len([]rune(r.Text)) > 300 {
 					t.Errorf("%s: a text of %d bytes", b.ID, len(r.Text))
 				}
@@ -360,7 +372,7 @@ func TestExportDoor(t *testing.T) {
 	for i := range 7 {
 		o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": fmt.Sprintf("=a%d;\"b\"", i)}, nil)
 	}
-	if newest := o.summary(form, "").Blocks[0].Recent; len(newest) != 5 || newest[0].Text != `=a6;"b"` {
+	if newest := o.summary(form, "").Blocks[0].Texts; len(newest) != 7 || newest[0].Text != `=a6;"b"` {
 		t.Errorf("the newest texts are %v", newest)
 	}
 	for query, e := range map[string]formsvc.Export{
@@ -653,4 +665,192 @@ func (o *owners) partials(form formsvc.Form) (all []formsvc.Partial) {
 		all = append(all, p)
 	}
 	return all
+}
+
+// asks counts what a storage is asked.
+type asks struct {
+	storage.Storage
+	funnels, totals, webhooks atomic.Int64
+}
+
+func (s *asks) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	s.funnels.Add(1)
+	return s.Storage.Funnel(ctx, who, form, w)
+}
+
+func (s *asks) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	s.totals.Add(1)
+	return s.Storage.SubmissionTotals(ctx, who, forms)
+}
+
+func (s *asks) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	s.webhooks.Add(1)
+	return s.Storage.Webhooks(ctx, who, page)
+}
+
+// The counts of a list of forms are one look at the storage, and a form's webhooks are read alone.
+func TestListsReadWhatTheyShow(t *testing.T) {
+	t.Parallel()
+	store := &asks{Storage: memory.New()}
+	o := newOwners(t, store)
+	blocks := []map[string]any{{"id": "name", "type": "short_text"}}
+	one, none, trashed := o.publish("one", blocks), o.publish("none", blocks), o.publish("trashed", blocks)
+	for _, form := range []formsvc.Form{one, trashed} {
+		o.submit(form, time.Time{}, map[string]any{"name": "x"}, nil)
+	}
+	noError(t, o.client.TrashForm(t.Context(), trashed.ID))
+	body := fmt.Sprintf(`{"forms":["%s","%s","%s","%s"]}`, one.ID, none.ID, trashed.ID, formsvc.UserIDFrom("no form"))
+	for user, want := range map[string]string{"ada": fmt.Sprintf(`{"%s":1,"%s":0}`, one.ID, none.ID), "bob": "{}"} {
+		status, _, got := o.ask(user, http.MethodPost, "/workspaces/"+o.place.String()+"/counts", body)
+		var is, should map[string]int64
+		noError(t, errors.Join(json.Unmarshal(got, &is), json.Unmarshal([]byte(want), &should)))
+		if status != http.StatusOK || !maps.Equal(is, should) {
+			t.Errorf("the counts of %s: %d %s, want %s", user, status, got, want)
+		}
+	}
+	if store.totals.Load() != 2 || store.funnels.Load() != 0 {
+		t.Errorf("the storage was asked %d times for totals and %d times for a funnel", store.totals.Load(), store.funnels.Load())
+	}
+	hook := storage.Webhook{ID: formsvc.UserIDFrom("a webhook"), FormID: one.ID, URL: "https://receiver.example/"}
+	noError(t, store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: hook}))
+	for _, c := range []struct {
+		user   string
+		form   formsvc.ID
+		status int
+		want   string
+	}{
+		{"ada", one.ID, 200, hook.ID.String()}, {"ada", none.ID, 200, `{"items":[]}`}, {"ada", trashed.ID, 404, "NOT_FOUND"}, {"bob", one.ID, 404, "NOT_FOUND"},
+	} {
+		if status, _, body := o.ask(c.user, http.MethodGet, "/forms/"+c.form.String()+"/webhooks", ""); status != c.status || !strings.Contains(string(body), c.want) {
+			t.Errorf("the webhooks of %s for %s: %d %s", c.form, c.user, status, body)
+		}
+	}
+	if store.webhooks.Load() != 0 {
+		t.Errorf("all webhooks were read %d times", store.webhooks.Load())
+	}
+}
+
+// However many newer responses there are, the newest different texts are listed page by page, equal ones once.
+func TestTextsArePaged(t *testing.T) {
+	t.Parallel()
+	choices := []map[string]any{{"id": "a", "label": "A"}}
+	for _, c := range []struct {
+		block map[string]any
+		say   func(text string) any
+	}{
+		{map[string]any{"type": "long_text"}, func(text string) any { return text + strings.Repeat("é", 400) }},
+		{map[string]any{"type": "single_choice", "choices": choices, "properties": map[string]any{"otherOption": true}}, func(text string) any { return map[string]any{"other": text} }},
+		{map[string]any{"type": "email"}, func(text string) any { return text + "@example.com" }},
+	} {
+		o := newOwners(t, memory.New())
+		c.block["id"] = "q"
+		form := o.publish("Texts", []map[string]any{c.block, {"id": "other", "type": "number"}})
+		for i := range 130 {
+			o.submit(form, time.Time{}, map[string]any{"q": c.say(fmt.Sprintf("n%d", i))}, nil)
+			o.submit(form, time.Time{}, map[string]any{"q": c.say("same")}, nil)
+		}
+		for range 150 {
+			o.submit(form, time.Time{}, map[string]any{"other": 1}, nil)
+		}
+		first := o.summary(form, "?time=today").Blocks[0]
+		texts, more := first.Texts, first.MoreTexts
+		if len(texts) != 10 {
+			t.Errorf("%v: %d texts in the summary", c.block, len(texts))
+		}
+		for more {
+			var page struct {
+				Items []givenText
+				More  bool
+			}
+			_, _, body := o.ask("ada", http.MethodGet, fmt.Sprintf("/forms/%s/texts?time=today&block=q&from_text=%d", form.ID, len(texts)), "")
+			noError(t, json.Unmarshal(body, &page))
+			if more = page.More; len(page.Items) == 0 {
+				t.Fatalf("%s", body)
+			}
+			texts = append(texts, page.Items...)
+		}
+		if len(texts) != 131 || texts[0].Count+texts[1].Count != 131 || !strings.HasPrefix(texts[130].Text, "n0") || len([]rune(texts[0].Text)) > 300 {
+			t.Errorf("%v: %d texts, the first %+v, the last %+v", c.block, len(texts), texts[0], texts[len(texts)-1])
+		}
+		if status, _, _ := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/texts?block=none", ""); status != http.StatusNotFound {
+			t.Errorf("the texts of no block: %d", status)
+		}
+	}
+}
+
+// Answers of another type are counted apart, in one line.
+func TestAChangedTypeIsCountedApart(t *testing.T) {
+	t.Parallel()
+	choices := []map[string]any{{"id": "a", "label": "A"}, {"id": "5", "label": "Five"}}
+	for _, c := range []struct {
+		from, to     string
+		answer, next any
+		other        int
+	}{
+		{"rating", "number", 5, 7, 1}, {"single_choice", "multiple_choice", "a", []string{"a"}, 1}, {"number", "single_choice", 5, "5", 1}, {"yes_no", "short_text", true, "true", 1},
+		{"short_text", "long_text", "x", "x", 0}, {"dropdown", "single_choice", "a", "a", 0},
+	} {
+		o := newOwners(t, memory.New())
+		form := o.publish("Changed", []map[string]any{{"id": "q", "type": c.from, "choices": choices}})
+		o.submit(form, time.Time{}, map[string]any{"q": c.answer}, nil)
+		o.submit(form, time.Time{}, nil, nil)
+		_ = must(o.client.UpdateBlock(t.Context(), form.ID, "q", []byte(`{"type":"`+c.to+`"}`)))
+		o.submit(form, time.Time{}, map[string]any{"q": c.next}, nil)
+		b := o.summary(form, "").Blocks[0]
+		if b.Type != c.to || int(b.Answered) != 2-c.other || b.Skipped != 1 || len(b.OtherTypes) != c.other || c.other == 1 && (b.OtherTypes[0].Type != c.from || b.OtherTypes[0].Count != 1) {
+			t.Errorf("%s to %s: %+v", c.from, c.to, b)
+		}
+	}
+}
+
+// Periods and days are those of the service's zone, for summary, export and the list.
+func TestTimesAreOfTheServicesZone(t *testing.T) {
+	t.Parallel()
+	in := func(name string) *time.Location { return must(time.LoadLocation(name)) }
+	for _, c := range []struct {
+		zone             *time.Location
+		now, time, since string
+		until            string
+	}{
+		{in("Asia/Kolkata"), "2026-11-20T20:00:00Z", "time=today", "2026-11-20T18:30:00Z", ""},
+		{in("America/New_York"), "2026-11-02T20:00:00Z", "time=yesterday", "2026-11-01T04:00:00Z", "2026-11-02T04:59:59.999999Z"}, // 25 hours
+		{in("Africa/Cairo"), "2024-04-26T12:00:00Z", "time=today", "2024-04-25T22:00:00Z", ""},                                    // without a midnight
+		{time.FixedZone("", 5*3600+45*60), "2026-11-20T20:00:00Z", "time=7d", "2026-11-14T18:15:00Z", ""},
+		{in("America/St_Johns"), "2026-11-20T20:00:30Z", "time=24h", "2026-11-19T20:00:00Z", ""},
+		{in("America/Sao_Paulo"), "2026-05-31T02:00:00Z", "time=3m", "2026-02-28T03:00:00Z", ""},
+		{time.UTC, "2026-11-20T20:00:00Z", "time=30d", "2026-10-22T00:00:00Z", ""},
+		{in("Pacific/Chatham"), "2026-11-20T20:00:00Z", "from=2026-09-27&to=2026-09-27", "2026-09-26T11:15:00Z", "2026-09-27T10:14:59.999999Z"}, // 23 hours
+	} {
+		now := must(time.Parse(time.RFC3339, c.now))
+		o := newOwners(t, memory.New(), formsvc.WithTimeZone(c.zone), formsvc.WithClock(func() time.Time { return now }))
+		form := o.publish("Times", []map[string]any{{"id": "q", "type": "number"}})
+		since := must(time.Parse(time.RFC3339, c.since))
+		times := []time.Time{since.Add(-time.Second), since, since.Add(time.Hour)}
+		want := 2
+		if c.until != "" {
+			until := must(time.Parse(time.RFC3339, c.until))
+			times, want = append(times, until.Truncate(time.Second), until.Add(time.Microsecond)), 3
+		}
+		for _, at := range times {
+			o.submit(form, at, map[string]any{"q": 1}, nil)
+		}
+		if found := o.summary(form, "?"+c.time); int(found.Responses) != want {
+			t.Errorf("%v %s: %d responses, want %d", c.zone, c.time, found.Responses, want)
+		}
+		_, _, file := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export?format=ndjson&"+c.time, "")
+		if n := bytes.Count(file, []byte("\n")); n != want {
+			t.Errorf("%v %s: %d responses in the export, want %d", c.zone, c.time, n, want)
+		}
+		var bounds struct{ Since, Until string }
+		_, _, body := o.ask("ada", http.MethodGet, "/times?"+c.time, "")
+		if noError(t, json.Unmarshal(body, &bounds)); bounds.Since != c.since || bounds.Until != c.until {
+			t.Errorf("%v %s: %+v, want %s to %s", c.zone, c.time, bounds, c.since, c.until)
+		}
+	}
+	o := newOwners(t, memory.New())
+	for query, want := range map[string]string{"time=decade": "query:period", "from=2026-02-30": "/from", "to=x": "/to"} {
+		if status, _, body := o.ask("ada", http.MethodGet, "/times?"+query, ""); status != http.StatusUnprocessableEntity || !bytes.Contains(body, []byte(want)) {
+			t.Errorf("%s: %d %s", query, status, body)
+		}
+	}
 }

@@ -2,7 +2,10 @@
 // cache for everything: a map that is bounded in bytes.
 package cache
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 const (
 	// Bytes bounds each cache, as its callers count.
@@ -19,6 +22,9 @@ const (
 //
 // A value may be out of date: whoever gets one knows how to tell.
 type Cache[K comparable, V any] struct {
+	// Max bounds the bytes of all values. Defaults to Bytes.
+	Max int
+
 	mu      sync.RWMutex
 	entries map[K]entry[V]
 	size    int
@@ -45,11 +51,12 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	defer c.mu.Unlock()
 	old, there := c.entries[key]
 	c.drop(key)
-	if size > Bytes {
+	most := cmp.Or(c.Max, Bytes)
+	if size > most {
 		return old.value, there
 	}
 	for other := range c.entries { // the order of a map is random enough
-		if c.size+size <= Bytes {
+		if c.size+size <= most {
 			break
 		}
 		c.drop(other)

@@ -19,6 +19,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/definition"
 	"github.com/formsvc/formsvc/internal/gather"
 	"github.com/formsvc/formsvc/internal/secrets"
@@ -49,6 +50,8 @@ type Core struct {
 	visits       *gather.Group[storage.FunnelCount] // if nil, they are written immediately
 	beforeDelete storage.BeforeDelete               // if nil, nothing is called
 
+	counts *cache.Cache[storage.ID, *countedForm] // if nil, nothing is kept of summaries
+
 	copies bool // made by Copies
 
 	own    *Core         // c on the service's own storage
@@ -63,7 +66,7 @@ func New(c Core) (*Core, error) {
 	if c.writes, err = definition.NewWrites(c.Limits, c.TimeZone); err != nil {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
-	c.turns = newTurns()
+	c.turns, c.counts = newTurns(), &cache.Cache[storage.ID, *countedForm]{Max: maxCounted}
 	c.visits = gather.New("views and starts of forms", c.Log, c.countNow)
 	c.own, c.looked = &c, new(atomic.Int64)
 	c.beforeDelete = c.hooks()
@@ -75,7 +78,7 @@ func New(c Core) (*Core, error) {
 func (c *Core) On(s storage.Storage) *Core {
 	copied := *c
 	copied.Storage = s
-	copied.turns, copied.visits = newTurns(), nil
+	copied.turns, copied.visits, copied.counts = newTurns(), nil, nil
 	return &copied
 }
 

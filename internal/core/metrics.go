@@ -1,11 +1,13 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"strings"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/calendar"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/internal/timeout"
 	"github.com/formsvc/formsvc/schema"
@@ -109,6 +111,28 @@ func window(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 		}
 	}
 	return storage.Window{}, false
+}
+
+// During returns the first and the last moment of a period whose days are those of the service's zone.
+// The last one is zero if the period has not ended.
+func (c *Core) During(period schema.Period) (since, until time.Time, err error) {
+	if err := CheckPeriod(period); err != nil {
+		return since, until, err
+	}
+	zone := cmp.Or(c.TimeZone, time.UTC)
+	now := c.Clock().In(zone)
+	w, _ := window(period, calendar.Day(now)) // of days
+	switch {
+	case period == schema.Period24h:
+		w, _ = window(period, now)
+		return w.From, until, nil
+	case !w.From.IsZero():
+		since = calendar.Start(w.From, zone)
+	}
+	if !w.To.IsZero() {
+		until = calendar.Start(w.To, zone).Add(-time.Microsecond)
+	}
+	return since, until, nil
 }
 
 // monthsBefore is the same day n months earlier, or the last day of that month when it

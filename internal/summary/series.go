@@ -48,19 +48,52 @@ func (n *Series) Add(x float64) {
 	n.mean += x/count - n.mean/count
 	n.halfStdDev = math.Hypot(n.halfStdDev*math.Sqrt((count-1)/count), halfDistance*(math.Sqrt(count-1)/count))
 
+	n.addCount(x, 1)
+}
+
+// Merge adds the numbers of another series.
+func (n *Series) Merge(other *Series) {
+	if other.Count == 0 {
+		return
+	}
+	if n.Count == 0 {
+		n.Min, n.Max = other.Min, other.Max
+	}
+	n.Min, n.Max = min(n.Min, other.Min), max(n.Max, other.Max)
+	n.broken = n.broken || other.broken
+	own, others := float64(n.Count), float64(other.Count)
+	n.Count += other.Count
+	all := float64(n.Count)
+	// As in Add, for several numbers (Chan, Golub and LeVeque).
+	halfDistance := other.mean/2 - n.mean/2
+	n.mean = n.mean*(own/all) + other.mean*(others/all)
+	n.halfStdDev = math.Hypot(math.Hypot(n.halfStdDev*math.Sqrt(own/all), other.halfStdDev*math.Sqrt(others/all)), halfDistance*(math.Sqrt(own/all)*math.Sqrt(others/all)))
+	if other.rounded && !n.rounded {
+		n.roundAll()
+	}
+	for x, count := range other.counts {
+		n.addCount(x, count)
+	}
+}
+
+func (n *Series) addCount(x float64, count int64) {
 	if n.counts == nil {
 		n.counts = map[float64]int64{}
 	}
 	if n.rounded {
 		x = round(x)
 	}
-	n.counts[x]++
+	n.counts[x] += count
 	if len(n.counts) > exactValues && !n.rounded {
-		exact := n.counts
-		n.counts, n.rounded = map[float64]int64{}, true
-		for x, count := range exact {
-			n.counts[round(x)] += count
-		}
+		n.roundAll()
+	}
+}
+
+func (n *Series) roundAll() {
+	exact := n.counts
+	n.counts, n.rounded = map[float64]int64{}, true
+	for x, count := range exact {
+		n.counts[round(x)] += count
 	}
 }
 

@@ -3,6 +3,7 @@
 package summary
 
 import (
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/formsvc/formsvc/internal/export"
 	"github.com/formsvc/formsvc/internal/faults"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
 )
 
 const (
@@ -19,13 +21,58 @@ const (
 	MaxBins = 20
 	// maxUnknown bounds the distinct choices and days of a block that the form does not have.
 	maxUnknown = 10_000
+	// MaxTexts bounds the different texts that are kept of a block, and maxText their characters.
+	MaxTexts, maxText = 1000, 300
+	// maxSeconds bounds the completion times that are kept.
+	maxSeconds = 100
 )
 
-// Tally is what is counted of the responses so far.
+// Tally is what is counted of the responses so far. Responses are added newest first.
 type Tally struct {
 	Responses int64
-	Blocks    []*Block // in the order of package formsvc's Summary
+	Seconds   []float64 // completion times of the newest responses
+	Blocks    []*Block  // in the order of package formsvc's Summary
 	byID      map[string]*Block
+}
+
+// Response is a submission with its answers decoded.
+type Response struct {
+	ID      storage.ID
+	Seconds float64
+	Answers []schema.Answer
+}
+
+// Text is an answer in the respondent's own words, without what is beyond its first characters.
+type Text struct {
+	Text       string
+	Submission storage.ID // the newest one
+	Count      int64
+
+	hash uint64 // of the whole text
+}
+
+// Texts are the newest different texts of a block. A text counts as often as it was given, but in
+// what is older than the oldest text only if it is one of them.
+type Texts struct {
+	List  []Text
+	index map[uint64]int // places in List by hash; nil until a text is added
+}
+
+var seed = maphash.MakeSeed()
+
+func (t *Texts) add(added Text) {
+	if t.index == nil {
+		t.index = make(map[uint64]int, len(t.List))
+		for i := range t.List {
+			t.index[t.List[i].hash] = i
+		}
+	}
+	if at, known := t.index[added.hash]; known {
+		t.List[at].Count += added.Count
+	} else if len(t.List) < MaxTexts {
+		t.index[added.hash] = len(t.List)
+		t.List = append(t.List, added)
+	}
 }
 
 // Block counts the answers to one block, hidden field or variable.
@@ -38,6 +85,9 @@ type Block struct {
 	Numbers                   Series
 	NPS                       *Scores
 	Days                      Votes // whose ids are the days
+	Texts                     Texts
+	// OtherType counts the answers from when the block had another type, in a chain by type.
+	OtherType *Block
 
 	rowByID map[string]*Row
 	unknown int // distinct choices and days that the form does not have
@@ -68,11 +118,20 @@ type Votes struct {
 	index map[string]int
 }
 
-func (t *Votes) define(id, label string) *Choice {
-	if t.index == nil {
-		t.index = map[string]int{}
+// place returns where a choice is in the list.
+func (t *Votes) place(id string) (at int, known bool) {
+	if t.index == nil { // at first, or after compact
+		t.index = make(map[string]int, len(t.list))
+		for i := range t.list {
+			t.index[t.list[i].ID] = i
+		}
 	}
-	at, known := t.index[id]
+	at, known = t.index[id]
+	return at, known
+}
+
+func (t *Votes) define(id, label string) *Choice {
+	at, known := t.place(id)
 	if !known {
 		id, label = strings.Clone(id), strings.Clone(label) // not a page's memory with them
 		at = len(t.list)
@@ -107,11 +166,14 @@ func New(blocks []schema.Block, hidden []string, variables map[string]any) *Tall
 }
 
 func (t *Tally) define(id, kind, label string) *Block {
-	id, kind, label = strings.Clone(id), strings.Clone(kind), strings.Clone(label)
-	b := &Block{ID: id, Type: kind, Label: label, rowByID: map[string]*Row{}}
+	b := newBlock(id, kind, label)
 	t.Blocks = append(t.Blocks, b)
-	t.byID[id] = b
+	t.byID[b.ID] = b
 	return b
+}
+
+func newBlock(id, kind, label string) *Block {
+	return &Block{ID: strings.Clone(id), Type: strings.Clone(kind), Label: strings.Clone(label)}
 }
 
 func (t *Tally) defineBlocks(blocks []schema.Block) {
@@ -144,6 +206,9 @@ func (b *Block) row(id, label string) *Row {
 	if r == nil {
 		id = strings.Clone(id)
 		r = &Row{ID: id, Label: label}
+		if b.rowByID == nil {
+			b.rowByID = map[string]*Row{}
+		}
 		b.rowByID[id] = r
 		b.Rows = append(b.Rows, r)
 	}
@@ -152,21 +217,136 @@ func (b *Block) row(id, label string) *Row {
 
 // Add counts one response. It returns a [*schema.Error] when the responses have more than
 // [export.MaxColumns] different fields.
-func (t *Tally) Add(answers []schema.Answer) error {
+func (t *Tally) Add(r Response) error {
 	t.Responses++
-	for i := range answers {
-		a := &answers[i]
-		b := t.byID[a.ID]
-		if b == nil {
-			if len(t.Blocks) >= export.MaxColumns {
-				return faults.One("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
-			}
-			b = t.define(a.ID, a.Type, a.Label)
-			b.Gone = true
+	if len(t.Seconds) < maxSeconds {
+		t.Seconds = append(t.Seconds, r.Seconds)
+	}
+	for i := range r.Answers {
+		a := &r.Answers[i]
+		b, err := t.block(a.ID, a.Type, a.Label)
+		if err != nil {
+			return err
 		}
 		b.count(a)
+		if text := ownWords(a); text != "" {
+			b.Texts.add(Text{cut(text), r.ID, 1, maphash.String(seed, text)})
+		}
 	}
 	return nil
+}
+
+// AddStored counts one stored response.
+func (t *Tally) AddStored(s *storage.Submission) error {
+	answers, err := schema.DecodeAnswers(s.Answers)
+	if err != nil {
+		return err
+	}
+	return t.Add(Response{s.ID, s.CompletionTime, answers})
+}
+
+// Merge adds what was counted of older responses.
+func (t *Tally) Merge(older *Tally) error {
+	t.Responses += older.Responses
+	t.Seconds = append(t.Seconds, older.Seconds[:min(maxSeconds-len(t.Seconds), len(older.Seconds))]...)
+	for _, from := range older.Blocks {
+		for ; from != nil; from = from.OtherType {
+			if from.Answered == 0 {
+				continue
+			}
+			b, err := t.block(from.ID, from.Type, from.Label)
+			if err != nil {
+				return err
+			}
+			b.merge(from)
+		}
+	}
+	return nil
+}
+
+// block returns what counts the answers of a type.
+func (t *Tally) block(id, kind, label string) (*Block, error) {
+	b := t.byID[id]
+	if b == nil {
+		if len(t.Blocks) >= export.MaxColumns {
+			return nil, faults.One("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
+		}
+		b = t.define(id, kind, label)
+		b.Gone = true
+	}
+	for !alike(b.Type, kind) {
+		if b.OtherType == nil {
+			b.OtherType = newBlock(id, kind, label)
+		}
+		b = b.OtherType
+	}
+	return b, nil
+}
+
+// alike reports whether the answers of two types are counted together, because they are the same
+// texts or choices. Numbers are not: each type has a scale of its own.
+func alike(a, b string) bool {
+	if a == b {
+		return true
+	}
+	x, _ := schema.KindOf(a)
+	y, _ := schema.KindOf(b)
+	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
+}
+
+// ownWords returns the words of an answer that no chart shows, or "".
+func ownWords(a *schema.Answer) string {
+	switch v := a.Value.(type) {
+	case schema.Picks:
+		if own := slices.IndexFunc(v, func(p schema.Pick) bool { return p.ID == "" }); own >= 0 {
+			return v[own].Other
+		}
+	case schema.Text:
+		if a.Type != schema.TypeCountry {
+			return string(v)
+		}
+	case schema.Contact, schema.Files, schema.Other:
+		return a.String()
+	}
+	return ""
+}
+
+// cut returns a copy of a text, without what is beyond maxText characters.
+func cut(text string) string {
+	if len(text) > maxText { // bytes; there may be fewer characters
+		if runes := []rune(text); len(runes) > maxText {
+			return string(runes[:maxText-1]) + "…"
+		}
+	}
+	return strings.Clone(text)
+}
+
+func (b *Block) merge(from *Block) {
+	b.Answered += from.Answered
+	b.Other += from.Other
+	b.Unlisted += from.Unlisted
+	b.mergeVotes(&b.Choices, &from.Choices)
+	b.mergeVotes(&b.Days, &from.Days)
+	b.Numbers.Merge(&from.Numbers)
+	if n := from.NPS; n != nil {
+		b.addNPS(n.Detractors, n.Passives, n.Promoters)
+	}
+	for _, r := range from.Rows {
+		if b.rowByID[r.ID] == nil && !b.mayList() {
+			b.Unlisted++
+			continue
+		}
+		b.mergeVotes(&b.row(r.ID, r.Label).Choices, &r.Choices)
+	}
+	for _, text := range from.Texts.List {
+		b.Texts.add(text)
+	}
+}
+
+func (b *Block) mergeVotes(to, from *Votes) {
+	for _, c := range from.list {
+		b.choose(to, c)
+	}
 }
 
 // count counts one answer.
@@ -176,19 +356,26 @@ func (b *Block) count(a *schema.Answer) {
 	case schema.Number:
 		b.Numbers.Add(float64(v))
 		if a.Type == schema.TypeNPS {
-			b.countNPS(float64(v))
+			switch {
+			case v <= 6:
+				b.addNPS(1, 0, 0)
+			case v <= 8:
+				b.addNPS(0, 1, 0)
+			default:
+				b.addNPS(0, 0, 1)
+			}
 		}
 	case schema.Bool:
-		b.choose(&b.Choices, v.String(), "", 0)
+		b.choose(&b.Choices, Choice{ID: v.String(), Count: 1})
 	case schema.Picks:
 		for i, p := range v {
 			switch {
 			case p.ID == "":
 				b.Other++
 			case a.Type == schema.TypeRanking:
-				b.choose(&b.Choices, p.ID, p.Label, i+1)
+				b.choose(&b.Choices, Choice{p.ID, p.Label, 1, float64(i + 1)})
 			default:
-				b.choose(&b.Choices, p.ID, p.Label, 0)
+				b.choose(&b.Choices, Choice{p.ID, p.Label, 1, 0})
 			}
 		}
 	case schema.Matrix:
@@ -199,29 +386,29 @@ func (b *Block) count(a *schema.Answer) {
 			}
 			row := b.row(r.ID, "")
 			for _, p := range r.Picks {
-				b.choose(&row.Choices, p.ID, p.Label, 0)
+				b.choose(&row.Choices, Choice{p.ID, p.Label, 1, 0})
 			}
 		}
 	case schema.Date:
-		b.choose(&b.Days, v.Time.Format(time.DateOnly), "", 0)
+		b.choose(&b.Days, Choice{ID: v.Time.Format(time.DateOnly), Count: 1})
 	case schema.Payment:
-		b.choose(&b.Choices, v.Status, "", 0)
+		b.choose(&b.Choices, Choice{ID: v.Status, Count: 1})
 	case schema.Text:
 		if a.Type == schema.TypeCountry {
-			b.choose(&b.Choices, string(v), "", 0)
+			b.choose(&b.Choices, Choice{ID: string(v), Count: 1})
 		}
 	}
 }
 
-// choose counts one choice; place is that in a ranking, or 0.
-func (b *Block) choose(t *Votes, id, label string, place int) {
-	if _, known := t.index[id]; !known && !b.mayList() {
-		b.Unlisted++
+// choose counts a choice as often as it was made.
+func (b *Block) choose(t *Votes, c Choice) {
+	if _, known := t.place(c.ID); !known && !b.mayList() {
+		b.Unlisted += c.Count
 		return
 	}
-	c := t.define(id, label)
-	c.Count++
-	c.MeanPlace += float64(place)
+	to := t.define(c.ID, c.Label)
+	to.Count += c.Count
+	to.MeanPlace += c.MeanPlace
 }
 
 // mayList counts one more value that the form does not have, if there is room for it.
@@ -233,18 +420,42 @@ func (b *Block) mayList() bool {
 	return true
 }
 
-func (b *Block) countNPS(score float64) {
+func (b *Block) addNPS(detractors, passives, promoters int64) {
 	if b.NPS == nil {
 		b.NPS = new(Scores)
 	}
 	n := b.NPS
-	switch {
-	case score <= 6:
-		n.Detractors++
-	case score <= 8:
-		n.Passives++
-	default:
-		n.Promoters++
-	}
+	n.Detractors += detractors
+	n.Passives += passives
+	n.Promoters += promoters
 	n.Score = 100 * float64(n.Promoters-n.Detractors) / float64(n.Promoters+n.Passives+n.Detractors)
+}
+
+// Compact drops what only adding needs, which adding makes again, and all but the newest texts of
+// each block. It returns about how many bytes the tally takes.
+func (t *Tally) Compact(texts int) (size int) {
+	for _, b := range t.Blocks {
+		for ; b != nil; b = b.OtherType {
+			size += 600 + len(b.ID) + len(b.Label) + 32*len(b.Numbers.counts) + b.Choices.compact() + b.Days.compact()
+			for _, r := range b.Rows {
+				size += 150 + r.Choices.compact()
+			}
+			if len(b.Texts.List) > texts {
+				b.Texts.List = slices.Clone(b.Texts.List[:texts])
+			}
+			b.Texts.index = nil
+			for _, text := range b.Texts.List {
+				size += 64 + len(text.Text)
+			}
+		}
+	}
+	return size + 500 + 8*cap(t.Seconds)
+}
+
+func (t *Votes) compact() (size int) {
+	t.index = nil
+	for _, c := range t.list {
+		size += 64 + len(c.ID) + len(c.Label)
+	}
+	return size
 }

@@ -28,6 +28,7 @@ type form struct {
 
 	funnel   funnel
 	lifetime storage.Counters // zero: not set
+	removed  int64            // submissions, ever
 
 	webhooks  []*webhook
 	documents documents

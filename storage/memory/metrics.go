@@ -86,6 +86,21 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	return out, nil
 }
 
+// SubmissionTotals implements [storage.MetricsStore].
+func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	if err := s.lock(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	totals := map[storage.ID]int64{}
+	for _, id := range forms {
+		if f := s.visible(who, id); f != nil {
+			totals[id] = f.funnel.window(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
+		}
+	}
+	return totals, nil
+}
+
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, id storage.ID, c storage.Counters) error {
 	f, err := lockOne(ctx, s, nil, func() *form { return s.forms[id] })

@@ -188,6 +188,16 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	return f.erase(id)
 }
 
+// SubmissionsRemoved implements [storage.SubmissionStore].
+func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
+	f, err := s.lockForm(ctx, who, form)
+	if err != nil {
+		return 0, err
+	}
+	defer s.mu.Unlock()
+	return f.removed, nil
+}
+
 // erase removes a submission with its entered answers.
 func (f *form) erase(id storage.ID) error {
 	sub := f.byID[id]
@@ -198,6 +208,7 @@ func (f *form) erase(id storage.ID) error {
 	delete(f.byID, id)
 	delete(f.byKey, sub.key)
 	f.submissions.remove(sub)
+	f.removed++
 	for _, w := range f.webhooks {
 		w.forget(sub)
 	}

@@ -156,6 +156,17 @@ func (s *Store) webhooksOf(who storage.Actor, page storage.Page) []storage.Webho
 		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil })
 }
 
+// FormWebhooks implements [storage.WebhookStore].
+func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	f, err := s.lockForm(ctx, who, form)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).place, (*webhook).copy,
+		func(*webhook) bool { return true }), nil
+}
+
 // UpdateWebhook implements [storage.WebhookStore].
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	w, err := s.lockWebhook(ctx, who, id, c.URL, c.At)

@@ -131,6 +131,7 @@ var badValues = map[string]string{
 	"webhooks_url_check":                 "url = ''",
 	"destinations_failing_check":         "failing_since = now(); failed_at = now(); pause_reason = 'failures'; paused_until = now(), pause_reason = 'failures'",
 	"form_lifetime_submissions_check":    "submissions = -1",
+	"form_removals_removed_check":        "removed = 0",
 	"form_lifetime_views_check":          "views = -1",
 	"form_lifetime_starts_check":         "starts = -1",
 	"funnel_minutes_views_check":         "views = -1",
@@ -168,6 +169,9 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 	s := New(pool, WithSchema(schema))
 	// What pgseed has no rows of.
 	must(t, s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}))
+	if _, err := pool.Exec(t.Context(), fmt.Sprintf("INSERT INTO %[1]s.form_removals SELECT id, 1 FROM %[1]s.forms", schema)); err != nil {
+		t.Fatal(err)
+	}
 	one := int64(1)
 	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change); err != nil {

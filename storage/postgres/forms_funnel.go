@@ -90,6 +90,31 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	return out, nil
 }
 
+const submissionTotals = `
+SELECT f.id, (COALESCE((SELECT l.submissions FROM formsvc.form_lifetime l WHERE l.form_id = f.id), 0)
+	+ COALESCE((SELECT sum(g.submissions) FROM formsvc.funnel_log g WHERE g.form_id = f.id), 0)
+	+ COALESCE((SELECT sum(d.submissions) FROM formsvc.funnel_days d WHERE d.form_id = f.id), 0))::bigint
+FROM formsvc.forms f
+WHERE f.id = ANY ((SELECT $1::bytea[])::bytea[]) AND ` + formAccess
+
+// SubmissionTotals implements [storage.MetricsStore].
+func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	type total struct {
+		form        storage.ID
+		submissions int64
+	}
+	found, err := conn.ReadAll(ctx, &s.db, func(t *total) []any { return []any{&t.form, &t.submissions} },
+		submissionTotals, conn.IDsArg(forms), userArg(who))
+	if err != nil {
+		return nil, err
+	}
+	totals := make(map[storage.ID]int64, len(found))
+	for _, t := range found {
+		totals[t.form] = t.submissions
+	}
+	return totals, nil
+}
+
 // parts of a window: whole days, whose bounds may be zero for none, and the
 // minutes before and after them.
 type parts struct{ days, head, tail storage.Window }

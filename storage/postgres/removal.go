@@ -108,6 +108,9 @@ WITH gone AS (
 		SELECT CASE WHEN $4::boolean THEN count(*) FILTER (WHERE NOT ` + isCounted + `) ELSE -count(*) FILTER (WHERE ` + isCounted + `) END
 		FROM gone response)
 	WHERE l.form_id = $1::bytea AND EXISTS (SELECT FROM gone)
+), counted AS (
+	INSERT INTO formsvc.form_removals AS r (form_id, removed) SELECT $1::bytea, count(*) FROM gone HAVING count(*) > 0
+	ON CONFLICT (form_id) DO UPDATE SET removed = r.removed + EXCLUDED.removed
 ), places AS (
 	UPDATE formsvc.forms f SET places_kept = f.places_kept + (SELECT count(*) FROM gone)
 	WHERE f.id = $1::bytea AND $4::boolean AND EXISTS (SELECT FROM gone)

@@ -63,5 +63,16 @@ func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, i
 	return err
 }
 
+const submissionsRemoved = `
+SELECT COALESCE((SELECT r.removed FROM formsvc.form_removals r WHERE r.form_id = f.id), 0)
+FROM formsvc.forms f
+WHERE f.id = $1::bytea AND ` + formAccess
+
+// SubmissionsRemoved implements [storage.SubmissionStore].
+func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (removed int64, err error) {
+	err = s.db.ReadRow(ctx, submissionsRemoved, conn.Into(&removed), form[:], userArg(who))
+	return removed, err
+}
+
 // jsonBytes is how many bytes the three sections of a response have.
 func jsonBytes(s *storage.Submission) int { return len(s.Answers) + len(s.Metadata) + len(s.Hidden) }

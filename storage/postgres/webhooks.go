@@ -83,6 +83,21 @@ func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Pa
 	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
 }
 
+const webhooksOfForm = `
+SELECT ` + webhookColumns + `
+FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
+WHERE w.form_id = $1::bytea AND ` + formAccess + `
+ORDER BY w.created_at DESC, w.id DESC`
+
+// FormWebhooks implements [storage.WebhookStore].
+func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	found, err := conn.ReadAll(ctx, &s.db, webhookTargets, webhooksOfForm, form[:], userArg(who))
+	if err == nil && len(found) == 0 {
+		err = s.db.ReadRow(ctx, formIsThere, conn.Into(nil), form[:], userArg(who))
+	}
+	return found, err
+}
+
 // pendingOfWebhook is a part of a WITH list: the pending deliveries of a webhook,
 // locked.
 const pendingOfWebhook = `hook AS (

@@ -17,6 +17,7 @@ func metricsCases() []Case {
 		{"counts_that_come_late", "A count for a time before the newest one is kept at its own time.", funnelLate},
 		{"counts_from_the_future", "A count that is later than the store's clock leaves the minutes before it.", funnelFuture},
 		{"lifetime", "SetLifetimeCounters replaces the counters, all zero removes them; they are not contained in the counts.", lifetimeCounters},
+		{"totals", "SubmissionTotals returns the submissions of each form, with those of the lifetime counters, and of no other.", submissionTotals},
 		{"unknown_form", "CountFunnel, Funnel and SetLifetimeCounters return ErrNotFound when there is no such form.", funnelUnknownForm},
 	}
 }
@@ -169,6 +170,29 @@ func lifetimeCounters(b *bundle) {
 	}
 	b.ok(b.store.SetLifetimeCounters(b.Context(), f.ID, storage.Counters{}), "SetLifetimeCounters of zero")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Lifetime, nil, "Lifetime after it was set to zero")
+}
+
+func submissionTotals(b *bundle) {
+	owner := b.user()
+	place := b.addWorkspace(owner).ID
+	none, some, trashed, foreign := b.addForm(place), b.addForm(place), b.addForm(place), b.anyForm()
+	for _, f := range []storage.Form{some, trashed, foreign} {
+		b.submit(f)
+	}
+	b.erase(some.ID, 1, b.submit(some).Submission.ID)
+	b.count(some.ID, midnight(-400), 7, 7, 10)
+	b.ok(b.store.SetLifetimeCounters(b.Context(), some.ID, storage.Counters{Views: 100, Submissions: 100}), "SetLifetimeCounters")
+	b.trashForm(trashed.ID)
+	asked := []storage.ID{some.ID, none.ID, trashed.ID, foreign.ID, newID(), some.ID}
+	for range 2 {
+		got, err := b.store.SubmissionTotals(b.Context(), storage.As(owner), asked)
+		b.ok(err, "SubmissionTotals")
+		same(b, got, map[storage.ID]int64{some.ID: 112, none.ID: 0}, "SubmissionTotals")
+		b.sweep(storage.SweepParams{Now: soon(), Max: 100}) // which sums up the funnel
+	}
+	got, err := b.store.SubmissionTotals(b.Context(), storage.AsHost(), nil)
+	b.ok(err, "SubmissionTotals")
+	same(b, len(got), 0, "forms of SubmissionTotals of none")
 }
 
 func funnelUnknownForm(b *bundle) {

@@ -408,11 +408,29 @@ func removalMutants() []mutant {
 			func(s storage.Storage) storage.Storage { return goesOn{s} }},
 		{"removes what it did not tell of", []string{"removal/leaving_purge_later"},
 			func(s storage.Storage) storage.Storage { return removesMore{s} }},
+		{"counts no purged submissions as removed", []string{"removal/counted"},
+			func(s storage.Storage) storage.Storage { return forgetsPurged{s, new(int64)} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
 			func(s storage.Storage) storage.Storage {
 				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
 			}},
 	}
+}
+
+type forgetsPurged struct {
+	storage.Storage
+	purged *int64
+}
+
+func (m forgetsPurged) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
+	got, err := m.Storage.PurgeSubmissions(ctx, p)
+	*m.purged += int64(got.Submissions)
+	return got, err
+}
+
+func (m forgetsPurged) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
+	removed, err := m.Storage.SubmissionsRemoved(ctx, who, form)
+	return max(removed-*m.purged, 0), err
 }
 
 type keepsUsers struct{ storage.Storage }

@@ -214,6 +214,21 @@ func (m every) CountFunnel(ctx context.Context, counts []storage.FunnelCount) er
 	return m.out(m.Storage.CountFunnel(m.in(ctx), counts))
 }
 
+func (m every) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
+	v, err := m.Storage.SubmissionsRemoved(m.in(ctx), m.as(who), form)
+	return v, m.out(err)
+}
+
+func (m every) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	v, err := m.Storage.SubmissionTotals(m.in(ctx), m.as(who), forms)
+	return v, m.out(err)
+}
+
+func (m every) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	v, err := m.Storage.FormWebhooks(m.in(ctx), m.as(who), form)
+	return v, m.out(err)
+}
+
 func (m every) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
 	v, err := m.Storage.Funnel(m.in(ctx), m.as(who), form, w)
 	return v, m.out(err)

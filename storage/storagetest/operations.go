@@ -85,6 +85,17 @@ func actorOperations() []operation {
 		{"DeleteSubmission", "delete_submission", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			return s.DeleteSubmission(ctx, who, w.form.ID, w.first.Submission.ID)
 		}},
+		{"SubmissionsRemoved", "submissions_removed", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			_, err := s.SubmissionsRemoved(ctx, who, w.form.ID)
+			return err
+		}},
+		{"SubmissionTotals", "submission_totals", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			totals, err := s.SubmissionTotals(ctx, who, []storage.ID{w.form.ID})
+			if _, ok := totals[w.form.ID]; err == nil && !ok {
+				return errNothing
+			}
+			return err
+		}},
 		{"Funnel", "funnel", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			_, err := s.Funnel(ctx, who, w.form.ID, storage.Window{})
 			return err
@@ -100,6 +111,10 @@ func actorOperations() []operation {
 		}},
 		{"Webhooks", "webhooks", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			list, err := s.Webhooks(ctx, who, page)
+			return contains(list, webhookID, w.webhook.ID, err)
+		}},
+		{"FormWebhooks", "form_webhooks", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			list, err := s.FormWebhooks(ctx, who, w.form.ID)
 			return contains(list, webhookID, w.webhook.ID, err)
 		}},
 		{"UpdateWebhook", "update_webhook", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {

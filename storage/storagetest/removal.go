@@ -18,6 +18,7 @@ func removalCases() []Case {
 		{"purge_submissions", "PurgeSubmissions removes what is older than Before of the given forms, and ends its deliveries.", purgesSubmissions},
 		{"purge_keeps_place", "A purged submission keeps its place against the response limit.", purgeKeepsPlaces},
 		{"purge_frees_answers", "The answers of a purged submission are free, to fields of the past too, but for those that another submission has.", purgeFreesAnswers},
+		{"counted", "SubmissionsRemoved rises with each submission that is deleted, erased or purged, and with nothing else.", countsRemoved},
 		{"purge_in_pieces", "PurgeSubmissions removes at most Max submissions a call, and More holds while there may be others.", purgesInPieces},
 	}
 }
@@ -182,6 +183,35 @@ func erasesSubmissions(b *bundle) {
 	b.submit(f, withKey("two"), withAnswer("two"))
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "3 of 3 are stored")
 	same(b, b.funnel(f.ID, time.Time{}, time.Time{}).Submissions, int64(5), "submissions in the funnel")
+}
+
+func countsRemoved(b *bundle) {
+	f, other := b.anyForm(), b.anyForm()
+	removed := func(want int64, what string) {
+		b.Helper()
+		for form, want := range map[storage.ID]int64{f.ID: want, other.ID: 0} {
+			got, err := b.store.SubmissionsRemoved(b.Context(), storage.AsHost(), form)
+			b.ok(err, "SubmissionsRemoved")
+			same(b, got, want, "SubmissionsRemoved after %s", what)
+		}
+	}
+	removed(0, "nothing")
+	foreign := b.submit(other).Submission.ID
+	one, two, three := b.submit(f).Submission.ID, b.submit(f).Submission.ID, b.submit(f).Submission.ID
+	b.submit(f, longAgo)
+	b.submit(f, longAgo)
+	removed(0, "submissions")
+	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, one), "DeleteSubmission")
+	removed(1, "a deletion")
+	b.is(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, one), storage.ErrNotFound, "DeleteSubmission")
+	b.erase(f.ID, 0, one, foreign)
+	removed(1, "removals of nothing")
+	b.erase(f.ID, 2, two, three)
+	removed(3, "an erasure")
+	b.trashForm(f.ID)
+	b.purge(at(-time.Hour), 1, f.ID)
+	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
+	removed(5, "a purge in the trash")
 }
 
 func erasesInTrash(b *bundle) {

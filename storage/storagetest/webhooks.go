@@ -97,6 +97,12 @@ func listWebhooks(b *bundle) {
 	got, err := b.store.Webhooks(b.Context(), storage.AsHost(), storage.Page{Limit: 10})
 	b.ok(err, "Webhooks")
 	same(b, got, []storage.Webhook{third, second, first}, "Webhooks")
+	got, err = b.store.FormWebhooks(b.Context(), storage.AsHost(), one.ID)
+	b.ok(err, "FormWebhooks")
+	same(b, got, []storage.Webhook{third, first}, "FormWebhooks")
+	got, err = b.store.FormWebhooks(b.Context(), storage.AsHost(), b.anyForm().ID)
+	b.ok(err, "FormWebhooks")
+	same(b, got, nil, "FormWebhooks of a form without any")
 }
 
 func updateWebhook(b *bundle) {

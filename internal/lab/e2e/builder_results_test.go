@@ -134,7 +134,7 @@ func TestResults(t *testing.T) {
 	b.do(`location.reload()`)
 	b.until(rows + `===50 && document.querySelector("thead").textContent.includes("Device") && document.querySelector("thead").textContent.includes("source")`)
 	b.do(`const e = document.querySelector(".time-filter select"); e.value = "days"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
-	day := func(at time.Time) string { return at.In(time.Local).Format(time.DateOnly) }
+	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 	before := day(s.all(form)[30].SubmittedAt)
 	b.until(`document.querySelectorAll(".time-filter input").length===2`)
 	b.do(`const e = document.querySelectorAll(".time-filter input")[1]; e.value = ` + quote(before) + `; e.dispatchEvent(new Event("input", {bubbles:true}))`)
@@ -169,7 +169,7 @@ func TestResults(t *testing.T) {
 	b.named("Export")
 	b.until(`document.querySelector("dialog[open] a[download]")`)
 	got := get(b, chromedp.Evaluate[string](`fetch(document.querySelector("dialog a[download]").href).then(r => r.arrayBuffer()).then(a => [...new Uint8Array(a)].map(n => String.fromCharCode(n)).join(""))`, chromedp.EvalAwaitPromise))
-	end, _ := time.ParseInLocation(time.DateOnly, before, time.Local)
+	end, _ := time.Parse(time.DateOnly, before)
 	var file bytes.Buffer
 	noError(t, s.service.As(s.owner).Export(t.Context(), &file, form.ID, formsvc.Export{Until: end.AddDate(0, 0, 1).Add(-time.Second), Labels: true, BOM: true}))
 	raw := make([]rune, file.Len())
@@ -355,6 +355,81 @@ func TestResultsAxe(t *testing.T) {
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	b.until(`![...document.querySelectorAll(".bar, .button")].some(e => e.checkVisibility())`)
 	b.shot("results-print")
+}
+
+// An owner in another time zone reads many texts, a question whose type was changed, questions that begin
+// alike, and a count that takes long; on a phone responses are cards.
+func TestResultsOfMany(t *testing.T) {
+	s, check := newOwners(t), axe(t)
+	const begin = "How satisfied were you, all things considered, with "
+	form := s.publish("Many", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"why","type":"long_text","label":"What did you think?"},
+		{"id":"food","type":"rating","label":"` + begin + `the food?"},{"id":"place","type":"rating","label":"` + begin + `the place?"},{"id":"same","type":"short_text","label":"Comment"},{"id":"same2","type":"short_text","label":"Comment"}]`)})
+	midnight := time.Now().UTC().Truncate(24 * time.Hour)
+	for i := range 70 {
+		s.send(form, midnight.Add(-time.Duration(i)*time.Hour), map[string]any{"why": fmt.Sprintf("Thought %d", i), "food": 4, "place": 5, "same": "Fine"}, nil)
+		s.send(form, midnight.Add(-time.Duration(i)*time.Hour), map[string]any{"why": "Lovely!"}, nil)
+	}
+	_ = must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "food", json.RawMessage(`{"type":"opinion_scale"}`)))
+	for range 120 {
+		s.send(form, time.Time{}, map[string]any{"place": 3, "food": 7}, nil)
+	}
+	path := "/" + form.ID.String() + "/results"
+	for _, width := range []int64{390, 1280} {
+		for _, dark := range []bool{false, true} {
+			if !full() && dark == (width == 1280) {
+				continue
+			}
+			b := s.ownersTab(width, 900)
+			b.dark(dark)
+			call(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: "Pacific/Auckland"})
+			state := func(name string) {
+				b.do(`document.getAnimations().filter(a => a.effect.getTiming().iterations < 10).forEach(a => a.finish())`)
+				name = fmt.Sprintf("results-many-%s-%d-%t", name, width, dark)
+				check(b, name)
+				b.shot(name)
+			}
+			s.openOwners(b, path, ".blocks")
+			list := `document.querySelectorAll(".block")[0].querySelectorAll(".recent li").length`
+			b.until(list + `===10`)
+			b.shows("× 70")
+			b.shows("Not counted here, from before the type was changed: Rating (70).")
+			b.named("Show more")
+			b.until(list + `===60`)
+			b.named("Show more")
+			b.until(list + `===71 && document.querySelectorAll(".block")[0].textContent.includes("Thought 69")`)
+			state("summary")
+			// The days are those of the service, which the page says, whatever the zone of the browser.
+			b.do(`const e = document.querySelector(".time-filter select"); e.value = "today"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+			b.until(`document.querySelector(".time-filter").textContent.includes("Days in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
+			// A count that takes long shows what it has, and goes on.
+			b.do(`const real = fetch; let asked = 0; window.fetch = async (address, options) => {
+				const response = await real(address, options);
+				if (!String(address).includes("/summary")) return response;
+				const summary = await response.json();
+				if (asked++ > 0) await new Promise(go => window.goOn = go);
+				return new Response(JSON.stringify({...summary, unfinished: asked === 1}));
+			}`)
+			b.do(`const e = document.querySelector(".time-filter select"); e.value = "all"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+			b.shows("260 responses counted so far…")
+			state("progress")
+			b.until(`window.goOn`)
+			b.do(`window.goOn()`)
+			b.until(`!document.body.innerText.includes("counted so far")`)
+			s.openOwners(b, path+"/responses?to="+midnight.Format(time.DateOnly), ".responses")
+			b.until(rows + `===50`)
+			if width == 1280 {
+				b.until(`[...document.querySelectorAll("thead .cut")].map(e => e.textContent).join() === "What did you think?,… food?,… place?,Comment"`)
+			} else {
+				b.until(`getComputedStyle(document.querySelector(".responses tbody tr")).display === "grid" && document.documentElement.scrollWidth <= 390`)
+			}
+			b.named("Columns")
+			b.until(`document.querySelector("dialog[open]")`)
+			b.do(`[...document.querySelectorAll("dialog label")].filter(l => l.textContent === "Comment")[1].click()`)
+			b.named("Close")
+			b.until(`[...document.querySelectorAll("thead .cut")].map(e => e.textContent).includes("Comment (2)")`)
+			state("responses")
+		}
+	}
 }
 
 // Labels, names and answers are text on each page of the results, whatever stands in them.

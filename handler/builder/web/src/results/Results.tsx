@@ -15,7 +15,7 @@ import { useFresh } from './read';
 import { Response } from './Response';
 import { Summary } from './Summary';
 import { Table } from './Table';
-import { bounds, isBackwards, isDay, periods, readTime, timeName, timeQuery, type Time } from './time';
+import { isBackwards, isDay, periods, readTime, timeName, timeParams, timeQuery, zoneName, type Time } from './time';
 
 /** What came in to a form. view is '' for the summary, responses, partials, or the id of a response. */
 export function Results({ form: id, view }: { form: string; view: string }) {
@@ -104,6 +104,7 @@ function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void
           <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={isBackwards(time) ? t('results.backwards') : undefined} />
         </>
       )}
+      {!['all', '24h'].includes(time.period) && <span class="muted small">{t('results.zone', { zone: zoneName() })}</span>}
     </div>
   );
 }
@@ -115,7 +116,7 @@ function ExportDialog({ form, time, onClose }: { form: string; time: Time; onClo
   const [labels, setLabels] = useState(true);
   const [begun, setBegun] = useState(false);
   const table = format !== 'ndjson';
-  const address = `${config.base}/-/door/forms/${form}/export` + query({ ...formats[format], ...bounds(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
+  const address = `${config.base}/-/door/forms/${form}/export` + query({ ...formats[format], ...timeParams(time), ...(table && { bom: 'true', header: labels ? 'labels' : '' }) });
   return (
     <Dialog
       title={t('results.export_title')}

@@ -1,12 +1,15 @@
+import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, door, query } from '../app/api';
 import type { Form } from '../app/records';
 import { href } from '../app/router';
 import { number, t } from '../app/words';
+import { typeName } from '../editor/kinds';
+import { Button } from '../ui/Button';
 import { Failed, Loading, useLoaded } from '../ui/states';
 import { duration, titleOf } from './answers';
 import { Nothing } from './Nothing';
-import { bounds, timeQuery, type Time } from './time';
+import { timeParams, timeQuery, zoneName, type Time } from './time';
 
 interface Row {
   label: string;
@@ -26,11 +29,21 @@ interface BlockResult {
   figures?: { name: string; value: number }[];
   tables: { label?: string; rows: Row[]; more?: number }[];
   svg: string;
-  recent?: { submission: string; text: string }[];
+  other_types?: { type: string; count: number }[];
+  texts?: Text[];
+  more_texts?: boolean;
+}
+
+interface Text {
+  text: string;
+  count: number;
+  submission: string;
 }
 
 interface Counted {
   responses: number;
+  /** There are older responses, which another request counts. */
+  unfinished?: boolean;
   seconds: number;
   blocks: BlockResult[];
 }
@@ -55,34 +68,40 @@ const percent = (share: number) => number(share / 100, { style: 'percent', maxim
 export function Summary({ form, time, turn, onTime }: Props) {
   const last = useRef<AbortController | undefined>(undefined);
   useEffect(() => () => last.current?.abort(), []);
-  const found = useLoaded(() => {
+  const soFar = useSignal<[Counted, Metrics | undefined] | undefined>(undefined);
+  const found = useLoaded(async () => {
     last.current?.abort(); // a count of many responses is not worth going on with
     last.current = new AbortController();
     const signal = last.current.signal;
-    return Promise.all([
-      door<Counted>(`/forms/${form.id}/summary` + query(bounds(time)), { signal }),
-      time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body),
-    ]);
+    const count = () => door<Counted>(`/forms/${form.id}/summary` + timeQuery(time), { signal });
+    const metrics = time.period === 'days' ? undefined : api<Metrics>(`/forms/${form.id}/analytics/metrics` + query({ period: time.period }), { signal }).then((a) => a.body);
+    soFar.value = undefined;
+    let [counted, views] = await Promise.all([count(), metrics]);
+    while (counted.unfinished) {
+      soFar.value = [counted, views];
+      counted = await count();
+    }
+    return [counted, views] as const;
   }, [form.id, timeQuery(time), turn]);
-  const [counted, metrics] = found.value ?? [];
+  const [counted, metrics] = (found.loading && soFar.value) || found.value || [];
   if (found.error && !found.loading) return <Failed error={found.error} again={found.reload} />;
   if (!counted) return <Loading label={t('results.counting')} />;
   return (
     <>
-      {found.loading && <Loading label={t('results.counting')} />}
-      {(counted.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel counted={counted} metrics={metrics} />}
+      {found.loading && <Loading label={counted.unfinished ? t('results.counted_n', { n: counted.responses }) : t('results.counting')} />}
+      {(counted.responses > 0 || (metrics && metrics.views + metrics.starts + metrics.submissions > 0)) && <Funnel counted={counted} metrics={metrics} time={time} />}
       {counted.responses === 0 ? (
         <Nothing form={form} time={time} onTime={onTime} />
       ) : (
         <div class="blocks">
-          {counted.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} />)}
+          {counted.blocks.map((b) => <BlockCard key={b.id} form={form.id} block={b} time={time} />)}
         </div>
       )}
     </>
   );
 }
 
-function Funnel({ counted, metrics }: { counted: Counted; metrics: Metrics | undefined }) {
+function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics | undefined; time: Time }) {
   const most = metrics ? Math.max(metrics.views, metrics.starts, metrics.submissions, 1) : 1;
   return (
     <section class="card funnel stack" aria-labelledby="funnel-title">
@@ -109,7 +128,7 @@ function Funnel({ counted, metrics }: { counted: Counted; metrics: Metrics | und
       </dl>
       {metrics && (
         <p class="muted small">
-          {t('results.utc')} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
+          {!['all', '24h'].includes(time.period) && t('results.utc', { zone: zoneName() })} {t('results.deleted_hint')} {metrics.estimated && t('results.estimated')}
         </p>
       )}
     </section>
@@ -125,16 +144,52 @@ const Figure = ({ name, value, hint }: { name: string; value: string; hint?: str
   </div>
 );
 
-function BlockCard({ form, block }: { form: string; block: BlockResult }) {
+/** The newest texts of a block, equal ones once, and more page by page. */
+function Texts({ form, block, time }: { form: string; block: BlockResult; time: Time }) {
+  const more = useSignal<{ texts: Text[]; more: boolean }>({ texts: [], more: block.more_texts ?? false });
+  const error = useSignal<unknown>(undefined);
+  useEffect(() => void (more.value = { texts: [], more: block.more_texts ?? false }), [block.texts]);
+  const texts = [...(block.texts ?? []), ...more.value.texts];
+  const next = async () => {
+    error.value = undefined;
+    try {
+      const page = await door<{ items: Text[] | null; more: boolean }>(`/forms/${form}/texts` + query({ ...timeParams(time), block: block.id, from_text: texts.length }));
+      const known = new Set(texts.map((x) => x.submission)); // newer ones move the list
+      more.value = { texts: [...more.value.texts, ...(page.items ?? []).filter((x) => !known.has(x.submission))], more: page.more };
+    } catch (e) {
+      error.value = e;
+    }
+  };
+  return (
+    <div class="stack">
+      <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
+      <ul class="recent">
+        {texts.map((x) => (
+          <li key={x.submission}>
+            <a href={href(`${form}/results/${x.submission}`)}>{x.text}</a>
+            {x.count > 1 && <span class="muted small" title={t('results.text_n', { n: x.count })}>× {number(x.count)}</span>}
+          </li>
+        ))}
+      </ul>
+      {error.value !== undefined && <Failed error={error.value} again={() => void next()} />}
+      {more.value.more && error.value === undefined && <Button kind="quiet" icon="chevron-down" aria-label={t('results.more') + ': ' + titleOf(block)} onClick={() => void next()}>{t('results.more')}</Button>}
+    </div>
+  );
+}
+
+function BlockCard({ form, block, time }: { form: string; block: BlockResult; time: Time }) {
   const places = block.tables.some((table) => table.rows.some((r) => r.place));
   return (
-    <section class="card block" aria-label={titleOf(block)}>
+    <div class="card block">
       <header>
         <h3>{titleOf(block)}</h3>
         <p class="muted small">
           {t('results.answered_n', { n: block.answered })}
           {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.gone')}</span>}
         </p>
+        {block.other_types && (
+          <p class="muted small">{t('results.other_types', { types: block.other_types.map((o) => `${typeName(o.type)} (${number(o.count)})`).join(', ') })}</p>
+        )}
       </header>
       {block.answered === 0 ? (
         <p class="muted">{t('results.no_answers')}</p>
@@ -147,18 +202,7 @@ function BlockCard({ form, block }: { form: string; block: BlockResult }) {
           )}
           {/* The server has escaped it. */}
           <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
-          {block.recent && (
-            <div class="stack">
-              <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
-              <ul class="recent">
-                {block.recent.map((r) => (
-                  <li key={r.submission}>
-                    <a href={href(`${form}/results/${r.submission}`)}>{r.text || '–'}</a>
-                  </li>
-                ))}
-              </ul>
-            </div>
-          )}
+          {block.texts && <Texts form={form} block={block} time={time} />}
           <details>
             <summary>{t('results.numbers')}</summary>
             {block.tables.map((table, i) => (
@@ -190,6 +234,6 @@ function BlockCard({ form, block }: { form: string; block: BlockResult }) {
           </details>
         </>
       )}
-    </section>
+    </div>
   );
 }

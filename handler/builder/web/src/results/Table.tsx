@@ -8,7 +8,7 @@ import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Failed, Loading, say } from '../ui/states';
-import { columnsOf, type Column } from './answers';
+import { columnsOf, headings, type Column } from './answers';
 import { deleteAll, useResponses } from './read';
 import { Nothing } from './Nothing';
 import { timeQuery, type Time } from './time';
@@ -54,6 +54,7 @@ export function Table({ form, time, turn, onTime }: Props) {
 
   const wanted = keys.value ?? usual(columns);
   const shown = columns.filter((c) => wanted.includes(c.key));
+  const titles = headings(shown.map((c) => c.label));
   const ids = list.items.map((s) => s.id).filter((id) => picked.value.has(id));
   const whole = ids.length > 0 && ids.length === list.items.length;
   const pick = (id: string, on: boolean) => {
@@ -95,9 +96,15 @@ export function Table({ form, time, turn, onTime }: Props) {
                     ref={(box) => void (box && (box.indeterminate = ids.length > 0 && !whole))}
                     onChange={(e) => (picked.value = new Set(e.currentTarget.checked ? list.items.map((s) => s.id) : []))}
                   />
+                  <span class="question" aria-hidden="true">{t('results.select_all')}</span>
                 </th>
                 <th scope="col" class="when">{t('results.submitted')}</th>
-                {shown.map((c) => <th scope="col" key={c.key}><span class="cut">{c.label}</span></th>)}
+                {shown.map((c, i) => (
+                  <th scope="col" key={c.key} title={c.label}>
+                    <span class="unseen">{c.label}</span>
+                    <span class="cut" aria-hidden="true">{titles[i]}</span>
+                  </th>
+                ))}
               </tr>
             </thead>
             <tbody>
@@ -109,7 +116,12 @@ export function Table({ form, time, turn, onTime }: Props) {
                       <input type="checkbox" aria-label={t('results.select', { time: moment(s.submitted_at) })} checked={picked.value.has(s.id)} onChange={(e) => pick(s.id, e.currentTarget.checked)} />
                     </td>
                     <td class="when"><a href={href(to)}>{moment(s.submitted_at)}</a></td>
-                    {shown.map((c) => <td key={c.key}><span class="cut">{c.text(s).slice(0, 300)}</span></td>)}
+                    {shown.map((c) => (
+                      <td key={c.key}>
+                        <span class="question" aria-hidden="true">{c.label}</span>
+                        <span class="cut">{c.text(s).slice(0, 300)}</span>
+                      </td>
+                    ))}
                   </tr>
                 );
               })}

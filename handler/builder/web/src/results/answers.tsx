@@ -188,6 +188,25 @@ export function columnsOf(form: Form, found: Submission[]): Column[] {
   return [...columns.values()];
 }
 
+/** How many characters two texts have in common, up to the beginning of a word. */
+function shared(a: string[], b: string[]): number {
+  let n = 0;
+  while (n < a.length && a[n] === b[n]) n++;
+  const word = a.lastIndexOf(' ', n < a.length ? n : n - 1);
+  return word < 0 ? n : Math.min(n, word + 1);
+}
+
+/** Titles that can be told apart at a glance: without a long beginning that another one has as well, and numbered where they are equal. */
+export function headings(labels: string[]): string[] {
+  const all = labels.map((label) => [...label.replace(/\s+/g, ' ')]);
+  return all.map((own, i) => {
+    const text = own.join('');
+    const common = Math.max(0, ...all.filter((other) => other.join('') !== text).map((other) => shared(own, other)));
+    const before = all.slice(0, i).filter((other) => other.join('') === text).length;
+    return (common > 20 ? '… ' + own.slice(common).join('').trimStart() : text) + (before > 0 ? ` (${before + 1})` : '');
+  });
+}
+
 /** What is known of the visit, by a name and as text. */
 export const details: [key: string, label: () => string, text: (m: Metadata) => string][] = [
   ['country', () => t('results.country'), (m) => (m.country ? country(m.country) : '')],

@@ -1,21 +1,32 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import type { Submission } from './answers';
+import { headings, type Submission } from './answers';
 import { neighbours } from './read';
 import { bounds, readTime, timeQuery } from './time';
 
-test('the bounds of periods are those of the metrics', () => {
-  const now = new Date('2026-03-31T10:20:30Z');
-  const of = (period: string) => bounds({ period, from: '', to: '' }, now);
-  assert.deepEqual(of('all'), {});
-  assert.deepEqual(of('today'), { since: '2026-03-31T00:00:00Z' });
-  assert.deepEqual(of('yesterday'), { since: '2026-03-30T00:00:00Z', until: '2026-03-30T23:59:59Z' });
-  assert.deepEqual(of('24h'), { since: '2026-03-30T10:20:00Z' });
-  assert.deepEqual(of('7d'), { since: '2026-03-25T00:00:00Z' });
-  assert.deepEqual(of('30d'), { since: '2026-03-02T00:00:00Z' });
-  assert.deepEqual(of('3m'), { since: '2025-12-31T00:00:00Z' });
-  assert.deepEqual(of('6m'), { since: '2025-09-30T00:00:00Z' }); // which has no 31st
-  assert.deepEqual(of('12m'), { since: '2025-03-31T00:00:00Z' });
+test('the service is asked for the bounds of a time, and for all time there are none', async () => {
+  const asked: string[] = [];
+  globalThis.fetch = (async (address: string) => (asked.push(address), new Response('{"since":"2026-03-30T22:00:00Z"}'))) as typeof fetch;
+  assert.deepEqual(await bounds({ period: 'all', from: '', to: '' }), {});
+  assert.deepEqual(await bounds({ period: 'today', from: '', to: '' }), { since: '2026-03-30T22:00:00Z' });
+  await bounds({ period: 'days', from: '2026-01-02', to: '' });
+  assert.deepEqual(asked.map((a) => a.replace(/.*times/, '')), ['?time=today', '?from=2026-01-02']);
+});
+
+test('titles of columns can be told apart', () => {
+  const begin = 'How satisfied are you with ';
+  for (const [labels, want] of [
+    [['Name', 'Email'], ['Name', 'Email']],
+    [[begin + 'the food', begin + 'the room', 'Name'], ['… food', '… room', 'Name']],
+    [[begin + 'it', begin + 'it and its price'], ['… it', '… and its price']],
+    [['Comment', 'Comment', 'Comment'], ['Comment', 'Comment (2)', 'Comment (3)']],
+    [[begin + 'x', begin + 'x', begin + 'y'], ['… x', '… x (2)', '… y']],
+    [['a\n b', 'a c'], ['a b', 'a c']],
+    [['服务'.repeat(12) + '甲', '服务'.repeat(12) + '乙'], ['… 甲', '… 乙']],
+    [['x'.repeat(30) + '😀', 'x'.repeat(30) + '😁'], ['… 😀', '… 😁']],
+  ] as [string[], string[]][]) {
+    assert.deepEqual(headings(labels), want);
+  }
 });
 
 test('a time in the address is read again, and nonsense is all time', () => {
@@ -52,6 +63,8 @@ test('the neighbours of a response are those of the list', async () => {
     }
   }
   const list = serve([0, 3600, 7200]);
+  const fetched = globalThis.fetch;
+  globalThis.fetch = (async (address: string) => (address.includes('/times') ? new Response('{"since":"2026-01-01T00:00:00Z","until":"2026-01-01T00:59:59Z"}') : fetched(address))) as typeof fetch;
   const until = { period: 'days', from: '2026-01-01', to: '2026-01-01' };
   assert.equal((await neighbours('f', list[0]!, until)).newer, undefined);
 });

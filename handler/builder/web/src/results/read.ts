@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import { api, ApiError, pages, query, type Page } from '../app/api';
 import { explain, type Pages, usePages } from '../ui/states';
 import type { Submission } from './answers';
-import { bounds, timeQuery, type Time } from './time';
+import { bounds, timeQuery, type Bounds, type Time } from './time';
 
 const path = (form: string) => `/forms/${form}/submissions`;
 
@@ -13,8 +13,12 @@ const page = async (form: string, params: Parameters<typeof query>[0]): Promise<
 /** Reads the newest responses of a time, and again when turn changes. */
 export function useResponses(form: string, time: Time, turn: number): Pages<Submission> {
   const key = form + timeQuery(time) + turn;
-  const within = useMemo(() => bounds(time), [key]); // those of the first page hold for all
-  return usePages((cursor) => page(form, { ...within, limit: 50, cursor }), key, (s) => s.id);
+  const first = useRef<Promise<Bounds> | undefined>(undefined);
+  const read = async (cursor: string | null) => {
+    if (!cursor || !first.current) first.current = bounds(time); // those of the first page hold for all
+    return page(form, { ...(await first.current), limit: 50, cursor });
+  };
+  return usePages(read, key, (s) => s.id);
 }
 
 /** How often it is looked for new responses while the page is seen. */
@@ -62,7 +66,7 @@ export function useFresh(form: string): { count: number; seen(): void } {
 
 /** The responses before and after one in the list of a time, by id. */
 export async function neighbours(form: string, item: Submission, time: Time): Promise<{ newer: string | undefined; older: string | undefined }> {
-  const { since, until } = bounds(time);
+  const { since, until } = await bounds(time);
   const [newer, older] = await Promise.all([newerThan(form, item, until), olderThan(form, item, since)]);
   return { newer, older };
 }

@@ -1,4 +1,5 @@
-import { query } from '../app/api';
+import { door, query } from '../app/api';
+import { config } from '../app/config';
 import { day, t } from '../app/words';
 
 /** A time that results are of: a period of the API's metrics, or 'days' with the owner's own. */
@@ -25,38 +26,23 @@ export function readTime(search: string): Time {
   return { period: periods.includes(period as (typeof periods)[number]) ? period : 'all', from: '', to: '' };
 }
 
-/** What stands in the address, '' for all time. */
-export const timeQuery = ({ period, from, to }: Time): string =>
-  period === 'days' ? query({ from, to }) : query({ time: period === 'all' ? '' : period });
+/** A time as the service takes it: periods and days are those of the service's time zone. */
+export const timeParams = ({ period, from, to }: Time): { time?: string; from?: string; to?: string } =>
+  period === 'days' ? { from, to } : period === 'all' ? {} : { time: period };
 
-/** The bounds as the API takes them, both included. Periods are those of the API: their days are UTC's; chosen days are the browser's. */
-export function bounds({ period, from, to }: Time, now = new Date()): { since?: string; until?: string } {
-  const at = (ms: number) => new Date(ms).toISOString().slice(0, 19) + 'Z';
-  if (period === 'days') {
-    return {
-      ...(from && { since: at(new Date(from + 'T00:00:00').getTime()) }),
-      ...(to && { until: at(new Date(to + 'T23:59:59').getTime()) }),
-    };
-  }
-  const [y, m, d] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
-  const midnight = (back: number) => Date.UTC(y, m, d - back);
-  const monthsAgo = (n: number) => Date.UTC(y, m - n, Math.min(d, new Date(Date.UTC(y, m - n + 1, 0)).getUTCDate()));
-  switch (period) {
-    case 'today':
-      return { since: at(midnight(0)) };
-    case 'yesterday':
-      return { since: at(midnight(1)), until: at(midnight(0) - 1000) };
-    case '24h':
-      return { since: at(Math.floor(now.getTime() / 60_000) * 60_000 - 86_400_000) };
-    case '7d':
-    case '30d':
-      return { since: at(midnight(parseInt(period, 10) - 1)) };
-    case 'all':
-      return {};
-    default:
-      return { since: at(monthsAgo(parseInt(period, 10))) };
-  }
+/** What stands in the address, '' for all time. */
+export const timeQuery = (time: Time): string => query(timeParams(time));
+
+export interface Bounds {
+  since?: string;
+  until?: string;
 }
+
+/** The bounds as the API takes them, both included. */
+export const bounds = async (time: Time): Promise<Bounds> => (timeQuery(time) ? door<Bounds>('/times' + timeQuery(time)) : {});
+
+/** Names the time zone of the days. */
+export const zoneName = (): string => (/^(Local)?$/.test(config.zone) ? t('results.zone_own') : config.zone.replaceAll('_', ' '));
 
 export function timeName({ period, from, to }: Time): string {
   if (period !== 'days') return t('results.period_' + period);

@@ -36,8 +36,8 @@ type Asking = { what: 'write'; hook?: Hook | undefined } | { what: 'delete' | 'o
 export function Webhooks({ form, view }: { form: string; view: string }) {
   const about = useLoaded(async () => (await api<FormSummary>('/forms/' + form)).body, [form]);
   const hooks = useLoaded(async () => {
-    const [list, paused] = await Promise.all([api<{ items: Hook[] }>('/webhooks'), door<{ items: Paused[] }>('/webhooks/paused?form=' + form)]);
-    return { list: list.body.items.filter((h) => h.form_id === form), paused: new Map(paused.items.map((p) => [p.webhook_id, p])) };
+    const [list, paused] = await Promise.all([door<{ items: Hook[] }>(`/forms/${form}/webhooks`), door<{ items: Paused[] }>('/webhooks/paused?form=' + form)]);
+    return { list: list.items, paused: new Map(paused.items.map((p) => [p.webhook_id, p])) };
   }, [form]);
   const asking = useSignal<Asking | undefined>(undefined);
   const ask = (a: Asking | undefined) => (asking.value = a);

@@ -167,6 +167,11 @@ CREATE TABLE form_lifetime (
     submissions bigint NOT NULL
 );
 
+CREATE TABLE form_removals (
+    form_id bytea PRIMARY KEY REFERENCES forms (id) ON DELETE CASCADE,
+    removed bigint NOT NULL
+);
+
 -- What is kept beside a form: documents, and partial submissions. Both are removed in
 -- batches when their form goes.
 
@@ -468,6 +473,9 @@ ALTER TABLE form_lifetime
     ADD CHECK (views >= 0),
     ADD CHECK (starts >= 0),
     ADD CHECK (submissions >= 0);
+ALTER TABLE form_removals
+    ADD CHECK (octet_length(form_id) = 12),
+    ADD CHECK (removed > 0);
 ALTER TABLE funnel_minutes
     ADD CHECK (octet_length(form_id) = 12),
     ADD CHECK (minute = date_trunc('minute', minute, 'UTC')),
@@ -566,6 +574,9 @@ COMMENT ON COLUMN form_lifetime.form_id IS 'The form.';
 COMMENT ON COLUMN form_lifetime.views IS 'Views.';
 COMMENT ON COLUMN form_lifetime.starts IS 'Respondents who began.';
 COMMENT ON COLUMN form_lifetime.submissions IS 'Responses.';
+COMMENT ON TABLE form_removals IS 'How many submissions of a form were removed, so that processes see that what they counted has changed.';
+COMMENT ON COLUMN form_removals.form_id IS 'The form.';
+COMMENT ON COLUMN form_removals.removed IS 'Submissions that were ever deleted, erased or purged.';
 
 COMMENT ON TABLE documents IS 'What is kept beside a form: its working copy, earlier versions.';
 COMMENT ON COLUMN documents.form_id IS 'The form.';

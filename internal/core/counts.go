@@ -1,0 +1,382 @@
+package core
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/formsvc/formsvc/internal/calendar"
+	"github.com/formsvc/formsvc/internal/summary"
+	"github.com/formsvc/formsvc/storage"
+)
+
+// What is kept of the counted submissions of all forms, and of one form, in bytes.
+const (
+	maxCounted     = 64 << 20
+	maxCountedForm = 16 << 20
+)
+
+const (
+	// settled is how long after its time a submission is stored at the latest, unless it is an old
+	// one that the host imports.
+	settled   = 2 * time.Minute
+	countPage = 1000
+	// countStep is how long one caller counts while others wait.
+	countStep = 200 * time.Millisecond
+	// maxRestarts is after how many changes a count goes on to its end, which the next one finds changed:
+	// else none would be whole while submissions are imported or purged.
+	maxRestarts = 5
+	pastTexts   = 100 // newest texts of a block that are kept of a past day
+)
+
+// countedForm is what was counted of the submissions of one form, by days of the service's zone, so
+// that a summary reads only what is new. Each summary asks the storage whether it is still true.
+type countedForm struct {
+	mu sync.Mutex
+	// removed is that of SubmissionsRemoved when the spans were counted.
+	removed int64
+	// until is a whole minute. Later submissions are not in spans.
+	until time.Time
+	// checks have the submissions that came in before until, and before a UTC midnight. The first is
+	// exact for two days, as long as the funnel has minutes, the second always.
+	checks [2]funnelCheck
+	spans  []*span // newest first; they do not overlap
+	// restarts counts the checks that dropped spans since a count was whole.
+	restarts int
+}
+
+type funnelCheck struct {
+	before      time.Time
+	submissions int64
+}
+
+// span is what was counted of the submissions with from <= SubmittedAt < to. It has those of one day,
+// unless that would take too much memory.
+type span struct {
+	from, to    time.Time // a zero from is no bound
+	first, last time.Time // submissions; zero if there are none
+	tally       *summary.Tally
+	size        int // bytes; 0: not known yet
+}
+
+// SummaryParams selects submissions as storage.SubmissionsParams does.
+type SummaryParams struct {
+	Form         storage.ID
+	Since, Until time.Time
+	// Within is about how long to count. Zero means as long as it takes.
+	Within time.Duration
+	// New returns a tally of the form without submissions.
+	New func() *summary.Tally
+}
+
+// Summary counts the submissions of a form. If done is false, Within has passed and older submissions
+// are not counted yet: the next call continues.
+func (c *Core) Summary(ctx context.Context, who storage.Actor, p SummaryParams) (t *summary.Tally, done bool, err error) {
+	if err := CheckRange(p.Since, p.Until); err != nil {
+		return nil, false, err
+	}
+	from, to := p.Since, time.Time{}
+	if from.Year() < 1 {
+		from = time.Time{}
+	}
+	if rest := from.Sub(from.Truncate(time.Microsecond)); rest > 0 {
+		from = from.Add(time.Microsecond - rest)
+	}
+	if !p.Until.IsZero() {
+		to = p.Until.Truncate(time.Microsecond).Add(time.Microsecond)
+	}
+	f := new(countedForm)
+	if c.counts != nil {
+		if kept, ok := c.counts.Get(p.Form); ok {
+			f = kept
+		}
+	}
+	for {
+		t = p.New()
+		done, size, kept, err := f.count(reading{c, ctx, who, p.Form}, from, to, cmp.Or(p.Within, countStep), t)
+		kept = kept && c.counts != nil
+		if kept {
+			c.counts.Put(p.Form, f, size)
+		}
+		if err != nil || done || kept && p.Within > 0 {
+			return t, done, err
+		}
+	}
+}
+
+// count checks what is known, counts what is missing for up to step, and adds all to t. f takes size
+// bytes; if kept is false, the storage cannot tell another call whether it is still true.
+func (f *countedForm) count(r reading, from, to time.Time, step time.Duration, t *summary.Tally) (done bool, size int, kept bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	removed, err := r.Storage.SubmissionsRemoved(r.ctx, r.who, r.form)
+	kept = !errors.Is(err, storage.ErrUnimplemented)
+	if err != nil && kept {
+		return false, 0, kept, err
+	}
+	if f.restarts < maxRestarts {
+		if err := f.check(r, removed); err != nil {
+			return false, 0, kept, err
+		}
+	}
+	if to.IsZero() || to.After(f.until) { // what is not settled is read each time
+		if err := r.add(t, latest(from, f.until), to); err != nil {
+			return false, 0, kept, err
+		}
+		to = f.until
+	}
+	done = true
+	end := time.Now().Add(step)
+	for _, gap := range f.gaps(from, to) {
+		found, whole, err := r.spans(gap[0], gap[1], end)
+		if err == nil {
+			err = f.insert(r, found)
+		}
+		if err != nil {
+			return false, 0, kept, err
+		}
+		if !whole {
+			done = false
+			break
+		}
+	}
+	for _, s := range f.spans {
+		switch {
+		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
+		case !s.first.Before(from) && s.last.Before(to):
+			err = t.Merge(s.tally)
+		default:
+			err = r.add(t, latest(from, s.from), earliest(to, s.to))
+		}
+		if err != nil {
+			return false, 0, kept, err
+		}
+	}
+	size, err = f.shrink()
+	if done {
+		f.restarts = 0
+	}
+	return done, size, kept, err
+}
+
+// check drops spans whose submissions have changed. It asks what came in before it compares, so that
+// the next check sees what comes in while this one runs.
+func (f *countedForm) check(r reading, removed int64) error {
+	until := latest(f.until, r.Clock().Add(-settled).UTC().Truncate(time.Minute))
+	now := [2]funnelCheck{{before: until}, {before: until.Truncate(24 * time.Hour)}}
+	for i := range now {
+		if err := r.submitted(&now[i]); err != nil {
+			return err
+		}
+	}
+	known := len(f.spans)
+	if removed != f.removed {
+		f.spans = nil
+	}
+	for i, old := range f.checks {
+		if len(f.spans) == 0 {
+			break
+		}
+		is := now[i]
+		if !is.before.Equal(old.before) {
+			is.before = old.before
+			if err := r.submitted(&is); err != nil {
+				return err
+			}
+		}
+		if is.submissions == old.submissions {
+			break
+		}
+		if i == 0 {
+			f.dropSince(f.checks[1].before)
+		} else {
+			f.spans = nil
+		}
+	}
+	if len(f.spans) < known {
+		f.restarts++
+	}
+	f.removed, f.until, f.checks = removed, until, now
+	return nil
+}
+
+// dropSince drops spans with submissions since a time, and shortens others.
+func (f *countedForm) dropSince(at time.Time) {
+	f.spans = slices.DeleteFunc(f.spans, func(s *span) bool {
+		if s.to.After(at) {
+			s.to = at
+			return !s.last.Before(at) || !s.from.Before(at)
+		}
+		return false
+	})
+}
+
+// gaps returns the times between from and to that are in no span, newest first.
+func (f *countedForm) gaps(from, to time.Time) (gaps [][2]time.Time) {
+	for _, s := range f.spans {
+		if s.to.Before(to) && from.Before(to) {
+			gaps = append(gaps, [2]time.Time{latest(from, s.to), to})
+		}
+		to = earliest(to, s.from)
+		if s.from.IsZero() {
+			return gaps
+		}
+	}
+	if from.Before(to) {
+		gaps = append(gaps, [2]time.Time{from, to})
+	}
+	return gaps
+}
+
+// insert adds spans. Those of one day become one, and only today has all its texts.
+func (f *countedForm) insert(r reading, found []*span) error {
+	f.spans = append(f.spans, found...)
+	slices.SortFunc(f.spans, func(a, b *span) int { return b.to.Compare(a.to) })
+	for i := 0; i+1 < len(f.spans); {
+		newer, older := f.spans[i], f.spans[i+1]
+		if !newer.from.Equal(older.to) || !newer.last.IsZero() && !older.last.IsZero() && !r.day(newer.first).Equal(r.day(older.last)) {
+			i++
+		} else if err := f.join(i); err != nil {
+			return err
+		}
+	}
+	for _, s := range f.spans {
+		if s.size == 0 && s.last.Before(r.day(f.until)) {
+			s.size = s.tally.Compact(pastTexts)
+		} else if s.size == 0 {
+			s.size = s.tally.Compact(summary.MaxTexts)
+		}
+	}
+	return nil
+}
+
+// join adds the next older span to one of the spans.
+func (f *countedForm) join(i int) error {
+	s, older := f.spans[i], f.spans[i+1]
+	f.spans = slices.Delete(f.spans, i+1, i+2)
+	s.from, s.size = older.from, 0
+	if s.last.IsZero() {
+		s.last = older.last
+	}
+	if !older.last.IsZero() {
+		s.first = older.first
+	}
+	return s.tally.Merge(older.tally)
+}
+
+// shrink joins the oldest days while a form takes too much memory. A summary that begins or ends among
+// them reads their submissions.
+func (f *countedForm) shrink() (size int, err error) {
+	for _, s := range f.spans {
+		size += s.size
+	}
+	for n := len(f.spans); size > maxCountedForm && n > 1; n = len(f.spans) {
+		newer, oldest := f.spans[n-2], f.spans[n-1]
+		size -= newer.size + oldest.size
+		if !newer.from.Equal(oldest.to) { // what is between them is not counted yet
+			f.spans = f.spans[:n-1]
+		} else if err := f.join(n - 2); err != nil {
+			return 0, err
+		} else {
+			newer.size = newer.tally.Compact(pastTexts)
+		}
+		size += newer.size
+	}
+	return size, nil
+}
+
+// reading reads the submissions of one form.
+type reading struct {
+	*Core
+	ctx  context.Context
+	who  storage.Actor
+	form storage.ID
+}
+
+// day returns the start of the day of a time in the service's zone.
+func (r reading) day(t time.Time) time.Time {
+	zone := cmp.Or(r.TimeZone, time.UTC)
+	return calendar.Start(t.In(zone), zone)
+}
+
+// submitted sets how many submissions came in before a time, also those that were removed since.
+func (r reading) submitted(check *funnelCheck) error {
+	funnel, err := r.Storage.Funnel(r.ctx, r.who, r.form, storage.Window{To: check.before})
+	check.submissions = funnel.Submissions
+	return err
+}
+
+// each reads the submissions with from <= SubmittedAt < to, newest first; zero times are no bounds.
+func (r reading) each(from, to time.Time, do func(*storage.Submission) error) error {
+	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, Brief: true, Page: storage.Page{Limit: countPage}}
+	if !to.IsZero() {
+		q.Until = to.Add(-time.Microsecond) // stores have no smaller part
+	}
+	for more := true; more; {
+		var err error
+		more, err = r.Storage.Submissions(r.ctx, r.who, r.form, q, func(s *storage.Submission) error {
+			q.Page.After = &storage.Position{Time: s.SubmittedAt, ID: s.ID}
+			return do(s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// add counts submissions that are not kept.
+func (r reading) add(t *summary.Tally, from, to time.Time) error {
+	return r.each(from, to, t.AddStored)
+}
+
+var errStop = errors.New("the time is over")
+
+// spans counts the submissions of a time by days, newest first. When the time is over it stops between
+// two submissions with different times, and whole is false.
+func (r reading) spans(from, to, end time.Time) (found []*span, whole bool, err error) {
+	var s *span
+	err = r.each(from, to, func(sub *storage.Submission) error {
+		at := sub.SubmittedAt
+		if s != nil && !at.Equal(s.first) && time.Now().After(end) {
+			return errStop
+		}
+		if s == nil || at.Before(s.from) {
+			if s != nil {
+				to = s.from
+			}
+			s = &span{from: r.day(at), to: to, last: at, tally: summary.New(nil, nil, nil)}
+			found = append(found, s)
+		}
+		s.first = at
+		return s.tally.AddStored(sub)
+	})
+	switch {
+	case errors.Is(err, errStop):
+		s.from = s.first
+		return found, false, nil
+	case err != nil:
+		return nil, false, err
+	case s == nil:
+		found = []*span{{to: to, tally: summary.New(nil, nil, nil)}}
+	}
+	found[len(found)-1].from = from
+	return found, true, nil
+}
+
+func latest(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earliest(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
