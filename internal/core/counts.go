@@ -44,6 +44,9 @@ type countedForm struct {
 	// exact for two days, as long as the funnel has minutes, the second always.
 	checks [2]funnelCheck
 	spans  []*span // newest first; they do not overlap
+	// sum has what was counted of some past days, which are spans.
+	past []*span
+	sum  *summary.Tally
 	// restarts counts the checks that dropped spans since a count was whole.
 	restarts int
 }
@@ -143,23 +146,55 @@ func (f *countedForm) count(r reading, from, to time.Time, step time.Duration, t
 			break
 		}
 	}
+	var past []*span
+	today := r.day(f.until)
 	for _, s := range f.spans {
 		switch {
 		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
-		case !s.first.Before(from) && s.last.Before(to):
-			err = t.Merge(s.tally)
+		case s.first.Before(from) || !s.last.Before(to):
+			err = errors.Join(f.addPast(t, past), r.add(t, latest(from, s.from), earliest(to, s.to)))
+			past = nil
+		case s.last.Before(today):
+			past = append(past, s)
 		default:
-			err = r.add(t, latest(from, s.from), earliest(to, s.to))
+			err = t.Merge(s.tally)
 		}
 		if err != nil {
 			return false, 0, kept, err
 		}
+	}
+	if !done && len(past) > 0 { // the next call adds to the oldest day
+		last := len(past) - 1
+		err = errors.Join(f.addPast(t, past[:last]), t.Merge(past[last].tally))
+	} else {
+		err = f.addPast(t, past)
+	}
+	if err != nil {
+		return false, 0, kept, err
 	}
 	size, err = f.shrink()
 	if done {
 		f.restarts = 0
 	}
 	return done, size, kept, err
+}
+
+// addPast adds days before today to t. It keeps their sum, which the next summary of the same time needs.
+func (f *countedForm) addPast(t *summary.Tally, past []*span) error {
+	if len(past) == 0 {
+		return nil
+	}
+	if len(f.past) == 0 || len(past) < len(f.past) || !slices.Equal(past[:len(f.past)], f.past) {
+		f.past, f.sum = nil, summary.New(nil, nil, nil)
+	}
+	for _, s := range past[len(f.past):] {
+		if err := f.sum.Merge(s.tally); err != nil {
+			f.past = nil
+			return err
+		}
+	}
+	f.past = past
+	return t.Merge(f.sum)
 }
 
 // check drops spans whose submissions have changed. It asks what came in before it compares, so that
@@ -255,8 +290,11 @@ func (f *countedForm) insert(r reading, found []*span) error {
 
 // join adds the next older span to one of the spans.
 func (f *countedForm) join(i int) error {
-	s, older := f.spans[i], f.spans[i+1]
+	older := f.spans[i+1]
+	joined := *f.spans[i] // another span: it is not the one in f.past
+	s := &joined
 	f.spans = slices.Delete(f.spans, i+1, i+2)
+	f.spans[i] = s
 	s.from, s.size = older.from, 0
 	if s.last.IsZero() {
 		s.last = older.last
@@ -281,6 +319,7 @@ func (f *countedForm) shrink() (size int, err error) {
 		} else if err := f.join(n - 2); err != nil {
 			return 0, err
 		} else {
+			newer = f.spans[n-2]
 			newer.size = newer.tally.Compact(pastTexts)
 		}
 		size += newer.size
