@@ -504,7 +504,7 @@ func (c Client) DeletePartial(ctx context.Context, form, id ID) error {
 // [*schema.Error] when the responses have more than 16,384 different fields.
 //
 // The service keeps the counts by days of its time zone ([WithTimeZone]), up to 64 MiB for all forms
-// and 16 MiB for one, so that another call reads only what is new. It counts everything again when a
+// and 32 MiB for one, so that another call reads only what is new. It counts everything again when a
 // response was deleted, erased, purged or imported since, in any process. A q with a Limit, a
 // service from Using, and a storage without SubmissionsRemoved read all responses each time.
 func (c Client) Summary(ctx context.Context, form ID, q SubmissionQuery) (Summary, error) {

@@ -25,7 +25,7 @@ const (
 	maxPartials = 100 // half responses of one answer
 	firstTexts  = 10  // newest texts of a block in the summary
 	maxTexts    = 50  // texts of one answer
-	countWithin = 200 * time.Millisecond
+	countWithin = 150 * time.Millisecond
 )
 
 // resultDoors are what a form's results need beside the API, below the path of the door:

@@ -16,7 +16,7 @@ import (
 // What is kept of the counted submissions of all forms, and of one form, in bytes.
 const (
 	maxCounted     = 64 << 20
-	maxCountedForm = 16 << 20
+	maxCountedForm = 32 << 20
 )
 
 const (
