@@ -319,8 +319,12 @@ func (f *countedForm) shrink() (size int, err error) {
 		} else if err := f.join(n - 2); err != nil {
 			return 0, err
 		} else {
-			newer = f.spans[n-2]
-			newer.size = newer.tally.Compact(pastTexts)
+			joined := f.spans[n-2]
+			joined.size = joined.tally.Compact(pastTexts)
+			if k := len(f.past); k > 1 && f.past[k-2] == newer && f.past[k-1] == oldest { // the sum is the same
+				f.past = append(f.past[:k-2], joined)
+			}
+			newer = joined
 		}
 		size += newer.size
 	}
