@@ -31,7 +31,7 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
       <header class="bar">
         <a class="skip" href="#main" onClick={(e) => (e.preventDefault(), document.getElementById('main')?.focus())}>{t('app.skip')}</a>
         <a class="brand" href={form ? href(workspace ? 'w/' + workspace : '') : config.home}>{config.name}</a>
-        {form && <h1 class="bar-title">{title}</h1>}
+        {form && <h1 class="bar-title" dir="auto">{title}</h1>}
         {form && (
           <nav aria-label={t('app.parts')} class="tabs">
             {['', 'results', 'webhooks', 'versions'].map((p) => (

@@ -1,7 +1,7 @@
 // The form as respondents see it, in a frame of the own origin that the service draws. What is typed is
 // written into it at once; then the blocks that changed are drawn anew. Nothing runs in the frame:
 // what happens there is heard, and done, from here.
-import { effect, useSignal, type ReadonlySignal, type Signal } from '@preact/signals';
+import { effect, useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, request } from '../app/api';
 import { config } from '../app/config';
@@ -10,18 +10,24 @@ import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import type { Content } from './content';
 
+/** Whether the form is dark for those whose browser prefers that. */
+const hasDarkColors = (content: Content | null): boolean => (content?.theme.colors as { dark?: object } | undefined)?.dark !== undefined;
+
+const classes = (...names: (string | false)[]): string => names.filter(Boolean).join(' ');
+
 interface Props {
   form: string;
   content: ReadonlySignal<Content | null>;
   /** The id of the block that is chosen, '' for none. */
-  selected: Signal<string>;
+  selected: ReadonlySignal<string>;
+  onChoose(id: string): void;
   /** What is wrong: blocks at ['blocks', id, …] are marked. */
   faults?: ReadonlySignal<readonly { path: readonly string[] }[]>;
   /** Adds the first block of a form without any. */
   onAdd?(): void;
 }
 
-export function Canvas({ form, content, selected, faults, onAdd }: Props) {
+export function Canvas({ form, content, selected, onChoose, faults, onAdd }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
   const stop = useRef<() => void>(() => undefined);
   const narrow = useSignal(false);
@@ -29,7 +35,7 @@ export function Canvas({ form, content, selected, faults, onAdd }: Props) {
   useEffect(() => () => stop.current(), []);
   const loaded = (): void => {
     stop.current();
-    const drawing = Drawing.of(frame.current!, form, (id) => (selected.value = id));
+    const drawing = Drawing.of(frame.current!, form, onChoose);
     failed.value = !drawing;
     if (!drawing) return;
     const ends = [
@@ -43,7 +49,7 @@ export function Canvas({ form, content, selected, faults, onAdd }: Props) {
     stop.current = () => ends.forEach((end) => end());
   };
   return (
-    <div class={narrow.value ? 'canvas narrow' : 'canvas'}>
+    <div class={classes('canvas', narrow.value && 'narrow', !hasDarkColors(content.value) && 'light-form')}>
       <div class="canvas-bar" role="group" aria-label={t('editor.width')}>
         <IconButton icon="monitor" label={t('editor.width_full')} aria-pressed={!narrow.value} onClick={() => (narrow.value = false)} />
         <IconButton icon="smartphone" label={t('editor.width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />

@@ -76,6 +76,13 @@ export function Editor({ form }: { form: string; view: string }) {
     pane.value = 'panel';
     requestAnimationFrame(() => firstControl()?.focus());
   };
+  // A narrow window shows one pane: what is chosen is edited there, and the focus goes with it.
+  const choose = (id: string) => {
+    if (document.getElementById('panel')?.checkVisibility()) {
+      selected.value = id;
+      tab.value = 'block';
+    } else edit(id);
+  };
   // What had the focus may be gone, or was moved, which takes the focus away.
   const focusRow = (only = (_: Element | null) => true) =>
     requestAnimationFrame(() => {
@@ -98,6 +105,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const actions: Actions = {
     add: (after) => (asking.value = { add: after }),
     edit,
+    choose,
     move: (id, to) => store.move(id, to),
     moveTo: (id) => (asking.value = { move: id }),
     duplicate: (id) => edit(store.duplicate(id)),
@@ -126,9 +134,10 @@ export function Editor({ form }: { form: string; view: string }) {
     const element = e.target as HTMLElement;
     if (e.defaultPrevented || element.closest('dialog')) return;
     const typing = element.matches('input:not([type=checkbox]):not([type=radio]), textarea, select');
+    const isTyped = typed.current === element; // its own undo takes back what was typed
     const command = e.ctrlKey || e.metaKey;
-    if (command && e.key.toLowerCase() === 'z' && !typing) back(e.shiftKey ? 'redo' : 'undo');
-    else if (command && e.key.toLowerCase() === 'y' && !typing) back('redo');
+    if (command && e.key.toLowerCase() === 'z' && !isTyped) back(e.shiftKey ? 'redo' : 'undo');
+    else if (command && e.key.toLowerCase() === 'y' && !isTyped) back('redo');
     else if (command && e.key.toLowerCase() === 's') void store.flush();
     else if (e.key === 'F6') nextPane(e.shiftKey ? -1 : 1, pane);
     else if (e.key === '?' && !typing) asking.value = 'keys';
@@ -139,6 +148,15 @@ export function Editor({ form }: { form: string; view: string }) {
     } else return;
     e.preventDefault();
   };
+  // The text that is being typed: it has changed since it got the focus.
+  const typed = useRef<EventTarget | null>(null);
+  useEffect(() => {
+    const note = (e: Event) => (typed.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null);
+    const forget = () => (typed.current = null);
+    document.addEventListener('input', note);
+    document.addEventListener('focusin', forget);
+    return () => (document.removeEventListener('input', note), document.removeEventListener('focusin', forget));
+  }, []);
   // The keys count wherever the focus is, also before there is one.
   const latest = useRef(key);
   latest.current = key;
@@ -192,7 +210,7 @@ export function Editor({ form }: { form: string; view: string }) {
             <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>
           <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
-            <Canvas form={form} content={store.shown} selected={selected} faults={store.faults} onAdd={() => actions.add(undefined)} />
+            <Canvas form={form} content={store.shown} selected={selected} onChoose={choose} faults={store.faults} onAdd={() => actions.add(undefined)} />
           </section>
           <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
             <Conflicts store={store} />

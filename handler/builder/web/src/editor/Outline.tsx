@@ -17,6 +17,8 @@ import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places
 export interface Actions {
   add(after: string | undefined): void;
   edit(id: string): void;
+  /** Selects a block and shows its properties. */
+  choose(id: string): void;
   move(id: string, to: Place): void;
   moveTo(id: string): void;
   duplicate(id: string): void;
@@ -97,7 +99,7 @@ export function Outline({ blocks, selected, faults, warnings, readOnly, actions 
               fault={faults.get(id)}
               warning={warnings.get(id)}
               readOnly={readOnly}
-              onChoose={() => (selected.value = id)}
+              onChoose={() => actions.choose(id)}
               onMove={(by) => latest.current.moveBy(row, by)}
               onRemove={() => latest.current.remove(row)}
               onDrop={(dropped, to) => actions.move(dropped, afterwards(latest.current.rows, dropped, to))}
@@ -180,7 +182,7 @@ function DrawnRow({ row, first, last, chosen, reachable, fault, warning, readOnl
         onClick={() => (onChoose(), chosen && actions.edit(block.id))}
       >
         <Icon name={iconOf(block.type)} />
-        <span class="outline-name">
+        <span class="outline-name" dir="auto">
           {row.number > 0 && <span class="outline-number">{row.number}</span>}
           {name}
           {block.required && <span class="outline-required" title={t('editor.required')}>{'\u2060'}*</span>}

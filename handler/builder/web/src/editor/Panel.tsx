@@ -9,7 +9,7 @@ import { VariablesEditor } from '../props/VariablesEditor';
 import { users } from '../rules/references';
 import { retype, type Retyped } from '../rules/retype';
 import { RuleEditor } from '../rules/RuleEditor';
-import { TextField } from '../ui/Field';
+import { Select, TextField } from '../ui/Field';
 import { patchBlock, renameField } from './edits';
 import { typeName } from './kinds';
 import type { Fault } from './operations';
@@ -121,6 +121,13 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
           {tab.value === 'form' && (
             <>
               <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameNote && <span class="props-note">{nameNote}</span>} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
+              <Select
+                label={t('forms.type')}
+                hint={t(`forms.type_${content.type}_text`)}
+                value={content.type}
+                options={(['MULTI', 'SINGLE'] as const).map((type) => [type, t('forms.type_' + type)] as const)}
+                onChange={(type) => store.set(['type'], type)}
+              />
               <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={of('settings')} notes={settingsNotes} />
             </>
           )}

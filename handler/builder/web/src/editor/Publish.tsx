@@ -203,7 +203,7 @@ function Warnings({ list, blocks }: { list: Changes['warnings']; blocks: Block[]
             <li key={w.path + w.code}>
               <div class="row">
                 <span class="badge warn"><Icon name="triangle-alert" /></span>
-                <strong>{block ? nameOf(block, typeName) : memberName([section ?? '', index, ...rest])}</strong>
+                <strong dir="auto">{block ? nameOf(block, typeName) : memberName([section ?? '', index, ...rest])}</strong>
               </div>
               <p>{block && rest.length > 0 ? `${memberName(rest[1] === 'rule' ? rest.slice(0, 2) : rest)}: ${w.message}` : w.message}</p>
             </li>
@@ -221,7 +221,7 @@ function Choice({ of, texts, chosen, choose }: { of: Conflict; texts: Record<'co
   const block = path[1] === 'blocks' ? [texts.copy, texts.form].flatMap((text) => text.blocks ?? []).find((b) => b.id === path[2]) : undefined;
   return (
     <fieldset class="clash">
-      <legend>{block ? nameOf(block, typeName) : memberName(path[0] === 'definition' ? path.slice(1) : path)}</legend>
+      <legend dir="auto">{block ? nameOf(block, typeName) : memberName(path[0] === 'definition' ? path.slice(1) : path)}</legend>
       {(['copy', 'form'] as const).map((side) => (
         <label key={side} class="clash-side">
           <input type="radio" name={name} checked={chosen === side} onChange={() => choose(side)} />

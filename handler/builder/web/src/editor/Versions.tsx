@@ -96,7 +96,7 @@ function One({ form, revision, onRestored }: { form: string; revision: string; o
         <>
           <div class="row">
             <div>
-              <h2 id="version">{is.after.name}</h2>
+              <h2 id="version" dir="auto">{is.after.name}</h2>
               <p class="muted">
                 <time dateTime={is.replaced_at} title={ago(is.replaced_at)}>{t('editor.version_until', { at: moment(is.replaced_at) })}</time> · {t('editor.version_by', { who: who(is.replaced_by) })}
               </p>

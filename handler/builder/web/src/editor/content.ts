@@ -4,7 +4,7 @@
 import { isObject, member, type Obj } from '../app/json';
 import type { Block, Definition } from '../app/records';
 
-/** The parts of a form that people edit. The type is constant. */
+/** The parts of a form that people edit. */
 export type Content = Definition & { name: string; type: string };
 
 /**

@@ -34,7 +34,7 @@ export function memberName(path: string[]): string {
   const word = (key: string): string | undefined => config.words[key];
   if (first === 'variables' && second !== undefined) return t('editor.publish_variable', { name: second });
   const last = path.at(-1) ?? '';
-  const own = word('editor.publish_member_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
+  const own = (path.join() === 'type' ? word('forms.type') : undefined) ?? word('editor.publish_member_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
   const plain = last.replace(/_/g, ' ').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
   const name = own ?? plain.charAt(0).toUpperCase() + plain.slice(1);
   return first === 'theme' ? t('editor.publish_theme', { name }) : name;
@@ -63,6 +63,7 @@ const beside = (value: Json | undefined, other: Json | undefined): Json | undefi
 /** A member of a block in words, beside that of another text. */
 function memberWords(path: string[], block: unknown, other: unknown, text: Text, untold?: Untold): string {
   const value = beside(valueAt(block, path), valueAt(other, path));
+  if (path.join() === 'type' && block === text) return t('forms.type_' + String(value));
   const rule = path.join() === 'properties,rule' ? ruleWords(value, text, untold) : [];
   return rule.join('; ') || valueWords(value);
 }
@@ -83,9 +84,9 @@ function Change({ path, of, before, after }: { path: string[]; of: Comparison; b
       <b>{memberName(path)}</b>{' '}
       {was === is ? <span>{t('editor.publish_changed')}</span> : (
         <>
-          <del><span class="unseen">{t('editor.publish_was')} </span>{was}</del>{' '}
+          <del dir="auto"><span class="unseen">{t('editor.publish_was')} </span>{was}</del>{' '}
           <span aria-hidden="true">→</span>{' '}
-          <ins><span class="unseen">{t('editor.publish_is')} </span>{is}</ins>
+          <ins dir="auto"><span class="unseen">{t('editor.publish_is')} </span>{is}</ins>
         </>
       )}
     </li>
@@ -114,7 +115,7 @@ export function Differences({ of }: { of: Comparison }) {
           <li key={d.id}>
             <div class="row">
               {states.map((s) => <span key={s} class={`badge ${look[s]}`}>{t('editor.publish_' + (s === 'moved' ? 'moved_block' : s))}</span>)}
-              <strong>{block ? nameOf(block, typeName) : d.id}</strong>
+              <strong dir="auto">{block ? nameOf(block, typeName) : d.id}</strong>
               {block?.label && <span class="muted">{typeName(block.type)}</span>}
             </div>
             {!d.added && d.changed.length > 0 && <ul>{d.changed.map((m) => <Change key={m} path={segments(m)} of={of} before={before.get(d.id)} after={after.get(d.id)} />)}</ul>}

@@ -63,7 +63,8 @@ function planOrder(base: Content, target: Content, ops: readonly Operation[]): W
 
 function planForm(base: Content, target: Content, names: readonly (keyof Definition)[] = sections): Write | undefined {
   const changed = names.filter((s) => !same(base[s], target[s]));
-  const body: Obj = base.name === target.name ? {} : { name: target.name };
+  const body: Obj = {};
+  for (const member of ['name', 'type'] as const) if (base[member] !== target[member]) body[member] = target[member];
   if (changed.length > 0) body.definition = Object.fromEntries(changed.map((s) => [s, target[s]]));
   if (Object.keys(body).length === 0) return undefined;
   return { method: 'PATCH', path: '', body, part: theForm, after: { ...target, blocks: names === sections ? base.blocks : target.blocks } };

@@ -43,7 +43,7 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
             <ul>
               {list.map((w) => (
                 <li key={w.id}>
-                  <a href={href('w/' + w.id)} aria-current={w.id === current?.id ? 'page' : undefined}>{w.name}</a>
+                  <a href={href('w/' + w.id)} aria-current={w.id === current?.id ? 'page' : undefined} dir="auto">{w.name}</a>
                 </li>
               ))}
             </ul>
@@ -165,7 +165,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
   return (
     <>
       <div class="row">
-        <h1>{workspace.name}</h1>
+        <h1 dir="auto">{workspace.name}</h1>
         <Menu
           icon="ellipsis"
           kind="quiet"
@@ -202,7 +202,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
             {shown.map((form) => (
               <li key={form.id} class="form-row">
                 <div class="form-name">
-                  <a href={href(form.id)}>{form.name}</a>
+                  <a href={href(form.id)} dir="auto">{form.name}</a>
                   <Sign form={form} />
                 </div>
                 <a class="form-count" aria-label={form.id in counts.value ? undefined : t('forms.results')} href={href(form.id + '/results')}>

@@ -40,7 +40,7 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
         <ul class="forms-list">
           {items.map((form) => (
             <li key={form.id} class="form-row trashed">
-              <div class="form-name"><strong>{form.name}</strong></div>
+              <div class="form-name"><strong dir="auto">{form.name}</strong></div>
               <time class="muted" dateTime={form.trashed_at}>{moment(form.trashed_at)}</time>
               <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
               {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.purge')}</Button>}

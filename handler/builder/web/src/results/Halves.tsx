@@ -51,7 +51,7 @@ export function Halves({ form }: { form: Form }) {
                 <dl class="figures small">
                   <div><dt class="muted">{t('results.saved')}</dt><dd title={moment(half.saved_at)}>{ago(half.saved_at)}</dd></div>
                   <div><dt class="muted">{t('results.kept')}</dt><dd>{day(half.ends_at)}</dd></div>
-                  {reached && <div><dt class="muted">{t('results.reached')}</dt><dd>{titleOf(reached)}</dd></div>}
+                  {reached && <div><dt class="muted">{t('results.reached')}</dt><dd dir="auto">{titleOf(reached)}</dd></div>}
                   {half.seconds ? <div><dt class="muted">{t('results.duration')}</dt><dd>{duration(half.seconds)}</dd></div> : null}
                 </dl>
                 <span class="push">

@@ -59,7 +59,7 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
       {missing.length > 0 && (
         <details class="no-print">
           <summary>{t('results.not_answered', { n: missing.length })}</summary>
-          <ul class="missing">{missing.map((b) => <li key={b.id}>{titleOf(b)}</li>)}</ul>
+          <ul class="missing">{missing.map((b) => <li key={b.id} dir="auto">{titleOf(b)}</li>)}</ul>
         </details>
       )}
       <Group title={t('results.hidden')} answers={own('hidden')} />
@@ -82,8 +82,8 @@ export function Response({ form, id, time }: { form: Form; id: string; time: Tim
 
 const Entry = ({ name, children }: { name: string; children: ComponentChildren }) => (
   <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
+    <dt dir="auto">{name}</dt>
+    <dd dir="auto">{children}</dd>
   </div>
 );
 
@@ -92,7 +92,7 @@ export function Group({ title, answers, blocks }: { title: string; answers: Answ
   if (answers.length === 0) return null;
   return (
     <section class="stack">
-      <h3>{title}</h3>
+      <h3 dir="auto">{title}</h3>
       <dl class="answers compact">
         {answers.map((a) => <Entry key={a.field.id} name={titleOf(a.field)}><Value answer={a} block={blocks?.get(a.field.id)} /></Entry>)}
       </dl>

@@ -165,7 +165,7 @@ function Texts({ form, block, time }: { form: string; block: BlockResult; time: 
       <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
       <ul class="recent">
         {texts.map((x) => (
-          <li key={x.submission}>
+          <li key={x.submission} dir="auto">
             <a href={href(`${form}/results/${x.submission}`)}>{x.text}</a>
             {x.count > 1 && <span class="muted small" title={t('results.text_n', { n: x.count })}>× {number(x.count)}</span>}
           </li>
@@ -182,7 +182,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
   return (
     <div class="card block">
       <header>
-        <h3>{titleOf(block)}</h3>
+        <h3 dir="auto">{titleOf(block)}</h3>
         <p class="muted small">
           {t('results.answered_n', { n: block.answered })}
           {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.gone')}</span>}
@@ -208,7 +208,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
             {block.tables.map((table, i) => (
               <div key={i}>
                 <table class="table">
-                  {table.label && <caption>{table.label}</caption>}
+                  {table.label && <caption dir="auto">{table.label}</caption>}
                   <thead>
                     <tr>
                       <th scope="col">{t('results.label')}</th>
@@ -220,7 +220,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
                   <tbody>
                     {table.rows.map((r, j) => (
                       <tr key={j}>
-                        <th scope="row">{r.label}</th>
+                        <th scope="row" dir="auto">{r.label}</th>
                         <td class="figure">{number(r.count)}</td>
                         <td class="figure">{number(r.share / 100, { style: 'percent', maximumFractionDigits: 1 })}</td>
                         {places && <td class="figure">{r.place ? number(r.place, { maximumFractionDigits: 2 }) : '–'}</td>}

@@ -100,7 +100,7 @@ export function Table({ form, time, turn, onTime }: Props) {
                 </th>
                 <th scope="col" class="when">{t('results.submitted')}</th>
                 {shown.map((c, i) => (
-                  <th scope="col" key={c.key} title={c.label}>
+                  <th scope="col" key={c.key} title={c.label} dir="auto">
                     <span class="unseen">{c.label}</span>
                     <span class="cut" aria-hidden="true">{titles[i]}</span>
                   </th>
@@ -117,7 +117,7 @@ export function Table({ form, time, turn, onTime }: Props) {
                     </td>
                     <td class="when"><a href={href(to)}>{moment(s.submitted_at)}</a></td>
                     {shown.map((c) => (
-                      <td key={c.key}>
+                      <td key={c.key} dir="auto">
                         <span class="question" aria-hidden="true">{c.label}</span>
                         <span class="cut">{c.text(s).slice(0, 300)}</span>
                       </td>
@@ -225,7 +225,7 @@ function Columns({ columns, wanted, onChange, onClose }: { columns: Column[]; wa
                     checked={wanted.includes(c.key)}
                     onChange={(e) => onChange(e.currentTarget.checked ? [...wanted, c.key] : wanted.filter((k) => k !== c.key))}
                   />
-                  <span>{c.label}</span>
+                  <span dir="auto">{c.label}</span>
                 </label>
               ))}
             </fieldset>

@@ -128,14 +128,14 @@ export function Value({ answer, block }: { answer: Answer; block: Block | undefi
         {partsOf(answer, block).map(([name, part]) => (
           <div key={name}>
             <dt>{field.type === 'matrix' ? name : t('results.part_' + name)}</dt>
-            <dd>{part}</dd>
+            <dd dir="auto">{part}</dd>
           </div>
         ))}
       </dl>
     );
   }
   if (Array.isArray(value)) {
-    const items = value.map((p, i) => <li key={i}>{picked(p as Pick)}</li>);
+    const items = value.map((p, i) => <li key={i} dir="auto">{picked(p as Pick)}</li>);
     return field.type === 'ranking' ? <ol class="numbered">{items}</ol> : <ul>{items}</ul>;
   }
   return <span class="written">{text}</span>;

@@ -87,7 +87,7 @@ function Several({ field, value, put }: { field: Field; value: Json[]; put(value
       {ids.map((id) => (
         <label key={id}>
           <input type="checkbox" checked={value.includes(id)} onChange={(e) => put(inOrder(field, e.currentTarget.checked ? [...value, id] : value.filter((v) => v !== id)))} />
-          <span>{choiceName(String(id), field)}</span>
+          <span dir="auto">{choiceName(String(id), field)}</span>
         </label>
       ))}
     </fieldset>

@@ -50,7 +50,7 @@ const latest: Record<string, string> = { date: '9999-12-31', 'datetime-local': '
 export function TextField({ label, bare, hint, fault, value, onInput, type = 'text', inputRef, ...rest }: Text) {
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
-      {(ids) => <input {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={latest[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
+      {(ids) => <input dir="auto" {...rest} {...ids} ref={inputRef} class="input" type={type as 'text'} max={latest[type]} value={value} onInput={(e) => onInput(e.currentTarget.value)} />}
     </Field>
   );
 }
@@ -70,7 +70,7 @@ export function TextArea({ label, bare, hint, fault, value, onInput, code, rows 
   return (
     <Field label={label} bare={bare ?? false} hint={hint} fault={fault}>
       {(ids) => (
-        <textarea {...rest} {...ids} ref={autoFocus ? focus : undefined} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
+        <textarea dir={code ? 'ltr' : 'auto'} {...rest} {...ids} ref={autoFocus ? focus : undefined} rows={rows} class={code ? 'input code' : 'input'} spellcheck={!code} value={value} onInput={(e) => onInput(e.currentTarget.value)} />
       )}
     </Field>
   );
@@ -114,7 +114,7 @@ export function Select({ label, bare, hint, fault, value, options, onChange, dis
       {(ids) => (
         <select {...ids} class="input" value={value} disabled={disabled} onChange={(e) => onChange(e.currentTarget.value)}>
           {options.map(([v, text]) => (
-            <option key={v} value={v}>{text}</option>
+            <option key={v} value={v} dir="auto">{text}</option>
           ))}
         </select>
       )}

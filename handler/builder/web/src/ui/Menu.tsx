@@ -63,7 +63,7 @@ export function Menu({ items, label, children, ...button }: { items: Item[]; lab
             const inner = (
               <>
                 {item.icon && <Icon name={item.icon} />}
-                <span>{item.label}</span>
+                <span dir="auto">{item.label}</span>
               </>
             );
             const shared = {
