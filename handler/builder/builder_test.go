@@ -370,7 +370,7 @@ func TestRefusalsAreAnsweredAsTheAPIAnswers(t *testing.T) {
 			}
 		}
 	}
-	if answer, body := s.do("", http.MethodGet, "/forms/", "", "Accept", "text/html,*/*"); answer.StatusCode != 401 || strings.Contains(body, "{") {
+	if answer, body := s.do("", http.MethodGet, "/forms/", "", "Accept", "text/html,*/*"); answer.StatusCode != http.StatusUnauthorized || strings.Contains(body, "{") {
 		t.Errorf("a person who is not signed in reads %d %s", answer.StatusCode, body)
 	}
 }

@@ -85,11 +85,8 @@ func (s scheme) readable(color string, least float64, surfaces []string) string 
 
 // mix is a share of one color in another.
 func mix(a, b string, share float64) string {
-	mixed := "#"
-	for i := 1; i < len(a); i += 2 {
-		mixed += fmt.Sprintf("%02x", int(math.Round(share*channel(a, i)+(1-share)*channel(b, i))))
-	}
-	return mixed
+	of := func(at int) int { return int(math.Round(share*channel(a, at) + (1-share)*channel(b, at))) }
+	return fmt.Sprintf("#%02x%02x%02x", of(1), of(3), of(5))
 }
 
 // channel is one of the three of a color, 0 to 255, by where it stands.

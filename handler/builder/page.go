@@ -254,8 +254,8 @@ func wordsFile(tag string) string { return "words." + tag + ".js" }
 func pack(texts map[string]string) []byte {
 	var packed bytes.Buffer
 	w := gzip.NewWriter(&packed)
-	_, _ = io.WriteString(w, "formsvcWords=") // a buffer takes all
-	_ = json.NewEncoder(w).Encode(texts)      // texts are JSON
+	raw, _ := json.Marshal(texts)                   //nolint:errchkjson // texts
+	_, _ = fmt.Fprintf(w, "formsvcWords=%s\n", raw) // a buffer takes all
 	_ = w.Close()
 	return packed.Bytes()
 }

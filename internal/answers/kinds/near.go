@@ -233,7 +233,7 @@ func overlapping(a, b string) string {
 func (c Compared) coverText(most int) Coverage {
 	pieces := slices.DeleteFunc(slices.Clone(c.Pieces), func(piece string) bool { return faults.LongerThan(piece, most) })
 	tight := len(pieces) > 2 && faults.LongerThan(strings.Join(c.Texts, ""), most)
-	return covers((len(pieces) == 0 || !c.Ordered && !tight) && !(c.OrderedText && len(c.Numbers) > 0))
+	return covers((len(pieces) == 0 || !c.Ordered && !tight) && (!c.OrderedText || len(c.Numbers) == 0))
 }
 
 // clocks returns times of day.
