@@ -102,3 +102,20 @@ func TestTheEditorInTheDark(t *testing.T) {
 	b.until(`getComputedStyle(document.querySelector(".bar-title")).direction === "rtl"`)
 	b.shot("dark")
 }
+
+// One click shows the form as respondents will see it, with what was typed last.
+func TestAPreviewTakesOneClick(t *testing.T) {
+	s := newOwners(t)
+	form := s.draft("Two questions", twoQuestions)
+	b := s.ownersTab(1280, 800)
+	h := s.hand(b, false)
+	h.start("/"+form.ID.String(), ".canvas-frame")
+	b.do(`window.opened = []; window.open = () => { const tab = {location: {}, close() {}}; opened.push(tab); return tab }`)
+	b.click(`.outline [data-id="a"]`)
+	b.until(`document.querySelector("#panel-body textarea, #panel-body input:not([type=checkbox])")`)
+	b.do(`const text = [...document.querySelectorAll("#panel-body textarea, #panel-body input")].find(e => e.value === "First"); text.value = "First of all"; text.dispatchEvent(new Event("input", {bubbles: true}))`)
+	b.click(".canvas-bar button:first-child")
+	b.until(`opened.length === 1 && opened[0].opener === null && opened[0].location.href`)
+	b.visit(get(b, chromedp.Evaluate[string](`opened[0].location.href`)))
+	b.shows("First of all")
+}

@@ -21,13 +21,14 @@ interface Props {
   /** The id of the block that is chosen, '' for none. */
   selected: ReadonlySignal<string>;
   onChoose(id: string): void;
+  onPreview(): void;
   /** What is wrong: blocks at ['blocks', id, …] are marked. */
   faults?: ReadonlySignal<readonly { path: readonly string[] }[]>;
   /** Adds the first block of a form without any. */
   onAdd?(): void;
 }
 
-export function Canvas({ form, content, selected, onChoose, faults, onAdd }: Props) {
+export function Canvas({ form, content, selected, onChoose, onPreview, faults, onAdd }: Props) {
   const frame = useRef<HTMLIFrameElement>(null);
   const stop = useRef<() => void>(() => undefined);
   const narrow = useSignal(false);
@@ -51,6 +52,7 @@ export function Canvas({ form, content, selected, onChoose, faults, onAdd }: Pro
   return (
     <div class={classes('canvas', narrow.value && 'narrow', !hasDarkColors(content.value) && 'light-form')}>
       <div class="canvas-bar" role="group" aria-label={t('editor.width')}>
+        <IconButton icon="eye" label={t('editor.share_preview')} onClick={onPreview} />
         <IconButton icon="monitor" label={t('editor.width_full')} aria-pressed={!narrow.value} onClick={() => (narrow.value = false)} />
         <IconButton icon="smartphone" label={t('editor.width_phone')} aria-pressed={narrow.value} onClick={() => (narrow.value = true)} />
       </div>

@@ -25,7 +25,7 @@ import { Panel, type Removed } from './Panel';
 import { nameOf } from './places';
 import { PublishButton } from './Publish';
 import { Saved } from './Saved';
-import { ShareButton } from './Share';
+import { openPreview, ShareButton } from './Share';
 import { EditorStore } from './store';
 import { FormBackend } from './requests';
 import { explained } from './warnings';
@@ -210,7 +210,7 @@ export function Editor({ form }: { form: string; view: string }) {
             <Outline blocks={blocks.value} selected={selected} faults={faults.value} warnings={warnings.value} readOnly={readOnly} actions={actions} />
           </section>
           <section class="pane pane-canvas" aria-label={t('editor.canvas')} id="canvas">
-            <Canvas form={form} content={store.shown} selected={selected} onChoose={choose} faults={store.faults} onAdd={() => actions.add(undefined)} />
+            <Canvas form={form} content={store.shown} selected={selected} onChoose={choose} onPreview={() => void openPreview(form, flushed)} faults={store.faults} onAdd={() => actions.add(undefined)} />
           </section>
           <section class="pane pane-panel" aria-label={t('editor.panel')} id="panel" tabIndex={-1}>
             <Conflicts store={store} />

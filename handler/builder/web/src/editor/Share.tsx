@@ -8,7 +8,7 @@ import { Button } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Field } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { Failed, Loading, explain, useLoaded } from '../ui/states';
+import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
 import { qrPath } from './qr';
 
 interface Props {
@@ -29,6 +29,22 @@ export function ShareButton(props: Props) {
 
 /** An address of the door, which has no host when the host's is that of this page. */
 const whole = (address: string): string => new URL(address, location.href).href;
+
+/** Opens what was saved in another tab, as respondents see it. Browsers allow the tab within the click alone. */
+export async function openPreview(form: string, save: () => Promise<boolean>): Promise<void> {
+  const tab = window.open('', '_blank');
+  try {
+    await save();
+    const { url } = await door<{ url: string }>(`/forms/${form}/preview`, { method: 'POST' });
+    if (tab) {
+      tab.opener = null;
+      tab.location.href = whole(url);
+    }
+  } catch (e) {
+    tab?.close();
+    say(explain(e));
+  }
+}
 
 /** Where a form is: link, QR code, code for other pages, and a preview. */
 export function ShareDialog({ form, status, isClosed, onClose }: Props & { onClose(): void }) {
