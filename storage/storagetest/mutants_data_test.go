@@ -13,14 +13,10 @@ import (
 
 func dataMutants() []mutant {
 	return []mutant{
-		{"replaces secrets that changed meanwhile", []string{"webhooks/replace_secrets"},
-			func(s storage.Storage) storage.Storage { return replacesAnySecret{s} }},
-		{"forgets the secrets of forms in the trash", []string{"webhooks/secrets"},
-			func(s storage.Storage) storage.Storage { return visibleSecrets{s} }},
+		{"replaces secrets that changed meanwhile", []string{"webhooks/replace_secrets"}, wrap[replacesAnySecret]},
+		{"forgets the secrets of forms in the trash", []string{"webhooks/secrets"}, wrap[visibleSecrets]},
 		{"hands out its own slice", []string{"values/copies_out_submission"},
-			func(s storage.Storage) storage.Storage {
-				return &ownSlice{Storage: s, kept: map[storage.ID]storage.Submission{}}
-			}},
+			func(s storage.Storage) storage.Storage { return &ownSlice{Storage: s} }},
 		{"overwrites the definition that it handed out", []string{"values/copies_out_form"},
 			func(s storage.Storage) storage.Storage { return &reusesBytes{Storage: s} }},
 		{"overwrites what FormForKey handed out", []string{"form_for_key/key_and_form"},
@@ -28,35 +24,25 @@ func dataMutants() []mutant {
 		{"keeps the caller's slice", []string{"values/copies_webhook"},
 			func(s storage.Storage) storage.Storage { return &keepsSlice{Storage: s} }},
 		{"cuts times to the second", []string{"values/times", "workspaces/create_and_read"},
-			func(s storage.Storage) storage.Storage { return wrongTimes{s, wholeSeconds} }},
-		{"decodes and encodes definitions", []string{"values/json_definition"},
-			func(s storage.Storage) storage.Storage { return reencodes{s} }},
+			wrap[wrongTimes]},
+		{"decodes and encodes definitions", []string{"values/json_definition"}, wrap[reencodes]},
 		{"does not look at IfRevision", []string{"forms/if_revision_mismatch", "concurrency/update_form_if_revision"},
-			func(s storage.Storage) storage.Storage { return noRevisionCheck{s} }},
-		{"does not tell the current revision", []string{"forms/if_revision_mismatch", "submissions/revision"},
-			func(s storage.Storage) storage.Storage { return bareMismatch{s} }},
+			wrap[noRevisionCheck]},
+		{"does not tell the current revision", []string{"forms/if_revision_mismatch", "submissions/revision"}, wrap[bareMismatch]},
 		{"reads a form and writes all of it back", []string{"concurrency/update_form_sections"},
 			func(s storage.Storage) storage.Storage { return lostUpdate{s, newRendezvous(6)} }},
-		{"pages by offset", []string{"paging/submissions_stable", "paging/submissions_any_position"},
-			func(s storage.Storage) storage.Storage { return offsetPages{s} }},
-		{"leaves records of the same time unordered", []string{"paging/submissions_order"},
-			func(s storage.Storage) storage.Storage { return unorderedTies{s} }},
-		{"pages by time only", []string{"paging/webhooks_order", "paging/webhooks_any_position"},
-			func(s storage.Storage) storage.Storage { return timeOnly{s} }},
+		{"pages by offset", []string{"paging/submissions_stable", "paging/submissions_any_position"}, wrap[offsetPages]},
+		{"leaves records of the same time unordered", []string{"paging/submissions_order"}, wrap[unorderedTies]},
+		{"pages by time only", []string{"paging/webhooks_order", "paging/webhooks_any_position"}, wrap[timeOnly]},
 		{"returns one record more than was asked for", []string{"paging/workspaces_order", "paging/workspaces_no_limit"},
-			func(s storage.Storage) storage.Storage { return oneRecordMore{s} }},
-		{"pages each workspace apart", []string{"paging/forms_merged_order"},
-			func(s storage.Storage) storage.Storage { return unmerged{s} }},
-		{"takes Until as exclusive", []string{"submissions/since_until"},
-			func(s storage.Storage) storage.Storage { return exclusiveUntil{s} }},
-		{"lists forms with their definitions", []string{"forms/list_without_definition"},
-			func(s storage.Storage) storage.Storage { return fullLists{s} }},
+			wrap[oneRecordMore]},
+		{"pages each workspace apart", []string{"paging/forms_merged_order"}, wrap[unmerged]},
+		{"takes Until as exclusive", []string{"submissions/since_until"}, wrap[exclusiveUntil]},
+		{"lists forms with their definitions", []string{"forms/list_without_definition"}, wrap[fullLists]},
 		{"shows a form in the trash by its public id", []string{"trash/hides_form"},
 			func(s storage.Storage) storage.Storage { return &visibleTrash{Storage: s} }},
-		{"restores into a workspace that is gone", []string{"trash/restore_into_gone"},
-			func(s storage.Storage) storage.Storage { return restoresAnywhere{s} }},
-		{"raises the revision of every restored form", []string{"trash/restore"},
-			func(s storage.Storage) storage.Storage { return restoreRaises{s} }},
+		{"restores into a workspace that is gone", []string{"trash/restore_into_gone"}, wrap[restoresAnywhere]},
+		{"raises the revision of every restored form", []string{"trash/restore"}, wrap[restoreRaises]},
 		{"purges forms that went to the trash too late", []string{"sweep/forms"},
 			func(s storage.Storage) storage.Storage { return sweepsMore{s, time.Microsecond, 1} }},
 		{"removes keys that ended too late", []string{"sweep/keys"},
@@ -69,19 +55,16 @@ func dataMutants() []mutant {
 // ownSlice keeps submissions and hands them out as they are.
 type ownSlice struct {
 	storage.Storage
-	mu   sync.Mutex
-	kept map[storage.ID]storage.Submission
+	kept sync.Map
 }
 
 func (m *ownSlice) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s, ok := m.kept[id]; ok {
-		return s, nil
+	if s, ok := m.kept.Load(id); ok {
+		return s.(storage.Submission), nil
 	}
 	s, err := m.Storage.Submission(ctx, who, form, id)
 	if err == nil {
-		m.kept[id] = s
+		m.kept.Store(id, s)
 	}
 	return s, err
 }
@@ -136,14 +119,11 @@ func (m *keepsSlice) Secrets(ctx context.Context, after storage.ID, most int) ([
 
 func wholeSeconds(t time.Time) time.Time { return t.Truncate(time.Second) }
 
-type wrongTimes struct {
-	storage.Storage
-	change func(time.Time) time.Time
-}
+type wrongTimes struct{ storage.Storage }
 
 func (m wrongTimes) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
 	w, err := m.Storage.Workspace(ctx, who, id)
-	w.CreatedAt = m.change(w.CreatedAt)
+	w.CreatedAt = wholeSeconds(w.CreatedAt)
 	return w, err
 }
 
@@ -376,44 +356,30 @@ func (m visibleSecrets) Secrets(ctx context.Context, after storage.ID, limit int
 
 func removalMutants() []mutant {
 	return []mutant{
-		{"deletes no user", []string{"removal/user", "removal/user_trash"},
-			func(s storage.Storage) storage.Storage { return keepsUsers{s} }},
-		{"empties the whole trash with a user", []string{"removal/user_alone", "removal/user_trash"},
-			func(s storage.Storage) storage.Storage { return emptiesTrash{s} }},
-		{"purges forms outside the trash", []string{"removal/form"},
-			func(s storage.Storage) storage.Storage { return purgesLive{s} }},
-		{"takes erasing for purging", []string{"removal/erase"},
-			func(s storage.Storage) storage.Storage { return erasesByAge{s} }},
-		{"erases nothing of a form in the trash", []string{"removal/erase_in_trash"},
-			func(s storage.Storage) storage.Storage { return erasesVisible{s} }},
-		{"erases old submissions instead of purging them", []string{"removal/purge_keeps_place"},
-			func(s storage.Storage) storage.Storage { return purgesByErasing{s} }},
+		{"deletes no user", []string{"removal/user", "removal/user_trash"}, wrap[keepsUsers]},
+		{"empties the whole trash with a user", []string{"removal/user_alone", "removal/user_trash"}, wrap[emptiesTrash]},
+		{"purges forms outside the trash", []string{"removal/form"}, wrap[purgesLive]},
+		{"takes erasing for purging", []string{"removal/erase"}, wrap[erasesByAge]},
+		{"erases nothing of a form in the trash", []string{"removal/erase_in_trash"}, wrap[erasesVisible]},
+		{"erases old submissions instead of purging them", []string{"removal/purge_keeps_place"}, wrap[purgesByErasing]},
 		{"purges submissions of exactly Before", []string{"removal/purge_submissions"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Before = p.Before.Add(time.Microsecond) }}
-			}},
-		{"does all its work when only removals are wanted", []string{"sweep/removals"},
-			func(s storage.Storage) storage.Storage { return sweepsEverything{s} }},
+			purges(func(p *storage.PurgeSubmissionsParams) { p.Before = p.Before.Add(time.Microsecond) })},
+		{"does all its work when only removals are wanted", []string{"sweep/removals"}, wrap[sweepsEverything]},
 		{"leaves the rows of what is gone", []string{"concurrency/removals"},
 			func(s storage.Storage) storage.Storage { return keepsRows{s, &sync.Map{}} }},
 		{"frees the answers of purged submissions that others have", []string{"removal/purge_frees_answers"},
-			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}, false} }},
+			func(s storage.Storage) storage.Storage { return remembersPurged{s, &sync.Map{}} }},
 		{"tells nobody", []string{"removal/leaving_purge", "removal/leaving_purge_fault", "removal/leaving_sweep", "removal/leaving_sweep_fault"},
 			func(s storage.Storage) storage.Storage {
 				return editsSweep{editsPurge{s, leavesSilently}, sweepsSilently}
 			}},
-		{"tells after it has removed", []string{"removal/leaving_purge", "removal/leaving_purge_fault"},
-			func(s storage.Storage) storage.Storage { return tellsLate{s} }},
-		{"takes no notice of a fault", []string{"removal/leaving_purge_fault", "removal/leaving_sweep_fault"},
-			func(s storage.Storage) storage.Storage { return goesOn{s} }},
-		{"removes what it did not tell of", []string{"removal/leaving_purge_later"},
-			func(s storage.Storage) storage.Storage { return removesMore{s} }},
+		{"tells after it has removed", []string{"removal/leaving_purge", "removal/leaving_purge_fault"}, wrap[tellsLate]},
+		{"takes no notice of a fault", []string{"removal/leaving_purge_fault", "removal/leaving_sweep_fault"}, wrap[goesOn]},
+		{"removes what it did not tell of", []string{"removal/leaving_purge_later"}, wrap[removesMore]},
 		{"counts no purged submissions as removed", []string{"removal/counted"},
 			func(s storage.Storage) storage.Storage { return forgetsPurged{s, new(int64)} }},
 		{"purges more submissions than Max", []string{"removal/purge_in_pieces"},
-			func(s storage.Storage) storage.Storage {
-				return editsPurge{s, func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord }}
-			}},
+			purges(func(p *storage.PurgeSubmissionsParams) { p.Max = everyRecord })},
 	}
 }
 
@@ -500,12 +466,10 @@ func (m keepsRows) CreateForm(ctx context.Context, who storage.Actor, f storage.
 	return m.Storage.CreateForm(ctx, who, f)
 }
 
-// remembersPurged refuses answers that a purged submission of the form had, or stores them
-// whoever has them.
+// remembersPurged stores answers that a purged submission of the form had, whoever has them.
 type remembersPurged struct {
 	storage.Storage
 	purged *sync.Map
-	refuse bool
 }
 
 type purgedAnswer struct {
@@ -528,9 +492,6 @@ func (m remembersPurged) PurgeSubmissions(ctx context.Context, p storage.PurgeSu
 
 func (m remembersPurged) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	if _, purged := m.purged.Load(purgedAnswer{n.Submission.FormID, string(n.UniqueAnswer)}); purged && n.UniqueAnswer != nil {
-		if m.refuse {
-			return storage.Submission{}, false, storage.ErrDuplicate
-		}
 		n.UniqueAnswer = nil
 	}
 	return m.Storage.Submit(ctx, n)
@@ -546,6 +507,10 @@ func (m sweepsEverything) Sweep(ctx context.Context, p storage.SweepParams) (sto
 type editsPurge struct {
 	storage.Storage
 	edit func(*storage.PurgeSubmissionsParams)
+}
+
+func purges(edit func(*storage.PurgeSubmissionsParams)) wrapper {
+	return func(s storage.Storage) storage.Storage { return editsPurge{s, edit} }
 }
 
 func (m editsPurge) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {

@@ -16,161 +16,97 @@ import (
 func deliveryMutants() []mutant {
 	return []mutant{
 		{"does not note that a dispatcher ran", []string{"upkeep/dispatched", "upkeep/expired"},
-			func(s storage.Storage) storage.Storage {
-				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched = time.Time{} }}
-			}},
+			upkeep(func(u *storage.Upkeep) { u.Dispatched = time.Time{} })},
 		{"takes one kind of work for the other", []string{"upkeep/dispatched", "upkeep/maintained"},
-			func(s storage.Storage) storage.Storage {
-				return forgetsUpkeep{s, func(u *storage.Upkeep) { u.Dispatched, u.Maintained = u.Maintained, u.Dispatched }}
-			}},
+			upkeep(func(u *storage.Upkeep) { u.Dispatched, u.Maintained = u.Maintained, u.Dispatched })},
 		{"gives one delivery to several callers", []string{"deliveries/lease_holds", "concurrency/claims"},
 			func(s storage.Storage) storage.Storage { return &claimsTwice{Storage: s} }},
 		{"never lets a lease run out", []string{"deliveries/lease_expires", "deliveries/stale_lease_fenced", "deliveries/expired_lease_counts"},
-			func(s storage.Storage) storage.Storage { return endlessLease{s} }},
+			wrap[endlessLease]},
 		{"does not fence", []string{"deliveries/stale_lease_fenced", "deliveries/lease_of_redelivered_fenced"},
 			func(s storage.Storage) storage.Storage { return &noFencing{Storage: s} }},
 		{"does not report what it fenced", []string{"deliveries/stale_lease_fenced", "deliveries/ended_lease_fenced", "deliveries/unknown_lease_fenced"},
-			func(s storage.Storage) storage.Storage { return silentFence{s} }},
+			wrap[silentFence]},
 		{"redelivers what did not fail, or is pending", []string{"deliveries/failed_only", "deliveries/failed_latest", "concurrency/redeliver_failed"},
-			func(s storage.Storage) storage.Storage { return redeliversAny{s} }},
+			wrap[redeliversAny]},
 		{"gives the same token again", []string{"deliveries/token_rises", "deliveries/lease_expires"},
 			func(s storage.Storage) storage.Storage { return &sameToken{noFencing{Storage: s}} }},
-		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers"},
-			func(s storage.Storage) storage.Storage { return unfair{s, largestBacklog} }},
+		{"serves the largest backlog first", []string{"deliveries/fair_batch", "deliveries/fair_to_newcomers"}, serves(largestBacklog)},
 		{"serves one webhook until it has nothing left", []string{"deliveries/fair_turns", "deliveries/fair_over_claims"},
-			func(s storage.Storage) storage.Storage { return unfair{s, lowestWebhook} }},
+			serves(lowestWebhook)},
 		{"ignores Webhooks", []string{"deliveries/per_webhook", "deliveries/fair_past_full"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Webhooks = nil }}
-			}},
+			claims(func(p *storage.ClaimParams) { p.Webhooks = nil })},
 		{"ignores host names", []string{"deliveries/per_host", "deliveries/fair_past_full"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) {
-					p.Quick.Hosts, p.Quick.PerHost, p.Others.Hosts, p.Others.PerHost = nil, 0, nil, 0
-				}}
-			}},
+			claims(func(p *storage.ClaimParams) {
+				p.Quick.Hosts, p.Quick.PerHost, p.Others.Hosts, p.Others.PerHost = nil, 0, nil, 0
+			})},
 		{"ignores Without", []string{"deliveries/without"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Quick.Without, p.Slow.Without, p.Others.Without = nil, nil, nil }}
-			}},
+			claims(func(p *storage.ClaimParams) { p.Quick.Without, p.Slow.Without, p.Others.Without = nil, nil, nil })},
 		{"has one pool", []string{"deliveries/pools", "deliveries/fair_pools"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) {
-					p.Quick.Room += p.Slow.Room + p.Others.Room
-					p.Slow.Room = p.Quick.Room
-					p.Others.Room = p.Quick.Room
-				}}
-			}},
-		{"ignores Room", []string{"deliveries/room"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Others.Room = everyRecord }}
-			}},
-		{"ignores MaxBytes", []string{"deliveries/max_bytes"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.MaxBytes = 0 }}
-			}},
+			claims(func(p *storage.ClaimParams) {
+				p.Quick.Room += p.Slow.Room + p.Others.Room
+				p.Slow.Room = p.Quick.Room
+				p.Others.Room = p.Quick.Room
+			})},
+		{"ignores Room", []string{"deliveries/room"}, claims(func(p *storage.ClaimParams) { p.Others.Room = everyRecord })},
+		{"ignores MaxBytes", []string{"deliveries/max_bytes"}, claims(func(p *storage.ClaimParams) { p.MaxBytes = 0 })},
 		{"makes a retry due at once", []string{"deliveries/due", "deliveries/reschedule", "deliveries/finish_batch"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.RetryIn = min(r.RetryIn, 1) }}
-			}},
-		{"claims the youngest first", []string{"deliveries/oldest_first"},
-			func(s storage.Storage) storage.Storage { return unfair{s, slices.Reverse[[]storage.ClaimedDelivery]} }},
+			finishes(func(r *storage.Result) { r.RetryIn = min(r.RetryIn, 1) })},
+		{"claims the youngest first", []string{"deliveries/oldest_first"}, serves(slices.Reverse[[]storage.ClaimedDelivery])},
 		{"forgets a pause", []string{"deliveries/pause", "deliveries/change_probes", "deliveries/stats_pause", "deliveries/paused_list"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.PauseFor = 0 }}
-			}},
+			finishes(func(r *storage.Result) { r.PauseFor = 0 })},
 		{"keeps a pause after a success", []string{"deliveries/pause_ends"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.Standing.Failures = max(1, r.Standing.Failures) }}
-			}},
-		{"judges by every result", []string{"deliveries/last_result_counts"},
-			func(s storage.Storage) storage.Storage { return judgesByEvery{s} }},
-		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"},
-			func(s storage.Storage) storage.Storage { return blames{s} }},
+			finishes(func(r *storage.Result) { r.Standing.Failures = max(1, r.Standing.Failures) })},
+		{"judges by every result", []string{"deliveries/last_result_counts"}, wrap[judgesByEvery]},
+		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"}, wrap[blames]},
 		{"takes a URL that comes back for the old one", []string{"deliveries/url_comes_back"},
-			func(s storage.Storage) storage.Storage {
-				return unfair{s, func(all []storage.ClaimedDelivery) {
-					for i := range all {
-						all[i].Generation = 1
-					}
-				}}
-			}},
+			servesEach(func(d *storage.ClaimedDelivery) { d.Generation = 1 })},
 		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_for"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.Standing = storage.Standing{} }}
-			}},
+			finishes(func(r *storage.Result) { r.Standing = storage.Standing{} })},
 		{"lets a pause hold back what somebody asked for", []string{"deliveries/enqueue_probes", "deliveries/redeliver_probes", "deliveries/change_probes"},
-			func(s storage.Storage) storage.Storage { return holdsBack{s} }},
+			wrap[holdsBack]},
 		{"counts a lease that was given back as an attempt", []string{"deliveries/lease_released"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) {
-					if r.Delivery == nil {
-						r.Delivery = &storage.Delivery{ID: newID(), WebhookID: r.Lease.WebhookID, EventID: r.Lease.EventID,
-							Attempt: 1, CreatedAt: at(0)}
-						r.RetryIn = max(1, r.RetryIn)
-					}
-				}}
-			}},
+			finishes(func(r *storage.Result) {
+				if r.Delivery == nil {
+					r.Delivery = &storage.Delivery{ID: newID(), WebhookID: r.Lease.WebhookID, EventID: r.Lease.EventID,
+						Attempt: 1, CreatedAt: at(0)}
+					r.RetryIn = max(1, r.RetryIn)
+				}
+			})},
 		{"tries a delivery that ended again", []string{"deliveries/end", "deliveries/finish_twice"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.RetryIn = max(1, r.RetryIn) }}
-			}},
+			finishes(func(r *storage.Result) { r.RetryIn = max(1, r.RetryIn) })},
 		{"forgets a delivery now and then", []string{"concurrency/no_wake_up_lost"},
 			func(s storage.Storage) storage.Storage { return &strands{Storage: s} }},
 		{"keeps pending deliveries of a disabled webhook", []string{"deliveries/disable_ends", "concurrency/submit_during_disable"},
-			func(s storage.Storage) storage.Storage { return keepsPending{s} }},
+			wrap[keepsPending]},
 		{"cuts the history by one too many", []string{"deliveries/history_cut", "deliveries/finish_many"},
 			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept - 1} }},
 		{"counts expired deliveries as history", []string{"deliveries/expire_quiet"},
 			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept} }},
-		{"expires deliveries at any age", []string{"deliveries/expire_not_young"},
-			func(s storage.Storage) storage.Storage {
-				return editsExpire{s, func(p *storage.ExpireParams) { p.MaxAge = 0 }}
-			}},
+		{"expires deliveries at any age", []string{"deliveries/expire_not_young"}, expires(func(p *storage.ExpireParams) { p.MaxAge = 0 })},
 		{"never expires anything", []string{"deliveries/expire", "deliveries/expire_pieces", "deliveries/expire_summary"},
-			func(s storage.Storage) storage.Storage {
-				return editsExpire{s, func(p *storage.ExpireParams) { p.MaxAge += time.Hour }}
-			}},
+			expires(func(p *storage.ExpireParams) { p.MaxAge += time.Hour })},
 		{"hands over what it did not lease", []string{"deliveries/hand_over"},
 			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
 		{"hands over whatever backlog and pause there is", []string{"deliveries/hand_over_backlog", "deliveries/hand_over_pause"},
 			func(s storage.Storage) storage.Storage { return &handsTwice{Storage: s} }},
-		{"reserves and never hands over", []string{"deliveries/hand_over_refused"},
-			func(s storage.Storage) storage.Storage { return reservesOnly{s} }},
+		{"reserves and never hands over", []string{"deliveries/hand_over_refused"}, wrap[reservesOnly]},
 		{"lists attempts oldest first", []string{"webhooks/deliveries", "deliveries/reschedule", "deliveries/history_cut"},
-			func(s storage.Storage) storage.Storage { return oldestFirst{s} }},
-		{"writes event bodies anew", []string{"deliveries/same_body"},
-			func(s storage.Storage) storage.Storage { return compacts{s} }},
+			wrap[oldestFirst]},
+		{"writes event bodies anew", []string{"deliveries/same_body"}, wrap[compacts]},
 		{"delivers to the first URL of a webhook", []string{"deliveries/current_webhook"},
 			func(s storage.Storage) storage.Storage { return &firstURL{Storage: s} }},
 		{"forgets the old secret", []string{"deliveries/old_secret"},
-			func(s storage.Storage) storage.Storage {
-				return unfair{s, func(all []storage.ClaimedDelivery) {
-					for i := range all {
-						all[i].OldSecret = nil
-					}
-				}}
-			}},
+			servesEach(func(d *storage.ClaimedDelivery) { d.OldSecret = nil })},
 		{"takes a bound for that of every URL", []string{"deliveries/generations"},
-			func(s storage.Storage) storage.Storage {
-				return editsClaim{s, func(p *storage.ClaimParams) { p.Generations = nil }}
-			}},
+			claims(func(p *storage.ClaimParams) { p.Generations = nil })},
 		{"takes the first failure for the last", []string{"deliveries/ages"},
-			func(s storage.Storage) storage.Storage {
-				return unfair{s, func(all []storage.ClaimedDelivery) {
-					for i := range all {
-						all[i].FailedAgo = all[i].FailingFor
-					}
-				}}
-			}},
+			servesEach(func(d *storage.ClaimedDelivery) { d.FailedAgo = d.FailingFor })},
 		{"tells of no delivery that was too old", []string{"deliveries/end_expired"},
-			func(s storage.Storage) storage.Storage {
-				return editsFinish{s, func(r *storage.Result) { r.Summary = storage.ID{} }}
-			}},
-		{"queues Single events beside each other", []string{"deliveries/enqueue_single"},
-			func(s storage.Storage) storage.Storage { return manySingle{s} }},
+			finishes(func(r *storage.Result) { r.Summary = storage.ID{} })},
+		{"queues Single events beside each other", []string{"deliveries/enqueue_single"}, wrap[manySingle]},
 		{"redelivers for a disabled webhook in silence", []string{"deliveries/redeliver_disabled", "deliveries/enqueue_refused"},
-			func(s storage.Storage) storage.Storage { return noConflict{s} }},
+			wrap[noConflict]},
 		{"forgets what a disabled webhook has tried", []string{"deliveries/ended_body_lives", "deliveries/redeliver_disabled"},
 			func(s storage.Storage) storage.Storage { return &forgetsTried{Storage: s} }},
 		{"leaves claimed deliveries out of the statistics", []string{"deliveries/stats"},
@@ -183,6 +119,10 @@ type editsClaim struct {
 	edit func(*storage.ClaimParams)
 }
 
+func claims(edit func(*storage.ClaimParams)) wrapper {
+	return func(s storage.Storage) storage.Storage { return editsClaim{s, edit} }
+}
+
 func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
 	m.edit(&p)
 	return m.Storage.ClaimDeliveries(ctx, p)
@@ -191,6 +131,10 @@ func (m editsClaim) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) 
 type editsFinish struct {
 	storage.Storage
 	edit func(*storage.Result)
+}
+
+func finishes(edit func(*storage.Result)) wrapper {
+	return func(s storage.Storage) storage.Storage { return editsFinish{s, edit} }
 }
 
 func (m editsFinish) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
@@ -204,6 +148,10 @@ func (m editsFinish) FinishDeliveries(ctx context.Context, done []storage.Result
 type editsExpire struct {
 	storage.Storage
 	edit func(*storage.ExpireParams)
+}
+
+func expires(edit func(*storage.ExpireParams)) wrapper {
+	return func(s storage.Storage) storage.Storage { return editsExpire{s, edit} }
 }
 
 func (m editsExpire) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
@@ -295,6 +243,18 @@ func (m *sameToken) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) 
 type unfair struct {
 	storage.Storage
 	order func(all []storage.ClaimedDelivery)
+}
+
+func serves(order func(all []storage.ClaimedDelivery)) wrapper {
+	return func(s storage.Storage) storage.Storage { return unfair{s, order} }
+}
+
+func servesEach(edit func(*storage.ClaimedDelivery)) wrapper {
+	return serves(func(all []storage.ClaimedDelivery) {
+		for i := range all {
+			edit(&all[i])
+		}
+	})
 }
 
 func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
@@ -571,6 +531,10 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 type forgetsUpkeep struct {
 	storage.Storage
 	edit func(*storage.Upkeep)
+}
+
+func upkeep(edit func(*storage.Upkeep)) wrapper {
+	return func(s storage.Storage) storage.Storage { return forgetsUpkeep{s, edit} }
 }
 
 func (m forgetsUpkeep) Upkeep(ctx context.Context) (storage.Upkeep, error) {

@@ -17,14 +17,11 @@ import (
 
 // documentMutants are broken in what is kept beside forms.
 func documentMutants() []mutant {
-	edits := func(edit func(*storage.DocumentChange)) func(storage.Storage) storage.Storage {
+	edits := func(edit func(*storage.DocumentChange)) wrapper {
 		return func(s storage.Storage) storage.Storage { return editsDocuments{s, edit} }
 	}
-	returns := func(edit func(*storage.Document)) func(storage.Storage) storage.Storage {
+	returns := func(edit func(*storage.Document)) wrapper {
 		return func(s storage.Storage) storage.Storage { return returnsDocuments{s, edit} }
-	}
-	lists := func(q func(*storage.DocumentQuery), list func([]storage.Document) []storage.Document, more func(found, more bool) bool) func(storage.Storage) storage.Storage {
-		return func(s storage.Storage) storage.Storage { return listsDocuments{s, q, list, more} }
 	}
 	return []mutant{
 		{"forgets who wrote a document", []string{"documents/put_and_read", "documents/put_again", "documents/delete_user"},
@@ -35,7 +32,7 @@ func documentMutants() []mutant {
 		}, edits(func(c *storage.DocumentChange) { c.IfRevision = nil })},
 		{"raises Beside for every document", []string{"documents/public", "documents/put_and_read", "documents/beside_is_the_stores"},
 			func(s storage.Storage) storage.Storage {
-				return besideIsGiven{editsDocuments{s, func(c *storage.DocumentChange) { c.Public = true }}}
+				return besideIsGiven{edits(func(c *storage.DocumentChange) { c.Public = true })(s)}
 			}},
 		{"keeps every document", []string{"documents/keep_count", "documents/keep_bytes", "documents/keep_others", "documents/concurrent_keep", "documents/update_form_keep"},
 			edits(func(c *storage.DocumentChange) { c.Keep = storage.KeepOfKind{} })},
@@ -46,7 +43,7 @@ func documentMutants() []mutant {
 				}
 			})},
 		{"returns a zero document where there is none", []string{"documents/unknown", "documents/remove", "documents/invalid_text_found"},
-			func(s storage.Storage) storage.Storage { return neverMissing{s} }},
+			wrap[neverMissing]},
 		{"folds the case of keys", []string{"documents/keys", "documents/list"},
 			edits(func(c *storage.DocumentChange) { c.Key = strings.ToLower(c.Key) })},
 		{"writes a value anew", []string{"documents/json"},
@@ -61,27 +58,24 @@ func documentMutants() []mutant {
 				d.CreatedAt, d.UpdatedAt = wholeSeconds(d.CreatedAt), wholeSeconds(d.UpdatedAt)
 			})},
 		{"says that there are more whenever there are documents", []string{"documents/list", "documents/list_pages"},
-			lists(nil, nil, func(found, _ bool) bool { return found })},
-		{"lists one document at least", []string{"documents/list_no_limit"},
-			lists(func(q *storage.DocumentQuery) { q.Limit = max(q.Limit, 1) }, nil, nil)},
+			wrap[saysMore]},
+		{"lists one document at least", []string{"documents/list_no_limit"}, wrap[listsOne]},
 		{"loses documents when a form moves", []string{"documents/moved_form"},
 			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, moved: true} }},
 		{"loses documents when a form goes to the trash", []string{"documents/trash", "documents/concurrent_trash"},
 			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, trashed: true} }},
 		{"shows the documents of an earlier form", []string{"documents/purge", "documents/delete_user"},
 			func(s storage.Storage) storage.Storage { return &remembersKeys{Storage: s} }},
-		{"writes no documents with a form", []string{"documents/update_form", "forms/update_documents"},
-			func(s storage.Storage) storage.Storage { return withoutTheForm{s} }},
+		{"writes no documents with a form", []string{"documents/update_form", "forms/update_documents"}, wrap[withoutTheForm]},
 		{"writes documents before the form", []string{"documents/update_form_same", "documents/update_form_mismatch", "documents/update_form_order"},
-			func(s storage.Storage) storage.Storage { return writesBefore{s, true} }},
+			wrap[writesBefore]},
 		{"takes documents that no store keeps", []string{"documents/invalid_values"},
 			edits(func(c *storage.DocumentChange) {
 				if !storage.ValidDocuments([]storage.DocumentChange{*c}) {
 					*c = storage.DocumentChange{Kind: version, Key: "x", IfRevision: c.IfRevision, Value: json.RawMessage(`1`)}
 				}
 			})},
-		{"takes the last of two changes of a document", []string{"documents/invalid_twice"},
-			func(s storage.Storage) storage.Storage { return lastOfTwo{s} }},
+		{"takes the last of two changes of a document", []string{"documents/invalid_twice"}, wrap[lastOfTwo]},
 		{"keeps the slice of a document", []string{"documents/copies_in"},
 			func(s storage.Storage) storage.Storage { return &keepsValues{Storage: s, in: true} }},
 		{"hands out the slice of a document", []string{"documents/copies_out"},
@@ -128,26 +122,18 @@ func (m returnsDocuments) Document(ctx context.Context, who storage.Actor, form 
 	return d, err
 }
 
-// listsDocuments edits queries and lists.
-type listsDocuments struct {
-	storage.Storage
-	query func(*storage.DocumentQuery)
-	list  func([]storage.Document) []storage.Document
-	more  func(found, more bool) bool
+type saysMore struct{ storage.Storage }
+
+func (m saysMore) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	list, _, err := m.Storage.Documents(ctx, who, form, q)
+	return list, len(list) > 0, err
 }
 
-func (m listsDocuments) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
-	if m.query != nil {
-		m.query(&q)
-	}
-	list, more, err := m.Storage.Documents(ctx, who, form, q)
-	if m.list != nil {
-		list = m.list(list)
-	}
-	if m.more != nil {
-		more = m.more(len(list) > 0, more)
-	}
-	return list, more, err
+type listsOne struct{ storage.Storage }
+
+func (m listsOne) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
+	q.Limit = max(q.Limit, 1)
+	return m.Storage.Documents(ctx, who, form, q)
 }
 
 // besideIsGiven takes Beside from the caller.
@@ -228,32 +214,18 @@ func (m withoutTheForm) UpdateForm(ctx context.Context, who storage.Actor, id st
 	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
-// writesBefore writes documents one by one, before or after the form.
-type writesBefore struct {
-	storage.Storage
-	before bool
-}
+// writesBefore writes documents one by one, before the form.
+type writesBefore struct{ storage.Storage }
 
-func (m writesBefore) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, err error) {
+func (m writesBefore) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	documents := c.Documents
 	c.Documents = nil
-	put := func() {
-		for _, doc := range documents {
-			if err == nil {
-				_, err = m.PutDocument(ctx, who, id, doc)
-			}
+	for _, doc := range documents {
+		if _, err := m.PutDocument(ctx, who, id, doc); err != nil {
+			return storage.Form{}, err
 		}
 	}
-	if m.before {
-		put()
-	}
-	if err == nil {
-		f, err = m.Storage.UpdateForm(ctx, who, id, c)
-	}
-	if !m.before {
-		put()
-	}
-	return f, err
+	return m.Storage.UpdateForm(ctx, who, id, c)
 }
 
 type lastOfTwo struct{ storage.Storage }

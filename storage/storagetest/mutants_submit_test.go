@@ -12,60 +12,34 @@ import (
 func submitMutants() []mutant {
 	return []mutant{
 		{"ignores idempotency keys", []string{"submissions/idempotency_replay", "submissions/store_and_read", "concurrency/submit_idempotency"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = "" }}
-			}},
+			submits(func(n *storage.NewSubmission) { n.IdempotencyKey = "" })},
 		{"compares idempotency keys without their case", []string{"submissions/idempotency_by_form"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.IdempotencyKey = string(bytes.ToLower([]byte(n.IdempotencyKey))) }}
-			}},
+			submits(func(n *storage.NewSubmission) { n.IdempotencyKey = string(bytes.ToLower([]byte(n.IdempotencyKey))) })},
 		{"queues events without an id", []string{"concurrency/submit_without_event"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) {
-					if n.Event.ID.IsZero() {
-						n.Event = newEvent()
-					}
-				}}
-			}},
+			submits(func(n *storage.NewSubmission) {
+				if n.Event.ID.IsZero() {
+					n.Event = newEvent()
+				}
+			})},
 		{"ignores unique answers", []string{"submissions/unique_answer", "concurrency/submit_unique_answer"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueAnswer = nil }}
-			}},
+			submits(func(n *storage.NewSubmission) { n.UniqueAnswer = nil })},
 		{"takes a missing unique answer for an empty one", []string{"submissions/unique_answer_by_form"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) {
-					if n.UniqueAnswer == nil {
-						n.UniqueAnswer = []byte{}
-					}
-				}}
-			}},
+			submits(func(n *storage.NewSubmission) {
+				if n.UniqueAnswer == nil {
+					n.UniqueAnswer = []byte{}
+				}
+			})},
 		{"stores one submission beyond the limit", []string{"submissions/limit", "concurrency/submit_limit", "forms/full"},
-			func(s storage.Storage) storage.Storage { return looseLimit{s} }},
-		{"checks the revision before the idempotency key", []string{"submissions/idempotency_before_checks"},
-			func(s storage.Storage) storage.Storage { return revisionFirst{s} }},
-		{"counts refused submissions", []string{"submissions/refused_changes_nothing", "metrics/submission_counts"},
-			func(s storage.Storage) storage.Storage { return countsRefused{s} }},
-		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"},
-			func(s storage.Storage) storage.Storage { return forgetfulFunnel{s} }},
-		{"takes counts of unknown forms without an error", []string{"metrics/counts_together", "metrics/unknown_form"},
-			func(s storage.Storage) storage.Storage {
-				return editsCounts{s, func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error {
-					if err := count(counts); !errors.Is(err, storage.ErrNotFound) {
-						return err
-					}
-					return nil
-				}}
-			}},
-		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes"},
-			func(s storage.Storage) storage.Storage { return inclusiveWindow{s} }},
-		{"forgets counts after a year", []string{"metrics/window_of_days"},
-			func(s storage.Storage) storage.Storage { return forgetsOld{s} }},
-		{"adds the lifetime counters to the counts", []string{"metrics/lifetime"},
-			func(s storage.Storage) storage.Storage { return lifetimeInCounts{s} }},
-		{"leaves the lifetime counters out of totals", []string{"metrics/totals"},
-			func(s storage.Storage) storage.Storage { return recentTotals{s} }},
-		{"removes a deleted submission from the funnel", []string{"submissions/delete_keeps_funnel"},
-			func(s storage.Storage) storage.Storage { return rewritesFunnel{s} }},
+			wrap[looseLimit]},
+		{"checks the revision before the idempotency key", []string{"submissions/idempotency_before_checks"}, wrap[revisionFirst]},
+		{"counts refused submissions", []string{"submissions/refused_changes_nothing", "metrics/submission_counts"}, wrap[countsRefused]},
+		{"forgets submissions in the funnel", []string{"metrics/submission_counts", "concurrency/submit_counts"}, wrap[forgetfulFunnel]},
+		{"takes counts of unknown forms without an error", []string{"metrics/counts_together", "metrics/unknown_form"}, wrap[countsUnknown]},
+		{"takes the end of a window as inclusive", []string{"metrics/window_of_minutes"}, wrap[inclusiveWindow]},
+		{"forgets counts after a year", []string{"metrics/window_of_days"}, wrap[forgetsOld]},
+		{"adds the lifetime counters to the counts", []string{"metrics/lifetime"}, wrap[lifetimeInCounts]},
+		{"leaves the lifetime counters out of totals", []string{"metrics/totals"}, wrap[recentTotals]},
+		{"removes a deleted submission from the funnel", []string{"submissions/delete_keeps_funnel"}, wrap[rewritesFunnel]},
 	}
 }
 
@@ -73,6 +47,10 @@ func submitMutants() []mutant {
 type editsSubmit struct {
 	storage.Storage
 	edit func(*storage.NewSubmission)
+}
+
+func submits(edit func(*storage.NewSubmission)) wrapper {
+	return func(s storage.Storage) storage.Storage { return editsSubmit{s, edit} }
 }
 
 func (m editsSubmit) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
@@ -109,14 +87,13 @@ func (m countsRefused) Submit(ctx context.Context, n storage.NewSubmission) (sto
 	return s, replayed, err
 }
 
-// editsCounts counts as edit says, which is given the store's own method.
-type editsCounts struct {
-	storage.Storage
-	edit func(counts []storage.FunnelCount, count func([]storage.FunnelCount) error) error
-}
+type countsUnknown struct{ storage.Storage }
 
-func (m editsCounts) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
-	return m.edit(counts, func(list []storage.FunnelCount) error { return m.Storage.CountFunnel(ctx, list) })
+func (m countsUnknown) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
+	if err := m.Storage.CountFunnel(ctx, counts); !errors.Is(err, storage.ErrNotFound) {
+		return err
+	}
+	return nil
 }
 
 type recentTotals struct{ storage.Storage }
@@ -184,42 +161,25 @@ func (m rewritesFunnel) DeleteSubmission(ctx context.Context, who storage.Actor,
 func duplicateMutants() []mutant {
 	return []mutant{
 		{"looks at no unique answer", []string{"duplicates/earlier_submissions", "concurrency/unique_when_covered", "concurrency/enter_and_submit"},
-			func(s storage.Storage) storage.Storage {
-				return editsSubmit{s, func(n *storage.NewSubmission) { n.UniqueAnswer = nil }}
-			}},
+			submits(func(n *storage.NewSubmission) { n.UniqueAnswer = nil })},
 		{"enters nothing", []string{"duplicates/earlier_submissions", "duplicates/field_set_again", "duplicates/by_form", "concurrency/enter_and_change"},
-			func(s storage.Storage) storage.Storage {
-				return editsEntries{s, func(*storage.EntryPlace, *[]storage.EnteredAnswer) {}, true}
-			}},
-		{"enters at whatever place", []string{"duplicates/place_of_another_round", "duplicates/entered_twice"},
-			func(s storage.Storage) storage.Storage { return anyPlace{s} }},
+			wrap[entersNothing]},
+		{"enters at whatever place", []string{"duplicates/place_of_another_round", "duplicates/entered_twice"}, wrap[anyPlace]},
 		{"says that a form is covered when it has a unique field", []string{"duplicates/earlier_submissions", "duplicates/pieces", "duplicates/newer_rules", "duplicates/submit_by_other_rules"},
-			func(s storage.Storage) storage.Storage { return coveredAtOnce{s} }},
+			wrap[coveredAtOnce]},
 		{"never says that a form is covered", []string{"duplicates/covered_when_empty", "duplicates/same_field", "duplicates/every_form_in_turn", "duplicates/purged"},
-			func(s storage.Storage) storage.Storage { return neverCovered{s} }},
-		{"hands out everything in one piece", []string{"duplicates/pieces"},
-			func(s storage.Storage) storage.Storage {
-				return editsPieces{s, func(p *storage.NotEnteredParams) { p.Max, p.MaxBytes = everyRecord, 0 }}
-			}},
-		{"enters for a form in the trash", []string{"duplicates/trash"},
-			func(s storage.Storage) storage.Storage { return entersTrash{s} }},
+			wrap[neverCovered]},
+		{"hands out everything in one piece", []string{"duplicates/pieces"}, wrap[onePiece]},
+		{"enters for a form in the trash", []string{"duplicates/trash"}, wrap[entersTrash]},
 		{"frees the answers of a submission that is deleted never", []string{"duplicates/deleted_meanwhile", "duplicates/taken_while_any_has_it"},
-			func(s storage.Storage) storage.Storage { return keepsAnswers{s} }},
+			wrap[keepsAnswers]},
 	}
 }
 
-type editsEntries struct {
-	storage.Storage
-	edit func(*storage.EntryPlace, *[]storage.EnteredAnswer)
-	none bool
-}
+type entersNothing struct{ storage.Storage }
 
-func (m editsEntries) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	if m.none {
-		entered = nil
-	}
-	m.edit(&at, &entered)
-	return m.Storage.EnterAnswers(ctx, at, entered)
+func (m entersNothing) EnterAnswers(ctx context.Context, at storage.EntryPlace, _ []storage.EnteredAnswer) error {
+	return m.Storage.EnterAnswers(ctx, at, nil)
 }
 
 type anyPlace struct{ storage.Storage }
@@ -248,13 +208,10 @@ func (m neverCovered) Form(ctx context.Context, who storage.Actor, id storage.ID
 	return f, err
 }
 
-type editsPieces struct {
-	storage.Storage
-	edit func(*storage.NotEnteredParams)
-}
+type onePiece struct{ storage.Storage }
 
-func (m editsPieces) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	m.edit(&p)
+func (m onePiece) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
+	p.Max, p.MaxBytes = everyRecord, 0
 	return m.Storage.NotEntered(ctx, p)
 }
 
