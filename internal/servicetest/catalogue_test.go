@@ -100,17 +100,15 @@ func TestEveryErrorOfTheDescriptionCanBeProvoked(t *testing.T) {
 		}
 		var e struct{ Code, Message string }
 		w := provoke()
-		if given := w.Header().Get("Retry-After") != ""; given != (code == "UNAVAILABLE" || code == "RATE_LIMITED") {
-			t.Errorf("%s: Retry-After %q", code, w.Header().Get("Retry-After"))
-		}
+		given := w.Header().Get("Retry-After") != ""
+		expect(t, given == (code == "UNAVAILABLE" || code == "RATE_LIMITED"), "%s: Retry-After %q", code, w.Header().Get("Retry-After"))
 		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Code != code || w.Code != status || e.Message == "" {
 			t.Errorf("%d %s (%v), want %d %s", w.Code, w.Body, err, status, code)
 		}
 	}
 	for _, code := range slices.Sorted(maps.Keys(provoked)) {
-		if _, known := document.Codes[code]; !known {
-			t.Errorf("%s is not described", code)
-		}
+		_, known := document.Codes[code]
+		expect(t, known, "%s is not described", code)
 	}
 }
 
@@ -182,9 +180,8 @@ func TestTheMembersOfADeliverySummary(t *testing.T) {
 		"attempt", "created_at", "duration_ms", "error", "event", "event_id", "id", "next_attempt_at", "status", "submission_id", "success",
 	}
 	for _, item := range list.Items {
-		if got := slices.Sorted(maps.Keys(item)); !slices.Equal(got, want) {
-			t.Errorf("members %q, want %q", got, want)
-		}
+		got := slices.Sorted(maps.Keys(item))
+		expect(t, slices.Equal(got, want), "members %q, want %q", got, want)
 		if item["event"] != "form.response.completed" {
 			t.Errorf("the event is called %v", item["event"])
 		}
@@ -247,9 +244,8 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	described := d.Webhooks["form.response.completed"].Post.Description
 	// The schedule is held by TestTextsSayTheDefaultSchedule of webhooks.
 	seconds := strconv.Itoa(int(webhooks.DefaultTimeout / time.Second))
-	if want := "waits " + seconds + " seconds at most"; !strings.Contains(described, want) {
-		t.Errorf("the description does not say %q", want)
-	}
+	want := "waits " + seconds + " seconds at most"
+	expect(t, strings.Contains(described, want), "the description does not say %q", want)
 	if want := "[Config.Timeout], " + seconds + " s,"; !strings.Contains(said, want) {
 		t.Errorf("the documentation of webhooks does not say %q", want)
 	}
@@ -264,9 +260,7 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 
 func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 	t.Parallel()
-	if ratelimit.DefaultPer != time.Minute {
-		t.Fatal("the texts say a minute")
-	}
+	require(t, ratelimit.DefaultPer == time.Minute, "the texts say a minute")
 	want := fmt.Sprintf("%d requests a minute", ratelimit.DefaultTokens)
 	for name, text := range map[string]string{
 		"description": readFacts(t).Info.Description, "documentation of the root": unwrapped(packageDoc(t, ".")),
@@ -277,9 +271,7 @@ func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 		"RateLimitPolicy": fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens),
 		"RateLimit":       fmt.Sprintf(`"key";r=%d;t=42`, ratelimit.DefaultTokens-1),
 	} {
-		if example := readFacts(t).Components.Headers[name].Example; example != want {
-			t.Errorf("the example of %s is %v, want %s", name, example, want)
-		}
+		equal[any](t, readFacts(t).Components.Headers[name].Example, want, "the example of %s", name)
 	}
 }
 
@@ -288,9 +280,7 @@ func TestTheDocumentationListsEveryAnswerType(t *testing.T) {
 	t.Parallel()
 	_, list, found := strings.Cut(packageDoc(t, "schema"), "# Answers\n")
 	list, _, end := strings.Cut(list, "\n# ")
-	if !found || !end {
-		t.Fatal("the documentation of schema has no section about answers")
-	}
+	require(t, found && end, "the documentation of schema has no section about answers")
 	listed := map[string]bool{}
 	for _, item := range strings.Split(list, "\n  - ")[1:] {
 		types, _, _ := strings.Cut(item, ":")
@@ -299,13 +289,10 @@ func TestTheDocumentationListsEveryAnswerType(t *testing.T) {
 		}
 	}
 	enum := readFacts(t).Components.Schemas["AnswerField"].Properties["type"].Words
-	if len(enum) == 0 {
-		t.Fatal("the description has no types of answers")
-	}
+	require(t, len(enum) != 0, "the description has no types of answers")
 	for _, value := range enum {
-		if kind := value.(string); kind != schema.TypeHidden && kind != schema.TypeVariable && !listed[kind] {
-			t.Errorf("the list has no %s", value)
-		}
+		kind := value.(string)
+		expect(t, kind == schema.TypeHidden || kind == schema.TypeVariable || listed[kind], "the list has no %s", value)
 	}
 }
 
@@ -313,9 +300,8 @@ func TestTheDocumentationListsEveryAnswerType(t *testing.T) {
 func TestHistoryIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	d := readFacts(t)
-	if got := d.Components.Schemas["DeliveryList"].Properties["items"].MaxItems; got != storage.HistoryKept {
-		t.Errorf("the description shows %d deliveries, the storage keeps %d", got, storage.HistoryKept)
-	}
+	got := d.Components.Schemas["DeliveryList"].Properties["items"].MaxItems
+	expect(t, got == storage.HistoryKept, "the description shows %d deliveries, the storage keeps %d", got, storage.HistoryKept)
 }
 
 // What the API takes, the Client takes: each member of a body has a field.
@@ -331,9 +317,8 @@ func TestClientHasEveryMemberOfAForm(t *testing.T) {
 		for member := range members {
 			field := strings.TrimSuffix(member, "_id")
 			field = strings.ToUpper(field[:1]) + field[1:]
-			if _, ok := of.FieldByName(field); !ok {
-				t.Errorf("%s has no %s for %s of %s", of, field, member, name)
-			}
+			_, ok := of.FieldByName(field)
+			expect(t, ok, "%s has no %s for %s of %s", of, field, member, name)
 		}
 	}
 }
@@ -364,14 +349,11 @@ func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
 	}
 	check := func(what string, got formsvc.Form, err error, of reflect.Type) {
 		t.Helper()
-		if err != nil {
-			t.Fatalf("%s = %v", what, err)
-		}
+		require(t, err == nil, "%s = %v", what, err)
 		for i := range of.NumField() {
 			name := of.Field(i).Name
-			if kept, ok := want[name]; ok && reflect.ValueOf(got).FieldByName(name).Interface() != kept {
-				t.Errorf("%s lost %s", what, name)
-			}
+			kept, ok := want[name]
+			expect(t, !ok || reflect.ValueOf(got).FieldByName(name).Interface() == kept, "%s lost %s", what, name)
 		}
 	}
 	set(reflect.ValueOf(&create).Elem(), "created")
@@ -386,9 +368,8 @@ func TestClientKeepsEveryMemberOfAForm(t *testing.T) {
 func TestTheReadmeCountsTheOperations(t *testing.T) {
 	t.Parallel()
 	readme := must(os.ReadFile("../../README.md"))
-	if want := fmt.Sprintf(" %d operations", len(readFacts(t).operations())); !strings.Contains(string(readme), want) {
-		t.Errorf("the README has no%s", want)
-	}
+	want := fmt.Sprintf(" %d operations", len(readFacts(t).operations()))
+	expect(t, strings.Contains(string(readme), want), "the README has no%s", want)
 }
 
 // A host names the scopes of a key by the root's constants.
@@ -412,9 +393,8 @@ func TestAPathWithoutAnOperationLeadsToTheDescription(t *testing.T) {
 	b := servicetest.Setup(t, formsvc.WithBaseURL("https://example.com/api"))
 	const leads = "GET https://example.com/api/v1/openapi.json lists them."
 	for path, want := range map[string]bool{"/form": true, "/me/": true, "/forms/1": false, "/forms/65a1f0c2d4e5b6a7980c1d02": false} {
-		if w := b.Do(http.MethodGet, path, "", nil); w.Code != http.StatusNotFound || strings.Contains(w.Body.String(), leads) != want {
-			t.Errorf("%s: %d %s", path, w.Code, w.Body)
-		}
+		w := b.Do(http.MethodGet, path, "", nil)
+		expect(t, w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), leads) == want, "%s: %d %s", path, w.Code, w.Body)
 	}
 }
 
@@ -440,9 +420,8 @@ func TestCursorsAtTheEndsOfTimeAreInvalid(t *testing.T) {
 				}
 			}
 			// The forgery itself is good: a time that can be compared with is accepted.
-			if w := b.Do(http.MethodGet, path+"?cursor="+forgedCursor(list, b.User.ID, filters, 1_700_000_000_000_000), "", nil); w.Code != http.StatusOK {
-				t.Errorf("%s: %s at an ordinary time: %d %s", name, path, w.Code, w.Body)
-			}
+			w := b.Do(http.MethodGet, path+"?cursor="+forgedCursor(list, b.User.ID, filters, 1_700_000_000_000_000), "", nil)
+			expect(t, w.Code == http.StatusOK, "%s: %s at an ordinary time: %d %s", name, path, w.Code, w.Body)
 		}
 	}
 }
@@ -463,9 +442,7 @@ func TestAPublicIDThatNoStoreCanHaveIsNotFound(t *testing.T) {
 	for name, store := range servicetest.Stores(t) {
 		b := servicetest.SetupOn(t, store)
 		for _, id := range []string{"", "a\x00bcdefghijk", "\xff\xfebcdefghij", strings.Repeat("a", 12), strings.Repeat("a", 1<<20)} {
-			if _, err := b.PublicForm(t.Context(), id); !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("%s: %.20q: %v, want ErrNotFound", name, id, err)
-			}
+			wantError(t, fmt.Sprintf("%s: %.20q", name, id), errorOf(b.PublicForm(t.Context(), id)), formsvc.ErrNotFound)
 		}
 	}
 }

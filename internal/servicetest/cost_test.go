@@ -111,9 +111,8 @@ func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			if w.Code != http.StatusOK || store.bytes.Load() < largeForm {
 				t.Fatalf("%s: call %d: %d after reading %d bytes", name, i, w.Code, store.bytes.Load())
 			}
-			if got := store.calls.Load(); i > 0 && got != 1 {
-				t.Errorf("%s: call %d made %d calls of the storage, want 1", name, i, got)
-			}
+			got := store.calls.Load()
+			expect(t, i == 0 || got == 1, "%s: call %d made %d calls of the storage, want 1", name, i, got)
 		}
 		for method, path := range paths {
 			store.reset()
@@ -175,13 +174,10 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 				Next string `json:"next_cursor"`
 			}
 		}
-		if err := json.Unmarshal(first.Body.Bytes(), &page); err != nil || page.Page.Next == "" {
-			t.Fatalf("%s: %s, %v", name, first.Body, err)
-		}
+		err := json.Unmarshal(first.Body.Bytes(), &page)
+		require(t, err == nil && page.Page.Next != "", "%s: %s, %v", name, first.Body, err)
 		ask(reader.Secret, path+"?limit=2&cursor="+page.Page.Next, "second page", http.StatusOK, true)
-		if got := store.calls.Load(); got != 2 {
-			t.Errorf("%s: %d calls of the storage for the second page, want 2", name, got)
-		}
+		equal(t, store.calls.Load(), 2, "%s: calls of the storage for the second page", name)
 		ask(reader.Secret, path+"?limit=0", "a wrong limit", http.StatusUnprocessableEntity, false)
 		ask(reader.Secret, path+"?cursor=x", "a wrong cursor", http.StatusUnprocessableEntity, false)
 		ask(reader.Secret, "/forms/"+b.User.ID.String()+"/submissions", "an unknown form", http.StatusNotFound, false)
@@ -224,9 +220,7 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 func call(b *testing.B, h http.Handler, r *http.Request, want int) {
 	w := &discard{header: http.Header{}}
 	h.ServeHTTP(w, r)
-	if w.status != want {
-		b.Fatalf("%s %s: %d, want %d", r.Method, r.URL, w.status, want)
-	}
+	require(b, w.status == want, "%s %s: %d, want %d", r.Method, r.URL, w.status, want)
 }
 
 func benchBlocks(n int) string {

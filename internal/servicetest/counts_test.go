@@ -20,9 +20,7 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 	for name, store := range servicetest.Stores(t) {
 		for i, zoneName := range zones {
 			zone, err := time.LoadLocation(zoneName)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			r := rand.New(rand.NewPCG(uint64(i), 9))
 			start := time.Date(2024, 10, 28, 8, 0, 0, 0, time.UTC) // days before Cairo and New York change their clocks
 			now := servicetest.NewClock(start)
@@ -49,22 +47,16 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 				},
 			}
 			for range 30 {
-				if err := steps[max(0, r.IntN(10)-6)](); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, steps[max(0, r.IntN(10)-6)]())
 				if r.IntN(3) > 0 {
-					if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r)}); err != nil {
-						t.Fatal(err)
-					}
+					must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r)}))
 				}
 				today := time.Date(now.Now().In(zone).Year(), now.Now().In(zone).Month(), now.Now().In(zone).Day(), 0, 0, 0, 0, zone)
 				q := []formsvc.SubmissionQuery{
 					{}, {Since: today}, {Since: today.AddDate(0, 0, -3), Until: today.Add(-time.Second)}, {Since: now.Now().Add(-24 * time.Hour)}, {Until: today.AddDate(0, 0, -2)},
 				}[r.IntN(5)]
 				want, err := b.Using(store).AsHost().Summary(t.Context(), form, q)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				within := []time.Duration{time.Nanosecond, time.Minute}[r.IntN(2)]
 				got, err := b.AsHost().SummaryWithin(t.Context(), form, q, within)
 				for n := 0; got.Unfinished && err == nil; n++ {
@@ -73,9 +65,7 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 					}
 					got, err = b.AsHost().SummaryWithin(t.Context(), form, q, within)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 1e-9)); diff != "" {
 					t.Fatalf("%s, %s, %s, %+v: %s", name, zoneName, now.Now(), q, diff)
 				}

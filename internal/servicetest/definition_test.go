@@ -76,9 +76,7 @@ func TestNoWriteMakesADefinitionLargerThanItsLimit(t *testing.T) {
 			t.Errorf("%s %s: %d %s", c.method, c.path, w.Code, w.Body)
 		}
 	}
-	if w := b.Do(http.MethodPatch, form+"/blocks/a", `{"block":{"label":`+long+`}}`, nil); w.Code != http.StatusOK {
-		t.Errorf("a form that shrinks: %d %s", w.Code, w.Body)
-	}
+	status(t, b.Do(http.MethodPatch, form+"/blocks/a", `{"block":{"label":`+long+`}}`, nil), http.StatusOK, "a form that shrinks")
 }
 
 // A matrix copies labels: the bound is on what is stored.
@@ -101,9 +99,7 @@ func TestAResponseIsBoundedAsItIsStored(t *testing.T) {
 	if !errors.As(err, &refusal) || len(refusal.Violations) != 1 || refusal.Violations[0].Path != "" || refusal.Violations[0].Code != schema.CodeTooLong {
 		t.Errorf("%d bytes that would be stored as 1.5 MB: %v", len(raw), err)
 	}
-	if n := b.Submissions(form); n != 0 {
-		t.Errorf("%d responses are stored", n)
-	}
+	equal(t, b.Submissions(form), 0, "responses are stored")
 }
 
 // The form of an editor is the working copy with what is typed, within the limits of a write; nothing is stored.
@@ -130,9 +126,8 @@ func TestEditorForm(t *testing.T) {
 	if err != nil || got.Name != "Typed" || len(got.Blocks) != 4 || got.Blocks[0].Label != "Typed" || got.Blocks[3].ID != "d" || got.Theme.Corners == nil {
 		t.Errorf("typed: %v %+v", err, got)
 	}
-	if stored, err := owner.WorkingCopy(form.ID).Form(t.Context()); err != nil || stored.Name != "Stored" {
-		t.Errorf("something was stored: %v %+v", err, stored)
-	}
+	stored, err := owner.WorkingCopy(form.ID).Form(t.Context())
+	expect(t, err == nil && stored.Name == "Stored", "something was stored: %v %+v", err, stored)
 	var invalid *formsvc.Error
 	for _, blocks := range []string{`[{"id":"b","label":"` + strings.Repeat("x", 5001) + `"}]`, `[` + strings.Repeat("0,", 500) + `0]`, `[{"id":"b","Choices":[]}]`, `[` + strings.Repeat("0,", 500_000) + `0]`, `[`} {
 		if _, err := owner.EditorForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(blocks)}}); !errors.As(err, &invalid) {
@@ -156,17 +151,11 @@ func TestPath(t *testing.T) {
 			}
 			return list + path.Ending
 		}
-		if got := ids(); got != "a b end end" {
-			t.Errorf("%s: path %q", name, got)
-		}
+		equal(t, ids(), "a b end end", "%s: path", name)
 		other := must(formsvc.New(formsvc.WithStorage(store)))
 		must(other.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"b","type":"number"}]`)}}))
-		if got := ids(); got != "b " {
-			t.Errorf("%s: path %q after another process changed the form", name, got)
-		}
-		if _, err := b.Path(t.Context(), formsvc.ID{1}, nil, nil); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("%s: %v for a form that does not exist", name, err)
-		}
+		equal(t, ids(), "b ", "%s: path after another process changed the form", name)
+		wantError(t, name, errorOf(b.Path(t.Context(), formsvc.ID{1}, nil, nil)), formsvc.ErrNotFound)
 	}
 }
 
@@ -186,9 +175,7 @@ func TestWarnings(t *testing.T) {
 	if found, err := b.Warnings(formsvc.Definition{}); err != nil || len(found) != 0 {
 		t.Errorf("an empty definition: %v, %v", found, err)
 	}
-	if _, err := b.Warnings(formsvc.Definition{Blocks: json.RawMessage(`{}`)}); err == nil {
-		t.Error("no blocks are accepted as blocks")
-	}
+	expect(t, errorOf(b.Warnings(formsvc.Definition{Blocks: json.RawMessage(`{}`)})) != nil, "no blocks are accepted as blocks")
 }
 
 // A form is previewed as it is stored now, until it goes to the trash.
@@ -382,12 +369,10 @@ func TestNamesMisleadNobody(t *testing.T) {
 	// What scripts and pictures are written with stays, and so do spaces in between.
 	for _, name := range []string{"Año 2026 – „Umfrage“", "می\u200cخواهم", "क्\u200dष", "👩\u200d👩\u200d👧", "a  b c", " \t trimmed \n"} {
 		want := strings.TrimSpace(name)
-		if w, err := b.CreateWorkspace(ctx, b.User.ID, name); err != nil || w.Name != want {
-			t.Errorf("%q: %q, %v", name, w.Name, err)
-		}
-		if f, err := host.UpdateForm(ctx, form, formsvc.FormUpdate{Name: &name}); err != nil || f.Name != want {
-			t.Errorf("%q: %q, %v", name, f.Name, err)
-		}
+		w, err := b.CreateWorkspace(ctx, b.User.ID, name)
+		expect(t, err == nil && w.Name == want, "%q: %q, %v", name, w.Name, err)
+		f, err := host.UpdateForm(ctx, form, formsvc.FormUpdate{Name: &name})
+		expect(t, err == nil && f.Name == want, "%q: %q, %v", name, f.Name, err)
 		k, err := b.CreateKey(ctx, formsvc.KeyRequest{User: b.User, Name: name, Scopes: storage.Scopes()})
 		expect(t, err == nil && k.Key.Name == want, "%q: %q, %v", name, k.Key.Name, err)
 	}
@@ -414,13 +399,9 @@ func TestHiddenFieldsAndMetadataCarryNoControlCharacters(t *testing.T) {
 			"/metadata/country", "/metadata/device", "/metadata/user_agent",
 			"/metadata/utm/campaign", "/metadata/utm/content", "/metadata/utm/medium", "/metadata/utm/source", "/metadata/utm/term")
 	}
-	if n := b.Submissions(form); n != 0 {
-		t.Errorf("%d responses are stored", n)
-	}
+	equal(t, b.Submissions(form), 0, "responses are stored")
 	for _, text := range []string{"", "Größe 日本 (x; y) 👩\u200d👩\u200d👧", "سعر \u200f٪"} {
-		if err := submit(text); err != nil {
-			t.Errorf("%q: %v", text, err)
-		}
+		wantError(t, fmt.Sprintf("%q", text), submit(text), nil)
 	}
 }
 
@@ -443,15 +424,12 @@ func TestPastedNamesURLsAndSecrets(t *testing.T) {
 		}
 	}
 	name := pasted
-	if f, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Name: &name}); err != nil || f.Name != want {
-		t.Errorf("UpdateForm: %v, %+q", err, f.Name)
-	}
+	f, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Name: &name})
+	expect(t, err == nil && f.Name == want, "UpdateForm: %v, %+q", err, f.Name)
 	key, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("u")}, Name: pasted, Scopes: []formsvc.Scope{formsvc.ScopeFormsRead}})
 	expect(t, err == nil && key.Key.Name == want, "CreateKey: %v, %+q", err, key.Key.Name)
 	for _, bad := range []string{"\u202ename", "na\u2066me", "\u200b\u200d"} {
-		if w := b.Do(http.MethodPatch, "/forms/"+form.String(), `{"name":"`+bad+`"}`, nil); w.Code != 422 {
-			t.Errorf("name %+q: %d", bad, w.Code)
-		}
+		status(t, b.Do(http.MethodPatch, "/forms/"+form.String(), `{"name":"`+bad+`"}`, nil), 422, "name %+q", bad)
 		_, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: bad, Scopes: formsvc.Scopes()})
 		expect(t, errors.As(err, new(*schema.Error)), "a key with the name %+q: %v", bad, err)
 	}
@@ -461,23 +439,18 @@ func TestPastedNamesURLsAndSecrets(t *testing.T) {
 		"https://example.com/\u202ea": 422, "https://fa.example.com/می\u200cشود": 200, "https://example.com/❤\ufe0f": 200,
 	} {
 		for _, settings := range []string{`{"settings":{"redirectUrl":"` + url + `"}}`, `{"blocks":[{"id":"e","type":"embed","properties":{"embedLink":"` + url + `"}}]}`} {
-			if w := b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":`+settings+`}`, nil); w.Code != want {
-				t.Errorf("%+q: %d %s, want %d", settings, w.Code, w.Body, want)
-			}
+			status(t, b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":`+settings+`}`, nil), want, "%+q", settings)
 		}
 	}
 	for _, url := range []string{"http://127.0.0.1/a\u200b", "http://127.0.0.1/\u202ea", "\u2060http://127.0.0.1/"} {
-		if w := b.Do(http.MethodPost, "/webhooks", `{"form_id":"`+form.String()+`","url":"`+url+`"}`, nil); w.Code != 422 {
-			t.Errorf("webhook %+q: %d", url, w.Code)
-		}
+		status(t, b.Do(http.MethodPost, "/webhooks", `{"form_id":"`+form.String()+`","url":"`+url+`"}`, nil), 422, "webhook %+q", url)
 	}
 
 	hook := b.Webhook(form, "http://127.0.0.1/", servicetest.Secret)
 	for _, secret := range []string{" whsec_MDEyMzQ1Njc4OWFiY2RlZg==", "WHSEC_MDEyMzQ1Njc4OWFiY2RlZg==", "whsec_MDEyMzQ1Njc4OWFiY2RlZg", "whsec_MDEyMzQ1Njc4OWFiY2RlZg==\n"} {
 		text, _ := json.Marshal(secret)
-		if w := b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"signing_secret":`+string(text)+`}`, nil); w.Code != 422 {
-			t.Errorf("secret %q in a PATCH: %d", secret, w.Code)
-		}
+		w := b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"signing_secret":`+string(text)+`}`, nil)
+		expect(t, w.Code == 422, "secret %q in a PATCH: %d", secret, w.Code)
 		_, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/", SigningSecret: secret})
 		expect(t, errors.As(err, new(*schema.Error)), "secret %q in Go: %v", secret, err)
 	}
@@ -524,9 +497,7 @@ func TestQueriesOfPrograms(t *testing.T) {
 			} else if w.Code != http.StatusUnprocessableEntity {
 				t.Errorf("%s with %s: %d %s", name, query, w.Code, w.Body)
 			}
-			if got != want {
-				t.Errorf("%s with %s: %d responses, want %d: %s", name, query, got, want, w.Body)
-			}
+			expect(t, got == want, "%s with %s: %d responses, want %d: %s", name, query, got, want, w.Body)
 		}
 	}
 	for _, path := range []string{"/forms?limit=1&limit=2", "/forms?workspace_id=" + form.String() + "&workspace_id=x", "/workspaces?cursor=a&cursor=b", "/forms/" + form.String() + "/analytics/metrics?period=7d&period=30d"} {

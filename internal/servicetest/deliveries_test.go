@@ -61,21 +61,15 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 		if again := <-requests; again.Body != got.Body || again.Header.Get("Service-Signature") != got.Header.Get("Service-Signature") {
 			t.Errorf("sent again:\n%s\nwant\n%s", again.Body, got.Body)
 		}
-		if d := b.Deliveries(hook, 2)[0]; d.EventID != event.ID {
-			t.Errorf("delivery %+v", d)
-		}
+		equal(t, b.Deliveries(hook, 2)[0].EventID, event.ID, "delivery")
 	})
 	t.Run("what was deleted is not sent again", func(t *testing.T) {
 		b.Do(http.MethodDelete, "/forms/"+form.String()+"/submissions/"+s.ID.String(), "", nil)
-		if err := b.Redeliver(t.Context(), hook, deliveries[0].ID); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("%v, want ErrNotFound", err)
-		}
+		wantError(t, "Redeliver", b.Redeliver(t.Context(), hook, deliveries[0].ID), formsvc.ErrNotFound)
 	})
 	t.Run("a disabled webhook takes neither", func(t *testing.T) {
 		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
-		if err := b.SendTestEvent(t.Context(), hook); !errors.Is(err, formsvc.ErrConflict) {
-			t.Errorf("%v, want ErrConflict", err)
-		}
+		wantError(t, "SendTestEvent", b.SendTestEvent(t.Context(), hook), formsvc.ErrConflict)
 	})
 }
 
@@ -112,12 +106,10 @@ func TestATestEventHasTheShapeOfARealOne(t *testing.T) {
 	want, got := shapeOf("", bodies[0]), shapeOf("", bodies[1])
 	slices.Sort(want)
 	slices.Sort(got)
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("the shape of a real event (-) and of a test event (+):\n%s", diff)
-	}
-	if seconds := bodies[1]["response"].(map[string]any)["completionTime"]; seconds == 0.0 {
-		t.Error("the completion time of a test event is 0")
-	}
+	diff := cmp.Diff(want, got)
+	expect(t, diff == "", "the shape of a real event (-) and of a test event (+):\n%s", diff)
+	seconds := bodies[1]["response"].(map[string]any)["completionTime"]
+	expect(t, seconds != 0.0, "the completion time of a test event is 0")
 }
 
 // shapeOf lists the paths in a JSON value with their types.
@@ -169,9 +161,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		servicetest.WaitFor(t, "the pause", func() bool { return len(paused(b.AsHost(), formsvc.Query{})) > 0 })
 		for name, c := range map[string]formsvc.Client{"the host": b.AsHost(), "the owner": b.As(b.User.ID)} {
 			list := paused(c, formsvc.Query{Limit: 5})
-			if len(list) != 1 {
-				t.Fatalf("%s sees %v", name, list)
-			}
+			require(t, len(list) == 1, "%s sees %v", name, list)
 			p := list[0]
 			if p.WebhookID != hook || p.FormID != form || p.URL != busy.URL || p.Reason != formsvc.PauseRetryAfter || p.Failures != 1 ||
 				time.Since(p.FailingSince) > time.Minute || time.Until(p.PausedUntil) < 50*time.Minute {
@@ -256,9 +246,7 @@ func TestRedeliverFailed(t *testing.T) {
 		want := func(n int, cause error) func(int, error) {
 			return func(got int, err error) {
 				t.Helper()
-				if got != n || !errors.Is(err, cause) {
-					t.Errorf("RedeliverFailed: %d, %v; want %d, %v", got, err, n, cause)
-				}
+				expect(t, got == n && errors.Is(err, cause), "RedeliverFailed: %d, %v; want %d, %v", got, err, n, cause)
 			}
 		}
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Now().Add(time.Hour)))
@@ -294,9 +282,7 @@ func TestRedeliverFailed(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if all.Load() != 2 {
-			t.Errorf("calls at once queued %d, want the 2 that were left of 4", all.Load())
-		}
+		expect(t, all.Load() == 2, "calls at once queued %d, want the 2 that were left of 4", all.Load())
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
 
 		o.repaired.Store(true)
@@ -359,15 +345,12 @@ func TestTheListOfWebhooksIsWholeHoweverLongItIs(t *testing.T) {
 				t.Fatalf("%d webhooks: %d %v", n, w.Code, w.Header())
 			}
 			if method == http.MethodHead {
-				if w.Body.Len() != 0 {
-					t.Errorf("HEAD has a body of %d bytes", w.Body.Len())
-				}
+				expect(t, w.Body.Len() == 0, "HEAD has a body of %d bytes", w.Body.Len())
 				continue
 			}
 			var list struct{ Items []struct{ ID formsvc.ID } }
-			if err := json.Unmarshal(w.Body.Bytes(), &list); err != nil {
-				t.Fatalf("%d webhooks: %v", n, err)
-			}
+			err := json.Unmarshal(w.Body.Bytes(), &list)
+			require(t, err == nil, "%d webhooks: %v", n, err)
 			seen := map[formsvc.ID]bool{}
 			for _, item := range list.Items {
 				seen[item.ID] = true
@@ -400,9 +383,8 @@ func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
 		server.Close()
 	}
 	first := servicetest.New(t, failingWebhooks{b.Store}, formsvc.WithoutRateLimit())
-	if code := servicetest.Get(t, first, "/v1/webhooks", b.Key); code != http.StatusInternalServerError {
-		t.Errorf("a failure of the first page: %d, want 500", code)
-	}
+	code := servicetest.Get(t, first, "/v1/webhooks", b.Key)
+	expect(t, code == http.StatusInternalServerError, "a failure of the first page: %d, want 500", code)
 }
 
 type failingWebhooks struct{ storage.Storage }

@@ -16,9 +16,8 @@ func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
 	}
 	const problem = `{"type":"server_error","code":"UNAVAILABLE","message":"m","status":503,"request_id":"a"}`
 	r, h := good()
-	if err := servicetest.AsDescribed(r, 503, h, []byte(problem)); err != nil {
-		t.Fatalf("a good answer: %v", err)
-	}
+	err := servicetest.AsDescribed(r, 503, h, []byte(problem))
+	require(t, err == nil, "a good answer: %v", err)
 	for name, change := range map[string]func(r *http.Request, h http.Header) (int, string){
 		"an undeclared status": func(*http.Request, http.Header) (int, string) { return 409, problem },
 		"an unknown code": func(*http.Request, http.Header) (int, string) {
@@ -37,8 +36,7 @@ func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
 		},
 	} {
 		r, h := good()
-		if status, body := change(r, h); servicetest.AsDescribed(r, status, h, []byte(body)) == nil {
-			t.Errorf("%s is not seen", name)
-		}
+		status, body := change(r, h)
+		expect(t, servicetest.AsDescribed(r, status, h, []byte(body)) != nil, "%s is not seen", name)
 	}
 }

@@ -46,9 +46,8 @@ func TestTheClientAgreesWithHTTP(t *testing.T) {
 		client := doors.client
 		script := newStepScript(seed, client.now)
 		script.forClient = true
-		if _, disagreement := compare([]door{doors.http, client}, script, total); disagreement != "" {
-			t.Fatalf("%s: %s", name, disagreement)
-		}
+		_, disagreement := compare([]door{doors.http, client}, script, total)
+		require(t, disagreement == "", "%s: %s", name, disagreement)
 		t.Logf("%s: through the client %v", name, client.taken)
 		for _, route := range clientRoutes {
 			expect(t, client.taken[route] != 0, "%s: no step took %s", name, route)

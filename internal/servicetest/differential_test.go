@@ -467,9 +467,7 @@ func TestBothStoragesAgreeOnEverything(t *testing.T) {
 	doors := []door{newHTTPDoor(t, all["memory"], now), newHTTPDoor(t, all["postgres"], now)}
 	t.Parallel()
 	seen, disagreement := compare(doors, newStepScript(seed, now), total)
-	if disagreement != "" {
-		t.Fatal(disagreement)
-	}
+	require(t, disagreement == "", "%v", disagreement)
 	t.Logf("outcomes %v", seen)
 	for _, status := range []int{0, 200, 201, 204, 403, 404, 409, 412, 422} {
 		expect(t, seen[status] != 0, "no step was answered with %d: %v", status, seen)
@@ -516,9 +514,8 @@ func TestADisagreementIsSeen(t *testing.T) {
 	}
 	t.Parallel()
 	for name, p := range pairs {
-		if _, disagreement := compare(p.doors, newStepScript(1, p.now), 2000); disagreement == "" {
-			t.Errorf("%s is not seen", name)
-		}
+		_, disagreement := compare(p.doors, newStepScript(1, p.now), 2000)
+		expect(t, disagreement != "", "%s is not seen", name)
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -110,13 +109,9 @@ func TestEarlyAnswersReachClientsThatWriteFirst(t *testing.T) {
 			r.Header.Set("X-API-Key", e.key)
 			r.Header.Set("Content-Type", e.media)
 			answer, err := server.Client().Do(r)
-			if err != nil {
-				t.Fatalf("%s with Go's client: %v", e.name, err)
-			}
+			require(t, err == nil, "%s with Go's client: %v", e.name, err)
 			answer.Body.Close()
-			if answer.StatusCode != e.status {
-				t.Errorf("%s with Go's client: %d, want %d", e.name, answer.StatusCode, e.status)
-			}
+			expect(t, answer.StatusCode == e.status, "%s with Go's client: %d, want %d", e.name, answer.StatusCode, e.status)
 		}
 	}
 }
@@ -155,9 +150,7 @@ func servePipes(t *testing.T, h http.Handler) (p *pipes, stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		if err := server.Serve(p); !errors.Is(err, http.ErrServerClosed) {
-			t.Error(err)
-		}
+		wantError(t, "Serve", server.Serve(p), http.ErrServerClosed)
 	}()
 	return p, func() {
 		check(t, server.Shutdown(context.Background()))
@@ -219,9 +212,8 @@ func TestAClientThatWaitsForContinueIsNotAskedToSend(t *testing.T) {
 				_, _ = io.WriteString(conn, "POST /v1/forms HTTP/1.1\r\nHost: x\r\nX-API-Key: "+c.key+"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n")
 			}()
 			answer := must(http.ReadResponse(bufio.NewReader(conn), nil))
-			if took := time.Since(start); answer.StatusCode != c.status || took != 0 {
-				t.Errorf("%d after %v, want %d at once", answer.StatusCode, took, c.status)
-			}
+			took := time.Since(start)
+			expect(t, answer.StatusCode == c.status && took == 0, "%d after %v, want %d at once", answer.StatusCode, took, c.status)
 			conn.Close()
 		}
 		stop()
@@ -255,9 +247,8 @@ func TestEarlyAnswersReachRealClients(t *testing.T) {
 					}
 				}
 				for i, got := range send(t, requests) {
-					if e := answers[i/4]; got != float64(e.status) {
-						t.Errorf("%s: %v, want %d", e.name, got, e.status)
-					}
+					e := answers[i/4]
+					expect(t, got == float64(e.status), "%s: %v, want %d", e.name, got, e.status)
 				}
 			})
 		}
@@ -337,9 +328,7 @@ http {
 			conn.Close()
 			return "http://" + address
 		}
-		if ctx.Err() != nil {
-			t.Fatalf("nginx does not answer: %v\n%s", err, &output)
-		}
+		require(t, ctx.Err() == nil, "nginx does not answer: %v\n%s", err, &output)
 	}
 }
 
@@ -357,9 +346,7 @@ func goClient(t *testing.T, requests []clientRequest) []any {
 			got = append(got, err.Error())
 			continue
 		}
-		if _, err := io.Copy(io.Discard, answer.Body); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOf(io.Copy(io.Discard, answer.Body)))
 		answer.Body.Close()
 		got = append(got, float64(answer.StatusCode))
 	}
@@ -379,9 +366,7 @@ func script(interpreter, extension, text string) func(t *testing.T, requests []c
 		command := exec.CommandContext(t.Context(), path, file)
 		command.Stdin, command.Stderr = bytes.NewReader(input), &stderr
 		output, err := command.Output()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, &stderr)
-		}
+		require(t, err == nil, "%v\n%s", err, &stderr)
 		var got []any
 		if err := json.Unmarshal(output, &got); err != nil || len(got) != len(requests) {
 			t.Fatalf("%v: %s", err, output)

@@ -65,9 +65,7 @@ func isPrefixed(text string) bool {
 // keeps of a text.
 func sameCells(t *testing.T, program string, got, want [][]string, kept func(string) string) {
 	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%s: %d lines, want %d", program, len(got), len(want))
-	}
+	require(t, len(got) == len(want), "%s: %d lines, want %d", program, len(got), len(want))
 	for i := range want {
 		if len(got[i]) < 2+len(want[i]) {
 			t.Fatalf("%s: line %d has %d cells", program, i, len(got[i]))
@@ -78,9 +76,7 @@ func sameCells(t *testing.T, program string, got, want [][]string, kept func(str
 			if free && isPrefixed(answer) {
 				promised = "'" + answer
 			}
-			if cell != kept(promised) {
-				t.Errorf("%s: line %d, column %d is %q, want %q", program, i, j, cell, promised)
-			}
+			expect(t, cell == kept(promised), "%s: line %d, column %d is %q, want %q", program, i, j, cell, promised)
 			undone := cell
 			if free && isPrefixed(cell) {
 				undone = strings.TrimPrefix(cell, "'")
@@ -98,9 +94,8 @@ func sameCells(t *testing.T, program string, got, want [][]string, kept func(str
 func TestCSVInPrograms(t *testing.T) {
 	t.Parallel()
 	text, _ := hostileExport(t, formsvc.Export{})
-	if _, lines := table(t, text); len(lines) != len(hostileCells) {
-		t.Errorf("Go reads %d lines", len(lines))
-	}
+	_, lines := table(t, text)
+	expect(t, len(lines) == len(hostileCells), "Go reads %d lines", len(lines))
 	t.Run("several separators", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
@@ -145,9 +140,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			kind, _, _ := strings.Cut(to, ":")
 			name := strings.TrimSuffix(filepath.Base(from), filepath.Ext(from)) + "." + kind
 			made, readErr := os.ReadFile(filepath.Join(dir, "out", name))
-			if err != nil || readErr != nil {
-				t.Fatalf("convert %s to %s: %v, %v\n%s", from, to, err, readErr, out)
-			}
+			require(t, err == nil && readErr == nil, "convert %s to %s: %v, %v\n%s", from, to, err, readErr, out)
 			return string(made)
 		}
 		write := func(name, text string) string {
@@ -158,9 +151,8 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 		const utf8 = "44/59/9,34,76,1" // the separators of its dialog, quote, UTF-8, from the first line on
 
 		// As a user opens it, no cell is a formula. The other file shows that one is seen.
-		if sheet := convert(write("defused.csv", text), "fods", utf8); strings.Contains(sheet, "table:formula=") {
-			t.Error("a cell is a formula")
-		}
+		sheet := convert(write("defused.csv", text), "fods", utf8)
+		expect(t, !strings.Contains(sheet, "table:formula="), "a cell is a formula")
 		kept, _ := hostileExport(t, formsvc.Export{KeepFormulas: true})
 		if sheet := convert(write("kept.csv", kept), "fods", utf8); !strings.Contains(sheet, "table:formula=") {
 			t.Error("LibreOffice takes no cell for a formula, so this test shows nothing")

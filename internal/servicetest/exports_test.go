@@ -122,22 +122,18 @@ func TestExportsOverHTTP(t *testing.T) {
 		response := request(t, server, "GET", "/exports/"+id+query, b.Key)
 		body := servicetest.ReadAll(t, response.Body)
 		if e.Format == "none" {
-			if response.StatusCode != http.StatusUnprocessableEntity {
-				t.Errorf("%s: %d", query, response.StatusCode)
-			}
+			expect(t, response.StatusCode == http.StatusUnprocessableEntity, "%s: %d", query, response.StatusCode)
 			continue
 		}
-		if want := export(b, form, e); body != want || response.StatusCode != http.StatusOK {
-			t.Errorf("%s: %d %q, want %q", query, response.StatusCode, body, want)
-		}
+		want := export(b, form, e)
+		expect(t, body == want && response.StatusCode == http.StatusOK, "%s: %d %q, want %q", query, response.StatusCode, body, want)
 	}
 	// HTTP/1.0 has no way to say that a file was cut.
 	conn := must(net.Dial("tcp", server.Listener.Addr().String()))
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /exports/%s.csv HTTP/1.0\r\nX-API-Key: %s\r\n\r\n", id, b.Key)
-	if got := servicetest.ReadAll(t, conn); !strings.HasPrefix(got, "HTTP/1.0 505") || !strings.Contains(got, "HTTP_VERSION_NOT_SUPPORTED") {
-		t.Errorf("HTTP/1.0: %s", got)
-	}
+	got := servicetest.ReadAll(t, conn)
+	expect(t, strings.HasPrefix(got, "HTTP/1.0 505") && strings.Contains(got, "HTTP_VERSION_NOT_SUPPORTED"), "HTTP/1.0: %s", got)
 }
 
 // A truncated file never looks complete, over HTTP/1.1 and HTTP/2, also below a middleware that
@@ -179,9 +175,7 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 				response := request(t, server, "GET", "/exports/"+form.String()+"."+string(format), b.Key)
 				body, err := io.ReadAll(response.Body)
 				name := fmt.Sprintf("%s, %s, page %d is not to be had", protocol, format, broken)
-				if response.Proto != protocol {
-					t.Fatalf("%s: it is %s", name, response.Proto)
-				}
+				require(t, response.Proto == protocol, "%s: it is %s", name, response.Proto)
 				switch {
 				case broken <= firstWritten && (response.StatusCode != http.StatusServiceUnavailable || err != nil):
 					t.Errorf("%s: %d %q, %v; want 503", name, response.StatusCode, body, err)
@@ -212,9 +206,8 @@ func TestTheLastLineOfAnExport(t *testing.T) {
 			t.Errorf("%s ends with %q, want %q", query, text[max(0, len(text)-80):], want)
 		}
 	}
-	if text := servicetest.ReadAll(t, request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.Key).Body); strings.Contains(text, "complete\":true") {
-		t.Error("a file that did not ask for it has a last line")
-	}
+	text := servicetest.ReadAll(t, request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.Key).Body)
+	expect(t, !strings.Contains(text, "complete\":true"), "a file that did not ask for it has a last line")
 }
 
 // A key that is revoked during an export reads no further page: 401 while nothing was
@@ -255,17 +248,13 @@ func TestAKeyHasOneExportAtATime(t *testing.T) {
 	if second := request(t, server, "GET", path, b.Key); second.StatusCode != http.StatusTooManyRequests || second.Header.Get("Retry-After") == "" {
 		t.Fatalf("a second export: %d %v", second.StatusCode, second.Header)
 	}
-	if beside := request(t, server, "GET", path, other.Secret); beside.StatusCode != http.StatusOK {
-		t.Fatalf("an export with another key: %d", beside.StatusCode)
-	}
-	if head := request(t, server, "HEAD", path, b.Key); head.StatusCode != http.StatusOK {
-		t.Errorf("HEAD beside an export: %d", head.StatusCode)
-	}
+	beside := request(t, server, "GET", path, other.Secret)
+	require(t, beside.StatusCode == http.StatusOK, "an export with another key: %d", beside.StatusCode)
+	head := request(t, server, "HEAD", path, b.Key)
+	expect(t, head.StatusCode == http.StatusOK, "HEAD beside an export: %d", head.StatusCode)
 	first.Body.Close() // the client goes away
 	for request(t, server, "GET", path, b.Key).StatusCode != http.StatusOK {
-		if t.Context().Err() != nil {
-			t.Fatal("the key has an export for ever")
-		}
+		require(t, t.Context().Err() == nil, "the key has an export for ever")
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -320,9 +309,7 @@ func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 			if response.StatusCode != c.status || limits.taken != c.taken || strings.Count(body, "\n") != c.lines {
 				t.Errorf("%d, %d calls counted, %d lines; want %d, %d, %d", response.StatusCode, limits.taken, strings.Count(body, "\n"), c.status, c.taken, c.lines)
 			}
-			if c.status == 429 && response.Header.Get("Retry-After") == "" {
-				t.Error("no Retry-After")
-			}
+			expect(t, c.status != 429 || response.Header.Get("Retry-After") != "", "no Retry-After")
 		})
 	}
 }
@@ -354,12 +341,9 @@ func TestAnExportLeavesCallsForOthers(t *testing.T) {
 	b := servicetest.SetupOn(t, &pagesOf{Storage: memory.New(), n: 15_000, answers: nameAnswer}, formsvc.WithLimiter(limits))
 	f := must(b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.Workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(servicetest.TextBlock)}}))
 	response := request(t, exportServer(t, b, nil), "GET", "/exports/"+f.ID.String()+".ndjson", b.Key)
-	if lines := strings.Count(servicetest.ReadAll(t, response.Body), "\n"); response.StatusCode != http.StatusOK || lines != 15_000 {
-		t.Errorf("%d, %d lines", response.StatusCode, lines)
-	}
-	if limits.lowest < limits.limit/2-1 {
-		t.Errorf("the export has left %d of %d calls", limits.lowest, limits.limit)
-	}
+	lines := strings.Count(servicetest.ReadAll(t, response.Body), "\n")
+	expect(t, response.StatusCode == http.StatusOK && lines == 15_000, "%d, %d lines", response.StatusCode, lines)
+	expect(t, limits.lowest >= limits.limit/2-1, "the export has left %d of %d calls", limits.lowest, limits.limit)
 }
 
 // bigResponses submits responses that fill two pages and more than a socket holds.
@@ -394,16 +378,13 @@ func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
 	must(reader.ReadString('\n'))
 	// The server has a page to write, and the client takes none of it.
 	must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("long0", `"late"`)}))
-	if n := pool.Stat().AcquiredConns(); n != 0 {
-		t.Errorf("%d connections are held", n)
-	}
+	equal(t, pool.Stat().AcquiredConns(), 0, "connections are held")
 	var open int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND pid = pg_backend_pid()`).Scan(&open)
 	expect(t, err == nil && open == 0, "%d open transactions, %v", open, err)
 	rest, err := io.ReadAll(reader)
-	if got := strings.Count(string(rest), "\n"); err != nil || got != count {
-		t.Errorf("%d lines, %v; want %d", got, err, count)
-	}
+	got := strings.Count(string(rest), "\n")
+	expect(t, err == nil && got == count, "%d lines, %v; want %d", got, err, count)
 }
 
 // A server of the database that is killed in the middle cuts the file visibly.
@@ -419,9 +400,8 @@ func TestAnExportWhoseDatabaseIsKilled(t *testing.T) {
 	must(reader.ReadString('\n'))
 	database.Kill() // while the second page has not been read: the first one fills the socket
 	rest, err := io.ReadAll(reader)
-	if got := strings.Count(string(rest), "\n") + 1; !errors.Is(err, io.ErrUnexpectedEOF) || got >= count {
-		t.Errorf("%d lines of %d and then %v, want io.ErrUnexpectedEOF", got, count, err)
-	}
+	got := strings.Count(string(rest), "\n") + 1
+	expect(t, errors.Is(err, io.ErrUnexpectedEOF) && got < count, "%d lines of %d and then %v, want io.ErrUnexpectedEOF", got, count, err)
 }
 
 // export is an export as text.
@@ -467,9 +447,8 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 			want.Write(item)
 			want.WriteByte('\n')
 		}
-		if got := export(b, form, formsvc.Export{Format: formsvc.NDJSON}); got != want.String() || len(page.Items) != 3 {
-			t.Errorf("%s: %s\nwant %s", name, got, want.String())
-		}
+		got := export(b, form, formsvc.Export{Format: formsvc.NDJSON})
+		expect(t, got == want.String() && len(page.Items) == 3, "%s: %s\nwant %s", name, got, want.String())
 	}
 }
 
@@ -481,9 +460,8 @@ func TestExportsThatAreRefused(t *testing.T) {
 	c := b.As(b.User.ID)
 	var faults *schema.Error
 	for _, e := range []formsvc.Export{{Format: "xlsx"}, {Separator: '|'}, {Since: start, Until: start.Add(-1)}} {
-		if err := c.Export(t.Context(), io.Discard, form, e); !errors.As(err, &faults) {
-			t.Errorf("%+v: %v", e, err)
-		}
+		err := c.Export(t.Context(), io.Discard, form, e)
+		expect(t, errors.As(err, &faults), "%+v: %v", e, err)
 	}
 	wantError(t, "a stranger", b.As(formsvc.UserIDFrom("stranger")).Export(t.Context(), io.Discard, form, formsvc.Export{}), formsvc.ErrNotFound)
 }

@@ -179,9 +179,7 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				// The host's rows cannot be removed, and then its files: the response stays, and the next call
 				// gives the same again.
 				hook.fault = errors.New("the rows of the host cannot be removed")
-				if err := remove(ctx, b, form, gone); err == nil {
-					t.Error("no error, though the host's rows are there")
-				}
+				expect(t, remove(ctx, b, form, gone) != nil, "no error, though the host's rows are there")
 				toldOf("before a fault")
 				hook.fault = nil
 				files.since()
@@ -192,13 +190,10 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				} else if name != "DELETE" && !errors.Is(err, files.fault) {
 					t.Errorf("error %v", err)
 				}
-				if got := files.since(); !slices.Equal(got, want) {
-					t.Errorf("files to remove: %q, want %q", got, want)
-				}
+				got := files.since()
+				expect(t, slices.Equal(got, want), "files to remove: %q, want %q", got, want)
 				if sub, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); errors.Is(err, storage.ErrNotFound) {
-					if _, err := b.AsHost().Form(ctx, form.ID); err == nil {
-						t.Errorf("the response is gone: %+v", sub)
-					}
+					expect(t, errorOf(b.AsHost().Form(ctx, form.ID)) != nil, "the response is gone: %+v", sub)
 				}
 
 				// The process ends between the files and the rows.
@@ -253,23 +248,17 @@ func TestFilesOfManyResponses(t *testing.T) {
 			check := func(what string) {
 				t.Helper()
 				slices.Sort(want)
-				if got := files.since(); !slices.Equal(got, want) {
-					t.Errorf("%s: %d files, want %d", what, len(got), len(want))
-				}
+				got := files.since()
+				expect(t, slices.Equal(got, want), "%s: %d files, want %d", what, len(got), len(want))
 				want = nil
 			}
 			fill()
-			if n, err := b.PurgeAllSubmissions(ctx, time.Now().Add(time.Hour)); n != 260 || err != nil {
-				t.Errorf("%d, %v", n, err)
-			}
+			returns(t, 260, "PurgeAllSubmissions")(b.PurgeAllSubmissions(ctx, time.Now().Add(time.Hour)))
 			check("PurgeAllSubmissions")
 			noError(t, b.AsHost().TrashForm(ctx, fill()))
-			if got := files.since(); got != nil {
-				t.Errorf("a form in the trash lost files: %q", got)
-			}
-			if n, err := b.PurgeTrash(ctx, time.Now().Add(time.Hour)); n != 1 || err != nil {
-				t.Errorf("%d, %v", n, err)
-			}
+			got := files.since()
+			expect(t, got == nil, "a form in the trash lost files: %q", got)
+			returns(t, 1, "PurgeTrash")(b.PurgeTrash(ctx, time.Now().Add(time.Hour)))
 			check("PurgeTrash")
 		})
 	}
@@ -289,9 +278,8 @@ func TestRemovalsInAHostsTransaction(t *testing.T) {
 			if err := b.Using(store.On(tx)).AsHost().DeleteSubmission(t.Context(), form.ID, sub.ID); err != nil {
 				return err
 			}
-			if got := files.since(); !slices.Equal(got, want) {
-				t.Errorf("before the end of the transaction, files to remove: %q", got)
-			}
+			got := files.since()
+			expect(t, slices.Equal(got, want), "before the end of the transaction, files to remove: %q", got)
 			if got := hook.since(); !slices.Equal(got[form.ID], []formsvc.ID{sub.ID}) {
 				t.Errorf("before the end of the transaction, the host received %v", got)
 			}
@@ -300,9 +288,7 @@ func TestRemovalsInAHostsTransaction(t *testing.T) {
 			}
 			return nil
 		})
-		if commits != (err == nil) {
-			t.Error(err)
-		}
+		expect(t, commits == (err == nil), "%v", err)
 		if _, err := b.AsHost().Submission(t.Context(), form.ID, sub.ID); commits != errors.Is(err, formsvc.ErrNotFound) {
 			t.Errorf("commits %t: %v", commits, err)
 		}

@@ -68,9 +68,7 @@ func TestListsOfTheClientPageByThemselves(t *testing.T) {
 		}
 		cancel()
 		for _, err := range b.As(formsvc.UserIDFrom("stranger")).Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
-			if !errors.Is(err, formsvc.ErrNotFound) {
-				t.Errorf("%s: a stranger sees %v, want ErrNotFound", name, err)
-			}
+			expect(t, errors.Is(err, formsvc.ErrNotFound), "%s: a stranger sees %v, want ErrNotFound", name, err)
 		}
 	}
 }
@@ -104,9 +102,7 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 		" BAD_FORMAT":                   update(formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closed":false}`)}}),
 		" TOO_FEW":                      update(formsvc.FormUpdate{}),
 	} {
-		if got := name(err); got != want {
-			t.Errorf("faults %q, want %q", got, want)
-		}
+		equal(t, name(err), want, "faults")
 	}
 	if _, err := c.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "x", Owner: formsvc.UserIDFrom("other")}); !errors.Is(err, formsvc.ErrNotOwner) {
 		t.Errorf("a workspace for another user: %v, want ErrNotOwner", err)
@@ -117,9 +113,8 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 	for range b.As(formsvc.ID{}).Forms(t.Context(), formsvc.FormQuery{}) {
 		t.Error("nobody sees a form")
 	}
-	if w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/"}); name(err) != "/url NOT_ALLOWED" || w != (formsvc.Webhook{}) {
-		t.Errorf("a private URL: %+v, %v", w, err)
-	}
+	w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/"})
+	expect(t, name(err) == "/url NOT_ALLOWED" && w == (formsvc.Webhook{}), "a private URL: %+v, %v", w, err)
 }
 
 func TestWhatANewRecordBelongsToIsRequired(t *testing.T) {
@@ -253,17 +248,14 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
 		noError(t, err)
 		got := must(formsvc.DecodeAnswers(s))
-		if len(got) != len(want) {
-			t.Fatalf("%d answers, want %d: %v", len(got), len(want), got)
-		}
+		require(t, len(got) == len(want), "%d answers, want %d: %v", len(got), len(want), got)
 		for i, w := range want {
 			if a := got[i]; a.ID != w.id || !cmp.Equal(a.Value, w.value) || a.String() != w.text || !json.Valid(a.JSON) {
 				t.Errorf("answer %d is %s %#v (%q), want %s %#v (%q)", i, a.ID, a.Value, a, w.id, w.value, w.text)
 			}
 		}
-		if last := got[len(got)-1]; last.Type != schema.TypeHidden {
-			t.Errorf("the hidden field has the type %q", last.Type)
-		}
+		last := got[len(got)-1]
+		expect(t, last.Type == schema.TypeHidden, "the hidden field has the type %q", last.Type)
 	}
 
 	// A value of a shape that another release stored is handed out as JSON. Only what is
@@ -278,9 +270,8 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 			}
 		}
 	}
-	if _, err := formsvc.DecodeAnswers(formsvc.Submission{Answers: json.RawMessage(`{}`)}); err == nil {
-		t.Error("an object is taken for a list of answers")
-	}
+	_, err := formsvc.DecodeAnswers(formsvc.Submission{Answers: json.RawMessage(`{}`)})
+	expect(t, err != nil, "an object is taken for a list of answers")
 }
 
 // What a Client returns is the caller's, also on a storage that hands out its own bytes.
@@ -350,16 +341,11 @@ func TestASubmitInTheHostsTransaction(t *testing.T) {
 		b.Dispatcher().Wake()
 	}
 	submit("rolled back", func(tx pgx.Tx) error { return tx.Rollback(t.Context()) })
-	if n := b.Submissions(form); n != 0 {
-		t.Errorf("%d submissions after a rollback, want 0", n)
-	}
+	equal(t, b.Submissions(form), 0, "submissions after a rollback")
 	submit("committed", func(tx pgx.Tx) error { return tx.Commit(t.Context()) })
-	if got := <-requests; !strings.Contains(got.Body, "committed") {
-		t.Errorf("sent %s, want the response that was committed", got.Body)
-	}
-	if n := b.Submissions(form); n != 1 {
-		t.Errorf("%d submissions, want 1", n)
-	}
+	got := <-requests
+	expect(t, strings.Contains(got.Body, "committed"), "sent %s, want the response that was committed", got.Body)
+	equal(t, b.Submissions(form), 1, "submissions")
 }
 
 // A transaction that is rolled back takes its revision with it, and the number
@@ -378,9 +364,8 @@ func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
 	inTx := *b
 	inTx.Service = b.Using(store.On(tx))
 	numbers := `[{"id":"name","type":"number"}]`
-	if w := inTx.Do(http.MethodPatch, path, `{"definition":{"blocks":`+numbers+`}}`, nil); w.Code != http.StatusOK {
-		t.Fatalf("in the transaction: %d %s", w.Code, w.Body)
-	}
+	w := inTx.Do(http.MethodPatch, path, `{"definition":{"blocks":`+numbers+`}}`, nil)
+	require(t, w.Code == http.StatusOK, "in the transaction: %d %s", w.Code, w.Body)
 	for _, step := range []struct {
 		on     *formsvc.Service
 		answer string
@@ -397,9 +382,8 @@ func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
 		t.Fatalf("after the rollback: %d %s", w.Code, w.Body)
 	}
 	var refused *formsvc.Error
-	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `1`)}); !errors.As(err, &refused) {
-		t.Errorf("a number: %v, want an Error", err)
-	}
+	_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `1`)})
+	expect(t, errors.As(err, &refused), "a number: %v, want an Error", err)
 	wantError(t, "a text", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"text"`)})), nil)
 }
 
@@ -430,21 +414,16 @@ func TestAStoreOnATransactionKeepsItsSchema(t *testing.T) {
 			t.Errorf("New with the schema of %s: %v", name, err)
 		}
 	}
-	if n := b.Submissions(form); n != 2 {
-		t.Errorf("%d submissions, want 2", n)
-	}
-	if found, err := other.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil || len(found) != 0 {
-		t.Errorf("the other schema has %d workspaces, %v", len(found), err)
-	}
+	equal(t, b.Submissions(form), 2, "submissions")
+	found, err := other.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
+	expect(t, err == nil && len(found) == 0, "the other schema has %d workspaces, %v", len(found), err)
 
 	// With one schema in the database there is nothing to forget. What the service has gathered
 	// goes with the other one.
 	noError(t, b.Close(t.Context()))
 	must(pool.Exec(t.Context(), `DROP SCHEMA tenant CASCADE`))
 	err = submit(func(tx pgx.Tx) storage.Storage { return postgres.New(tx) })
-	if !errors.Is(err, formsvc.ErrNotFound) {
-		t.Errorf("New without a schema, in a database with one: %v, want ErrNotFound", err)
-	}
+	expect(t, errors.Is(err, formsvc.ErrNotFound), "New without a schema, in a database with one: %v, want ErrNotFound", err)
 }
 
 // auditing is a host's decorator.
@@ -511,9 +490,8 @@ func TestAZeroClientSaysSo(t *testing.T) {
 				}
 			}
 		})
-		if text, ok := said.(string); !ok || !strings.Contains(text, "Client is zero") {
-			t.Errorf("%s: %v", name, said)
-		}
+		text, ok := said.(string)
+		expect(t, ok && strings.Contains(text, "Client is zero"), "%s: %v", name, said)
 	}
 }
 
@@ -593,9 +571,7 @@ func TestWhatABrokenStorageReservedIsGivenBack(t *testing.T) {
 			thrown := panicOf(func() {
 				wantError(t, "Submit", errorOf(b.Answer(form, "name", `"x"`)), storage.ErrUnavailable)
 			})
-			if (thrown == "broken") != panics {
-				t.Fatalf("Submit panics with %v", thrown)
-			}
+			require(t, (thrown == "broken") == panics, "Submit panics with %v", thrown)
 		}
 		store.broken.Store(false)
 		answer(fmt.Sprintf("after panics: %v", panics))

@@ -232,9 +232,8 @@ func FuzzTheAPI(f *testing.F) {
 		if seed != 0 {
 			q.mutate(rand.New(rand.NewPCG(seed, 1)), nil)
 		}
-		if err := h.try(q); err != nil {
-			t.Fatalf("%s %s\n%s\n%s\n%v", q.method, q.path, q.header, q.body, err)
-		}
+		err := h.try(q)
+		require(t, err == nil, "%s %s\n%s\n%s\n%v", q.method, q.path, q.header, q.body, err)
 	})
 }
 
@@ -265,9 +264,8 @@ func TestHostileRequestsAreAnsweredAsDescribed(t *testing.T) {
 				} else {
 					q = seeds[i]
 				}
-				if err := h.try(q); err != nil {
-					t.Errorf("request %d: %s %s\n%s\n%s\n%v", i, q.method, q.path, q.header, q.body, err)
-				}
+				err := h.try(q)
+				expect(t, err == nil, "request %d: %s %s\n%s\n%s\n%v", i, q.method, q.path, q.header, q.body, err)
 			}
 		})
 	}

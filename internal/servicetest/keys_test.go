@@ -38,9 +38,7 @@ func TestKeyFormat(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithKeyPrefix("acme"))
 	format := regexp.MustCompile(`^acme_live_[0-9A-Za-z]{49}$`)
-	if !format.MatchString(b.Key) {
-		t.Fatalf("the key %q is not of the form %s", b.Key, format)
-	}
+	require(t, format.MatchString(b.Key), "the key %q is not of the form %s", b.Key, format)
 	keys := must(b.Keys(t.Context(), b.User.ID))
 	if got, want := keys[0].Prefix, b.Key[:len("acme_live_")+6]; got != want {
 		t.Errorf("the display prefix is %q, want %q", got, want)
@@ -69,27 +67,21 @@ func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	store := &countingStore{Store: memory.New()}
 	svc := must(formsvc.New(formsvc.WithStorage(store)))
 	issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}}, Name: "k", Scopes: storage.Scopes()}))
-	if code := servicetest.Get(t, svc, "/v1/me", issued.Secret); code != http.StatusOK || store.lookups.Load() != 1 {
-		t.Fatalf("the key itself: %d after %d look-ups", code, store.lookups.Load())
-	}
+	code := servicetest.Get(t, svc, "/v1/me", issued.Secret)
+	require(t, code == http.StatusOK && store.lookups.Load() == 1, "the key itself: %d after %d look-ups", code, store.lookups.Load())
 	for i := range issued.Secret {
 		other := byte('x')
 		if issued.Secret[i] == other {
 			other = 'y'
 		}
 		mistyped := issued.Secret[:i] + string(other) + issued.Secret[i+1:]
-		if code := servicetest.Get(t, svc, "/v1/me", mistyped); code != http.StatusUnauthorized {
-			t.Errorf("with character %d mistyped: %d", i, code)
-		}
+		equal(t, servicetest.Get(t, svc, "/v1/me", mistyped), http.StatusUnauthorized, "with character %d mistyped", i)
 	}
 	for _, key := range []string{"fs_live_", issued.Secret[:30], issued.Secret + "0", strings.ToLower(issued.Secret), "fs_live_" + strings.Repeat("0", 49)} {
-		if code := servicetest.Get(t, svc, "/v1/me", key); code != http.StatusUnauthorized {
-			t.Errorf("%q: %d", key, code)
-		}
+		equal(t, servicetest.Get(t, svc, "/v1/me", key), http.StatusUnauthorized, "%q", key)
 	}
-	if n := store.lookups.Load(); n != 1 {
-		t.Errorf("%d look-ups, want only the first", n)
-	}
+	n := store.lookups.Load()
+	expect(t, n == 1, "%d look-ups, want only the first", n)
 	check(t, svc.Close(t.Context()))
 }
 
@@ -103,9 +95,7 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 			Name: " ", Scopes: []formsvc.Scope{"forms:read", "forms:eat"}, ExpiresAt: &past,
 		})
 		var faults *schema.Error
-		if !errors.As(err, &faults) {
-			t.Fatalf("%s: %v, want a *schema.Error", name, err)
-		}
+		require(t, errors.As(err, &faults), "%s: %v, want a *schema.Error", name, err)
 		var got []string
 		for _, v := range faults.Violations {
 			got = append(got, v.Path+" "+v.Code)
@@ -115,12 +105,8 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 
 		longest := formsvc.User{ID: formsvc.UserIDFrom("long"), Name: strings.Repeat("é", 200), Email: strings.Repeat("e", 254)}
 		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()})
-		if err != nil {
-			t.Fatalf("%s: the longest name and e-mail: %v", name, err)
-		}
-		if code := servicetest.Get(t, b, "/v1/me", issued.Secret); code != http.StatusOK {
-			t.Errorf("%s: %d", name, code)
-		}
+		require(t, err == nil, "%s: the longest name and e-mail: %v", name, err)
+		equal(t, servicetest.Get(t, b, "/v1/me", issued.Secret), http.StatusOK, "%s", name)
 		longest.Email += "e"
 		if _, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()}); !errors.As(err, &faults) {
 			t.Errorf("%s: an e-mail of 255 characters: %v, want a *schema.Error", name, err)
@@ -134,9 +120,7 @@ func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
 	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
 	wants := func(what, key string, want int) {
 		t.Helper()
-		if code := servicetest.Get(t, b, "/v1/me", key); code != want {
-			t.Errorf("%s: %d, want %d", what, code, want)
-		}
+		equal(t, servicetest.Get(t, b, "/v1/me", key), want, "%s", what)
 	}
 	soon := now.Now().Add(time.Hour)
 	short := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon}))
@@ -165,20 +149,17 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 		}
 		for minute := range 3 {
 			for range 30 {
-				if code := servicetest.Get(t, svc, "/v1/me", issued.Secret); code != http.StatusOK {
-					t.Fatalf("%d", code)
-				}
+				code := servicetest.Get(t, svc, "/v1/me", issued.Secret)
+				require(t, code == http.StatusOK, "%d", code)
 				synctest.Wait()
 				time.Sleep(time.Second)
 			}
-			if got := store.touches.Load(); got != int64(minute+1) {
-				t.Fatalf("after %d minutes of use: %d writes", minute+1, got)
-			}
+			got := store.touches.Load()
+			require(t, got == int64(minute+1), "after %d minutes of use: %d writes", minute+1, got)
 			time.Sleep(30 * time.Second)
 		}
-		if age := time.Since(lastUsed()); age != time.Minute {
-			t.Errorf("the last use is %v ago, want that of the last write, a minute ago", age)
-		}
+		age := time.Since(lastUsed())
+		expect(t, age == time.Minute, "the last use is %v ago, want that of the last write, a minute ago", age)
 
 		// Close waits for the write of the last use.
 		servicetest.Get(t, svc, "/v1/me", issued.Secret)
@@ -189,9 +170,8 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 		servicetest.Get(t, svc, "/v1/me", issued.Secret)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		if got := store.touches.Load(); got != 4 {
-			t.Errorf("%d writes, want none after Close", got)
-		}
+		got := store.touches.Load()
+		expect(t, got == 4, "%d writes, want none after Close", got)
 	})
 }
 
@@ -203,9 +183,7 @@ func TestUserIDsAreFrozen(t *testing.T) {
 		"ann":                                  "49915e0d7d4b402e3017d010",
 		"9b2f3c1e-7d7e-4a51-8d0a-3c0f6b1f2a11": "f70bee8e1aeaa1d4e2d6fd56",
 	} {
-		if got := formsvc.UserIDFrom(host).String(); got != want {
-			t.Errorf("UserIDFrom(%q) is %s, want %s", host, got, want)
-		}
+		equal(t, formsvc.UserIDFrom(host).String(), want, "UserIDFrom(%q)", host)
 	}
 }
 
@@ -226,9 +204,7 @@ func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storag
 			secret, err := opener.Open(s.WebhookID, s.Secret)
 			expect(t, err == nil, "webhook %s: %v", s.WebhookID, err)
 			found[s.WebhookID] = secret
-			if _, err := opener.Open(s.WebhookID, s.OldSecret); err != nil {
-				t.Errorf("webhook %s, the secret before: %v", s.WebhookID, err)
-			}
+			wantError(t, fmt.Sprintf("webhook %s, the secret before", s.WebhookID), errorOf(opener.Open(s.WebhookID, s.OldSecret)), nil)
 		}
 	}
 }
@@ -276,17 +252,12 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		changing := &changesSecrets{Storage: store}
 		changing.change = func() {
 			want[first] = "changed in the meantime"
-			if w := b.Do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil); w.Code != 200 {
-				t.Errorf("%d %s", w.Code, w.Body)
-			}
+			status(t, b.Do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil), 200, "a change in the meantime")
 		}
 		rotating := servicetest.New(t, changing, formsvc.WithSecretCipher(newer, older))
-		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != count {
-			t.Errorf("%s: %d sealed anew, %v; want %d, one of them as the secret before", name, n, err, count)
-		}
-		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 1 {
-			t.Errorf("%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
-		}
+		returns(t, count, "%s: sealed anew, one of them as the secret before", name)(rotating.ResealSecrets(t.Context()))
+		n, err := rotating.ResealSecrets(t.Context())
+		expect(t, err == nil && n == 1, "%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
 		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 0 {
 			t.Errorf("%s: %d sealed anew the third time, %v; want none", name, n, err)
 		}
@@ -351,12 +322,8 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 		expect(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
 
 		// Sealed, its deliveries go out.
-		if n, err := servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()); n != 1 || err != nil {
-			t.Errorf("%d sealed, %v", n, err)
-		}
-		if n, err := strict.ResealSecrets(t.Context()); n != 0 || err != nil {
-			t.Errorf("when all are sealed: %d, %v", n, err)
-		}
+		returns(t, 1, "sealed")(servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()))
+		returns(t, 0, "when all are sealed")(strict.ResealSecrets(t.Context()))
 		noError(t, strict.SendTestEvent(t.Context(), bad))
 		if got := <-stolen; webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")) != nil {
 			t.Error("what is sent then has no valid signature")
@@ -373,22 +340,18 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 		b := servicetest.SetupOn(t, store, servicetest.Loopback(), formsvc.WithSecretCipher(cipher))
 		id := b.Webhook(b.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", "the first secret")
 		for range 3 {
-			if w := b.Do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":"the second secret"}`, nil); w.Code != 200 {
-				t.Fatalf("%s: %d %s", name, w.Code, w.Body)
-			}
+			w := b.Do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":"the second secret"}`, nil)
+			require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
 		}
 		stored, err := store.Secrets(t.Context(), storage.ID{}, 10)
-		if err != nil || len(stored) != 1 {
-			t.Fatalf("%s: %d secrets, %v", name, len(stored), err)
-		}
+		require(t, err == nil && len(stored) == 1, "%s: %d secrets, %v", name, len(stored), err)
 		opener := must(secrets.New(cipher))
 		for _, s := range []struct {
 			stored []byte
 			want   string
 		}{{stored[0].Secret, "the second secret"}, {stored[0].OldSecret, "the first secret"}} {
-			if got, err := opener.Open(id, s.stored); err != nil || got != s.want {
-				t.Errorf("%s: %q (%v), want %q", name, got, err, s.want)
-			}
+			got, err := opener.Open(id, s.stored)
+			expect(t, err == nil && got == s.want, "%s: %q (%v), want %q", name, got, err, s.want)
 		}
 	}
 }
@@ -427,9 +390,8 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		secret := func(what string) string { return fmt.Sprintf("secret of %s in %s mode", what, name) }
 		patch := func(b *servicetest.Bundle, id formsvc.ID, secret string) {
 			t.Helper()
-			if w := b.Do("PATCH", "/webhooks/"+id.String(), fmt.Sprintf(`{"signing_secret":%q}`, secret), nil); w.Code != 200 {
-				t.Fatalf("%s: %d %s", name, w.Code, w.Body)
-			}
+			w := b.Do("PATCH", "/webhooks/"+id.String(), fmt.Sprintf(`{"signing_secret":%q}`, secret), nil)
+			require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
 		}
 
 		// Sealed, on a server that logs all parameters. That it does shows the first secret,
@@ -444,16 +406,13 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		}
 		logged := len(log)
 		sealing := servicetest.New(t, plain.Store, servicetest.Loopback(), cipher)
-		if n, err := sealing.ResealSecrets(t.Context()); err != nil || n == 0 {
-			t.Errorf("%s: %d sealed, %v", name, n, err)
-		}
+		n, err := sealing.ResealSecrets(t.Context())
+		expect(t, err == nil && n != 0, "%s: %d sealed, %v", name, n, err)
 		sealed := &servicetest.Bundle{Service: sealing, T: t, Store: plain.Store, User: plain.User, Key: plain.Key, Workspace: plain.Workspace}
 		patch(sealed, sealed.Webhook(form, "http://127.0.0.1:8099/", secret("two")), secret("three"))
 		patch(sealed, shown, secret("four"))
 		for _, what := range []string{"one", "two", "three", "four"} {
-			if in(server.Log()[logged:], secret(what)) {
-				t.Errorf("%s: the log has the sealed secret %s", name, what)
-			}
+			expect(t, !in(server.Log()[logged:], secret(what)), "%s: the log has the sealed secret %s", name, what)
 		}
 
 		// Not sealed, on a server that logs no parameters.
@@ -463,9 +422,7 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		bare := open("0")
 		patch(bare, bare.Webhook(bare.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", secret("five")), secret("six"))
 		for _, what := range []string{"five", "six"} {
-			if in(server.Log(), secret(what)) {
-				t.Errorf("%s: the log has the secret %s, though parameters are not logged", name, what)
-			}
+			expect(t, !in(server.Log(), secret(what)), "%s: the log has the secret %s, though parameters are not logged", name, what)
 		}
 	}
 }
@@ -529,11 +486,8 @@ func TestNoSecretIsPrinted(t *testing.T) {
 			t.Errorf("%s, %v; want %s", text, err, want)
 		}
 	}
-	if key.Secret != secret || hook.SigningSecret != secret || *update.SigningSecret != secret {
-		t.Error("printing changed a value")
-	}
+	expect(t, key.Secret == secret && hook.SigningSecret == secret && *update.SigningSecret == secret, "printing changed a value")
 	var read formsvc.WebhookCreate
-	if err := json.Unmarshal([]byte(`{"SigningSecret":"`+secret+`"}`), &read); err != nil || read.SigningSecret != secret {
-		t.Errorf("a signing secret is not read from JSON: %v", err)
-	}
+	err := json.Unmarshal([]byte(`{"SigningSecret":"`+secret+`"}`), &read)
+	expect(t, err == nil && read.SigningSecret == secret, "a signing secret is not read from JSON: %v", err)
 }

@@ -2,6 +2,7 @@ package servicetest_test
 
 import (
 	"errors"
+	"net/http/httptest"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -51,5 +52,39 @@ func expect(t testing.TB, holds bool, format string, args ...any) {
 	t.Helper()
 	if !holds {
 		t.Errorf(format, args...)
+	}
+}
+
+// require ends a test at what does not hold.
+func require(t testing.TB, holds bool, format string, args ...any) {
+	t.Helper()
+	if !holds {
+		t.Fatalf(format, args...)
+	}
+}
+
+// equal reports a value that is not the wanted one.
+func equal[T comparable](t testing.TB, got, want T, what string, args ...any) {
+	t.Helper()
+	if got != want {
+		t.Errorf(what+": %v, want %v", append(args, got, want)...)
+	}
+}
+
+// returns reports a call that fails, or whose value is not the wanted one.
+func returns[T comparable](t testing.TB, want T, what string, args ...any) func(T, error) {
+	return func(got T, err error) {
+		t.Helper()
+		if err != nil || got != want {
+			t.Errorf(what+": %v, %v, want %v", append(args, got, err, want)...)
+		}
+	}
+}
+
+// status reports a response that has not the wanted status.
+func status(t testing.TB, w *httptest.ResponseRecorder, want int, what string, args ...any) {
+	t.Helper()
+	if w.Code != want {
+		t.Errorf(what+": %d %s, want %d", append(args, w.Code, w.Body, want)...)
 	}
 }

@@ -282,11 +282,9 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	var waiting sync.WaitGroup
 	for range 4 { // together they wait for one lock
 		waiting.Go(func() {
-			if err := d.ask("PATCH", func() error {
+			wantError(t, "a change of the form that is held", d.ask("PATCH", func() error {
 				return answered(d.DoAs(d.Key, http.MethodPatch, "/forms/"+held.ID.String(), `{"name":"other"}`))
-			}); !errors.Is(err, storage.ErrUnavailable) {
-				t.Errorf("a change of the form that is held = %v, want unavailable", err)
-			}
+			}), storage.ErrUnavailable)
 		})
 	}
 	waiting.Wait()
@@ -373,9 +371,7 @@ func unlessLong(t *testing.T) {
 func faketime(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
-	if err != nil || len(found) == 0 {
-		t.Fatal("libfaketime is missing: apt-get install libfaketime")
-	}
+	require(t, err == nil && len(found) != 0, "libfaketime is missing: apt-get install libfaketime")
 	return found[0]
 }
 

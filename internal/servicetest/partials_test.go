@@ -40,9 +40,7 @@ func onEachWithClock(t *testing.T, now time.Time, test func(t *testing.T, b *ser
 func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string {
 	t.Helper()
 	token, dropped, err := svc.SavePartial(t.Context(), r)
-	if err != nil || len(dropped) > 0 {
-		t.Fatalf("SavePartial: dropped %q, %v", dropped, err)
-	}
+	require(t, err == nil && len(dropped) == 0, "SavePartial: dropped %q, %v", dropped, err)
 	return token
 }
 
@@ -67,24 +65,18 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 			SavedAt: start.Add(time.Hour), EndsAt: start.Add(time.Hour), SubmissionID: formsvc.ID{1}, // which only ResumePartial sets
 		}
 		token := save(t, b.Service, r)
-		if !regexp.MustCompile(`^[\w-]{22}$`).MatchString(token) {
-			t.Errorf("the token is %q, want 128 bits in base64url", token)
-		}
-		if second := save(t, b.Service, r); second == token {
-			t.Error("two half responses have one token")
-		}
+		expect(t, regexp.MustCompile(`^[\w-]{22}$`).MatchString(token), "the token is %q, want 128 bits in base64url", token)
+		second := save(t, b.Service, r)
+		expect(t, second != token, "two half responses have one token")
 		want := r
 		want.Token, want.Revision, want.Hidden = token, 1, map[string]string{"ref": "mail"}
 		want.SavedAt, want.EndsAt, want.SubmissionID = start, time.Date(2026, 12, 21, 0, 0, 0, 0, time.UTC), formsvc.ID{}
-		if got, err := b.ResumePartial(t.Context(), form, token); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("resumed %+v\nwant %+v\n%v", got, want, err)
-		}
+		got, err := b.ResumePartial(t.Context(), form, token)
+		expect(t, err == nil && reflect.DeepEqual(got, want), "resumed %+v\nwant %+v\n%v", got, want, err)
 
 		clock.Advance(24 * time.Hour)
 		r = formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`), Block: "gone", Seconds: 20}
-		if again := save(t, b.Service, r); again != token {
-			t.Errorf("a later save returned %q, want %q", again, token)
-		}
+		equal(t, save(t, b.Service, r), token, "a later save returned")
 		want = r
 		want.Revision, want.Block, want.Hidden, want.SavedAt, want.EndsAt = 2, "", map[string]string{}, start.Add(24*time.Hour), want.EndsAt.Add(24*time.Hour)
 		want.EndsAt = time.Date(2026, 12, 22, 0, 0, 0, 0, time.UTC)
@@ -122,15 +114,10 @@ func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
 		kept := func(name string, answers, want map[string]json.RawMessage, wantDropped ...string) {
 			t.Helper()
 			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Answers: answers})
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
-			if !slices.Equal(dropped, wantDropped) {
-				t.Errorf("%s: dropped %q, want %q", name, dropped, wantDropped)
-			}
-			if got := resumed(t, b.Service, form, token).Answers; fmt.Sprintf("%s", got) != fmt.Sprintf("%s", want) {
-				t.Errorf("%s: kept %s, want %s", name, got, want)
-			}
+			require(t, err == nil, "%s: %v", name, err)
+			expect(t, slices.Equal(dropped, wantDropped), "%s: dropped %q, want %q", name, dropped, wantDropped)
+			got := resumed(t, b.Service, form, token).Answers
+			expect(t, fmt.Sprintf("%s", got) == fmt.Sprintf("%s", want), "%s: kept %s, want %s", name, got, want)
 		}
 		kept("everything", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`, "vip", `{"b":1,"a":[null]}`),
 			"", "box", "end", "file", "file in", "gone", "note", "pay", "plan", "robot", "sign", "tier")
@@ -179,9 +166,7 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 			t.Errorf("%s: %v, want %s at %q", name, err, c.code, c.path)
 		}
 	}
-	if got := (formsvc.Limits{}).WithDefaults().Partial; got != 64_000 {
-		t.Errorf("the default of Limits.Partial is %d", got)
-	}
+	equal(t, (formsvc.Limits{}).WithDefaults().Partial, 64_000, "the default of Limits.Partial")
 }
 
 // A half response ends in whole days of the service's zone.
@@ -204,9 +189,7 @@ func TestAHalfResponseEnds(t *testing.T) {
 		if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); !errors.Is(err, formsvc.ErrNotFound) {
 			t.Errorf("saved when it is over: %v", err)
 		}
-		if _, err := b.Answer(form); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOf(b.Answer(form)))
 		wantError(t, "submitted when it is over", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
 	}, formsvc.WithTimeZone(zone))
 }
@@ -279,9 +262,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		check := func(c formsvc.Client) []formsvc.Partial {
 			t.Helper()
 			all := list(c, formsvc.Query{})
-			if len(all) != 2 {
-				t.Fatalf("%d half responses, want 2", len(all))
-			}
+			require(t, len(all) == 2, "%d half responses, want 2", len(all))
 			for _, p := range all {
 				private := p.Answers == nil && p.Hidden == nil && p.Metadata == nil && p.Block == "" && p.Seconds == 0
 				if p.ID.IsZero() || p.FormID != form || p.SavedAt.IsZero() || p.EndsAt.Before(p.SavedAt) || p.Revision != 1 || private == p.Shared {
@@ -295,9 +276,8 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		}
 		check(b.AsHost())
 		all := check(ann)
-		if got := list(ann, formsvc.Query{Limit: 1}); len(got) != 1 || got[0].ID != all[0].ID {
-			t.Errorf("with a limit of 1: %+v", got)
-		}
+		got := list(ann, formsvc.Query{Limit: 1})
+		expect(t, len(got) == 1 && got[0].ID == all[0].ID, "with a limit of 1: %+v", got)
 		for _, err := range bob.Partials(t.Context(), form, formsvc.Query{}) {
 			expect(t, errors.Is(err, formsvc.ErrNotFound), "a foreign form: %v", err)
 		}
@@ -308,9 +288,8 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		}
 		noError(t, ann.DeletePartial(t.Context(), form, all[0].ID))
 		wantError(t, "deleted twice", ann.DeletePartial(t.Context(), form, all[0].ID), formsvc.ErrNotFound)
-		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].ID != all[1].ID {
-			t.Errorf("left are %+v", left)
-		}
+		left := list(ann, formsvc.Query{})
+		expect(t, len(left) == 1 && left[0].ID == all[1].ID, "left are %+v", left)
 		// A save that says no more that it is shared takes it back.
 		token := shared
 		if all[0].Shared {
@@ -322,9 +301,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 			t.Errorf("no longer shared: %+v", left)
 		}
 		must(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}))
-		if left := list(ann, formsvc.Query{}); len(left) != 0 {
-			t.Errorf("submitted: %+v", left)
-		}
+		equal(t, len(list(ann, formsvc.Query{})), 0, "submitted")
 	})
 }
 
@@ -338,9 +315,7 @@ func TestARespondentForgetsAHalfResponse(t *testing.T) {
 		}
 		wantError(t, "resumed what is forgotten", errorOf(b.ResumePartial(t.Context(), form, gone)), formsvc.ErrNotFound)
 		for _, token := range []string{"", "x", gone} {
-			if err := b.ForgetPartial(t.Context(), form, token); err != nil {
-				t.Errorf("the token %q: %v", token, err)
-			}
+			wantError(t, fmt.Sprintf("the token %q", token), b.ForgetPartial(t.Context(), form, token), nil)
 		}
 		check(t, b.ForgetPartial(t.Context(), other, stays))
 		resumed(t, b.Service, form, stays)
@@ -412,9 +387,8 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 		store.reads.Store(0)
 		store.submits.Store(0)
 		store.half.Store(0)
-		if err := call(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		err := call()
+		require(t, err == nil, "%s: %v", name, err)
 		if r, s, h := store.reads.Load(), store.submits.Load(), store.half.Load(); r != reads || s != submits || h != half {
 			t.Errorf("%s: %d reads, %d of Submit and %d of half responses, want %d, %d and %d", name, r, s, h, reads, submits, half)
 		}
@@ -436,9 +410,8 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 		r.Token, _, err = b.SavePartial(t.Context(), r)
 		return err
 	})
-	if p := store.saved; p.Max != 10_000 || p.IfRevision != 0 || !p.New {
-		t.Errorf("saved with %+v", p)
-	}
+	p := store.saved
+	expect(t, p.Max == 10_000 && p.IfRevision == 0 && p.New, "saved with %+v", p)
 	costs("a later save", 1, 0, 1, func() error {
 		_, _, err := b.SavePartial(t.Context(), r)
 		return err
@@ -504,15 +477,9 @@ func TestAStorageWithoutHalfResponses(t *testing.T) {
 	} {
 		expect(t, errors.Is(err, formsvc.ErrUnsupported), "%s: %v", name, err)
 	}
-	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"}); err != nil {
-		t.Error(err)
-	}
-	if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}); n != 1 || err != nil {
-		t.Errorf("EraseRespondent: %d, %v", n, err)
-	}
-	if n, err := b.PurgeSubmissions(t.Context(), time.Now(), form); n != 0 || err != nil {
-		t.Errorf("PurgeSubmissions: %d, %v", n, err)
-	}
+	check(t, errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"})))
+	returns(t, 1, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}))
+	returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now(), form))
 }
 
 // A half response is erased by what is in it, faulty or off the path as it may be, and by
@@ -549,9 +516,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 				list.there(t, find, want, name+": "+when)
 			}
 			in(true, "before")
-			if n, err := b.EraseRespondent(t.Context(), form, wanted); n != 0 || err != nil {
-				t.Errorf("%s: %d, %v", name, n, err)
-			}
+			returns(t, 0, "%s", name)(b.EraseRespondent(t.Context(), form, wanted))
 			in(false, "after")
 		}
 		gone("by what nobody has", map[string]string{"mail": "ann@answers.example", "old": "bob"})
@@ -569,23 +534,16 @@ func TestHalfResponsesAreErased(t *testing.T) {
 		gone("by an answer that is faulty, to a block that is off the path now", map[string]string{"mail": "ann@answers.example and more"}, "four")
 
 		var faults *formsvc.Error
-		if _, err := b.EraseRespondent(t.Context(), form, map[string]string{"never": "x"}); !errors.As(err, &faults) {
-			t.Errorf("a name that nothing has: %v", err)
-		}
+		_, err := b.EraseRespondent(t.Context(), form, map[string]string{"never": "x"})
+		expect(t, errors.As(err, &faults), "a name that nothing has: %v", err)
 		list := needles{"of the form": []byte("note late"), "of another form": []byte("note seven")}
-		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(-time.Hour), form); n != 0 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(-time.Hour), form))
 		list.there(t, find, true, "after a purge of older ones")
-		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), form); n != 0 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), form))
 		needles{"of the form": []byte("note late")}.there(t, find, false, "after PurgeSubmissions")
 		needles{"of another form": []byte("note seven")}.there(t, find, true, "after PurgeSubmissions")
 		noError(t, b.AsHost().TrashForm(t.Context(), other))
-		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)); n != 0 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		returns(t, 0, "PurgeAllSubmissions")(b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)))
 		needles{"of a form in the trash": []byte("note seven")}.there(t, find, false, "after PurgeAllSubmissions")
 	})
 }
@@ -605,12 +563,9 @@ func TestManyHalfResponsesAreErased(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"}); n != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("%d, %v", n, err)
-		}
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}); n != 0 || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
+		n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"})
+		expect(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
+		returns(t, 0, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
 		left := 0
 		for _, err := range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
 			noError(t, err)

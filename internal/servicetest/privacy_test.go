@@ -115,9 +115,7 @@ func searchTables(t *testing.T, pool *pgxpool.Pool, schema string, needle []byte
 	noError(t, err)
 	type column struct{ Table, Column, Type string }
 	columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])
-	if err != nil || len(columns) < 100 {
-		t.Fatalf("%d columns: %v", len(columns), err)
-	}
+	require(t, err == nil && len(columns) >= 100, "%d columns: %v", len(columns), err)
 	for _, c := range columns {
 		name := pgx.Identifier{c.Column}.Sanitize()
 		value := "convert_to(" + name + "::text, 'UTF8')"
@@ -142,9 +140,7 @@ func (n needles) id(name string, id formsvc.ID) { n[name] = bytes.Clone(id[:]) }
 func (n needles) there(t *testing.T, find search, want bool, when string) {
 	t.Helper()
 	for name, needle := range n {
-		if found := find(needle); len(found) > 0 != want {
-			t.Errorf("%s: %s is in %v", when, name, found)
-		}
+		equal(t, len(find(needle)) > 0, want, "%s: %s is in", when, name)
 	}
 }
 
@@ -240,26 +236,21 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		noError(t, b.DeleteUser(t.Context(), first.user.ID))
 		first.needles.there(t, find, false, "after DeleteUser")
 		second.needles.there(t, find, true, "after DeleteUser of another user")
-		if err := b.DeleteUser(t.Context(), formsvc.ID{}); err == nil {
-			t.Error("DeleteUser of the zero ID is done")
-		}
+		expect(t, b.DeleteUser(t.Context(), formsvc.ID{}) != nil, "DeleteUser of the zero ID is done")
 		wantError(t, "DeleteUser once more", b.DeleteUser(t.Context(), first.user.ID), nil)
 
 		// Everything of the other user works as before, and so does their trash.
-		if members, err := b.Members(t.Context(), second.workspace.ID); err != nil || len(members) != 0 {
-			t.Errorf("members %v, %v", members, err)
-		}
-		if keys, err := b.Keys(t.Context(), second.user.ID); err != nil || len(keys) != 1 {
-			t.Errorf("%d keys, %v", len(keys), err)
-		}
+		members, err := b.Members(t.Context(), second.workspace.ID)
+		expect(t, err == nil && len(members) == 0, "members %v, %v", members, err)
+		keys, err := b.Keys(t.Context(), second.user.ID)
+		expect(t, err == nil && len(keys) == 1, "%d keys, %v", len(keys), err)
 		check(t, b.RestoreForm(t.Context(), second.forms[1], formsvc.ID{}))
 		check(t, b.RestoreForm(t.Context(), second.forms[2], second.workspace.ID))
 		for _, form := range second.forms {
 			wantError(t, "a form of another user", errorOf(b.Answer(form, "mail", `"SECOND@answers.example"`)), formsvc.ErrDuplicate)
 		}
-		if stats, err := b.Store.QueueStats(t.Context()); err != nil || stats.Due+stats.Waiting != 1 {
-			t.Errorf("%+v, %v", stats, err)
-		}
+		stats, err := b.Store.QueueStats(t.Context())
+		expect(t, err == nil && stats.Due+stats.Waiting == 1, "%+v, %v", stats, err)
 	})
 }
 
@@ -295,9 +286,8 @@ func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 		u := newTenant(b, "somebody", "http://127.0.0.1:8099")
 		left := 2
 		dying := b.Using(interrupted{b.Store, &left})
-		if err := dying.DeleteUser(t.Context(), u.user.ID); err != nil && !errors.Is(err, storage.ErrUnavailable) {
-			t.Fatal(err)
-		}
+		err := dying.DeleteUser(t.Context(), u.user.ID)
+		require(t, err == nil || errors.Is(err, storage.ErrUnavailable), "%v", err)
 		for _, form := range u.forms {
 			wantError(t, "a form of the user is there", errorOf(b.AsHost().Form(t.Context(), form)), formsvc.ErrNotFound)
 			wantError(t, "a form of the user can be restored", b.RestoreForm(t.Context(), form, b.Workspace), formsvc.ErrNotFound)
@@ -359,9 +349,8 @@ func TestPurgeForm(t *testing.T) {
 		}
 		purged.there(t, find, false, "after PurgeForm")
 		other.needles.there(t, find, true, "after PurgeForm of others")
-		if found := find([]byte("somebody's form 0")); len(found) == 0 {
-			t.Error("the form outside the trash is gone")
-		}
+		found := find([]byte("somebody's form 0"))
+		expect(t, len(found) != 0, "the form outside the trash is gone")
 	})
 }
 
@@ -393,25 +382,20 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 
 		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"note": "\u200b"}, {"note": "a\xffb"}, {"mail": "ann@answers.example", "note": ""}} {
 			var faults *formsvc.Error
-			if n, err := b.EraseRespondent(t.Context(), form, none); n != 0 || !errors.As(err, &faults) {
-				t.Errorf("%v: %d, %v", none, n, err)
-			}
+			n, err := b.EraseRespondent(t.Context(), form, none)
+			expect(t, n == 0 && errors.As(err, &faults), "%v: %d, %v", none, n, err)
 		}
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@WORK.example", "mail": "bob@answers.example"}); n != 0 || err != nil {
-			t.Errorf("two conditions that no response meets: %d, %v", n, err)
-		}
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob"}); n != 0 || err != nil {
-			t.Errorf("a part of an address: %d, %v", n, err)
-		}
+		n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@WORK.example", "mail": "bob@answers.example"})
+		expect(t, n == 0 && err == nil, "two conditions that no response meets: %d, %v", n, err)
+		returns(t, 0, "a part of an address")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob"}))
 		kept.there(t, find, true, "before")
 		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": " Ann@work.example"}); n != 2 || err != nil {
 			t.Fatalf("%d, %v, want 2", n, err)
 		}
 		erased.there(t, find, false, "after EraseRespondent")
 		kept.there(t, find, true, "after EraseRespondent")
-		if stats, err := b.Store.QueueStats(t.Context()); err != nil || stats.Due != 1 {
-			t.Errorf("%+v, %v", stats, err)
-		}
+		stats, err := b.Store.QueueStats(t.Context())
+		expect(t, err == nil && stats.Due == 1, "%+v, %v", stats, err)
 		for i := range 4 { // two places and both addresses are free
 			mail := []string{"ann@answers.example", "ann2@answers.example", "c@answers.example", "d@answers.example"}[i]
 			respond(form, mail, "x@work.example", fmt.Sprint("later ", i))
@@ -431,17 +415,12 @@ func TestEraseRespondentOfManyResponses(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"}); n != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("%d, %v", n, err)
-		}
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}); n != 550 || err != nil {
-			t.Errorf("%d, %v, want 550", n, err)
-		}
+		n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"})
+		expect(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
+		returns(t, 550, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
 		left := 0
 		for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
-			if err != nil || !strings.Contains(string(s.Answers), "1@example.com") {
-				t.Fatalf("%s, %v", s.Answers, err)
-			}
+			require(t, err == nil && strings.Contains(string(s.Answers), "1@example.com"), "%s, %v", s.Answers, err)
 			left++
 		}
 		expect(t, left == 550, "%d responses are left, want 550", left)
@@ -470,17 +449,13 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		digest := sha256.Sum256([]byte("sold@answers.example"))
 		purged := needles{"the address": []byte("old@answers.example"), "the key": []byte("old's attempt"), "the digest": digest[:]}
 		purged.there(t, find, true, "before")
-		if n, err := b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), form); n != 1 || err != nil {
-			t.Errorf("%d, %v, want 1", n, err)
-		}
+		returns(t, 1, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), form))
 		purged.there(t, find, false, "after PurgeSubmissions")
 		needles{"the new address": []byte("new@answers.example"), "another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.
 			there(t, find, true, "after PurgeSubmissions")
 		wantError(t, "the answer of a purged response", errorOf(b.Answer(form, "mail", `"OLD@answers.example"`)), nil)
 		wantError(t, "the place of a purged response", errorOf(b.Answer(form, "mail", `"fourth@answers.example"`)), formsvc.ErrClosed)
-		if n, err := b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)); n != 2 || err != nil {
-			t.Errorf("all forms: %d, %v, want 2", n, err)
-		}
+		returns(t, 2, "all forms")(b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)))
 		needles{"another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.there(t, find, false, "after PurgeSubmissions of all forms")
 	})
 }
@@ -515,13 +490,10 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 			for _, v := range refused.Violations {
 				got = append(got, v.Path+" "+v.Code)
 			}
-			if joined := strings.Join(got, ", "); joined != test.faults {
-				t.Errorf("%v: %s, want %s", test.wanted, joined, test.faults)
-			}
+			equal(t, strings.Join(got, ", "), test.faults, "%v", test.wanted)
 		}
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@example.com"}); n != 0 || err != nil {
-			t.Errorf("a block that nobody answered: %d, %v", n, err)
-		}
+		n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@example.com"})
+		expect(t, n == 0 && err == nil, "a block that nobody answered: %d, %v", n, err)
 		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann", "mail": "ann@example.com"}); n != 1 || err != nil {
 			t.Errorf("a block that the form had before: %d, %v, want 1", n, err)
 		}
@@ -537,9 +509,8 @@ func TestPurgesNeedATime(t *testing.T) {
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		must(b.Answer(form, "mail", `"a@example.com"`))
-		if n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form); n != 0 || err == nil {
-			t.Errorf("PurgeSubmissions: %d, %v", n, err)
-		}
+		n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form)
+		expect(t, n == 0 && err != nil, "PurgeSubmissions: %d, %v", n, err)
 		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), formsvc.ID{}); n != 0 || err == nil {
 			t.Errorf("PurgeSubmissions of the zero form: %d, %v", n, err)
 		}

@@ -36,9 +36,7 @@ func TestNewReportsEveryFaultAtOnce(t *testing.T) {
 		formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" }), formsvc.WithoutPlainSecrets(),
 		formsvc.WithTimeZone(nil),
 	)
-	if err == nil {
-		t.Fatal("no error")
-	}
+	require(t, err != nil, "no error")
 	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets", "WithTimeZone"} {
 		expect(t, strings.Contains(err.Error(), option), "%q does not name %s", err, option)
 	}
@@ -53,9 +51,7 @@ func TestOptionsThatExcludeEachOther(t *testing.T) {
 		"none, limiter": {unlimited, stored}, "limit twice": {limited, limited}, "none twice": {unlimited, unlimited},
 		"base URL and func": {formsvc.WithBaseURL("/x"), formsvc.WithBaseURLFunc(func(*http.Request) string { return "" })},
 	} {
-		if _, err := formsvc.New(formsvc.WithStorage(memory.New()), pair[0], pair[1]); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		expect(t, errorOf(formsvc.New(formsvc.WithStorage(memory.New()), pair[0], pair[1])) != nil, "%s: no error", name)
 	}
 }
 
@@ -73,32 +69,25 @@ func TestCloseMayBeCalledTwiceAndBeforeAnything(t *testing.T) {
 func TestTheRateLimitIsPerKey(t *testing.T) {
 	t.Parallel()
 	policy := servicetest.Setup(t).Do(http.MethodGet, "/me", "", nil).Header().Get("RateLimit-Policy")
-	if policy != fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens) {
-		t.Errorf("the policy of a service without options is %s", policy)
-	}
+	expect(t, policy == fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens), "the policy of a service without options is %s", policy)
 	b := servicetest.Setup(t, formsvc.WithRateLimit(2, time.Hour))
 	other := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "other", Scopes: storage.Scopes()}))
 	for i, want := range []int{200, 200, 429, 429} {
 		w := b.Do(http.MethodGet, "/me", "", nil)
-		if w.Code != want {
-			t.Fatalf("call %d: %d, want %d", i, w.Code, want)
-		}
+		require(t, w.Code == want, "call %d: %d, want %d", i, w.Code, want)
 		if w.Header().Get("RateLimit-Policy") != `"key";q=2;w=3600` || !strings.HasPrefix(w.Header().Get("RateLimit"), `"key";r=`) {
 			t.Errorf("call %d: headers %v", i, w.Header())
 		}
-		if got := w.Header().Get("Retry-After"); (got != "") != (want == 429) || got == "0" {
-			t.Errorf("call %d: Retry-After %q", i, got)
-		}
+		got := w.Header().Get("Retry-After")
+		expect(t, (got != "") == (want == 429) && got != "0", "call %d: Retry-After %q", i, got)
 		if want == 429 {
 			var e struct{ Type, Code string }
-			if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.Type != "rate_limit_error" || e.Code != "RATE_LIMITED" {
-				t.Errorf("call %d: %s", i, w.Body)
-			}
+			err := json.Unmarshal(w.Body.Bytes(), &e)
+			expect(t, err == nil && e.Type == "rate_limit_error" && e.Code == "RATE_LIMITED", "call %d: %s", i, w.Body)
 		}
 	}
-	if code := servicetest.Get(t, b, "/v1/me", other.Secret); code != http.StatusOK {
-		t.Errorf("another key of the user: %d, want 200", code)
-	}
+	code := servicetest.Get(t, b, "/v1/me", other.Secret)
+	expect(t, code == http.StatusOK, "another key of the user: %d, want 200", code)
 }
 
 // One caller, who has the same KeyID in all services, uses up the budget of the first one.
@@ -136,15 +125,12 @@ func TestServicesOnOneLimiterStoreHaveBudgetsOfTheirOwn(t *testing.T) {
 			if c.shared {
 				want = http.StatusTooManyRequests
 			}
-			if got := ask(c.second); got != want {
-				t.Errorf("the second service answers %d, want %d", got, want)
-			}
+			equal(t, ask(c.second), want, "the second service answers")
 		})
 	}
 	for _, name := range []string{"", "a#b", "a b", "ä", strings.Repeat("n", 101)} {
-		if _, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiterName(name)); err == nil {
-			t.Errorf("the name %q is accepted", name)
-		}
+		_, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimiterName(name))
+		expect(t, err != nil, "the name %q is accepted", name)
 	}
 }
 
@@ -192,17 +178,12 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 					call(c.waits)
 				}
 				// A copy on another storage shares the state.
-				if code := servicetest.Get(t, b.Using(b.Store), "/v1/me", b.Key); code != http.StatusOK {
-					t.Errorf("on a copy: %d", code)
-				}
-				if got := lines(); got != 1 || !strings.Contains(log.String(), "level=WARN") {
-					t.Errorf("%d lines while it is broken, want 1:\n%s", got, &log)
-				}
+				equal(t, servicetest.Get(t, b.Using(b.Store), "/v1/me", b.Key), http.StatusOK, "on a copy")
+				got := lines()
+				expect(t, got == 1 && strings.Contains(log.String(), "level=WARN"), "%d lines while it is broken, want 1:\n%s", got, &log)
 				limiter.broken.Store(false)
 				call(0)
-				if got := lines(); got != 1 {
-					t.Errorf("%d lines after one good call, want 1: it may be a lucky one", got)
-				}
+				equal(t, lines(), 1, "lines after one good call: it may be a lucky one")
 				time.Sleep(5 * time.Second)
 				for range 5 {
 					call(0)
@@ -280,9 +261,7 @@ func TestAHostsOwnResolver(t *testing.T) {
 			r.Header.Set("X-Request-ID", "from-the-host")
 			w := httptest.NewRecorder()
 			servicetest.Serve(t, svc, w, r)
-			if w.Code != c.status || w.Header().Get("X-Request-ID") != "from-the-host" {
-				t.Fatalf("%d %v %s", w.Code, w.Header(), w.Body)
-			}
+			require(t, w.Code == c.status && w.Header().Get("X-Request-ID") == "from-the-host", "%d %v %s", w.Code, w.Header(), w.Body)
 			var body struct {
 				Code      string
 				RequestID string `json:"request_id"`
@@ -290,14 +269,10 @@ func TestAHostsOwnResolver(t *testing.T) {
 			}
 			noError(t, json.Unmarshal(w.Body.Bytes(), &body))
 			if c.status == 200 {
-				if len(body.Scopes) != 1 || body.Scopes[0] != "forms:read" {
-					t.Errorf("scopes %v, want forms:read once", body.Scopes)
-				}
+				expect(t, len(body.Scopes) == 1 && body.Scopes[0] == "forms:read", "scopes %v, want forms:read once", body.Scopes)
 				return
 			}
-			if body.Code != c.code || body.RequestID != "from-the-host" {
-				t.Errorf("body %s, want code %s", w.Body, c.code)
-			}
+			expect(t, body.Code == c.code && body.RequestID == "from-the-host", "body %s, want code %s", w.Body, c.code)
 			if strings.Contains(w.Body.String(), "refused") || strings.Contains(w.Body.String(), "luck") {
 				t.Errorf("the answer tells the cause: %s", w.Body)
 			}
@@ -323,9 +298,7 @@ func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
 	b := servicetest.Setup(t, formsvc.WithRateLimit(1, time.Hour))
 	noError(t, b.Using(memory.New()).Close(t.Context()))
 	for i, want := range []int{200, 429} {
-		if got := servicetest.Get(t, b, "/v1/me", b.Key); got != want {
-			t.Errorf("call %d: %d, want %d", i, got, want)
-		}
+		equal(t, servicetest.Get(t, b, "/v1/me", b.Key), want, "call %d", i)
 	}
 }
 
@@ -335,21 +308,12 @@ func TestZeroIDsAreRefused(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
 	b.Do(http.MethodDelete, "/forms/"+form.String(), "", nil)
-	if forms, err := b.TrashedForms(t.Context(), formsvc.ID{}); !errors.Is(err, formsvc.ErrNotFound) || len(forms) != 0 {
-		t.Errorf("the trash of no workspace: %d forms, %v", len(forms), err)
-	}
-	if _, err := b.CreateWorkspace(t.Context(), formsvc.ID{}, "x"); err == nil {
-		t.Error("a workspace of nobody: no error")
-	}
-	if err := b.TransferWorkspace(t.Context(), b.Workspace, formsvc.ID{}); err == nil {
-		t.Error("a workspace given to nobody: no error")
-	}
-	if err := b.AddMember(t.Context(), b.Workspace, formsvc.ID{}); err == nil {
-		t.Error("nobody as a member: no error")
-	}
-	if w := b.Do(http.MethodGet, "/forms?workspace_id="+formsvc.ID{}.String(), "", nil); w.Code != http.StatusNotFound {
-		t.Errorf("forms of no workspace: %d %s", w.Code, w.Body)
-	}
+	forms, err := b.TrashedForms(t.Context(), formsvc.ID{})
+	expect(t, errors.Is(err, formsvc.ErrNotFound) && len(forms) == 0, "the trash of no workspace: %d forms, %v", len(forms), err)
+	expect(t, errorOf(b.CreateWorkspace(t.Context(), formsvc.ID{}, "x")) != nil, "a workspace of nobody: no error")
+	expect(t, b.TransferWorkspace(t.Context(), b.Workspace, formsvc.ID{}) != nil, "a workspace given to nobody: no error")
+	expect(t, b.AddMember(t.Context(), b.Workspace, formsvc.ID{}) != nil, "nobody as a member: no error")
+	status(t, b.Do(http.MethodGet, "/forms?workspace_id="+formsvc.ID{}.String(), "", nil), http.StatusNotFound, "forms of no workspace")
 }
 
 // A malformed id names nothing, whatever a storage makes of the zero id.
@@ -374,9 +338,7 @@ func TestMalformedIDsDoNotReachTheStorage(t *testing.T) {
 			r.Header.Set("X-API-Key", "k")
 			w := httptest.NewRecorder()
 			servicetest.Serve(t, svc, w, r)
-			if (w.Code != http.StatusNotFound) != reaches {
-				t.Errorf("%s with %q: %d %s", call, id, w.Code, w.Body)
-			}
+			expect(t, (w.Code != http.StatusNotFound) == reaches, "%s with %q: %d %s", call, id, w.Code, w.Body)
 		}
 	}
 }
@@ -385,9 +347,7 @@ func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithBaseURLFunc(func(*http.Request) string { return "https://example.com/api" }))
 	for _, path := range []string{"/api/v1/me", "/v1/me", "/me"} {
-		if got := servicetest.Get(t, b, path, b.Key); got != http.StatusOK {
-			t.Errorf("%s: %d", path, got)
-		}
+		equal(t, servicetest.Get(t, b, path, b.Key), http.StatusOK, "%s", path)
 	}
 }
 
@@ -396,9 +356,8 @@ func TestAPurgeGoesOnUntilNothingIsLeft(t *testing.T) {
 	b := servicetest.Setup(t)
 	stub := &sweeping{Storage: b.Store, left: storage.Swept{Forms: 3, Events: 1700}}
 	svc := must(formsvc.New(formsvc.WithStorage(stub)))
-	if n, err := svc.PurgeTrash(t.Context(), time.Now()); n != 3 || err != nil || stub.left != (storage.Swept{}) {
-		t.Errorf("%d purged, %v; left %+v", n, err, stub.left)
-	}
+	n, err := svc.PurgeTrash(t.Context(), time.Now())
+	expect(t, n == 3 && err == nil && stub.left == (storage.Swept{}), "%d purged, %v; left %+v", n, err, stub.left)
 }
 
 // sweeping has so much to sweep.
@@ -511,9 +470,8 @@ func TestNotFoundBelowTheBasePathIsNotLogged(t *testing.T) {
 		for _, path := range []string{"/nothing", "/nothing/forms", "/nothing/forms/", "/forms/nothing/at/all", "/me/forms", "//forms", "/v2/v1/nothing"} {
 			w := httptest.NewRecorder()
 			host.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m.base+path, nil))
-			if got := misplacedLines(&log); got != 0 || w.Code == http.StatusOK {
-				t.Errorf("%s: %s: %d, %d lines:\n%s", m.name, path, w.Code, got, &log)
-			}
+			got := misplacedLines(&log)
+			expect(t, got == 0 && w.Code != http.StatusOK, "%s: %s: %d, %d lines:\n%s", m.name, path, w.Code, got, &log)
 		}
 	}
 }
@@ -547,9 +505,8 @@ func TestTheFirstRequestAtAnotherPathIsLogged(t *testing.T) {
 			}
 			get(c.strip+"/v1/me", http.StatusOK) // what comes at the right path changes nothing
 			get(c.strip+"/favicon.ico", http.StatusNotFound)
-			if got := misplacedLines(&log); got != 0 {
-				t.Errorf("%d lines before the first such request:\n%s", got, &log)
-			}
+			got := misplacedLines(&log)
+			expect(t, got == 0, "%d lines before the first such request:\n%s", got, &log)
 			for range 3 {
 				get(c.path, http.StatusNotFound)
 			}
@@ -622,9 +579,7 @@ func TestTheRouteOfAnExport(t *testing.T) {
 			r.Header.Set("X-API-Key", key)
 			w := httptest.NewRecorder()
 			root.ServeHTTP(w, r)
-			if pattern != test.want {
-				t.Errorf("mounted at %q: %d, %q, want %q", test.mounted, w.Code, pattern, test.want)
-			}
+			expect(t, pattern == test.want, "mounted at %q: %d, %q, want %q", test.mounted, w.Code, pattern, test.want)
 		}
 	}
 }

@@ -44,35 +44,26 @@ func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
 	close(ids)
 	first := <-ids
 	for id := range ids {
-		if id != first {
-			t.Fatalf("two results, %s and %s", first, id)
-		}
+		require(t, id == first, "two results, %s and %s", first, id)
 	}
-	if n := b.Submissions(form); n != 1 {
-		t.Fatalf("%d submissions, want 1", n)
-	}
+	n := b.Submissions(form)
+	require(t, n == 1, "%d submissions, want 1", n)
 
 	t.Run("even when the content is now refused", func(t *testing.T) {
 		s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "once"})
-		if err != nil || s.ID != first {
-			t.Fatalf("%s, %v; want %s", s.ID, err, first)
-		}
+		require(t, err == nil && s.ID == first, "%s, %v; want %s", s.ID, err, first)
 	})
 	t.Run("even when the form has closed since", func(t *testing.T) {
 		b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"settings":{"closed":true}}}`, nil)
 		s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`), IdempotencyKey: "once"})
-		if err != nil || s.ID != first {
-			t.Fatalf("%s, %v; want %s", s.ID, err, first)
-		}
+		require(t, err == nil && s.ID == first, "%s, %v; want %s", s.ID, err, first)
 		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); !errors.Is(err, formsvc.ErrClosed) {
 			t.Fatalf("a new response: %v, want ErrClosed", err)
 		}
 	})
 	t.Run("but another form has its own keys", func(t *testing.T) {
 		s, err := b.Submit(t.Context(), formsvc.Response{FormID: other, Answers: servicetest.Answers("name", `"x"`), IdempotencyKey: "once"})
-		if err != nil || s.ID == first {
-			t.Fatalf("%s, %v; want another submission", s.ID, err)
-		}
+		require(t, err == nil && s.ID != first, "%s, %v; want another submission", s.ID, err)
 	})
 }
 
@@ -91,12 +82,9 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 
 	b.Do(http.MethodPut, path+"/blocks", `{"blocks":[{"id":"age","type":"number","required":true}]}`, nil)
 	var faults *formsvc.Error
-	if err := submit(servicetest.Answers("name", `"x"`)); !errors.As(err, &faults) {
-		t.Fatalf("answers to the old form: %v, want an Error", err)
-	}
-	if len(faults.Violations) != 2 {
-		t.Errorf("violations %+v, want an unknown field and a missing answer", faults.Violations)
-	}
+	err := submit(servicetest.Answers("name", `"x"`))
+	require(t, errors.As(err, &faults), "answers to the old form: %v, want an Error", err)
+	expect(t, len(faults.Violations) == 2, "violations %+v, want an unknown field and a missing answer", faults.Violations)
 	wantError(t, "answers to the new form", submit(servicetest.Answers("age", `7`)), nil)
 	if err := submit(nil); !errors.As(err, &faults) {
 		t.Errorf("no answer: %v, want an Error", err)
@@ -146,9 +134,8 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 		must(tx.Store.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}))
 	}
 
-	if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
-		t.Fatalf("on the service's own store: %v", err)
-	}
+	_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+	require(t, err == nil, "on the service's own store: %v", err)
 	var refused *formsvc.Error
 	if _, err := b.Using(tx.Store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); !errors.As(err, &refused) {
 		t.Errorf("an answer of the service's form on the other store: %v, want an Error", err)
@@ -156,16 +143,10 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 	if _, err := b.Using(tx.Store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("other", `1`)}); err != nil {
 		t.Fatalf("on the other store: %v", err)
 	}
-	if n := b.Submissions(form); n != 1 {
-		t.Errorf("%d submissions in the service's own store, want 1", n)
-	}
+	equal(t, b.Submissions(form), 1, "submissions in the service's own store")
 	wantError(t, "on the service's own store", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})), nil)
-	if code := servicetest.Get(t, b.Using(tx.Store), "/v1/me", tx.Key); code != http.StatusOK {
-		t.Errorf("a key of the other store on the copy: %d", code)
-	}
-	if code := servicetest.Get(t, b, "/v1/me", tx.Key); code != http.StatusUnauthorized {
-		t.Errorf("a key of the other store on the service: %d", code)
-	}
+	equal(t, servicetest.Get(t, b.Using(tx.Store), "/v1/me", tx.Key), http.StatusOK, "a key of the other store on the copy")
+	equal(t, servicetest.Get(t, b, "/v1/me", tx.Key), http.StatusUnauthorized, "a key of the other store on the service")
 }
 
 func TestACancelledSubmitStoresNothing(t *testing.T) {
@@ -174,12 +155,9 @@ func TestACancelledSubmitStoresNothing(t *testing.T) {
 	form := b.Form(servicetest.TextBlock, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := b.Submit(ctx, formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v, want context.Canceled", err)
-	}
-	if n := b.Submissions(form); n != 0 {
-		t.Errorf("%d submissions, want 0", n)
-	}
+	_, err := b.Submit(ctx, formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+	expect(t, errors.Is(err, context.Canceled), "%v, want context.Canceled", err)
+	equal(t, b.Submissions(form), 0, "submissions")
 }
 
 // A key that stands for one content finds the first response by the same content only, on
@@ -230,21 +208,18 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 			}
 			check := func(when string, refusal error) {
 				for what, change := range same {
-					if got, err := repeat(change); err != nil || got.ID != stored.ID {
-						t.Errorf("%s, %s: %v, %v", when, what, got.ID, err)
-					}
+					got, err := repeat(change)
+					expect(t, err == nil && got.ID == stored.ID, "%s, %s: %v, %v", when, what, got.ID, err)
 				}
 				for what, change := range other {
-					if got, err := repeat(change); !errors.Is(err, refusal) || !got.ID.IsZero() {
-						t.Errorf("%s, %s: %v, %v", when, what, got.ID, err)
-					}
+					got, err := repeat(change)
+					expect(t, errors.Is(err, refusal) && got.ID.IsZero(), "%s, %s: %v, %v", when, what, got.ID, err)
 				}
 			}
 			check("at once", formsvc.ErrKeyUsed)
 			var faults *formsvc.Error
-			if _, err := repeat(func(r *formsvc.Response) { r.Answers = servicetest.Answers("n", `"x"`) }); !errors.As(err, &faults) {
-				t.Errorf("faulty: %v", err)
-			}
+			_, err := repeat(func(r *formsvc.Response) { r.Answers = servicetest.Answers("n", `"x"`) })
+			expect(t, errors.As(err, &faults), "faulty: %v", err)
 			must(b.Submit(t.Context(), formsvc.Response{FormID: form}))
 			check("a full form", formsvc.ErrKeyUsed)
 			must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}}))
@@ -326,9 +301,8 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 				check(t, b.AsHost().DeleteSubmission(t.Context(), form, s.ID))
 			}
 		}
-		if f := b.Settings(form, `{"duplicateField":"mail"}`); f.DuplicatesCovered {
-			t.Error("the form is covered before anything was entered")
-		}
+		f := b.Settings(form, `{"duplicateField":"mail"}`)
+		expect(t, !f.DuplicatesCovered, "the form is covered before anything was entered")
 		cover(b, form)
 		for _, mail := range []string{`"ANN@example.com "`, `"ann@example.com"`, `"BOB@xn--mnchen-3ya.de"`} {
 			taken(mail, true, "after entering")
@@ -354,9 +328,7 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 		}
 		b.Settings(form, `{"duplicateField":"name"}`)
 		cover(b, form)
-		if _, err := b.Answer(form, "name", `" EMIL"`); !errors.Is(err, formsvc.ErrDuplicate) {
-			t.Error(err)
-		}
+		wantError(t, "Answer", errorOf(b.Answer(form, "name", `" EMIL"`)), formsvc.ErrDuplicate)
 	})
 }
 
@@ -389,9 +361,7 @@ func TestParallelDuplicatesByMeaning(t *testing.T) {
 				})
 			}
 			wg.Wait()
-			if got := stored.Load(); got != want {
-				t.Errorf("%s: %d of 64 stored, want %d", name, got, want)
-			}
+			equal(t, stored.Load(), want, "%s: of 64 stored", name)
 		}
 	})
 }
@@ -413,9 +383,7 @@ func TestARolledBackResponseFreesItsAnswer(t *testing.T) {
 		r := formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"Ann@example.com"`)}
 		inTx := b.Using(store.On(tx))
 		if test.stored {
-			if _, err := inTx.Submit(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
+			must(inTx.Submit(t.Context(), r))
 		} else if _, err := inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"bob@example.com"`)}); err != nil {
 			t.Fatal(err)
 		}
@@ -485,9 +453,7 @@ func TestImportOfOldResponses(t *testing.T) {
 		expect(t, slices.Equal(order, want), "listed %v, want %v", order, want)
 		for period, n := range map[formsvc.Period]int64{formsvc.PeriodAll: 5, formsvc.Period12m: 1, formsvc.PeriodToday: 1} {
 			m, err := b.AsHost().Metrics(t.Context(), form, period)
-			if err != nil || m.Submissions != n {
-				t.Errorf("%s: %d submissions, %v, want %d", period, m.Submissions, err, n)
-			}
+			expect(t, err == nil && m.Submissions == n, "%s: %d submissions, %v, want %d", period, m.Submissions, err, n)
 		}
 
 		again, err := imported(old, `"0@example.com"`, false)
@@ -505,9 +471,7 @@ func TestImportOfOldResponses(t *testing.T) {
 			t.Errorf("a response of the future: %v", err)
 		}
 		b.Settings(form, settings)
-		if _, err := imported(old, `"5@example.com"`, false); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOf(imported(old, `"5@example.com"`, false)))
 		wantError(t, "a response beyond the limit", errorOf(imported(old, `"6@example.com"`, false)), formsvc.ErrClosed)
 	})
 }
@@ -542,8 +506,7 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 	}
 	for _, at := range []time.Time{time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
 		var invalid *formsvc.Error
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at}); !errors.As(err, &invalid) {
-			t.Errorf("%v: %v", at, err)
-		}
+		_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at})
+		expect(t, errors.As(err, &invalid), "%v: %v", at, err)
 	}
 }

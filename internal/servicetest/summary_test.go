@@ -253,9 +253,7 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 					cmpopts.IgnoreFields(formsvc.TextCount{}, "Submission"),
 					cmpopts.SortSlices(func(a, b formsvc.ChoiceCount) bool { return a.ID < b.ID }),
 				}
-				if diff := cmp.Diff(want, got, options); diff != "" {
-					t.Errorf("%s, seed %d, %+v: %s", name, seed, q, diff)
-				}
+				equal(t, cmp.Diff(want, got, options), "", "%s, seed %d, %+v", name, seed, q)
 			}
 		}
 	}
@@ -276,15 +274,12 @@ func TestASummaryIsBounded(t *testing.T) {
 	if len(name.Choices) != 10_000 || name.Unlisted != 10_000 || len(day.Days) != 10_000 || day.Unlisted != 10_000 || name.Gone || !day.Gone || name.Answered != 20_000 {
 		t.Errorf("%d choices and %d more, %d days and %d more", len(name.Choices), name.Unlisted, len(day.Days), day.Unlisted)
 	}
-	if n.Numbers.Exact || math.Abs(n.Numbers.Median-10_000) > 100 || n.Numbers.Max != 19_999.5 {
-		t.Errorf("%+v", n.Numbers)
-	}
+	expect(t, !n.Numbers.Exact && math.Abs(n.Numbers.Median-10_000) <= 100 && n.Numbers.Max == 19_999.5, "%+v", n.Numbers)
 
 	store.answers = func(i int) string { return fmt.Sprintf(`[{"field":{"id":"f%d","type":"short_text"},"value":"x"}]`, i) }
 	var faults *schema.Error
-	if _, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}); !errors.As(err, &faults) {
-		t.Errorf("20,000 fields: %v", err)
-	}
+	_, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})
+	expect(t, errors.As(err, &faults), "20,000 fields: %v", err)
 	store.before = func(page int) error { return errDown }
 	wantError(t, "without its storage", errorOf(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})), errDown)
 	wantError(t, "for a stranger", errorOf(b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{})), formsvc.ErrNotFound)
@@ -339,9 +334,7 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 		now.Advance(2 * time.Second)
 		visit(form)
 		visit(other)
-		if n := store.calls(); n != 0 {
-			t.Errorf("%d writes at once", n)
-		}
+		equal(t, store.calls(), 0, "writes at once")
 		time.Sleep(gather.Pause)
 		synctest.Wait()
 		if n := store.calls(); n != 1 || len(store.lists[0]) != 8 {
@@ -355,13 +348,9 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 		visited(t, b.Service, form, formsvc.PeriodAll, 3, 3)
 		visit(form)
 		check(t, b.Close(t.Context()))
-		if n := store.calls(); n != 3 {
-			t.Errorf("%d writes after Metrics and Close, want 3", n)
-		}
+		equal(t, store.calls(), 3, "writes after Metrics and Close")
 		visit(form) // one by one from now on
-		if n := store.calls(); n != 5 {
-			t.Errorf("%d writes after Close and a visit, want 5", n)
-		}
+		equal(t, store.calls(), 5, "writes after Close and a visit")
 		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
 
 		ctx, cancel := context.WithCancel(t.Context())
@@ -384,12 +373,10 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 			noError(t, b.RecordView(t.Context(), form))
 			time.Sleep(gather.Pause)
 		}
-		if took := time.Since(start); took != 100*gather.Pause {
-			t.Errorf("100 views in %v: they waited", took-100*gather.Pause)
-		}
-		if n := store.calls(); n > 3 {
-			t.Errorf("%d writes at once of a store that hangs", n)
-		}
+		took := time.Since(start)
+		expect(t, took == 100*gather.Pause, "100 views in %v: they waited", took-100*gather.Pause)
+		n := store.calls()
+		expect(t, n <= 3, "%d writes at once of a store that hangs", n)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start = time.Now()
@@ -406,9 +393,8 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 		check(t, b.RecordView(t.Context(), form))
 		visited(t, b.Service, form, formsvc.PeriodAll, 0, 0)
 		check(t, b.RecordView(t.Context(), form))
-		if err := b.Close(t.Context()); err == nil || err.Error() != "refused" {
-			t.Errorf("Close, of a store that refuses views: %v", err)
-		}
+		err := b.Close(t.Context())
+		expect(t, err != nil && err.Error() == "refused", "Close, of a store that refuses views: %v", err)
 	})
 }
 
@@ -434,9 +420,7 @@ func TestVisitsInAHostsTransaction(t *testing.T) {
 			expect(t, m.Views == 1, "in the transaction: %d views, %v", m.Views, err)
 			return errors.Join(end, err)
 		})
-		if !errors.Is(err, end) {
-			t.Fatal(err)
-		}
+		require(t, errors.Is(err, end), "%v", err)
 		visited(t, b.Service, form, formsvc.PeriodAll, int64(i), int64(i+1))
 	}
 }

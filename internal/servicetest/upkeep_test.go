@@ -129,12 +129,10 @@ func onEachDeployment(t *testing.T, test func(t *testing.T, d *deployment)) {
 		store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
 		d.process = func() storage.Storage { return postgres.New(pool, postgres.WithSchema(schema)) }
 		d.inTx = func(do func(*formsvc.Service)) {
-			if err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			noError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 				do(d.Using(store.On(tx)))
 				return nil
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 		}
 		d.pass = func(by time.Duration) {
 			d.clock.Advance(by)
@@ -162,9 +160,7 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 		"Go": func(_ *testing.T, d *deployment) { d.queue() },
 		"a host's transaction": func(t *testing.T, d *deployment) {
 			d.inTx(func(svc *formsvc.Service) {
-				if _, err := svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)}); err != nil {
-					t.Error(err)
-				}
+				check(t, errorOf(svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)})))
 			})
 		},
 		"a test event": func(t *testing.T, d *deployment) {
@@ -172,9 +168,7 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 		},
 		"a redelivery": func(t *testing.T, d *deployment) {
 			attempts, err := d.AsHost().Deliveries(t.Context(), d.hook)
-			if err != nil || len(attempts) == 0 {
-				t.Fatalf("%d attempts, %v", len(attempts), err)
-			}
+			require(t, err == nil && len(attempts) != 0, "%d attempts, %v", len(attempts), err)
 			check(t, d.Redeliver(t.Context(), d.hook, attempts[0].ID))
 		},
 	}
@@ -234,9 +228,7 @@ func TestCheck(t *testing.T) {
 			t.Helper()
 			err := d.Check(t.Context())
 			for _, fault := range []error{formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance} {
-				if errors.Is(err, fault) != slices.Contains(want, fault) {
-					t.Errorf("%s: Check = %v, want %v", when, err, want)
-				}
+				expect(t, errors.Is(err, fault) == slices.Contains(want, fault), "%s: Check = %v, want %v", when, err, want)
 			}
 			if errors.Is(err, formsvc.ErrUnavailable) || (err == nil) != (len(want) == 0) {
 				t.Errorf("%s: Check = %v, want %v", when, err, want)
@@ -284,9 +276,7 @@ func TestCheckFindsASessionThatCannotWrite(t *testing.T) {
 	pool := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" })
 	err := servicetest.New(t, postgres.New(pool, postgres.WithSchema(schema))).Check(t.Context())
 	var setup *postgres.SetupError
-	if !errors.As(err, &setup) || !strings.Contains(err.Error(), "nothing can be written") {
-		t.Errorf("Check = %v", err)
-	}
+	expect(t, errors.As(err, &setup) && strings.Contains(err.Error(), "nothing can be written"), "Check = %v", err)
 }
 
 // A look that fails is no fault of the call, nor of the host's transaction.
@@ -306,7 +296,5 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 		check(t, err)
 		clock.Advance(time.Hour)
 	}
-	if n := b.Submissions(form); n != 2 {
-		t.Errorf("%d submissions, want 2", n)
-	}
+	equal(t, b.Submissions(form), 2, "submissions")
 }

@@ -46,30 +46,19 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 		copied := c.WorkingCopy(form)
 		before := must(c.Form(ctx, form))
 		read, err := copied.Form(ctx)
-		if err != nil || read.Revision != before.Revision || read.Name != "Form" {
-			t.Fatalf("without a copy the form is %+v, %v", read, err)
-		}
+		require(t, err == nil && read.Revision == before.Revision && read.Name == "Form", "without a copy the form is %+v, %v", read, err)
 		block, err := copied.UpdateBlock(ctx, "name", label("Half a wo"), formsvc.IfRevision(before.Revision))
-		if got := labelOf(t, block, err); got != "Half a wo" {
-			t.Error(got)
-		}
-		if block.Revision < 1<<40 {
-			t.Errorf("the copy is at %d, which a form could be", block.Revision)
-		}
+		equal(t, labelOf(t, block, err), "Half a wo", "labelOf")
+		expect(t, block.Revision >= 1<<40, "the copy is at %d, which a form could be", block.Revision)
 		name := "Renamed"
 		if _, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: before.Revision}); !errors.Is(err, storage.ErrRevisionMismatch) {
 			t.Errorf("a condition on the form's revision: %v", err)
 		}
-		if _, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: block.Revision}); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOf(copied.UpdateForm(ctx, formsvc.FormUpdate{Name: &name, IfRevision: block.Revision})))
 		public, err := b.PublicForm(ctx, before.PublicID)
-		if err != nil || public.Name != "Form" || public.Blocks[0].Label != "Name" {
-			t.Errorf("respondents see %+v, %v", public, err)
-		}
-		if f, err := c.Form(ctx, form); err != nil || f.Revision != before.Revision {
-			t.Errorf("the form is at %d, %v", f.Revision, err)
-		}
+		expect(t, err == nil && public.Name == "Form" && public.Blocks[0].Label == "Name", "respondents see %+v, %v", public, err)
+		f, err := c.Form(ctx, form)
+		expect(t, err == nil && f.Revision == before.Revision, "the form is at %d, %v", f.Revision, err)
 		preview, _, err := b.PreviewForm(ctx, form)
 		if err != nil || preview.Name != "Renamed" || preview.Blocks[0].Label != "Half a wo" {
 			t.Errorf("the preview has %+v, %v", preview.Blocks, err)
@@ -81,9 +70,7 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 			t.Fatalf("published: %+v, %v", published, err)
 		}
 		public, err = b.PublicForm(ctx, before.PublicID)
-		if err != nil || public.Name != "Renamed" || public.Blocks[0].Label != "Half a wo" {
-			t.Errorf("respondents see %+v, %v", public, err)
-		}
+		expect(t, err == nil && public.Name == "Renamed" && public.Blocks[0].Label == "Half a wo", "respondents see %+v, %v", public, err)
 		if read, err := copied.Form(ctx); err != nil || read.Revision != published.Revision {
 			t.Errorf("after it was published the copy is %+v, %v", read, err)
 		}
@@ -97,9 +84,8 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 			err = copied.Discard(ctx)
 		}
 		noError(t, err)
-		if got, err := copied.Block(ctx, "name"); labelOf(t, got, err) != "Half a wo" {
-			t.Error("what was discarded is there")
-		}
+		got, err := copied.Block(ctx, "name")
+		expect(t, labelOf(t, got, err) == "Half a wo", "what was discarded is there")
 	})
 }
 
@@ -129,9 +115,8 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 			!strings.Contains(string(clash.Conflicts[0].Copy), "B of the copy") || !strings.Contains(string(clash.Conflicts[0].Form), "B of the form") {
 			t.Fatalf("the conflict is %v", err)
 		}
-		if after, err := c.Form(ctx, form); err != nil || after.Revision != before.Revision {
-			t.Errorf("the refused publication changed the form: %v", err)
-		}
+		after, err := c.Form(ctx, form)
+		expect(t, err == nil && after.Revision == before.Revision, "the refused publication changed the form: %v", err)
 		take := formsvc.PublishOptions{Take: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}, DryRun: true}
 		would, err := copied.Publish(ctx, take)
 		if after, e := c.Form(ctx, form); err != nil || e != nil || after.Revision != before.Revision || would.Revision != before.Revision {
@@ -140,17 +125,14 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		take.DryRun = false
 		f, err := copied.Publish(ctx, take)
 		noError(t, err)
-		if diff := cmp.Diff(would.Definition, f.Definition); diff != "" {
-			t.Errorf("the dry run and what was published (-dry +published):\n%s", diff)
-		}
+		diff := cmp.Diff(would.Definition, f.Definition)
+		expect(t, diff == "", "the dry run and what was published (-dry +published):\n%s", diff)
 		for id, want := range map[string]string{"a": "A of the copy", "b": "B of the form", "c": "C of the form"} {
 			if got, err := c.Block(ctx, form, id); labelOf(t, got, err) != want {
 				t.Errorf("block %s is %q, want %q", id, labelOf(t, got, err), want)
 			}
 		}
-		if string(f.Definition.Settings) != `{"closedMessage":"Gone"}` {
-			t.Errorf("the settings are %s", f.Definition.Settings)
-		}
+		expect(t, string(f.Definition.Settings) == `{"closedMessage":"Gone"}`, "the settings are %s", f.Definition.Settings)
 	})
 }
 
@@ -164,9 +146,7 @@ func TestTheLayoutIsPublished(t *testing.T) {
 		multi, single := "MULTI", "SINGLE"
 		is := func(what string, f formsvc.Form, err error, want string) {
 			t.Helper()
-			if err != nil || f.Type != want {
-				t.Fatalf("%s: %s, %v, want %s", what, f.Type, err, want)
-			}
+			require(t, err == nil && f.Type == want, "%s: %s, %v, want %s", what, f.Type, err, want)
 		}
 		f, err := copied.UpdateForm(ctx, formsvc.FormUpdate{Type: &multi})
 		is("the copy", f, err, multi)
@@ -206,13 +186,10 @@ func TestWhatIsPublishedFollowsTheRules(t *testing.T) {
 	}
 	must(c.CreateBlock(ctx, form, json.RawMessage(`{"id":"d"}`)))
 	_, err := copied.Publish(ctx, formsvc.PublishOptions{})
-	if faults, ok := errors.AsType[*formsvc.Error](err); !ok || faults.Violations[0].Path != "/definition/blocks" {
-		t.Errorf("four blocks where three may be: %v", err)
-	}
+	faults, ok := errors.AsType[*formsvc.Error](err)
+	expect(t, ok && faults.Violations[0].Path == "/definition/blocks", "four blocks where three may be: %v", err)
 	must(copied.DeleteBlock(ctx, "c"))
-	if _, err := copied.Publish(ctx, formsvc.PublishOptions{}); err != nil {
-		t.Error(err)
-	}
+	check(t, errorOf(copied.Publish(ctx, formsvc.PublishOptions{})))
 	status := "draft"
 	_, err = copied.UpdateForm(ctx, formsvc.FormUpdate{Status: &status, Workspace: &b.Workspace})
 	if faults, ok := errors.AsType[*formsvc.Error](err); !ok || len(faults.Violations) != 2 || faults.Violations[0].Path != "/status" || faults.Violations[1].Path != "/workspace_id" {
@@ -255,9 +232,7 @@ func TestWorkingCopiesAndVersionsAreTheFormsUsersAlone(t *testing.T) {
 				},
 			}
 			for name, call := range calls {
-				if err := call(); !errors.Is(err, formsvc.ErrNotFound) {
-					t.Errorf("%s, %s: %v", who, name, err)
-				}
+				wantError(t, fmt.Sprintf("%s, %s", who, name), call(), formsvc.ErrNotFound)
 			}
 			rec := httptest.NewRecorder()
 			w.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/forms/"+form.String(), nil))
@@ -266,9 +241,8 @@ func TestWorkingCopiesAndVersionsAreTheFormsUsersAlone(t *testing.T) {
 			}
 		}
 		check("a stranger", b.As(formsvc.UserIDFrom("bob")))
-		if got, err := own.WorkingCopy(form).Block(ctx, "name"); labelOf(t, got, err) != "Secret too" {
-			t.Error("a stranger changed the copy")
-		}
+		got, err := own.WorkingCopy(form).Block(ctx, "name")
+		expect(t, labelOf(t, got, err) == "Secret too", "a stranger changed the copy")
 		noError(t, own.TrashForm(ctx, form))
 		check("the owner, of a form in the trash", own)
 		noError(t, b.RestoreForm(ctx, form, formsvc.ID{}))
@@ -320,9 +294,8 @@ func TestAWorkingCopyIsServedAsAForm(t *testing.T) {
 		if w.Code != step.want || w.Header().Get("Etag") == "" || w.Header().Get("X-Request-Id") == "" {
 			t.Fatalf("%s %s: %d %s", step.method, step.path, w.Code, w.Body)
 		}
-		if location := w.Header().Get("Location"); step.want == 201 && location != at+"/blocks/a%2Fb" {
-			t.Errorf("the new block is at %q", location)
-		}
+		location := w.Header().Get("Location")
+		expect(t, step.want != 201 || location == at+"/blocks/a%2Fb", "the new block is at %q", location)
 		if step.method != http.MethodGet {
 			if stale := do(http.MethodPatch, at, `{"name":"Lost"}`, tag); stale.Code != http.StatusPreconditionFailed {
 				t.Errorf("after %s %s an old tag is taken: %d", step.method, step.path, stale.Code)
@@ -340,13 +313,10 @@ func TestAWorkingCopyIsServedAsAForm(t *testing.T) {
 		{http.MethodPatch, at, `{"status":"draft"}`, 422}, {http.MethodPatch, at, `{"workspace_id":"` + b.Workspace.String() + `"}`, 422},
 		{http.MethodPatch, at, `{"name":""}`, 422}, {http.MethodGet, "/edit/workspaces", "", 404}, {http.MethodGet, "/edit/openapi.json", "", 404},
 	} {
-		if w := do(c.method, c.path, c.body, ""); w.Code != c.want {
-			t.Errorf("%s %s: %d, want %d: %s", c.method, c.path, w.Code, c.want, w.Body)
-		}
+		status(t, do(c.method, c.path, c.body, ""), c.want, "%s %s", c.method, c.path)
 	}
-	if f, err := b.AsHost().Form(t.Context(), form); err != nil || f.Name != "Form" {
-		t.Errorf("the form itself is %q, %v", f.Name, err)
-	}
+	f, err := b.AsHost().Form(t.Context(), form)
+	expect(t, err == nil && f.Name == "Form", "the form itself is %q, %v", f.Name, err)
 	if f, err := b.AsHost().Form(t.Context(), other); err != nil || f.Revision != 2 {
 		t.Errorf("the other form is at %d, %v", f.Revision, err)
 	}
@@ -373,14 +343,10 @@ func TestVersions(t *testing.T) {
 				var got []int64
 				for v, err := range c.Versions(ctx, form) {
 					noError(t, err)
-					if v.Name != "" || v.Definition.Blocks != nil || v.ReplacedAt.IsZero() {
-						t.Errorf("the list has %+v", v)
-					}
+					expect(t, v.Name == "" && v.Definition.Blocks == nil && !v.ReplacedAt.IsZero(), "the list has %+v", v)
 					got = append(got, v.Revision)
 				}
-				if fmt.Sprint(got) != fmt.Sprint(want) {
-					t.Errorf("%s: versions %v, want %v", step, got, want)
-				}
+				expect(t, fmt.Sprint(got) == fmt.Sprint(want), "%s: versions %v, want %v", step, got, want)
 			}
 			change := func(u formsvc.FormUpdate) {
 				t.Helper()
@@ -421,9 +387,7 @@ func TestVersions(t *testing.T) {
 			wantError(t, "and can be restored", errorOf(c.RestoreVersion(ctx, form, 2, formsvc.RestoreOptions{})), formsvc.ErrNotFound)
 			wantError(t, "a condition that does not hold", errorOf(c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 10})), storage.ErrRevisionMismatch)
 			f, err := c.RestoreVersion(ctx, form, 9, formsvc.RestoreOptions{IfRevision: 11})
-			if err != nil || f.Name != "Five" || f.Revision != 12 || f.Status != "published" {
-				t.Errorf("restored: %+v, %v", f, err)
-			}
+			expect(t, err == nil && f.Name == "Five" && f.Revision == 12 && f.Status == "published", "restored: %+v, %v", f, err)
 			check("so does RestoreVersion", 11)
 			v, err := c.Version(ctx, form, 10)
 			if err != nil || v.Name != "Six" || !v.ReplacedAt.Equal(clock.Now()) || v.ReplacedBy != b.User.ID {
@@ -439,9 +403,8 @@ func TestAStorageWithoutDocuments(t *testing.T) {
 	b := servicetest.SetupOn(t, withoutDocuments{memory.New()}, formsvc.WithoutRateLimit())
 	form, ctx, c := b.Form(servicetest.TextBlock, `{}`), t.Context(), b.AsHost()
 	wantError(t, "a write", errorOf(c.UpdateBlock(ctx, form, "name", label("Your name"))), nil)
-	if f, _, err := b.PreviewForm(ctx, form); err != nil || f.Blocks[0].Label != "Your name" {
-		t.Errorf("a preview: %v", err)
-	}
+	f, _, err := b.PreviewForm(ctx, form)
+	expect(t, err == nil && f.Blocks[0].Label == "Your name", "a preview: %v", err)
 	w := c.WorkingCopy(form)
 	for name, call := range map[string]func() error{
 		"WorkingCopy.Form":    func() error { _, err := w.Form(ctx); return err },
@@ -726,9 +689,8 @@ func TestAWorkingCopyTakesWhatAFormTakes(t *testing.T) {
 		for n := range steps {
 			s := randomContentStep(random)
 			want := doors[0].do(t, s)
-			if got := doors[1].do(t, s); got != want {
-				t.Fatalf("step %d, %+v: a copy over HTTP %s, a form %s", n, s, got, want)
-			}
+			got := doors[1].do(t, s)
+			require(t, got == want, "step %d, %+v: a copy over HTTP %s, a form %s", n, s, got, want)
 			if got := inGo(ctx, t, copied, s, &revisions); got != "" && got != want[:3] {
 				t.Fatalf("step %d, %+v: a copy in Go %s, a form %s", n, s, got, want)
 			}
@@ -743,9 +705,8 @@ func TestAWorkingCopyTakesWhatAFormTakes(t *testing.T) {
 				t.Errorf("published was %s, the form is %s", contentText(got), contentText(want))
 			}
 			var settings struct{ Closed bool }
-			if err := json.Unmarshal(got.Definition.Settings, &settings); err != nil || got.Gate != want.Gate {
-				t.Errorf("the gate is %+v, want %+v (%v)", got.Gate, want.Gate, err)
-			}
+			err := json.Unmarshal(got.Definition.Settings, &settings)
+			expect(t, err == nil && got.Gate == want.Gate, "the gate is %+v, want %+v (%v)", got.Gate, want.Gate, err)
 		}
 	})
 }
