@@ -12,61 +12,55 @@ import (
 
 // Enqueue implements [storage.DeliveryStore]. When the event is already pending
 // for the webhook, nothing changes.
-func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
-	w, err := s.lockWebhook(ctx, storage.AsHost(), webhook)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if !w.rec.Enabled {
-		return storage.ErrConflict
-	}
-	if e.Single {
-		for _, d := range w.queue.byEvent {
-			if d.event.submission.IsZero() {
-				clock := s.now()
-				w.queue.hasten(d, clock, clock)
-				return nil
+func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Event) error {
+	return doWith(ctx, s, s.webhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+		if !w.rec.Enabled {
+			return storage.ErrConflict
+		}
+		if e.Single {
+			for _, d := range w.queue.byEvent {
+				if d.event.submission.IsZero() {
+					clock := s.now()
+					w.queue.hasten(d, clock, clock)
+					return nil
+				}
 			}
 		}
-	}
-	if w.queue.byEvent[e.ID] == nil {
-		w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queued: s.now(), attempt: 1, asked: true})
-	}
-	return nil
+		if w.queue.byEvent[e.ID] == nil {
+			w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queued: s.now(), attempt: 1, asked: true})
+		}
+		return nil
+	})
 }
 
 // Redeliver implements [storage.DeliveryStore].
-func (s *Store) Redeliver(ctx context.Context, webhook, id storage.ID) error {
-	return s.redeliver(ctx, webhook, id, false)
+func (s *Store) Redeliver(ctx context.Context, webhookID, id storage.ID) error {
+	return s.redeliver(ctx, webhookID, id, false)
 }
 
 // RedeliverFailed implements [storage.DeliveryStore].
-func (s *Store) RedeliverFailed(ctx context.Context, webhook, id storage.ID) error {
-	return s.redeliver(ctx, webhook, id, true)
+func (s *Store) RedeliverFailed(ctx context.Context, webhookID, id storage.ID) error {
+	return s.redeliver(ctx, webhookID, id, true)
 }
 
-func (s *Store) redeliver(ctx context.Context, webhook, id storage.ID, onlyFailed bool) error {
-	w, err := s.lockWebhook(ctx, storage.AsHost(), webhook)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	attempts := w.attempts()
-	at := slices.IndexFunc(attempts, func(a *attempt) bool { return a.rec.ID == id })
-	switch {
-	case at < 0 || attempts[at].event == nil, onlyFailed && !w.endedFailed(attempts[at]):
-		return storage.ErrNotFound
-	case !w.rec.Enabled:
-		return storage.ErrConflict
-	}
-	clock, e := s.now(), attempts[at].event
-	if d := w.queue.byEvent[e.id]; d != nil {
-		w.queue.hasten(d, clock, clock)
-	} else {
-		w.queue.add(&delivery{event: e, queued: clock, attempt: 1, asked: true})
-	}
-	return nil
+func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFailed bool) error {
+	return doWith(ctx, s, s.webhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+		attempts := w.attempts()
+		at := slices.IndexFunc(attempts, func(a *attempt) bool { return a.rec.ID == id })
+		switch {
+		case at < 0 || attempts[at].event == nil, onlyFailed && !w.endedFailed(attempts[at]):
+			return storage.ErrNotFound
+		case !w.rec.Enabled:
+			return storage.ErrConflict
+		}
+		clock, e := s.now(), attempts[at].event
+		if d := w.queue.byEvent[e.id]; d != nil {
+			w.queue.hasten(d, clock, clock)
+		} else {
+			w.queue.add(&delivery{event: e, queued: clock, attempt: 1, asked: true})
+		}
+		return nil
+	})
 }
 
 // endedFailed reports whether a, whose event is there, is how the delivery of the event ended.
@@ -79,35 +73,33 @@ func (w *webhook) endedFailed(a *attempt) bool {
 // ClaimDeliveries implements [storage.DeliveryStore]. It goes through all webhooks, which
 // costs a tenth of a millisecond or two for 10,000 that wait. more is never true.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, false, err
-	}
-	defer s.mu.Unlock()
-	clock := s.now()
-	s.upkeep.Dispatched = utc(clock)
-	claimed = s.claim(p, p.Quick, storage.Standing.Quick, clock)
-	claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Standing) bool { return s.Good() && !s.Quick() }, clock)...)
-	return append(claimed, s.claim(p, p.Others, func(s storage.Standing) bool { return !s.Good() }, clock)...), false, nil
+	err = do(ctx, s, nil, func() error {
+		clock := s.now()
+		s.upkeep.Dispatched = utc(clock)
+		claimed = s.claim(p, p.Quick, storage.Standing.Quick, clock)
+		claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Standing) bool { return s.Good() && !s.Quick() }, clock)...)
+		claimed = append(claimed, s.claim(p, p.Others, func(s storage.Standing) bool { return !s.Good() }, clock)...)
+		return nil
+	})
+	return claimed, false, err
 }
 
 // FinishDeliveries implements [storage.DeliveryStore]. It is one step, however many
 // results there are.
-func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	clock := s.now()
-	judging := map[*webhook]storage.Result{} // the last result of each
-	for _, r := range done {
-		if !s.finish(r, clock, judging) {
-			fenced = append(fenced, r.Lease)
+func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	return get(ctx, s, nil, func() (fenced []storage.Lease, err error) {
+		clock := s.now()
+		judging := map[*webhook]storage.Result{} // the last result of each
+		for _, r := range done {
+			if !s.finish(r, clock, judging) {
+				fenced = append(fenced, r.Lease)
+			}
 		}
-	}
-	for w, r := range judging {
-		w.fared(r, clock)
-	}
-	return fenced, nil
+		for w, r := range judging {
+			w.fared(r, clock)
+		}
+		return fenced, nil
+	})
 }
 
 // finish settles one delivery, or reports false when the result came too late: the
@@ -157,29 +149,27 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 // ExpireDeliveries implements [storage.DeliveryStore]. It looks at every webhook
 // in one call.
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.Expired{}, err
-	}
-	defer s.mu.Unlock()
-	clock := s.now()
-	s.upkeep.Dispatched = utc(clock)
-	then := clock.Add(-p.MaxAge)
-	var done storage.Expired
-	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
-		w := s.webhooks[id]
-		if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
-			continue
+	return get(ctx, s, nil, func() (storage.Expired, error) {
+		clock := s.now()
+		s.upkeep.Dispatched = utc(clock)
+		then := clock.Add(-p.MaxAge)
+		var done storage.Expired
+		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
+			w := s.webhooks[id]
+			if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
+				continue
+			}
+			oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
+			if oldest != nil && w.mayTell(clock) {
+				done.Summaries = append(done.Summaries, w.tellExpired(oldest, p.NewID(), p.At, clock))
+			}
+			if !all {
+				done.Next = id
+				break
+			}
 		}
-		oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
-		if oldest != nil && w.mayTell(clock) {
-			done.Summaries = append(done.Summaries, w.tellExpired(oldest, p.NewID(), p.At, clock))
-		}
-		if !all {
-			done.Next = id
-			break
-		}
-	}
-	return done, nil
+		return done, nil
+	})
 }
 
 // mayTell reports whether w may get a summary of expired deliveries.
@@ -233,23 +223,21 @@ func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page stor
 
 // QueueStats implements [storage.DeliveryStore].
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.QueueStats{}, err
-	}
-	defer s.mu.Unlock()
-	clock := s.now()
-	var st storage.QueueStats
-	for _, w := range s.webhooks {
-		for _, d := range w.queue.byEvent {
-			if d.due.After(clock) && !d.leased(clock) || w.paused(clock) && !d.asked {
-				st.Waiting++
-				continue
-			}
-			st.Due++
-			if st.OldestDue.IsZero() || d.queued.Before(st.OldestDue) {
-				st.OldestDue = utc(d.queued)
+	return get(ctx, s, nil, func() (storage.QueueStats, error) {
+		clock := s.now()
+		var st storage.QueueStats
+		for _, w := range s.webhooks {
+			for _, d := range w.queue.byEvent {
+				if d.due.After(clock) && !d.leased(clock) || w.paused(clock) && !d.asked {
+					st.Waiting++
+					continue
+				}
+				st.Due++
+				if st.OldestDue.IsZero() || d.queued.Before(st.OldestDue) {
+					st.OldestDue = utc(d.queued)
+				}
 			}
 		}
-	}
-	return st, nil
+		return st, nil
+	})
 }

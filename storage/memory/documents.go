@@ -15,17 +15,14 @@ import (
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
-func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+func (s *Store) PutDocument(ctx context.Context, who storage.Actor, formID storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	changes := []storage.DocumentChange{c}
-	f, err := s.lockForm(ctx, who, form, changes)
-	if err != nil {
-		return storage.Document{}, err
-	}
-	defer s.mu.Unlock()
-	if err := f.documents.change(&f.rec, changes); err != nil {
-		return storage.Document{}, err
-	}
-	return own(f.documents[place(c)]), nil
+	return getWith(ctx, s, s.form(who, formID), []any{changes}, func(f *form) (storage.Document, error) {
+		if err := f.documents.change(&f.rec, changes); err != nil {
+			return storage.Document{}, err
+		}
+		return own(f.documents[place(c)]), nil
+	})
 }
 
 func place(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
@@ -92,34 +89,30 @@ func (d documents) of(kind string) []storage.Document {
 }
 
 // Document implements [storage.DocumentStore].
-func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
-	f, err := s.lockForm(ctx, who, form)
-	if err != nil {
-		return storage.Document{}, err
-	}
-	defer s.mu.Unlock()
-	if doc, there := f.documents[[2]string{kind, key}]; there {
-		return own(doc), nil
-	}
-	return storage.Document{}, storage.ErrNotFound
+func (s *Store) Document(ctx context.Context, who storage.Actor, formID storage.ID, kind, key string) (storage.Document, error) {
+	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (storage.Document, error) {
+		if doc, there := f.documents[[2]string{kind, key}]; there {
+			return own(doc), nil
+		}
+		return storage.Document{}, storage.ErrNotFound
+	})
 }
 
 // Documents implements [storage.DocumentStore].
-func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
-	f, err := s.lockForm(ctx, who, form, q.Kind, q.Below)
-	if err != nil {
-		return nil, false, err
-	}
-	defer s.mu.Unlock()
-	for _, doc := range f.documents.of(q.Kind) {
-		if q.Below != nil && doc.Key >= *q.Below {
-			continue
+func (s *Store) Documents(ctx context.Context, who storage.Actor, formID storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+	err = doWith(ctx, s, s.form(who, formID), []any{q.Kind, q.Below}, func(f *form) error {
+		for _, doc := range f.documents.of(q.Kind) {
+			if q.Below != nil && doc.Key >= *q.Below {
+				continue
+			}
+			if len(found) >= q.Limit {
+				more = len(found) > 0
+				return nil
+			}
+			doc.Value = nil
+			found = append(found, doc)
 		}
-		if len(found) >= q.Limit {
-			return found, len(found) > 0, nil
-		}
-		doc.Value = nil
-		found = append(found, doc)
-	}
-	return found, false, nil
+		return nil
+	})
+	return found, more, err
 }

@@ -77,64 +77,60 @@ func (s *Store) compareBy(f *form, field storage.UniqueField) {
 
 // NotEntered implements [storage.DuplicateStore]. It looks at all forms.
 func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.NotEntered{}, err
-	}
-	defer s.mu.Unlock()
-	var next *form
-	for _, f := range s.forms {
-		if p.Max < 1 {
-			break
+	return get(ctx, s, nil, func() (storage.NotEntered, error) {
+		var next *form
+		for _, f := range s.forms {
+			if p.Max < 1 {
+				break
+			}
+			if field := f.rec.Gate.Unique; field.Rules < p.Rules {
+				s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
+			}
+			if !f.trashed() && f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
+				(next == nil || f.answers.round < next.answers.round) {
+				next = f
+			}
 		}
-		if field := f.rec.Gate.Unique; field.Rules < p.Rules {
-			s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
+		if next == nil {
+			return storage.NotEntered{}, nil
 		}
-		if !f.trashed() && f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
-			(next == nil || f.answers.round < next.answers.round) {
-			next = f
+		out := storage.NotEntered{Place: storage.EntryPlace{Form: next.rec.ID, Field: next.rec.Gate.Unique, Round: next.answers.round}}
+		size := 0
+		for _, id := range next.answers.todo {
+			sub := next.byID[id]
+			if sub == nil || next.answers.entered(out.Place.Field, id) {
+				continue
+			}
+			size += len(sub.rec.Answers)
+			if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
+				out.Place.To = id // where the next piece begins
+				break
+			}
+			out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
 		}
-	}
-	if next == nil {
-		return storage.NotEntered{}, nil
-	}
-	out := storage.NotEntered{Place: storage.EntryPlace{Form: next.rec.ID, Field: next.rec.Gate.Unique, Round: next.answers.round}}
-	size := 0
-	for _, id := range next.answers.todo {
-		sub := next.byID[id]
-		if sub == nil || next.answers.entered(out.Place.Field, id) {
-			continue
-		}
-		size += len(sub.rec.Answers)
-		if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
-			out.Place.To = id // where the next piece begins
-			break
-		}
-		out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
-	}
-	return out, nil
+		return out, nil
+	})
 }
 
 // EnterAnswers implements [storage.DuplicateStore].
 func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	if err := s.lock(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	f := s.visible(storage.AsHost(), at.Form)
-	if f == nil || f.answers.round != at.Round {
-		return nil
-	}
-	for _, e := range entered {
-		if f.byID[e.Submission] != nil {
-			f.answers.enter(at.Field, e.Digest, e.Submission)
+	return do(ctx, s, nil, func() error {
+		f := s.visible(storage.AsHost(), at.Form)
+		if f == nil || f.answers.round != at.Round {
+			return nil
 		}
-	}
-	s.rounds++
-	f.answers.round = s.rounds
-	end := slices.Index(f.answers.todo, at.To)
-	if end < 0 { // it was the last piece
-		end = len(f.answers.todo)
-	}
-	f.answers.todo = f.answers.todo[end:]
-	return nil
+		for _, e := range entered {
+			if f.byID[e.Submission] != nil {
+				f.answers.enter(at.Field, e.Digest, e.Submission)
+			}
+		}
+		s.rounds++
+		f.answers.round = s.rounds
+		end := slices.Index(f.answers.todo, at.To)
+		if end < 0 { // it was the last piece
+			end = len(f.answers.todo)
+		}
+		f.answers.todo = f.answers.todo[end:]
+		return nil
+	})
 }

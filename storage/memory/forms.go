@@ -61,111 +61,97 @@ func (s *Store) visible(who storage.Actor, id storage.ID) *form {
 	return f
 }
 
-// lockForm begins a method about a form that the actor may see; see lockOne.
-func (s *Store) lockForm(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*form, error) {
-	return lockOne(ctx, s, values, func() *form { return s.visible(who, id) })
+// form finds a form that the actor may see.
+func (s *Store) form(who storage.Actor, id storage.ID) func() *form {
+	return func() *form { return s.visible(who, id) }
 }
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	if err := s.lock(ctx, f.PublicID, f.Name, f.Type, f.Status, &f.Gate, f.CreatedAt, f.UpdatedAt, f.Definition); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if !sees(who, s.workspaces[f.WorkspaceID]) {
-		return storage.ErrNotFound
-	}
-	if s.forms[f.ID] != nil || s.publicForms[f.PublicID] != nil {
-		return storage.ErrConflict
-	}
-	f.Revision, f.Full, f.DuplicatesCovered, f.Beside, f.TrashedAt = 1, false, false, 0, time.Time{}
-	f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
-	ownSections(&f.Definition)
-	rec := &form{
-		rec:     f,
-		byID:    make(map[storage.ID]*submission),
-		byKey:   make(map[string]*submission),
-		funnel:  funnel{counts: make(map[int64]storage.Counters)},
-		answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
+	return do(ctx, s, []any{f.PublicID, f.Name, f.Type, f.Status, &f.Gate, f.CreatedAt, f.UpdatedAt, f.Definition}, func() error {
+		if !sees(who, s.workspaces[f.WorkspaceID]) {
+			return storage.ErrNotFound
+		}
+		if s.forms[f.ID] != nil || s.publicForms[f.PublicID] != nil {
+			return storage.ErrConflict
+		}
+		f.Revision, f.Full, f.DuplicatesCovered, f.Beside, f.TrashedAt = 1, false, false, 0, time.Time{}
+		f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
+		ownSections(&f.Definition)
+		rec := &form{
+			rec:     f,
+			byID:    make(map[storage.ID]*submission),
+			byKey:   make(map[string]*submission),
+			funnel:  funnel{counts: make(map[int64]storage.Counters)},
+			answers: uniqueAnswers{counts: make(map[uniqueAnswer]int), of: make(map[storage.ID][]uniqueAnswer)},
 
-		documents: make(documents),
-	}
-	s.forms[f.ID] = rec
-	s.publicForms[f.PublicID] = rec
-	return nil
+			documents: make(documents),
+		}
+		s.forms[f.ID] = rec
+		s.publicForms[f.PublicID] = rec
+		return nil
+	})
 }
 
 // Form implements [storage.FormStore].
 func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	f, err := s.lockForm(ctx, who, id)
-	if err != nil {
-		return storage.Form{}, err
-	}
-	defer s.mu.Unlock()
-	return f.copy(), nil
+	return getWith(ctx, s, s.form(who, id), nil, func(f *form) (storage.Form, error) { return f.copy(), nil })
 }
 
 // FormByPublicID implements [storage.FormStore].
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.Form{}, err
-	}
-	defer s.mu.Unlock()
-	if f := s.publicForms[publicID]; f != nil && !f.trashed() {
-		return f.copy(), nil
-	}
-	return storage.Form{}, storage.ErrNotFound
+	return get(ctx, s, nil, func() (storage.Form, error) {
+		if f := s.publicForms[publicID]; f != nil && !f.trashed() {
+			return f.copy(), nil
+		}
+		return storage.Form{}, storage.ErrNotFound
+	})
 }
 
 // Forms implements [storage.FormStore].
 func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
-	if err := s.lock(ctx, q.Page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	one := !q.WorkspaceID.IsZero()
-	if one && !who.Host() && !sees(who, s.workspaces[q.WorkspaceID]) {
-		return nil, storage.ErrNotFound
-	}
-	out := pageOf(maps.Values(s.forms), q.Page, (*form).place, (*form).copy, func(f *form) bool {
-		return f.trashed() == q.Trashed && (!one || f.rec.WorkspaceID == q.WorkspaceID) &&
-			(who.Host() || sees(who, s.workspaces[f.rec.WorkspaceID]))
+	return get(ctx, s, []any{q.Page}, func() ([]storage.Form, error) {
+		one := !q.WorkspaceID.IsZero()
+		if one && !who.Host() && !sees(who, s.workspaces[q.WorkspaceID]) {
+			return nil, storage.ErrNotFound
+		}
+		out := pageOf(maps.Values(s.forms), q.Page, (*form).place, (*form).copy, func(f *form) bool {
+			return f.trashed() == q.Trashed && (!one || f.rec.WorkspaceID == q.WorkspaceID) &&
+				(who.Host() || sees(who, s.workspaces[f.rec.WorkspaceID]))
+		})
+		for i := range out {
+			out[i].Definition = storage.Definition{}
+		}
+		return out, nil
 	})
-	for i := range out {
-		out[i].Definition = storage.Definition{}
-	}
-	return out, nil
 }
 
 // UpdateForm implements [storage.FormStore].
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	f, err := s.lockForm(ctx, who, id, c.Name, c.Type, c.Status, c.Definition, c.Gate, c.At, c.Documents)
-	if err != nil {
-		return storage.Form{}, err
-	}
-	defer s.mu.Unlock()
-	switch from, to := f.rec.WorkspaceID, c.WorkspaceID; {
-	case to == nil:
-	case !sees(who, s.workspaces[*to]):
-		return storage.Form{}, storage.ErrNotFound
-	case *to != from && !owns(who, s.workspaces[from]):
-		return storage.Form{}, storage.ErrNotOwner
-	}
-	if err := f.at(c.IfRevision); err != nil {
-		return storage.Form{}, err
-	}
-	if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
-		rec.Revision++
-		rec.UpdatedAt = utc(c.At)
-		if err := f.documents.change(&rec, c.Documents); err != nil {
+	return getWith(ctx, s, s.form(who, id), []any{c.Name, c.Type, c.Status, c.Definition, c.Gate, c.At, c.Documents}, func(f *form) (storage.Form, error) {
+		switch from, to := f.rec.WorkspaceID, c.WorkspaceID; {
+		case to == nil:
+		case !sees(who, s.workspaces[*to]):
+			return storage.Form{}, storage.ErrNotFound
+		case *to != from && !owns(who, s.workspaces[from]):
+			return storage.Form{}, storage.ErrNotOwner
+		}
+		if err := f.at(c.IfRevision); err != nil {
 			return storage.Form{}, err
 		}
-		old := f.rec.Gate.Unique.Block
-		if f.rec = rec; rec.Gate.Unique.Block != old {
-			s.enterAnew(f)
+		if rec := changed(f.rec, c); !reflect.DeepEqual(rec, f.rec) {
+			rec.Revision++
+			rec.UpdatedAt = utc(c.At)
+			if err := f.documents.change(&rec, c.Documents); err != nil {
+				return storage.Form{}, err
+			}
+			old := f.rec.Gate.Unique.Block
+			if f.rec = rec; rec.Gate.Unique.Block != old {
+				s.enterAnew(f)
+			}
 		}
-	}
-	return f.copy(), nil
+		return f.copy(), nil
+	})
 }
 
 // at returns nil when the form is at one of the revisions, or there are none.
@@ -204,16 +190,13 @@ func ownSections(d *storage.Definition) {
 
 // TrashForm implements [storage.FormStore].
 func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
-	f, err := s.lockForm(ctx, who, id, mark(p.At))
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if err := f.at(p.IfRevision); err != nil {
-		return err
-	}
-	f.trash(p.At)
-	return nil
+	return doWith(ctx, s, s.form(who, id), []any{mark(p.At)}, func(f *form) error {
+		if err := f.at(p.IfRevision); err != nil {
+			return err
+		}
+		f.trash(p.At)
+		return nil
+	})
 }
 
 // trash moves f to the trash, if it is not there, and ends its pending deliveries.
@@ -229,24 +212,22 @@ func (f *form) trash(at time.Time) {
 
 // RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
 // changes its workspace, as with every other change of its revision.
-func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at time.Time) error {
-	if err := s.lock(ctx, at); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	f := s.forms[id]
-	if f == nil || !f.trashed() {
-		return storage.ErrNotFound
-	}
-	workspace = cmp.Or(workspace, f.rec.WorkspaceID)
-	if s.workspaces[workspace] == nil {
-		return storage.ErrConflict
-	}
-	f.rec.TrashedAt = time.Time{}
-	if workspace != f.rec.WorkspaceID {
-		f.rec.WorkspaceID = workspace
-		f.rec.Revision++
-		f.rec.UpdatedAt = utc(at)
-	}
-	return nil
+func (s *Store) RestoreForm(ctx context.Context, id, workspaceID storage.ID, at time.Time) error {
+	return do(ctx, s, []any{at}, func() error {
+		f := s.forms[id]
+		if f == nil || !f.trashed() {
+			return storage.ErrNotFound
+		}
+		workspaceID = cmp.Or(workspaceID, f.rec.WorkspaceID)
+		if s.workspaces[workspaceID] == nil {
+			return storage.ErrConflict
+		}
+		f.rec.TrashedAt = time.Time{}
+		if workspaceID != f.rec.WorkspaceID {
+			f.rec.WorkspaceID = workspaceID
+			f.rec.Revision++
+			f.rec.UpdatedAt = utc(at)
+		}
+		return nil
+	})
 }

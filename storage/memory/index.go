@@ -38,11 +38,7 @@ func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) st
 
 // readPage is pageOf for a method that does nothing else.
 func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) ([]Own, error) {
-	if err := s.lock(ctx, page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(records, page, place, own, shown), nil
+	return get(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
 }
 
 // index keeps records in the order of their places, in a sorted slice: the

@@ -35,32 +35,33 @@ func (k *key) endedBefore(t time.Time) bool {
 // CreateKey implements [storage.KeyStore].
 func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	u, k := n.User, &key{n.Key}
-	if err := s.lock(ctx, u.Name, u.Email, k.rec.Name, k.rec.Prefix, k.rec.Scopes,
-		k.rec.CreatedAt, k.rec.ExpiresAt, k.rec.RevokedAt, k.rec.LastUsedAt); err != nil {
-		return err
+	values := []any{
+		u.Name, u.Email, k.rec.Name, k.rec.Prefix, k.rec.Scopes,
+		k.rec.CreatedAt, k.rec.ExpiresAt, k.rec.RevokedAt, k.rec.LastUsedAt,
 	}
-	defer s.mu.Unlock()
-	active, taken := 0, s.keys[n.Hash] != nil
-	for _, other := range s.keys {
-		if other.rec.UserID == u.ID && other.activeAt(k.rec.CreatedAt) {
-			active++
+	return do(ctx, s, values, func() error {
+		active, taken := 0, s.keys[n.Hash] != nil
+		for _, other := range s.keys {
+			if other.rec.UserID == u.ID && other.activeAt(k.rec.CreatedAt) {
+				active++
+			}
+			taken = taken || other.rec.ID == k.rec.ID
 		}
-		taken = taken || other.rec.ID == k.rec.ID
-	}
-	switch {
-	case k.rec.UserID != u.ID:
-		return storage.ErrInvalidValue
-	case n.Max > 0 && active >= n.Max:
-		return storage.ErrLimitReached
-	case taken:
-		return storage.ErrConflict
-	}
-	k.rec = k.copy()
-	k.rec.CreatedAt, k.rec.ExpiresAt = utc(k.rec.CreatedAt), utc(k.rec.ExpiresAt)
-	k.rec.RevokedAt, k.rec.LastUsedAt = utc(k.rec.RevokedAt), utc(k.rec.LastUsedAt)
-	s.keys[n.Hash] = k
-	s.users[u.ID] = u
-	return nil
+		switch {
+		case k.rec.UserID != u.ID:
+			return storage.ErrInvalidValue
+		case n.Max > 0 && active >= n.Max:
+			return storage.ErrLimitReached
+		case taken:
+			return storage.ErrConflict
+		}
+		k.rec = k.copy()
+		k.rec.CreatedAt, k.rec.ExpiresAt = utc(k.rec.CreatedAt), utc(k.rec.ExpiresAt)
+		k.rec.RevokedAt, k.rec.LastUsedAt = utc(k.rec.RevokedAt), utc(k.rec.LastUsedAt)
+		s.keys[n.Hash] = k
+		s.users[u.ID] = u
+		return nil
+	})
 }
 
 // KeyByHash implements [storage.KeyStore].
@@ -77,49 +78,43 @@ func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error
 
 // RevokeKey implements [storage.KeyStore].
 func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time) error {
-	if err := s.lock(ctx, at); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	for _, k := range s.keys {
-		if k.rec.ID == id && k.rec.UserID == user {
-			k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
-			return nil
+	return do(ctx, s, []any{at}, func() error {
+		for _, k := range s.keys {
+			if k.rec.ID == id && k.rec.UserID == user {
+				k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
+				return nil
+			}
 		}
-	}
-	return storage.ErrNotFound
+		return storage.ErrNotFound
+	})
 }
 
 // FormForKey implements [storage.KeyStore].
-func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (out storage.FormForKey, err error) {
-	if err := s.lock(ctx); err != nil {
-		return out, err
-	}
-	defer s.mu.Unlock()
-	k := s.keys[p.Hash]
-	if k == nil {
-		return out, storage.ErrNotFound
-	}
-	out.Key, out.User = k.copy(), s.users[k.rec.UserID]
-	if k.activeAt(p.At) && (p.Scope == "" || slices.Contains(k.rec.Scopes, p.Scope)) {
-		if f := s.visible(storage.As(k.rec.UserID), p.Form); f != nil {
-			form := f.copy()
-			out.Form = &form
+func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
+	return get(ctx, s, nil, func() (out storage.FormForKey, err error) {
+		k := s.keys[p.Hash]
+		if k == nil {
+			return out, storage.ErrNotFound
 		}
-	}
-	return out, nil
+		out.Key, out.User = k.copy(), s.users[k.rec.UserID]
+		if k.activeAt(p.At) && (p.Scope == "" || slices.Contains(k.rec.Scopes, p.Scope)) {
+			if f := s.visible(storage.As(k.rec.UserID), p.Form); f != nil {
+				form := f.copy()
+				out.Form = &form
+			}
+		}
+		return out, nil
+	})
 }
 
 // TouchKeys implements [storage.KeyStore].
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
-	if err := s.lock(ctx, slices.Collect(maps.Values(used))); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	for _, k := range s.keys {
-		if at := used[k.rec.ID]; at.After(k.rec.LastUsedAt) {
-			k.rec.LastUsedAt = utc(at)
+	return do(ctx, s, []any{slices.Collect(maps.Values(used))}, func() error {
+		for _, k := range s.keys {
+			if at := used[k.rec.ID]; at.After(k.rec.LastUsedAt) {
+				k.rec.LastUsedAt = utc(at)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

@@ -88,9 +88,9 @@ func New(opts ...Option) *Store {
 	return s
 }
 
-// lock begins a method: it locks the store, which the caller unlocks. It returns an
-// error, and locks nothing, when ctx is cancelled or one of the values is not valid.
-func (s *Store) lock(ctx context.Context, values ...any) error {
+// do runs a method while the store is locked. It returns an error, and runs nothing, when
+// ctx is cancelled or one of the values is not valid.
+func do(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -98,20 +98,36 @@ func (s *Store) lock(ctx context.Context, values ...any) error {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
-	return nil
+	defer s.mu.Unlock()
+	return method()
 }
 
-// lockOne begins a method about one record: it is lock, and ErrNotFound when find returns
-// nil.
-func lockOne[T any](ctx context.Context, s *Store, values []any, find func() *T) (*T, error) {
-	if err := s.lock(ctx, values...); err != nil {
-		return nil, err
-	}
-	if found := find(); found != nil {
-		return found, nil
-	}
-	s.mu.Unlock()
-	return nil, storage.ErrNotFound
+// get is do for a method that returns something.
+func get[R any](ctx context.Context, s *Store, values []any, method func() (R, error)) (out R, err error) {
+	err = do(ctx, s, values, func() (err error) {
+		out, err = method()
+		return err
+	})
+	return out, err
+}
+
+// doWith is do for a method about one record, which find returns, or nil: ErrNotFound.
+func doWith[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
+	return do(ctx, s, values, func() error {
+		if found := find(); found != nil {
+			return method(found)
+		}
+		return storage.ErrNotFound
+	})
+}
+
+// getWith is doWith for a method that returns something.
+func getWith[T, R any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) (R, error)) (out R, err error) {
+	err = doWith(ctx, s, find, values, func(found *T) (err error) {
+		out, err = method(found)
+		return err
+	})
+	return out, err
 }
 
 // mark is a time that says by being set that something happened.

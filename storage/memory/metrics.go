@@ -58,56 +58,46 @@ func floor(t, unit int64) int64 { return t - (t%unit+unit)%unit }
 
 // CountFunnel implements [storage.MetricsStore].
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
-	if err := s.lock(ctx, counts); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	err := storage.ErrNotFound
-	for _, c := range counts {
-		if f := s.visible(storage.AsHost(), c.Form); f != nil {
-			f.funnel.add(c.At, s.now(), c.Counters)
-			err = nil
+	return do(ctx, s, []any{counts}, func() error {
+		err := storage.ErrNotFound
+		for _, c := range counts {
+			if f := s.visible(storage.AsHost(), c.Form); f != nil {
+				f.funnel.add(c.At, s.now(), c.Counters)
+				err = nil
+			}
 		}
-	}
-	return err
+		return err
+	})
 }
 
 // Funnel implements [storage.MetricsStore].
-func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	f, err := s.lockForm(ctx, who, form, w.From, w.To)
-	if err != nil {
-		return storage.Funnel{}, err
-	}
-	defer s.mu.Unlock()
-	out := storage.Funnel{Counters: f.funnel.window(w.From, w.To)}
-	if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
-		out.Lifetime = &lifetime
-	}
-	return out, nil
+func (s *Store) Funnel(ctx context.Context, who storage.Actor, formID storage.ID, w storage.Window) (storage.Funnel, error) {
+	return getWith(ctx, s, s.form(who, formID), []any{w.From, w.To}, func(f *form) (storage.Funnel, error) {
+		out := storage.Funnel{Counters: f.funnel.window(w.From, w.To)}
+		if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
+			out.Lifetime = &lifetime
+		}
+		return out, nil
+	})
 }
 
 // SubmissionTotals implements [storage.MetricsStore].
 func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	totals := map[storage.ID]int64{}
-	for _, id := range forms {
-		if f := s.visible(who, id); f != nil {
-			totals[id] = f.funnel.window(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
+	return get(ctx, s, nil, func() (map[storage.ID]int64, error) {
+		totals := map[storage.ID]int64{}
+		for _, id := range forms {
+			if f := s.visible(who, id); f != nil {
+				totals[id] = f.funnel.window(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
+			}
 		}
-	}
-	return totals, nil
+		return totals, nil
+	})
 }
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, id storage.ID, c storage.Counters) error {
-	f, err := lockOne(ctx, s, nil, func() *form { return s.forms[id] })
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	f.lifetime = c
-	return nil
+	return doWith(ctx, s, func() *form { return s.forms[id] }, nil, func(f *form) error {
+		f.lifetime = c
+		return nil
+	})
 }

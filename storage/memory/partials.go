@@ -87,37 +87,35 @@ func copyPartial(rec storage.Partial) storage.Partial {
 
 // SavePartial implements [storage.PartialStore]. When there are as many as the form may have,
 // those that are over go first.
-func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (revision int64, err error) {
+func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
 	rec := p.Partial
-	f, err := s.lockForm(ctx, storage.AsHost(), rec.FormID, rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt)
-	if err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	old := f.partials.byToken[p.Token]
-	switch {
-	case f.rec.Status != storage.StatusPublished, !p.New && old.over(rec.SavedAt):
-		return 0, storage.ErrNotFound
-	case p.New && old != nil, !p.New && !old.open(rec.SavedAt):
-		return 0, storage.ErrConflict
-	case !p.New && p.IfRevision != 0 && p.IfRevision != old.rec.Revision:
-		return 0, &storage.RevisionError{Current: old.rec.Revision, Kind: "partial"}
-	}
-	rec = copyPartial(rec)
-	rec.SavedAt, rec.EndsAt, rec.SubmissionID = utc(rec.SavedAt), utc(rec.EndsAt), storage.ID{}
-	if p.New {
-		rec.Revision, rec.CreatedAt = 1, rec.SavedAt
-		if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
-			if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
-				x.remove(x.replaced())
-			}
+	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt}
+	return getWith(ctx, s, s.form(storage.AsHost(), rec.FormID), values, func(f *form) (int64, error) {
+		old := f.partials.byToken[p.Token]
+		switch {
+		case f.rec.Status != storage.StatusPublished, !p.New && old.over(rec.SavedAt):
+			return 0, storage.ErrNotFound
+		case p.New && old != nil, !p.New && !old.open(rec.SavedAt):
+			return 0, storage.ErrConflict
+		case !p.New && p.IfRevision != 0 && p.IfRevision != old.rec.Revision:
+			return 0, &storage.RevisionError{Current: old.rec.Revision, Kind: "partial"}
 		}
-	} else {
-		rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
-		rec.Verified, rec.LinkTaken = rec.Verified || old.rec.Verified, rec.LinkTaken || old.rec.LinkTaken
-	}
-	f.partials.put(&partial{rec, p.Token})
-	return rec.Revision, nil
+		rec = copyPartial(rec)
+		rec.SavedAt, rec.EndsAt, rec.SubmissionID = utc(rec.SavedAt), utc(rec.EndsAt), storage.ID{}
+		if p.New {
+			rec.Revision, rec.CreatedAt = 1, rec.SavedAt
+			if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
+				if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
+					x.remove(x.replaced())
+				}
+			}
+		} else {
+			rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
+			rec.Verified, rec.LinkTaken = rec.Verified || old.rec.Verified, rec.LinkTaken || old.rec.LinkTaken
+		}
+		f.partials.put(&partial{rec, p.Token})
+		return rec.Revision, nil
+	})
 }
 
 // emptyPartial empties the half response that a response was begun with, if it is there.
@@ -130,59 +128,51 @@ func (f *form) emptyPartial(token [32]byte, sub *submission) {
 }
 
 // Partial implements [storage.PartialStore].
-func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-	f, err := s.lockForm(ctx, storage.AsHost(), form, now)
-	if err != nil {
-		return storage.Partial{}, err
-	}
-	defer s.mu.Unlock()
-	p := f.partials.byToken[token]
-	if p.over(now) {
-		return storage.Partial{}, storage.ErrNotFound
-	}
-	return copyPartial(p.rec), nil
+func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
+	return getWith(ctx, s, s.form(storage.AsHost(), formID), []any{now}, func(f *form) (storage.Partial, error) {
+		p := f.partials.byToken[token]
+		if p.over(now) {
+			return storage.Partial{}, storage.ErrNotFound
+		}
+		return copyPartial(p.rec), nil
+	})
 }
 
 // Partials implements [storage.PartialStore]. It lends as Submissions does.
-func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
-	f, err := s.lockForm(ctx, who, form, q.Now, q.Page)
-	if err != nil {
-		return false, err
-	}
+func (s *Store) Partials(ctx context.Context, who storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
-	q.Page.Limit = limit + 1
-	found := pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
-		func(p *partial) bool { return !p.over(q.Now) && (p.rec.Verified || !q.Verified) })
-	s.mu.Unlock()
+	found, err := getWith(ctx, s, s.form(who, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {
+		q.Page.Limit = limit + 1
+		return pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
+			func(p *partial) bool { return !p.over(q.Now) && (p.rec.Verified || !q.Verified) }), nil
+	})
 	for i := range found[:min(limit, len(found))] {
 		if err := each(&found[i]); err != nil {
 			return false, err
 		}
 	}
-	return limit > 0 && len(found) > limit, nil
+	return limit > 0 && len(found) > limit, err
 }
 
 // DeletePartials implements [storage.PartialStore]. It looks at all half responses of the form.
 func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, id storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
-	f, err := lockOne(ctx, s, []any{p.SavedBefore}, func() *form {
-		if who.Host() {
-			return s.forms[id]
+	find := s.form(who, id)
+	if who.Host() {
+		find = func() *form { return s.forms[id] }
+	}
+	err = doWith(ctx, s, find, []any{p.SavedBefore}, func(f *form) error {
+		for token, old := range f.partials.byToken {
+			if !old.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, old.rec.ID) && (token != p.Token || token == [32]byte{}) {
+				continue
+			}
+			if n >= p.Max {
+				more = n > 0
+				return nil
+			}
+			f.partials.remove(old)
+			n++
 		}
-		return s.visible(who, id)
+		return nil
 	})
-	if err != nil {
-		return 0, false, err
-	}
-	defer s.mu.Unlock()
-	for token, old := range f.partials.byToken {
-		if !old.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, old.rec.ID) && (token != p.Token || token == [32]byte{}) {
-			continue
-		}
-		if n >= p.Max {
-			return n, n > 0, nil
-		}
-		f.partials.remove(old)
-		n++
-	}
-	return n, false, nil
+	return n, more, err
 }

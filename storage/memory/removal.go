@@ -11,38 +11,34 @@ import (
 
 // DeleteUser implements [storage.RemovalStore]. Only answers are left for Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
-	if err := s.lock(ctx, mark(at)); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	delete(s.users, user)
-	maps.DeleteFunc(s.keys, func(_ [32]byte, k *key) bool { return k.rec.UserID == user })
-	for _, w := range s.workspaces {
-		delete(w.members, user)
-		if w.rec.OwnerID == user {
-			s.deleteWorkspace(w, at)
+	return do(ctx, s, []any{mark(at)}, func() error {
+		delete(s.users, user)
+		maps.DeleteFunc(s.keys, func(_ [32]byte, k *key) bool { return k.rec.UserID == user })
+		for _, w := range s.workspaces {
+			delete(w.members, user)
+			if w.rec.OwnerID == user {
+				s.deleteWorkspace(w, at)
+			}
 		}
-	}
-	for _, f := range s.forms {
-		if s.workspaces[f.rec.WorkspaceID] == nil && f.lastOwner == user {
-			s.purge(f)
+		for _, f := range s.forms {
+			if s.workspaces[f.rec.WorkspaceID] == nil && f.lastOwner == user {
+				s.purge(f)
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	if err := s.lock(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	f := s.forms[id]
-	if f == nil || !f.trashed() {
-		return storage.ErrNotFound
-	}
-	s.purge(f)
-	return nil
+	return do(ctx, s, nil, func() error {
+		f := s.forms[id]
+		if f == nil || !f.trashed() {
+			return storage.ErrNotFound
+		}
+		s.purge(f)
+		return nil
+	})
 }
 
 // purge removes a form in the trash and everything of it, but the answers that somebody may
@@ -57,44 +53,40 @@ func (s *Store) purge(f *form) {
 }
 
 // EraseSubmissions implements [storage.RemovalStore].
-func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []storage.ID) (int, error) {
-	if err := s.lock(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	f, n := s.forms[form], 0
-	for _, id := range ids {
-		if f != nil && f.erase(id) == nil {
-			n++
+func (s *Store) EraseSubmissions(ctx context.Context, formID storage.ID, ids []storage.ID) (int, error) {
+	return get(ctx, s, nil, func() (int, error) {
+		f, n := s.forms[formID], 0
+		for _, id := range ids {
+			if f != nil && f.erase(id) == nil {
+				n++
+			}
 		}
-	}
-	return n, nil
+		return n, nil
+	})
 }
 
 // PurgeSubmissions implements [storage.RemovalStore].
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	if err := s.lock(ctx, p.Before); err != nil {
-		return storage.PurgedSubmissions{}, err
-	}
-	defer s.mu.Unlock()
-	var old []*submission
-	for _, id := range p.Forms {
-		if f := s.forms[id]; f != nil && len(old) < p.Max {
-			n := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-len(old))
-			old = append(old, f.submissions.items[:n]...)
+	return get(ctx, s, []any{p.Before}, func() (storage.PurgedSubmissions, error) {
+		var old []*submission
+		for _, id := range p.Forms {
+			if f := s.forms[id]; f != nil && len(old) < p.Max {
+				n := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-len(old))
+				old = append(old, f.submissions.items[:n]...)
+			}
 		}
-	}
-	if err := s.beforeDelete(ctx, p.BeforeDelete, old); err != nil {
-		return storage.PurgedSubmissions{}, err
-	}
-	out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
-	for _, sub := range old {
-		if f := s.forms[sub.rec.FormID]; f != nil && f.erase(sub.rec.ID) == nil {
-			f.kept++
-			out.Submissions++
+		if err := s.beforeDelete(ctx, p.BeforeDelete, old); err != nil {
+			return storage.PurgedSubmissions{}, err
 		}
-	}
-	return out, nil
+		out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
+		for _, sub := range old {
+			if f := s.forms[sub.rec.FormID]; f != nil && f.erase(sub.rec.ID) == nil {
+				f.kept++
+				out.Submissions++
+			}
+		}
+		return out, nil
+	})
 }
 
 // beforeDelete calls a hook with submissions. The store is unlocked in the meantime.
@@ -115,53 +107,49 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 // as soon as nothing refers to them. A form goes with everything of its own at once, but its
 // answers, the oldest of which go in each call.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	if err := s.lock(ctx, p.Now, p.TrashBefore, p.KeysBefore); err != nil {
-		return storage.Swept{}, err
-	}
-	defer s.mu.Unlock()
-	if !p.Removals && p.Max > 0 {
-		s.upkeep.Maintained = utc(s.now())
-	}
-	var out storage.Swept
-	for _, f := range s.forms {
-		if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
-			s.purge(f)
-			out.Forms++
+	return get(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.Swept, error) {
+		if !p.Removals && p.Max > 0 {
+			s.upkeep.Maintained = utc(s.now())
 		}
-	}
-	for hash, k := range s.keys {
-		if k.endedBefore(p.KeysBefore) && out.Keys < p.Max && !p.Removals {
-			delete(s.keys, hash)
-			out.Keys++
+		var out storage.Swept
+		for _, f := range s.forms {
+			if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
+				s.purge(f)
+				out.Forms++
+			}
 		}
-	}
-	for _, w := range s.webhooks {
-		if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
-			w.old = oldSecret{}
-			out.Secrets++
+		for hash, k := range s.keys {
+			if k.endedBefore(p.KeysBefore) && out.Keys < p.Max && !p.Removals {
+				delete(s.keys, hash)
+				out.Keys++
+			}
 		}
-	}
-	partials := 0
-	for _, f := range s.forms {
-		if !p.Removals {
-			partials += f.partials.sweep(p.Now, p.Max-partials)
+		for _, w := range s.webhooks {
+			if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
+				w.old = oldSecret{}
+				out.Secrets++
+			}
 		}
-	}
-	going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
-	err := s.beforeDelete(ctx, p.BeforeDelete, going)
-	if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
-		s.purged = slices.Delete(s.purged, 0, len(going))
-	}
-	out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
-	return out, err
+		partials := 0
+		for _, f := range s.forms {
+			if !p.Removals {
+				partials += f.partials.sweep(p.Now, p.Max-partials)
+			}
+		}
+		going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
+		err := s.beforeDelete(ctx, p.BeforeDelete, going)
+		if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
+			s.purged = slices.Delete(s.purged, 0, len(going))
+		}
+		out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
+		return out, err
+	})
 }
 
 // Upkeep implements [storage.Storage].
 func (s *Store) Upkeep(ctx context.Context) (storage.Upkeep, error) {
-	if err := s.lock(ctx); err != nil {
-		return storage.Upkeep{}, err
-	}
-	defer s.mu.Unlock()
-	s.upkeep.Now = utc(s.now())
-	return s.upkeep, nil
+	return get(ctx, s, nil, func() (storage.Upkeep, error) {
+		s.upkeep.Now = utc(s.now())
+		return s.upkeep, nil
+	})
 }

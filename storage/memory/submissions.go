@@ -45,33 +45,35 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		granted, lease = n.HandOver.Reserve(n.Submission.FormID)
 		defer func() { n.HandOver.HandOver(leased, others) }() // when the store is unlocked
 	}
-	f, err := s.lockForm(ctx, storage.AsHost(), n.Submission.FormID, n.Submission.Answers, n.Submission.Metadata,
-		n.Submission.Hidden, n.UniqueField.Block, n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt)
-	if err != nil {
-		return rec, false, err
+	values := []any{
+		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.UniqueField.Block,
+		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	}
-	defer s.mu.Unlock()
-	switch earlier := f.byKey[n.IdempotencyKey]; {
-	case earlier != nil:
-		return copySubmission(earlier.rec), true, nil
-	case n.FormRevision != f.rec.Revision:
-		return rec, false, &storage.RevisionError{Current: f.rec.Revision}
-	case f.rec.Status != storage.StatusPublished:
-		return rec, false, storage.ErrNotFound
-	case f.full():
-		return rec, false, storage.ErrLimitReached
-	case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
-		return rec, false, storage.ErrDuplicate
-	case f.byID[n.Submission.ID] != nil,
-		slices.ContainsFunc(f.webhooks, func(w *webhook) bool { return w.queue.byEvent[n.Event.ID] != nil }):
-		return rec, false, storage.ErrConflict
-	}
-	clock := s.now()
-	sub := s.store(f, n)
-	f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
-	f.emptyPartial(n.Partial, sub)
-	leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
-	return copySubmission(sub.rec), false, nil
+	rec, err = getWith(ctx, s, s.form(storage.AsHost(), n.Submission.FormID), values, func(f *form) (storage.Submission, error) {
+		switch earlier := f.byKey[n.IdempotencyKey]; {
+		case earlier != nil:
+			replayed = true
+			return earlier.read()
+		case n.FormRevision != f.rec.Revision:
+			return storage.Submission{}, &storage.RevisionError{Current: f.rec.Revision}
+		case f.rec.Status != storage.StatusPublished:
+			return storage.Submission{}, storage.ErrNotFound
+		case f.full():
+			return storage.Submission{}, storage.ErrLimitReached
+		case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
+			return storage.Submission{}, storage.ErrDuplicate
+		case f.byID[n.Submission.ID] != nil,
+			slices.ContainsFunc(f.webhooks, func(w *webhook) bool { return w.queue.byEvent[n.Event.ID] != nil }):
+			return storage.Submission{}, storage.ErrConflict
+		}
+		clock := s.now()
+		sub := s.store(f, n)
+		f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
+		f.emptyPartial(n.Partial, sub)
+		leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
+		return copySubmission(sub.rec), nil
+	})
+	return rec, replayed, err
 }
 
 // store makes the records of a submission.
@@ -114,46 +116,34 @@ func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []sto
 }
 
 // SubmissionByKey implements [storage.SubmissionStore].
-func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
-	f, err := s.lockForm(ctx, storage.AsHost(), form)
-	if err != nil {
-		return storage.Submission{}, err
-	}
-	defer s.mu.Unlock()
-	return f.byKey[idempotencyKey].read()
+func (s *Store) SubmissionByKey(ctx context.Context, formID storage.ID, idempotencyKey string) (storage.Submission, error) {
+	return getWith(ctx, s, s.form(storage.AsHost(), formID), nil, func(f *form) (storage.Submission, error) {
+		return f.byKey[idempotencyKey].read()
+	})
 }
 
 // Submission implements [storage.SubmissionStore].
-func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
-	f, err := s.lockForm(ctx, who, form)
-	if err != nil {
-		return storage.Submission{}, err
-	}
-	defer s.mu.Unlock()
-	return f.byID[id].read()
+func (s *Store) Submission(ctx context.Context, who storage.Actor, formID, id storage.ID) (storage.Submission, error) {
+	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (storage.Submission, error) {
+		return f.byID[id].read()
+	})
 }
 
 // Submissions implements [storage.SubmissionStore]. Stored records never change, so they
 // are lent as they are, when the store is unlocked again.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
-	f, err := s.lockForm(ctx, who, form, q.Since, q.Until, q.Page)
-	if err != nil {
-		return false, err
-	}
-	found, more := f.page(q)
-	s.mu.Unlock()
-	return more, lend(found, each)
-}
-
-func lend(found []*submission, each func(*storage.Submission) error) error {
+func (s *Store) Submissions(ctx context.Context, who storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
+	found, err := getWith(ctx, s, s.form(who, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
+		found, more = f.page(q)
+		return found, nil
+	})
 	var rec storage.Submission
 	for _, sub := range found {
 		rec = sub.rec
 		if err := each(&rec); err != nil {
-			return err
+			return more, err
 		}
 	}
-	return nil
+	return more, err
 }
 
 // page returns the records of a page, newest first, and whether the list goes on.
@@ -179,23 +169,15 @@ func (f *form) page(q storage.SubmissionsParams) (found []*submission, more bool
 }
 
 // DeleteSubmission implements [storage.SubmissionStore].
-func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	f, err := s.lockForm(ctx, who, form)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	return f.erase(id)
+func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, formID, id storage.ID) error {
+	return doWith(ctx, s, s.form(who, formID), nil, func(f *form) error {
+		return f.erase(id)
+	})
 }
 
 // SubmissionsRemoved implements [storage.SubmissionStore].
-func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (int64, error) {
-	f, err := s.lockForm(ctx, who, form)
-	if err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	return f.removed, nil
+func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, formID storage.ID) (int64, error) {
+	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (int64, error) { return f.removed, nil })
 }
 
 // erase removes a submission with its entered answers.

@@ -96,121 +96,94 @@ func (w *webhook) endPending() {
 	w.queue = queue{}
 }
 
-// lockWebhook begins a method about a webhook of a form that the actor may see; see lockOne.
-func (s *Store) lockWebhook(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*webhook, error) {
-	return lockOne(ctx, s, values, func() *webhook {
+// webhook finds a webhook of a form that the actor may see.
+func (s *Store) webhook(who storage.Actor, id storage.ID) func() *webhook {
+	return func() *webhook {
 		if w := s.webhooks[id]; w != nil && s.visible(who, w.rec.FormID) != nil {
 			return w
 		}
 		return nil
-	})
+	}
 }
 
 // CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
 // webhooks that were served.
 func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
-	if err := s.lock(ctx, rec.URL, rec.CreatedAt, rec.UpdatedAt); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	f := s.visible(who, rec.FormID)
-	switch {
-	case f == nil:
-		return storage.ErrNotFound
-	case n.Max > 0 && len(f.webhooks) >= n.Max:
-		return storage.ErrLimitReached
-	case s.webhooks[rec.ID] != nil:
-		return storage.ErrConflict
-	}
-	rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
-	w := &webhook{rec: rec, host: storage.HostName(rec.URL), form: f}
-	w.setSecret(n.Secret)
-	w.turn = s.turns.PushFront(w)
-	s.webhooks[rec.ID] = w
-	f.webhooks = append(f.webhooks, w)
-	return nil
+	return doWith(ctx, s, s.form(who, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
+		switch {
+		case n.Max > 0 && len(f.webhooks) >= n.Max:
+			return storage.ErrLimitReached
+		case s.webhooks[rec.ID] != nil:
+			return storage.ErrConflict
+		}
+		rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
+		w := &webhook{rec: rec, host: storage.HostName(rec.URL), form: f}
+		w.setSecret(n.Secret)
+		w.turn = s.turns.PushFront(w)
+		s.webhooks[rec.ID] = w
+		f.webhooks = append(f.webhooks, w)
+		return nil
+	})
 }
 
 // Webhook implements [storage.WebhookStore].
 func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	w, err := s.lockWebhook(ctx, who, id)
-	if err != nil {
-		return storage.Webhook{}, err
-	}
-	defer s.mu.Unlock()
-	return w.copy(), nil
+	return getWith(ctx, s, s.webhook(who, id), nil, func(w *webhook) (storage.Webhook, error) { return w.copy(), nil })
 }
 
 // Webhooks implements [storage.WebhookStore].
 func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	if err := s.lock(ctx, page); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return s.webhooksOf(who, page), nil
-}
-
-func (s *Store) webhooksOf(who storage.Actor, page storage.Page) []storage.Webhook {
-	return pageOf(maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
+	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
 		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil })
 }
 
 // FormWebhooks implements [storage.WebhookStore].
-func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
-	f, err := s.lockForm(ctx, who, form)
-	if err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).place, (*webhook).copy,
-		func(*webhook) bool { return true }), nil
+func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, formID storage.ID) ([]storage.Webhook, error) {
+	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) ([]storage.Webhook, error) {
+		return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).place, (*webhook).copy,
+			func(*webhook) bool { return true }), nil
+	})
 }
 
 // UpdateWebhook implements [storage.WebhookStore].
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
-	w, err := s.lockWebhook(ctx, who, id, c.URL, c.At)
-	if err != nil {
-		return storage.Webhook{}, err
-	}
-	defer s.mu.Unlock()
-	if c.URL != nil && *c.URL != w.rec.URL {
-		w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
-		w.fate = fate{oldestToken: s.token, expiredAt: w.expiredAt}
-		w.queue.idleUntil = time.Time{}
-	}
-	if c.URL != nil || c.Enabled != nil {
-		w.queue.hastenOne(s.now())
-	}
-	was := w.rec.Enabled
-	set(&w.rec.Enabled, c.Enabled)
-	if !w.rec.Enabled {
-		w.endPending()
-	} else if !was {
-		w.endPause()
-	}
-	if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
-		if len(*c.Secret) > 0 && len(w.secret) > 0 {
-			w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretKept)}
-		} else { // with a secret that is removed nothing is signed any more
-			w.old = oldSecret{}
+	return getWith(ctx, s, s.webhook(who, id), []any{c.URL, c.At}, func(w *webhook) (storage.Webhook, error) {
+		if c.URL != nil && *c.URL != w.rec.URL {
+			w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
+			w.fate = fate{oldestToken: s.token, expiredAt: w.expiredAt}
+			w.queue.idleUntil = time.Time{}
 		}
-		w.setSecret(*c.Secret)
-	}
-	w.rec.UpdatedAt = utc(c.At)
-	return w.copy(), nil
+		if c.URL != nil || c.Enabled != nil {
+			w.queue.hastenOne(s.now())
+		}
+		was := w.rec.Enabled
+		set(&w.rec.Enabled, c.Enabled)
+		if !w.rec.Enabled {
+			w.endPending()
+		} else if !was {
+			w.endPause()
+		}
+		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
+			if len(*c.Secret) > 0 && len(w.secret) > 0 {
+				w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretKept)}
+			} else { // with a secret that is removed nothing is signed any more
+				w.old = oldSecret{}
+			}
+			w.setSecret(*c.Secret)
+		}
+		w.rec.UpdatedAt = utc(c.At)
+		return w.copy(), nil
+	})
 }
 
 // DeleteWebhook implements [storage.WebhookStore].
 func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	w, err := s.lockWebhook(ctx, who, id)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	w.form.webhooks = slices.DeleteFunc(w.form.webhooks, func(other *webhook) bool { return other == w })
-	s.removeWebhook(w)
-	return nil
+	return doWith(ctx, s, s.webhook(who, id), nil, func(w *webhook) error {
+		w.form.webhooks = slices.DeleteFunc(w.form.webhooks, func(other *webhook) bool { return other == w })
+		s.removeWebhook(w)
+		return nil
+	})
 }
 
 // removeWebhook forgets a webhook with its deliveries. Its form does not.
@@ -221,48 +194,41 @@ func (s *Store) removeWebhook(w *webhook) {
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	if err := s.lock(ctx); err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	var out []storage.StoredSecret
-	for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
-		w := s.webhooks[id]
-		if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
-			out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret)})
+	return get(ctx, s, nil, func() ([]storage.StoredSecret, error) {
+		var out []storage.StoredSecret
+		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
+			w := s.webhooks[id]
+			if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
+				out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret)})
+			}
 		}
-	}
-	return out, nil
+		return out, nil
+	})
 }
 
 // ReplaceSecrets implements [storage.WebhookStore].
 func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
-	if err := s.lock(ctx); err != nil {
-		return 0, err
-	}
-	defer s.mu.Unlock()
-	replaced := 0
-	for _, r := range replacements {
-		w := s.webhooks[r.WebhookID]
-		switch {
-		case w == nil || len(r.From) == 0:
-		case bytes.Equal(w.secret, r.From):
-			w.setSecret(r.To)
-			replaced++
-		case bytes.Equal(w.old.secret, r.From):
-			w.old.secret = secret(r.To)
-			replaced++
+	return get(ctx, s, nil, func() (int, error) {
+		replaced := 0
+		for _, r := range replacements {
+			w := s.webhooks[r.WebhookID]
+			switch {
+			case w == nil || len(r.From) == 0:
+			case bytes.Equal(w.secret, r.From):
+				w.setSecret(r.To)
+				replaced++
+			case bytes.Equal(w.old.secret, r.From):
+				w.old.secret = secret(r.To)
+				replaced++
+			}
 		}
-	}
-	return replaced, nil
+		return replaced, nil
+	})
 }
 
 // Deliveries implements [storage.WebhookStore].
-func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
-	w, err := s.lockWebhook(ctx, who, webhook)
-	if err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy, func(*attempt) bool { return true }), nil
+func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhookID storage.ID, limit int) ([]storage.Delivery, error) {
+	return getWith(ctx, s, s.webhook(who, webhookID), nil, func(w *webhook) ([]storage.Delivery, error) {
+		return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy, func(*attempt) bool { return true }), nil
+	})
 }

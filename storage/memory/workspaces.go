@@ -34,48 +34,43 @@ func owns(who storage.Actor, w *workspace) bool {
 	return who.Host() || who == storage.As(w.rec.OwnerID)
 }
 
-// lockWorkspace begins a method about a workspace that the actor sees; see lockOne.
-func (s *Store) lockWorkspace(ctx context.Context, who storage.Actor, id storage.ID, values ...any) (*workspace, error) {
-	return lockOne(ctx, s, values, func() *workspace {
+// workspace finds a workspace that the actor sees.
+func (s *Store) workspace(who storage.Actor, id storage.ID) func() *workspace {
+	return func() *workspace {
 		if w := s.workspaces[id]; sees(who, w) {
 			return w
 		}
 		return nil
-	})
+	}
 }
 
 // CreateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
-	if err := s.lock(ctx, w.PublicID, w.Name, w.CreatedAt, w.UpdatedAt); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	owned, taken := 0, s.workspaces[w.ID] != nil
-	for _, other := range s.workspaces {
-		if other.rec.OwnerID == w.OwnerID {
-			owned++
+	return do(ctx, s, []any{w.PublicID, w.Name, w.CreatedAt, w.UpdatedAt}, func() error {
+		owned, taken := 0, s.workspaces[w.ID] != nil
+		for _, other := range s.workspaces {
+			if other.rec.OwnerID == w.OwnerID {
+				owned++
+			}
+			taken = taken || other.rec.PublicID == w.PublicID
 		}
-		taken = taken || other.rec.PublicID == w.PublicID
-	}
-	switch {
-	case limit > 0 && owned >= limit:
-		return storage.ErrLimitReached
-	case taken:
-		return storage.ErrConflict
-	}
-	w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
-	s.workspaces[w.ID] = &workspace{rec: w, members: make(map[storage.ID]bool)}
-	return nil
+		switch {
+		case limit > 0 && owned >= limit:
+			return storage.ErrLimitReached
+		case taken:
+			return storage.ErrConflict
+		}
+		w.CreatedAt, w.UpdatedAt = utc(w.CreatedAt), utc(w.UpdatedAt)
+		s.workspaces[w.ID] = &workspace{rec: w, members: make(map[storage.ID]bool)}
+		return nil
+	})
 }
 
 // Workspace implements [storage.WorkspaceStore].
 func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	w, err := s.lockWorkspace(ctx, who, id)
-	if err != nil {
-		return storage.Workspace{}, err
-	}
-	defer s.mu.Unlock()
-	return w.rec, nil
+	return getWith(ctx, s, s.workspace(who, id), nil, func(w *workspace) (storage.Workspace, error) {
+		return w.rec, nil
+	})
 }
 
 // Workspaces implements [storage.WorkspaceStore].
@@ -86,37 +81,31 @@ func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	w, err := s.lockWorkspace(ctx, who, id, c.Name, c.At)
-	if err != nil {
-		return storage.Workspace{}, err
-	}
-	defer s.mu.Unlock()
-	if !owns(who, w) {
-		return storage.Workspace{}, storage.ErrNotOwner
-	}
-	set(&w.rec.Name, c.Name)
-	if c.Owner != nil {
-		w.members[w.rec.OwnerID] = true
-		delete(w.members, *c.Owner)
-		w.rec.OwnerID = *c.Owner
-	}
-	w.rec.UpdatedAt = utc(c.At)
-	return w.rec, nil
+	return getWith(ctx, s, s.workspace(who, id), []any{c.Name, c.At}, func(w *workspace) (storage.Workspace, error) {
+		if !owns(who, w) {
+			return storage.Workspace{}, storage.ErrNotOwner
+		}
+		set(&w.rec.Name, c.Name)
+		if c.Owner != nil {
+			w.members[w.rec.OwnerID] = true
+			delete(w.members, *c.Owner)
+			w.rec.OwnerID = *c.Owner
+		}
+		w.rec.UpdatedAt = utc(c.At)
+		return w.rec, nil
+	})
 }
 
 // DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is
 // ErrInvalidValue, as for TrashForm.
 func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	w, err := s.lockWorkspace(ctx, who, id, mark(at))
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	if !owns(who, w) {
-		return storage.ErrNotOwner
-	}
-	s.deleteWorkspace(w, at)
-	return nil
+	return doWith(ctx, s, s.workspace(who, id), []any{mark(at)}, func(w *workspace) error {
+		if !owns(who, w) {
+			return storage.ErrNotOwner
+		}
+		s.deleteWorkspace(w, at)
+		return nil
+	})
 }
 
 // deleteWorkspace removes w and moves its forms to the trash.
@@ -131,31 +120,25 @@ func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
 }
 
 // SetMember implements [storage.WorkspaceStore].
-func (s *Store) SetMember(ctx context.Context, workspace, user storage.ID, member bool) error {
-	w, err := s.lockWorkspace(ctx, storage.AsHost(), workspace)
-	if err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	switch {
-	case !member && user == w.rec.OwnerID:
-		return storage.ErrConflict
-	case !member:
-		delete(w.members, user)
-	case user != w.rec.OwnerID:
-		w.members[user] = true
-	}
-	return nil
+func (s *Store) SetMember(ctx context.Context, workspaceID, user storage.ID, member bool) error {
+	return doWith(ctx, s, s.workspace(storage.AsHost(), workspaceID), nil, func(w *workspace) error {
+		switch {
+		case !member && user == w.rec.OwnerID:
+			return storage.ErrConflict
+		case !member:
+			delete(w.members, user)
+		case user != w.rec.OwnerID:
+			w.members[user] = true
+		}
+		return nil
+	})
 }
 
 // Members implements [storage.WorkspaceStore].
-func (s *Store) Members(ctx context.Context, workspace storage.ID) ([]storage.ID, error) {
-	w, err := s.lockWorkspace(ctx, storage.AsHost(), workspace)
-	if err != nil {
-		return nil, err
-	}
-	defer s.mu.Unlock()
-	members := slices.AppendSeq([]storage.ID{}, maps.Keys(w.members))
-	slices.SortFunc(members, compareIDs)
-	return members, nil
+func (s *Store) Members(ctx context.Context, workspaceID storage.ID) ([]storage.ID, error) {
+	return getWith(ctx, s, s.workspace(storage.AsHost(), workspaceID), nil, func(w *workspace) ([]storage.ID, error) {
+		members := slices.AppendSeq([]storage.ID{}, maps.Keys(w.members))
+		slices.SortFunc(members, compareIDs)
+		return members, nil
+	})
 }
