@@ -11,6 +11,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -29,56 +30,39 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 		{"/a&b", "/d&e", "/a&b", "/d&e"},
 	} {
 		t.Run(c.base+" and "+c.path, func(t *testing.T) {
-			if err := cmp.Or(apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, cmp.Or(apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)))
 			got, err := apidoc.Describe(c.base, c.path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := jsontree.Parse(got, jsontree.Bounds{}); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
+			expect.Must(jsontree.Parse(got, jsontree.Bounds{}))
 			var d struct {
 				Servers []map[string]string
 				Paths   map[string]any
 			}
-			if err := json.Unmarshal(got, &d); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(got, &d))
 			if len(d.Servers) != 1 || len(d.Servers[0]) != 1 || d.Servers[0]["url"] != c.server {
 				t.Errorf("servers are %v, want %s", d.Servers, c.server)
 			}
 			var embedded struct{ Paths map[string]any }
-			if err := json.Unmarshal(schema.OpenAPI(), &embedded); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &embedded))
 			want := make(map[string]any)
 			for path, item := range embedded.Paths {
 				want[c.prefix+strings.TrimPrefix(path, "/v1")] = item
 			}
-			if diff := gocmp.Diff(want, d.Paths); diff != "" {
-				t.Errorf("paths (-want +got):\n%s", diff)
-			}
+			diff := gocmp.Diff(want, d.Paths)
+			expect.That(t, diff == "", "paths (-want +got):\n%s", diff)
 		})
 	}
 }
 
 func TestDescribeKeepsEverythingElse(t *testing.T) {
 	got, err := apidoc.Describe("https://unlike.example", "/unlike")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	got = bytes.Replace(got, []byte(`[{"url":"https://unlike.example"}]`), []byte(`[{ "url": "/" }]`), 1)
 	release := []byte(`"2026-08-01","x-formsvc-version":"(devel)"`)
-	if !bytes.Contains(got, release) {
-		t.Error("the description does not say which release serves it")
-	}
+	expect.That(t, bytes.Contains(got, release), "the description does not say which release serves it")
 	got = bytes.Replace(got, release, []byte(`"2026-08-01"`), 1)
 	got = bytes.ReplaceAll(got, []byte(`    "/unlike/`), []byte(`    "/v1/`))
-	if !bytes.Equal(got, schema.OpenAPI()) {
-		t.Error("more than servers, paths and the release has changed")
-	}
+	expect.That(t, bytes.Equal(got, schema.OpenAPI()), "more than servers, paths and the release has changed")
 }
 
 func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
@@ -117,12 +101,8 @@ func TestDescribeRefusesWhatCannotStandInADescription(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := apidoc.Describe(c.base, c.path)
-			if err == nil || got != nil {
-				t.Fatal("it is taken")
-			}
-			if strings.Contains(err.Error(), "geheim") {
-				t.Errorf("the error tells the password: %v", err)
-			}
+			expect.Require(t, err != nil && got == nil, "it is taken")
+			expect.That(t, !strings.Contains(err.Error(), "geheim"), "the error tells the password: %v", err)
 			urlErr, pathErr := apidoc.CheckBaseURL(c.base), apidoc.CheckBasePath(c.path)
 			if strings.HasPrefix(c.name, "a base URL") != (urlErr != nil) || strings.HasPrefix(c.name, "a base path") != (pathErr != nil) {
 				t.Errorf("checked one by one: %v and %v", urlErr, pathErr)

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -14,23 +15,19 @@ func TestACacheIsBounded(t *testing.T) {
 	const each = Bytes / 4
 	for i := range 50 {
 		for n := range 2 { // what replaces an entry counts once
-			if was, there := c.Put(i, "x", each-entryBytes); there != (n == 1) || there != (was == "x") {
-				t.Fatalf("entry %d, put %d: there was %q, %v", i, n, was, there)
-			}
+			was, there := c.Put(i, "x", each-entryBytes)
+			expect.Require(t, there == (n == 1) && there == (was == "x"), "entry %d, put %d: there was %q, %v", i, n, was, there)
 		}
-		if v, ok := c.Get(i); !ok || v != "x" {
-			t.Fatalf("entry %d is not there right after it was put", i)
-		}
-		if n := len(c.entries); n != min(i+1, 4) || c.size != n*each {
-			t.Fatalf("after %d: %d entries of %d bytes, counted as %d", i+1, n, each, c.size)
-		}
+		v, ok := c.Get(i)
+		expect.Require(t, ok && v == "x", "entry %d is not there right after it was put", i)
+		n := len(c.entries)
+		expect.Require(t, n == min(i+1, 4) && c.size == n*each, "after %d: %d entries of %d bytes, counted as %d", i+1, n, each, c.size)
 	}
 	for i := range 3 * Bytes / entryBytes { // empty ones are bounded too
 		c.Put(i, strings.Repeat("y", i%2), i%2)
 	}
-	if n := len(c.entries); c.size > Bytes || n > Bytes/entryBytes || n < Bytes/entryBytes/2 {
-		t.Errorf("%d entries, %d bytes", n, c.size)
-	}
+	n := len(c.entries)
+	expect.That(t, c.size <= Bytes && n <= Bytes/entryBytes && n >= Bytes/entryBytes/2, "%d entries, %d bytes", n, c.size)
 }
 
 func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
@@ -38,12 +35,10 @@ func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
 	var c Cache[int, string]
 	c.Put(1, "one", 1)
 	c.Put(2, "two", 2)
-	if was, there := c.Put(2, "too large", Bytes); !there || was != "two" {
-		t.Errorf("key 2 had %q, %v", was, there)
-	}
-	if v, ok := c.Get(2); ok {
-		t.Errorf("key 2 has %q, want nothing: what it had before is out of date", v)
-	}
+	was, there := c.Put(2, "too large", Bytes)
+	expect.That(t, there && was == "two", "key 2 had %q, %v", was, there)
+	v, ok := c.Get(2)
+	expect.That(t, !ok, "key 2 has %q, want nothing: what it had before is out of date", v)
 	if v, ok := c.Get(1); !ok || v != "one" || c.size != 1+entryBytes {
 		t.Errorf("key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
 	}
@@ -74,9 +69,8 @@ func TestGetAllocatesNothing(t *testing.T) {
 	id := storage.ID{1}
 	c.Put(id, storage.Form{ID: id}, 0)
 	if n := testing.AllocsPerRun(100, func() {
-		if f, ok := c.Get(id); !ok || f.ID != id {
-			t.Error("the form is not there")
-		}
+		f, ok := c.Get(id)
+		expect.That(t, ok && f.ID == id, "the form is not there")
 	}); n != 0 {
 		t.Errorf("Get allocates %v times", n)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -33,9 +34,7 @@ func TestMaintenanceLogsThatTimesWereBroughtBack(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
 	c := Core{Storage: &setBack{}, Clock: time.Now, Log: slog.New(slog.NewTextHandler(&log, nil))}
-	if err := c.Maintain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, c.Maintain(t.Context()))
 	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=WARN") || !strings.Contains(got, "rows=3") {
 		t.Errorf("the log says %q, want one warning about 3 rows", got)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -71,9 +72,7 @@ func TestMerge(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			of, err := parts.Of(was.content())
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			// The base goes through its own way of being stored.
 			_, from, err := readDocument(document(c.copy.content(), &base{Revision: 7, Digests: of.Digests()}))
 			if err != nil || from.Revision != 7 {
@@ -88,13 +87,10 @@ func TestMerge(t *testing.T) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if text := strings.Join(conflicts, "; "); text != c.conflicts {
-				t.Fatalf("conflicts %q, want %q", text, c.conflicts)
-			}
+			text := strings.Join(conflicts, "; ")
+			expect.Require(t, text == c.conflicts, "conflicts %q, want %q", text, c.conflicts)
 			if c.conflicts == "" {
-				if diff := cmp.Diff(c.want.content(), got); diff != "" {
-					t.Error(diff)
-				}
+				expect.Equal(t, cmp.Diff(c.want.content(), got), "", "the merged form")
 			}
 		})
 	}
@@ -116,17 +112,12 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 		Theme: json.RawMessage("{\n}"), Variables: json.RawMessage(`{"n": 1e2}`), HiddenFields: json.RawMessage(`[ ]`), Format: 1,
 	}}
 	of, err := parts.Of(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	from := base{Digests: of.Digests()}
 	got, read, err := readDocument(document(c, &from))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(c, got) + cmp.Diff(from, read); diff != "" {
-		t.Error(diff)
-	}
+	expect.NoError(t, err)
+	diff := cmp.Diff(c, got) + cmp.Diff(from, read)
+	expect.That(t, diff == "", "%s", diff)
 	if merged, err := merge(read, got, c, nil); err != nil || !reflect.DeepEqual(merged, c) {
 		t.Errorf("a copy in which nothing was changed is merged to %s, %v", merged.Definition.Blocks, err)
 	}

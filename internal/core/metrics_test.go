@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -11,9 +12,7 @@ func TestWindows(t *testing.T) {
 	t.Parallel()
 	day := func(s string) time.Time {
 		d, err := time.Parse("2006-01-02 15:04", s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		return d
 	}
 	for _, c := range []struct{ now, period, from, to string }{
@@ -47,9 +46,8 @@ func TestWindows(t *testing.T) {
 		}
 	}
 	for _, period := range []schema.Period{"", "1d", "ALL", "30d "} {
-		if _, ok := window(period, day("2026-11-20 08:33")); ok {
-			t.Errorf("the period %q is accepted", period)
-		}
+		_, ok := window(period, day("2026-11-20 08:33"))
+		expect.That(t, !ok, "the period %q is accepted", period)
 	}
 }
 
@@ -59,8 +57,6 @@ func TestCompletionRate(t *testing.T) {
 		submissions, starts int64
 		want                float64
 	}{{0, 0, 0}, {5, 0, 0}, {1, 3, 33.33}, {2, 3, 66.67}, {3, 3, 100}, {9, 3, 300}, {1, 7, 14.29}} {
-		if got := completionRate(c.submissions, c.starts); got != c.want {
-			t.Errorf("%d of %d: %v, want %v", c.submissions, c.starts, got, c.want)
-		}
+		expect.Equal(t, completionRate(c.submissions, c.starts), c.want, "the rate of %d of %d", c.submissions, c.starts)
 	}
 }

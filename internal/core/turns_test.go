@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -45,9 +46,7 @@ func onSlowForm(t *testing.T) (*Core, *slowForm) {
 	t.Helper()
 	store := &slowForm{revision: 1}
 	c, err := New(Core{Storage: store, Clock: time.Now})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return c, store
 }
 
@@ -64,17 +63,13 @@ var edited = Target{ID: storage.ID{1}}
 func held(ctx context.Context, t *testing.T, c *Core) (end func()) {
 	t.Helper()
 	end, err := c.turns.wait(ctx, edited.ID, true)
-	if err != nil || end == nil {
-		t.Fatal(err)
-	}
+	expect.Require(t, err == nil && end != nil, "%v", err)
 	return end
 }
 
 func forgotten(t *testing.T, c *Core) {
 	t.Helper()
-	if n := len(c.turns.lines); n != 0 {
-		t.Errorf("%d forms are remembered that nobody edits", n)
-	}
+	expect.Equal(t, len(c.turns.lines), 0, "forms are remembered that nobody edits")
 }
 
 func TestEditorsOfAFormTakeTurns(t *testing.T) {
@@ -119,9 +114,7 @@ func TestTurnsBeginWithALostRace(t *testing.T) {
 			})
 		}
 		editing.Wait()
-		if store.writes != 3 || store.lost != 1 {
-			t.Errorf("%d writes, of which %d were lost", store.writes, store.lost)
-		}
+		expect.That(t, store.writes == 3 && store.lost == 1, "%d writes, of which %d were lost", store.writes, store.lost)
 		forgotten(t, c)
 	})
 }
@@ -132,9 +125,8 @@ func TestAnEditorAloneWaitsForNobody(t *testing.T) {
 		c, _ := onSlowForm(t)
 		end := held(t.Context(), t, c)
 		began := time.Now()
-		if err := c.edit(t.Context(), Target{ID: storage.ID{2}}); err != nil || time.Since(began) != 2*time.Millisecond {
-			t.Errorf("another form: %v after %v", err, time.Since(began))
-		}
+		err := c.edit(t.Context(), Target{ID: storage.ID{2}})
+		expect.That(t, err == nil && time.Since(began) == 2*time.Millisecond, "another form: %v after %v", err, time.Since(began))
 		began = time.Now()
 		if err := c.On(c.Storage).edit(t.Context(), edited); err != nil || time.Since(began) != 2*time.Millisecond {
 			t.Errorf("a transaction: %v after %v", err, time.Since(began))
@@ -162,9 +154,8 @@ func TestAnEditorReadsTheFormInItsTurn(t *testing.T) {
 			end()
 		})
 		read := &storage.Form{Revision: 1}
-		if err := c.edit(t.Context(), Target{ID: edited.ID, Read: true, Form: read}); err != nil || store.writes != 1 {
-			t.Errorf("%v after %d writes", err, store.writes)
-		}
+		err := c.edit(t.Context(), Target{ID: edited.ID, Read: true, Form: read})
+		expect.That(t, err == nil && store.writes == 1, "%v after %d writes", err, store.writes)
 		forgotten(t, c)
 	})
 }
@@ -198,9 +189,8 @@ func TestATurnEndsWithItsContext(t *testing.T) {
 		defer cancel()
 		end := held(ctx, t, c)
 		began := time.Now()
-		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 102*time.Millisecond {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		err := c.edit(t.Context(), edited)
+		expect.That(t, err == nil && time.Since(began) == 102*time.Millisecond, "%v after %v", err, time.Since(began))
 		endNext := held(t.Context(), t, c)
 		end() // late, and nothing to the one whose turn it is
 		began = time.Now()
@@ -220,9 +210,8 @@ func TestEditorsLosePatience(t *testing.T) {
 		c, store := onSlowForm(t)
 		end := held(t.Context(), t, c)
 		began := time.Now()
-		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 1002*time.Millisecond || store.writes != 1 {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		err := c.edit(t.Context(), edited)
+		expect.That(t, err == nil && time.Since(began) == 1002*time.Millisecond && store.writes == 1, "%v after %v", err, time.Since(began))
 		end()
 		forgotten(t, c)
 	})
@@ -249,9 +238,7 @@ func TestAPanicEndsTheTurn(t *testing.T) {
 		end()
 		time.Sleep(2 * time.Millisecond)
 		synctest.Wait()
-		if !panicked.Load() {
-			t.Error("the panic was lost")
-		}
+		expect.That(t, panicked.Load(), "the panic was lost")
 		forgotten(t, c)
 	})
 }

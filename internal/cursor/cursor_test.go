@@ -2,11 +2,13 @@ package cursor
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -28,9 +30,7 @@ func TestRoundTrip(t *testing.T) {
 			Filters: rapid.String().Draw(t, "filters"),
 		}
 		got, err := Decode(l, Encode(l, want))
-		if err != nil || !got.Time.Equal(want.Time) || got.ID != want.ID {
-			t.Fatalf("got %v, %v; want %v", got, err, want)
-		}
+		expect.Require(t, err == nil && got.Time.Equal(want.Time) && got.ID == want.ID, "got %v, %v; want %v", got, err, want)
 	})
 }
 
@@ -43,15 +43,12 @@ func TestEveryAlteredCharacterIsRefused(t *testing.T) {
 			if altered == good {
 				continue
 			}
-			if _, err := Decode(list, altered); !errors.Is(err, ErrInvalid) {
-				t.Fatalf("%q (character %d altered) decodes", altered, i)
-			}
+			_, err := Decode(list, altered)
+			expect.Require(t, errors.Is(err, ErrInvalid), "%q (character %d altered) decodes", altered, i)
 		}
 	}
 	for _, s := range []string{"", good[:len(good)-1], good + "A", good + "=", " " + good} {
-		if _, err := Decode(list, s); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%q decodes", s)
-		}
+		expect.Error(t, fmt.Sprintf("%q decodes", s), expect.ErrorOf(Decode(list, s)), ErrInvalid)
 	}
 }
 
@@ -63,18 +60,15 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 		"another filter":           {Name: list.Name, Owner: list.Owner, Filters: "workspace=3"},
 		"name and filter run over": {Name: list.Name + "w", Owner: list.Owner, Filters: list.Filters[1:]},
 	} {
-		if _, err := Decode(other, cursor); !errors.Is(err, ErrInvalid) {
-			t.Errorf("%s: the cursor decodes", name)
-		}
+		expect.Error(t, fmt.Sprintf("%s: the cursor decodes", name), expect.ErrorOf(Decode(other, cursor)), ErrInvalid)
 	}
 }
 
 // A cursor in a client's hand outlives a release of the library.
 func TestTheEncodingIsFrozen(t *testing.T) {
 	const frozen = "AQAGYLEXjylFBwgJAAAAAAAAAAAAKM4sUhOOWljqc-0"
-	if got := Encode(list, position()); got != frozen {
-		t.Fatalf("got %q, want %q", got, frozen)
-	}
+	got := Encode(list, position())
+	expect.Require(t, got == frozen, "got %q, want %q", got, frozen)
 }
 
 func FuzzDecode(f *testing.F) {

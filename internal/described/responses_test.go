@@ -2,12 +2,14 @@ package described
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -43,9 +45,7 @@ func (a answer) check(r *Description) error {
 
 func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	get := answer{"GET", "/workspaces/" + anID, 200, keyed(), aWorkspace}
 	created := answer{"POST", "/workspaces", 201, keyed("Location", "/v1/workspaces/"+anID), aWorkspace}
 	gone := answer{"DELETE", "/workspaces/" + anID, 204, map[string]string{"X-Request-Id": "r", "Cache-Control": "no-store"}, ""}
@@ -68,9 +68,7 @@ func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 			a.header["Content-Type"] = "application/json; charset=utf-8"
 		}),
 	} {
-		if err := a.check(r); err != nil {
-			t.Errorf("%s is refused: %v", name, err)
-		}
+		expect.Error(t, fmt.Sprintf("%s is refused", name), a.check(r), nil)
 	}
 	for name, a := range map[string]answer{
 		"an undeclared status":               change(get, func(a *answer) { a.status = 202 }),
@@ -97,17 +95,13 @@ func TestResponsesAreHeldAgainstTheDescription(t *testing.T) {
 		"OPTIONS with a body":                change(options, func(a *answer) { a.body = "{}" }),
 		"OPTIONS with another status":        change(options, func(a *answer) { a.status = 200 }),
 	} {
-		if err := a.check(r); err == nil {
-			t.Errorf("%s is accepted", name)
-		}
+		expect.That(t, a.check(r) != nil, "%s is accepted", name)
 	}
 }
 
 func TestRoutedTellsPathAndMethodApart(t *testing.T) {
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, x := range []struct {
 		method, path string
 		known, has   bool
@@ -125,13 +119,9 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 	var d struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	n := 0
 	for path, methods := range d.Paths {
 		for method, raw := range methods {
@@ -139,9 +129,7 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 			if !isMethod(method) {
 				continue
 			}
-			if err := json.Unmarshal(raw, &o); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(raw, &o))
 			n++
 			method, below := strings.ToUpper(method), strings.TrimPrefix(path, "/v1")
 			known, op := r.find(method, below)
@@ -154,9 +142,7 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 			}
 		}
 	}
-	if n != 29 || len(r.operations) != n {
-		t.Errorf("%d operations are held and %d described, want 29 of each", len(r.operations), n)
-	}
+	expect.That(t, n == 29 && len(r.operations) == n, "%d operations are held and %d described, want 29 of each", len(r.operations), n)
 }
 
 func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
@@ -172,18 +158,14 @@ func TestDescriptionsThatAreAtFaultAreRefused(t *testing.T) {
 		"a schema of another file":   `{` + errorSchema + `,"paths":{"/v1/me":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"file:///etc/passwd"}}}}}}}}}`,
 		"a schema that is no schema": `{` + errorSchema + `,"paths":{"/v1/me":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"type":1}}}}}}}}}`,
 	} {
-		if _, err := newDescription([]byte(document)); err == nil {
-			t.Errorf("%s: there is no error", name)
-		}
+		expect.That(t, expect.ErrorOf(newDescription([]byte(document))) != nil, "%s: there is no error", name)
 	}
 }
 
 // What the description says in words is held as well.
 func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
 	r, err := New()
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	submission := func(kind, value string) answer {
 		return answer{"GET", "/forms/" + anID + "/submissions/" + anID, 200, keyed(), `{"id":"` + anID + `","form_id":"` + anID +
 			`","status":"completed","submitted_at":"2026-11-20T08:33:01Z","metadata":{},"completion_time":1,"answers":[{"field":{"id":"a","type":"` +
@@ -210,9 +192,7 @@ func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
 		failure(401, "authentication_error", "INVALID_API_KEY", ""), failure(403, "permission_error", "OWNER_REQUIRED", ""),
 		failure(422, "validation_error", "VALIDATION_FAILED", details), failure(503, "server_error", "UNAVAILABLE", ""),
 	} {
-		if err := right.check(r); err != nil {
-			t.Errorf("%s: %v", right.body, err)
-		}
+		expect.Error(t, right.body, right.check(r), nil)
 	}
 	for _, wrong := range []answer{
 		page("true", "null"), page("false", `"c"`),
@@ -225,8 +205,6 @@ func TestBodiesAreHeldAgainstTheWords(t *testing.T) {
 		failure(404, "not_found_error", "NOT_FOUND", details), failure(422, "validation_error", "INVALID_CURSOR", ""),
 		failure(503, "server_error", "INTERNAL_ERROR", ""),
 	} {
-		if wrong.check(r) == nil {
-			t.Errorf("%s is taken", wrong.body)
-		}
+		expect.That(t, wrong.check(r) != nil, "%s is taken", wrong.body)
 	}
 }

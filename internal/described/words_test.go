@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -24,26 +25,15 @@ func TestEveryAnswerTypeHasAComponent(t *testing.T) {
 		}
 	}
 	strict, err := Strict(schema.OpenAPI())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(strict, &d); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, json.Unmarshal(strict, &d))
 	want := slices.Sorted(slices.Values(d.Components.Schemas.AnswerField.Properties.Type.Enum))
 	document, err := jsontree.Parse(strict, jsontree.Bounds{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	c, err := NewCompiler(document.Root().Source())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	w, err := readWords(document.Root(), c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := slices.Sorted(maps.Keys(w.answers)); len(want) == 0 || !slices.Equal(got, want) {
-		t.Errorf("there are shapes of %v, the description has %v", got, want)
-	}
+	expect.NoError(t, err)
+	got := slices.Sorted(maps.Keys(w.answers))
+	expect.That(t, len(want) != 0 && slices.Equal(got, want), "there are shapes of %v, the description has %v", got, want)
 }

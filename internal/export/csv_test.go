@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // restore undoes Defuse.
@@ -38,9 +40,8 @@ func TestPlainCells(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := csvWriter{out: bufio.NewWriter(&out), separator: ',', defuse: true}
-		if err := errors.Join(w.write([]cell{{text, true}}), w.out.Flush()); err != nil || out.String() != want+"\r\n" {
-			t.Errorf("%q is written as %q, %v", text, out.String(), err)
-		}
+		err := errors.Join(w.write([]cell{{text, true}}), w.out.Flush())
+		expect.That(t, err == nil && out.String() == want+"\r\n", "%q is written as %q, %v", text, out.String(), err)
 	}
 }
 
@@ -56,15 +57,11 @@ func TestEveryCellIsReadBack(t *testing.T) {
 		for _, text := range texts {
 			line = append(line, cell{text: strings.ReplaceAll(text, "\r", "")}) // which encoding/csv changes
 		}
-		if err := w.write(line); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.write(line))
 		buffered.Flush()
 		read := csv.NewReader(&out)
 		records, err := read.ReadAll()
-		if err != nil || len(records) != 1 || len(records[0]) != len(line) {
-			t.Fatalf("%q is read as %q, %v", texts, records, err)
-		}
+		expect.Require(t, err == nil && len(records) == 1 && len(records[0]) == len(line), "%q is read as %q, %v", texts, records, err)
 		for i, c := range line {
 			got := records[0][i]
 			if restore(got) != c.text || got != "" && strings.IndexByte("=+-@\t", got[0]) >= 0 {

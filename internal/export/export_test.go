@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -43,9 +44,7 @@ func onePage(responses ...storage.Submission) Pages {
 func exported(t *testing.T, d storage.Definition, o Options, read Pages) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := errors.Join(o.Check(), Write(t.Context(), &out, d, o, read)); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(o.Check(), Write(t.Context(), &out, d, o, read)))
 	return out.String()
 }
 
@@ -129,9 +128,7 @@ func TestCellsOfEachType(t *testing.T) {
 		{"of_a_later_release", `{"a":[1]}`, Options{}, `q="{""a"":[1]}"`},
 	} {
 		got := pairs(lines(t, storage.Definition{}, c.o, response(1, answer("q", c.fieldType, c.value))))
-		if got != c.want {
-			t.Errorf("%s %s, %+v:\n got %s\nwant %s", c.fieldType, c.value, c.o, got, c.want)
-		}
+		expect.That(t, got == c.want, "%s %s, %+v:\n got %s\nwant %s", c.fieldType, c.value, c.o, got, c.want)
 	}
 }
 
@@ -161,15 +158,13 @@ func TestColumnsOfEachBlock(t *testing.T) {
 			o    Options
 			want string
 		}{{Options{}, c.want}, {Options{Spread: true}, c.spread}, {Options{Spread: true, Labels: true}, c.labels}} {
-			if got := strings.Join(lines(t, d, columns.o)[0], " "); got != columns.want {
-				t.Errorf("%s, %+v:\n got %s\nwant %s", c.block, columns.o, got, columns.want)
-			}
+			got := strings.Join(lines(t, d, columns.o)[0], " ")
+			expect.That(t, got == columns.want, "%s, %+v:\n got %s\nwant %s", c.block, columns.o, got, columns.want)
 		}
 	}
 	hides := storage.Definition{Blocks: []byte(`[{"id":"q","type":"contact_info","properties":{"addressOrContact":{"email":{"hide":true}}}}]`)}
-	if got := strings.Join(lines(t, hides, Options{})[0], " "); !strings.HasPrefix(got, `"q/firstName" "q/lastName" "q/phone"`) {
-		t.Errorf("a hidden part: %s", got)
-	}
+	got := strings.Join(lines(t, hides, Options{})[0], " ")
+	expect.That(t, strings.HasPrefix(got, `"q/firstName" "q/lastName" "q/phone"`), "a hidden part: %s", got)
 }
 
 // Names are there once: those of every table, of fields that are called alike, and of ids
@@ -188,9 +183,8 @@ func TestNamesOfColumns(t *testing.T) {
 		{Options{}, `"a" "b" "submission_id (2)" "m/r" "m/r (2)" "m/late" "z" "h" "v" "w" "gone"`},
 		{Options{Labels: true}, `"Same [a]" "Same [b]" "submitted_at [submission_id]" "Own" "m: r" "m: late" "z" "h" "v" "w" "GONE"`},
 	} {
-		if got := strings.Join(lines(t, d, c.o, gone)[0], " "); got != c.want {
-			t.Errorf("%+v:\n got %s\nwant %s", c.o, got, c.want)
-		}
+		got := strings.Join(lines(t, d, c.o, gone)[0], " ")
+		expect.That(t, got == c.want, "%+v:\n got %s\nwant %s", c.o, got, c.want)
 	}
 	if got, want := lines(t, d, Options{}, gone)[1], []string{"", "2", "", "", "", `"K"`, "", "", "", "", "1"}; !cmp.Equal(got, want) {
 		t.Errorf("the cells are %q, want %q", got, want)
@@ -207,9 +201,7 @@ func TestAnExportByteForByte(t *testing.T) {
 	const rest = "completion_time,metadata/country,metadata/device,metadata/user_agent," +
 		"metadata/utm/campaign,metadata/utm/content,metadata/utm/medium,metadata/utm/source,metadata/utm/term\r\n"
 	says, err := os.ReadFile("../../client.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for name := range strings.SplitSeq(strings.TrimSpace(rest), ",") {
 		if !regexp.MustCompile(`(?m)^//.*\b` + name + `\b`).Match(says) {
 			t.Errorf("the comment of formsvc.Export does not name the column %s", name)
@@ -241,14 +233,12 @@ func TestAnExportByteForByte(t *testing.T) {
 func TestOptionsAreChecked(t *testing.T) {
 	for _, separator := range []rune{',', ';', '\t'} {
 		o := Options{Format: schema.NDJSON, Separator: separator}
-		if err := o.Check(); err != nil || o.Format != schema.NDJSON || o.Separator != separator {
-			t.Errorf("%q: %+v, %v", separator, o, err)
-		}
+		err := o.Check()
+		expect.That(t, err == nil && o.Format == schema.NDJSON && o.Separator == separator, "%q: %+v, %v", separator, o, err)
 	}
 	var o Options
-	if err := o.Check(); err != nil || o.Format != schema.CSV || o.Separator != ',' {
-		t.Errorf("the defaults are %+v, %v", o, err)
-	}
+	err := o.Check()
+	expect.That(t, err == nil && o.Format == schema.CSV && o.Separator == ',', "the defaults are %+v, %v", o, err)
 	for path, o := range map[string]Options{"/format": {Format: "xlsx"}, "/separator": {Separator: '|'}} {
 		var faults *schema.Error
 		if err := o.Check(); !errors.As(err, &faults) || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeNotAllowed {
@@ -266,14 +256,10 @@ func TestPagesOfAnExport(t *testing.T) {
 	read := func(_ context.Context, q storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		asked = append(asked, q)
 		n := byte(len(asked))
-		if got := strings.Count(out.String(), "\n"); got != 2*int(n-1) {
-			t.Errorf("%d lines are written before page %d", got, n)
-		}
+		expect.Equal(t, strings.Count(out.String(), "\n"), 2*int(n-1), "lines before page %d", n)
 		return storage.SubmissionPage{Submissions: []storage.Submission{response(10 * n), response(10*n + 1)}, More: n < 3}, nil
 	}
-	if err := Write(t.Context(), &out, storage.Definition{}, o, read); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, Write(t.Context(), &out, storage.Definition{}, o, read))
 	want := []storage.SubmissionsParams{{Since: o.Since, Until: o.Until, Page: storage.Page{Limit: PageSize}}}
 	for _, last := range []byte{11, 21} {
 		next := want[0]
@@ -287,9 +273,7 @@ func TestPagesOfAnExport(t *testing.T) {
 	nothing := func(context.Context, storage.SubmissionsParams) (storage.SubmissionPage, error) {
 		return storage.SubmissionPage{More: true}, nil
 	}
-	if got := exported(t, storage.Definition{}, Options{Format: schema.NDJSON}, nothing); got != "" {
-		t.Errorf("no responses are %q", got)
-	}
+	expect.Equal(t, exported(t, storage.Definition{}, Options{Format: schema.NDJSON}, nothing), "", "an export of no responses")
 }
 
 var errDisk = errors.New("the disk is full")
@@ -309,24 +293,18 @@ func TestFaultsOfAnExport(t *testing.T) {
 	noMetadata.Metadata = []byte(`[]`)
 	for _, format := range []schema.ExportFormat{schema.CSV, schema.NDJSON} {
 		o := Options{Format: format, Separator: ','}
-		if err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, broken); !errors.Is(err, errRead) {
-			t.Errorf("%s: %v", format, err)
-		}
-		if err := Write(t.Context(), noDisk{}, storage.Definition{}, o, onePage(response(1))); !errors.Is(err, errDisk) {
-			t.Errorf("%s: %v", format, err)
-		}
+		expect.Error(t, string(format), Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, broken), errRead)
+		expect.Error(t, string(format), Write(t.Context(), noDisk{}, storage.Definition{}, o, onePage(response(1))), errDisk)
 	}
 	o := Options{Separator: ','}
 	for _, r := range []storage.Submission{unreadable, noMetadata} {
-		if err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, onePage(r)); err == nil || !strings.Contains(err.Error(), r.ID.String()) {
-			t.Errorf("%s: %v", r.ID, err)
-		}
+		err := Write(t.Context(), &bytes.Buffer{}, storage.Definition{}, o, onePage(r))
+		expect.That(t, err != nil && strings.Contains(err.Error(), r.ID.String()), "%s: %v", r.ID, err)
 	}
 	for _, d := range []storage.Definition{{Blocks: []byte(`{}`)}, {HiddenFields: []byte(`{}`)}, {Variables: []byte(`[]`)}} {
 		var out bytes.Buffer
-		if err := Write(t.Context(), &out, d, o, onePage()); err == nil || out.Len() > 0 {
-			t.Errorf("%s%s%s: %v after %q", d.Blocks, d.HiddenFields, d.Variables, err, out.String())
-		}
+		err := Write(t.Context(), &out, d, o, onePage())
+		expect.That(t, err != nil && out.Len() == 0, "%s%s%s: %v after %q", d.Blocks, d.HiddenFields, d.Variables, err, out.String())
 	}
 }
 
@@ -343,9 +321,8 @@ func TestResponsesThatTheFirstPassDidNotSee(t *testing.T) {
 	}
 	got := exported(t, storage.Definition{}, Options{}, read)
 	for line, want := range map[string]int{"\r\n": 3, ",7,31.5": 1, "000000000000000000000002": 0, "000000000000000000000003,2026-11-20T08:33:01Z,,31.5": 1} {
-		if n := strings.Count(got, line); n != want {
-			t.Errorf("%q is there %d times, want %d:\n%s", line, n, want, got)
-		}
+		n := strings.Count(got, line)
+		expect.That(t, n == want, "%q is there %d times, want %d:\n%s", line, n, want, got)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -20,14 +21,10 @@ func faultsOf(t testing.TB, err error) []string {
 		return nil
 	}
 	var invalid *schema.Error
-	if !errors.As(err, &invalid) {
-		t.Fatalf("got %v, want an *schema.Error", err)
-	}
+	expect.Require(t, errors.As(err, &invalid), "got %v, want an *schema.Error", err)
 	var list []string
 	for _, v := range invalid.Violations {
-		if v.Message == "" {
-			t.Errorf("%s %s has no message", v.Path, v.Code)
-		}
+		expect.That(t, v.Message != "", "%s %s has no message", v.Path, v.Code)
 		list = append(list, v.Path+" "+v.Code)
 	}
 	return list
@@ -35,9 +32,8 @@ func faultsOf(t testing.TB, err error) []string {
 
 func wantFaults(t testing.TB, err error, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
-		t.Errorf("violations (-want +got):\n%s\n%v", diff, err)
-	}
+	diff := cmp.Diff(want, faultsOf(t, err))
+	expect.That(t, diff == "", "violations (-want +got):\n%s\n%v", diff, err)
 }
 
 func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
@@ -48,35 +44,22 @@ func TestErrorsAreSortedUniqueAndCapped(t *testing.T) {
 		all.Add(at, schema.CodeTooLong, "a")
 		all.Add(at, schema.CodeTooLong, "again")
 	}
-	if all.Full() {
-		t.Fatal("200 places are too many")
-	}
+	expect.Require(t, !all.Full(), "200 places are too many")
 	var err *schema.Error
-	if !errors.As(all.Err(), &err) {
-		t.Fatal("no error")
-	}
-	if len(err.Violations) != schema.MaxViolations {
-		t.Fatalf("%d violations", len(err.Violations))
-	}
+	expect.Require(t, errors.As(all.Err(), &err), "no error")
+	expect.Require(t, len(err.Violations) == schema.MaxViolations, "%d violations", len(err.Violations))
 	sorted := slices.IsSortedFunc(err.Violations, func(a, b schema.Violation) int {
 		return strings.Compare(a.Path+" "+a.Code, b.Path+" "+b.Code)
 	})
-	if !sorted {
-		t.Error("not sorted")
-	}
-	if diff := cmp.Diff(schema.Violation{Path: "/x/0", Code: schema.CodeTooLong, Message: "a"}, err.Violations[0]); diff != "" {
-		t.Errorf("the first of all is lost (-want +got):\n%s", diff)
-	}
-	if v := err.Violations[2]; v.Path != "/x/1" {
-		t.Errorf("repeated or lost: %+v", v)
-	}
+	expect.That(t, sorted, "not sorted")
+	diff := cmp.Diff(schema.Violation{Path: "/x/0", Code: schema.CodeTooLong, Message: "a"}, err.Violations[0])
+	expect.That(t, diff == "", "the first of all is lost (-want +got):\n%s", diff)
+	expect.Equal(t, err.Violations[2].Path, "/x/1", "repeated or lost")
 
 	for range 10 * collectLimit {
 		all.Add("/y", schema.CodeTooLong, "more")
 	}
-	if !all.Full() || len(all.list) != collectLimit {
-		t.Errorf("%d are held, want %d", len(all.list), collectLimit)
-	}
+	expect.That(t, all.Full() && len(all.list) == collectLimit, "%d are held, want %d", len(all.list), collectLimit)
 }
 
 func TestJoin(t *testing.T) {
@@ -89,16 +72,10 @@ func TestJoin(t *testing.T) {
 	}
 	wantFaults(t, Join(at("/c", "/a"), nil, fmt.Errorf("wrapped: %w", at("/b", "/a"))), "/a REQUIRED", "/b REQUIRED", "/c REQUIRED")
 	wantFaults(t, Join(at("/a")), "/a REQUIRED")
-	if err := Join(); err != nil {
-		t.Errorf("of nothing: %v", err)
-	}
-	if err := Join(nil, nil); err != nil {
-		t.Errorf("of nils: %v", err)
-	}
+	expect.Error(t, "of nothing", Join(), nil)
+	expect.Error(t, "of nils", Join(nil, nil), nil)
 	other := errors.New("x")
-	if err := Join(nil, at("/a"), other, errors.New("second")); !errors.Is(err, other) {
-		t.Errorf("another error does not win: %v", err)
-	}
+	expect.Error(t, "another error does not win", Join(nil, at("/a"), other, errors.New("second")), other)
 
 	many := new(schema.Error)
 	for i := range schema.MaxViolations {

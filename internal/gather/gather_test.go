@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -42,9 +43,7 @@ func (w *written) is(t *testing.T, want ...[]int) {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !slices.EqualFunc(w.lists, want, slices.Equal) {
-		t.Errorf("written is %v, want %v", w.lists, want)
-	}
+	expect.That(t, slices.EqualFunc(w.lists, want, slices.Equal), "written is %v, want %v", w.lists, want)
 }
 
 // pass lets time pass, and what is due then happen.
@@ -56,9 +55,7 @@ func pass(d time.Duration) {
 func add(t *testing.T, g *Group[int], values ...int) {
 	t.Helper()
 	for _, v := range values {
-		if !g.Add(v) {
-			t.Fatalf("%d is not taken", v)
-		}
+		expect.Require(t, g.Add(v), "%d is not taken", v)
 	}
 }
 
@@ -88,9 +85,8 @@ func TestFlush(t *testing.T) {
 		w := written{end: func(context.Context, []int) error { time.Sleep(time.Second); return nil }}
 		g := w.group()
 		for _, took := range []time.Duration{0, time.Second, time.Second} {
-			if err := g.Flush(t.Context()); err != nil || time.Since(start) != took {
-				t.Errorf("a flush after %v: %v", time.Since(start), err)
-			}
+			err := g.Flush(t.Context())
+			expect.That(t, err == nil && time.Since(start) == took, "a flush after %v: %v", time.Since(start), err)
 			if took == 0 {
 				add(t, g, 1)
 			}
@@ -101,9 +97,8 @@ func TestFlush(t *testing.T) {
 		pass(Pause + time.Second/2) // half of the write
 		add(t, g, 3)
 		start = time.Now()
-		if err := g.Flush(t.Context()); err != nil || time.Since(start) != 3*time.Second/2 {
-			t.Errorf("a flush during a write: %v, %v", time.Since(start), err)
-		}
+		err := g.Flush(t.Context())
+		expect.That(t, err == nil && time.Since(start) == 3*time.Second/2, "a flush during a write: %v, %v", time.Since(start), err)
 		w.is(t, []int{1}, []int{2}, []int{3})
 	})
 }
@@ -118,22 +113,16 @@ func TestACallerWhoLeaves(t *testing.T) {
 		start := time.Now()
 		for range 3 {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			if err := g.Flush(ctx); !errors.Is(err, context.DeadlineExceeded) {
-				t.Errorf("a flush whose context ends: %v", err)
-			}
+			expect.Error(t, "a flush whose context ends", g.Flush(ctx), context.DeadlineExceeded)
 			cancel()
 			add(t, g, 2)
 		}
 		w.is(t, []int{1})
-		if took := time.Since(start); took != 3*time.Second {
-			t.Errorf("three flushes of a second take %v", took)
-		}
+		expect.Equal(t, time.Since(start), 3*time.Second, "three flushes of a second take")
 		pass(timeout)
 		w.is(t, []int{1}, []int{2, 2, 2})
 		pass(timeout)
-		if n := strings.Count(w.log.String(), "numbers were not written"); n != 2 {
-			t.Errorf("%d lines say that two writes failed: %s", n, &w.log)
-		}
+		expect.Equal(t, strings.Count(w.log.String(), "numbers were not written"), 2, "lines of failed writes: %s", &w.log)
 	})
 }
 
@@ -152,9 +141,7 @@ func TestWhatTheStorageCannotTakeWaitsAgain(t *testing.T) {
 		add(t, g, 1, 2)
 		pass(Pause)
 		add(t, g, 3)
-		if err := g.Flush(t.Context()); !errors.Is(err, storage.ErrUnavailable) {
-			t.Errorf("a flush that fails: %v", err)
-		}
+		expect.Error(t, "a flush that fails", g.Flush(t.Context()), storage.ErrUnavailable)
 		w.is(t, []int{1, 2}, []int{1, 2, 3})
 		up.Store(true)
 		pass(time.Hour)
@@ -175,9 +162,7 @@ func TestAPanicIsAnError(t *testing.T) {
 		}
 		pass(time.Hour)
 		w.is(t, []int{1}, []int{2})
-		if log := w.log.String(); strings.Count(log, "panic: of the store") != 2 {
-			t.Errorf("the log has %s", log)
-		}
+		expect.Equal(t, strings.Count(w.log.String(), "panic: of the store"), 2, "lines of panics")
 	})
 }
 
@@ -189,13 +174,9 @@ func TestAGroupIsBounded(t *testing.T) {
 		for i := range most {
 			add(t, g, i)
 		}
-		if g.Add(0) {
-			t.Error("one more is taken")
-		}
+		expect.That(t, !g.Add(0), "one more is taken")
 		pass(3 * Pause) // they wait again, and leave no room
-		if g.Add(0) || len(g.next) != most {
-			t.Errorf("after writes that failed %d wait, and one more is taken", len(g.next))
-		}
+		expect.That(t, !g.Add(0) && len(g.next) == most, "after writes that failed %d wait, and one more is taken", len(g.next))
 	})
 }
 
@@ -210,9 +191,7 @@ func TestClose(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if g.Add(2) {
-			t.Error("a value is taken after Close")
-		}
+		expect.That(t, !g.Add(2), "a value is taken after Close")
 		pass(time.Hour)
 		w.is(t, []int{1})
 	})
@@ -234,12 +213,10 @@ func TestCloseDuringAWriteThatFails(t *testing.T) {
 			g := w.group()
 			add(t, g, 1)
 			pass(Pause)
-			if err := g.Close(t.Context()); !errors.Is(err, want) || (err == nil) != (want == nil) {
-				t.Errorf("Close after %d faults: %v, want %v", faults, err, want)
-			}
-			if n := len(w.lists); n != min(faults, 2)+1 || !slices.Equal(w.lists[n-1], []int{1}) {
-				t.Errorf("after %d faults written is %v", faults, w.lists)
-			}
+			err := g.Close(t.Context())
+			expect.That(t, errors.Is(err, want) && (err == nil) == (want == nil), "Close after %d faults: %v, want %v", faults, err, want)
+			n := len(w.lists)
+			expect.That(t, n == min(faults, 2)+1 && slices.Equal(w.lists[n-1], []int{1}), "after %d faults written is %v", faults, w.lists)
 		})
 	}
 }
@@ -265,9 +242,7 @@ func TestManyAtOnce(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for range 1000 {
-				if !g.Add(1) {
-					t.Error("a value is not taken")
-				}
+				expect.That(t, g.Add(1), "a value is not taken")
 				if i == 0 {
 					_ = g.Flush(t.Context())
 				}
@@ -275,9 +250,8 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := g.Flush(t.Context()); err != nil || sum != 8000 || most < 2 {
-		t.Errorf("%d of 8000 are written, at most %d together, %v", sum, most, err)
-	}
+	err := g.Flush(t.Context())
+	expect.That(t, err == nil && sum == 8000 && most >= 2, "%d of 8000 are written, at most %d together, %v", sum, most, err)
 }
 
 // An outage of an hour has a line in the log every ten seconds, not four a second.
@@ -294,16 +268,14 @@ func TestAnOutageDoesNotFillTheLog(t *testing.T) {
 		g := w.group()
 		add(t, g, 1)
 		pass(time.Hour)
-		if n := len(w.lists); n < 300 || n > 361 {
-			t.Errorf("%d writes in an hour", n)
-		}
+		n := len(w.lists)
+		expect.That(t, n >= 300 && n <= 361, "%d writes in an hour", n)
 		up.Store(true)
 		pass(afterFault)
 		add(t, g, 2)
 		pass(Pause)
-		if last := w.lists[len(w.lists)-1]; !slices.Equal(last, []int{2}) {
-			t.Errorf("after the outage %v is written last, want 2 after %v", last, Pause)
-		}
+		last := w.lists[len(w.lists)-1]
+		expect.That(t, slices.Equal(last, []int{2}), "after the outage %v is written last, want 2 after %v", last, Pause)
 		if err := g.Close(t.Context()); err != nil {
 			t.Error(err)
 		}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestStringReadsBackAsItWas(t *testing.T) {
@@ -18,9 +20,8 @@ func TestStringReadsBackAsItWas(t *testing.T) {
 			rapid.SampledFrom([]string{"\u2028x\u2029", "\x00\x1f\"\\\n\r\t", "é\xff日本", "<script>&"}),
 		).Draw(t, "s")
 		var got string
-		if err := json.Unmarshal(AppendString(nil, s), &got); err != nil {
-			t.Fatalf("%q: %v", s, err)
-		}
+		err := json.Unmarshal(AppendString(nil, s), &got)
+		expect.Require(t, err == nil, "%q: %v", s, err)
 		if want := string([]rune(s)); got != want { // of runes, so that each byte that is none is one U+FFFD
 			t.Fatalf("got %q, want %q", got, want)
 		}
@@ -42,9 +43,7 @@ func TestNumberReadsBackAsItWas(t *testing.T) {
 		}
 	})
 	for _, f := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
-		if got := string(AppendFloat(nil, f)); got != "0" {
-			t.Errorf("%v became %s, want 0", f, got)
-		}
+		expect.Equal(t, string(AppendFloat(nil, f)), "0", "%v as text", f)
 	}
 }
 
@@ -77,18 +76,15 @@ func TestWriterSetsCommasAndEscapes(t *testing.T) {
 	w.EndObject()
 	w.RawString("7")
 	want := `{"a":[-1,"x\"[",true,[],{},null],"b\n":{"c":"ab01","d":[1],"e":0.5},"f{":"1970-01-01T00:00:00Z"},7`
-	if got := string(w.Bytes()); got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
-	}
+	got := string(w.Bytes())
+	expect.That(t, got == want, "got  %s\nwant %s", got, want)
 }
 
 func TestWriterGoesOnAfterAFlush(t *testing.T) {
 	var out bytes.Buffer
 	w := NewWriter(nil)
 	flush := func() {
-		if err := w.Flush(&out); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, w.Flush(&out))
 	}
 	flush()
 	w.Array()

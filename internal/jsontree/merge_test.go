@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // patched is RFC 7396, section 2, word for word.
@@ -35,15 +37,11 @@ func patched(target, patch any) any {
 	return result
 }
 
-func merged(t interface{ Fatal(...any) }, target, patch string) string {
+func merged(t expect.Test, target, patch string) string {
 	tree, err := Parse([]byte(target), Bounds{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	change, err := Parse([]byte(patch), Bounds{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return string(Merge(tree.Root(), change.Root()))
 }
 
@@ -89,27 +87,18 @@ func anyValue(depth int) *rapid.Generator[any] {
 func TestMergePatchAgreesWithTheDefinition(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		target, err := json.MarshalIndent(anyValue(3).Draw(t, "target"), " ", "\t")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		patch, err := json.Marshal(anyValue(3).Draw(t, "patch"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		var before, change, got any
-		if err := json.Unmarshal(target, &before); err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(patch, &change); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, json.Unmarshal(target, &before))
+		expect.NoError(t, json.Unmarshal(patch, &change))
 		result := merged(t, string(target), string(patch))
 		if err := json.Unmarshal([]byte(result), &got); err != nil {
 			t.Fatalf("%s: %v", result, err)
 		}
-		if want := patched(before, change); !reflect.DeepEqual(got, want) {
-			t.Fatalf("got %v, want %v", got, want)
-		}
+		want := patched(before, change)
+		expect.Require(t, reflect.DeepEqual(got, want), "got %v, want %v", got, want)
 	})
 }
 
@@ -126,17 +115,12 @@ func TestMergeOfLargeObjectsIsNotQuadratic(t *testing.T) {
 	// would take some hundred times as long.
 	start := time.Now()
 	for _, text := range []string{target, patch} {
-		if _, err := Parse([]byte(text), Bounds{}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(Parse([]byte(text), Bounds{}))
 	}
 	reading := time.Since(start)
 	start = time.Now()
 	result := merged(t, target, patch)
-	if took := time.Since(start); took > 50*reading {
-		t.Errorf("took %v, reading takes %v", took, reading)
-	}
-	if n := strings.Count(result, ":"); n != 90_000 {
-		t.Errorf("%d members", n)
-	}
+	took := time.Since(start)
+	expect.That(t, took <= 50*reading, "took %v, reading takes %v", took, reading)
+	expect.Equal(t, strings.Count(result, ":"), 90_000, "members of the result")
 }

@@ -3,12 +3,15 @@ package jsontree
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestParseRefuses(t *testing.T) {
@@ -74,15 +77,9 @@ func TestParseRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, err := Parse([]byte(test.body), BodyBounds)
 			var syntax *SyntaxError
-			if !errors.As(err, &syntax) {
-				t.Fatalf("got %v, want a *SyntaxError", err)
-			}
-			if syntax.Offset != test.offset {
-				t.Errorf("offset %d, want %d (%s)", syntax.Offset, test.offset, syntax.Reason)
-			}
-			if syntax.Reason == "" {
-				t.Error("no reason")
-			}
+			expect.Require(t, errors.As(err, &syntax), "got %v, want a *SyntaxError", err)
+			expect.That(t, syntax.Offset == test.offset, "offset %d, want %d (%s)", syntax.Offset, test.offset, syntax.Reason)
+			expect.That(t, syntax.Reason != "", "no reason")
 		})
 	}
 }
@@ -119,22 +116,17 @@ func TestParseAccepts(t *testing.T) {
 func checkParsed(t *testing.T, body []byte) {
 	t.Helper()
 	tree, err := Parse(body, BodyBounds)
-	if err != nil {
-		t.Fatalf("%.80q: %v", body, err)
-	}
+	expect.Require(t, err == nil, "%.80q: %v", body, err)
 	defer tree.Release()
 	root := tree.Root()
 	var want any
 	if err := json.Unmarshal(body, &want); err != nil {
 		t.Fatalf("%.80q: encoding/json refuses it: %v", body, err)
 	}
-	if !reflect.DeepEqual(want, root.Value()) {
-		t.Fatalf("%.80q: another value than encoding/json", body)
-	}
+	expect.Require(t, reflect.DeepEqual(want, root.Value()), "%.80q: another value than encoding/json", body)
 	checkSpans(t, body, root)
-	if got := rebuild(body, root); got != string(body[root.Start():root.End()]) {
-		t.Fatalf("%.80q: spans make up %.80q", body, got)
-	}
+	got := rebuild(body, root)
+	expect.Require(t, got == string(body[root.Start():root.End()]), "%.80q: spans make up %.80q", body, got)
 }
 
 // checkSpans decodes each value from its own bytes, and finds it by its pointer.
@@ -162,9 +154,8 @@ func checkSpans(t *testing.T, body []byte, n Node) {
 		if n.Kind() == Object {
 			want = n.MemberPointer("", child.Name())
 		}
-		if got := child.Pointer(""); got != want && len(got) < MaxPointer/2 {
-			t.Fatalf("pointer %q, want %q", got, want)
-		}
+		got := child.Pointer("")
+		expect.Require(t, got == want || len(got) >= MaxPointer/2, "pointer %q, want %q", got, want)
 		checkSpans(t, body, child)
 		size += child.Size()
 	}
@@ -195,33 +186,23 @@ func TestParseMarksNUL(t *testing.T) {
 		`{"a":[{"b":"x\u0000"}]}`: true,
 		`{"a":{"\u0000":1}}`:      true,
 	} {
-		if got := parsed(t, body).HasNUL(); got != want {
-			t.Errorf("%s: U+0000 is %t", body, got)
-		}
+		expect.Equal(t, parsed(t, body).HasNUL(), want, "%s: U+0000", body)
 	}
 }
 
 func TestParseKeepsNegativeZero(t *testing.T) {
-	if !math.Signbit(parsed(t, `-0`).Float()) {
-		t.Error("the sign is lost")
-	}
+	expect.That(t, math.Signbit(parsed(t, `-0`).Float()), "the sign is lost")
 }
 
 func TestMemberNamesAreBounded(t *testing.T) {
 	body := func(name string) []byte { return []byte(` {"a":1,"` + name + `":[2]}`) }
 	escaped := strings.Repeat(`\u00e9`, MaxName/2)
 	for _, name := range []string{strings.Repeat("n", MaxName), strings.Repeat("é", MaxName/2), escaped} {
-		if _, err := Parse(body(name), BodyBounds); err != nil {
-			t.Errorf("a name of %d bytes: %v", MaxName, err)
-		}
+		expect.Error(t, fmt.Sprintf("a name of %d bytes", MaxName), expect.ErrorOf(Parse(body(name), BodyBounds)), nil)
 		_, err := Parse(body(name+"x"), BodyBounds)
 		var syntax *SyntaxError
-		if !errors.As(err, &syntax) || syntax.Offset != len(` {"a":1,`) {
-			t.Errorf("a name of %d bytes: %v", MaxName+1, err)
-		}
-		if _, err := Parse(body(name+"x"), Bounds{}); err != nil {
-			t.Errorf("without bounds: %v", err)
-		}
+		expect.That(t, errors.As(err, &syntax) && syntax.Offset == len(` {"a":1,`), "a name of %d bytes: %v", MaxName+1, err)
+		expect.Error(t, "without bounds", expect.ErrorOf(Parse(body(name+"x"), Bounds{})), nil)
 	}
 }
 
@@ -241,12 +222,9 @@ func TestPointersAreBounded(t *testing.T) {
 	if len(last) > MaxPointer || len(last) < MaxPointer/2 || strings.Count(last, "/") != 2*3 {
 		t.Errorf("64 levels give %d bytes", len(last))
 	}
-	if got := n.MemberPointer("", "x"); len(got) > MaxPointer {
-		t.Errorf("a member below gives %d bytes", len(got))
-	}
-	if got := parsed(t, `{}`).MemberPointer("/base", "a/~"); got != "/base/a~1~0" {
-		t.Errorf("got %q", got)
-	}
+	got := n.MemberPointer("", "x")
+	expect.That(t, len(got) <= MaxPointer, "a member below gives %d bytes", len(got))
+	expect.Equal(t, parsed(t, `{}`).MemberPointer("/base", "a/~"), "/base/a~1~0", "the pointer")
 	if got := parsed(t, `{}`).MemberPointer("/base", strings.Repeat("n", MaxPointer)); got != "/base" {
 		t.Errorf("a long name gives %d bytes", len(got))
 	}
@@ -256,16 +234,12 @@ func TestPointersAreBounded(t *testing.T) {
 func parsed(t testing.TB, body string) Node {
 	t.Helper()
 	tree, err := Parse([]byte(body), BodyBounds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return tree.Root()
 }
 
 func TestMemberOfWhatIsNotAnObject(t *testing.T) {
-	if parsed(t, `["a"]`).Member("a").Exists() {
-		t.Error("an array has a member")
-	}
+	expect.That(t, !parsed(t, `["a"]`).Member("a").Exists(), "an array has a member")
 	var none Node
 	if none.Exists() || none.Member("a").Exists() || none.Kind() != Null || none.Len() != 0 || none.Text() != "" || none.Float() != 0 || none.Bool() || none.HasNUL() || none.First().Exists() {
 		t.Error("a value that is not there has something")
@@ -293,20 +267,15 @@ func TestSetText(t *testing.T) {
 func TestTextsOutliveTheirTree(t *testing.T) {
 	for range 100 {
 		tree, err := Parse([]byte(`{"\u0061bc":"d\u0065f","ghi":"jkl"}`), BodyBounds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		first := tree.Root().First()
 		second := first.Next()
 		got := []string{first.Name(), first.Text(), second.Name(), second.Text()}
 		tree.Release()
 		other, err := Parse([]byte(`["\u0078\u0078\u0078\u0078\u0078\u0078","yyyyyyyyyyyyy"]`), BodyBounds)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := []string{"abc", "def", "ghi", "jkl"}; !slices.Equal(got, want) {
-			t.Fatalf("got %q", got)
-		}
+		expect.NoError(t, err)
+		want := []string{"abc", "def", "ghi", "jkl"}
+		expect.Require(t, slices.Equal(got, want), "got %q", got)
 		other.Release()
 	}
 }
@@ -325,11 +294,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		var syntax *SyntaxError
-		if !errors.As(err, &syntax) {
-			t.Fatalf("%T", err)
-		}
-		if syntax.Offset < 0 || syntax.Offset > len(body) {
-			t.Fatalf("offset %d of %d", syntax.Offset, len(body))
-		}
+		expect.Require(t, errors.As(err, &syntax), "%T", err)
+		expect.Require(t, syntax.Offset >= 0 && syntax.Offset <= len(body), "offset %d of %d", syntax.Offset, len(body))
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestParseTime(t *testing.T) {
@@ -25,9 +27,7 @@ func TestParseTime(t *testing.T) {
 		if !ok || FormatTime(got) != want {
 			t.Errorf("%s: got %s, %t, want %s", in, FormatTime(got), ok, want)
 		}
-		if got.Location() != time.UTC || got.Nanosecond() != 0 {
-			t.Errorf("%s: %v is not UTC in whole seconds", in, got)
-		}
+		expect.That(t, got.Location() == time.UTC && got.Nanosecond() == 0, "%s: %v is not UTC in whole seconds", in, got)
 		if written, ok := ParseWrittenTime(in); !ok || !written.Equal(got) {
 			t.Errorf("%s: %v, %t with its offset", in, written, ok)
 		}
@@ -40,9 +40,8 @@ func TestParseTime(t *testing.T) {
 		"+026-01-01T00:00:00Z", "20260-01-01T00:00:00Z", "2026-1-01T00:00:00Z", " 2026-11-20T08:33:01Z", "2026-11-20T08:33:01Z ",
 		"0000-06-01T00:00:00Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+01:00", "9999-12-31T23:59:59-01:00", "٢٠٢٦-11-20T08:33:01Z",
 	} {
-		if got, ok := ParseTime(in); ok {
-			t.Errorf("%q is accepted as %v", in, got)
-		}
+		got, ok := ParseTime(in)
+		expect.That(t, !ok, "%q is accepted as %v", in, got)
 	}
 }
 
@@ -70,9 +69,8 @@ func TestParseQueryTime(t *testing.T) {
 		}
 	}
 	for _, in := range []string{"", "2026-11-20", "2026-11-20T08:33:01", "2026-11-20T08:33:01+2400", "2026-11-20T08:33:01+0160", "2026-11-20T08:33:01+1", "2026-11-20T08:33:01+010", "0001-01-01T00:00:00+0100", "2026-11-20T08:33:01.5"} {
-		if got, _, ok := ParseQueryTime(in); ok {
-			t.Errorf("%q is accepted as %v", in, got)
-		}
+		got, _, ok := ParseQueryTime(in)
+		expect.That(t, !ok, "%q is accepted as %v", in, got)
 	}
 }
 
@@ -80,9 +78,8 @@ func TestByteOrderMarksAreNamed(t *testing.T) {
 	for text, name := range map[string]string{
 		"\xef\xbb\xbf{}": "UTF-8", "\xff\xfe{\x00}\x00": "UTF-16", "\xfe\xff\x00{\x00}": "UTF-16", "\xff\xfe\x00\x00{\x00\x00\x00": "UTF-32", "\xef\xbb\xbf": "UTF-8", "\xff\xfe": "UTF-16",
 	} {
-		if _, err := Parse([]byte(text), BodyBounds); err == nil || !strings.Contains(err.Error(), "byte order mark ("+name+")") {
-			t.Errorf("%q: %v", text, err)
-		}
+		_, err := Parse([]byte(text), BodyBounds)
+		expect.That(t, err != nil && strings.Contains(err.Error(), "byte order mark ("+name+")"), "%q: %v", text, err)
 	}
 }
 
@@ -100,7 +97,6 @@ func TestParseWrittenTime(t *testing.T) {
 			t.Errorf("%s: got %s, %t, want %s", in, got.Format(time.RFC3339), ok, want)
 		}
 	}
-	if got, ok := ParseWrittenTime("2026-11-20"); ok || !got.IsZero() {
-		t.Errorf("a date is accepted as %v", got)
-	}
+	got, ok := ParseWrittenTime("2026-11-20")
+	expect.That(t, !ok && got.IsZero(), "a date is accepted as %v", got)
 }

@@ -1,6 +1,10 @@
 package logic
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
+)
 
 func TestABudgetIsSpent(t *testing.T) {
 	b := NewBudget(10)
@@ -50,13 +54,9 @@ func TestStepsOfEvaluations(t *testing.T) {
 		{`{"some":[[1,2],{"var":""}]}`, 4},                     // nor what comes after the first one
 	} {
 		compiled, err := Compile(parse(t, []byte(c.rule)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		budget := NewBudget(1000)
 		compiled.Eval(map[string]any{"a": map[string]any{"b": true}}, &budget)
-		if steps := 1000 - budget.Left(); steps != c.steps {
-			t.Errorf("%s takes %d steps, want %d", c.rule, steps, c.steps)
-		}
+		expect.Equal(t, 1000-budget.Left(), c.steps, "the steps of %s", c.rule)
 	}
 }

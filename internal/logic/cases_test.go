@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // cases are those of testdata/cases.json. A case is evaluated over its data, or over the
@@ -29,25 +30,17 @@ type cases struct {
 func readCases(t testing.TB) cases {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/cases.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var c cases
-	if err := json.Unmarshal(raw, &c); err != nil {
-		t.Fatal(err)
-	}
-	if len(c.Cases) < 500 {
-		t.Fatalf("only %d cases", len(c.Cases))
-	}
+	expect.NoError(t, json.Unmarshal(raw, &c))
+	expect.Require(t, len(c.Cases) >= 500, "only %d cases", len(c.Cases))
 	return c
 }
 
 func parse(t testing.TB, raw []byte) jsontree.Node {
 	t.Helper()
 	tree, err := jsontree.Parse(raw, jsontree.BodyBounds)
-	if err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
+	expect.Require(t, err == nil, "%s: %v", raw, err)
 	return tree.Root()
 }
 
@@ -75,9 +68,7 @@ func TestCases(t *testing.T) {
 	for _, c := range all.Cases {
 		compiled, err := Compile(parse(t, c.Rule))
 		if c.Unreadable {
-			if err == nil {
-				t.Errorf("%s: %s is read", c.Note, c.Rule)
-			}
+			expect.That(t, err != nil, "%s: %s is read", c.Note, c.Rule)
 			continue
 		}
 		if err != nil {
@@ -94,11 +85,8 @@ func TestCases(t *testing.T) {
 		}
 		budget := NewBudget(10_000)
 		got := written(compiled.Eval(data, &budget))
-		if diff := cmp.Diff(c.Result, got); diff != "" || budget.Exceeded() {
-			t.Errorf("%s: %s over %s (-want +got):\n%s", c.Note, c.Rule, raw, diff)
-		}
-		if truth := compiled.Holds(data, &budget); truth != truthy(compiled.Eval(data, &budget)) {
-			t.Errorf("%s: %s holds: %v", c.Note, c.Rule, truth)
-		}
+		diff := cmp.Diff(c.Result, got)
+		expect.That(t, diff == "" && !budget.Exceeded(), "%s: %s over %s (-want +got):\n%s", c.Note, c.Rule, raw, diff)
+		expect.Equal(t, compiled.Holds(data, &budget), truthy(compiled.Eval(data, &budget)), "%s: %s holds", c.Note, c.Rule)
 	}
 }

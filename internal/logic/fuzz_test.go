@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // No logic panics, whatever it is evaluated over, and none outlives its budget by much.
@@ -33,12 +34,9 @@ func FuzzLogic(f *testing.F) {
 		const steps = 10_000
 		budget := NewBudget(steps)
 		compiled.Holds(over, &budget)
-		if budget.left < -100*steps {
-			t.Errorf("%s over %s took %d steps of %d", rule, data, steps-budget.left, steps)
-		}
-		if size := compiled.Size(); size < 1 || size > len(rule)+1 {
-			t.Errorf("%s has the size %d", rule, size)
-		}
+		expect.That(t, budget.left >= -100*steps, "%s over %s took %d steps of %d", rule, data, steps-budget.left, steps)
+		size := compiled.Size()
+		expect.That(t, size >= 1 && size <= len(rule)+1, "%s has the size %d", rule, size)
 		compiled.Reads()
 		_ = compiled.Constant()
 	})
@@ -79,9 +77,7 @@ func TestWhatLogicReads(t *testing.T) {
 		`{"a":{"var":"x"},"b":1}`: {"", false},
 	} {
 		compiled, err := Compile(parse(t, []byte(rule)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		paths, others := compiled.Reads()
 		got := ""
 		for i, p := range paths {

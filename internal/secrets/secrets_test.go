@@ -7,29 +7,23 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
 
 func gcm(t *testing.T, key byte) cipher.AEAD {
 	t.Helper()
 	block, err := aes.NewCipher(bytes.Repeat([]byte{key}, 32))
-	must(t, err)
+	expect.NoError(t, err)
 	aead, err := cipher.NewGCM(block)
-	must(t, err)
+	expect.NoError(t, err)
 	return aead
 }
 
 func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *Sealer {
 	t.Helper()
 	s, err := New(current, previous...)
-	must(t, err)
+	expect.NoError(t, err)
 	return s
 }
 
@@ -38,31 +32,19 @@ func TestSecretsSurviveARotation(t *testing.T) {
 	var none *Sealer
 	plain := none.Seal(id, secret)
 	old := secretsWith(t, gcm(t, 1)).Seal(id, secret)
-	if bytes.Contains(old, []byte(secret)) {
-		t.Error("the sealed bytes contain the secret")
-	}
+	expect.That(t, !bytes.Contains(old, []byte(secret)), "the sealed bytes contain the secret")
 	again := secretsWith(t, gcm(t, 1)).Seal(id, secret)
-	if bytes.Equal(old, again) {
-		t.Error("sealed twice gives the same bytes: the nonce repeats")
-	}
+	expect.That(t, !bytes.Equal(old, again), "sealed twice gives the same bytes: the nonce repeats")
 	rotated := secretsWith(t, gcm(t, 2), gcm(t, 1))
 	current := rotated.Seal(id, secret)
 	for name, sealed := range map[string][]byte{"plain": plain, "old key": old, "new key": current} {
 		before := bytes.Clone(sealed)
 		got, err := rotated.Open(id, sealed)
-		if err != nil || got != secret {
-			t.Errorf("%s: %q, %v", name, got, err)
-		}
-		if !bytes.Equal(before, sealed) {
-			t.Errorf("%s: Open changed the bytes it was given", name)
-		}
+		expect.That(t, err == nil && got == secret, "%s: %q, %v", name, got, err)
+		expect.That(t, bytes.Equal(before, sealed), "%s: Open changed the bytes it was given", name)
 	}
-	if got, err := secretsWith(t, nil, gcm(t, 1)).Open(id, old); err != nil || got != secret {
-		t.Errorf("without a current key the old one opens %q, %v", got, err)
-	}
-	if got, err := secretsWith(t, nil).Open(id, plain); err != nil || got != secret {
-		t.Errorf("without keys: %q, %v", got, err)
-	}
+	expect.Returns(t, secret, "without a current key the old one opens")(secretsWith(t, nil, gcm(t, 1)).Open(id, old))
+	expect.Returns(t, secret, "without keys")(secretsWith(t, nil).Open(id, plain))
 }
 
 func TestSecretsRefuse(t *testing.T) {
@@ -84,23 +66,17 @@ func TestSecretsRefuse(t *testing.T) {
 		"a cut nonce":        func() (string, error) { return s.Open(id, sealed[:5]) },
 		"plain and empty":    func() (string, error) { return s.Open(id, []byte{0}) },
 	} {
-		if got, err := open(); got != "" || !errors.Is(err, storage.ErrSecret) {
-			t.Errorf("%s: %q, %v, want ErrSecret", name, got, err)
-		}
+		got, err := open()
+		expect.That(t, got == "" && errors.Is(err, storage.ErrSecret), "%s: %q, %v, want ErrSecret", name, got, err)
 	}
-	if _, err := New(gcm(t, 1), nil); err == nil {
-		t.Error("a nil previous AEAD is accepted")
-	}
+	expect.That(t, expect.ErrorOf(New(gcm(t, 1), nil)) != nil, "a nil previous AEAD is accepted")
 }
 
 func TestNoSecretStaysNone(t *testing.T) {
 	s := secretsWith(t, gcm(t, 1))
-	if sealed := s.Seal(storage.ID{1}, ""); sealed != nil {
-		t.Errorf("Seal of nothing is %v, want nil", sealed)
-	}
-	if got, err := s.Open(storage.ID{1}, nil); got != "" || err != nil {
-		t.Errorf("Open of nothing is %q, %v", got, err)
-	}
+	sealed := s.Seal(storage.ID{1}, "")
+	expect.That(t, sealed == nil, "Seal of nothing is %v, want nil", sealed)
+	expect.Returns(t, "", "Open of nothing")(s.Open(storage.ID{1}, nil))
 }
 
 func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
@@ -131,13 +107,9 @@ func TestResealedSecretsNeedTheCurrentKeyOnly(t *testing.T) {
 		if !c.changes {
 			continue
 		}
-		if opened, err := c.opener.Open(id, got); err != nil || opened != secret {
-			t.Errorf("%s: opens to %q, %v", name, opened, err)
-		}
+		expect.Returns(t, secret, "%s: opens to", name)(c.opener.Open(id, got))
 	}
-	if _, err := secretsWith(t, gcm(t, 3)).Reseal(id, old); !errors.Is(err, storage.ErrSecret) {
-		t.Errorf("with a key that does not open it: %v, want ErrSecret", err)
-	}
+	expect.Error(t, "with a key that does not open it", expect.ErrorOf(secretsWith(t, gcm(t, 3)).Reseal(id, old)), storage.ErrSecret)
 }
 
 func TestPlainSecretsAreRefused(t *testing.T) {
@@ -146,21 +118,14 @@ func TestPlainSecretsAreRefused(t *testing.T) {
 	lenient := secretsWith(t, gcm(t, 2), gcm(t, 1))
 	s := lenient.SealedOnly()
 	plain := none.Seal(id, secret)
-	if got, err := s.Open(id, plain); got != "" || !errors.Is(err, storage.ErrSecret) {
-		t.Errorf("a plain secret opens to %q, %v; want ErrSecret", got, err)
-	}
+	got, err := s.Open(id, plain)
+	expect.That(t, got == "" && errors.Is(err, storage.ErrSecret), "a plain secret opens to %q, %v; want ErrSecret", got, err)
 	if got, err := s.Reseal(id, plain); got != nil || !errors.Is(err, storage.ErrSecret) {
 		t.Errorf("a plain secret is sealed anew: %v, %v; want ErrSecret", got, err)
 	}
 	for name, sealed := range map[string][]byte{"current": s.Seal(id, secret), "previous": secretsWith(t, gcm(t, 1)).Seal(id, secret)} {
-		if got, err := s.Open(id, sealed); err != nil || got != secret {
-			t.Errorf("sealed with the %s key: %q, %v", name, got, err)
-		}
+		expect.Returns(t, secret, "sealed with the %s key", name)(s.Open(id, sealed))
 	}
-	if got, err := s.Open(id, nil); got != "" || err != nil {
-		t.Errorf("no secret: %q, %v", got, err)
-	}
-	if got, err := lenient.Open(id, plain); err != nil || got != secret {
-		t.Errorf("the one it is a copy of opens a plain secret to %q, %v", got, err)
-	}
+	expect.Returns(t, "", "no secret")(s.Open(id, nil))
+	expect.Returns(t, secret, "the one it is a copy of opens a plain secret to")(lenient.Open(id, plain))
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
@@ -33,9 +35,7 @@ func TestNumbersAreThoseOfANaiveCount(t *testing.T) {
 			t.Fatalf("%+v of %v", n, given)
 		}
 		bins := n.Histogram(20)
-		if len(bins) > 20 {
-			t.Fatalf("%d bins", len(bins))
-		}
+		expect.Require(t, len(bins) <= 20, "%d bins", len(bins))
 		whole := !slices.ContainsFunc(given, func(x float64) bool { return x != math.Trunc(x) })
 		for i, b := range bins {
 			want := 0
@@ -117,12 +117,8 @@ func TestTheMedianOfManyNumbers(t *testing.T) {
 				t.Errorf("%s: the bin %+v", name, b)
 			}
 		}
-		if total != int64(len(given)) {
-			t.Errorf("%s: %d in the histogram", name, total)
-		}
+		expect.That(t, total == int64(len(given)), "%s: %d in the histogram", name, total)
 	}
 	var none Series
-	if none.Median() != 0 || none.StdDev() != 0 || len(none.Histogram(20)) != 0 {
-		t.Error("of no numbers something is known")
-	}
+	expect.That(t, none.Median() == 0 && none.StdDev() == 0 && len(none.Histogram(20)) == 0, "of no numbers something is known")
 }

@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -25,23 +26,23 @@ var requests = []string{
 // schemaOf compiles one schema.
 func schemaOf(t testing.TB, text string, levels int) *Schema {
 	t.Helper()
-	c := must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, normalForms))
-	s := must(c.Compile(Location("/components/schemas/S")))
+	c := expect.Must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, normalForms))
+	s := expect.Must(c.Compile(Location("/components/schemas/S")))
 	at := make(map[string]*jsonschema.Schema)
 	compiled := compiledSchema{simplify(s, at, levels), at}
 	return &Schema{func() (compiledSchema, error) { return compiled, nil }}
 }
 
 // outcomes validates a body with the library and with the walk.
-func outcomes(t fataler, s *Schema, body string) (library, walk *Check) {
+func outcomes(t expect.Test, s *Schema, body string) (library, walk *Check) {
 	t.Helper()
-	tree := must(jsontree.Parse([]byte(body), jsontree.BodyBounds))
-	compiled := must(s.compiled())
+	tree := expect.Must(jsontree.Parse([]byte(body), jsontree.BodyBounds))
+	compiled := expect.Must(s.compiled())
 	library, walk = new(Check), new(Check)
 	if value, ok := library.convert(tree.Root(), 0); !ok {
 		library.walk(tree.Root(), compiled.root, true)
-	} else if err := library.library(tree.Root(), value, compiled); err != nil {
-		t.Fatal(err)
+	} else {
+		expect.NoError(t, library.library(tree.Root(), value, compiled))
 	}
 	walk.walk(tree.Root(), compiled.root, true)
 	jsontree.SortEdits(library.Edits)
@@ -49,21 +50,14 @@ func outcomes(t fataler, s *Schema, body string) (library, walk *Check) {
 	return library, walk
 }
 
-type fataler interface {
-	Helper()
-	Fatal(args ...any)
-}
-
 // agree fails unless the library and the walk report the same.
-func agree(t fataler, s *Schema, body string) error {
+func agree(t expect.Test, s *Schema, body string) error {
 	t.Helper()
 	library, walk := outcomes(t, s, body)
-	if diff := cmp.Diff(walk.Faults.Err(), library.Faults.Err()); diff != "" {
-		t.Fatal(body + "\nviolations (-walk +library):\n" + diff)
-	}
-	if diff := cmp.Diff(walk.Edits, library.Edits); diff != "" {
-		t.Fatal(body + "\nedits (-walk +library):\n" + diff)
-	}
+	diff := cmp.Diff(walk.Faults.Err(), library.Faults.Err())
+	expect.Require(t, diff == "", "%s\nviolations (-walk +library):\n%s", body, diff)
+	diff = cmp.Diff(walk.Edits, library.Edits)
+	expect.Require(t, diff == "", "%s\nedits (-walk +library):\n%s", body, diff)
 	return library.Faults.Err()
 }
 
@@ -77,9 +71,8 @@ func wantViolations(t testing.TB, err error, want ...string) {
 			got = append(got, v.Path+" "+v.Code)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("violations (-want +got):\n%s\n%v", diff, err)
-	}
+	diff := cmp.Diff(want, got)
+	expect.That(t, diff == "", "violations (-want +got):\n%s\n%v", diff, err)
 }
 
 func TestEachKeywordIsNamed(t *testing.T) {
@@ -126,9 +119,7 @@ func TestEachKeywordIsNamed(t *testing.T) {
 		t.Run(test.schema+" "+test.body, func(t *testing.T) {
 			err := agree(t, schemaOf(t, test.schema, unlimited), test.body)
 			wantViolations(t, err, test.want...)
-			if test.message != "" && !strings.Contains(err.Error(), test.message) {
-				t.Errorf("message %q, want %q", err, test.message)
-			}
+			expect.That(t, test.message == "" || strings.Contains(err.Error(), test.message), "message %q, want %q", err, test.message)
 		})
 	}
 }
@@ -139,18 +130,16 @@ func TestTheLibraryAndTheWalkAgree(t *testing.T) {
 	for _, name := range requests {
 		t.Run(name, func(t *testing.T) {
 			s := Component(name)
-			compiled := must(s.compiled())
+			compiled := expect.Must(s.compiled())
 			rapid.Check(t, func(t *rapid.T) {
-				body := must(json.Marshal(instanceOf(t, compiled.root, 0)))
+				body := expect.Must(json.Marshal(instanceOf(t, compiled.root, 0)))
 				if agree(t, s, string(body)) == nil {
 					accepted++
 				}
 			})
 		})
 	}
-	if accepted == 0 {
-		t.Error("no body was ever accepted")
-	}
+	expect.That(t, accepted != 0, "no body was ever accepted")
 }
 
 // instanceOf draws a value that mostly fits a schema.
@@ -197,7 +186,7 @@ func instanceOf(t *rapid.T, s *jsonschema.Schema, depth int) any {
 
 // Only the keywords of request bodies are walked, and simplify relies on where they are.
 func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
-	tree := must(jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{}))
+	tree := expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.Bounds{}))
 	seen := make(map[string]bool)
 	var check func(s jsontree.Node)
 	check = func(s jsontree.Node) {
@@ -212,9 +201,7 @@ func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
 			switch name {
 			case "description", "examples", "x-block-types", "type", "enum", "pattern", "minLength", "maxLength", "required", "minProperties":
 			case "minimum", "maximum":
-				if !isInteger {
-					t.Errorf("%s has %s and is no integer: the library compares exactly and the walk does not", at, name)
-				}
+				expect.That(t, isInteger, "%s has %s and is no integer: the library compares exactly and the walk does not", at, name)
 			case "format":
 				known := k.Text() == "date-time" || k.Text() == "double"
 				if isInteger {
@@ -246,9 +233,7 @@ func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
 				t.Errorf("%s has the keyword %s", at, name)
 			}
 		}
-		if isInteger && !s.Member("format").Exists() {
-			t.Errorf("%s is an integer without a format, which finds literals such as 1e1", at)
-		}
+		expect.That(t, !isInteger || s.Member("format").Exists(), "%s is an integer without a format, which finds literals such as 1e1", at)
 	}
 	for _, name := range requests {
 		if name == "BlockUpdate" { // the schema of its result is checked, and of itself an outline
@@ -256,9 +241,7 @@ func TestRequestBodiesHaveOnlyKeywordsThatTheWalkKnows(t *testing.T) {
 		}
 		check(tree.Root().Find("/components/schemas/" + name))
 	}
-	if len(seen) < 100 {
-		t.Errorf("%d schemas were seen", len(seen))
-	}
+	expect.That(t, len(seen) >= 100, "%d schemas were seen", len(seen))
 }
 
 // checkUnion fails unless a union is one of types.
@@ -288,31 +271,25 @@ func TestAnOutlineChecksTypesInItsLastLevel(t *testing.T) {
 
 // A host that starts does not wait for the library, and a broken schema is an error.
 func TestSchemasThatDoNotCompile(t *testing.T) {
-	tree := must(jsontree.Parse([]byte(`{}`), jsontree.BodyBounds))
-	if err := new(Check).Validate(tree.Root(), Component("Nothing")); err == nil {
-		t.Error("a schema that does not exist compiles")
-	}
+	tree := expect.Must(jsontree.Parse([]byte(`{}`), jsontree.BodyBounds))
+	expect.That(t, new(Check).Validate(tree.Root(), Component("Nothing")) != nil, "a schema that does not exist compiles")
 	for _, text := range []string{`{"$ref":"file:///etc/hostname"}`, `{"$ref":"https://example.com/schema.json"}`, `{"$ref":"other.json"}`, `{"type":1}`, `1`} {
-		c := must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil))
-		if _, err := c.Compile(Location("/components/schemas/S")); err == nil {
-			t.Errorf("%s compiles", text)
-		}
+		c := expect.Must(NewCompiler(`{"components":{"schemas":{"S":`+text+`}}}`, nil))
+		expect.That(t, expect.ErrorOf(c.Compile(Location("/components/schemas/S"))) != nil, "%s compiles", text)
 	}
-	if _, err := NewCompiler(`{`, nil); err == nil {
-		t.Error("a broken document compiles")
-	}
+	expect.That(t, expect.ErrorOf(NewCompiler(`{`, nil)) != nil, "a broken document compiles")
 }
 
 // BenchmarkValidate compares the library and the walk by the number of blocks.
 func BenchmarkValidate(b *testing.B) {
 	s := Component("BlocksReplace")
-	compiled := must(s.compiled())
+	compiled := expect.Must(s.compiled())
 	for _, blocks := range []int{1, 10, 50, 500} {
 		var list []string
 		for i := range blocks {
 			list = append(list, fmt.Sprintf(`{"id":"q%d","type":"single_choice","label":"Which one?","required":true,"properties":{"randomize":true,"maxChars":100},"choices":[{"id":"a","label":"First"},{"id":"b","label":"Second"}]}`, i))
 		}
-		tree := must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyBounds))
+		tree := expect.Must(jsontree.Parse([]byte(`{"blocks":[`+strings.Join(list, ",")+`]}`), jsontree.BodyBounds))
 		b.Run(fmt.Sprintf("library/%d", tree.Root().Size()), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -333,12 +310,4 @@ func BenchmarkValidate(b *testing.B) {
 			}
 		})
 	}
-}
-
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }
