@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -40,13 +41,9 @@ func TestABodysBufferGrowsWithWhatArrives(t *testing.T) {
 		r.Header.Set("Content-Type", "application/json")
 		c := &call{h: &api{core: &core.Core{Limits: schema.Limits{Body: 1 << 20}}}, r: r}
 		got, err := c.readBody()
-		if err != nil || len(got) != 100_000 {
-			t.Fatalf("claimed %d: %d bytes, %v", claimed, len(got), err)
-		}
+		expect.Require(t, err == nil && len(got) == 100_000, "claimed %d: %d bytes, %v", claimed, len(got), err)
 		// Growing doubles, so the room is never much more than what is there already.
-		if body.most > 2*firstRead {
-			t.Errorf("claimed %d: room for %d bytes more than had arrived", claimed, body.most)
-		}
+		expect.That(t, body.most <= 2*firstRead, "claimed %d: room for %d bytes more than had arrived", claimed, body.most)
 	}
 }
 

@@ -7,10 +7,10 @@ import (
 	"testing"
 
 	"github.com/go-chi/chi/v5"
-	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func contextWith(r *http.Request, rctx *chi.Context) context.Context {
@@ -46,14 +46,11 @@ func TestIfMatch(t *testing.T) {
 		etag(1) + `,` + etag(2):         {Set: true, Revisions: []int64{1, 2}},
 	} {
 		c := &call{r: &http.Request{Header: http.Header{"If-Match": {header}}}}
-		if diff := cmp.Diff(want, c.ifMatch()); diff != "" {
-			t.Errorf("%q (-want +got):\n%s", header, diff)
-		}
+		expect.Same(t, want, c.ifMatch(), "the condition %q", header)
 	}
 	c := &call{r: &http.Request{Header: http.Header{"If-Match": {etag(1), etag(2)}}}}
-	if got := c.ifMatch(); !got.Holds(1) || !got.Holds(2) || got.Holds(3) {
-		t.Errorf("two headers: %+v", got)
-	}
+	got := c.ifMatch()
+	expect.That(t, got.Holds(1) && got.Holds(2) && !got.Holds(3), "two headers: %+v", got)
 	c = &call{r: &http.Request{}}
 	if got := c.ifMatch(); got.Set || !got.Holds(5) || got.OnlyRevisions() != nil {
 		t.Errorf("no header: %+v", got)
@@ -92,9 +89,7 @@ func TestCredential(t *testing.T) {
 		{http.Header{"Authorization": {"Bearer t", "Bearer u"}}, ""},
 		{http.Header{"Authorization": {"Bearer"}}, ""},
 	} {
-		if got := Credential(&http.Request{Header: c.header}); got != c.want {
-			t.Errorf("%v: %q, want %q", c.header, got, c.want)
-		}
+		expect.Equal(t, Credential(&http.Request{Header: c.header}), c.want, "%v", c.header)
 	}
 }
 
@@ -104,13 +99,9 @@ func TestAcceptableMedia(t *testing.T) {
 		"application/merge-patch+json": true, "application/vnd.acme+json;v=1": true,
 		"text/json": false, "text/plain": false, "": false, "application/json+xml": false, "json": false, "image/svg+json": false,
 	} {
-		if got := acceptableMedia(http.Header{"Content-Type": {media}}); got != want {
-			t.Errorf("%q: %v, want %v", media, got, want)
-		}
+		expect.Equal(t, acceptableMedia(http.Header{"Content-Type": {media}}), want, "%q", media)
 	}
 	for _, h := range []http.Header{{}, {"Content-Type": {"application/json", "text/html"}}, {"Content-Type": {"application/json"}, "Content-Encoding": {"gzip"}}} {
-		if acceptableMedia(h) {
-			t.Errorf("%v is accepted", h)
-		}
+		expect.That(t, !acceptableMedia(h), "%v is accepted", h)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/go-chi/chi/v5"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestThePathBelowTheBasePath(t *testing.T) {
@@ -37,19 +39,13 @@ func TestThePathBelowTheBasePath(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		u, err := r.URL.Parse("http://example.com")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		u.Path, err = unescape(c.path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		u.RawPath = c.path
 		r.URL = u
 		m := newMount(c.baseURL, c.basePath, operations())
-		if got := m.path(r, m.base); got != c.want {
-			t.Errorf("base URL %q, base path %q: %s is %q, want %q", c.baseURL, c.basePath, c.path, got, c.want)
-		}
+		expect.Equal(t, m.path(r, m.base), c.want, "base URL %q, base path %q: %s", c.baseURL, c.basePath, c.path)
 	}
 }
 

@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/apierror"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -25,9 +24,7 @@ func described(t *testing.T) map[string]string {
 	var document struct {
 		Paths map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &document))
 	rows := map[string]string{}
 	for path, members := range document.Paths {
 		for method, raw := range members {
@@ -38,9 +35,7 @@ func described(t *testing.T) map[string]string {
 				OperationID string
 				Security    []map[string][]string
 			}
-			if err := json.Unmarshal(raw, &op); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Unmarshal(raw, &op))
 			rows[op.OperationID] = row(method, strings.TrimPrefix(path, "/v1"), op.Security)
 		}
 	}
@@ -69,23 +64,18 @@ func TestTheTableAndTheDescriptionAreOne(t *testing.T) {
 		if op.public {
 			security = nil
 		}
-		if _, twice := table[op.id]; twice {
-			t.Errorf("%s is there twice", op.id)
-		}
+		_, twice := table[op.id]
+		expect.That(t, !twice, "%s is there twice", op.id)
 		table[op.id] = row(op.method, op.path, security)
 	}
-	if diff := cmp.Diff(described(t), table); diff != "" {
-		t.Errorf("description (-) and table (+) differ:\n%s", diff)
-	}
+	expect.Same(t, described(t), table, "the table, against the description")
 }
 
 // Hosts read there which paths there are, and which call of the root does the same.
 func TestTheDocumentationListsTheOperations(t *testing.T) {
 	text, textErr := os.ReadFile("doc.go")
 	surface, surfaceErr := os.ReadFile("../internal/docs/surface.txt")
-	if err := errors.Join(textErr, surfaceErr); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, errors.Join(textErr, surfaceErr))
 	var want, got []string
 	for _, op := range operations() {
 		scope := string(op.scope)
@@ -102,9 +92,7 @@ func TestTheDocumentationListsTheOperations(t *testing.T) {
 			t.Errorf("%s: there is no Client.%s", row[0], call)
 		}
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("operations (-) and doc.go (+) differ:\n%s", diff)
-	}
+	expect.Same(t, want, got, "doc.go, against the operations")
 }
 
 // A key with a scope that nothing needs would be a key for nothing.
@@ -131,22 +119,16 @@ func TestTheErrorCatalogueAndTheDescriptionAreOne(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &document); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &document))
 	codes, kinds := map[string]int{}, map[string]bool{}
 	for _, e := range apierror.Catalog {
 		codes[e.Code] = e.Status
 		kinds[apidoc.ErrorType(e.Status)] = true
 	}
-	if diff := cmp.Diff(document.Codes, codes); diff != "" {
-		t.Errorf("x-error-codes (-) and catalogue (+) differ:\n%s", diff)
-	}
+	expect.Same(t, document.Codes, codes, "the catalogue, against x-error-codes")
 	describedKinds := map[string]bool{}
 	for _, kind := range document.Components.Schemas.Error.Properties.Type.Words {
 		describedKinds[kind] = true
 	}
-	if diff := cmp.Diff(describedKinds, kinds); diff != "" {
-		t.Errorf("error types described (-) and used (+) differ:\n%s", diff)
-	}
+	expect.Same(t, describedKinds, kinds, "the error types, against those described")
 }

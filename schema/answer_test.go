@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // Whatever the texts are and however the JSON is laid out, answers are read as
@@ -45,20 +47,14 @@ func TestAnswersAreReadAsEncodingJSONDoes(t *testing.T) {
 			items = append(items, item{field{text.Draw(t, "field"), a.kind, text.Draw(t, "name")}, a.value})
 		}
 		raw, err := json.Marshal(items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		if rapid.Bool().Draw(t, "indented") {
 			var b bytes.Buffer
-			if err := json.Indent(&b, raw, " ", "\t"); err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, json.Indent(&b, raw, " ", "\t"))
 			raw = b.Bytes()
 		}
 		got, err := DecodeAnswers(raw)
-		if err != nil || len(got) != len(all) {
-			t.Fatalf("%d answers, %v, of %s", len(got), err, raw)
-		}
+		expect.Require(t, err == nil && len(got) == len(all), "%d answers, %v, of %s", len(got), err, raw)
 		for i, a := range got {
 			// What is not valid UTF-8 was replaced when it was encoded.
 			want := Answer{items[i].Field.ID, items[i].Field.Type, items[i].Field.Label, a.JSON, all[i].want}
@@ -80,13 +76,9 @@ func FuzzDecodeAnswers(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		answers, err := DecodeAnswers(raw)
 		for _, a := range answers {
-			if a.Value == nil {
-				t.Errorf("%q: an answer without a value", raw)
-			}
+			expect.That(t, a.Value != nil, "%q: an answer without a value", raw)
 			_ = a.String()
 		}
-		if err != nil && answers != nil {
-			t.Errorf("%q: answers beside an error", raw)
-		}
+		expect.That(t, err == nil || answers == nil, "%q: answers beside an error", raw)
 	})
 }

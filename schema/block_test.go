@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestDecodeSectionsKeepsWhatIsAbsent(t *testing.T) {
@@ -26,18 +28,15 @@ func TestDecodeSectionsKeepsWhatIsAbsent(t *testing.T) {
 			continue
 		}
 		got, err := json.Marshal(blocks)
-		if err != nil || !sameJSON(t, raw, string(got)) {
-			t.Errorf("decoded and encoded\n%s\nis\n%s (%v)", raw, got, err)
-		}
+		expect.That(t, err == nil && sameJSON(t, raw, string(got)), "decoded and encoded\n%s\nis\n%s (%v)", raw, got, err)
 	}
 	for name, decode := range map[string]func(json.RawMessage) (any, error){
 		"blocks":   func(r json.RawMessage) (any, error) { return DecodeBlocks(r) },
 		"settings": func(r json.RawMessage) (any, error) { return DecodeSettings(r) },
 		"theme":    func(r json.RawMessage) (any, error) { return DecodeTheme(r) },
 	} {
-		if got, err := decode(nil); err != nil || !reflect.ValueOf(got).IsZero() {
-			t.Errorf("%s of nothing: %v, %v", name, got, err)
-		}
+		got, err := decode(nil)
+		expect.That(t, err == nil && reflect.ValueOf(got).IsZero(), "%s of nothing: %v, %v", name, got, err)
 		if _, err := decode(json.RawMessage(`"x"`)); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s of the wrong type: %v", name, err)
 		}
@@ -47,37 +46,26 @@ func TestDecodeSectionsKeepsWhatIsAbsent(t *testing.T) {
 func sameJSON(t testing.TB, a, b string) bool {
 	t.Helper()
 	var x, y any
-	if err := json.Unmarshal([]byte(a), &x); err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal([]byte(b), &y); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, json.Unmarshal([]byte(a), &x))
+	expect.NoError(t, json.Unmarshal([]byte(b), &y))
 	return cmp.Equal(x, y)
 }
 
 func TestDecodeIsLenientToStoredData(t *testing.T) {
 	blocks, err := DecodeBlocks(json.RawMessage(`[{"id":"a","new":1,"properties":{"maxChars":5e0,"perRow":2.0,"added":{}}}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if p := blocks[0].Properties; *p.MaxChars != 5 || *p.PerRow != 2 {
 		t.Errorf("got %d and %d, want 5 and 2", *p.MaxChars, *p.PerRow)
 	}
 	settings, err := DecodeSettings(json.RawMessage(`{"responseLimit":1e2,"closeAt":"2026-08-01T10:00:00Z","utm":{"source":true},"cover":{"position":{"x":0}},"added":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if *settings.ResponseLimit != 100 || !settings.UTM.Source || *settings.Cover.Position.X != 0 || settings.Cover.Position.Y != nil {
 		t.Errorf("got %+v", settings)
 	}
-	if want := time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC); !settings.CloseAt.Equal(want) {
-		t.Errorf("closeAt %v, want %v", settings.CloseAt, want)
-	}
+	want := time.Date(2026, 8, 1, 10, 0, 0, 0, time.UTC)
+	expect.That(t, settings.CloseAt.Equal(want), "closeAt %v, want %v", settings.CloseAt, want)
 	theme, err := DecodeTheme(json.RawMessage(`{"colors":{"primary":"#fff","dark":{"primary":"#000"}},"customCss":"a{}","added":1}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if theme.Colors.Primary != "#fff" || theme.Colors.Dark.Primary != "#000" || theme.CustomCSS != "a{}" {
 		t.Errorf("got %+v", theme.Colors)
 	}
@@ -86,15 +74,12 @@ func TestDecodeIsLenientToStoredData(t *testing.T) {
 func TestInteger(t *testing.T) {
 	for raw, want := range map[string]Integer{"0": 0, "-0": 0, "7": 7, "7.0": 7, "70e-1": 7, "-3": -3, "9007199254740991": 1<<53 - 1, "-9007199254740991": -(1<<53 - 1)} {
 		var got Integer
-		if err := json.Unmarshal([]byte(raw), &got); err != nil || got != want {
-			t.Errorf("%s is %d (%v), want %d", raw, got, err, want)
-		}
+		err := json.Unmarshal([]byte(raw), &got)
+		expect.That(t, err == nil && got == want, "%s is %d (%v), want %d", raw, got, err, want)
 	}
 	for _, raw := range []string{"1.5", "9007199254740992", "-9007199254740992", "1e300", "1e400", `"1"`, "true", "[]"} {
 		var got Integer
-		if err := json.Unmarshal([]byte(raw), &got); err == nil {
-			t.Errorf("%s is accepted as %d", raw, got)
-		}
+		expect.That(t, json.Unmarshal([]byte(raw), &got) != nil, "%s is accepted as %d", raw, got)
 	}
 }
 
@@ -107,12 +92,8 @@ func TestTypedViewsMatchTheDescription(t *testing.T) {
 		}
 	}
 	raw, err := os.ReadFile("openapi.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(raw, &document); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
+	expect.NoError(t, json.Unmarshal(raw, &document))
 	schemas := document.Components.Schemas
 	for name, view := range map[string]any{
 		"Block": Block{}, "Choice": Choice{}, "BlockProperties": Properties{}, "Settings": Settings{}, "Theme": Theme{}, "Image": Image{},
@@ -167,8 +148,7 @@ func compareMembers(t *testing.T, path string, schemas map[string]describedSchem
 		compareMembers(t, path+"/"+name, schemas, property, members[name], seen)
 	}
 	for name := range members {
-		if _, ok := s.Properties[name]; !ok {
-			t.Errorf("%s/%s is a field of %v and not described", path, name, view)
-		}
+		_, ok := s.Properties[name]
+		expect.That(t, ok, "%s/%s is a field of %v and not described", path, name, view)
 	}
 }

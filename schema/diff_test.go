@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -56,9 +55,7 @@ func TestDiff(t *testing.T) {
 		}), ">d[/label]"},
 	} {
 		got, err := schema.Diff(before, c.after)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		expect.That(t, err == nil, "%s: %v", name, err)
 		words := got.Members
 		for _, b := range got.Blocks {
 			sign := map[bool]string{true: ">"}[b.Moved]
@@ -77,14 +74,10 @@ func TestDiff(t *testing.T) {
 				t.Errorf("%s: block %s was %q and is %q", name, b.ID, b.Before, b.After)
 			}
 		}
-		if diff := cmp.Diff(c.want, strings.Join(words, " ")); diff != "" {
-			t.Errorf("%s: %s", name, diff)
-		}
+		expect.Same(t, c.want, strings.Join(words, " "), "%s", name)
 	}
 	for _, section := range []storage.Definition{{Blocks: json.RawMessage(`{}`)}, {Blocks: json.RawMessage(`[1]`)}, {Blocks: json.RawMessage(`[{}]`)}, {Blocks: json.RawMessage(`[{"id":"a"},{"id":"a"}]`)}, {Settings: json.RawMessage(`{`)}} {
-		if _, err := schema.Diff(before, storage.FormContent{Definition: section}); err == nil {
-			t.Errorf("%+v: no error", section)
-		}
+		expect.That(t, expect.ErrorOf(schema.Diff(before, storage.FormContent{Definition: section})) != nil, "%+v: no error", section)
 	}
 }
 
@@ -106,7 +99,7 @@ func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
 		for i := range sorted {
 			sorted[i] = i
 		}
-		got := must(schema.Diff(text(sorted), text(order)))
+		got := expect.Must(schema.Diff(text(sorted), text(order)))
 		moved := map[string]bool{}
 		for _, b := range got.Blocks {
 			moved[b.ID] = b.Moved
@@ -114,9 +107,7 @@ func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
 		last := -1
 		for _, id := range order {
 			if !moved[fmt.Sprint(id)] {
-				if id < last {
-					t.Fatalf("%v: the blocks that stayed, without %v, are out of order", order, moved)
-				}
+				expect.Require(t, id >= last, "%v: the blocks that stayed, without %v, are out of order", order, moved)
 				last = id
 			}
 		}
@@ -133,8 +124,6 @@ func TestDiffNamesTheFewestMovedBlocks(t *testing.T) {
 			}
 			most = max(most, stay)
 		}
-		if len(moved) != n-most {
-			t.Fatalf("%v: %d moved, %d would do", order, len(moved), n-most)
-		}
+		expect.Require(t, len(moved) == n-most, "%v: %d moved, %d would do", order, len(moved), n-most)
 	}
 }

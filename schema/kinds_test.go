@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -35,15 +36,10 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 		default:
 			group = "Content, without an answer"
 		}
-		if !strings.Contains(said[group], "`"+k.Type+"`") {
-			t.Errorf("%s is not in the line %q of BlockType", k.Type, group)
-		}
-		if got, ok := schema.KindOf(k.Type); !ok || got != k {
-			t.Errorf("KindOf(%s) is %v, %v", k.Type, got, ok)
-		}
-		if (k.Shape != "") != k.TakesAnswer() {
-			t.Errorf("%s: answered by %v, with answers of the shape %q", k.Type, k.Answerer, k.Shape)
-		}
+		expect.That(t, strings.Contains(said[group], "`"+k.Type+"`"), "%s is not in the line %q of BlockType", k.Type, group)
+		got, ok := schema.KindOf(k.Type)
+		expect.That(t, ok && got == k, "KindOf(%s) is %v, %v", k.Type, got, ok)
+		expect.That(t, (k.Shape != "") == k.TakesAnswer(), "%s: answered by %v, with answers of the shape %q", k.Type, k.Answerer, k.Shape)
 		if _, ok := d.find("/components/schemas/" + string(k.Shape)); k.Shape != "" && !ok {
 			t.Errorf("%s: the description has no %s", k.Type, k.Shape)
 		}
@@ -51,14 +47,12 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 			t.Errorf("a block of the type %s takes an answer: %v", k.Type, b.TakesAnswer())
 		}
 	}
-	if want := d.strings("/components/schemas/BlockType/enum"); !slices.Equal(types, want) {
-		t.Errorf("the table has %v,\nthe description %v", types, want)
-	}
+	want := d.strings("/components/schemas/BlockType/enum")
+	expect.That(t, slices.Equal(types, want), "the table has %v,\nthe description %v", types, want)
 	declared := constants(t, "kinds.go", "Type")
-	if got := append(slices.Clone(types), schema.TypeHidden, schema.TypeVariable); !slices.Equal(slices.Sorted(slices.Values(got)),
-		slices.Sorted(slices.Values(declared))) {
-		t.Errorf("the table and the other fields are %v,\nthe constants %v", got, declared)
-	}
+	got := append(slices.Clone(types), schema.TypeHidden, schema.TypeVariable)
+	expect.That(t, slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(declared))),
+		"the table and the other fields are %v,\nthe constants %v", got, declared)
 	answered = append(answered, schema.TypeHidden, schema.TypeVariable)
 	if want := d.strings("/components/schemas/AnswerField/properties/type/x-extensible-enum"); !slices.Equal(answered, want) {
 		t.Errorf("answers are of %v,\nin the description of %v", answered, want)
@@ -77,22 +71,18 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 		if k.MaxDrawn > 0 && k.Scale.Step > 0 && int((k.Scale.To-k.Scale.From)/k.Scale.Step)+1 > k.MaxDrawn {
 			t.Errorf("the default scale of %s is not drawn", k.Type)
 		}
-		if k.Shape == schema.ShapeText && k.MaxText == 0 {
-			t.Errorf("the text of a %s has no bound", k.Type)
-		}
+		expect.That(t, k.Shape != schema.ShapeText || k.MaxText != 0, "the text of a %s has no bound", k.Type)
 		if k.Answerer != schema.Respondent && (k.MaxText > 0 || k.MaxDrawn > 0 || k.Comparison != schema.CompareNever) {
 			t.Errorf("%s is not answered by a respondent: %+v", k.Type, k)
 		}
 	}
 	d := open(t)
 	for name, want := range map[string]string{"BlockProperties/properties/to": "(5 when absent)", "IntegerAnswer": "an NPS from 0 to 10"} {
-		if text, _ := d.object("/components/schemas/" + name)["description"].(string); !strings.Contains(text, want) {
-			t.Errorf("%s does not say %q", name, want)
-		}
+		text, _ := d.object("/components/schemas/" + name)["description"].(string)
+		expect.That(t, strings.Contains(text, want), "%s does not say %q", name, want)
 	}
-	if k, _ := schema.KindOf(schema.TypeRating); k.Scale != (schema.Scale{From: 1, To: 5, Step: 1}) {
-		t.Errorf("a rating is from 1 to 5, not %v", k.Scale)
-	}
+	k, _ := schema.KindOf(schema.TypeRating)
+	expect.That(t, k.Scale == (schema.Scale{From: 1, To: 5, Step: 1}), "a rating is from 1 to 5, not %v", k.Scale)
 	if k, _ := schema.KindOf(schema.TypeNPS); k.Scale != (schema.Scale{From: 0, To: 10, Step: 1}) {
 		t.Errorf("an nps is from 0 to 10, not %v", k.Scale)
 	}
@@ -103,9 +93,7 @@ func TestTheTableOfAnswersHasEveryType(t *testing.T) {
 	text, _ := open(t).object("/components/schemas/AnswerValue")["description"].(string)
 	for k := range schema.Kinds() {
 		row := regexp.MustCompile("(?m)^\\|.*`" + k.Type + "`.*\\| `" + string(k.Shape) + "` \\|$")
-		if k.TakesAnswer() && !row.MatchString(text) {
-			t.Errorf("no row says that an answer to %s is a %s", k.Type, k.Shape)
-		}
+		expect.That(t, !k.TakesAnswer() || row.MatchString(text), "no row says that an answer to %s is a %s", k.Type, k.Shape)
 	}
 }
 
@@ -137,9 +125,7 @@ func TestPropertiesOfKinds(t *testing.T) {
 			if members[p.Name] != goTypes[p.Type] {
 				t.Errorf("%s: %s is a %s in Go, and a property of the type %s", k.Type, p.Name, members[p.Name], p.Type)
 			}
-			if p.Description == "" {
-				t.Errorf("%s: %s is not described", k.Type, p.Name)
-			}
+			expect.That(t, p.Description != "", "%s: %s is not described", k.Type, p.Name)
 			takes(t, d, "/components/schemas/BlockProperties/properties/"+p.Name, p)
 		}
 		for name, list := range types {
@@ -149,9 +135,7 @@ func TestPropertiesOfKinds(t *testing.T) {
 		}
 	}
 	for name := range members {
-		if !seen[name] {
-			t.Errorf("no kind has the property %s", name)
-		}
+		expect.That(t, seen[name], "no kind has the property %s", name)
 	}
 }
 
@@ -211,9 +195,7 @@ func takes(t *testing.T, d description, pointer string, p schema.Property) {
 	for _, word := range list {
 		enum = append(enum, fmt.Sprint(word))
 	}
-	if !slices.Equal(enum, p.Words) {
-		t.Errorf("%s: the description has the words %v, not %v", p.Name, enum, p.Words)
-	}
+	expect.That(t, slices.Equal(enum, p.Words), "%s: the description has the words %v, not %v", p.Name, enum, p.Words)
 }
 
 // Every part is found by its name, in the fields of a block and in an answer.
@@ -223,23 +205,14 @@ func TestPartsAreFoundByName(t *testing.T) {
 		var fields schema.AddressFields
 		set := reflect.ValueOf(&fields).Elem()
 		name, _, _ := strings.Cut(typed.Field(i).Tag.Get("json"), ",")
-		if name != part.Name {
-			t.Errorf("part %d is %s in a block and %s in an answer", i, name, part.Name)
-		}
+		expect.That(t, name == part.Name, "part %d is %s in a block and %s in an answer", i, name, part.Name)
 		set.Field(i).Set(reflect.ValueOf(&schema.AddressField{Hide: true}))
 		for _, other := range (schema.Contact{}).Parts() {
-			if got := fields.Part(other.Name).Hide; got != (other.Name == part.Name) {
-				t.Errorf("%s is hidden, and %s: %v", part.Name, other.Name, got)
-			}
+			expect.Equal(t, fields.Part(other.Name).Hide, other.Name == part.Name, "%s is hidden, and %s", part.Name, other.Name)
 		}
-		if (*schema.AddressFields)(nil).Part(part.Name) != (schema.AddressField{}) {
-			t.Errorf("without fields %s is set", part.Name)
-		}
-		if like := schema.PartType(part.Name); like != part.Name && like != schema.TypeShortText {
-			t.Errorf("%s is like %s", part.Name, like)
-		}
+		expect.That(t, (*schema.AddressFields)(nil).Part(part.Name) == (schema.AddressField{}), "without fields %s is set", part.Name)
+		like := schema.PartType(part.Name)
+		expect.That(t, like == part.Name || like == schema.TypeShortText, "%s is like %s", part.Name, like)
 	}
-	if (&schema.AddressFields{}).Part("fax") != (schema.AddressField{}) {
-		t.Error("there is a fax")
-	}
+	expect.That(t, (&schema.AddressFields{}).Part("fax") == (schema.AddressField{}), "there is a fax")
 }

@@ -1,9 +1,11 @@
 package schema_test
 
 import (
+	"fmt"
 	"reflect"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -18,15 +20,9 @@ func TestLimitsCoverEveryField(t *testing.T) {
 		var l schema.Limits
 		field := reflect.ValueOf(&l).Elem().Field(i)
 		field.SetInt(-1)
-		if l.Validate() == nil {
-			t.Errorf("Validate accepts a negative %s", name)
-		}
+		expect.That(t, l.Validate() != nil, "Validate accepts a negative %s", name)
 		field.SetInt(1)
-		if got := reflect.ValueOf(l.WithDefaults()).Field(i).Int(); got != 1 {
-			t.Errorf("WithDefaults makes %d of %s 1", got, name)
-		}
-		if err := l.Validate(); err != nil {
-			t.Errorf("%s 1: %v", name, err)
-		}
+		expect.Equal(t, reflect.ValueOf(l.WithDefaults()).Field(i).Int(), 1, "WithDefaults changes %s", name)
+		expect.Error(t, fmt.Sprintf("%s 1", name), l.Validate(), nil)
 	}
 }

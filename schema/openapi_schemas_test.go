@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -101,7 +102,7 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		"AnswerValue": {`{"r":1}`},
 		"Error":       {failure("gone_error", "GONE", "410", ""), failure("validation_error", "VALIDATION_FAILED", "422", `,"details":[{"path":"","code":"WRONG","message":"m"}]`), failure("server_error", "UNAVAILABLE", "503", `,"cause":"x"`)},
 	}
-	closed := must(described.Strict(schema.OpenAPI()))
+	closed := expect.Must(described.Strict(schema.OpenAPI()))
 	d, strict := open(t), read(t, closed)
 	for name, c := range cases {
 		pointer := "/components/" + name
@@ -110,9 +111,8 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 		}
 		judge := func(d description, text string, right bool) {
 			var v any
-			if err := json.Unmarshal([]byte(text), &v); err != nil {
-				t.Fatalf("%s: %s: %v", name, text, err)
-			}
+			err := json.Unmarshal([]byte(text), &v)
+			expect.Require(t, err == nil, "%s: %s: %v", name, text, err)
 			if err := d.schema(pointer).Validate(v); (err == nil) != right {
 				t.Errorf("%s: %s: right %t, verdict %v", name, text, right, err)
 			}
@@ -138,8 +138,7 @@ func TestParametersHaveTheirDefaults(t *testing.T) {
 		"/components/parameters/Limit/schema/default":    20.0,
 		"/components/parameters/InPeriod/schema/default": "30d",
 	} {
-		if got, _ := d.find(pointer); got != want {
-			t.Errorf("%s is %v, want %v", pointer, got, want)
-		}
+		got, _ := d.find(pointer)
+		expect.That(t, got == want, "%s is %v, want %v", pointer, got, want)
 	}
 }

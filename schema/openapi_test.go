@@ -18,6 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -127,13 +128,13 @@ func open(t *testing.T) description {
 func read(t *testing.T, document []byte) description {
 	t.Helper()
 	d := description{t: t, Compiler: jsonschema.NewCompiler()}
-	noError(t, json.Unmarshal(document, &d.root))
+	expect.NoError(t, json.Unmarshal(document, &d.root))
 	d.Draft = jsonschema.Draft2020
 	d.AssertFormat = true
 	d.LoadURL = func(s string) (io.ReadCloser, error) {
 		return nil, fmt.Errorf("%s is outside the description", s)
 	}
-	noError(t, d.AddResource(descriptionURL, bytes.NewReader(document)))
+	expect.NoError(t, d.AddResource(descriptionURL, bytes.NewReader(document)))
 	return d
 }
 
@@ -236,32 +237,25 @@ func keys(v any) []string {
 }
 
 func TestNoObjectOfTheDocumentHasAMemberTwice(t *testing.T) {
-	must(jsontree.Parse(schema.OpenAPI(), jsontree.BodyBounds))
+	expect.Must(jsontree.Parse(schema.OpenAPI(), jsontree.BodyBounds))
 }
 
 func TestTheDocumentCarriesTheVersion(t *testing.T) {
 	d := open(t)
-	if got := d.object("/info")["version"]; got != schema.Version || schema.Version != "2026-08-01" {
-		t.Errorf("info.version is %v, Version %s", got, schema.Version)
-	}
-	if got := d.root.(map[string]any)["openapi"]; got != "3.1.0" {
-		t.Errorf("openapi is %v", got)
-	}
+	got := d.object("/info")["version"]
+	expect.That(t, got == schema.Version && schema.Version == "2026-08-01", "info.version is %v, Version %s", got, schema.Version)
+	expect.Equal(t, d.root.(map[string]any)["openapi"], "3.1.0", "openapi")
 }
 
 func TestOpenAPIReturnsACopy(t *testing.T) {
 	first := schema.OpenAPI()
 	clear(first)
-	if !json.Valid(schema.OpenAPI()) {
-		t.Error("who changes the returned bytes changes the description")
-	}
+	expect.That(t, json.Valid(schema.OpenAPI()), "who changes the returned bytes changes the description")
 }
 
 func TestTheDocumentHasTheOperationsOfTheSpecification(t *testing.T) {
 	d := open(t)
-	if len(operations) != 29 {
-		t.Fatalf("the table has %d operations", len(operations))
-	}
+	expect.Require(t, len(operations) == 29, "the table has %d operations", len(operations))
 	var want, got []string
 	for _, op := range operations {
 		want = append(want, op.method+" "+op.path)
@@ -297,18 +291,15 @@ func (d description) checkOperation(op operation, tags map[any]bool) {
 	o := d.object(at + "/" + op.method)
 	equal := func(what string, got, want []string) {
 		t.Helper()
-		if !slices.Equal(got, want) {
-			t.Errorf("%s: %v, want %v", what, got, want)
-		}
+		expect.That(t, slices.Equal(got, want), "%s: %v, want %v", what, got, want)
 	}
 
 	if o["operationId"] != op.id {
 		t.Errorf("operationId is %v", o["operationId"])
 	}
 	for _, text := range []string{"summary", "description"} {
-		if s, _ := o[text].(string); s == "" {
-			t.Errorf("no %s", text)
-		}
+		s, _ := o[text].(string)
+		expect.That(t, s != "", "no %s", text)
 	}
 	if list, _ := o["tags"].([]any); len(list) != 1 || !tags[list[0]] {
 		t.Errorf("tags are %v", o["tags"])
@@ -330,12 +321,8 @@ func (d description) checkOperation(op operation, tags map[any]bool) {
 	equal("parameters", d.parameters(at, o), d.expectedParameters(op))
 
 	body, _ := o["requestBody"].(map[string]any)
-	if got := bodySchema(body); got != op.body {
-		t.Errorf("request body %q, want %q", got, op.body)
-	}
-	if body != nil && body["required"] != true {
-		t.Error("the request body is optional")
-	}
+	expect.Equal(t, bodySchema(body), op.body, "request body")
+	expect.That(t, body == nil || body["required"] == true, "the request body is optional")
 
 	responses := o["responses"].(map[string]any)
 	equal("statuses", keys(responses), sorted(op.success+" "+op.errors+" default"))
@@ -434,9 +421,7 @@ func (d description) checkResponse(op operation, status string, r map[string]any
 	if got := d.headers(r); !slices.Equal(got, sorted(headers)) {
 		t.Errorf("%s: headers %v, want %v", status, got, sorted(headers))
 	}
-	if got := bodySchema(r); got != want {
-		t.Errorf("%s: body %q, want %q", status, got, want)
-	}
+	expect.Equal(t, bodySchema(r), want, "%s: body", status)
 	if want != "Error" {
 		return
 	}
@@ -447,26 +432,20 @@ func (d description) checkResponse(op operation, status string, r map[string]any
 		e := example.(map[string]any)["value"].(map[string]any)
 		code := e["code"].(string)
 		exemplified = append(exemplified, code)
-		if got := fmt.Sprint(e["status"]); status != "default" && got != status {
-			t.Errorf("%s: an example with status %s", status, got)
-		}
-		if e["status"] != float64(errorCodes[code].status) || e["type"] != errorCodes[code].typ {
-			t.Errorf("%s: example %v", status, e)
-		}
+		got := fmt.Sprint(e["status"])
+		expect.That(t, status == "default" || got == status, "%s: an example with status %s", status, got)
+		expect.That(t, e["status"] == float64(errorCodes[code].status) && e["type"] == errorCodes[code].typ, "%s: example %v", status, e)
 	}
 	slices.Sort(exemplified)
 	var allowed []string
 	listed, _ := r["x-error-codes"].([]any)
 	for _, code := range listed {
 		allowed = append(allowed, code.(string))
-		if text, _ := r["description"].(string); !strings.Contains(text, "`"+code.(string)+"`") {
-			t.Errorf("%s: the description does not name %s", status, code)
-		}
+		text, _ := r["description"].(string)
+		expect.That(t, strings.Contains(text, "`"+code.(string)+"`"), "%s: the description does not name %s", status, code)
 	}
 	slices.Sort(allowed)
-	if !slices.Equal(slices.Compact(exemplified), allowed) {
-		t.Errorf("%s: codes %v, examples of %v", status, allowed, exemplified)
-	}
+	expect.That(t, slices.Equal(slices.Compact(exemplified), allowed), "%s: codes %v, examples of %v", status, allowed, exemplified)
 }
 
 func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
@@ -481,9 +460,8 @@ func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
 		t.Errorf("x-error-codes has %v", keys(codes))
 	}
 	listed := slices.Sorted(slices.Values(d.strings("/components/schemas/Error/properties/code/x-extensible-enum")))
-	if want := slices.Sorted(maps.Keys(errorCodes)); !slices.Equal(listed, want) {
-		t.Errorf("the schema lists %v, want %v", listed, want)
-	}
+	want := slices.Sorted(maps.Keys(errorCodes))
+	expect.That(t, slices.Equal(listed, want), "the schema lists %v, want %v", listed, want)
 	// Every code is the answer of some operation.
 	declared := map[string]bool{}
 	for _, r := range d.object("/components/responses") {
@@ -493,9 +471,7 @@ func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
 		}
 	}
 	for code := range errorCodes {
-		if !declared[code] {
-			t.Errorf("no response declares %s", code)
-		}
+		expect.That(t, declared[code], "no response declares %s", code)
 	}
 }
 
@@ -503,7 +479,7 @@ func TestErrorCodesAreThoseOfTheSpecification(t *testing.T) {
 // with a prefix: what the source declares is the list that the others follow.
 func constants(t *testing.T, file, prefix string) []string {
 	t.Helper()
-	source := must(parser.ParseFile(token.NewFileSet(), file, nil, 0))
+	source := expect.Must(parser.ParseFile(token.NewFileSet(), file, nil, 0))
 	var values []string
 	ast.Inspect(source, func(n ast.Node) bool {
 		spec, ok := n.(*ast.ValueSpec)
@@ -511,7 +487,7 @@ func constants(t *testing.T, file, prefix string) []string {
 			return true
 		}
 		if literal, ok := spec.Values[0].(*ast.BasicLit); ok {
-			value := must(strconv.Unquote(literal.Value))
+			value := expect.Must(strconv.Unquote(literal.Value))
 			values = append(values, value)
 		}
 		return true
@@ -626,22 +602,14 @@ func TestThePropertiesNameTheirBlockTypes(t *testing.T) {
 	for name, types := range blockTypes(d) {
 		if slices.Equal(types, []string{"*"}) {
 			intro, _, _ := strings.Cut(text, "\n")
-			if !strings.Contains(intro, "`"+name+"`") {
-				t.Errorf("%s: the text does not say that it is for every type", name)
-			}
+			expect.That(t, strings.Contains(intro, "`"+name+"`"), "%s: the text does not say that it is for every type", name)
 			continue
 		}
-		if len(types) == 0 {
-			t.Errorf("%s is for no type", name)
-		}
+		expect.That(t, len(types) != 0, "%s is for no type", name)
 		for _, typ := range types {
 			inWords++
-			if !slices.Contains(known, typ) {
-				t.Errorf("%s is for %s, which is not a type", name, typ)
-			}
-			if !slices.Contains(strings.Split(rows[typ], ", "), "`"+name+"`") {
-				t.Errorf("the row of %s has no %s", typ, name)
-			}
+			expect.That(t, slices.Contains(known, typ), "%s is for %s, which is not a type", name, typ)
+			expect.That(t, slices.Contains(strings.Split(rows[typ], ", "), "`"+name+"`"), "the row of %s has no %s", typ, name)
 		}
 	}
 	for _, row := range rows {
@@ -658,9 +626,7 @@ func TestABlockPatchMirrorsTheBlock(t *testing.T) {
 	for name, property := range d.object("/components/schemas/BlockProperties/properties") {
 		example := map[string]any{"string": "", "boolean": true, "integer": 0.0, "number": 0.5, "object": map[string]any{}, "array": []any{}}
 		s := d.schema("/components/schemas/BlockPropertiesPatch/properties/" + name)
-		if err := s.Validate(nil); err != nil {
-			t.Errorf("%s cannot be null: %v", name, err)
-		}
+		expect.Error(t, fmt.Sprintf("%s cannot be null", name), s.Validate(nil), nil)
 		typ, _ := property.(map[string]any)["type"].(string)
 		if _, ok := example[typ]; !ok {
 			continue // named: it refers to the same shape, or to the patch of it
@@ -737,9 +703,7 @@ func TestWhatIsSentIsClosedAndWhatIsOnlyReadIsOpen(t *testing.T) {
 			t.Errorf("%s is only read, and closed", pointer)
 		}
 	}
-	if len(sent) < 300 || len(answered) < 500 {
-		t.Errorf("%d places are sent and %d answered", len(sent), len(answered))
-	}
+	expect.That(t, len(sent) >= 300 && len(answered) >= 500, "%d places are sent and %d answered", len(sent), len(answered))
 }
 
 // What generators and proxies stumble over.
@@ -751,15 +715,12 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 			return // data, and names that callers chose
 		}
 		for _, keyword := range []string{"if", "then", "else", "allOf", "not"} {
-			if _, ok := o[keyword]; ok {
-				t.Errorf("%s has %s", pointer, keyword)
-			}
+			_, ok := o[keyword]
+			expect.That(t, !ok, "%s has %s", pointer, keyword)
 		}
 		if _, ok := o["$ref"]; ok {
 			for name := range o {
-				if !slices.Contains(annotations, name) {
-					t.Errorf("%s has %s beside $ref", pointer, name)
-				}
+				expect.That(t, slices.Contains(annotations, name), "%s has %s beside $ref", pointer, name)
 			}
 		}
 		types := strings.Fields(strings.Trim(fmt.Sprint(o["type"]), "[]"))
@@ -780,9 +741,8 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 	seen := make(map[string]string)
 	for _, kind := range []string{"schemas", "responses", "parameters", "headers"} {
 		for name := range d.object("/components/" + kind) {
-			if other, ok := seen[strings.ToLower(name)]; ok {
-				t.Errorf("%s and %s both have %s: generators make one type of them", kind, other, name)
-			}
+			other, ok := seen[strings.ToLower(name)]
+			expect.That(t, !ok, "%s and %s both have %s: generators make one type of them", kind, other, name)
 			seen[strings.ToLower(name)] = kind
 		}
 	}
@@ -797,21 +757,5 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 	event := d.object("/webhooks/form.response.completed/post")
 	if event["operationId"] != "formResponseCompleted" || d.object("/info")["license"] == nil {
 		t.Error("the event has no operationId, or the document no licence")
-	}
-}
-
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }

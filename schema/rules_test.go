@@ -11,22 +11,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/internal/answers"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 func decoded(t *testing.T, raw []byte) (v any) {
 	t.Helper()
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
+	err := json.Unmarshal(raw, &v)
+	expect.Require(t, err == nil, "%s: %v", raw, err)
 	return v
 }
 
 // What the functions write are sentences that say the same: the file has what each sentence
 // means, tests of the owners' pages read it, and internal/answers holds it against responses.
 func TestRulesAreSentences(t *testing.T) {
-	raw := must(os.ReadFile("../internal/answers/testdata/sentences.json"))
+	raw := expect.Must(os.ReadFile("../internal/answers/testdata/sentences.json"))
 	var file struct {
 		Conditions []struct {
 			Says  string
@@ -37,7 +37,7 @@ func TestRulesAreSentences(t *testing.T) {
 			Logic any
 		}
 	}
-	noError(t, json.Unmarshal(raw, &file))
+	expect.NoError(t, json.Unmarshal(raw, &file))
 	logic := map[string][]any{} // by what it says
 	for _, c := range file.Conditions {
 		logic[c.Says] = append(logic[c.Says], c.Logic)
@@ -134,7 +134,7 @@ func TestConditionsAreJoined(t *testing.T) {
 // The rules lead real responses.
 func TestRulesAreWalked(t *testing.T) {
 	nps := schema.When("nps")
-	blocks := must(json.Marshal([]schema.Block{
+	blocks := expect.Must(json.Marshal([]schema.Block{
 		{ID: "nps", Type: schema.TypeNPS, Properties: &schema.Properties{Rule: schema.Rule(
 			nps.Below(7).GoTo("bad").Otherwise("good"),
 			nps.AtLeast(9).SetNumber("score", 3), nps.Equals(10).SetNumber("score", 4), schema.Always().Add("score", 10), nps.AtLeast(9).Set("tier", "fan"),
@@ -148,7 +148,7 @@ func TestRulesAreWalked(t *testing.T) {
 		{ID: "after", Type: schema.TypeShortText},
 		{ID: "bye", Type: schema.TypeEnding},
 	}))
-	form := must(answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)}}))
+	form := expect.Must(answers.Compile(answers.Source{Definition: storage.Definition{Blocks: blocks, Variables: json.RawMessage(`{"score":0,"tier":""}`)}}))
 	for answer, want := range map[string]string{
 		"":   "nps good bye 10 ",
 		"3":  "nps bad good bye 10 ",
@@ -160,7 +160,7 @@ func TestRulesAreWalked(t *testing.T) {
 		if answer != "" {
 			given["nps"] = json.RawMessage(answer)
 		}
-		path := must(form.Path(given, nil))
+		path := expect.Must(form.Path(given, nil))
 		got := ""
 		for _, b := range path.Blocks {
 			got += b.ID + map[bool]string{true: "!"}[b.Required] + " "
@@ -173,7 +173,5 @@ func TestRulesAreWalked(t *testing.T) {
 	if first, second := schema.Rule(clause), schema.Rule(clause); string(first) != string(second) {
 		t.Errorf("a clause is written as %s, and then as %s", first, second)
 	}
-	if got := string(schema.Rule()); got != "{}" {
-		t.Errorf("no rule is %s", got)
-	}
+	expect.Equal(t, string(schema.Rule()), "{}", "no rule")
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/apicheck"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -18,13 +19,9 @@ import (
 func service(t *testing.T) (svc *formsvc.Service, key string) {
 	t.Helper()
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	issued, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}, Name: "U"}, Name: "K", Scopes: storage.Scopes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return svc, issued.Secret
 }
 
@@ -32,9 +29,7 @@ func service(t *testing.T) (svc *formsvc.Service, key string) {
 func call(t *testing.T, h http.Handler, base, key, method, path, body string) (status int, all []apicheck.Difference) {
 	t.Helper()
 	checked, err := apicheck.New(h, apicheck.Config{BasePath: base, Report: func(d apicheck.Difference) { all = append(all, d) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("X-API-Key", key)
 	if body != "" {
@@ -126,9 +121,7 @@ func TestWrongResponsesAreReported(t *testing.T) {
 			change(w, r, inner.Code, inner.Header(), inner.Body.Bytes())
 		})
 		status, all := call(t, middleware, "", key, "GET", "/v1/me", "")
-		if len(all) != 1 || all[0].InRequest || all[0].Status != status || all[0].Path != "/v1/me" {
-			t.Errorf("%s: %+v", name, all)
-		}
+		expect.That(t, len(all) == 1 && !all[0].InRequest && all[0].Status == status && all[0].Path == "/v1/me", "%s: %+v", name, all)
 	}
 }
 
@@ -147,15 +140,11 @@ func TestTheWrapperIsTransparent(t *testing.T) {
 	})
 	var all []apicheck.Difference
 	checked, err := apicheck.New(h, apicheck.Config{Report: func(d apicheck.Difference) { all = append(all, d) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(checked)
 	defer server.Close()
 	response, err := server.Client().Post(server.URL+"/v1/workspaces", "application/json", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer response.Body.Close()
 	sent, err := io.ReadAll(response.Body)
 	if !flushed || !read || err != nil || string(sent) != "compressed" || response.StatusCode != http.StatusOK {
@@ -164,7 +153,5 @@ func TestTheWrapperIsTransparent(t *testing.T) {
 	if len(all) != 1 || !all[0].InRequest || !strings.Contains(all[0].Reason, "name") {
 		t.Errorf("reported %+v, want the missing name of the request", all)
 	}
-	if _, err := apicheck.New(h, apicheck.Config{}); err == nil {
-		t.Error("a wrapper without Report is made")
-	}
+	expect.That(t, expect.ErrorOf(apicheck.New(h, apicheck.Config{})) != nil, "a wrapper without Report is made")
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -23,9 +24,7 @@ import (
 func compileTestForm(t testing.TB, blocks, settings, hidden string) Form {
 	t.Helper()
 	f, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Settings: json.RawMessage(settings), HiddenFields: json.RawMessage(hidden)}})
-	if err != nil {
-		t.Fatalf("compile: %v", err)
-	}
+	expect.Require(t, err == nil, "compile: %v", err)
 	return f
 }
 
@@ -55,14 +54,10 @@ func answerFaults(t testing.TB, err error) string {
 		return ""
 	}
 	var e *schema.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %T (%v), want *schema.Error", err, err)
-	}
+	expect.Require(t, errors.As(err, &e), "got %T (%v), want *schema.Error", err, err)
 	var list []string
 	for _, v := range e.Violations {
-		if v.Message == "" || v.Field == "" {
-			t.Errorf("violation without message or field: %+v", v)
-		}
+		expect.That(t, v.Message != "" && v.Field != "", "violation without message or field: %+v", v)
 		checkViolation(t, v)
 		list = append(list, v.Path+" "+v.Code)
 	}
@@ -75,21 +70,15 @@ func checkViolation(t testing.TB, v schema.Violation) {
 	t.Helper()
 	always, optional := schema.CodeParams(v.Code)
 	for _, name := range always {
-		if _, ok := v.Params[name]; !ok {
-			t.Errorf("%s %s has no parameter %s: %s", v.Path, v.Code, name, v.Message)
-		}
+		_, ok := v.Params[name]
+		expect.That(t, ok, "%s %s has no parameter %s: %s", v.Path, v.Code, name, v.Message)
 	}
 	for name, value := range v.Params {
-		if !slices.Contains(always, name) && !slices.Contains(optional, name) {
-			t.Errorf("%s has an unknown parameter %s", v.Code, name)
-		}
-		if number, ok := value.(json.Number); ok && !jsonNumber.MatchString(string(number)) {
-			t.Errorf("%s: %s is %q, not a number", v.Code, name, number)
-		}
+		expect.That(t, slices.Contains(always, name) || slices.Contains(optional, name), "%s has an unknown parameter %s", v.Code, name)
+		number, ok := value.(json.Number)
+		expect.That(t, !ok || jsonNumber.MatchString(string(number)), "%s: %s is %q, not a number", v.Code, name, number)
 	}
-	if unreadable.MatchString(v.Message) {
-		t.Errorf("no respondent understands %q", v.Message)
-	}
+	expect.That(t, !unreadable.MatchString(v.Message), "no respondent understands %q", v.Message)
 }
 
 var (
@@ -140,12 +129,9 @@ func TestSentencesAndParameters(t *testing.T) {
 		}
 		v := invalid.Violations[0]
 		checkViolation(t, v)
-		if v.Message != c.message {
-			t.Errorf("%s answered with %.60s: %q, want %q", c.block, c.answer, v.Message, c.message)
-		}
-		if diff := cmp.Diff(c.params, v.Params); diff != "" {
-			t.Errorf("%s answered with %.60s: parameters (-want +got):\n%s", c.block, c.answer, diff)
-		}
+		expect.That(t, v.Message == c.message, "%s answered with %.60s: %q, want %q", c.block, c.answer, v.Message, c.message)
+		diff := cmp.Diff(c.params, v.Params)
+		expect.That(t, diff == "", "%s answered with %.60s: parameters (-want +got):\n%s", c.block, c.answer, diff)
 	}
 }
 
@@ -167,9 +153,8 @@ func checkCases(t *testing.T, typ, members string, cases []answerCase) {
 	for _, c := range cases {
 		t.Run(fmt.Sprintf("%.60s answered with %.60s", name, c.in), func(t *testing.T) {
 			got, err := f.Check(inputOne(f, c.in))
-			if diff := cmp.Diff(c.fault, answerFaults(t, err)); diff != "" {
-				t.Fatalf("faults (-want +got):\n%s", diff)
-			}
+			diff := cmp.Diff(c.fault, answerFaults(t, err))
+			expect.Require(t, diff == "", "faults (-want +got):\n%s", diff)
 			if c.fault != "" {
 				return
 			}
@@ -181,12 +166,8 @@ func checkCases(t *testing.T, typ, members string, cases []answerCase) {
 				return
 			}
 			again, err := f.Check(inputOne(f, value))
-			if err != nil {
-				t.Fatalf("the stored value is refused: %v", err)
-			}
-			if diff := cmp.Diff(value, storedValue(t, again)); diff != "" {
-				t.Errorf("the stored value changes (-first +again):\n%s", diff)
-			}
+			expect.Require(t, err == nil, "the stored value is refused: %v", err)
+			expect.Same(t, value, storedValue(t, again), "the stored value, checked again")
 		})
 	}
 }
@@ -199,16 +180,13 @@ func storedValue(t testing.TB, a Answers) string {
 		Field struct{ ID, Type, Label string }
 		Value json.RawMessage
 	}
-	if err := json.Unmarshal(a.List, &list); err != nil {
-		t.Fatalf("List %s: %v", a.List, err)
-	}
+	err := json.Unmarshal(a.List, &list)
+	expect.Require(t, err == nil, "List %s: %v", a.List, err)
 	var byField map[string]json.RawMessage
 	if err := json.Unmarshal(a.ByField, &byField); err != nil {
 		t.Fatalf("ByField %s: %v", a.ByField, err)
 	}
-	if len(list) != len(byField) || len(list) > 1 {
-		t.Fatalf("%d answers in List, %d in ByField", len(list), len(byField))
-	}
+	expect.Require(t, len(list) == len(byField) && len(list) <= 1, "%d answers in List, %d in ByField", len(list), len(byField))
 	if len(list) == 0 {
 		return ""
 	}
@@ -508,14 +486,11 @@ func TestCheckRequired(t *testing.T) {
 		for _, raw := range []string{"", "null", `""`, "[]"} {
 			t.Run(fmt.Sprintf("a required %s answered with %q is refused", typ, raw), func(t *testing.T) {
 				_, err := f.Check(inputOne(f, raw))
-				if diff := cmp.Diff(want, answerFaults(t, err)); diff != "" {
-					t.Errorf("faults (-want +got):\n%s", diff)
-				}
+				expect.Same(t, want, answerFaults(t, err), "faults")
 			})
 		}
-		if _, err := f.Check(Input{}); answerFaults(t, err) != want {
-			t.Errorf("%s: no answers at all: %v", typ, err)
-		}
+		_, err := f.Check(Input{})
+		expect.That(t, answerFaults(t, err) == want, "%s: no answers at all: %v", typ, err)
 	}
 }
 
@@ -568,7 +543,7 @@ func TestCheckWholeResponse(t *testing.T) {
 	f := compileTestForm(t, blocks, `{"duplicateField":"name","nope":1}`, `["src","empty","name","ref","src"]`)
 
 	t.Run("a good one is written in definition order, hidden fields last", func(t *testing.T) {
-		got := must(f.Check(Input{
+		got := expect.Must(f.Check(Input{
 			Answers:     raws("last", `"a"`, "ok", `false`, "age", `"7"`, "name", `"Ada"`),
 			HostAnswers: raws("pay", `{"amount":"1","currency":"EUR","status":"paid","gateway":"g"}`),
 			Hidden:      map[string]string{"ref": "r", "src": "<\u2028\">", "empty": "", "undeclared": "\x00", "name": "x"},
@@ -587,9 +562,7 @@ func TestCheckWholeResponse(t *testing.T) {
 			Variables: json.RawMessage("{}"),
 			Unique:    identity.Unique("short_text", []byte(`"Ada"`)),
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("answers (-want +got):\n%s", diff)
-		}
+		expect.Same(t, want, got, "answers")
 	})
 
 	t.Run("all faults of a bad one are reported at once", func(t *testing.T) {
@@ -603,18 +576,15 @@ func TestCheckWholeResponse(t *testing.T) {
 			"/answers/nobody~1~0 UNKNOWN_FIELD", "/answers/ok REQUIRED", "/answers/pay NOT_ALLOWED", "/answers/src UNKNOWN_FIELD", "/hidden/empty TOO_LONG",
 			"/hidden/ref BAD_FORMAT", "/hidden/src BAD_FORMAT", "/host_answers/name NOT_ALLOWED", "/host_answers/nobody UNKNOWN_FIELD",
 		}, ", ")
-		if diff := cmp.Diff(want, answerFaults(t, err)); diff != "" {
-			t.Errorf("faults (-want +got):\n%s", diff)
-		}
+		expect.Same(t, want, answerFaults(t, err), "faults")
 	})
 
 	t.Run("an empty form accepts nothing and stores nothing", func(t *testing.T) {
 		empty := compileTestForm(t, "", "", "")
 		got, err := empty.Check(Input{})
 		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}")}
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
-			t.Errorf("error %v, answers (-want +got):\n%s", err, diff)
-		}
+		diff := cmp.Diff(want, got)
+		expect.That(t, err == nil && diff == "", "error %v, answers (-want +got):\n%s", err, diff)
 		if _, err := empty.Check(Input{Answers: raws("q", "null")}); answerFaults(t, err) != "/answers/q UNKNOWN_FIELD" {
 			t.Errorf("got %v", err)
 		}
@@ -655,7 +625,7 @@ func tenInput() Input {
 
 func TestCheckConcurrently(t *testing.T) {
 	f := compileTestForm(t, tenBlocks, `{"duplicateField":"name"}`, `["src"]`)
-	want := must(f.Check(tenInput()))
+	want := expect.Must(f.Check(tenInput()))
 	keep := string(want.List)
 	var wg sync.WaitGroup
 	for range 8 {
@@ -672,20 +642,4 @@ func TestCheckConcurrently(t *testing.T) {
 		})
 	}
 	wg.Wait()
-}
-
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

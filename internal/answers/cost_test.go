@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // costly are bodies of about 1 MiB that cost as much as a response can: by name, the
@@ -70,7 +72,7 @@ func BenchmarkCostlyResponses(b *testing.B) {
 			f := compileTestForm(b, c.blocks, "", "")
 			var in Input
 			raw := make(map[string]json.RawMessage)
-			noError(b, json.Unmarshal([]byte(c.answers), &raw))
+			expect.NoError(b, json.Unmarshal([]byte(c.answers), &raw))
 			for i := range f.form.Blocks {
 				if f.form.Blocks[i].Host {
 					in.HostAnswers = raw
@@ -82,7 +84,7 @@ func BenchmarkCostlyResponses(b *testing.B) {
 			for range 5 {
 				var v any
 				start := time.Now()
-				noError(b, json.Unmarshal([]byte(c.answers), &v))
+				expect.NoError(b, json.Unmarshal([]byte(c.answers), &v))
 				decoding = min(decoding, time.Since(start))
 			}
 			checking := time.Duration(1 << 62)
@@ -105,7 +107,7 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 		c := bodies[name]
 		f := compileTestForm(t, c.blocks, "", "")
 		raw := make(map[string]json.RawMessage)
-		noError(t, json.Unmarshal([]byte(c.answers), &raw))
+		expect.NoError(t, json.Unmarshal([]byte(c.answers), &raw))
 		in := Input{Answers: raw}
 		if f.form.Blocks[0].Host {
 			in = Input{HostAnswers: raw}
@@ -118,9 +120,7 @@ func TestCostlyResponsesAllocateInProportion(t *testing.T) {
 		if raceDetector && strings.Contains(name, "phone") {
 			most += 256 << 20
 		}
-		if bytes > most {
-			t.Errorf("%s: %d bytes of answers allocate %d, want at most %d", name, len(c.answers), bytes, most)
-		}
+		expect.That(t, bytes <= most, "%s: %d bytes of answers allocate %d, want at most %d", name, len(c.answers), bytes, most)
 	}
 }
 
@@ -144,8 +144,6 @@ func TestSlowTextHasABudget(t *testing.T) {
 		"text in NFC":             {Input{Answers: raws("a", `"`+strings.Repeat("é", 100_000)+`"`, "b", `"`+strings.Repeat("é", 100_000)+`"`)}, ""},
 	} {
 		_, err := f.Check(c.in)
-		if got := answerFaults(t, err); got != c.want {
-			t.Errorf("%s: %q, want %q", name, got, c.want)
-		}
+		expect.Equal(t, answerFaults(t, err), c.want, "%s", name)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -17,20 +18,16 @@ func TestCompileRefusesForeignData(t *testing.T) {
 		"hidden fields": {``, ``, `[1]`},
 	} {
 		_, err := Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(sections[0]), Settings: json.RawMessage(sections[1]), HiddenFields: json.RawMessage(sections[2])}})
-		if err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: got %v, want an error that names the section", name, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), name), "%s: got %v, want an error that names the section", name, err)
 	}
 }
 
 func TestCompileUsesTheFileSizeLimit(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"q","type":"signature","properties":{"maxFileSize":true}}]`)
-	f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}}))
+	f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks}, Limits: schema.Limits{FileSize: 5}}))
 	for size, want := range map[string]string{"5": "", "6": "/host_answers/q/size OUT_OF_RANGE"} {
 		_, err := f.Check(inputOne(f, `{"id":"f","name":"a","url":"https://files.example/f","mime_type":"image/png","size":`+size+`}`))
-		if got := answerFaults(t, err); got != want {
-			t.Errorf("%s bytes: %q, want %q", size, got, want)
-		}
+		expect.Equal(t, answerFaults(t, err), want, "%s bytes", size)
 	}
 }
 
@@ -45,12 +42,8 @@ func TestCompileKeepsTheFirstOfEqualIDs(t *testing.T) {
 func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
 	f := compileTestForm(t, `[{"id":"a\"/~\n","type":"yes_no","label":"</script>\\\u0007"}]`, "", "")
 	got, err := f.Check(Input{Answers: raws("a\"/~\n", "true")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if storedValue(t, got) != "true" {
-		t.Errorf("got %s", got.List)
-	}
+	expect.NoError(t, err)
+	expect.That(t, storedValue(t, got) == "true", "got %s", got.List)
 	_, err = f.Check(Input{Answers: raws("a\"/~\n", "1")})
 	if got, want := answerFaults(t, err), "/answers/a\"~1~0\n WRONG_TYPE"; got != want {
 		t.Errorf("got %q, want %q", got, want)

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -62,9 +63,7 @@ func TestCheckHostileInput(t *testing.T) {
 		_, first := f.Check(in)
 		_, second := f.Check(in)
 		checkOutcome(t, Answers{}, first)
-		if answerFaults(t, first) != answerFaults(t, second) {
-			t.Error("the same input is answered with other violations")
-		}
+		expect.That(t, answerFaults(t, first) == answerFaults(t, second), "the same input is answered with other violations")
 	})
 }
 
@@ -85,16 +84,12 @@ func checkOutcome(t testing.TB, a Answers, err error) {
 			if !json.Valid(raw) || !utf8.Valid(raw) || strings.Contains(string(raw), `\u0000`) && !strings.Contains(string(raw), `\\u0000`) {
 				t.Errorf("stored: %.200q", raw)
 			}
-			if _, err := jsontree.Parse(raw, jsontree.BodyBounds); err != nil {
-				t.Errorf("stored %.200q: %v", raw, err)
-			}
+			expect.Error(t, fmt.Sprintf("stored %.200q", raw), expect.ErrorOf(jsontree.Parse(raw, jsontree.BodyBounds)), nil)
 		}
 		return
 	}
 	var e *schema.Error
-	if !errors.As(err, &e) || len(e.Violations) == 0 || len(e.Violations) > schema.MaxViolations {
-		t.Errorf("got %T: %v", err, err)
-	}
+	expect.That(t, errors.As(err, &e) && len(e.Violations) != 0 && len(e.Violations) <= schema.MaxViolations, "got %T: %v", err, err)
 }
 
 // What Check accepts it accepts again, unchanged.
@@ -138,9 +133,7 @@ func TestCheckIsIdempotent(t *testing.T) {
 			return
 		}
 		again, err := f.Check(asInput(t, f, first))
-		if err != nil {
-			t.Fatalf("%s accepted and refused: %v", first.ByField, err)
-		}
+		expect.Require(t, err == nil, "%s accepted and refused: %v", first.ByField, err)
 		if string(first.List) != string(again.List) || string(first.ByField) != string(again.ByField) || string(first.Unique) != string(again.Unique) {
 			t.Fatalf("%s becomes %s", first.ByField, again.ByField)
 		}
@@ -179,9 +172,7 @@ func FuzzAnswers(f *testing.F) {
 				continue
 			}
 			again, err := form.Check(asInput(t, form, got))
-			if err != nil || string(again.List) != string(got.List) {
-				t.Errorf("%s: %s becomes %s (%v)", b.ID, got.List, again.List, err)
-			}
+			expect.That(t, err == nil && string(again.List) == string(got.List), "%s: %s becomes %s (%v)", b.ID, got.List, again.List, err)
 		}
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // Whatever is sent for a block is either dropped and named, or kept as it is and read again.
@@ -32,21 +34,15 @@ func TestWhatIsKeptCanBeReadAndCompared(t *testing.T) {
 		}
 		keptSome += len(back)
 		for id, value := range back {
-			if string(value) != raw || slices.Contains(kept.Dropped, id) {
-				t.Errorf("%.50s: %s is kept as %.50s", raw, id, value)
-			}
+			expect.That(t, string(value) == raw && !slices.Contains(kept.Dropped, id), "%.50s: %s is kept as %.50s", raw, id, value)
 		}
 		if !json.Valid([]byte(raw)) {
 			continue
 		}
 		in.Answers["gone"] = json.RawMessage(raw) // the form had such a block before
 		list := f.Unfinished(in)
-		if !json.Valid(list) {
-			t.Errorf("%.50s: read as %.200s", raw, list)
-		}
+		expect.That(t, json.Valid(list), "%.50s: read as %.200s", raw, list)
 		f.Conditions(wanted).Hold(list)
 	}
-	if keptSome < 300 {
-		t.Errorf("%d answers were kept", keptSome)
-	}
+	expect.That(t, keptSome >= 300, "%d answers were kept", keptSome)
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -59,9 +60,7 @@ func TestAnswersThatGrowAreBounded(t *testing.T) {
 			if got, want := paths(t, err), " TOO_LONG, /answers/n WRONG_TYPE"; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
-			if bytes > 16<<20 {
-				t.Errorf("%d bytes in cost %d", len(test.answer), bytes)
-			}
+			expect.That(t, bytes <= 16<<20, "%d bytes in cost %d", len(test.answer), bytes)
 			if sample := f.Sample(); len(sample.List) > 1<<20 || !json.Valid(sample.List) || string(sample.ByField) != `{"n":42,"src":"sample"}` && name != "choices" {
 				t.Errorf("a sample of %d bytes", len(sample.List))
 			}
@@ -72,9 +71,7 @@ func TestAnswersThatGrowAreBounded(t *testing.T) {
 func paths(t *testing.T, err error) string {
 	t.Helper()
 	var e *schema.Error
-	if !errors.As(err, &e) {
-		t.Fatalf("got %v", err)
-	}
+	expect.Require(t, errors.As(err, &e), "got %v", err)
 	var list []string
 	for _, v := range e.Violations {
 		list = append(list, v.Path+" "+v.Code)
@@ -86,16 +83,14 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"a","type":"long_text","label":"A"},{"id":"b","type":"single_choice","choices":[{"id":"c","label":"Long label"}]}]`)
 	hidden := json.RawMessage(`["src"]`)
 	in := Input{Answers: raws("a", `"x\ny"`, "b", `"c"`), Hidden: map[string]string{"src": "z"}}
-	free := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
-	stored := must(free.Check(in))
+	free := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
+	stored := expect.Must(free.Check(in))
 	for limit, want := range map[int]string{len(stored.List): "", len(stored.List) - 1: " TOO_LONG", 10: " TOO_LONG"} {
-		f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}}))
+		f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}}))
 		got, err := f.Check(in)
 		switch {
 		case want != "":
-			if got := paths(t, err); got != want {
-				t.Errorf("a limit of %d: %q", limit, got)
-			}
+			expect.Equal(t, paths(t, err), want, "a limit of %d", limit)
 		case err != nil || string(got.List) != string(stored.List):
 			t.Errorf("a limit of %d: %s, %v", limit, got.List, err)
 		}
@@ -120,9 +115,8 @@ func TestFaultsStaySmall(t *testing.T) {
 		if !errors.As(err, &refused) {
 			t.Fatalf("%s: %v", c.typ, err)
 		}
-		if raw, err := json.Marshal(refused); err != nil || len(raw) > 500 {
-			t.Errorf("%s: %d bytes of faults, %v", c.typ, len(raw), err)
-		}
+		raw, err := json.Marshal(refused)
+		expect.That(t, err == nil && len(raw) <= 500, "%s: %d bytes of faults, %v", c.typ, len(raw), err)
 	}
 }
 
@@ -146,16 +140,14 @@ func TestCompiledFormsAreBounded(t *testing.T) {
 			runtime.GC()
 			runtime.GC() // pools keep what they have over one
 			runtime.ReadMemStats(&before)
-			f := must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
+			f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
 			total := func() uint64 { runtime.ReadMemStats(&after); return after.TotalAlloc - before.TotalAlloc }()
 			runtime.GC()
 			runtime.ReadMemStats(&after)
 			kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
 			runtime.KeepAlive(f)
 			t.Logf("%d kB compile to %d kB, %d kB allocated", (len(blocks)+len(hidden))>>10, kept>>10, total>>10)
-			if kept > mostCompiled {
-				t.Errorf("%d bytes compile to %d, want at most %d", len(blocks)+len(hidden), kept, mostCompiled)
-			}
+			expect.That(t, kept <= mostCompiled, "%d bytes compile to %d, want at most %d", len(blocks)+len(hidden), kept, mostCompiled)
 		})
 	}
 }

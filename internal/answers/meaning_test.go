@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -459,9 +460,7 @@ func TestMeaning(t *testing.T) {
 			if strings.HasPrefix(m.out, "!") {
 				refused[table.typ]++
 				_, err := f.Check(inputOne(f, m.in))
-				if got := codes(answerFaults(t, err)); got != m.out {
-					t.Errorf("%s %s answered with %.80s: %s, want %s", table.typ, table.members, m.in, got, m.out)
-				}
+				expect.Equal(t, codes(answerFaults(t, err)), m.out, "%s %s answered with %.80s", table.typ, table.members, m.in)
 				continue
 			}
 			accepted[table.typ]++

@@ -11,6 +11,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/answers/kinds"
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/logic"
 )
 
@@ -59,7 +60,7 @@ func compileMembers(of map[string]any, names ...string) {
 		if of[name] == nil {
 			continue
 		}
-		tree := must(jsontree.Parse(must(json.Marshal(of[name])), kinds.Bounds))
+		tree := expect.Must(jsontree.Parse(expect.Must(json.Marshal(of[name])), kinds.Bounds))
 		compiled, err := logic.Compile(tree.Root())
 		if err != nil {
 			compiled = nil

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -87,7 +88,7 @@ func comparisonsOf(path string) (list []string) {
 
 // answersTried are all answers that the search tries: whatever a block accepts of them counts.
 func answersTried() (list []string) {
-	add := func(v any) { list = append(list, string(must(json.Marshal(v)))) }
+	add := func(v any) { list = append(list, string(expect.Must(json.Marshal(v)))) }
 	texts := []string{
 		"a", "b", "c", "x", "5", "abc", "!", "~", "0", "1", "2", "3", "4", "2.5", "4.5", "7", "11", "9", "12", "9e9", "-3", "-9", "-9e9", "NL", "DE", "nl",
 		"2026-11-20", "2026-11", "2026-11-20T08:00:00Z", "10:30", "10:30:00", "true", "false", "a@example.com", "no address", "a,b", "b,a", "10:30,nl", "5,5", "true,x", "101",
@@ -179,7 +180,7 @@ func TestWarningsOfConditionsAgainstASearch(t *testing.T) {
 		for _, path := range paths {
 			all = append(all, comparisonsOf(path)...)
 		}
-		alone := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}}))
+		alone := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}}))
 		accepted := slices.DeleteFunc(slices.Clone(tried), func(raw string) bool {
 			given := map[string]json.RawMessage{"q": json.RawMessage(raw)}
 			_, asked := alone.Check(Input{Answers: given})
@@ -209,9 +210,9 @@ func TestWarningsOfConditionsAgainstASearch(t *testing.T) {
 			}
 			definition += "]"
 			from := Source{Definition: storage.Definition{Blocks: json.RawMessage(definition)}}
-			held, failed := searched(t, must(Compile(from)), block, accepted, len(some))
+			held, failed := searched(t, expect.Must(Compile(from)), block, accepted, len(some))
 			warned := make(map[string]bool)
-			for _, w := range must(Warnings(from)) {
+			for _, w := range expect.Must(Warnings(from)) {
 				warned[w.Path+" "+w.Code] = true
 			}
 			for i, condition := range some {
@@ -240,9 +241,7 @@ func searched(t *testing.T, f Form, block string, tried []string, count int) (he
 	for _, raw := range append([]string{"null"}, tried...) {
 		answers := map[string]json.RawMessage{"q": json.RawMessage(raw)}
 		way, err := f.Path(answers, nil)
-		if err != nil {
-			t.Fatalf("%s: %s: %v", block, raw, err)
-		}
+		expect.Require(t, err == nil, "%s: %s: %v", block, raw, err)
 		shown := make(map[string]bool)
 		for _, b := range way.Blocks {
 			shown[b.ID] = true

@@ -4,8 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -21,13 +20,11 @@ const hidingBlocks = `[
 func TestOnlyBlocksOnThePathCount(t *testing.T) {
 	f := compileTestForm(t, hidingBlocks, "", "")
 	got, err := f.Check(Input{Answers: raws("name", `"Ann"`, "plan", `"forged"`, "inner", `"nonsense"`, "shown", "1", "covered", "2", "after", "3")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if want := `{"name":"Ann","shown":1}`; string(got.ByField) != want {
 		t.Errorf("stored %s, want %s", got.ByField, want)
 	}
-	got = must(f.Check(Input{
+	got = expect.Must(f.Check(Input{
 		Answers:     raws("name", `"Ann"`, "plan", `"forged"`),
 		HostAnswers: raws("plan", `"gold"`, "inner", "4", "covered", "5", "after", "6"),
 	}))
@@ -36,26 +33,20 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 	}
 	_, err = f.Check(Input{HostAnswers: raws("inner", `"x"`, "shown", "1"), Answers: raws("nobody", "1")})
 	want := "/answers/name REQUIRED, /answers/nobody UNKNOWN_FIELD, /host_answers/inner WRONG_TYPE, /host_answers/shown NOT_ALLOWED"
-	if got := answerFaults(t, err); got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
+	expect.Equal(t, answerFaults(t, err), want, "faults")
 }
 
 func TestPathOfAnIncompleteResponse(t *testing.T) {
-	f := must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
-	path := must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
-	if len(path.Faults) != 1 || path.Faults[0].Field != "shown" {
-		t.Errorf("faults %+v, want that of shown", path.Faults)
-	}
+	f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
+	path := expect.Must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
+	expect.That(t, len(path.Faults) == 1 && path.Faults[0].Field == "shown", "faults %+v, want that of shown", path.Faults)
 	path.Faults = nil
 	want := schema.Path{
 		Blocks:    []schema.PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
 		Ending:    "bye",
 		Variables: map[string]any{"score": 1.0, "tier": "free"},
 	}
-	if diff := cmp.Diff(want, path); diff != "" {
-		t.Errorf("path (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, path, "path")
 }
 
 // What a host says of a hidden block counts on the path as it does in a check.
@@ -66,25 +57,21 @@ func TestPathAndCheckAgreeOnHostAnswers(t *testing.T) {
 		{"id":"why","type":"short_text","required":true,"properties":{"rule":{"show":{"or":[{"==":[{"var":"answers.plan"},"gold"]},{"==":[{"var":"answers.inner"},1]}]}}}}]`, "", "")
 	for _, host := range [][]string{{"plan", `"gold"`}, {"inner", "1"}, {"plan", `"free"`, "inner", "2"}} {
 		path, err := f.Path(raws(host...), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, err = f.Check(Input{HostAnswers: raws(host...)})
 		if asked, refused := len(path.Blocks) == 1, err != nil; asked != refused {
 			t.Errorf("with %v, why is on the path: %v, and the response is refused without it: %v", host, asked, refused)
 		}
 	}
-	if path, err := f.Path(raws("plan", `"gold"`), nil); err != nil || len(path.Blocks) != 1 {
-		t.Errorf("path %+v, error %v, want why on it", path, err)
-	}
+	path, err := f.Path(raws("plan", `"gold"`), nil)
+	expect.That(t, err == nil && len(path.Blocks) == 1, "path %+v, error %v, want why on it", path, err)
 }
 
 func TestAllowedFilesTakePatterns(t *testing.T) {
 	const file = `{"id":"f","name":"A.PNG","url":"https://files.example/f","mime_type":"image/png","size":1}`
 	for allowed, want := range map[string]bool{`"*.png"`: true, `"*.pdf"`: false, `"*"`: true, `"*/*"`: true, `"*.*"`: true, `"pdf","*"`: true} {
 		f := compileTestForm(t, `[{"id":"q","type":"file_upload","properties":{"allowedFiles":[`+allowed+`]}}]`, "", "")
-		if _, err := f.Check(Input{HostAnswers: raws("q", file)}); (err == nil) != want {
-			t.Errorf("allowedFiles %s: %v", allowed, err)
-		}
+		_, err := f.Check(Input{HostAnswers: raws("q", file)})
+		expect.That(t, (err == nil) == want, "allowedFiles %s: %v", allowed, err)
 	}
 }

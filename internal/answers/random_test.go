@@ -16,6 +16,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -221,9 +222,7 @@ func TestRandomFormsAgainstANaiveImplementation(t *testing.T) {
 		}
 	}
 	t.Logf("%d forms, %d responses accepted, %d came to an ending", *randomForms, accepted, ended)
-	if accepted < *randomForms/3 || ended < *randomForms/10 {
-		t.Error("the test shows little")
-	}
+	expect.That(t, accepted >= *randomForms/3 && ended >= *randomForms/10, "the test shows little")
 }
 
 // disagreement holds Check and Path against what the naive implementation says.
@@ -256,7 +255,7 @@ func disagreement(t *testing.T, f Form, in Input, want naiveResult) string {
 		want map[string]any
 	}{{got.ByField, want.stored}, {got.Variables, want.variables}} {
 		var decoded map[string]any
-		noError(t, json.Unmarshal(part.raw, &decoded))
+		expect.NoError(t, json.Unmarshal(part.raw, &decoded))
 		if diff := cmp.Diff(part.want, decoded); diff != "" {
 			return "stored (-naive +real):\n" + diff
 		}

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // repeated is an array of so many times the same logic.
@@ -65,7 +67,7 @@ func hostileForms() map[string][2]string {
 func hostileInput(t testing.TB, raw string) Input {
 	t.Helper()
 	var in Input
-	noError(t, json.Unmarshal([]byte(raw), &in.Answers))
+	expect.NoError(t, json.Unmarshal([]byte(raw), &in.Answers))
 	return in
 }
 
@@ -101,16 +103,10 @@ func TestHostileRulesAllocateWithinBounds(t *testing.T) {
 		bytes := allocated(func() { _, err = f.Check(in) })
 		if err != nil {
 			refused++
-			if got := paths(t, err); got != " TOO_MANY" {
-				t.Errorf("%s: %s", name, got)
-			}
+			expect.Equal(t, paths(t, err), " TOO_MANY", "%s", name)
 		}
-		if bytes > 16<<20 {
-			t.Errorf("%s: %d bytes", name, bytes)
-		}
+		expect.That(t, bytes <= 16<<20, "%s: %d bytes", name, bytes)
 		runtime.KeepAlive(f)
 	}
-	if refused < 8 {
-		t.Errorf("only %d of the forms reach the bound", refused)
-	}
+	expect.That(t, refused >= 8, "only %d of the forms reach the bound", refused)
 }

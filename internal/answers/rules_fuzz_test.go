@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -82,9 +83,8 @@ func FuzzRulesWithAnswers(f *testing.F) {
 		blocks, ids := r.form(4, true)
 		in := Input{Answers: r.answers(ids, blocks), Hidden: map[string]string{"p": r.of("", "x", "1"), "q": r.of("", "y")}}
 		want := newNaiveForm(blocks, randomVariables, randomHidden).run(in.Answers, nil, in.Hidden)
-		if diff := disagreement(t, compileRuled(t, blocks, randomVariables, randomHidden), in, want); diff != "" {
-			t.Fatalf("seed %d: %s\nanswers %s, hidden %v\n%s", seed, blocks, in.Answers, in.Hidden, diff)
-		}
+		diff := disagreement(t, compileRuled(t, blocks, randomVariables, randomHidden), in, want)
+		expect.Require(t, diff == "", "seed %d: %s\nanswers %s, hidden %v\n%s", seed, blocks, in.Answers, in.Hidden, diff)
 	})
 }
 
@@ -99,27 +99,20 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 	most := uint64(16<<20 + 400*(len(from.Blocks)+len(answers)+len(hidden)))
 	before := heapAllocated()
 	form, err := Compile(from)
-	if err != nil {
-		t.Fatalf("what a write stores is not compiled: %v", err)
-	}
-	found := must(Warnings(from))
+	expect.Require(t, err == nil, "what a write stores is not compiled: %v", err)
+	found := expect.Must(Warnings(from))
 	way, pathErr := form.Path(in.Answers, in.Hidden)
 	stored, checkErr := form.Check(in)
-	if took := heapAllocated() - before; took > most {
-		t.Errorf("%d bytes allocated, at most %d are expected", took, most)
-	}
+	took := heapAllocated() - before
+	expect.That(t, took <= most, "%d bytes allocated, at most %d are expected", took, most)
 	for _, w := range found {
 		if !strings.HasPrefix(w.Path, "/blocks") && !strings.HasPrefix(w.Path, "/settings") || w.Code == "" || w.Message == "" {
 			t.Errorf("the warning %+v", w)
 		}
 	}
 	_, steps := path.Trace(form.form, in)
-	if steps > 2*compile.RuleSteps {
-		t.Errorf("rules took %d steps, and may take %d", steps, compile.RuleSteps)
-	}
-	if (pathErr != nil) != (steps > compile.RuleSteps) {
-		t.Errorf("Path: %v, and the rules took %d steps", pathErr, steps)
-	}
+	expect.That(t, steps <= 2*compile.RuleSteps, "rules took %d steps, and may take %d", steps, compile.RuleSteps)
+	expect.That(t, (pathErr != nil) == (steps > compile.RuleSteps), "Path: %v, and the rules took %d steps", pathErr, steps)
 	checkOutcome(t, stored, checkErr)
 	if pathErr != nil {
 		answerFaultsOf(t, pathErr)
@@ -133,18 +126,15 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 		}
 		last = at
 	}
-	if n := slices.IndexFunc(way.Blocks, func(b schema.PathBlock) bool { return b.ID == way.Ending }); way.Ending != "" && n != len(way.Blocks)-1 {
-		t.Errorf("the path goes on after its ending %q: %v", way.Ending, way.Blocks)
-	}
+	n := slices.IndexFunc(way.Blocks, func(b schema.PathBlock) bool { return b.ID == way.Ending })
+	expect.That(t, way.Ending == "" || n == len(way.Blocks)-1, "the path goes on after its ending %q: %v", way.Ending, way.Blocks)
 	for _, w := range found {
 		on := func(b schema.PathBlock) bool { return w.Path == "/blocks/"+strconv.Itoa(slices.Index(fuzzedIDs, b.ID)) }
 		if w.Code == schema.WarnUnreachable && slices.ContainsFunc(way.Blocks, on) || w.Code == schema.WarnUnanswerableForm && checkErr == nil {
 			t.Errorf("%v, and %s is answered by the path %v", w, from.Blocks, way.Blocks)
 		}
 	}
-	if checkErr == nil && len(way.Faults) > 0 {
-		t.Errorf("a response is accepted whose answers are faulty: %v", way.Faults)
-	}
+	expect.That(t, checkErr != nil || len(way.Faults) == 0, "a response is accepted whose answers are faulty: %v", way.Faults)
 	if checkErr == nil {
 		for _, b := range way.Blocks {
 			if b.Required && !strings.Contains(string(stored.ByField), `"`+b.ID+`":`) {

@@ -7,8 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -33,7 +32,7 @@ const ruledVariables = `{"score":0,"tier":"none","unused":"x"}`
 
 func compileRuled(t testing.TB, blocks, variables, hidden string) Form {
 	t.Helper()
-	return must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}}))
+	return expect.Must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(variables), HiddenFields: json.RawMessage(hidden)}}))
 }
 
 func pathIDs(p schema.Path) string {
@@ -96,9 +95,7 @@ func TestRules(t *testing.T) {
 		}
 		got, err := f.Check(Input{Answers: c.answers, Hidden: c.hidden})
 		if c.fault != "" {
-			if faults := answerFaults(t, err); faults != c.fault {
-				t.Errorf("%s: faults %s, want %s", name, faults, c.fault)
-			}
+			expect.Equal(t, answerFaults(t, err), c.fault, "%s: faults", name)
 			continue
 		}
 		if err != nil || string(got.ByField) != c.stored || string(got.Variables) != c.variables {
@@ -109,15 +106,12 @@ func TestRules(t *testing.T) {
 
 func TestVariablesAreStoredAfterEverythingElse(t *testing.T) {
 	f := compileRuled(t, `[{"id":"q","type":"number","label":"Q","properties":{"rule":{"set":{"b":{"var":"answers.q"},"a":{"cat":["<",{"var":"hidden.h"}]}}}}}]`, `{"a":"","b":0.5,"c":1}`, `["h"]`)
-	got := must(f.Check(Input{Answers: raws("q", "7.50"), Hidden: map[string]string{"h": "x"}}))
+	got := expect.Must(f.Check(Input{Answers: raws("q", "7.50"), Hidden: map[string]string{"h": "x"}}))
 	want := `[{"field":{"id":"q","type":"number","label":"Q"},"value":7.5},{"field":{"id":"h","type":"hidden","label":"h"},"value":"x"},` +
 		`{"field":{"id":"a","type":"variable","label":"a"},"value":"<x"},{"field":{"id":"b","type":"variable","label":"b"},"value":7.5}]`
-	if diff := cmp.Diff(want, string(got.List)); diff != "" {
-		t.Errorf("list (-want +got):\n%s", diff)
-	}
-	if sample := f.Sample(); string(sample.Variables) != `{"a":"","b":0.5}` {
-		t.Errorf("the sample has %s", sample.Variables)
-	}
+	expect.Same(t, want, string(got.List), "list")
+	sample := f.Sample()
+	expect.That(t, string(sample.Variables) == `{"a":"","b":0.5}`, "the sample has %s", sample.Variables)
 }
 
 // A variable holds a finite number or a text of bounded length: nothing else that a
@@ -136,15 +130,12 @@ func TestWhatAVariableHolds(t *testing.T) {
 	} {
 		f := compileRuled(t, `[{"id":"w","type":"statement","properties":{"rule":{"set":{"v":`+value+`}}}}]`, `{"v":"old"}`, ``)
 		got, err := f.Check(Input{})
-		if err != nil || string(got.Variables) != want {
-			t.Errorf("%.60s: %.60s, %v, want %.60s", value, got.Variables, err, want)
-		}
+		expect.That(t, err == nil && string(got.Variables) == want, "%.60s: %.60s, %v, want %.60s", value, got.Variables, err, want)
 	}
 	// All values of one set are computed from the old ones.
 	f := compileRuled(t, `[{"id":"w","type":"statement","properties":{"rule":{"set":{"a":{"var":"variables.b"},"b":{"var":"variables.a"}}}}}]`, `{"a":1,"b":2}`, ``)
-	if got, err := f.Check(Input{}); err != nil || string(got.Variables) != `{"a":2,"b":1}` {
-		t.Errorf("swapped: %s, %v", got.Variables, err)
-	}
+	got, err := f.Check(Input{})
+	expect.That(t, err == nil && string(got.Variables) == `{"a":2,"b":1}`, "swapped: %s, %v", got.Variables, err)
 }
 
 // What cannot be read or leads nowhere is ignored, and never refuses a response.
@@ -187,9 +178,8 @@ func TestJumps(t *testing.T) {
 	} {
 		f := compileRuled(t, "["+c.blocks+"]", `{}`, ``)
 		path, err := f.Path(raws("b", "true"), nil)
-		if got := pathIDs(path); err != nil || got != c.want {
-			t.Errorf("%s: path %q (%v), want %q", name, got, err, c.want)
-		}
+		got := pathIDs(path)
+		expect.That(t, err == nil && got == c.want, "%s: path %q (%v), want %q", name, got, err, c.want)
 	}
 }
 
@@ -212,13 +202,9 @@ func TestRequireReachesTheWholeAnswer(t *testing.T) {
 func TestHiddenBlocksAreData(t *testing.T) {
 	f := compileRuled(t, `[{"id":"plan","type":"short_text","properties":{"hide":true}},
 		{"id":"q","type":"number","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"gold"]}}}}]`, ``, ``)
-	if _, err := f.Check(Input{Answers: raws("plan", `"gold"`)}); err != nil {
-		t.Errorf("a respondent's answer to a hidden block counts: %v", err)
-	}
+	expect.Error(t, "a respondent's answer to a hidden block counts", expect.ErrorOf(f.Check(Input{Answers: raws("plan", `"gold"`)})), nil)
 	_, err := f.Check(Input{HostAnswers: raws("plan", `"gold"`)})
-	if got := answerFaults(t, err); got != "/answers/q REQUIRED" {
-		t.Errorf("got %q", got)
-	}
+	expect.Equal(t, answerFaults(t, err), "/answers/q REQUIRED", "faults")
 }
 
 // A rule that costs too much refuses the response, and says so.
@@ -230,9 +216,8 @@ func TestRulesBeyondTheirBudgetRefuseTheResponse(t *testing.T) {
 	for i := range 60 {
 		chain = append(chain, double(fmt.Sprint("b", i)))
 	}
-	if got, err := compileRuled(t, "["+strings.Join(chain, ",")+"]", `{"v":"xy"}`, ``).Check(Input{}); err != nil || len(got.Variables) > 9000 {
-		t.Errorf("a text that doubles: %d bytes, %v", len(got.Variables), err)
-	}
+	got, err := compileRuled(t, "["+strings.Join(chain, ",")+"]", `{"v":"xy"}`, ``).Check(Input{})
+	expect.That(t, err == nil && len(got.Variables) <= 9000, "a text that doubles: %d bytes, %v", len(got.Variables), err)
 	// A rule that reads a large answer often.
 	read := `{"in":["nobody",{"var":"answers.q"}]}`
 	rule := `{"show":{"or":[` + strings.TrimSuffix(strings.Repeat(read+",", 400), ",") + `]}}`
@@ -245,9 +230,7 @@ func TestRulesBeyondTheirBudgetRefuseTheResponse(t *testing.T) {
 		t.Errorf("Path: got %v", err)
 	}
 	in = Input{Answers: raws("q", `"short"`)}
-	if _, err := f.Check(in); err != nil {
-		t.Errorf("a short answer: %v", err)
-	}
+	expect.Error(t, "a short answer", expect.ErrorOf(f.Check(in)), nil)
 }
 
 // No definition and no response panics, and what is stored is accepted again.
@@ -282,7 +265,5 @@ func FuzzRules(f *testing.F) {
 func answerFaultsOf(t testing.TB, err error) {
 	t.Helper()
 	var e *schema.Error
-	if !errors.As(err, &e) || len(e.Violations) == 0 {
-		t.Errorf("got %T (%v)", err, err)
-	}
+	expect.That(t, errors.As(err, &e) && len(e.Violations) != 0, "got %T (%v)", err, err)
 }

@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -47,12 +46,11 @@ const fullBlocks = `[
 	{"id":"end","type":"ending"}]`
 
 // asInput hands stored answers back as an input.
-func asInput(t interface{ Fatalf(string, ...any) }, f Form, a Answers) Input {
+func asInput(t expect.Test, f Form, a Answers) Input {
 	var all map[string]json.RawMessage
 	in := Input{Answers: make(map[string]json.RawMessage), HostAnswers: make(map[string]json.RawMessage)}
-	if err := json.Unmarshal(a.ByField, &all); err != nil {
-		t.Fatalf("ByField %s: %v", a.ByField, err)
-	}
+	err := json.Unmarshal(a.ByField, &all)
+	expect.Require(t, err == nil, "ByField %s: %v", a.ByField, err)
 	if err := json.Unmarshal(a.Hidden, &in.Hidden); err != nil {
 		t.Fatalf("Hidden %s: %v", a.Hidden, err)
 	}
@@ -70,20 +68,12 @@ func asInput(t interface{ Fatalf(string, ...any) }, f Form, a Answers) Input {
 func TestSample(t *testing.T) {
 	f := compileTestForm(t, fullBlocks, `{"duplicateField":"email"}`, `["src"]`)
 	sample := f.Sample()
-	if sample.Unique != nil {
-		t.Error("a sample has a digest: it would count as an answer")
-	}
+	expect.That(t, sample.Unique == nil, "a sample has a digest: it would count as an answer")
 	got, err := f.Check(asInput(t, f, sample))
-	if err != nil {
-		t.Fatalf("the sample is refused: %v\n%s", err, sample.ByField)
-	}
+	expect.Require(t, err == nil, "the sample is refused: %v\n%s", err, sample.ByField)
 	got.Unique = nil
-	if diff := cmp.Diff(sample, got); diff != "" {
-		t.Errorf("the sample changes when it is checked (-sample +checked):\n%s", diff)
-	}
-	if diff := cmp.Diff(sample, f.Sample()); diff != "" {
-		t.Errorf("a second sample differs:\n%s", diff)
-	}
+	expect.Same(t, sample, got, "the sample, checked")
+	expect.Same(t, sample, f.Sample(), "a second sample")
 }
 
 func TestSampleLeavesOutWhatCannotBeAnswered(t *testing.T) {
@@ -96,8 +86,7 @@ func TestSampleLeavesOutWhatCannotBeAnswered(t *testing.T) {
 		schema.TypeWelcome:        ``,
 	} {
 		f := compileTestForm(t, fmt.Sprintf(`[{"id":"q","type":%q,"required":true%s},{"id":"n","type":"nps"}]`, typ, members), "", "")
-		if got := string(f.Sample().ByField); got != `{"n":5}` {
-			t.Errorf("%s: got %s, want only the other block", typ, got)
-		}
+		got := string(f.Sample().ByField)
+		expect.That(t, got == `{"n":5}`, "%s: got %s, want only the other block", typ, got)
 	}
 }

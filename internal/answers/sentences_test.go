@@ -6,14 +6,14 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // The sentences of the owners' pages (handler/builder/web/src/rules) mean what they say: the tests
 // there write the file with what each sentence means in plain words, here each is a rule on the path
 // of the responses.
 func TestSentencesMeanWhatTheySay(t *testing.T) {
-	raw := must(os.ReadFile("testdata/sentences.json"))
+	raw := expect.Must(os.ReadFile("testdata/sentences.json"))
 	var file struct {
 		Form struct {
 			Blocks       []json.RawMessage
@@ -32,18 +32,18 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 			Gives []any
 		}
 	}
-	noError(t, json.Unmarshal(raw, &file))
+	expect.NoError(t, json.Unmarshal(raw, &file))
 	var responses map[string]struct {
 		Answers map[string]json.RawMessage
 		Hidden  map[string]string
 	}
-	noError(t, json.Unmarshal(file.Responses, &responses))
+	expect.NoError(t, json.Unmarshal(file.Responses, &responses))
 	if len(file.Conditions) < 250 || len(file.Values) < 20 || len(responses) < 4 {
 		t.Fatalf("the file has %d conditions, %d values and %d responses", len(file.Conditions), len(file.Values), len(responses))
 	}
 	names := []string{"none", "low", "middle", "high"} // the order of gives
 	form := func(rule string) Form {
-		blocks := must(json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`))))
+		blocks := expect.Must(json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`))))
 		return compileRuled(t, string(blocks), string(file.Form.Variables), string(file.Form.HiddenFields))
 	}
 	for _, c := range file.Conditions {
@@ -51,26 +51,20 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		var holds []string
 		for _, name := range names {
 			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
-			if err != nil || len(path.Faults) > 0 {
-				t.Fatalf("%s: %v %v", name, err, path.Faults)
-			}
+			expect.Require(t, err == nil && len(path.Faults) == 0, "%s: %v %v", name, err, path.Faults)
 			if path.Blocks[len(path.Blocks)-1].ID == "result" {
 				holds = append(holds, name)
 			}
 		}
-		if !slices.Equal(holds, c.Holds) {
-			t.Errorf("%s (%s): it holds for %v, and should for %v", c.Says, c.Logic, holds, c.Holds)
-		}
+		expect.That(t, slices.Equal(holds, c.Holds), "%s (%s): it holds for %v, and should for %v", c.Says, c.Logic, holds, c.Holds)
 	}
 	for _, v := range file.Values {
 		f := form(`{"set":{"score":` + string(v.Logic) + `}}`)
 		var gives []any
 		for _, name := range names {
-			path := must(f.Path(responses[name].Answers, responses[name].Hidden))
+			path := expect.Must(f.Path(responses[name].Answers, responses[name].Hidden))
 			gives = append(gives, path.Variables["score"])
 		}
-		if diff := cmp.Diff(v.Gives, gives); diff != "" {
-			t.Errorf("%s (%s) (-want +got):\n%s", v.Says, v.Logic, diff)
-		}
+		expect.Same(t, v.Gives, gives, "%s (%s)", v.Says, v.Logic)
 	}
 }

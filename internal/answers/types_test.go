@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -24,11 +25,9 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 			}
 		}
 	}
-	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	types := d.Components.Schemas.AnswerField.Properties.Type.Words
-	if len(types) == 0 {
-		t.Fatal("the description has no types of answers")
-	}
+	expect.Require(t, len(types) != 0, "the description has no types of answers")
 	full := make(map[string]bool)
 	ruled := make(map[string]bool)
 	for _, b := range compileTestForm(t, fullBlocks, "", "").form.Blocks {
@@ -38,11 +37,7 @@ func TestEveryAnswerTypeHasARule(t *testing.T) {
 		if kind == schema.TypeHidden || kind == schema.TypeVariable {
 			continue
 		}
-		if full[kind] && !ruled[kind] {
-			t.Errorf("%s has no rule", kind)
-		}
-		if !full[kind] {
-			t.Errorf("fullBlocks has no %s", kind)
-		}
+		expect.That(t, !full[kind] || ruled[kind], "%s has no rule", kind)
+		expect.That(t, full[kind], "fullBlocks has no %s", kind)
 	}
 }

@@ -2,6 +2,8 @@ package answers
 
 import (
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // What Check reports for a new response is what is computed from the stored one later,
@@ -26,9 +28,7 @@ func TestUniqueIsThatOfTheStoredAnswer(t *testing.T) {
 	for settings, block := range map[string]string{`{"duplicateField":"nobody"}`: "q", `{}`: "q", `{"duplicateField":"g"}`: "q", `{"duplicateField":"p"}`: "q"} {
 		f := compileTestForm(t, `[{"id":"p","type":"email"},{"id":"g","type":"group","children":[{"id":"q","type":"email"}]}]`, settings, "")
 		got, err := f.Check(Input{Answers: raws(block, `"a@b.cd"`)})
-		if err != nil || got.Unique != nil {
-			t.Errorf("%s: %x, %v", settings, got.Unique, err)
-		}
+		expect.That(t, err == nil && got.Unique == nil, "%s: %x, %v", settings, got.Unique, err)
 	}
 }
 
@@ -43,9 +43,7 @@ func TestPastedAnswersAreDuplicates(t *testing.T) {
 		var first Answers
 		for i, in := range same {
 			a, err := f.Check(inputOne(f, in))
-			if err != nil {
-				t.Fatalf("%s: %v", in, err)
-			}
+			expect.Require(t, err == nil, "%s: %v", in, err)
 			if i == 0 {
 				first = a
 			}

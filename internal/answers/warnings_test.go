@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 // finished returns the warnings but those of missing texts: most blocks in tests have none.
 func finished(from Source) schema.Warnings {
-	return slices.DeleteFunc(must(Warnings(from)), func(w schema.Warning) bool { return w.Code == schema.WarnUnfinished })
+	return slices.DeleteFunc(expect.Must(Warnings(from)), func(w schema.Warning) bool { return w.Code == schema.WarnUnfinished })
 }
 
 // warningsOf renders the warnings of a definition as "path CODE", one a line.
@@ -23,9 +24,7 @@ func warningsOf(t testing.TB, from Source) []string {
 	t.Helper()
 	var list []string
 	for _, w := range finished(from) {
-		if w.Message == "" || strings.HasSuffix(w.Message, ".") {
-			t.Errorf("%+v: the message", w)
-		}
+		expect.That(t, w.Message != "" && !strings.HasSuffix(w.Message, "."), "%+v: the message", w)
 		list = append(list, w.Path+" "+w.Code)
 	}
 	return list
@@ -100,15 +99,12 @@ func TestWarningsOfOneBlock(t *testing.T) {
 			if required && strings.Contains(want, "UNANSWERABLE") {
 				wanted = append(wanted, "/blocks UNANSWERABLE_FORM")
 			}
-			if fmt.Sprint(got) != fmt.Sprint(wanted) {
-				t.Errorf("%s: %v, want %v", blocks, got, wanted)
-			}
+			expect.That(t, fmt.Sprint(got) == fmt.Sprint(wanted), "%s: %v, want %v", blocks, got, wanted)
 			// The sample shows that it can be answered, or that it cannot.
 			f := compileTestForm(t, blocks, "", "")
 			_, err := f.Check(asInput(t, f, f.Sample()))
-			if unanswerable := strings.Contains(want, "UNANSWERABLE"); required && (err != nil) != unanswerable {
-				t.Errorf("%s: the sample gives %v", blocks, err)
-			}
+			unanswerable := strings.Contains(want, "UNANSWERABLE")
+			expect.That(t, !required || (err != nil) == unanswerable, "%s: the sample gives %v", blocks, err)
 		}
 	}
 }
@@ -116,12 +112,9 @@ func TestWarningsOfOneBlock(t *testing.T) {
 // Which day a bound means depends on the service's zone, and so does whether one is left.
 func TestWarningsKnowTheZone(t *testing.T) {
 	blocks := json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"afterDate":"2026-08-01T20:00:00Z","beforeDate":"2026-08-01T22:00:00Z","disabledDays":64}}]`) // a Saturday in UTC
-	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}}); len(got) != 2 {
-		t.Errorf("UTC: %v", got)
-	}
-	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("later", 9*3600)}); len(got) != 0 {
-		t.Errorf("nine hours later: %v", got)
-	}
+	expect.Equal(t, len(warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}})), 2, "warnings in UTC")
+	got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("later", 9*3600)})
+	expect.That(t, len(got) == 0, "nine hours later: %v", got)
 	// There the bound is a Saturday that cannot be written, 1 January 10000; the one before can.
 	blocks = json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"beforeDate":"9999-12-31T12:00:00Z","disabledDays":63}}]`)
 	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("east", 14*3600)}); len(got) != 0 {
@@ -179,9 +172,7 @@ func TestWarningsOfRules(t *testing.T) {
 				wanted = append(wanted, "/blocks/2/properties/rule"+w)
 			}
 		}
-		if fmt.Sprint(got) != fmt.Sprint(wanted) {
-			t.Errorf("%s: %v, want %v", rule, got, wanted)
-		}
+		expect.That(t, fmt.Sprint(got) == fmt.Sprint(wanted), "%s: %v, want %v", rule, got, wanted)
 	}
 }
 
@@ -222,9 +213,7 @@ func TestWarningsOfPaths(t *testing.T) {
 		if want != "" {
 			want = "/settings/duplicateField " + want
 		}
-		if strings.Join(got, ", ") != want {
-			t.Errorf("%q: %v, want %s", field, got, want)
-		}
+		expect.That(t, strings.Join(got, ", ") == want, "%q: %v, want %s", field, got, want)
 	}
 }
 
@@ -253,9 +242,7 @@ func TestWarningsOfRulesInAnotherShape(t *testing.T) {
 					wanted = append(wanted, place+"/properties/rule"+w)
 				}
 			}
-			if fmt.Sprint(got) != fmt.Sprint(wanted) {
-				t.Errorf("%s at %s: %v, want %v", rule, place, got, wanted)
-			}
+			expect.That(t, fmt.Sprint(got) == fmt.Sprint(wanted), "%s at %s: %v, want %v", rule, place, got, wanted)
 		}
 	}
 }
@@ -337,14 +324,12 @@ func TestWarningsOfUnfinishedBlocks(t *testing.T) {
 		`"type":"statement"`: "/label", `"type":"ending","description":"Bye"`: "", `"type":"divider"`: "", `"type":"unknown"`: "",
 	} {
 		var got []string
-		for _, w := range must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}})) {
+		for _, w := range expect.Must(Warnings(Source{Definition: storage.Definition{Blocks: json.RawMessage(`[{"id":"q",` + block + `}]`)}})) {
 			if w.Code == schema.WarnUnfinished {
 				got = append(got, strings.TrimPrefix(w.Path, "/blocks/0"))
 			}
 		}
-		if strings.Join(got, " ") != want {
-			t.Errorf("%s: %v, want %q", block, got, want)
-		}
+		expect.That(t, strings.Join(got, " ") == want, "%s: %v, want %q", block, got, want)
 	}
 }
 
@@ -364,9 +349,7 @@ func TestNeverHoldsOfHiddenFieldsAndVariables(t *testing.T) {
 		for _, w := range finished(Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), HiddenFields: json.RawMessage(`["h"]`), Variables: json.RawMessage(`{"fixed":3,"score":0}`)}}) {
 			got = got || w.Code == schema.WarnNeverHolds && w.Path == "/blocks/1/properties/rule/show"
 		}
-		if got != want {
-			t.Errorf("%s: never holds: %v", condition, got)
-		}
+		expect.That(t, got == want, "%s: never holds: %v", condition, got)
 	}
 }
 
@@ -383,9 +366,7 @@ func TestWarningOfCostlyRules(t *testing.T) {
 			costly++
 		}
 	}
-	if costly != 1 {
-		t.Errorf("%d warnings of the cost in %v", costly, got)
-	}
+	expect.That(t, costly == 1, "%d warnings of the cost in %v", costly, got)
 }
 
 // However many answers rules read, no answers are tried: warnings take a few times what
@@ -400,9 +381,7 @@ func TestWarningsTryNoAnswers(t *testing.T) {
 	var found []string
 	form := allocated(func() { _, _ = Compile(from) })
 	warnings := allocated(func() { found = warningsOf(t, from) })
-	if len(found) != 0 || warnings > 10*form {
-		t.Errorf("%v; %d bytes, and the form takes %d", found, warnings, form)
-	}
+	expect.That(t, len(found) == 0 && warnings <= 10*form, "%v; %d bytes, and the form takes %d", found, warnings, form)
 }
 
 // Small forms, brute force over all answers by the naive implementation: what a warning says
@@ -425,16 +404,12 @@ func TestWarningsAgainstBruteForce(t *testing.T) {
 		}
 		if warned["/blocks UNANSWERABLE_FORM"] {
 			unanswerable++
-			if answerable {
-				t.Fatalf("seed %d: %s\nit can be answered, warnings %v", seed, blocks, got)
-			}
+			expect.Require(t, !answerable, "seed %d: %s\nit can be answered, warnings %v", seed, blocks, got)
 		}
 		for i, id := range all {
 			if warned[fmt.Sprintf("/blocks/%d UNREACHABLE", i)] {
 				unreachable++
-				if reached[id] {
-					t.Fatalf("seed %d: %s\n%s is reached, warnings %v", seed, blocks, id, got)
-				}
+				expect.Require(t, !reached[id], "seed %d: %s\n%s is reached, warnings %v", seed, blocks, id, got)
 			}
 		}
 	}

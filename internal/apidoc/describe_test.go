@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	gocmp "github.com/google/go-cmp/cmp"
-
 	"github.com/formsvc/formsvc/internal/apidoc"
 	"github.com/formsvc/formsvc/internal/jsontree"
 	"github.com/formsvc/formsvc/internal/lab/expect"
@@ -48,8 +46,7 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 			for path, item := range embedded.Paths {
 				want[c.prefix+strings.TrimPrefix(path, "/v1")] = item
 			}
-			diff := gocmp.Diff(want, d.Paths)
-			expect.That(t, diff == "", "paths (-want +got):\n%s", diff)
+			expect.Same(t, want, d.Paths, "paths")
 		})
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/parts"
 	"github.com/formsvc/formsvc/schema"
@@ -90,7 +88,7 @@ func TestMerge(t *testing.T) {
 			text := strings.Join(conflicts, "; ")
 			expect.Require(t, text == c.conflicts, "conflicts %q, want %q", text, c.conflicts)
 			if c.conflicts == "" {
-				expect.Equal(t, cmp.Diff(c.want.content(), got), "", "the merged form")
+				expect.Same(t, c.want.content(), got, "the merged form")
 			}
 		})
 	}
@@ -116,8 +114,8 @@ func TestADocumentKeepsTheBytesOfAForm(t *testing.T) {
 	from := base{Digests: of.Digests()}
 	got, read, err := readDocument(document(c, &from))
 	expect.NoError(t, err)
-	diff := cmp.Diff(c, got) + cmp.Diff(from, read)
-	expect.That(t, diff == "", "%s", diff)
+	expect.Same(t, c, got, "the content")
+	expect.Same(t, from, read, "the base")
 	if merged, err := merge(read, got, c, nil); err != nil || !reflect.DeepEqual(merged, c) {
 		t.Errorf("a copy in which nothing was changed is merged to %s, %v", merged.Definition.Blocks, err)
 	}

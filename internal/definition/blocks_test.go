@@ -9,19 +9,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
 func stored(t testing.TB, raw string) *Blocks {
 	t.Helper()
-	return must(StoredBlocks(json.RawMessage(raw)))
+	return expect.Must(StoredBlocks(json.RawMessage(raw)))
 }
 
 func wantRaw(t testing.TB, b *Blocks, want string) {
 	t.Helper()
-	if diff := cmp.Diff(want, string(b.Raw())); diff != "" {
-		t.Errorf("raw (-want +got):\n%s", diff)
-	}
+	expect.Same(t, want, string(b.Raw()), "raw")
 }
 
 func TestStoredBlocks(t *testing.T) {
@@ -33,9 +32,7 @@ func TestStoredBlocks(t *testing.T) {
 	stored(t, `[{"id":"a","properties":{"rule":{"x":[0`+strings.Repeat(",0", 150_000)+`]}}}]`)
 
 	for _, raw := range []string{`{}`, `null`, `[1]`, `[{"children":1}]`, `[{"children":[{"children":[null]}]}]`, `[`, `[] []`} {
-		if _, err := StoredBlocks(json.RawMessage(raw)); err == nil {
-			t.Errorf("%s is accepted", raw)
-		}
+		expect.That(t, expect.ErrorOf(StoredBlocks(json.RawMessage(raw))) != nil, "%s is accepted", raw)
 	}
 }
 
@@ -45,17 +42,14 @@ func TestBlocksReads(t *testing.T) {
 	if diff := cmp.Diff([]json.RawMessage{json.RawMessage(`{"id":"a"}`), json.RawMessage(`{"children":[{"id":"c"}],"id":"b","n":1e2}`)}, b.Items()); diff != "" {
 		t.Error(diff)
 	}
-	if got, ok := b.Get("b"); !ok || string(got) != `{"children":[{"id":"c"}],"id":"b","n":1e2}` {
-		t.Errorf("got %s, %t", got, ok)
-	}
+	got, ok := b.Get("b")
+	expect.That(t, ok && string(got) == `{"children":[{"id":"c"}],"id":"b","n":1e2}`, "got %s, %t", got, ok)
 	for _, id := range []string{"c", "", "A"} {
-		if _, ok := b.Get(id); ok {
-			t.Errorf("%q is a top-level block", id)
-		}
+		_, ok := b.Get(id)
+		expect.That(t, !ok, "%q is a top-level block", id)
 	}
-	if items := stored(t, `[]`).Items(); items == nil || len(items) != 0 {
-		t.Errorf("got %v", items)
-	}
+	items := stored(t, `[]`).Items()
+	expect.That(t, items != nil && len(items) == 0, "got %v", items)
 }
 
 func TestBlocksCannotBeGrownByTheirReader(t *testing.T) {
@@ -73,9 +67,7 @@ func TestHasAnyOf(t *testing.T) {
 		`[{"id":"in"}]`:                         true,
 		`[{"id":"x","children":[{"id":"in"}]}]`: true,
 	} {
-		if got := b.HasAnyOf(stored(t, raw)); got != want {
-			t.Errorf("%s: %t", raw, got)
-		}
+		expect.Equal(t, b.HasAnyOf(stored(t, raw)), want, "%s", raw)
 	}
 }
 
@@ -88,9 +80,7 @@ func TestTypesAreFilledIn(t *testing.T) {
 	wantRaw(t, filled, `[{"label":"l","id":"a","type":"email","n":1.0},{"id":"b","type":"date"},
  {"id":"c","type":"group","children":[{"id":"d","type":"phone"},{"id":"e\"","type":"single_choice","choices":[]}]},{"id":"f","type":"multiple_choice","choices":[],"properties":{"multiSelection":true}},
  {"id":"g","type":"matrix","matrix_rows":[]},{"id":"h","type":"single_choice","choices":[],"matrix_rows":[],"children":[],"properties":{"multiSelection":false}}]`)
-	if again := filled.WithTypesFrom(nil); again != filled {
-		t.Error("nothing was missing, yet there is another value")
-	}
+	expect.Equal(t, filled.WithTypesFrom(nil), filled, "blocks with all types")
 	wantRaw(t, stored(t, `[{"id":"a"}]`).WithTypesFrom(nil), `[{"id":"a","type":"short_text"}]`)
 	wantRaw(t, stored(t, `[{"id":"a","type":"group","children":[{"id":"b"}]}]`).WithTypesFrom(nil),
 		`[{"id":"a","type":"group","children":[{"id":"b","type":"short_text"}]}]`)
@@ -104,34 +94,27 @@ func TestWithout(t *testing.T) {
 		"c": `[{"id":"a"},{"id":"b","children":[{"id":"d"}]}]`,
 	} {
 		got, ok := b.Without(id)
-		if !ok {
-			t.Fatalf("%s is not found", id)
-		}
-		if string(got) != want {
-			t.Errorf("%s: got %s, want %s", id, got, want)
-		}
+		expect.Require(t, ok, "%s is not found", id)
+		expect.That(t, string(got) == want, "%s: got %s, want %s", id, got, want)
 	}
-	if _, ok := b.Without("d"); ok {
-		t.Error("a nested block is found")
-	}
+	_, ok := b.Without("d")
+	expect.That(t, !ok, "a nested block is found")
 	last, _ := stored(t, `[{"id":"a"}]`).Without("a")
-	if string(last) != `[]` {
-		t.Errorf("got %s", last)
-	}
+	expect.That(t, string(last) == `[]`, "got %s", last)
 	wantRaw(t, b, `[ {"id":"a"} , {"id":"b","children":[{"id":"d"}]}, {"id":"c"} ]`)
 }
 
 func TestBlockAndAppend(t *testing.T) {
-	w := must(NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
+	w := expect.Must(NewWrites(schema.Limits{Blocks: 2, AllBlocks: 4}, nil))
 	one := func(t *testing.T, block string) *Blocks {
 		t.Helper()
-		return must(w.Block([]byte(`{"block": ` + block + ` }`)))
+		return expect.Must(w.Block([]byte(`{"block": ` + block + ` }`)))
 	}
 
 	t.Run("a block is appended as it was sent", func(t *testing.T) {
 		added := one(t, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T02:00:00+02:00"}}`)
 		wantRaw(t, added, `{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}`)
-		got := must(w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
+		got := expect.Must(w.Append(stored(t, `[{"id":"a"}]`), added.WithTypesFrom(nil)))
 		if diff := cmp.Diff(`[{"id":"a"},{"id":"b","type":"short_text", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]`, string(got)); diff != "" {
 			t.Error(diff)
 		}
@@ -170,9 +153,7 @@ func TestBlockAndAppend(t *testing.T) {
 func TestBlocksReplace(t *testing.T) {
 	w := newTestWrites(t)
 	b, err := w.Blocks([]byte(` {"blocks" : [ {"id":"b"},{"id":"a"} ] } `))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	wantRaw(t, b, `[ {"id":"b"},{"id":"a"} ]`)
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a"},{"label":"x"},{"id":"a"}]}`))
 	wantFaults(t, err, "/blocks/1/id REQUIRED", "/blocks/2/id DUPLICATE")
@@ -186,7 +167,7 @@ func TestApply(t *testing.T) {
 
 	apply := func(t *testing.T, id, patch string) (block *Blocks, all json.RawMessage, ok bool, err error) {
 		t.Helper()
-		p := must(w.BlockPatch([]byte(`{"block":` + patch + `}`)))
+		p := expect.Must(w.BlockPatch([]byte(`{"block":` + patch + `}`)))
 		return w.Apply(stored(t, form), id, p)
 	}
 	for name, test := range map[string]struct{ patch, want string }{
@@ -218,18 +199,14 @@ func TestApply(t *testing.T) {
 	})
 	t.Run("the result is checked as a whole", func(t *testing.T) {
 		_, _, ok, err := apply(t, "b", `{"id":"z","children":[{"id":"d"},{"id":"b"}],"properties":{"pdfLink":"x","disabledDays":128,"min":"1","rule":1}}`)
-		if !ok {
-			t.Error("not found")
-		}
+		expect.That(t, ok, "not found")
 		wantFaults(t, err, "/block/children/0/id DUPLICATE", "/block/id NOT_ALLOWED",
 			"/block/properties/disabledDays OUT_OF_RANGE", "/block/properties/min WRONG_TYPE", "/block/properties/pdfLink BAD_FORMAT", "/block/properties/rule WRONG_TYPE")
 	})
 	t.Run("the form's limits count", func(t *testing.T) {
 		small, err := NewWrites(schema.Limits{AllBlocks: 5}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p := must(small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
+		expect.NoError(t, err)
+		p := expect.Must(small.BlockPatch([]byte(`{"block":{"children":[{"id":"x"},{"id":"y"}]}}`)))
 		_, _, _, err = small.Apply(stored(t, form), "a", p)
 		wantFaults(t, err, "/block TOO_MANY")
 	})
@@ -262,23 +239,21 @@ func TestCheckHiddenNames(t *testing.T) {
 	wantFaults(t, blocks.CheckHiddenNames(json.RawMessage(`["x"]`)))
 	wantFaults(t, blocks.CheckHiddenNames(nil))
 
-	added := must(w.Block([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`)))
+	added := expect.Must(w.Block([]byte(`{"block":{"id":"b","children":[{"id":"in"}]}}`)))
 	wantFaults(t, added.CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 	wantFaults(t, added.WithTypesFrom(nil).CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE", "/block/id DUPLICATE")
 
-	p := must(w.BlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`)))
+	p := expect.Must(w.BlockPatch([]byte(`{"block":{"children":[{"id":"ok"}]}}`)))
 	applied, _, _, err := w.Apply(stored(t, `[{"id":"x"},{"id":"y"}]`), "y", p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	wantFaults(t, applied.CheckHiddenNames(hidden), "/block/children/0/id DUPLICATE")
 }
 
 func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	w := newTestWrites(t)
 	body := surveyBody()
-	form := must(w.FormUpdate(body))
-	p := must(w.BlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`)))
+	form := expect.Must(w.FormUpdate(body))
+	p := expect.Must(w.BlockPatch([]byte(`{"block":{"label":"x","properties":{"afterDate":"2026-01-01T02:00:00+02:00"}}}`)))
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -288,9 +263,7 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 			if _, _, _, err := w.Apply(form.Blocks, "q3", p); err != nil {
 				t.Error(err)
 			}
-			if len(form.Blocks.Items()) != 50 {
-				t.Error("the shared blocks changed")
-			}
+			expect.That(t, len(form.Blocks.Items()) == 50, "the shared blocks changed")
 		})
 	}
 	group.Wait()

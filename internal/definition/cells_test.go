@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -20,7 +21,7 @@ func items(n int) string {
 
 // Every option that a page draws is a cell.
 func TestCells(t *testing.T) {
-	w := must(NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil))
+	w := expect.Must(NewWrites(schema.Limits{Cells: 299, AllCells: 600}, nil))
 	choice := func(kind string, n int) string {
 		return fmt.Sprintf(`{"id":"%s%d","type":%q,"choices":%s}`, kind, n, kind, items(n))
 	}
@@ -70,11 +71,11 @@ func TestCells(t *testing.T) {
 // A block that names no type has the cells of the one that is stored, and a form that was
 // stored before there was a limit may be changed as long as it has no more cells.
 func TestCellsOfStoredBlocks(t *testing.T) {
-	w := must(NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil))
+	w := expect.Must(NewWrites(schema.Limits{Cells: 100, AllCells: 121}, nil))
 	ranking := func(id string, n int) string {
 		return fmt.Sprintf(`{"id":%q,"type":"ranking","choices":%s}`, id, items(n))
 	}
-	within := must(StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`)))
+	within := expect.Must(StoredBlocks([]byte("[" + ranking("a", 10) + `,{"id":"b"}]`)))
 	for blocks, want := range map[string][]string{
 		`{"id":"a","choices":` + items(10) + `}`:                                           nil,
 		`{"id":"a","choices":` + items(11) + `}`:                                           {"/blocks/0 TOO_MANY"},
@@ -83,12 +84,10 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		`{"id":"a","type":"dropdown","choices":` + items(50) + `},{"id":"b","label":"\n"}`: nil,
 	} {
 		parsed, err := w.Blocks([]byte(`{"blocks":[` + blocks + `]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, err = w.TypedFrom(parsed, within)
 		wantFaults(t, err, want...)
-		f := must(w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
+		f := expect.Must(w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
 		_, err = w.ChangeDefinition(f, storage.Definition{Blocks: within.Raw()})
 		for i := range want {
 			want[i] = "/definition" + want[i]
@@ -96,7 +95,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		wantFaults(t, err, want...)
 	}
 
-	beyond := must(StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`)))
+	beyond := expect.Must(StoredBlocks([]byte("[" + ranking("a", 12) + "," + ranking("b", 3) + `]`)))
 	for patch, want := range map[string][]string{
 		`{"label":"x"}`: nil,
 		`{"label":"x","choices":` + items(3) + `}`:       nil,
@@ -105,17 +104,13 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 		`{"type":"dropdown","choices":` + items(9) + `}`: nil,
 	} {
 		p, err := w.BlockPatch([]byte(`{"block":` + patch + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, _, _, err = w.Apply(beyond, "b", p)
 		wantFaults(t, err, want...)
 	}
 	for block, want := range map[string][]string{`{"id":"c","type":"nps"}`: {"/block TOO_MANY"}, `{"id":"c","type":"email"}`: nil} {
 		added, err := w.Block([]byte(`{"block":` + block + `}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		_, err = w.Append(beyond, added)
 		wantFaults(t, err, want...)
 	}

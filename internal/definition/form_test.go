@@ -7,9 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -18,7 +17,7 @@ func TestFormCreate(t *testing.T) {
 	w := newTestWrites(t)
 
 	t.Run("every member is handed on", func(t *testing.T) {
-		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
+		got := expect.Must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdefABCDEF01","name":" A form ","type":"MULTI","definition":{
 			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
 			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
 			"blocks":[ {"id":"a"} ]}}`)))
@@ -32,17 +31,13 @@ func TestFormCreate(t *testing.T) {
 			"settings":      {string(got.Sections.Settings), `{"closed":true,"closeAt":"2026-11-20T08:33:01Z","responseLimit":100}`},
 			"blocks":        {string(got.Blocks.Raw()), `[ {"id":"a"} ]`},
 		} {
-			if section.got != section.want {
-				t.Errorf("%s: got %s, want %s", name, section.got, section.want)
-			}
+			expect.That(t, section.got == section.want, "%s: got %s, want %s", name, section.got, section.want)
 		}
 		want := storage.Gate{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
-		if diff := cmp.Diff(&want, got.Gate); diff != "" {
-			t.Error(diff)
-		}
+		expect.Same(t, &want, got.Gate, "gate")
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {
-		got := must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`)))
+		got := expect.Must(w.FormCreate([]byte(`{"workspace_id":"0123456789abcdef01234567","name":"A"}`)))
 		if got.Type != nil || got.Status != nil || got.Blocks != nil || got.Sections.Settings != nil || got.Sections.Theme != nil ||
 			got.Sections.Variables != nil || got.Sections.HiddenFields != nil || got.Gate != nil {
 			t.Errorf("got %+v", got)
@@ -59,9 +54,7 @@ func TestFormUpdate(t *testing.T) {
 
 	t.Run("one member is enough", func(t *testing.T) {
 		for _, body := range []string{`{"name":"a"}`, `{"status":"published"}`, `{"workspace_id":"0123456789abcdef01234567"}`, `{"definition":{}}`} {
-			if _, err := w.FormUpdate([]byte(body)); err != nil {
-				t.Errorf("%s: %v", body, err)
-			}
+			expect.Error(t, body, expect.ErrorOf(w.FormUpdate([]byte(body))), nil)
 		}
 	})
 	t.Run("none is not", func(t *testing.T) {
@@ -81,7 +74,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("free JSON may be anything", func(t *testing.T) {
 		const blocks = `[{"id":"a","choices":[{"id":"1","image":null},{"id":"2","image":[1e300,{"x":"2026-11-20T10:33:01+02:00"}]}],"properties":{"rule":{"a":null},"image":{"b":[]}}}]`
-		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`)))
+		got := expect.Must(w.FormUpdate([]byte(`{"definition":{"blocks":` + blocks + `}}`)))
 		if string(got.Blocks.Raw()) != blocks {
 			t.Errorf("got %s", got.Blocks.Raw())
 		}
@@ -92,29 +85,23 @@ func TestFormUpdate(t *testing.T) {
 			"/definition/blocks/0/properties/rule/x\x00/0 BAD_FORMAT", "/definition/variables/\x00 BAD_FORMAT")
 	})
 	t.Run("times are normalised at every level and nothing else changes", func(t *testing.T) {
-		got := must(w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
+		got := expect.Must(w.FormUpdate([]byte(`{"definition":{"blocks":[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00.9z"}},
  {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T01:00:00+01:00","2026-01-02T00:00:00Z"]},"id":"c"}]}]}}`)))
 		const want = `[ {"id":"a","label":"\u00e9","properties":{"min":1.0,"beforeDate":"2026-01-01T00:00:00Z","afterDate":"2026-01-01T00:00:00Z"}},
  {"id":"b","children":[{"properties":{"specificDates":["2026-01-01T00:00:00Z","2026-01-02T00:00:00Z"]},"id":"c"}]}]`
-		if diff := cmp.Diff(want, string(got.Blocks.Raw())); diff != "" {
-			t.Error(diff)
-		}
+		expect.Same(t, want, string(got.Blocks.Raw()), "blocks")
 	})
 	t.Run("integers are plain and other numbers stay", func(t *testing.T) {
 		got, err := w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":1e1,"borderRadius":10.0},"theme":{"logo":{"width":10.0,"height":-0}},
 			"blocks":[{"id":"a","properties":{"maxChars":0.1e2,"min":1e1,"limit":30E-1,"disabledDays":1270e-1,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991.0}}]}],"variables":{"v":1.0}}}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		for _, section := range []struct{ got, want string }{
 			{string(got.Sections.Settings), `{"responseLimit":10,"borderRadius":10.0}`},
 			{string(got.Sections.Theme), `{"logo":{"width":10,"height":0}}`},
 			{string(got.Blocks.Raw()), `[{"id":"a","properties":{"maxChars":10,"min":1e1,"limit":3,"disabledDays":127,"image":{"x":1.0},"rule":{"x":1.0}}},{"id":"b","children":[{"id":"c","properties":{"perRow":9007199254740991}}]}]`},
 			{string(got.Sections.Variables), `{"v":1.0}`},
 		} {
-			if section.got != section.want {
-				t.Errorf("got %s, want %s", section.got, section.want)
-			}
+			expect.That(t, section.got == section.want, "got %s, want %s", section.got, section.want)
 		}
 		_, err = w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":1e300},"blocks":[{"id":"a","properties":{"limit":1.5,"maxChars":9007199254740992}}]}}`))
 		wantFaults(t, err, "/definition/blocks/0/properties/limit WRONG_TYPE", "/definition/blocks/0/properties/maxChars OUT_OF_RANGE", "/definition/settings/responseLimit OUT_OF_RANGE")
@@ -132,20 +119,15 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {
-		got := must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
-		if diff := cmp.Diff(&storage.Gate{}, got.Gate); diff != "" {
-			t.Error(diff)
-		}
+		got := expect.Must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
+		expect.Same(t, &storage.Gate{}, got.Gate, "gate")
 	})
 	t.Run("violations are capped at the first fifty", func(t *testing.T) {
 		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[0` + strings.Repeat(",0", 40_000) + `]}}`))
 		var invalid *schema.Error
-		if !errors.As(err, &invalid) || len(invalid.Violations) != schema.MaxViolations {
-			t.Fatalf("got %v", err)
-		}
-		if first := invalid.Violations[0]; first.Path != "/definition/blocks" || first.Code != schema.CodeTooMany {
-			t.Errorf("first is %+v", first)
-		}
+		expect.Require(t, errors.As(err, &invalid) && len(invalid.Violations) == schema.MaxViolations, "got %v", err)
+		first := invalid.Violations[0]
+		expect.That(t, first.Path == "/definition/blocks" && first.Code == schema.CodeTooMany, "first is %+v", first)
 	})
 }
 
@@ -168,9 +150,8 @@ func FuzzFormUpdate(f *testing.F) {
 			switch {
 			case errors.As(err, &syntax):
 			case errors.As(err, &invalid):
-				if n := len(invalid.Violations); n == 0 || n > schema.MaxViolations {
-					t.Fatalf("%d violations", n)
-				}
+				n := len(invalid.Violations)
+				expect.Require(t, n != 0 && n <= schema.MaxViolations, "%d violations", n)
 			default:
 				t.Fatalf("%T", err)
 			}
@@ -198,13 +179,9 @@ func FuzzFormUpdate(f *testing.F) {
 		}
 		rebuilt.WriteString(`}}`)
 		second, err := w.FormUpdate([]byte(rebuilt.String()))
-		if err != nil {
-			t.Fatalf("what was accepted is refused: %v\n%s", err, rebuilt.String())
-		}
+		expect.Require(t, err == nil, "what was accepted is refused: %v\n%s", err, rebuilt.String())
 		if second.Blocks != nil {
-			if second.Blocks.WithTypesFrom(nil) != second.Blocks {
-				t.Fatal("types are missing")
-			}
+			expect.Require(t, second.Blocks.WithTypesFrom(nil) == second.Blocks, "types are missing")
 			if string(second.Blocks.Raw()) != string(again["blocks"]) {
 				t.Fatalf("blocks changed: %s, then %s", again["blocks"], second.Blocks.Raw())
 			}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -124,9 +125,7 @@ const (
 // smallAnswer fails when what is said of a hostile body is large itself.
 func smallAnswer(t *testing.T, e *schema.Error) {
 	t.Helper()
-	if len(e.Violations) > schema.MaxViolations {
-		t.Errorf("%d violations", len(e.Violations))
-	}
+	expect.That(t, len(e.Violations) <= schema.MaxViolations, "%d violations", len(e.Violations))
 	for _, v := range e.Violations {
 		if len(v.Path) > jsontree.MaxPointer || len(v.Message) > 1000 {
 			t.Errorf("a path of %d bytes, a message of %d", len(v.Path), len(v.Message))
@@ -147,9 +146,8 @@ func compileSchemas(t *testing.T, w *Writes) {
 		func() error { _, err := w.BlockPatch(body); return err },
 	} {
 		var invalid *schema.Error
-		if err := check(); err != nil && !errors.As(err, &invalid) {
-			t.Fatal(err)
-		}
+		err := check()
+		expect.Require(t, err == nil || errors.As(err, &invalid), "%v", err)
 	}
 }
 
@@ -163,9 +161,7 @@ func TestHostileInputIsCheap(t *testing.T) {
 		t.Helper()
 		var err error
 		bytes, objects := allocated(func() { err = check() })
-		if err == nil {
-			t.Error("accepted")
-		}
+		expect.That(t, err != nil, "accepted")
 		var invalid *schema.Error
 		if errors.As(err, &invalid) {
 			smallAnswer(t, invalid)
@@ -175,9 +171,7 @@ func TestHostileInputIsCheap(t *testing.T) {
 		}
 	}
 	for name, body := range hostileBodies() {
-		if len(body) > mib+100 {
-			t.Fatalf("%s: %d bytes", name, len(body))
-		}
+		expect.Require(t, len(body) <= mib+100, "%s: %d bytes", name, len(body))
 		t.Run(name, func(t *testing.T) {
 			refused(t, 1, func() error { _, err := w.FormUpdate([]byte(body)); return err })
 		})
@@ -250,9 +244,7 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 	w := newTestWrites(t)
 	compileSchemas(t, w)
 	for name, body := range costlyBodies() {
-		if len(body) > mib {
-			t.Fatalf("%s: %d bytes", name, len(body))
-		}
+		expect.Require(t, len(body) <= mib, "%s: %d bytes", name, len(body))
 		t.Run(name, func(t *testing.T) {
 			raw := []byte(body)
 			bytes, objects := allocated(func() { stores(t, w, raw) })
@@ -266,7 +258,7 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 
 // stores checks a FormUpdate and makes what is stored of it.
 func stores(t testing.TB, w *Writes, body []byte) {
-	f := must(w.FormUpdate(body))
+	f := expect.Must(w.FormUpdate(body))
 	if f.Blocks != nil {
 		f.Blocks.WithTypesFrom(nil).Raw()
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/weburl"
 	"github.com/formsvc/formsvc/schema"
 )
@@ -14,14 +15,10 @@ import (
 func TestAddressesAndLinks(t *testing.T) {
 
 	for _, s := range []string{"http://example.com", "HTTPS://example.com/a?b#c", "https://example.com:8080/é@", "https://[2001:db8::1]/"} {
-		if !weburl.IsPlain(s) || !isLink(s) {
-			t.Errorf("%q is refused", s)
-		}
+		expect.That(t, weburl.IsPlain(s) && isLink(s), "%q is refused", s)
 	}
 	for _, s := range []string{"mailto:a@example.com", "tel:+4930123456", "MAILTO:a@example.com?subject=b"} {
-		if !isLink(s) || weburl.IsPlain(s) {
-			t.Errorf("%q is for links only", s)
-		}
+		expect.That(t, isLink(s) && !weburl.IsPlain(s), "%q is for links only", s)
 	}
 	for _, s := range []string{
 		"javascript:alert(1)", "JavaScript:alert(1)", " javascript:alert(1)", "\tjavascript:alert(1)", "java\tscript:alert(1)",
@@ -32,12 +29,8 @@ func TestAddressesAndLinks(t *testing.T) {
 		"https://example.com/\r\nSet-Cookie:a", "mailto:", "tel:", "mailto://", "http://%zz/", "blob:https://example.com/a", "https://[::1",
 		"https://user@example.com/", "https://known.example:x@evil.example/", "https://@example.com/", "https://example.com:0", "https://example.com:65536", "https://example.com/\"><script>", "https://example.com/\u2028", "https://example.com/\u0085",
 	} {
-		if isLink(s) {
-			t.Errorf("%q is accepted", s)
-		}
-		if weburl.IsPlain(s) {
-			t.Errorf("%q is accepted in an answer", s)
-		}
+		expect.That(t, !isLink(s), "%q is accepted", s)
+		expect.That(t, !weburl.IsPlain(s), "%q is accepted in an answer", s)
 	}
 }
 
@@ -69,7 +62,7 @@ func TestDefinitionAddresses(t *testing.T) {
 }
 
 func TestDefinitionLimits(t *testing.T) {
-	w := must(NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
+	w := expect.Must(NewWrites(schema.Limits{Blocks: 3, AllBlocks: 5, Nesting: 3, Choices: 2, CustomCSS: 4, Text: 3}, nil))
 
 	tests := map[string]struct {
 		definition string
@@ -196,7 +189,7 @@ func TestChoicesNeedAnID(t *testing.T) {
 	wantFaults(t, err, under("/definition/blocks/0/children/0")...)
 	_, err = w.Block([]byte(`{"block":{"id":"a",` + lists + `}}`))
 	wantFaults(t, err, under("/block")...)
-	p := must(w.BlockPatch([]byte(`{"block":{` + lists + `}}`)))
+	p := expect.Must(w.BlockPatch([]byte(`{"block":{` + lists + `}}`)))
 	_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
 	wantFaults(t, err, under("/block")...)
 }
@@ -214,9 +207,7 @@ func TestBlockIDsCanStandInAPath(t *testing.T) {
 // What is nested too deep is one fault; what is in it is not looked at.
 func TestBlocksBeyondTheLastLevelAreNotLookedAt(t *testing.T) {
 	w, err := NewWrites(schema.Limits{Nesting: 2, AllBlocks: 2}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","x":1,"children":[{"id":"a"},1,{"id":"c","label":1,"children":[{}]}]}]}]}`))
 	wantFaults(t, err, "/blocks/0/children/0/children TOO_MANY", "/blocks/0/children/0/x UNKNOWN_FIELD")
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a","children":[{"id":"b","children":[]}]}]}`))
@@ -242,10 +233,10 @@ func TestVariablesThatRulesSetHaveNamesOfTheirOwn(t *testing.T) {
 	}
 
 	old := stored(t, `[{"id":"a",`+setting("x")+`},{"id":"b","children":[{"id":"in",`+setting("y")+`}]}]`)
-	added := must(w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`)))
+	added := expect.Must(w.Block([]byte(`{"block":{"id":"x","children":[{"id":"other"},{"id":"y"}],` + setting("in") + `}}`)))
 	_, err = w.Append(old, added)
 	wantFaults(t, err, "/block/id DUPLICATE", "/block/properties/rule/set/in DUPLICATE") // a rule in a group has no effect
-	p := must(w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`)))
+	p := expect.Must(w.BlockPatch([]byte(`{"block":{` + setting("a") + `}}`)))
 	_, _, _, err = w.Apply(old, "b", p)
 	wantFaults(t, err, "/block/properties/rule/set/a DUPLICATE")
 

@@ -7,34 +7,31 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
 
 func formUpdate(t *testing.T, w *Writes, body string) FormWrite {
 	t.Helper()
-	return must(w.FormUpdate([]byte(body)))
+	return expect.Must(w.FormUpdate([]byte(body)))
 }
 
 func TestNewDefinitionFillsInWhatIsNotGiven(t *testing.T) {
 	w := newTestWrites(t)
-	got := must(w.NewDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"theme":{"font":"x"}}}`)))
+	got := expect.Must(w.NewDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"theme":{"font":"x"}}}`)))
 	want := storage.Definition{
 		Blocks: json.RawMessage(`[{"id":"a","type":"short_text"}]`), Settings: json.RawMessage(`{}`), Theme: json.RawMessage(`{"font":"x"}`),
 		Variables: json.RawMessage(`{}`), HiddenFields: json.RawMessage(`[]`), Format: Format,
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	expect.Same(t, want, got, "definition")
 }
 
 func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 	w := newTestWrites(t)
 	stored := storage.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"date"},{"id":"b","type":"time"}]`), HiddenFields: json.RawMessage(`["h"]`)}
 	got, err := w.ChangeDefinition(formUpdate(t, w, `{"definition":{"blocks":[{"id":"a"}],"settings":{}}}`), stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if diff := cmp.Diff(storage.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"date"}]`), Settings: json.RawMessage(`{}`), Format: Format}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -48,7 +45,7 @@ func TestChangeDefinitionDependsOnWhatIsStored(t *testing.T) {
 }
 
 func TestTheDefinitionLimitCountsAllSections(t *testing.T) {
-	w := must(NewWrites(schema.Limits{Definition: 100}, nil))
+	w := expect.Must(NewWrites(schema.Limits{Definition: 100}, nil))
 	css := func(n int) string {
 		return `"theme":{"customCss":"` + strings.Repeat("x", n-len(`{"customCss":""}`)) + `"}`
 	}
@@ -85,7 +82,7 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 	for size, want := range map[int][]string{16_000: nil, 16_001: {"/block/properties/rule TOO_LONG"}} {
 		_, err := w.Block([]byte(`{"block":{"id":"a",` + rule(size) + `}}`))
 		wantFaults(t, err, want...)
-		p := must(w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
+		p := expect.Must(w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
 		_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
 		wantFaults(t, err, want...)
 	}
@@ -93,7 +90,7 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 	wantFaults(t, err, "/definition/blocks/0/children/0/properties/rule TOO_LONG")
 
 	// A patch may not grow it bit by bit either.
-	p := must(w.BlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`)))
+	p := expect.Must(w.BlockPatch([]byte(`{"block":{"properties":{"rule":{"y":1}}}}`)))
 	_, _, _, err = w.Apply(stored(t, `[{"id":"a",`+rule(15_999)+`}]`), "a", p)
 	wantFaults(t, err, "/block/properties/rule TOO_LONG")
 }

@@ -3,6 +3,8 @@ package definition
 import (
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // Of content that nobody saves only the sizes are checked, and all of them, whatever else is wrong.
@@ -26,8 +28,7 @@ func TestCheckSizes(t *testing.T) {
 		wantFaults(t, w.CheckSizes([]byte(body)), faults...)
 	}
 	for _, body := range []string{`{"definition":{"blocks":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`, `{"a":1,"a":2}`, `{"a":[` + strings.Repeat("0,", 100_000) + `0]}`} {
-		if err := w.CheckSizes([]byte(body)); err == nil || !strings.Contains(err.Error(), "malformed") {
-			t.Errorf("%.40s…: %v", body, err)
-		}
+		err := w.CheckSizes([]byte(body))
+		expect.That(t, err != nil && strings.Contains(err.Error(), "malformed"), "%.40s…: %v", body, err)
 	}
 }

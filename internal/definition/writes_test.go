@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
 func newTestWrites(t testing.TB) *Writes {
 	t.Helper()
-	return must(NewWrites(schema.Limits{}, nil))
+	return expect.Must(NewWrites(schema.Limits{}, nil))
 }
 
 // faultsOf returns "path CODE" for each violation, and fails when err is another
@@ -24,14 +25,10 @@ func faultsOf(t testing.TB, err error) []string {
 		return nil
 	}
 	var invalid *schema.Error
-	if !errors.As(err, &invalid) {
-		t.Fatalf("got %v, want an *schema.Error", err)
-	}
+	expect.Require(t, errors.As(err, &invalid), "got %v, want an *schema.Error", err)
 	var list []string
 	for _, v := range invalid.Violations {
-		if v.Message == "" {
-			t.Errorf("%s %s has no message", v.Path, v.Code)
-		}
+		expect.That(t, v.Message != "", "%s %s has no message", v.Path, v.Code)
 		list = append(list, v.Path+" "+v.Code)
 	}
 	return list
@@ -39,16 +36,13 @@ func faultsOf(t testing.TB, err error) []string {
 
 func wantFaults(t testing.TB, err error, want ...string) {
 	t.Helper()
-	if diff := cmp.Diff(want, faultsOf(t, err)); diff != "" {
-		t.Errorf("violations (-want +got):\n%s\n%v", diff, err)
-	}
+	diff := cmp.Diff(want, faultsOf(t, err))
+	expect.That(t, diff == "", "violations (-want +got):\n%s\n%v", diff, err)
 }
 
 func TestNewWritesRefusesNegativeLimits(t *testing.T) {
 	for _, l := range []schema.Limits{{Blocks: -1}, {AllBlocks: -1}, {Nesting: -1}, {Cells: -1}, {AllCells: -1}, {Choices: -1}, {CustomCSS: -1}, {Text: -1}, {Rule: -1}, {Definition: -1}, {Response: -1}, {FileSize: -1}, {Body: -1}, {Workspaces: -1}, {Webhooks: -1}} {
-		if _, err := NewWrites(l, nil); err == nil {
-			t.Errorf("%+v is accepted", l)
-		}
+		expect.That(t, expect.ErrorOf(NewWrites(l, nil)) != nil, "%+v is accepted", l)
 	}
 }
 
@@ -58,9 +52,7 @@ func TestWorkspace(t *testing.T) {
 	t.Run("the name is trimmed before its length is checked", func(t *testing.T) {
 		want := strings.Repeat("é", 120)
 		got, err := w.Workspace([]byte(`{"name":"\u00a0 ` + want + `\n\t"}`))
-		if err != nil || got != want {
-			t.Errorf("got %q, %v", got, err)
-		}
+		expect.That(t, err == nil && got == want, "got %q, %v", got, err)
 	})
 
 	for name, test := range map[string]struct {
@@ -91,9 +83,7 @@ func TestWorkspace(t *testing.T) {
 	t.Run("what is no JSON is a SyntaxError", func(t *testing.T) {
 		_, err := w.Workspace([]byte(`{"name":"a","name":"b"}`))
 		var syntax *jsontree.SyntaxError
-		if !errors.As(err, &syntax) {
-			t.Errorf("got %v", err)
-		}
+		expect.That(t, errors.As(err, &syntax), "got %v", err)
 	})
 }
 
@@ -110,16 +100,14 @@ func TestWebhook(t *testing.T) {
 	const form = "0123456789abcdefABCDEF01"
 
 	t.Run("create with all members", func(t *testing.T) {
-		got := must(w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
+		got := expect.Must(w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","enabled":false,"signing_secret":"0123456789abcdef"}`), true))
 		if *got.FormID != form || *got.URL != "https://example.com/a" || *got.Enabled || *got.Secret != "0123456789abcdef" {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("create leaves defaults to the caller", func(t *testing.T) {
 		got, err := w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a"}`), true)
-		if err != nil || got.Enabled != nil || got.Secret != nil {
-			t.Errorf("got %+v, %v", got, err)
-		}
+		expect.That(t, err == nil && got.Enabled == nil && got.Secret == nil, "got %+v, %v", got, err)
 	})
 	t.Run("null takes the secret away in an update only", func(t *testing.T) {
 		got, err := w.Webhook([]byte(`{"signing_secret":null}`), false)
@@ -159,21 +147,11 @@ func TestWebhook(t *testing.T) {
 		}
 		got, err = w.Webhook([]byte(`{"url":null,"enabled":"no","signing_secret":null,"x":1}`), true)
 		wantFaults(t, err, "/enabled WRONG_TYPE", "/form_id REQUIRED", "/signing_secret WRONG_TYPE", "/url WRONG_TYPE", "/x UNKNOWN_FIELD")
-		if got != (WebhookWrite{}) {
-			t.Errorf("got %+v", got)
-		}
+		expect.That(t, got == (WebhookWrite{}), "got %+v", got)
 		for _, body := range []string{``, `[]`, `{`} {
 			if got, err := w.Webhook([]byte(body), false); err == nil || got != (WebhookWrite{}) {
 				t.Errorf("%q: got %+v, %v", body, got, err)
 			}
 		}
 	})
-}
-
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/formsvc/formsvc/internal/core"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -25,9 +26,7 @@ func read(revision int64, blocks string) storage.Form {
 func know(t *testing.T, s Intake, f storage.Form) *Known {
 	t.Helper()
 	known, err := s.know(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if known.Revision != f.Revision || known.Status != f.Status || known.Gate != f.Gate || !known.Definition.Equal(&f.Definition) {
 		t.Errorf("what is known of %+v is %+v", f, known.Form)
 	}
@@ -63,9 +62,7 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 			{got.Definition.Blocks, first.Definition.Blocks}, {got.Definition.Settings, first.Definition.Settings}, {got.Definition.Theme, first.Definition.Theme},
 			{got.Definition.Variables, first.Definition.Variables}, {got.Definition.HiddenFields, first.Definition.HiddenFields},
 		} {
-			if firstByte(section[0]) != firstByte(section[1]) {
-				t.Errorf("%s, section %d is there twice", name, i)
-			}
+			expect.That(t, firstByte(section[0]) == firstByte(section[1]), "%s, section %d is there twice", name, i)
 		}
 	}
 	page, known, err := s.shown(read(1, oneBlock), nil)
@@ -91,9 +88,8 @@ func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
 		known, _ := s.forms.Get(storage.ID{1})
 		return known
 	}
-	if got := know(t, tx, read(2, oneBlock)); cached() != got || got.committed {
-		t.Errorf("a form of a transaction is not remembered, or as a committed one: %+v", got.Form)
-	}
+	got := know(t, tx, read(2, oneBlock))
+	expect.That(t, cached() == got && !got.committed, "a form of a transaction is not remembered, or as a committed one: %+v", got.Form)
 	if got := know(t, tx, read(2, anotherBlock)); cached() != got || got.committed {
 		t.Error("a form of another transaction does not take the place of the first")
 	}

@@ -1,7 +1,11 @@
 // Package expect has the checks that tests of several packages share.
 package expect
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/google/go-cmp/cmp"
+)
 
 // Test is what the checks need of a *testing.T, *testing.B or *rapid.T.
 type Test interface {
@@ -69,4 +73,12 @@ func Must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// Same reports how a value differs from the wanted one.
+func Same[T any](t Test, want, got T, what string, args ...any) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf(what+" (-want +got):\n%s", append(args, diff)...)
+	}
 }
