@@ -25,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -37,32 +38,26 @@ var documentedProgram = regexp.MustCompile("(?s)```go\n(package main\n.*?)```|\n
 // The README and the package's documentation have one program, which compiles.
 func TestDocumentedProgramsCompile(t *testing.T) {
 	t.Parallel()
-	file := must(parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments))
+	file := expect.Must(parser.ParseFile(gotoken.NewFileSet(), "doc.go", nil, parser.ParseComments))
 	readme := documentedProgram.FindAllStringSubmatch(readFile(t, "README.md"), -1)
 	docs := documentedProgram.FindAllStringSubmatch(file.Doc.Text(), -1)
-	if len(readme) != 1 || len(docs) != 1 {
-		t.Fatalf("the README has %d programs, doc.go %d", len(readme), len(docs))
-	}
+	expect.Require(t, len(readme) == 1 && len(docs) == 1, "the README has %d programs, doc.go %d", len(readme), len(docs))
 	code := readme[0][1]
-	if want := strings.TrimSpace(strings.ReplaceAll("\n"+docs[0][2], "\n\t", "\n")); strings.TrimSpace(code) != want {
-		t.Errorf("the README has\n%s\nand doc.go\n%s", code, want)
-	}
+	want := strings.TrimSpace(strings.ReplaceAll("\n"+docs[0][2], "\n\t", "\n"))
+	expect.That(t, strings.TrimSpace(code) == want, "the README has\n%s\nand doc.go\n%s", code, want)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "main.go")
-	noError(t, os.WriteFile(source, []byte(code), 0o600))
+	expect.NoError(t, os.WriteFile(source, []byte(code), 0o600))
 	// Built from the module's folder, so that its imports are this module's.
 	out, err := exec.CommandContext(t.Context(), "go", "build", "-o", filepath.Join(dir, "program"), source).CombinedOutput()
-	if err != nil {
-		t.Errorf("go build: %v\n%s", err, out)
-	}
-	if lines := strings.Count(code, "\n"); lines > 55 {
-		t.Errorf("the program has %d lines", lines)
-	}
+	expect.That(t, err == nil, "go build: %v\n%s", err, out)
+	lines := strings.Count(code, "\n")
+	expect.That(t, lines <= 55, "the program has %d lines", lines)
 }
 
 func readFile(t *testing.T, name string) string {
 	t.Helper()
-	text := must(os.ReadFile(name))
+	text := expect.Must(os.ReadFile(name))
 	return string(text)
 }
 
@@ -112,10 +107,8 @@ func TestTheReadmesUses(t *testing.T) {
 		t.Skip("reason: it runs both suites")
 	}
 	sections := regexp.MustCompile("(?s)\n### ([^\n]+)\n.*?```go\n(package product\n.*?)```").FindAllStringSubmatch(readFile(t, "README.md"), -1)
-	if len(sections) != 4 {
-		t.Fatalf("the README has %d uses, want 4", len(sections))
-	}
-	tree := must(filepath.Abs("."))
+	expect.Require(t, len(sections) == 4, "the README has %d uses, want 4", len(sections))
+	tree := expect.Must(filepath.Abs("."))
 	dir := t.TempDir()
 	files := map[string]string{
 		"uses_test.go": usesOfReadme, "go.sum": readFile(t, "go.sum"),
@@ -136,24 +129,18 @@ func TestTheReadmesUses(t *testing.T) {
 		}
 	}
 	for name, text := range files {
-		noError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	setUp := regexp.MustCompile("(?s)```sh\n(go mod init .*?)go mod tidy").FindStringSubmatch(readFile(t, "README.md"))
-	if setUp == nil {
-		t.Fatal("the README does not say how a module begins")
-	}
+	expect.Require(t, setUp != nil, "the README does not say how a module begins")
 	// Tidy would download what the tests of other modules need: the tree's go.sum has the rest.
 	commands := strings.ReplaceAll(setUp[1], "=/path/to/the/clone", "='"+tree+"'") + "go test -v ."
 	cmd := exec.CommandContext(t.Context(), "sh", "-euc", commands)
 	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=-mod=mod")
 	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	expect.Require(t, err == nil, "%v\n%s", err, out)
 	for _, name := range []string{"Uses", "Storage", "Forms"} {
-		if !strings.Contains(string(out), "\n--- PASS: Test"+name+" ") {
-			t.Errorf("Test%s did not run", name)
-		}
+		expect.That(t, strings.Contains(string(out), "\n--- PASS: Test"+name+" "), "Test%s did not run", name)
 	}
 }
 
@@ -168,9 +155,7 @@ func TestTheReadmesLinksLeadToFiles(t *testing.T) {
 			t.Errorf("%s: %v", link[0], err)
 		}
 	}
-	if len(links) < 20 || strings.Contains(readme, "https://") {
-		t.Errorf("the README has %d links, or an address outside", len(links))
-	}
+	expect.That(t, len(links) >= 20 && !strings.Contains(readme, "https://"), "the README has %d links, or an address outside", len(links))
 	before, after, found := strings.Cut(readme, "\n## Once released\n")
 	if !found || strings.Contains(before, "@v") || strings.Contains(after, "\n## ") && strings.Index(after, "@v") > strings.Index(after, "\n## ") {
 		t.Error("a line that needs a release is not in the section Once released")
@@ -198,14 +183,13 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 			program := filepath.Join(dir, name)
 			build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/"+name)
 			build.Env = append(os.Environ(), "GOWORK=") // some examples are modules of the workspace
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Fatalf("%v\n%s", err, out)
-			}
+			out, err := build.CombinedOutput()
+			expect.Require(t, err == nil, "%v\n%s", err, out)
 			cmd := exec.CommandContext(t.Context(), program, append(args, "-addr", "127.0.0.1:0")...)
 			cmd.Dir = dir
 			r, w := io.Pipe()
 			cmd.Stdout, cmd.Stderr = w, w
-			noError(t, cmd.Start())
+			expect.NoError(t, cmd.Start())
 			ended := make(chan error, 1)
 			go func() { ended <- cmd.Wait(); _ = w.Close() }()
 			address := ""
@@ -232,7 +216,7 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 func newDatabase(t *testing.T) string {
 	t.Helper()
 	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "program")
-	must(admin.Exec(t.Context(), "CREATE DATABASE "+name))
+	expect.Must(admin.Exec(t.Context(), "CREATE DATABASE "+name))
 	t.Cleanup(func() {
 		if _, err := admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
@@ -258,7 +242,7 @@ func TestTheAfternoonRuns(t *testing.T) {
 		}
 	}))
 	defer receiver.Close()
-	listener := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
+	listener := expect.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
 	ctx, stop := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
 	go func() { stopped <- serve(ctx, listener, func(name string) string { return env[name] }) }()
@@ -267,13 +251,13 @@ func TestTheAfternoonRuns(t *testing.T) {
 	defer client.CloseIdleConnections()
 	send := func(method, path, body string, want int, header ...string) string {
 		t.Helper()
-		r := must(http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, strings.NewReader(body)))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), method, "http://"+listener.Addr().String()+path, strings.NewReader(body)))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		r.Header.Set("Cookie", "session=cookie of ann")
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		response := must(client.Do(r))
+		response := expect.Must(client.Do(r))
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
 		if err != nil || response.StatusCode != want {
@@ -283,30 +267,27 @@ func TestTheAfternoonRuns(t *testing.T) {
 	}
 	send("GET", "/health", "", 200) // answered when the tables are there
 	pool := pgtest.PoolAt(t, env["DATABASE_URL"])
-	must(pool.Exec(t.Context(), `INSERT INTO sessions VALUES (encode(sha256('cookie of ann'), 'hex'), 'ann', now() + interval '1 hour')`))
+	expect.Must(pool.Exec(t.Context(), `INSERT INTO sessions VALUES (encode(sha256('cookie of ann'), 'hex'), 'ann', now() + interval '1 hour')`))
 	workspace := regexp.MustCompile(`"id":"(\w+)"`).FindStringSubmatch(send("POST", "/v1/workspaces", `{"name":"Ann's"}`, 201, "Content-Type", "application/json"))[1]
 	body := url.Values{"name": {"Feedback"}, "workspace": {workspace}, "webhook": {receiver.URL}, "secret": {"a secret of the receiver"}}
 	send("POST", "/forms", body.Encode(), 401, "Cookie", "session=another")
 	send("POST", "/forms", body.Encode(), 403, "Sec-Fetch-Site", "cross-site")
-	if text := send("POST", "/forms", "workspace="+workspace, 422); !strings.HasPrefix(text, "name ") {
-		t.Errorf("without a name: %s", text)
-	}
+	text := send("POST", "/forms", "workspace="+workspace, 422)
+	expect.That(t, strings.HasPrefix(text, "name "), "without a name: %s", text)
 	paths := strings.Fields(send("POST", "/forms", body.Encode(), 200))
-	if page := send("GET", paths[0], "", 200); !strings.Contains(page, "Your e-mail") {
-		t.Errorf("the page: %s", page)
-	}
+	page := send("GET", paths[0], "", 200)
+	expect.That(t, strings.Contains(page, "Your e-mail"), "the page: %s", page)
 
 	// Another process takes a response.
-	other := must(formsvc.New(formsvc.WithStorage(postgres.New(pool))))
+	other := expect.Must(formsvc.New(formsvc.WithStorage(postgres.New(pool))))
 	id := strings.TrimSuffix(path.Base(paths[1]), ".csv")
-	form := must(formsvc.ParseID(id))
-	must(other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
+	form := expect.Must(formsvc.ParseID(id))
+	expect.Must(other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
 	if err := <-delivered; err != nil {
 		t.Error(err)
 	}
-	if file := send("GET", paths[1], "", 200); !strings.Contains(file, "carl@example.com") {
-		t.Errorf("the export: %s", file)
-	}
+	file := send("GET", paths[1], "", 200)
+	expect.That(t, strings.Contains(file, "carl@example.com"), "the export: %s", file)
 	send("POST", "/forms/1/erase", "email=carl@example.com", 404)
 	if text := send("POST", "/forms/"+id+"/erase", "email=CARL@example.com", 200); !strings.HasPrefix(text, "1 ") {
 		t.Errorf("erased: %s", text)
@@ -322,12 +303,10 @@ func TestTheReadmeGetsTheRelease(t *testing.T) {
 	t.Parallel()
 	readme, readmeErr := os.ReadFile("README.md")
 	work, workErr := os.ReadFile("go.work")
-	noError(t, errors.Join(readmeErr, workErr))
+	expect.NoError(t, errors.Join(readmeErr, workErr))
 	got := regexp.MustCompile("\ngo (get|run) "+module+"\\S*@(\\S+)").FindAllStringSubmatch(string(readme), -1)
 	want := regexp.MustCompile("\nreplace " + module + " (\\S+) =>").FindStringSubmatch(string(work))
-	if len(got) != 2 || want == nil || got[0][2] != want[1] || got[1][2] != want[1] {
-		t.Errorf("the README has %q, go.work %q", got, want)
-	}
+	expect.That(t, len(got) == 2 && want != nil && got[0][2] == want[1] && got[1][2] == want[1], "the README has %q, go.work %q", got, want)
 }
 
 // ownLink is a link to the documentation of a package here, to an example or a section of it, or
@@ -340,16 +319,16 @@ func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
 	files := []string{"storage/postgres/operations.md"}
 	sources := map[string]string{} // by package
 	for _, dir := range public {
-		names := must(filepath.Glob(dir + "/*.go"))
+		names := expect.Must(filepath.Glob(dir + "/*.go"))
 		files = append(files, names...)
 		for _, name := range names {
-			text := must(os.ReadFile(name))
+			text := expect.Must(os.ReadFile(name))
 			sources[dir] += string(text)
 		}
 	}
 	links := 0
 	for _, file := range files {
-		text := must(os.ReadFile(file))
+		text := expect.Must(os.ReadFile(file))
 		for _, link := range ownLink.FindAllStringSubmatch(string(text), -1) {
 			links++
 			source := sources[cmp.Or(strings.TrimPrefix(link[1], "/"), ".")]
@@ -365,16 +344,14 @@ func TestLinksToTheDocumentationLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
-	if links < 8 {
-		t.Errorf("%d links were found", links)
-	}
+	expect.That(t, links >= 8, "%d links were found", links)
 }
 
 // allTests returns the code of all tests.
 func allTests(t *testing.T) string {
 	t.Helper()
 	var tests strings.Builder
-	noError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
+	expect.NoError(t, fs.WalkDir(os.DirFS("."), ".", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Name() == "node_modules" {
 			return fs.SkipDir
 		}
@@ -391,12 +368,10 @@ func allTests(t *testing.T) string {
 // A test that the guide names is there.
 func TestTheGuideNamesTestsThatExist(t *testing.T) {
 	t.Parallel()
-	guide := must(os.ReadFile(".github/CONTRIBUTING.md"))
+	guide := expect.Must(os.ReadFile(".github/CONTRIBUTING.md"))
 	tests := allTests(t)
 	named := regexp.MustCompile("`(Test[A-Z]\\w+)`").FindAllStringSubmatch(string(guide), -1)
-	if len(named) < 20 {
-		t.Errorf("the guide names %d tests", len(named))
-	}
+	expect.That(t, len(named) >= 20, "the guide names %d tests", len(named))
 	for _, name := range named {
 		if !strings.Contains(tests, "func "+name[1]+"(") {
 			t.Errorf("the guide names %s, which does not exist", name[1])
@@ -407,7 +382,7 @@ func TestTheGuideNamesTestsThatExist(t *testing.T) {
 // Each report from the field has a row with a project, a number, a situation and tests that exist.
 func TestTheFieldNamesTests(t *testing.T) {
 	t.Parallel()
-	field := must(os.ReadFile("internal/docs/field.md"))
+	field := expect.Must(os.ReadFile("internal/docs/field.md"))
 	tests, rows, reports := allTests(t), 0, map[string]bool{}
 	row := regexp.MustCompile(`^\| ([\w.-]+/[\w.-]+#\d+) \| \S.* \| (Test\w+\S*(?:, Test\w+\S*)*) \|$`)
 	for line := range strings.Lines(string(field)) {
@@ -427,9 +402,7 @@ func TestTheFieldNamesTests(t *testing.T) {
 			}
 		}
 	}
-	if rows < 40 {
-		t.Errorf("%d reports", rows)
-	}
+	expect.That(t, rows >= 40, "%d reports", rows)
 }
 
 // withoutExample are exported functions and methods that need no example, and why.
@@ -449,7 +422,7 @@ var calledByOthers = regexp.MustCompile(`^(String|Format|LogValue|Error|Is|Unwra
 func TestWhatHostsCallHasAnExample(t *testing.T) {
 	t.Parallel()
 	var shown strings.Builder
-	noError(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+	expect.NoError(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(name, ".go") {
 			return err
 		}
@@ -477,8 +450,6 @@ func TestWhatHostsCallHasAnExample(t *testing.T) {
 		}
 	}
 	for name := range withoutExample {
-		if !exempt[name] {
-			t.Errorf("%s has an example, or is not exported any more", name)
-		}
+		expect.That(t, exempt[name], "%s has an example, or is not exported any more", name)
 	}
 }

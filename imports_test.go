@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 const module = "github.com/formsvc/formsvc"
@@ -158,9 +160,7 @@ type listed struct {
 func list(t *testing.T, args ...string) []listed {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Name,Imports,Deps,Module"}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
+	expect.Require(t, err == nil, "go list: %v", err)
 	var packages []listed
 	for decoder := json.NewDecoder(bytes.NewReader(out)); ; {
 		var p listed
@@ -203,9 +203,7 @@ func forbidden(p listed) []string {
 func TestWhoImportsWhom(t *testing.T) {
 	t.Parallel()
 	packages := list(t, "./...")
-	if len(packages) < len(allowed) {
-		t.Fatalf("go list found %d packages, the table has %d", len(packages), len(allowed))
-	}
+	expect.Require(t, len(packages) >= len(allowed), "go list found %d packages, the table has %d", len(packages), len(allowed))
 	for _, p := range packages {
 		for _, path := range forbidden(p) {
 			t.Errorf("%s must not import %s", p.ImportPath, path)
@@ -243,18 +241,15 @@ func TestAHostLinksTheModulesThatReadmeCounts(t *testing.T) {
 	linked := func(packages ...string) int {
 		args := append([]string{"list", "-deps", "-f", "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"}, packages...)
 		out, err := exec.CommandContext(t.Context(), "go", args...).Output()
-		if err != nil {
-			t.Fatalf("go list: %v", err)
-		}
+		expect.Require(t, err == nil, "go list: %v", err)
 		modules := strings.Fields(string(out))
 		slices.Sort(modules)
 		return len(slices.Compact(modules))
 	}
 	says := fmt.Sprintf("the code of %d other modules, of %d with pages, of %d with PostgreSQL too",
 		linked(".", "./storage/memory"), linked(".", "./handler/formpage"), linked(".", "./handler/formpage", "./storage/postgres"))
-	if readme, err := os.ReadFile("README.md"); err != nil || !strings.Contains(string(readme), says) {
-		t.Errorf("README does not say %q, %v", says, err)
-	}
+	readme, err := os.ReadFile("README.md")
+	expect.That(t, err == nil && strings.Contains(string(readme), says), "README does not say %q, %v", says, err)
 }
 
 // The suite is linked into hosts' tests: it brings them nothing but itself and the
@@ -284,7 +279,7 @@ func TestNoticeNamesWhatHostsLink(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	notice := must(os.ReadFile("NOTICE"))
+	notice := expect.Must(os.ReadFile("NOTICE"))
 	named := make(map[string]map[string]string) // by package, the license of each module
 	pkg := ""
 	for line := range strings.Lines(string(notice)) {
@@ -313,20 +308,15 @@ func TestNoticeNamesWhatHostsLink(t *testing.T) {
 			files, _ := filepath.Glob(filepath.Join(p.Module.Dir, "LICENSE*")) // the pattern is a valid one
 			text := ""
 			for _, file := range files {
-				raw := must(os.ReadFile(file))
+				raw := expect.Must(os.ReadFile(file))
 				text += strings.Join(strings.Fields(string(raw)), " ")
 			}
-			if phrase := licenses[license]; phrase == "" || !strings.Contains(text, phrase) {
-				t.Errorf("the license of %s is not %s", p.Module.Path, license)
-			}
+			phrase := licenses[license]
+			expect.That(t, phrase != "" && strings.Contains(text, phrase), "the license of %s is not %s", p.Module.Path, license)
 		}
 		for name := range named[links] {
-			if !found[name] {
-				t.Errorf("NOTICE says that %s links %s", links, name)
-			}
+			expect.That(t, found[name], "NOTICE says that %s links %s", links, name)
 		}
 	}
-	if len(named) < 4 {
-		t.Errorf("NOTICE has %d packages", len(named))
-	}
+	expect.That(t, len(named) >= 4, "NOTICE has %d packages", len(named))
 }

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 var update = flag.Bool("update", false, "write internal/docs/surface.txt anew")
@@ -42,12 +44,11 @@ func TestSurface(t *testing.T) {
 	}
 	const golden = "internal/docs/surface.txt"
 	if *update {
-		noError(t, os.WriteFile(golden, []byte(text.String()), 0o600))
+		expect.NoError(t, os.WriteFile(golden, []byte(text.String()), 0o600))
 	}
-	want := must(os.ReadFile(golden))
-	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n")); diff != "" {
-		t.Errorf("what is exported differs from %s; if that is meant, write it with -update (-file +code):\n%s", golden, diff)
-	}
+	want := expect.Must(os.ReadFile(golden))
+	diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(text.String(), "\n"))
+	expect.That(t, diff == "", "what is exported differs from %s; if that is meant, write it with -update (-file +code):\n%s", golden, diff)
 }
 
 // What New returns and what it takes is in the packages that are listed.
@@ -59,23 +60,21 @@ func TestSurfaceListsEveryPublicPackage(t *testing.T) {
 			name = "."
 		}
 		hidden := strings.Contains("/"+name, "/internal/") || strings.HasPrefix(name, "examples/") || p.Name == "main"
-		if !hidden && !slices.Contains(public, name) {
-			t.Errorf("%s is missing", name)
-		}
+		expect.That(t, hidden || slices.Contains(public, name), "%s is missing", name)
 	}
 }
 
 // parsed returns the files of a package without its tests.
 func parsed(t *testing.T, dir string) (*gotoken.FileSet, []*ast.File) {
 	t.Helper()
-	names := must(filepath.Glob(filepath.Join(dir, "*.go")))
+	names := expect.Must(filepath.Glob(filepath.Join(dir, "*.go")))
 	fset := gotoken.NewFileSet()
 	var files []*ast.File
 	for _, name := range names {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		file := must(parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution))
+		file := expect.Must(parser.ParseFile(fset, name, nil, parser.ParseComments|parser.SkipObjectResolution))
 		files = append(files, file)
 	}
 	return fset, files
@@ -88,7 +87,7 @@ func exported(t *testing.T, dir string) []string {
 	var decls []string
 	show := func(node any) {
 		var b bytes.Buffer
-		noError(t, printer.Fprint(&b, fset, node))
+		expect.NoError(t, printer.Fprint(&b, fset, node))
 		decls = append(decls, b.String())
 	}
 	for _, file := range files {
@@ -160,9 +159,7 @@ func TestOnlyTwoFunctionsAreWiring(t *testing.T) {
 			}
 		}
 	}
-	if diff := cmp.Diff([]string{"handler.New", "webhooks.NewDispatcher"}, found); diff != "" {
-		t.Errorf("with types of packages below internal (-want +got):\n%s", diff)
-	}
+	expect.Same(t, []string{"handler.New", "webhooks.NewDispatcher"}, found, "with types of packages below internal")
 }
 
 // What hosts see is defined in a package that they can read: no name of a public package stands for
@@ -178,12 +175,8 @@ func TestAliasesLeadToPublicPackages(t *testing.T) {
 					return
 				}
 				aliases++
-				if isInternal(file, spec.Type) {
-					t.Errorf("%s of %s is a type of an internal package", spec.Name.Name, dir)
-				}
-				if strings.Contains(doc, "\t") {
-					t.Errorf("the comment of %s in %s lists what it stands for", spec.Name.Name, dir)
-				}
+				expect.That(t, !isInternal(file, spec.Type), "%s of %s is a type of an internal package", spec.Name.Name, dir)
+				expect.That(t, !strings.Contains(doc, "\t"), "the comment of %s in %s lists what it stands for", spec.Name.Name, dir)
 			})
 			for _, decl := range file.Decls {
 				group, ok := decl.(*ast.GenDecl)
@@ -201,9 +194,7 @@ func TestAliasesLeadToPublicPackages(t *testing.T) {
 			}
 		}
 	}
-	if aliases < 20 {
-		t.Errorf("%d aliases were found", aliases)
-	}
+	expect.That(t, aliases >= 20, "%d aliases were found", aliases)
 }
 
 // eachType calls f for every type that files declare, with its comment.

@@ -19,6 +19,7 @@ import (
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage/postgres"
 	"github.com/formsvc/formsvc/webhooks"
@@ -34,26 +35,16 @@ func start(t *testing.T) product {
 	t.Helper()
 	own, schema := pgtest.Schema(t), postgres.WithSchema(pgtest.Schema(t))
 	pool := pgtest.Pool(t, pgtest.MaxConns(8), func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["search_path"] = own })
-	if _, err := pool.Exec(t.Context(), "CREATE SCHEMA "+own); err != nil {
-		t.Fatal(err)
-	}
-	if err := postgres.Migrate(t.Context(), pool, schema); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(pool.Exec(t.Context(), "CREATE SCHEMA "+own))
+	expect.NoError(t, postgres.Migrate(t.Context(), pool, schema))
 	accounts := &accounts{pool: pool, now: time.Now, rounds: 1000}
-	if err := accounts.migrate(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, accounts.migrate(t.Context()))
 	for _, name := range []string{"Ann", "Bob"} {
-		if err := accounts.register(t.Context(), strings.ToLower(name)+"@example.com", name, "correct horse"); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, accounts.register(t.Context(), strings.ToLower(name)+"@example.com", name, "correct horse"))
 	}
 	h, err := newHost(accounts, postgres.New(pool, schema), slog.New(slog.DiscardHandler), formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(webhooks.Config{Resolver: dialguard.Names{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(h.routes)
 	t.Cleanup(server.Close)
 	return product{h, server.URL}
@@ -69,9 +60,7 @@ type browser struct {
 func (p product) browser(t *testing.T) browser {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return browser{&http.Client{Jar: jar}, p, t}
 }
 
@@ -128,12 +117,9 @@ func TestASessionIsAsGoodAsAKey(t *testing.T) {
 	bob.signIn("bob")
 	status, body := ann.send(http.MethodGet, basePath+"/me", "", "")
 	var me struct{ ID, Name string }
-	if err := json.Unmarshal([]byte(body), &me); err != nil || status != http.StatusOK {
-		t.Fatalf("%d %s", status, body)
-	}
-	if me.ID != formsvc.UserIDFrom("1").String() || me.Name != "Ann" {
-		t.Errorf("%+v, want the id made of account 1", me)
-	}
+	err := json.Unmarshal([]byte(body), &me)
+	expect.Require(t, err == nil && status == http.StatusOK, "%d %s", status, body)
+	expect.That(t, me.ID == formsvc.UserIDFrom("1").String() && me.Name == "Ann", "%+v, want the id made of account 1", me)
 	status, body = ann.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"Ann's"}`)
 	var made struct{ ID string }
 	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated {
@@ -156,12 +142,10 @@ func TestASessionEnds(t *testing.T) {
 	ann := p.browser(t)
 	ann.signIn("ann")
 	p.accounts.now = func() time.Time { return time.Now().Add(sessionLifetime + time.Minute) }
-	if status, _ := ann.send(http.MethodGet, basePath+"/me", "", ""); status != http.StatusUnauthorized {
-		t.Errorf("an expired session: %d", status)
-	}
-	if _, page := ann.send(http.MethodGet, "/", "", ""); !strings.Contains(page, "Sign in") {
-		t.Error("the page of keys is shown after the session's end")
-	}
+	status, _ := ann.send(http.MethodGet, basePath+"/me", "", "")
+	expect.That(t, status == http.StatusUnauthorized, "an expired session: %d", status)
+	_, page := ann.send(http.MethodGet, "/", "", "")
+	expect.That(t, strings.Contains(page, "Sign in"), "the page of keys is shown after the session's end")
 }
 
 func TestAUserMakesSeesAndRevokesKeys(t *testing.T) {
@@ -208,15 +192,13 @@ func TestOtherOriginsCannotWrite(t *testing.T) {
 	ann.signIn("ann")
 	for _, header := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}} {
 		for _, path := range []string{"/keys", "/logout", basePath + "/workspaces"} {
-			if status, _ := ann.send(http.MethodPost, path, jsonType, `{"name":"W"}`, header...); status != http.StatusForbidden {
-				t.Errorf("%v %s: %d", header, path, status)
-			}
+			status, _ := ann.send(http.MethodPost, path, jsonType, `{"name":"W"}`, header...)
+			expect.That(t, status == http.StatusForbidden, "%v %s: %d", header, path, status)
 		}
 	}
 	// What an HTML form can send is no body of the API, should a browser send neither header.
-	if status, _ := ann.send(http.MethodPost, basePath+"/workspaces", "text/plain", `{"name":"W"}`); status != http.StatusUnsupportedMediaType {
-		t.Errorf("a form's body: %d", status)
-	}
+	status, _ := ann.send(http.MethodPost, basePath+"/workspaces", "text/plain", `{"name":"W"}`)
+	expect.That(t, status == http.StatusUnsupportedMediaType, "a form's body: %d", status)
 	if status, _ := ann.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin"); status != http.StatusCreated {
 		t.Errorf("the product's own page: %d", status)
 	}
@@ -230,17 +212,15 @@ func TestMetricsAreByOperation(t *testing.T) {
 	b.send(http.MethodGet, basePath+"/forms/65a1f0c2d4e5b6a7980c1d02", "", "")
 	b.send(http.MethodGet, basePath+"/forms/65a1f0c2d4e5b6a7980c1d03", "", "")
 	_, text := b.send(http.MethodGet, "/metrics", "", "")
-	if want := `api_requests_total{operation="GET /api/forms/v1/forms/{formId}",status="404"} 2`; !strings.Contains(text, want) {
-		t.Errorf("no %s in\n%s", want, text)
-	}
+	want := `api_requests_total{operation="GET /api/forms/v1/forms/{formId}",status="404"} 2`
+	expect.That(t, strings.Contains(text, want), "no %s in\n%s", want, text)
 }
 
 func TestThePageOfTheAPIFollowsTheBasePath(t *testing.T) {
 	t.Parallel()
 	b := start(t).browser(t)
-	if status, page := b.send(http.MethodGet, "/docs", "", ""); status != http.StatusOK || !strings.Contains(page, basePath+"/workspaces/{workspaceId}") {
-		t.Errorf("%d", status)
-	}
+	status, page := b.send(http.MethodGet, "/docs", "", "")
+	expect.That(t, status == http.StatusOK && strings.Contains(page, basePath+"/workspaces/{workspaceId}"), "%d", status)
 }
 
 // The API is whole where the product has put it, with keys in their header.
@@ -266,9 +246,8 @@ func TestTheOwnersPagesAreBehindTheSession(t *testing.T) {
 	p := start(t)
 	ann, nobody := p.browser(t), p.browser(t)
 	ann.signIn("ann")
-	if status, page := ann.send(http.MethodGet, "/forms/", "", ""); status != http.StatusOK || !strings.Contains(page, `id="formsvc-builder"`) {
-		t.Errorf("ann: %d %s", status, page)
-	}
+	status, page := ann.send(http.MethodGet, "/forms/", "", "")
+	expect.That(t, status == http.StatusOK && strings.Contains(page, `id="formsvc-builder"`), "ann: %d %s", status, page)
 	if status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin"); status != http.StatusCreated {
 		t.Errorf("ann makes a workspace: %d %s", status, body)
 	}

@@ -9,15 +9,14 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
 func TestASpanIsPartOfTheCallersTrace(t *testing.T) {
 	t.Parallel()
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	const trace, parent = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for header, want := range map[string]string{
 		"00-" + trace + "-" + parent + "-01": "trace=" + trace,

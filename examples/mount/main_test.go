@@ -14,20 +14,17 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage/memory"
 )
 
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	service, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithBaseURL("/api"), formsvc.WithoutRateLimit())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann"}
 	key, err := service.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "Test", Scopes: formsvc.Scopes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	var log bytes.Buffer
 	product := routes(service, slog.New(slog.NewTextHandler(&log, nil)))
 	send := func(method, path, body string) *httptest.ResponseRecorder {
@@ -50,15 +47,13 @@ func TestRoutes(t *testing.T) {
 		t.Fatalf("a workspace: %d %s", w.Code, w.Body)
 	}
 	location := w.Header().Get("Location")
-	if want := "/api/v1/workspaces/" + made.ID; location != want {
-		t.Errorf("Location is %q, want %q", location, want)
-	}
+	want := "/api/v1/workspaces/" + made.ID
+	expect.That(t, location == want, "Location is %q, want %q", location, want)
 	if w := send(http.MethodGet, location, ""); w.Code != http.StatusOK {
 		t.Errorf("the Location leads to %d %s", w.Code, w.Body)
 	}
-	if id := w.Header().Get("X-Request-ID"); id == "" || !strings.Contains(log.String(), "request_id="+id) {
-		t.Errorf("the product's log lacks the request id %q", id)
-	}
+	id := w.Header().Get("X-Request-ID")
+	expect.That(t, id != "" && strings.Contains(log.String(), "request_id="+id), "the product's log lacks the request id %q", id)
 }
 
 func TestRun(t *testing.T) {

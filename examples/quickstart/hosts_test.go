@@ -8,6 +8,8 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // A page of somebody else, in the browser of whoever runs this, must not read the key by
@@ -15,9 +17,7 @@ import (
 func TestOnlyItsOwnHostsAreAnswered(t *testing.T) {
 	q := start(t)
 	_, port, err := net.SplitHostPort(q.listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for host, want := range map[string]int{
 		"":          http.StatusOK, // that of the URL
 		"localhost": http.StatusOK, "LocalHost:" + port: http.StatusOK, "127.0.0.1": http.StatusOK, "127.0.0.1:" + port: http.StatusOK,
@@ -30,12 +30,8 @@ func TestOnlyItsOwnHostsAreAnswered(t *testing.T) {
 			r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+path, nil)
 			r.Host = host
 			status, _, body := q.do(t, r)
-			if status != want {
-				t.Errorf("Host %q: %s is %d, want %d", host, path, status, want)
-			}
-			if want != http.StatusOK && strings.Contains(body, q.demo.Key) {
-				t.Errorf("Host %q: %s shows the key", host, path)
-			}
+			expect.That(t, status == want, "Host %q: %s is %d, want %d", host, path, status, want)
+			expect.That(t, want == http.StatusOK || !strings.Contains(body, q.demo.Key), "Host %q: %s shows the key", host, path)
 		}
 	}
 }
@@ -47,8 +43,6 @@ func TestTheAddressOfTheConnectionIsItsOwn(t *testing.T) {
 		w := httptest.NewRecorder()
 		r, _ := http.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, net.TCPAddrFromAddrPort(netip.MustParseAddrPort("192.0.2.7:8080"))), http.MethodGet, "http://"+host+"/", nil)
 		ownHosts(answered).ServeHTTP(w, r)
-		if w.Code != want {
-			t.Errorf("%s: %d, want %d", host, w.Code, want)
-		}
+		expect.That(t, w.Code == want, "%s: %d, want %d", host, w.Code, want)
 	}
 }

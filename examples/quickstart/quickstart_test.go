@@ -24,6 +24,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -58,7 +59,7 @@ func startOn(t *testing.T, store storage.Storage) *quickstart {
 func startAt(t *testing.T, addr string, store storage.Storage) *quickstart {
 	t.Helper()
 	q := &quickstart{arrived: make(chan delivery, 100), logged: &bytes.Buffer{}}
-	q.host = must(newHost(t.Context(), addr, store, slog.New(slog.NewTextHandler(q.logged, nil))))
+	q.host = expect.Must(newHost(t.Context(), addr, store, slog.New(slog.NewTextHandler(q.logged, nil))))
 	q.receiver.arrived = func(d delivery) { q.arrived <- d }
 	var printed strings.Builder
 	q.print(&printed)
@@ -87,21 +88,17 @@ func startAt(t *testing.T, addr string, store storage.Storage) *quickstart {
 	}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if err := q.shutDown(); err != nil {
-			t.Errorf("shutdown: %v", err)
-		}
-		if q.logged.Len() > 0 {
-			t.Errorf("the program logged:\n%s", q.logged)
-		}
+		expect.Error(t, "shutdown", q.shutDown(), nil)
+		expect.That(t, q.logged.Len() == 0, "the program logged:\n%s", q.logged)
 	})
 	return q
 }
 
 func (q *quickstart) do(t *testing.T, r *http.Request) (status int, header http.Header, body string) {
 	t.Helper()
-	res := must(q.client.Do(r))
+	res := expect.Must(q.client.Do(r))
 	defer res.Body.Close()
-	b := must(io.ReadAll(res.Body))
+	b := expect.Must(io.ReadAll(res.Body))
 	return res.StatusCode, res.Header, string(b)
 }
 
@@ -123,19 +120,14 @@ func (q *quickstart) post(t *testing.T, path string, form url.Values) (int, http
 func (q *quickstart) api(t *testing.T, method, path, body string, into any) {
 	t.Helper()
 	key := regexp.MustCompile(`(?m)^Key: (fs_live_\w+)$`).FindStringSubmatch(q.printed)
-	if key == nil {
-		t.Fatalf("no key was printed:\n%s", q.printed)
-	}
+	expect.Require(t, key != nil, "no key was printed:\n%s", q.printed)
 	r, _ := http.NewRequestWithContext(t.Context(), method, q.url+"/v1"+path, strings.NewReader(body))
 	r.Header.Set("X-API-Key", key[1])
 	r.Header.Set("Content-Type", "application/json")
 	status, _, answer := q.do(t, r)
-	if status >= 300 {
-		t.Fatalf("%s %s: %d %s", method, path, status, answer)
-	}
-	if err := json.Unmarshal([]byte(answer), into); err != nil {
-		t.Fatalf("%s %s: %v in %s", method, path, err, answer)
-	}
+	expect.Require(t, status < 300, "%s %s: %d %s", method, path, status, answer)
+	err := json.Unmarshal([]byte(answer), into)
+	expect.Require(t, err == nil, "%s %s: %v in %s", method, path, err, answer)
 }
 
 // delivered waits until an event of the submission has arrived.
@@ -191,9 +183,7 @@ func TestPrintedLines(t *testing.T) {
 			`^Page: http://127\.0\.0\.1:[1-9]\d*/$`,
 			`^Conformance: go run github\.com/formsvc/formsvc/handler/conformance/remote -url http://127\.0\.0\.1:\d+/v1 -key fs_live_\w+ -allow 127\.0\.0\.0/8 -allow ::1/128$`,
 		}
-		if len(lines) != len(want) {
-			t.Fatalf("%d lines, want %d:\n%s", len(lines), len(want), q.printed)
-		}
+		expect.Require(t, len(lines) == len(want), "%d lines, want %d:\n%s", len(lines), len(want), q.printed)
 		for i, pattern := range want {
 			if !regexp.MustCompile(pattern).MatchString(lines[i]) {
 				t.Errorf("line %d is %q, want %s", i+1, lines[i], pattern)
@@ -206,9 +196,7 @@ func TestPrintedLines(t *testing.T) {
 			name, link, _ := strings.Cut(line, ": ")
 			status, page := q.get(t, strings.TrimPrefix(link, q.url))
 			want := map[string]string{"Form": "How did we do?", "Preview": "What you send is checked and not stored."}[name]
-			if status >= 400 || !strings.Contains(page, want) {
-				t.Errorf("%s: %d", line, status)
-			}
+			expect.That(t, status < 400 && strings.Contains(page, want), "%s: %d", line, status)
 		}
 	})
 
@@ -243,18 +231,10 @@ func (q *quickstart) paste(t *testing.T) {
 			t.Fatalf("%s: %v in %s", commands[i], err, out)
 		}
 	}
-	if me.Name != "Mara Lindqvist" || len(me.Scopes) != 9 {
-		t.Errorf("me is %+v", me)
-	}
-	if len(seeded.Items) != 3 || len(seeded.Items[0].Answers) < 6 {
-		t.Errorf("the page of submissions is %+v", seeded)
-	}
-	if form.ID == "" || form.Name != "Tasting evening" || form.Status != "draft" {
-		t.Errorf("the new form is %+v", form)
-	}
-	if published.ID != form.ID || published.Status != "published" {
-		t.Errorf("the published form is %+v", published)
-	}
+	expect.That(t, me.Name == "Mara Lindqvist" && len(me.Scopes) == 9, "me is %+v", me)
+	expect.That(t, len(seeded.Items) == 3 && len(seeded.Items[0].Answers) >= 6, "the page of submissions is %+v", seeded)
+	expect.That(t, form.ID != "" && form.Name == "Tasting evening" && form.Status == "draft", "the new form is %+v", form)
+	expect.That(t, published.ID == form.ID && published.Status == "published", "the published form is %+v", published)
 	if len(first.Items) != 1 || len(first.Items[0].Answers) != 2 || string(first.Items[0].Answers[0].Value) != `"Grace"` {
 		t.Errorf("the first submission is %+v", first)
 	}
@@ -267,32 +247,25 @@ func TestUnixSocket(t *testing.T) {
 	}
 	t.Parallel()
 	dir, err := os.MkdirTemp("", "q") //nolint:usetesting // a socket's path has about 100 bytes at most
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	if runtime.GOOS == "linux" {
 		startAt(t, "unix:@"+filepath.Base(dir), memory.New()).paste(t) // a socket without a file
 	}
 	socket := filepath.Join(dir, "it's a.sock")
 	q := startAt(t, "unix:"+socket, memory.New())
-	if status, page := q.get(t, "/f/"+q.demo.PublicID); status != http.StatusOK || !strings.Contains(page, "How did we do?") {
-		t.Errorf("the form's page: %d", status)
-	}
+	status, page := q.get(t, "/f/"+q.demo.PublicID)
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "How did we do?"), "the form's page: %d", status)
 	q.delivered(t, "") // the webhook reaches the receiver
 	q.paste(t)
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, baseURL(q.deliveries)+"/v1/openapi.json", nil)
-	res := must((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r))
+	res := expect.Must((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r))
 	defer res.Body.Close()
-	if res.StatusCode == http.StatusOK {
-		t.Error("the receiver's port has the API, too")
-	}
+	expect.That(t, res.StatusCode != http.StatusOK, "the receiver's port has the API, too")
 	if err := q.shutDown(); err != nil {
 		t.Error(err)
 	}
-	if _, err := os.Stat(socket); err == nil {
-		t.Error("the socket is still there")
-	}
+	expect.That(t, expect.ErrorOf(os.Stat(socket)) != nil, "the socket is still there")
 }
 
 func TestSeed(t *testing.T) {
@@ -302,9 +275,7 @@ func TestSeed(t *testing.T) {
 	t.Run("fills the funnel of the last weeks", func(t *testing.T) {
 		var m struct{ Views, Starts, Submissions int }
 		q.api(t, http.MethodGet, "/forms/"+q.demo.FormID.String()+"/analytics/metrics", "", &m)
-		if m.Views != seedViews || m.Starts != seedStarts || m.Submissions != seedResponses {
-			t.Errorf("metrics are %+v", m)
-		}
+		expect.That(t, m.Views == seedViews && m.Starts == seedStarts && m.Submissions == seedResponses, "metrics are %+v", m)
 	})
 	t.Run("sends a test event that arrives verified", func(t *testing.T) {
 		d := q.delivered(t, "")
@@ -365,9 +336,8 @@ func TestFormPage(t *testing.T) {
 				t.Errorf("%s is %s, want %s", id, got[id], want)
 			}
 		}
-		if utm := stored.Metadata.UTM; len(utm) != 1 || utm["source"] != "flyer" {
-			t.Errorf("utm is %v", stored.Metadata.UTM)
-		}
+		utm := stored.Metadata.UTM
+		expect.That(t, len(utm) == 1 && utm["source"] == "flyer", "utm is %v", stored.Metadata.UTM)
 
 		d := q.delivered(t, stored.ID)
 		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
@@ -375,33 +345,29 @@ func TestFormPage(t *testing.T) {
 		}
 		var shown submissionPage // to the owner, in the builder
 		_, page = q.get(t, "/forms/-/v1/forms/"+q.demo.FormID.String()+"/submissions?limit=1")
-		if err := json.Unmarshal([]byte(page), &shown); err != nil || len(shown.Items) != 1 || shown.Items[0].ID != stored.ID {
-			t.Errorf("the owner sees %s", page)
-		}
+		err := json.Unmarshal([]byte(page), &shown)
+		expect.That(t, err == nil && len(shown.Items) == 1 && shown.Items[0].ID == stored.ID, "the owner sees %s", page)
 	})
 
 	t.Run("removes the files of a response with it", func(t *testing.T) {
 		dir, err := formpage.NewDir(q.uploads, q.url+"/files/")
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		defer dir.Close()
-		file := must(dir.Save(t.Context(), formpage.Upload{Name: "menu.pdf", MIMEType: "application/pdf", Body: strings.NewReader("%PDF-")}))
+		file := expect.Must(dir.Save(t.Context(), formpage.Upload{Name: "menu.pdf", MIMEType: "application/pdf", Body: strings.NewReader("%PDF-")}))
 		answer, _ := json.Marshal([]schema.File{file})
 		owner := q.service.As(mara.ID)
-		form := must(owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: q.demo.WorkspaceID, Name: "Files", Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"file","type":"file_upload"}]`)}}))
+		form := expect.Must(owner.CreateForm(t.Context(), formsvc.FormCreate{Workspace: q.demo.WorkspaceID, Name: "Files", Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"file","type":"file_upload"}]`)}}))
 		if _, err = owner.PublishForm(t.Context(), form.ID); err != nil {
 			t.Fatal(err)
 		}
-		sent := must(q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}}))
-		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusOK {
-			t.Errorf("a file is answered with %d", status)
-		}
-		noError(t, owner.DeleteSubmission(t.Context(), form.ID, sent.ID))
+		sent := expect.Must(q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}}))
+		status, _ := q.get(t, "/files/"+file.ID)
+		expect.That(t, status == http.StatusOK, "a file is answered with %d", status)
+		expect.NoError(t, owner.DeleteSubmission(t.Context(), form.ID, sent.ID))
 		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusNotFound {
 			t.Errorf("a file of a response that is gone is answered with %d", status)
 		}
-		noError(t, owner.TrashForm(t.Context(), form.ID))
+		expect.NoError(t, owner.TrashForm(t.Context(), form.ID))
 	})
 
 	t.Run("shows all three forms", func(t *testing.T) {
@@ -411,14 +377,11 @@ func TestFormPage(t *testing.T) {
 			}
 		}
 		q.api(t, http.MethodGet, "/forms", "", &forms)
-		if len(forms.Items) != len(samples) {
-			t.Fatalf("%d forms, want %d", len(forms.Items), len(samples))
-		}
+		expect.Require(t, len(forms.Items) == len(samples), "%d forms, want %d", len(forms.Items), len(samples))
 		for i, want := range []string{"All that a form can ask", "Los geht’s", "How did we do?"} { // newest first
 			path := "/f/" + forms.Items[i].PublicID + "?lang=de"
-			if status, page := q.get(t, path); status != http.StatusOK || !strings.Contains(page, want) {
-				t.Errorf("%s: status %d", path, status)
-			}
+			status, page := q.get(t, path)
+			expect.That(t, status == http.StatusOK && strings.Contains(page, want), "%s: status %d", path, status)
 		}
 	})
 }
@@ -436,13 +399,9 @@ func TestPages(t *testing.T) {
 		t.Run("serves "+path, func(t *testing.T) {
 			t.Parallel()
 			status, page := q.get(t, path)
-			if status != http.StatusOK {
-				t.Fatalf("status %d", status)
-			}
+			expect.Require(t, status == http.StatusOK, "status %d", status)
 			for _, text := range want {
-				if !strings.Contains(page, text) {
-					t.Errorf("%s is missing", text)
-				}
+				expect.That(t, strings.Contains(page, text), "%s is missing", text)
 			}
 		})
 	}
@@ -462,16 +421,14 @@ func TestReceiver(t *testing.T) {
 
 	t.Run("refuses what is not signed with the secret", func(t *testing.T) {
 		for _, signature := range []string{"", "sha256=00", webhooks.Sign("another secret, long enough", []byte(body))} {
-			if status := send(body, signature); status != http.StatusUnauthorized {
-				t.Errorf("signature %q: status %d, want 401", signature, status)
-			}
+			status := send(body, signature)
+			expect.That(t, status == http.StatusUnauthorized, "signature %q: status %d, want 401", signature, status)
 		}
 	})
 	t.Run("remembers a repeated event once", func(t *testing.T) {
 		for range 2 {
-			if status := send(body, webhooks.Sign(q.demo.Secret, []byte(body))); status != http.StatusNoContent {
-				t.Fatalf("status %d, want 204", status)
-			}
+			status := send(body, webhooks.Sign(q.demo.Secret, []byte(body)))
+			expect.Require(t, status == http.StatusNoContent, "status %d, want 204", status)
 		}
 		n := 0
 		q.receiver.mu.Lock()
@@ -481,9 +438,7 @@ func TestReceiver(t *testing.T) {
 				n++
 			}
 		}
-		if n != 1 {
-			t.Errorf("it is remembered %d times", n)
-		}
+		expect.That(t, n == 1, "it is remembered %d times", n)
 	})
 }
 
@@ -491,16 +446,14 @@ func TestAddressInUse(t *testing.T) {
 	t.Parallel()
 	q := start(t)
 	_, err := newHost(t.Context(), q.listener.Addr().String(), memory.New(), q.logger)
-	if err == nil || !strings.Contains(err.Error(), "is in use by another program") {
-		t.Errorf("the error is %v", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), "is in use by another program"), "the error is %v", err)
 }
 
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	q := start(t)
 	q.delivered(t, "") // the dispatcher runs
-	noError(t, q.shutDown())
+	expect.NoError(t, q.shutDown())
 	q.client.CloseIdleConnections()
 	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, q.url+"/", nil)
 	if res, err := q.client.Do(r); err == nil {
@@ -513,18 +466,18 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)
 	pool := pgtest.Pool(t, pgtest.MaxConns(8))
-	noError(t, postgres.Migrate(t.Context(), pool, postgres.WithSchema(schema)))
+	expect.NoError(t, postgres.Migrate(t.Context(), pool, postgres.WithSchema(schema)))
 	store := postgres.New(pool, postgres.WithSchema(schema))
 
 	first := startOn(t, store)
 	first.delivered(t, "")
-	noError(t, first.shutDown())
+	expect.NoError(t, first.shutDown())
 	second := startOn(t, store)
 	if second.demo.FormID != first.demo.FormID || second.demo.PublicID != first.demo.PublicID || second.demo.WorkspaceID != first.demo.WorkspaceID {
 		t.Errorf("after the restart the data is %+v, want that of %+v", second.demo, first.demo)
 	}
 	me := func(key string) int {
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/v1/me", nil))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, second.url+"/v1/me", nil))
 		r.Header.Set("X-API-Key", key)
 		status, _, _ := second.do(t, r)
 		return status
@@ -536,31 +489,13 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 	if err != nil || len(stored.Submissions) != seedResponses {
 		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
 	}
-	noError(t, second.service.SendTestEvent(t.Context(), hookOf(t, store)))
+	expect.NoError(t, second.service.SendTestEvent(t.Context(), hookOf(t, store)))
 	second.delivered(t, "") // the webhook follows the new address
 }
 
 func hookOf(t *testing.T, store storage.Storage) storage.ID {
 	t.Helper()
 	hooks, err := store.Webhooks(t.Context(), storage.AsHost(), storage.Page{Limit: 2})
-	if err != nil || len(hooks) != 1 {
-		t.Fatalf("%d webhooks, %v; want 1", len(hooks), err)
-	}
+	expect.Require(t, err == nil && len(hooks) == 1, "%d webhooks, %v; want 1", len(hooks), err)
 	return hooks[0].ID
-}
-
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"log/slog"
 	"os"
 	"strings"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/storagetest"
@@ -31,13 +31,9 @@ func TestRemovalsAreLogged(t *testing.T) {
 	store := Audited{memory.New(), slog.New(slog.NewTextHandler(&text, nil))}
 	now, owner := time.Now(), storage.ID{2}
 	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: owner, Name: "Research", CreatedAt: now, UpdatedAt: now}
-	if err := store.CreateWorkspace(t.Context(), w, 0); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, store.CreateWorkspace(t.Context(), w, 0))
 	for _, want := range []error{nil, storage.ErrNotFound} {
-		if err := store.DeleteWorkspace(t.Context(), storage.As(owner), w.ID, now); !errors.Is(err, want) {
-			t.Errorf("DeleteWorkspace = %v, want %v", err, want)
-		}
+		expect.Error(t, "DeleteWorkspace", store.DeleteWorkspace(t.Context(), storage.As(owner), w.ID, now), want)
 	}
 	lines := strings.Split(strings.TrimSpace(text.String()), "\n")
 	if len(lines) != 2 || !strings.Contains(lines[0], `msg="delete workspace" workspace=`+w.ID.String()+` actor=`+owner.String()) ||

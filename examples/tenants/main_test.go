@@ -12,6 +12,7 @@ import (
 	"github.com/sethvargo/go-limiter"
 	"github.com/sethvargo/go-limiter/memorystore"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -58,14 +59,10 @@ func TestTenantsDoNotMeetOnOnePool(t *testing.T) {
 func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 	t.Helper()
 	limit, err := memorystore.New(&memorystore.Config{Tokens: budget, Interval: time.Hour})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = limit.Close(context.WithoutCancel(t.Context())) })
 	h, err := way.make(t.Context(), []string{"acme", "globex"}, users, open, limit)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	for _, service := range h.services {
 		t.Cleanup(func() { _ = service.Close(context.WithoutCancel(t.Context())) })
 	}
@@ -103,9 +100,7 @@ func tenantsDoNotMeet(t *testing.T, way way, open opener) {
 	for range budget {
 		last = send("acme", "a", http.MethodGet, "/me", "").Code
 	}
-	if last != http.StatusTooManyRequests {
-		t.Errorf("beyond %d calls: %d, want 429", budget, last)
-	}
+	expect.That(t, last == http.StatusTooManyRequests, "beyond %d calls: %d, want 429", budget, last)
 	if w := send("globex", "g", http.MethodGet, "/me", ""); w.Code != http.StatusOK {
 		t.Errorf("after that the user of the other tenant gets %d, want 200", w.Code)
 	}
