@@ -116,11 +116,7 @@ func newPictures(b *schema.Block, from Service) Rule {
 }
 
 func (t choiceRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
-	p, wrong := t.pick(n, r)
-	switch {
-	case wrong.Found():
-		r.add(n, wrong)
-	case p.at != nothing:
+	if p, wrong := t.pick(n, r); r.accepts(n, wrong) && p.at != nothing {
 		t.write(w, p)
 	}
 }

@@ -20,22 +20,18 @@ var countryRule = countryCode{formatRule{sample: "NL", max: maxText(schema.TypeC
 
 type countryCode struct{ formatRule }
 
-// allCountries returns the codes of all allCountries.
-var allCountries = sync.OnceValue(func() (codes []string) {
+// Countries returns the two-letter codes of all countries that there are.
+var Countries = sync.OnceValue(func() (codes []string) {
 	for first := 'A'; first <= 'Z'; first++ {
 		for second := 'A'; second <= 'Z'; second++ {
-			if code := string([]rune{first, second}); isCountry(code) {
+			text := string([]rune{first, second})
+			if code, ok := CountryCode(text); ok && code == text { // others became that
 				codes = append(codes, code)
 			}
 		}
 	}
 	return codes
 })
-
-func isCountry(code string) bool {
-	same, ok := CountryCode(code)
-	return ok && same == code
-}
 
 // CountryCode returns the ISO 3166-1 alpha-2 code of a country that there is by
 // CLDR's data: the 249 of ISO and Kosovo (XK). It takes a code of two or three
@@ -54,7 +50,7 @@ func CountryCode(text string) (code string, ok bool) {
 	case "AN", "CS", "NT", "SU", "YU":
 		return "", false // they no longer exist, and became several
 	}
-	// Regions without a number of the United Nations are not allCountries of ISO: the
+	// Regions without a number of the United Nations are not countries of ISO: the
 	// European Union, the Canary Islands.
 	return code, region.IsCountry() && region.M49() != 0 && len(code) == 2
 }

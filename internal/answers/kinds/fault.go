@@ -84,6 +84,14 @@ func (r *Report) add(n jsontree.Node, f Fault) {
 	}
 }
 
+// accepts reports whether f is no fault of n, and adds it if it is one.
+func (r *Report) accepts(n jsontree.Node, f Fault) bool {
+	if f.Found() {
+		r.add(n, f)
+	}
+	return !f.Found()
+}
+
 // addMember reports a fault of a member of an object, whether or not it is present.
 func (r *Report) addMember(n jsontree.Node, name string, f Fault) {
 	r.faults++

@@ -1,6 +1,7 @@
 package kinds
 
 import (
+	_ "embed"
 	"path"
 	"slices"
 	"strings"
@@ -14,87 +15,27 @@ type FileTypes []string
 // server shows it as a page.
 const UnknownFile = "application/octet-stream"
 
-// typesByExtension has the extensions that mean a media type. The first one of a type is the
-// extension that its files usually have.
-var typesByExtension, extensionsByType = func() (types map[string]string, extensions map[string][]string) {
-	types, extensions = map[string]string{}, map[string][]string{}
-	for line := range strings.Lines(`
-image/png .png
-image/jpeg .jpg .jpeg .jpe .jfif .pjpeg
-image/gif .gif
-image/webp .webp
-image/bmp .bmp .dib
-image/tiff .tif .tiff
-image/heic .heic
-image/heif .heif
-image/avif .avif
-image/jxl .jxl
-image/x-icon .ico
-image/svg+xml .svg
-audio/mpeg .mp3
-audio/mp4 .m4a
-audio/aac .aac
-audio/ogg .ogg .oga .opus
-audio/wav .wav .wave
-audio/flac .flac
-audio/aiff .aiff .aif
-audio/midi .mid .midi
-video/mp4 .mp4
-video/x-m4v .m4v
-video/quicktime .mov .qt
-video/webm .webm
-video/ogg .ogv
-video/mpeg .mpg .mpeg
-video/x-matroska .mkv
-video/x-msvideo .avi
-application/pdf .pdf
-application/msword .doc
-application/vnd.ms-excel .xls
-application/vnd.ms-powerpoint .ppt
-application/vnd.openxmlformats-officedocument.wordprocessingml.document .docx
-application/vnd.openxmlformats-officedocument.spreadsheetml.sheet .xlsx
-application/vnd.openxmlformats-officedocument.presentationml.presentation .pptx
-application/vnd.oasis.opendocument.text .odt
-application/vnd.oasis.opendocument.spreadsheet .ods
-application/vnd.oasis.opendocument.presentation .odp
-application/rtf .rtf
-application/json .json
-application/yaml .yaml .yml
-application/gzip .gz .gzip
-application/zip .zip
-text/plain .txt .text
-text/csv .csv
-text/markdown .md .markdown
-text/xml .xml
-text/html .html .htm
-text/calendar .ics .ical
-text/vcard .vcf .vcard
-`) {
-		for i, field := range strings.Fields(line) {
-			if kind := strings.Fields(line)[0]; i > 0 {
-				types[field] = kind
-				extensions[kind] = append(extensions[kind], field)
+// fileTypes has a media type in each line, with the extensions that mean it, first the one that
+// its files usually have, and with other names that people, browsers and older systems use.
+//
+//go:embed filetypes.txt
+var fileTypes string
+
+var typesByExtension, extensionsByType, otherNames = func() (types map[string]string, extensions map[string][]string, names map[string]string) {
+	types, extensions, names = map[string]string{}, map[string][]string{}, map[string]string{}
+	for line := range strings.Lines(fileTypes) {
+		fields := strings.Fields(line)
+		for _, other := range fields[1:] {
+			if strings.HasPrefix(other, ".") {
+				types[other] = fields[0]
+				extensions[fields[0]] = append(extensions[fields[0]], other)
+			} else {
+				names[other] = fields[0]
 			}
 		}
 	}
-	return types, extensions
+	return types, extensions, names
 }()
-
-// otherNames are names of media types that people, browsers and older systems use.
-var otherNames = map[string]string{
-	"image/jpg": "image/jpeg", "image/pjpeg": "image/jpeg", "image/x-png": "image/png", "image/tif": "image/tiff", "image/x-ms-bmp": "image/bmp", "image/x-bmp": "image/bmp",
-	"image/svg": "image/svg+xml", "image/vnd.microsoft.icon": "image/x-icon", "image/ico": "image/x-icon",
-	"audio/mp3": "audio/mpeg", "audio/x-mp3": "audio/mpeg", "audio/x-mpeg": "audio/mpeg", "audio/m4a": "audio/mp4", "audio/x-m4a": "audio/mp4", "audio/wave": "audio/wav",
-	"audio/x-wav": "audio/wav", "audio/vnd.wave": "audio/wav", "audio/x-flac": "audio/flac", "audio/x-aiff": "audio/aiff", "audio/x-aac": "audio/aac", "audio/opus": "audio/ogg",
-	"video/mov": "video/quicktime", "video/m4v": "video/x-m4v", "video/avi": "video/x-msvideo", "video/msvideo": "video/x-msvideo", "video/mkv": "video/x-matroska", "video/mpg": "video/mpeg",
-	"application/x-pdf": "application/pdf", "application/x-zip-compressed": "application/zip", "application/x-zip": "application/zip", "application/x-gzip": "application/gzip",
-	"application/doc": "application/msword", "application/vnd.msword": "application/msword", "application/excel": "application/vnd.ms-excel", "application/x-msexcel": "application/vnd.ms-excel",
-	"application/x-excel": "application/vnd.ms-excel", "application/msexcel": "application/vnd.ms-excel", "application/powerpoint": "application/vnd.ms-powerpoint",
-	"application/mspowerpoint": "application/vnd.ms-powerpoint", "text/rtf": "application/rtf", "application/x-rtf": "application/rtf", "text/json": "application/json",
-	"application/csv": "text/csv", "application/x-csv": "text/csv", "text/x-csv": "text/csv", "text/comma-separated-values": "text/csv", "application/xml": "text/xml",
-	"text/yaml": "application/yaml", "text/x-yaml": "application/yaml", "application/x-yaml": "application/yaml", "text/x-markdown": "text/markdown", "application/xhtml+xml": "text/html",
-	"text/x-vcard": "text/vcard", "application/ics": "text/calendar",
-}
 
 // MediaType returns the usual name of a media type, in lower case and without parameters.
 func MediaType(name string) string {

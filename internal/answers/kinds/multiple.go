@@ -11,24 +11,14 @@ import (
 // set reads several choices, or one, and writes them in definition order. It
 // returns their number. Of no choices it writes nothing.
 func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *Report) int {
+	items := n.All()
 	if n.Kind() != jsontree.Array {
-		p, wrong := c.pick(n, r)
-		if wrong.Found() {
-			r.add(n, wrong)
-			return 0
-		}
-		if p.at == nothing {
-			return 0
-		}
-		w.Array()
-		c.write(w, p)
-		w.EndArray()
-		return 1
+		items = func(yield func(int, jsontree.Node) bool) { yield(0, n) }
 	}
 	chosen := make([]bool, len(c.ids)+1)
 	var other string
 	count := 0
-	for _, item := range n.All() {
+	for _, item := range items {
 		if r.full() {
 			return 0
 		}

@@ -76,19 +76,9 @@ func near(r Rule, c Compared) ([]any, Coverage) {
 	case PhoneRule:
 		return append(anyOf(c.Texts), sampleOf(r)), covers(!c.OrderedText && c.isBeyond("+0123456789", maxPhone))
 	case countryCode:
-		return anyOf(allCountries()), CoversAll
+		return anyOf(Countries()), CoversAll
 	case formatRule: // of email and website
 		return append(anyOf(c.formats()), sampleOf(r)), covers(!c.OrderedText && len(c.Pieces) <= 2)
-	case choiceRule:
-		return t.near(c)
-	case multipleRule:
-		return t.near(c)
-	case rankingRule:
-		return t.near(c)
-	case matrixRule:
-		return t.near(c)
-	case contactRule:
-		return t.near(c)
 	case paymentRule:
 		return c.parts(sampleOf(r), func(name string) ([]any, Coverage) {
 			if name == "currency" && t.currency != "" {
@@ -96,7 +86,9 @@ func near(r Rule, c Compared) ([]any, Coverage) {
 			}
 			return append(anyOf(c.Texts), anyOf(c.numberTexts())...), covers(len(c.Pieces) == 0 && !c.OrderedText)
 		})
-	case filesRule:
+	case interface {
+		near(Compared) ([]any, Coverage)
+	}:
 		return t.near(c)
 	}
 	return []any{sampleOf(r)}, covers(len(c.Parts) == 0)

@@ -51,11 +51,7 @@ func (t textRule) read(n jsontree.Node, r *Report) (text string, ok bool) {
 		return "", false
 	}
 	text, wrong := t.normal(n.Text(), r)
-	if wrong.Found() {
-		r.add(n, wrong)
-		return "", false
-	}
-	return text, true
+	return text, r.accepts(n, wrong)
 }
 
 // normal returns text in NFC, with line feeds for line ends, without white space at its
@@ -210,12 +206,9 @@ func (t formatRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 		r.add(n, tooLong(t.max))
 		return
 	}
-	normal, wrong := t.normal(text, r)
-	if wrong.Found() {
-		r.add(n, wrong)
-		return
+	if normal, wrong := t.normal(text, r); r.accepts(n, wrong) {
+		w.String(normal)
 	}
-	w.String(normal)
 }
 
 func (t formatRule) Sample() string { return Quoted(t.sample) }

@@ -21,7 +21,7 @@ import (
 func countryOptions(tag language.Tag, calling bool) string {
 	namer, by := display.Regions(tag), collate.New(tag)
 	names := map[string]string{}
-	codes := countryCodes()
+	codes := slices.Clone(kinds.Countries())
 	for _, code := range codes {
 		names[code] = cmp.Or(namer.Name(language.MustParseRegion(code)), code)
 	}
@@ -64,23 +64,9 @@ func countriesByName(tag language.Tag) map[string]string {
 	byName := map[string]string{}
 	for _, in := range []language.Tag{language.English, tag} {
 		namer := display.Regions(in)
-		for _, code := range countryCodes() {
+		for _, code := range kinds.Countries() {
 			byName[countryKey(namer.Name(language.MustParseRegion(code)))] = code
 		}
 	}
 	return byName
-}
-
-// countryCodes are the two-letter codes of all countries that the service takes.
-func countryCodes() []string {
-	var list []string
-	for a := 'A'; a <= 'Z'; a++ {
-		for b := 'A'; b <= 'Z'; b++ {
-			text := string(a) + string(b)
-			if code, ok := kinds.CountryCode(text); ok && code == text { // others became that
-				list = append(list, code)
-			}
-		}
-	}
-	return list
 }
