@@ -298,11 +298,18 @@ func (c Client) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.s.handler.For(c.who).ServeHTTP(w, r)
 }
 
+// FormsWithWorkingCopy returns those of the forms that have a [WorkingCopy], which are those with
+// unpublished changes, in one look and in any order. It leaves out forms that are not accessible. It
+// returns [ErrUnsupported] if the storage keeps no working copies.
+func (c Client) FormsWithWorkingCopy(ctx context.Context, forms ...ID) ([]ID, error) {
+	return c.core().WithCopies(ctx, c.who, forms)
+}
+
 // WorkingCopy returns the working copy of a form: what its editors write that no respondent
 // sees yet.
 //
 // A form has at most one, for all its editors. The first change makes it, from the form as it is
-// then; without one, the form is read. Its calls are those of the form, with the same rules and
+// then, and a change back to what the form is removes it; without one, the form is read. Its calls are those of the form, with the same rules and
 // for the same users, and conditions ([IfRevision]) are on a revision of its own. The form may
 // be changed meanwhile, by the API too: [WorkingCopy.Publish] puts both together. What shows the
 // copy are previews ([Service.PreviewForm]) and warnings.

@@ -60,10 +60,10 @@ type DocumentQuery struct {
 }
 
 // DocumentStore keeps documents beside forms. Access to a document is access to its form:
-// each method returns ErrNotFound when the form is not accessible. A form in the trash keeps its
+// each method for one form returns ErrNotFound when the form is not accessible. A form in the trash keeps its
 // documents, and a purged one loses them.
 //
-// A store may leave out all three methods, as [Unimplemented] has them. A change of a form with
+// A store may leave out all four methods, as [Unimplemented] has them. A change of a form with
 // documents is ErrUnimplemented then, too.
 type DocumentStore interface {
 	// PutDocument writes or removes one document and returns it as it is then: the zero
@@ -78,6 +78,10 @@ type DocumentStore interface {
 	// Documents lists documents of one kind by descending key, without their values, and
 	// reports whether there are more.
 	Documents(ctx context.Context, who Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
+
+	// FormsWithDocument returns those of the forms that have a document of the kind, each once and
+	// in any order. Unlike the other methods it leaves out forms that are not accessible.
+	FormsWithDocument(ctx context.Context, who Actor, kind string, forms []ID) ([]ID, error)
 }
 
 // valid reports whether every store keeps what c writes.

@@ -81,6 +81,11 @@ func (Unimplemented) Document(context.Context, Actor, ID, string, string) (Docum
 	return Document{}, ErrUnimplemented
 }
 
+// FormsWithDocument returns [ErrUnimplemented].
+func (Unimplemented) FormsWithDocument(context.Context, Actor, string, []ID) ([]ID, error) {
+	return nil, ErrUnimplemented
+}
+
 // Documents returns [ErrUnimplemented].
 func (Unimplemented) Documents(context.Context, Actor, ID, DocumentQuery) ([]Document, bool, error) {
 	return nil, false, ErrUnimplemented

@@ -3,6 +3,7 @@ package builder
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"mime"
@@ -30,9 +31,10 @@ const (
 
 // resultDoors are what a form's results need beside the API, below the path of the door:
 //
-//	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": 12}: the responses that ever came in to
-//	                                       each of at most 100 forms; those that the user does not see are left
-//	                                       out. It is one look at the counters of all forms, not at their responses.
+//	POST   /workspaces/{workspace}/counts  {"forms": ["{id}", …]} → {"{id}": {"responses": 12, "unpublished": true}}:
+//	                                       the responses that ever came in to each of at most 100 forms, and if
+//	                                       it has a working copy; forms that the user does not see are left out.
+//	                                       These are two looks at the counters and copies of all forms.
 //	GET    /times                          {since, until}: the bounds of the time
 //	GET    /forms/{form}/summary           a summaryAnswer. It reads what is not counted yet, for a moment.
 //	GET    /forms/{form}/texts             ?block&from_text → {items, more}: the newest texts of a block
@@ -64,7 +66,23 @@ func counts(r *http.Request) (any, error) {
 	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
 		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
 	}
-	return clientOf(r).SubmissionTotals(r.Context(), asked.Forms...)
+	totals, err := clientOf(r).SubmissionTotals(r.Context(), asked.Forms...)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := clientOf(r).FormsWithWorkingCopy(r.Context(), asked.Forms...)
+	if err != nil && !errors.Is(err, formsvc.ErrUnsupported) {
+		return nil, err
+	}
+	type row struct {
+		Responses   int64 `json:"responses"`
+		Unpublished bool  `json:"unpublished"`
+	}
+	rows := map[formsvc.ID]row{}
+	for id, total := range totals {
+		rows[id] = row{total, slices.Contains(copied, id)}
+	}
+	return rows, nil
 }
 
 // timesOf returns the time that a query names, see resultDoors. The error lists what is wrong.

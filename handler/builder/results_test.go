@@ -8,11 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"mime"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -624,7 +624,7 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	own := "/forms/" + form.ID.String()
 	counts := "/workspaces/" + o.place.String() + "/counts"
 	asked := `{"forms":["` + form.ID.String() + `"]}`
-	if _, _, body := o.ask("ada", http.MethodPost, counts, asked); string(body) != `{"`+form.ID.String()+`":1}`+"\n" {
+	if _, _, body := o.ask("ada", http.MethodPost, counts, asked); string(body) != `{"`+form.ID.String()+`":{"responses":1,"unpublished":false}}`+"\n" {
 		t.Errorf("the owner counts %s", body)
 	}
 	for _, user := range []string{"bob", ""} {
@@ -670,7 +670,7 @@ func (o *owners) partials(form formsvc.Form) (all []formsvc.Partial) {
 // asks counts what a storage is asked.
 type asks struct {
 	storage.Storage
-	funnels, totals, webhooks atomic.Int64
+	funnels, totals, copies, webhooks atomic.Int64
 }
 
 func (s *asks) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
@@ -683,12 +683,17 @@ func (s *asks) SubmissionTotals(ctx context.Context, who storage.Actor, forms []
 	return s.Storage.SubmissionTotals(ctx, who, forms)
 }
 
+func (s *asks) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	s.copies.Add(1)
+	return s.Storage.FormsWithDocument(ctx, who, kind, forms)
+}
+
 func (s *asks) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	s.webhooks.Add(1)
 	return s.Storage.Webhooks(ctx, who, page)
 }
 
-// The counts of a list of forms are one look at the storage, and a form's webhooks are read alone.
+// The counts of a list of forms and their unpublished changes are one look at the storage each, and a form's webhooks are read alone.
 func TestListsReadWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	store := &asks{Storage: memory.New()}
@@ -698,18 +703,23 @@ func TestListsReadWhatTheyShow(t *testing.T) {
 	for _, form := range []formsvc.Form{one, trashed} {
 		o.submit(form, time.Time{}, map[string]any{"name": "x"}, nil)
 	}
+	for _, form := range []formsvc.Form{one, trashed} {
+		_, err := o.client.WorkingCopy(form.ID).UpdateForm(t.Context(), formsvc.FormUpdate{Name: new("changed")})
+		noError(t, err)
+	}
 	noError(t, o.client.TrashForm(t.Context(), trashed.ID))
 	body := fmt.Sprintf(`{"forms":["%s","%s","%s","%s"]}`, one.ID, none.ID, trashed.ID, formsvc.UserIDFrom("no form"))
-	for user, want := range map[string]string{"ada": fmt.Sprintf(`{"%s":1,"%s":0}`, one.ID, none.ID), "bob": "{}"} {
+	counted := fmt.Sprintf(`{"%s":{"responses":1,"unpublished":true},"%s":{"responses":0,"unpublished":false}}`, one.ID, none.ID)
+	for user, want := range map[string]string{"ada": counted, "bob": "{}"} {
 		status, _, got := o.ask(user, http.MethodPost, "/workspaces/"+o.place.String()+"/counts", body)
-		var is, should map[string]int64
+		var is, should any
 		noError(t, errors.Join(json.Unmarshal(got, &is), json.Unmarshal([]byte(want), &should)))
-		if status != http.StatusOK || !maps.Equal(is, should) {
+		if status != http.StatusOK || !reflect.DeepEqual(is, should) {
 			t.Errorf("the counts of %s: %d %s, want %s", user, status, got, want)
 		}
 	}
-	if store.totals.Load() != 2 || store.funnels.Load() != 0 {
-		t.Errorf("the storage was asked %d times for totals and %d times for a funnel", store.totals.Load(), store.funnels.Load())
+	if store.totals.Load() != 2 || store.copies.Load() != 2 || store.funnels.Load() != 0 {
+		t.Errorf("the storage was asked %d times for totals, %d for copies and %d for a funnel", store.totals.Load(), store.copies.Load(), store.funnels.Load())
 	}
 	hook := storage.Webhook{ID: formsvc.UserIDFrom("a webhook"), FormID: one.ID, URL: "https://receiver.example/"}
 	noError(t, store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: hook}))

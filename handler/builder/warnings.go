@@ -19,25 +19,30 @@ func warningsOf(r *http.Request) (schema.Warnings, error) {
 	return append(schema.Warnings{}, found...), err
 }
 
-// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …]}, by JSON Pointer into the definition, or
-// /name. What the form itself has in another way than the working copy is among them.
+// warnings answers GET forms/{form}/warnings: {"items": [a schema.Warning …], "unpublished": is there a working copy?}.
+// Warnings are by JSON Pointer into the definition, or /name. What the form itself has in another way than the working
+// copy is among them.
 func warnings(r *http.Request) (any, error) {
 	found, err := warningsOf(r)
-	if err == nil {
-		found = append(found, changedOutside(r)...)
+	if err != nil {
+		return nil, err
 	}
-	return map[string]schema.Warnings{"items": found}, err
+	form, copied, err := formAndCopy(r.Context(), clientOf(r), idIn(r, "form"))
+	unpublished := copied.Revision != form.Revision
+	if err == nil && unpublished {
+		found = append(found, changedOutside(r, copied)...)
+	}
+	return struct {
+		Items       schema.Warnings `json:"items"`
+		Unpublished bool            `json:"unpublished"`
+	}{found, unpublished}, err
 }
 
 // changedOutside tells of the name and the settings that were changed in a form since its working copy
 // was made, as when it was closed. The copy does not show them, and publishing keeps them. What cannot be told now
 // is left out: publishing tells it.
-func changedOutside(r *http.Request) (list schema.Warnings) {
+func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
 	client, id := clientOf(r), idIn(r, "form")
-	form, copied, err := formAndCopy(r.Context(), client, id)
-	if err != nil || copied.Revision == form.Revision {
-		return nil
-	}
 	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Take: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
 	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // about other parts, or about these: then publishing asks

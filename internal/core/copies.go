@@ -66,8 +66,9 @@ func (s copies) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 	return f.shown(), err
 }
 
-// UpdateForm changes the working copy, or makes it. Of a change, which is conditional, only the
-// name, the type and the sections are looked at.
+// UpdateForm changes the working copy, or makes it, and removes it when it has become what the form
+// is: a form has unpublished changes as long as it has a copy. Of a change, which is conditional,
+// only the name, the type and the sections are looked at.
 func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, change storage.FormChange) (storage.Form, error) {
 	f, err := s.read(ctx, who, id)
 	if err != nil {
@@ -88,9 +89,11 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		f.base = base{Revision: f.form.Revision, Digests: of.Digests()}
 	}
 	user, _ := who.User()
-	f.document, err = s.PutDocument(ctx, who, id, storage.DocumentChange{
-		Kind: workingCopy, Value: document(after, &f.base), IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At,
-	})
+	put := storage.DocumentChange{Kind: workingCopy, IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At}
+	if !reflect.DeepEqual(after, contentOf(&f.form)) {
+		put.Value = document(after, &f.base)
+	}
+	f.document, err = s.PutDocument(ctx, who, id, put)
 	f.content = after
 	return f.shown(), err
 }
@@ -167,6 +170,12 @@ func (c *Core) Discard(ctx context.Context, who storage.Actor, id storage.ID, co
 	}
 	_, err := c.Storage.PutDocument(ctx, who, id, storage.DocumentChange{Kind: workingCopy, IfRevision: revisions, At: c.Now()})
 	return Supported(err)
+}
+
+// WithCopies returns which of the forms have a working copy. It leaves out forms that are not accessible.
+func (c *Core) WithCopies(ctx context.Context, who storage.Actor, forms []storage.ID) ([]storage.ID, error) {
+	found, err := c.Storage.FormsWithDocument(ctx, who, workingCopy, forms)
+	return found, Supported(err)
 }
 
 // ofCopies refuses what a working copy does not have.

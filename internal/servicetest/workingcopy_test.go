@@ -89,6 +89,45 @@ func TestAWorkingCopyIsSeenWhenItIsPublished(t *testing.T) {
 	})
 }
 
+// A form has a working copy as long as there is something to publish: not when a change was taken back, nor when
+// the form was changed in the same way.
+func TestAWorkingCopyThatChangesNothingIsRemoved(t *testing.T) {
+	t.Parallel()
+	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
+		form, ctx := b.Form(servicetest.TextBlock, `{}`), t.Context()
+		c, copied := b.As(b.User.ID), b.As(b.User.ID).WorkingCopy(form)
+		unpublished := func(want bool, after string) {
+			t.Helper()
+			for who, client := range map[string]formsvc.Client{"owner": c, "stranger": b.As(formsvc.UserIDFrom("stranger"))} {
+				found, err := client.FormsWithWorkingCopy(ctx, form, form, formsvc.UserIDFrom("no form"))
+				if err != nil || (len(found) == 1) != (want && who == "owner") {
+					t.Errorf("%s: the %s has unpublished changes in %v, %v", after, who, found, err)
+				}
+			}
+		}
+		unpublished(false, "at first")
+		first := must(copied.UpdateBlock(ctx, "name", label("Full name")))
+		unpublished(true, "after a change")
+		wrote := must(copied.UpdateBlock(ctx, "name", label("Name"), formsvc.IfRevision(first.Revision)))
+		unpublished(false, "after it was taken back")
+		if want := must(c.Form(ctx, form)).Revision; wrote.Revision != want {
+			t.Errorf("the copy that was removed is at %d, the form at %d", wrote.Revision, want)
+		}
+		again := must(copied.UpdateBlock(ctx, "name", label("Full name")))
+		if again.Revision == first.Revision {
+			t.Error("the next copy has a revision of the one before")
+		}
+		must(c.UpdateBlock(ctx, form, "name", label("First name")))
+		must(copied.UpdateBlock(ctx, "name", label("First name")))
+		unpublished(false, "after the form was changed in the same way")
+		must(copied.UpdateForm(ctx, formsvc.FormUpdate{Type: new("MULTI"), Name: new("Other")}))
+		must(copied.UpdateForm(ctx, formsvc.FormUpdate{Name: new("Form")}))
+		unpublished(true, "after a part was taken back")
+		must(copied.Publish(ctx, formsvc.PublishOptions{}))
+		unpublished(false, "after publishing")
+	})
+}
+
 // Parts that only one side changed are both kept; the same part is a conflict until the caller
 // says which is wanted, and until then nothing has changed.
 func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {

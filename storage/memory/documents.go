@@ -116,3 +116,16 @@ func (s *Store) Documents(ctx context.Context, who storage.Actor, formID storage
 	})
 	return found, more, err
 }
+
+// FormsWithDocument implements [storage.DocumentStore].
+func (s *Store) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return get(ctx, s, []any{kind}, func() ([]storage.ID, error) {
+		found := map[storage.ID]bool{}
+		for _, id := range forms {
+			if f := s.visible(who, id); f != nil && len(f.documents.of(kind)) > 0 {
+				found[id] = true
+			}
+		}
+		return slices.Collect(maps.Keys(found)), nil
+	})
+}

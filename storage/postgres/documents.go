@@ -195,3 +195,14 @@ func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.I
 	}
 	return besideForm(found, q.Limit, func(d *storage.Document) bool { return d.Revision > 0 })
 }
+
+const formsWithDocument = `
+SELECT f.id
+FROM formsvc.forms f
+WHERE f.id = ANY ((SELECT $1::bytea[])::bytea[]) AND ` + formAccess + `
+	AND EXISTS (SELECT FROM formsvc.documents d WHERE d.form_id = f.id AND d.kind = $3::text)`
+
+// FormsWithDocument implements [storage.DocumentStore].
+func (s *Store) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, formsWithDocument, conn.IDsArg(forms), userArg(who), kind)
+}

@@ -32,6 +32,7 @@ func documentCases() []Case {
 		{"keep_others", "Keep is nothing to other kinds and forms; a removal does not look at it, and neither does a write that is refused.", keepOthers},
 		{"list", "Documents lists one kind by descending key, byte by byte, without values.", listDocuments},
 		{"list_pages", "Pages of any size join to the whole list, and more says whether the list goes on; Below need not be a key.", pageDocuments},
+		{"forms_with", "FormsWithDocument returns the accessible forms that have a document of the kind, each once.", formsWithDocument},
 		{"list_no_limit", "A Limit below 1 returns no document.", documentsWithoutLimit},
 		{"moved_form", "The documents of a form that moved belong to those who see it now.", documentsMove},
 		{"trash", "The documents of a form in the trash are ErrNotFound, and there again when it is restored.", documentsInTrash},
@@ -81,6 +82,13 @@ func documentOperations() []operation {
 			}
 			return err
 		}},
+		{"FormsWithDocument", "forms_with_document", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
+			forms, err := s.FormsWithDocument(ctx, who, w.document.Kind, []storage.ID{w.form.ID})
+			if err == nil && len(forms) == 0 {
+				return storage.ErrNotFound
+			}
+			return err
+		}},
 		{"UpdateForm", "update_form", func(ctx context.Context, s storage.Storage, w *world, who storage.Actor) error {
 			c := w.document
 			c.IfRevision = []int64{1}
@@ -95,12 +103,13 @@ func noDocuments(ctx context.Context, s storage.Storage) string {
 	_, put := s.PutDocument(ctx, storage.AsHost(), newID(), documentAt(version, "1", at(0)))
 	_, read := s.Document(ctx, storage.AsHost(), newID(), version, "1")
 	_, _, listed := s.Documents(ctx, storage.AsHost(), newID(), storage.DocumentQuery{Kind: version, Limit: 1})
-	for _, err := range []error{put, read, listed} {
+	_, forms := s.FormsWithDocument(ctx, storage.AsHost(), version, []storage.ID{newID()})
+	for _, err := range []error{put, read, listed, forms} {
 		if !errors.Is(err, storage.ErrUnimplemented) {
 			return ""
 		}
 	}
-	return "PutDocument, Document and Documents return ErrUnimplemented: the store keeps no documents"
+	return "PutDocument, Document, Documents and FormsWithDocument return ErrUnimplemented: the store keeps no documents"
 }
 
 // The kinds of documents that the cases write, and that a snapshot shows.
@@ -496,6 +505,24 @@ func pageDocuments(b *bundle) {
 	found, more = page(ptr(""), 2)
 	same(b, found, nil, "Documents below the empty key")
 	same(b, more, false, "more below the empty key")
+}
+
+func formsWithDocument(b *bundle) {
+	owner := b.user()
+	place := b.addWorkspace(owner).ID
+	two, other, none, trashed, foreign := b.addForm(place), b.addForm(place), b.addForm(place), b.addForm(place), b.anyForm()
+	b.addDocument(two.ID, version, "a")
+	b.addDocument(other.ID, workingCopy, "")
+	for _, f := range []storage.Form{two, trashed, foreign} {
+		b.addDocument(f.ID, version, "b")
+	}
+	b.trashForm(trashed.ID)
+	asked := []storage.ID{two.ID, other.ID, none.ID, trashed.ID, foreign.ID, newID(), two.ID}
+	for who, want := range map[storage.Actor][]storage.ID{storage.As(owner): {two.ID}, storage.As(b.user()): {}} {
+		got, err := b.store.FormsWithDocument(b.Context(), who, version, asked)
+		b.ok(err, "FormsWithDocument")
+		same(b, append([]storage.ID{}, got...), want, "FormsWithDocument")
+	}
 }
 
 func documentsWithoutLimit(b *bundle) {

@@ -59,6 +59,7 @@ func documentMutants() []mutant {
 			})},
 		{"says that there are more whenever there are documents", []string{"documents/list", "documents/list_pages"},
 			wrap[saysMore]},
+		{"finds forms with documents of another kind", []string{"documents/forms_with"}, wrap[anyKind]},
 		{"lists one document at least", []string{"documents/list_no_limit"}, wrap[listsOne]},
 		{"loses documents when a form moves", []string{"documents/moved_form"},
 			func(s storage.Storage) storage.Storage { return losesDocuments{Storage: s, moved: true} }},
@@ -370,4 +371,12 @@ type halfRefusal struct{ stubs }
 func (m halfRefusal) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	c.Documents = nil
 	return m.stubs.UpdateForm(ctx, who, id, c)
+}
+
+type anyKind struct{ storage.Storage }
+
+func (m anyKind) FormsWithDocument(ctx context.Context, who storage.Actor, _ string, forms []storage.ID) ([]storage.ID, error) {
+	one, err := m.Storage.FormsWithDocument(ctx, who, version, forms)
+	other, _ := m.Storage.FormsWithDocument(ctx, who, workingCopy, forms)
+	return append(one, other...), err
 }

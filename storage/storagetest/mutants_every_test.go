@@ -134,6 +134,11 @@ func (m every) Document(ctx context.Context, who storage.Actor, form storage.ID,
 	return v, m.out(err)
 }
 
+func (m every) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	v, err := m.Storage.FormsWithDocument(m.in(ctx), m.as(who), kind, forms)
+	return v, m.out(err)
+}
+
 func (m every) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
 	v, more, err := m.Storage.Documents(m.in(ctx), m.as(who), form, q)
 	return v, more, m.out(err)

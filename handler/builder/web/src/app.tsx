@@ -1,24 +1,13 @@
-import { signal } from '@preact/signals';
 import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { signedOut } from './app/api';
 import { config, mountPoint } from './app/config';
+import { failed, load, loaded } from './app/parts';
 import { href, route, startRouter } from './app/router';
 import { t } from './app/words';
 import { Forms } from './forms/Forms';
 import { Icon } from './ui/Icon';
 import { Empty, Failed, Loading, Toasts } from './ui/states';
-
-const loaded = signal<typeof import('./form').parts | undefined>(undefined);
-const failed = signal(false);
-
-function load(): void {
-  failed.value = false;
-  import('./form').then(
-    (form) => (loaded.value = form.parts),
-    () => (failed.value = true), // no connection, or the server has another version by now
-  );
-}
 
 function App() {
   const [first = '', second = '', third = ''] = route.value.split('/');
@@ -49,7 +38,8 @@ function FormPage({ form, part, view }: { form: string; part: string; view: stri
   }, []);
   if (failed.value) return <Failed error={undefined} again={() => location.reload()} />;
   if (!loaded.value) return <Loading />;
-  const Part = part in loaded.value ? loaded.value[part as keyof typeof loaded.value] : Nowhere;
+  const { parts } = loaded.value;
+  const Part = part in parts ? parts[part as keyof typeof parts] : Nowhere;
   return <Part key={form + part} form={form} view={view} />;
 }
 

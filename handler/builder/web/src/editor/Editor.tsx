@@ -4,6 +4,7 @@ import { type Detail, door, request } from '../app/api';
 import { config } from '../app/config';
 import { Frame } from '../app/Frame';
 import type { Block, FormSummary } from '../app/records';
+import { Sign } from '../app/Sign';
 import { t } from '../app/words';
 import { unreadable } from '../props/Draft';
 import { newBlock } from '../props/model';
@@ -40,6 +41,7 @@ export function Editor({ form }: { form: string; view: string }) {
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
   const asking = useSignal<'' | 'keys' | { add: string | undefined } | { move: string }>('');
   const found = useSignal<readonly Detail[]>([]);
+  const unpublished = useSignal<boolean | undefined>(undefined); // unknown before the first answer
 
   useEffect(() => {
     void store.open();
@@ -50,10 +52,16 @@ export function Editor({ form }: { form: string; view: string }) {
   // Warnings are of what is saved, and of what the form itself has in another way.
   const saved = store.status.value === 'saved' ? store.shown.value : undefined;
   useEffect(() => {
-    if (!saved) return;
+    if (!saved) {
+      unpublished.value ||= undefined;
+      return;
+    }
     const timer = setTimeout(() => {
-      door<{ items: Detail[] }>(`/forms/${form}/warnings`).then(
-        ({ items }) => (found.value = items),
+      door<{ items: Detail[]; unpublished: boolean }>(`/forms/${form}/warnings`).then(
+        (is) => {
+          found.value = is.items;
+          unpublished.value = is.unpublished;
+        },
         () => undefined, // the editor is of use without
       );
     }, 700);
@@ -168,6 +176,7 @@ export function Editor({ form }: { form: string; view: string }) {
 
   const content = store.shown.value;
   const about = store.form.value as (FormSummary & { id: string }) | null;
+  const state = { form, status: about?.status ?? 'draft', isClosed: about?.is_closed ?? false, unpublished: unpublished.value } as const;
   const now = asking.value;
   const block = selected.value ? store.find(selected.value)?.block : undefined;
   const flushed = async () => {
@@ -188,8 +197,9 @@ export function Editor({ form }: { form: string; view: string }) {
             <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => back('undo')} />
             <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => back('redo')} />
             <IconButton icon="keyboard" label={t('editor.keys')} class="wide-only" onClick={() => (asking.value = 'keys')} />
-            <ShareButton form={form} status={about?.status ?? 'draft'} isClosed={about?.is_closed ?? false} />
-            <PublishButton form={form} status={about?.status ?? 'draft'} isClosed={about?.is_closed ?? false} beforePublish={flushed} onPublished={() => void store.refresh()} />
+            {about && <span class="wide-only"><Sign form={about} unpublished={unpublished.value} short /></span>}
+            <ShareButton {...state} />
+            <PublishButton {...state} beforePublish={flushed} onPublished={() => void store.refresh()} />
           </>
         )
       }

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
 import { api, ApiError, type Detail, door } from '../app/api';
 import { setClosed } from '../app/closing';
-import type { Block, Json, Status } from '../app/records';
+import type { Block, Form, Json, Status } from '../app/records';
 import { placeOf, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm, Dialog } from '../ui/Dialog';
@@ -12,6 +12,7 @@ import { Failed, Loading, explain, say, useLoaded } from '../ui/states';
 import { type Comparison, Differences, Side, type Text, isSame, memberName, segments } from './differences';
 import { typeName } from './kinds';
 import { nameOf } from './places';
+import { ShareDialog } from './Share';
 import { explained } from './warnings';
 
 interface Changes extends Comparison {
@@ -27,18 +28,23 @@ interface Conflict {
   form: Json;
 }
 
-interface Props {
+interface Steps {
   form: string;
-  status: Status;
-  isClosed: boolean;
   /** Saves what is not saved; false: that did not work, and nothing is published. */
   beforePublish?(): Promise<boolean>;
   /** The form is another one now: published, discarded, taken back, closed or opened. */
   onPublished(): void;
 }
 
+interface Props extends Steps {
+  status: Status;
+  isClosed: boolean;
+  /** Is there anything to publish? undefined: that is not known yet. */
+  unpublished: boolean | undefined;
+}
+
 /** The button that publishes a form, and a menu of what else becomes of a published one. */
-export function PublishButton({ form, status, isClosed, beforePublish, onPublished }: Props) {
+export function PublishButton({ form, status, isClosed, unpublished, beforePublish, onPublished }: Props) {
   const asking = useSignal<'' | 'publish' | 'draft'>('');
   const close = () => (asking.value = '');
   const done = (word: string) => {
@@ -47,7 +53,15 @@ export function PublishButton({ form, status, isClosed, beforePublish, onPublish
   };
   return (
     <>
-      <Button kind="primary" icon="send" onClick={() => (asking.value = 'publish')}>{t('editor.publish_do')}</Button>
+      <Button
+        kind="primary"
+        icon="send"
+        disabled={status === 'published' && unpublished === false}
+        title={status === 'published' && unpublished === false ? t('editor.publish_none') : undefined}
+        onClick={() => (asking.value = 'publish')}
+      >
+        {t('editor.publish_do')}
+      </Button>
       {status === 'published' && (
         <Menu
           icon="chevron-down"
@@ -63,7 +77,7 @@ export function PublishButton({ form, status, isClosed, beforePublish, onPublish
           ]}
         />
       )}
-      {asking.value === 'publish' && <PublishDialog form={form} beforePublish={beforePublish} onDone={done} onClose={close} />}
+      {asking.value === 'publish' && <Publishing form={form} beforePublish={beforePublish} onPublished={onPublished} onClose={close} />}
       {asking.value === 'draft' && (
         <Confirm
           title={t('editor.publish_take_back')}
@@ -81,8 +95,28 @@ export function PublishButton({ form, status, isClosed, beforePublish, onPublish
   );
 }
 
+/** Publishes a form in a dialog, and then offers its link. */
+export function Publishing({ onPublished, onClose, ...steps }: Steps & { onClose(): void }) {
+  const published = useSignal<Form | undefined>(undefined);
+  if (published.value) return <ShareDialog form={steps.form} status="published" isClosed={published.value.is_closed} justPublished onClose={onClose} />;
+  return (
+    <PublishDialog
+      {...steps}
+      onPublished={(form) => {
+        published.value = form;
+        onPublished();
+      }}
+      onDiscarded={() => {
+        say(t('editor.publish_discarded'));
+        onPublished();
+      }}
+      onClose={onClose}
+    />
+  );
+}
+
 /** Shows what would be published, asks about conflicts, and publishes. */
-function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string; beforePublish?: (() => Promise<boolean>) | undefined; onDone(word: string): void; onClose(): void }) {
+function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose }: Omit<Steps, 'onPublished'> & { onPublished(form: Form): void; onDiscarded(): void; onClose(): void }) {
   const changes = useLoaded(async () => {
     if (beforePublish && !(await beforePublish())) return undefined;
     return door<Changes>(`/forms/${form}/changes`);
@@ -106,9 +140,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
     busy.value = true;
     fault.value = undefined;
     try {
-      await door(`/forms/${form}/publish`, { body: { if_revision: clash?.revision ?? is!.revision, take: take.value } });
-      onClose();
-      onDone('editor.publish_done');
+      onPublished(await door<Form>(`/forms/${form}/publish`, { body: { if_revision: clash?.revision ?? is!.revision, take: take.value } }));
     } catch (e) {
       const list = e instanceof ApiError && e.status === 409 ? (e.body.conflicts as Conflict[] | undefined) : undefined;
       if (list) {
@@ -131,7 +163,7 @@ function PublishDialog({ form, beforePublish, onDone, onClose }: { form: string;
         danger
         run={async () => {
           await door(`/forms/${form}/discard`, { body: { if_revision: is.revision } });
-          onDone('editor.publish_discarded');
+          onDiscarded();
         }}
         onClose={onClose}
       />

@@ -15,6 +15,8 @@ interface Props {
   form: string;
   status: Status;
   isClosed: boolean;
+  /** Respondents do not see the latest changes. */
+  unpublished?: boolean | undefined;
 }
 
 export function ShareButton(props: Props) {
@@ -47,7 +49,7 @@ export async function openPreview(form: string, save: () => Promise<boolean>): P
 }
 
 /** Where a form is: link, QR code, code for other pages, and a preview. */
-export function ShareDialog({ form, status, isClosed, onClose }: Props & { onClose(): void }) {
+export function ShareDialog({ form, status, isClosed, unpublished, justPublished, onClose }: Props & { justPublished?: boolean; onClose(): void }) {
   const links = useLoaded(() => door<{ url: string; embed: string; public_id: string }>(`/forms/${form}/share`), [form]);
   const preview = useSignal('');
   const fault = useSignal('');
@@ -64,11 +66,12 @@ export function ShareDialog({ form, status, isClosed, onClose }: Props & { onClo
     busy.value = false;
   };
   return (
-    <Dialog title={t('editor.share_title')} onClose={onClose} wide>
+    <Dialog title={t(justPublished ? 'editor.publish_done' : 'editor.share_title')} onClose={onClose} wide>
       {links.loading && !is && <Loading />}
       {links.error !== undefined && <Failed error={links.error} again={links.reload} />}
       {status === 'draft' && <p class="notice"><Icon name="eye-off" /> {t('editor.share_draft')}</p>}
       {status === 'published' && isClosed && <p class="notice"><Icon name="lock" /> {t('editor.share_closed')}</p>}
+      {status === 'published' && unpublished && <p class="notice"><Icon name="eye-off" /> {t('editor.share_unpublished')}</p>}
       {is && (
         <div class="share">
           <div class="stack">

@@ -2,19 +2,21 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { all, api, door } from '../app/api';
 import { setClosed } from '../app/closing';
+import { failed, load, loaded } from '../app/parts';
 import { Frame } from '../app/Frame';
+import { Sign, stateOf } from '../app/Sign';
 import type { Form, FormSummary, Workspace } from '../app/records';
 import { go, href } from '../app/router';
 import { ago, moment, number, t } from '../app/words';
 import { Button } from '../ui/Button';
-import { Confirm } from '../ui/Dialog';
+import { Confirm, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Menu } from '../ui/Menu';
 import { Empty, Failed, Loading, say, useLoaded } from '../ui/states';
 import { CreateForm, Move, Rename } from './dialogs';
 import { Trash } from './Trash';
 
-type Asking = { what: 'create' | 'workspace' | 'rename-workspace' | 'delete-workspace' } | { what: 'rename' | 'move'; form: FormSummary };
+type Asking = { what: 'create' | 'workspace' | 'rename-workspace' | 'delete-workspace' } | { what: 'rename' | 'move' | 'publish'; form: FormSummary };
 
 /** The workspaces of the user, and the forms of one of them. */
 export function Forms({ workspace, view }: { workspace: string; view: string }) {
@@ -94,13 +96,19 @@ export function Forms({ workspace, view }: { workspace: string; view: string }) 
   );
 }
 
+/** What is asked for the rows that are shown. */
+interface Counted {
+  responses: number;
+  unpublished: boolean;
+}
+
 function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces: Workspace[]; ask(a: Asking | undefined): void }) {
   const forms = useLoaded(() => all<FormSummary>('/forms', { workspace_id: workspace.id }), [workspace.id]);
   const search = useSignal('');
   const status = useSignal('');
   const asking = useSignal<Asking | undefined>(undefined);
   const close = () => (asking.value = undefined);
-  const counts = useSignal<Record<string, number>>({});
+  const counts = useSignal<Record<string, Counted>>({});
 
   const found = useMemo(() => {
     const wanted = search.value.trim().toLocaleLowerCase();
@@ -115,9 +123,9 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     const missing = shown.map((f) => f.id).filter((id) => !(id in counts.peek()));
     if (missing.length === 0) return;
     let current = true;
-    door<Record<string, number>>(`/workspaces/${workspace.id}/counts`, { body: { forms: missing } }).then(
+    door<Record<string, Counted>>(`/workspaces/${workspace.id}/counts`, { body: { forms: missing } }).then(
       // What was moved to the trash meanwhile is not asked for again.
-      (more) => current && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, 0])), ...more }),
+      (more) => current && (counts.value = { ...counts.peek(), ...Object.fromEntries(missing.map((id) => [id, { responses: 0, unpublished: false }])), ...more }),
       () => undefined, // the list is of use without
     );
     return () => void (current = false);
@@ -161,7 +169,13 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
     forms.reload();
   };
 
+  const publish = (form: FormSummary) => {
+    if (!loaded.value) load();
+    asking.value = { what: 'publish', form };
+  };
+
   const now = asking.value;
+  const Publishing = loaded.value?.Publishing;
   return (
     <>
       <div class="row">
@@ -203,10 +217,10 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
               <li key={form.id} class="form-row">
                 <div class="form-name">
                   <a href={href(form.id)} dir="auto">{form.name}</a>
-                  <Sign form={form} />
+                  <Sign form={form} unpublished={counts.value[form.id]?.unpublished} />
                 </div>
                 <a class="form-count" aria-label={form.id in counts.value ? undefined : t('forms.results')} href={href(form.id + '/results')}>
-                  {form.id in counts.value ? t('forms.responses', { n: counts.value[form.id]! }) : ' '}
+                  {form.id in counts.value ? t('forms.responses', { n: counts.value[form.id]!.responses }) : ' '}
                 </a>
                 <time class="muted" dateTime={form.updated_at} title={moment(form.updated_at)}>{ago(form.updated_at)}</time>
                 <Menu
@@ -219,9 +233,12 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
                     { label: t('forms.rename'), icon: 'type', run: () => (asking.value = { what: 'rename', form }) },
                     { label: t(form.status === 'published' ? 'forms.duplicate_published' : 'forms.duplicate'), icon: 'copy', run: () => void duplicate(form) },
                     { label: t('forms.move'), icon: 'folder', disabled: workspaces.length < 2, run: () => (asking.value = { what: 'move', form }) },
-                    form.status === 'published'
-                      ? { label: t('forms.take_back'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.taken_back', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) }
-                      : { label: t('forms.publish'), icon: 'send', apart: true, run: () => void change(form, { status: 'published' }, t('forms.published', { name: form.name })) },
+                    ...(form.status === 'draft' || counts.value[form.id]?.unpublished
+                      ? [{ label: t(form.status === 'draft' ? 'forms.publish' : 'forms.publish_changes'), icon: 'send', apart: true, run: () => publish(form) } as const]
+                      : []),
+                    ...(form.status === 'published'
+                      ? [{ label: t('forms.take_back'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.taken_back', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) } as const]
+                      : []),
                     { label: t(form.is_closed ? 'forms.open_again' : 'forms.close'), icon: 'lock', run: () => void openOrClose(form).catch(() => say(t('app.error'))) },
                     { label: t('forms.to_trash'), icon: 'trash-2', danger: true, apart: true, run: () => void trash(form) },
                   ]}
@@ -245,6 +262,22 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
           onClose={close}
         />
       )}
+      {now?.what === 'publish' && Publishing && (
+        <Publishing
+          form={now.form.id}
+          onPublished={() => {
+            const { [now.form.id]: _, ...others } = counts.value;
+            counts.value = others;
+            forms.reload();
+          }}
+          onClose={close}
+        />
+      )}
+      {now?.what === 'publish' && failed.value && (
+        <Dialog title={t('editor.publish_title')} onClose={close}>
+          <Failed error={undefined} again={load} />
+        </Dialog>
+      )}
       {now?.what === 'move' && (
         <Move form={now.form} workspaces={workspaces} run={(id) => change(now.form, { workspace_id: id }, t('forms.moved', { name: now.form.name }))} onClose={close} />
       )}
@@ -256,10 +289,3 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
 export const nameOfCopy = (name: string): string => t('forms.copy_of', { name: [...name].slice(0, 190).join('') });
 
 const rename = (form: FormSummary, name: string) => api('/forms/' + form.id, { method: 'PATCH', body: { name } });
-
-const stateOf = (form: FormSummary): string => (form.status === 'draft' ? 'draft' : form.is_closed ? 'closed' : 'published');
-
-export function Sign({ form }: { form: Pick<FormSummary, 'status' | 'is_closed'> }) {
-  const state = stateOf(form as FormSummary);
-  return <span class={`badge ${{ published: 'good', closed: 'warn', draft: '' }[state]}`}>{t('forms.status_' + state)}</span>;
-}

@@ -27,6 +27,7 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
       dialog.close();
       const next = now && now !== document.body && !dialog.contains(now) ? now : before;
       if (next instanceof HTMLElement) next.focus();
+      if (document.activeElement === document.body) document.getElementById('main')?.focus(); // it is gone, or disabled
     };
   }, []);
   return (
