@@ -472,6 +472,10 @@ func (withoutDocuments) Document(ctx context.Context, who storage.Actor, form st
 	return storage.Unimplemented{}.Document(ctx, who, form, kind, key)
 }
 
+func (withoutDocuments) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return storage.Unimplemented{}.FormsWithDocument(ctx, who, kind, forms)
+}
+
 func (withoutDocuments) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
 	return storage.Unimplemented{}.Documents(ctx, who, form, q)
 }

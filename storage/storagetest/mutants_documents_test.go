@@ -327,6 +327,10 @@ func (stubs) Document(ctx context.Context, who storage.Actor, form storage.ID, k
 	return storage.Unimplemented{}.Document(ctx, who, form, kind, key)
 }
 
+func (stubs) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return storage.Unimplemented{}.FormsWithDocument(ctx, who, kind, forms)
+}
+
 func (stubs) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) ([]storage.Document, bool, error) {
 	return storage.Unimplemented{}.Documents(ctx, who, form, q)
 }
