@@ -81,13 +81,7 @@ func (c *Core) Summary(ctx context.Context, who storage.Actor, p SummaryParams) 
 	if err := CheckRange(p.Since, p.Until); err != nil {
 		return nil, false, err
 	}
-	from, to := p.Since, time.Time{}
-	if from.Year() < 1 {
-		from = time.Time{}
-	}
-	if rest := from.Sub(from.Truncate(time.Microsecond)); rest > 0 {
-		from = from.Add(time.Microsecond - rest)
-	}
+	from, to := storedSince(p.Since), time.Time{}
 	if !p.Until.IsZero() {
 		to = p.Until.Truncate(time.Microsecond).Add(time.Microsecond)
 	}
@@ -126,7 +120,7 @@ func (f *countedForm) count(r reading, from, to time.Time, step time.Duration, t
 		}
 	}
 	if to.IsZero() || to.After(f.until) { // what is not settled is read each time
-		if err := r.add(t, latest(from, f.until), to); err != nil {
+		if err := r.each(latest(from, f.until), to, t.AddStored); err != nil {
 			return false, 0, kept, err
 		}
 		to = f.until
@@ -152,7 +146,7 @@ func (f *countedForm) count(r reading, from, to time.Time, step time.Duration, t
 		switch {
 		case s.tally.Responses == 0 || s.last.Before(from) || !s.first.Before(to):
 		case s.first.Before(from) || !s.last.Before(to):
-			err = errors.Join(f.addPast(t, past), r.add(t, latest(from, s.from), earliest(to, s.to)))
+			err = errors.Join(f.addPast(t, past), r.each(latest(from, s.from), earliest(to, s.to), t.AddStored))
 			past = nil
 		case s.last.Before(today):
 			past = append(past, s)
@@ -371,11 +365,6 @@ func (r reading) each(from, to time.Time, do func(*storage.Submission) error) er
 	return nil
 }
 
-// add counts submissions that are not kept.
-func (r reading) add(t *summary.Tally, from, to time.Time) error {
-	return r.each(from, to, t.AddStored)
-}
-
 var errStop = errors.New("the time is over")
 
 // spans counts the submissions of a time by days, newest first. When the time is over it stops between
@@ -410,16 +399,6 @@ func (r reading) spans(from, to, end time.Time) (found []*span, whole bool, err 
 	return found, true, nil
 }
 
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func latest(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
-func earliest(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

@@ -195,14 +195,10 @@ func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (pu
 
 func (c *Core) purgeSubmissions(ctx context.Context, olderThan time.Time, forms []storage.ID) (int, error) {
 	purged := 0
-	for {
+	for more := true; more; {
 		got, err := c.Storage.PurgeSubmissions(ctx, storage.PurgeSubmissionsParams{Forms: forms, Before: olderThan, BeforeDelete: c.beforeDelete, Max: sweepRows})
-		purged += got.Submissions
-		if err != nil {
+		if purged, more = purged+got.Submissions, got.More; err != nil {
 			return purged, err
-		}
-		if !got.More {
-			break
 		}
 	}
 	for _, form := range forms {

@@ -27,13 +27,15 @@ func (c *Core) Submissions(ctx context.Context, who storage.Actor, form storage.
 	if err := CheckRange(q.Since, q.Until); err != nil {
 		return storage.SubmissionPage{}, err
 	}
-	q.MaxBytes = MaxPageBytes
-	if q.Since.Year() < 1 { // as of a program that subtracts an overlap from the zero time
-		q.Since = time.Time{}
-	}
-	// Stores truncate times to microseconds, and that would include what is before Since.
-	if rest := q.Since.Sub(q.Since.Truncate(time.Microsecond)); rest > 0 {
-		q.Since = q.Since.Add(time.Microsecond - rest)
-	}
+	q.Since, q.MaxBytes = storedSince(q.Since), MaxPageBytes
 	return storage.ListSubmissions(ctx, c.Storage, who, form, q)
+}
+
+// storedSince returns since as a time that submissions can have. Stores truncate times to
+// microseconds, and that would include what is before it.
+func storedSince(since time.Time) time.Time {
+	if since.Year() < 1 { // as of a program that subtracts an overlap from the zero time
+		return time.Time{}
+	}
+	return since.Add(time.Microsecond - 1).Truncate(time.Microsecond)
 }
