@@ -28,14 +28,14 @@ import (
 
 // owners is a host with the pages; a request has its user's name in a header.
 type owners struct {
-	t       *testing.T
+	t       testing.TB
 	service *formsvc.Service
 	client  formsvc.Client // of ada
 	place   formsvc.ID     // the workspace of ada; bob has another one
 	server  *httptest.Server
 }
 
-func newOwners(t *testing.T, store storage.Storage, options ...formsvc.Option) *owners {
+func newOwners(t testing.TB, store storage.Storage, options ...formsvc.Option) *owners {
 	t.Helper()
 	s := newHost(t, store, builder.Config{}, options...)
 	o := &owners{t: t, service: s.service, server: httptest.NewServer(s.owners)}

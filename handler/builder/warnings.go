@@ -3,6 +3,7 @@ package builder
 import (
 	"errors"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/formsvc/formsvc"
@@ -51,7 +52,7 @@ func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings)
 		}
 		merged, err = client.WorkingCopy(id).Publish(r.Context(), options)
 	}
-	if err != nil {
+	if err != nil || reflect.DeepEqual(copied.FormContent, merged.FormContent) {
 		return nil
 	}
 	c, _ := compare(copied.FormContent, merged.FormContent)

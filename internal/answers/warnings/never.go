@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -52,38 +51,29 @@ func (w *warner) choosing(n jsontree.Node, step int) {
 	}
 }
 
-// condition looks at one condition, compiled as l. after: it runs after its block's answer is taken.
-func (w *warner) condition(n jsontree.Node, l *logic.Logic, step int, after bool) {
-	if l == nil || l.Constant() {
-		return
-	}
-	q := query{w, w.known(step, after), make(map[jsontree.Node][2]bool)}
-	q.look(n, step)
-	if can, _ := q.outcomes(n); !can {
-		w.never[l] = q.why(n).Message
-	}
-}
-
 // query finds out whether a condition can hold, and whether it can fail.
 type query struct {
 	*warner
 	known int                       // the first block whose answer is not known
-	found map[jsontree.Node][2]bool // the outcomes of conditions
+	tried map[jsontree.Node][2]bool // the outcomes of conditions
+	found *result
 }
 
 // look warns of a condition with only one outcome, or of such conditions in it.
-func (q query) look(n jsontree.Node, step int) {
+func (q query) look(n jsontree.Node) {
 	can, fail := q.outcomes(n)
-	at := n.Pointer(rulePath(step))
+	warn := func(code string, why kinds.Why) {
+		q.found.notes = append(q.found.notes, finding{n.Pointer(""), code, why})
+	}
 	switch {
 	case !can:
-		q.note(step, at, schema.WarnNeverHolds, q.why(n))
+		warn(schema.WarnNeverHolds, q.why(n))
 	case !fail:
-		q.note(step, at, schema.WarnAlwaysHolds, kinds.Why{Message: "this holds whatever is answered"})
+		warn(schema.WarnAlwaysHolds, kinds.Why{Message: "this holds whatever is answered"})
 	case isJoined(n):
 		_, operands := operation(n)
 		for _, operand := range operands {
-			q.look(operand, step)
+			q.look(operand)
 		}
 	}
 }
@@ -112,10 +102,10 @@ func isJoined(n jsontree.Node) bool {
 // outcomes reports whether a condition can hold, and whether it can fail. Operands that read
 // different answers are independent of each other. Those that read the same are tried together.
 func (q query) outcomes(n jsontree.Node) (can, fail bool) {
-	if known, ok := q.found[n]; ok {
+	if known, ok := q.tried[n]; ok {
 		return known[0], known[1]
 	}
-	defer func() { q.found[n] = [2]bool{can, fail} }()
+	defer func() { q.tried[n] = [2]bool{can, fail} }()
 	if !isJoined(n) {
 		return q.try([]jsontree.Node{n}, true)
 	}
@@ -374,8 +364,7 @@ func (q query) answersOf(s *subject, c kinds.Compared) *answers {
 			return all
 		}
 		b := &q.form.Blocks[s.block]
-		step := sort.Search(len(q.form.Steps), func(i int) bool { return q.form.Steps[i].To > s.block })
-		required := !b.Hide && q.alwaysRequired(&q.form.Steps[step], s.block)
+		required := q.isRequired(s.block)
 		a.given, a.coverage = kinds.Near(b.Rule, c)
 		a.check = func(v any, budget *logic.Budget) (any, bool) {
 			budget.Spend(checkSteps)
@@ -388,13 +377,9 @@ func (q query) answersOf(s *subject, c kinds.Compared) *answers {
 		a.given, a.coverage = kinds.NearHidden(c)
 	case "variables":
 		a.given, a.always = []any{q.form.Variables[s.block].Initial}, true
-		for i := range q.form.Steps {
-			for _, set := range q.form.Steps[i].Rule.Set {
-				if set.Variable == s.block {
-					given, coverage := kinds.NearVariable(c)
-					a.given, a.coverage = append(a.given, given...), min(a.coverage, coverage)
-				}
-			}
+		if q.isSet(s.block) {
+			given, coverage := kinds.NearVariable(c)
+			a.given, a.coverage = append(a.given, given...), coverage
 		}
 	}
 	if s.kind != "answers" && len(s.parts) > 0 {

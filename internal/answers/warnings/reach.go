@@ -3,6 +3,7 @@ package warnings
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/formsvc/formsvc/internal/answers/compile"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
@@ -102,6 +103,12 @@ func (w *warner) stops(i int) bool {
 		}
 	}
 	return false
+}
+
+// isRequired reports whether a block needs an answer whenever it is reached.
+func (w *warner) isRequired(block int) bool {
+	step := sort.Search(len(w.form.Steps), func(i int) bool { return w.form.Steps[i].To > block })
+	return !w.form.Blocks[block].Hide && w.alwaysRequired(&w.form.Steps[step], block)
 }
 
 // alwaysRequired reports whether every response whose path has the step s must answer its

@@ -3,6 +3,7 @@
 package warnings
 
 import (
+	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -28,7 +29,8 @@ func Of(from compile.Source) (schema.Warnings, error) {
 	f := d.Form
 	w := warner{form: f, notes: make([][]func(), len(f.Steps))}
 	w.never, w.misled = make(map[*logic.Logic]string), make(map[int]string)
-	w.all = make(map[int]*answers)
+	w.all, w.texts = make(map[int]*answers), make(map[int]string)
+	w.service = fmt.Sprint(from.Limits.FileSize, from.TimeZone)
 	w.list(d.Blocks)
 	d.AddRules(compile.Watch{Ignored: w.ignored, Compiled: w.compiled})
 	w.lastToEnd = lastToEnd(f)
@@ -62,6 +64,9 @@ type warner struct {
 	never  map[*logic.Logic]string // why logic that reads something never holds
 	misled map[int]string          // the same of a jump to a step
 	all    map[int]*answers        // to blocks with few answers
+
+	service string         // what answers depend on beside the form
+	texts   map[int]string // blocks as JSON
 }
 
 // list adds blocks, and the children of groups, to w.blocks.

@@ -1,0 +1,97 @@
+package warnings
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/internal/jsontree"
+	"github.com/formsvc/formsvc/internal/logic"
+)
+
+// result is what was found out about a condition.
+type result struct {
+	notes []finding
+	never string // why it never holds
+}
+
+// finding is a warning of a condition, or of a part of it.
+type finding struct {
+	path string // below the rule
+	code string
+	why  kinds.Why
+}
+
+// seen keeps the results of conditions by all that they depend on. An edit changes what few
+// conditions depend on, and only those are tried again.
+var seen cache.Cache[string, result]
+
+// condition looks at one condition, compiled as l. after: it runs after its block's answer is taken.
+func (w *warner) condition(n jsontree.Node, l *logic.Logic, step int, after bool) {
+	if l == nil || l.Constant() {
+		return
+	}
+	key := w.dependencies(n, l, step, after)
+	found, ok := seen.Get(key)
+	if !ok {
+		q := query{w, w.known(step, after), make(map[jsontree.Node][2]bool), &found}
+		q.look(n)
+		if can, _ := q.outcomes(n); !can {
+			found.never = q.why(n).Message
+		}
+		if w.constants <= constantSteps { // else conditions count as not known
+			seen.Put(key, found, len(key))
+		}
+	}
+	for _, f := range found.notes {
+		w.note(step, rulePath(step)+f.path, f.code, f.why)
+	}
+	if found.never != "" {
+		w.never[l] = found.never
+	}
+}
+
+// dependencies are everything that the result of a condition depends on.
+func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after bool) string {
+	var key strings.Builder
+	fmt.Fprintln(&key, w.service, n.Pointer(""), n.Raw())
+	paths, _ := l.Reads()
+	for _, path := range paths {
+		kind, rest, _ := strings.Cut(path, ".")
+		block, _, isBlock := named(w.form.Index, rest)
+		variable, _, isVariable := named(w.form.VariableIndex, rest)
+		_, _, isHidden := named(w.form.HiddenNames, rest)
+		switch {
+		case kind == "answers" && isBlock:
+			fmt.Fprintln(&key, block < w.known(step, after), w.isRequired(block), w.form.Blocks[block].Hide, w.encoded(block))
+		case kind == "variables" && isVariable:
+			fmt.Fprintln(&key, w.isSet(variable), kinds.Encoded(w.form.Variables[variable].Initial))
+		default:
+			fmt.Fprintln(&key, isHidden)
+		}
+	}
+	return key.String()
+}
+
+// encoded is a block as JSON.
+func (w *warner) encoded(block int) string {
+	if w.texts[block] == "" {
+		text, _ := json.Marshal(w.blocks[block]) // it was made of JSON
+		w.texts[block] = string(text)
+	}
+	return w.texts[block]
+}
+
+// isSet reports whether a rule sets a variable.
+func (w *warner) isSet(variable int) bool {
+	for i := range w.form.Steps {
+		for _, set := range w.form.Steps[i].Rule.Set {
+			if set.Variable == variable {
+				return true
+			}
+		}
+	}
+	return false
+}
