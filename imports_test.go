@@ -116,7 +116,7 @@ var allowed = map[string][]string{
 		"internal/answers/check", "internal/answers/compile", "internal/answers/kinds", "internal/jsontree", "internal/logic", "schema",
 	},
 	"internal/answers/warnings": {
-		"internal/answers/compile", "internal/answers/kinds", "internal/answers/path", "internal/jsontree", "internal/logic", "internal/visible", "schema",
+		"internal/answers/compile", "internal/answers/kinds", "internal/answers/path", "internal/cache", "internal/jsontree", "internal/logic", "internal/visible", "schema",
 	},
 	"internal/answers": {
 		"internal/answers/check", "internal/answers/compile", "internal/answers/identity", "internal/answers/path", "internal/answers/warnings", "schema",
