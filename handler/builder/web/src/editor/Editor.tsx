@@ -17,7 +17,7 @@ import { AddMenu } from './AddMenu';
 import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
-import { typeName } from './kinds';
+import { iconOf, typeName } from './kinds';
 import type { Path } from './content';
 import { MoveTo } from './MoveTo';
 import { browserStore } from './drafts';
@@ -30,6 +30,9 @@ import { openPreview, ShareButton } from './Share';
 import { EditorStore } from './store';
 import { FormBackend } from './requests';
 import { explained } from './warnings';
+
+/** The types of blocks that most forms have: one click adds one. */
+const often = ['short_text', 'long_text', 'email', 'single_choice', 'multiple_choice', 'opinion_scale'];
 
 type Pane = 'outline' | 'canvas' | 'panel';
 
@@ -212,6 +215,11 @@ export function Editor({ form }: { form: string; view: string }) {
           <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
+              <div class="often" role="group" aria-label={t('editor.add_often')}>
+                {often.map((type) => (
+                  <IconButton key={type} icon={iconOf(type)} label={t('editor.add_this', { type: typeName(type) })} disabled={readOnly} onClick={() => add(type, selected.value || undefined)} />
+                ))}
+              </div>
             </div>
             {warned.value.filter((w) => w.path === '/blocks').map((w) => (
               <p key={w.code} class="notice" role="status"><Icon name="triangle-alert" /> <span>{w.message}</span></p>

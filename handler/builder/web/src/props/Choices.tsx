@@ -23,11 +23,14 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   const [told, setTold] = useState('');
   // At once: the next key belongs to the new line.
   useLayoutEffect(() => {
-    const input = focus.current && box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(focus.current.id)}"]`);
-    input?.focus();
-    if (focus.current?.select) input?.select();
+    if (focus.current) go(focus.current.id, focus.current.select);
     focus.current = undefined;
   });
+  const go = (id: string, select: boolean): void => {
+    const input = box.current?.querySelector<HTMLInputElement>(`[data-key="${CSS.escape(id)}"]`);
+    input?.focus();
+    if (select) input?.select();
+  };
   const set = (made: Choice[], next?: Choice, select = false): void => {
     focus.current = next && { id: next.id ?? '', select };
     scope.set({ [member]: made });
@@ -54,6 +57,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
   const key = (e: KeyboardEvent, i: number): void => {
     if (e.isComposing) return;
     if (e.altKey && (e.key === 'ArrowUp' || e.key === 'ArrowDown')) move(i, e.key === 'ArrowUp' ? -1 : 1);
+    else if (e.key === 'Enter' && isSample(i + 1)) go(list[i + 1]!.id ?? '', true);
     else if (e.key === 'Enter') add([fresh()], i + 1);
     else if (e.key === 'Backspace' && !list[i]!.label && list.length > 1) remove(i);
     else return;
@@ -69,17 +73,23 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
     const [from, to] = [input.selectionStart ?? 0, input.selectionEnd ?? 0];
     const made = list.map((c, j) => (j === i ? { ...c, label: input.value.slice(0, from) + pasted[0]! + input.value.slice(to) } : c));
     // In a list of samples those that follow go: nobody wants them behind a list of their own.
-    const samples = list.every((c, j) => j === i || (!c.image && c.label === fresh(j)));
+    const samples = list.every((_, j) => j === i || isSample(j));
     const all = withLabels(samples ? made.slice(0, i + 1) : made, pasted.slice(1), i + 1);
     set(all, all[i + pasted.length - 1]);
   };
   // A choice without a text would show its id: typing replaces this one.
   const fresh = (at = list.length): string => t({ choices: 'props.new_choice', matrix_rows: 'props.new_row', matrix_columns: 'props.new_column' }[member], { number: at + 1 });
+  const isSample = (i: number): boolean => !!list[i] && !list[i].image && list[i].label === fresh(i);
+  // Who clicks into a sample wants another text.
+  const click = (e: MouseEvent): void => {
+    const i = list.findIndex((c) => c.id === (e.target as HTMLElement).dataset.key);
+    if (isSample(i)) go(list[i]!.id ?? '', true);
+  };
   const name = (word: string): string => t(`props.${member}_${word}`);
   return (
     <fieldset class="props-set props-choices" ref={box} data-path={pointers}>
       <legend>{t('props.' + member)}</legend>
-      <ol>
+      <ol onClick={click}>
         {list.map((choice, i) => {
           const label = choice.label || String(i + 1);
           const wrong = scope.faults.filter((d) => d.path === `/${member}/${i}` || d.path.startsWith(`/${member}/${i}/`));
