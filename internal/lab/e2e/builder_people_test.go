@@ -73,6 +73,7 @@ func TestEditorAxe(t *testing.T) {
 			check(b, "the list of blocks")
 			b.do(`T.row("liked").click()`)
 			b.until(`T.chosen() === "liked"`)
+			pane("outline") // a narrow window shows the properties now
 			check(b, "a chosen block")
 			b.do(`document.querySelector(".outline-tools [aria-haspopup]").click()`)
 			b.until(`document.querySelector(".menu")`)

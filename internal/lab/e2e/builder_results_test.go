@@ -430,6 +430,22 @@ func TestResultsOfMany(t *testing.T) {
 			state("responses")
 		}
 	}
+	t.Run("firefox", func(t *testing.T) {
+		inFull(t)
+		h := s.hand(s.ownersFirefox(t, newFirefox(t)), false)
+		h.start(path, ".blocks")
+		first := `document.querySelectorAll(".block")[0]`
+		for _, shown := range []int{10, 60, 71} {
+			h.until(fmt.Sprintf(`%s.querySelectorAll(".recent li").length === %d`, first, shown))
+			if shown < 71 {
+				h.press(`T.named("Show more", ` + first + `)`)
+			}
+		}
+		h.choose(`document.querySelector(".time-filter select")`, "today")
+		h.until(`document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
+		h.start(path+"/responses", ".responses")
+		h.until(rows + `===50 && [...document.querySelectorAll("thead .cut")].map(e => e.textContent).join().startsWith("What did you think?,… food?,… place?")`)
+	})
 }
 
 // Labels, names and answers are text on each page of the results, whatever stands in them.
