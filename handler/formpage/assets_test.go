@@ -4,12 +4,14 @@ import (
 	"compress/gzip"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // Styles and scripts are sent compressed to whoever takes that, and are the same files.
@@ -23,9 +25,9 @@ func TestAssetsAreCompressed(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		response := must(s.server.Client().Do(r))
+		response := expect.Must(s.server.Client().Do(r))
 		defer response.Body.Close()
-		raw := must(io.ReadAll(response.Body))
+		raw := expect.Must(io.ReadAll(response.Body))
 		return response, string(raw)
 	}
 	for name, most := range map[string]int{"page.css": 6_500, "page.js": 10_000, "embed.js": 1_500} {
@@ -46,20 +48,17 @@ func TestAssetsAreCompressed(t *testing.T) {
 				continue
 			}
 			unpacked, again := get(name, "Accept-Encoding", takes, "If-None-Match", r.Header.Get("ETag"))
-			if unpacked.StatusCode != http.StatusNotModified || again != "" {
-				t.Errorf("%s again: %d", name, unpacked.StatusCode)
-			}
-			if got := gunzip(t, packed); got != text {
-				t.Errorf("%s is another file when it is compressed", name)
-			}
+			expect.That(t, unpacked.StatusCode == http.StatusNotModified && again == "",
+				"%s again: %d", name, unpacked.StatusCode)
+			expect.Equal(t, gunzip(t, packed), text, "%v is another file when it is compressed", name)
 		}
 	}
 }
 
 func gunzip(t *testing.T, packed string) string {
 	t.Helper()
-	r := must(gzip.NewReader(strings.NewReader(packed)))
-	raw := must(io.ReadAll(r))
+	r := expect.Must(gzip.NewReader(strings.NewReader(packed)))
+	raw := expect.Must(io.ReadAll(r))
 	return string(raw)
 }
 
@@ -82,8 +81,83 @@ func TestAPageBringsItsStyle(t *testing.T) {
 				t.Errorf("the script %s holds the page up", attr(n, "src"))
 			}
 		})
-		if styles != within || links != 1-within {
-			t.Errorf("%d: the style is within %d times and linked %d times", p.status, styles, links)
-		}
+		expect.That(t, styles == within && links == 1-within,
+			"%d: the style is within %d times and linked %d times", p.status, styles, links)
 	}
 }
+
+// Pages are compressed for clients that accept it, unless the host does it: a form page of twenty
+// questions is at most 10 kB.
+func TestPagesAreCompressed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{Secret: secret})
+	form := s.form("MULTI", twentyQuestions(), "", "")
+	ask := func(handler http.Handler, method, path, accept string, body string) (*httptest.ResponseRecorder, string) {
+		t.Helper()
+		r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(body))
+		r.Header.Set("Accept-Encoding", accept)
+		if body != "" {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		return w, w.Body.String()
+	}
+	const page = "/f/"
+	for _, c := range []struct{ what, method, path, body string }{
+		{"a form", "GET", page + form.PublicID, ""}, {"a prefilled form", "GET", page + form.PublicID + "?question_0=x", ""}, {"its head", "HEAD", page + form.PublicID, ""},
+		{"a page that was sent", "POST", page + form.PublicID, "a.question_0=x"}, {"an ending", "GET", page + form.PublicID + "/done", ""},
+		{"no form", "GET", page + "nothing", ""}, {"a preview", "GET", s.link(form.ID), ""},
+	} {
+		path := strings.TrimPrefix(c.path, s.server.URL)
+		plain, text := ask(s.pages, c.method, path, "identity", c.body)
+		if plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" || !strings.Contains(text, "</html>") && c.method != "HEAD" {
+			t.Errorf("%s, plain: %v", c.what, plain.Header())
+		}
+		packed, raw := ask(s.pages, c.method, path, "br, gzip", c.body)
+		if packed.Code != plain.Code || packed.Header().Get("Content-Encoding") != "gzip" || packed.Header().Get("Vary") != "Accept-Encoding" ||
+			packed.Header().Get("Content-Type") != "text/html; charset=utf-8" || packed.Header().Get("Content-Length") != "" {
+			t.Errorf("%s: %d %v", c.what, packed.Code, packed.Header())
+			continue
+		}
+		if c.method == "HEAD" {
+			continue
+		}
+		n := len(raw)
+		expect.That(t, n <= 10_000 && strings.HasSuffix(strings.TrimSpace(gunzip(t, raw)), "</html>"), "%s: %d bytes", c.what, n)
+		// A host that compresses announces it: the page stays as it is.
+		hosts := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Encoding", "gzip")
+			s.pages.ServeHTTP(w, r)
+		})
+		if _, raw := ask(hosts, c.method, path, "gzip", c.body); !strings.Contains(raw, "</html>") {
+			t.Errorf("%s is compressed twice", c.what)
+		}
+	}
+	for path, kind := range map[string]string{page + form.PublicID + "/form.json": "application/json", page + "-/nothing": "text/plain"} {
+		if w, _ := ask(s.pages, "GET", path, "gzip", ""); w.Header().Get("Content-Encoding") != "" || !strings.HasPrefix(w.Header().Get("Content-Type"), kind) {
+			t.Errorf("%s: %v", path, w.Header())
+		}
+	}
+	// Over a connection: the client sees a whole document, and a redirect has nothing to compress.
+	p := s.open(s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", ""), "")
+	s.wait(1 << 36)
+	p.fill("a.n", "x").press("next").expect(http.StatusOK, at("/done"))
+	// A document that is cut by a panic does not look whole.
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.pages.ServeHTTP(cutting{w}, r)
+	}))
+	t.Cleanup(server.Close)
+	server.Config.ErrorLog = nil
+	response, err := server.Client().Get(server.URL + page + form.PublicID)
+	if err == nil {
+		_, err = io.ReadAll(response.Body)
+		_ = response.Body.Close()
+	}
+	expect.That(t, err != nil, "a document that was cut looks whole")
+}
+
+// cutting ends the connection in the middle of a document.
+type cutting struct{ http.ResponseWriter }
+
+func (c cutting) Write([]byte) (int, error) { panic(http.ErrAbortHandler) }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -45,9 +47,9 @@ func newCosts(tb testing.TB) *costs {
 	if c.svc, err = formsvc.New(formsvc.WithStorage(c.store), formsvc.WithClock(clock), formsvc.WithLimits(formsvc.Limits{Body: 8 << 20})); err != nil {
 		tb.Fatal(err)
 	}
-	workspace := must(c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs"))
+	workspace := expect.Must(c.svc.CreateWorkspace(tb.Context(), formsvc.UserIDFrom("owner"), "Costs"))
 	c.place = workspace.ID
-	files := must(formpage.NewDir(tb.TempDir(), "https://files.example/"))
+	files := expect.Must(formpage.NewDir(tb.TempDir(), "https://files.example/"))
 	c.files = files
 	config := formpage.Config{Secret: secret, Files: files, Clock: clock, MinFillTime: -1}
 	if c.pages, err = formpage.New(c.svc, config); err != nil {
@@ -72,10 +74,8 @@ func (c *costs) form(blocks string) formsvc.PublicForm {
 	if err == nil {
 		form, err = c.svc.AsHost().PublishForm(c.tb.Context(), form.ID)
 	}
-	if err != nil {
-		c.tb.Fatal(err)
-	}
-	return must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
+	expect.NoError(c.tb, err)
+	return expect.Must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 }
 
 // stored puts a form into the storage as it is.
@@ -90,10 +90,8 @@ func (c *costs) stored(blocks string) formsvc.PublicForm {
 			Definition: storage.Definition{Blocks: json.RawMessage(blocks), Format: 1}, At: c.now,
 		})
 	}
-	if err != nil {
-		c.tb.Fatal(err)
-	}
-	return must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
+	expect.NoError(c.tb, err)
+	return expect.Must(c.svc.PublicForm(c.tb.Context(), form.PublicID))
 }
 
 // sink is a response that nobody keeps.
@@ -126,9 +124,7 @@ func (c *costs) state(form formsvc.PublicForm) string {
 	w := httptest.NewRecorder()
 	c.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil))
 	found := inState.FindStringSubmatch(w.Body.String())
-	if found == nil {
-		c.tb.Fatalf("no page: %d", w.Code)
-	}
+	expect.Require(c.tb, found != nil, "no page: %d", w.Code)
 	return found[1]
 }
 
@@ -287,18 +283,16 @@ func TestWhatAPageCosts(t *testing.T) {
 			if testing.Verbose() {
 				t.Logf("%s: %s: %d, %d bytes, %.1f MB", name, kind, w.status, w.size, float64(bytes)/1e6)
 			}
-			if bytes > mostAllocated && !raceDetector || w.size > 4<<20+2*len(visits[kind].body) {
-				t.Errorf("%s: %s: status %d, %d bytes sent, %d allocated", name, kind, w.status, w.size, bytes)
-			}
+			expect.That(t, (bytes <= mostAllocated || raceDetector) && w.size <= 4<<20+2*len(visits[kind].body),
+				"%s: %s: status %d, %d bytes sent, %d allocated", name, kind, w.status, w.size, bytes)
 		}
 		// To save is a walk through the form, and a page that is shown is another one.
 		typed := visits["wrong"]
 		typed.body += "&go=save"
 		var w *sink
 		bytes := allocated(func() { w = c.serveBy(c.saves, form, typed) })
-		if bytes > mostAllocated*3/2 && !raceDetector || w.size > 4<<20+2*len(typed.body) {
-			t.Errorf("%s: saving: status %d, %d bytes sent, %d allocated", name, w.status, w.size, bytes)
-		}
+		expect.That(t, (bytes <= mostAllocated*3/2 || raceDetector) && w.size <= 4<<20+2*len(typed.body),
+			"%s: saving: status %d, %d bytes sent, %d allocated", name, w.status, w.size, bytes)
 	}
 }
 
@@ -348,10 +342,8 @@ func TestCellsAreTheOptionsThatAreDrawn(t *testing.T) {
 		}
 		takes := func(cells int) bool {
 			svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithLimits(formsvc.Limits{AllCells: max(1, cells)}))
-			if err != nil {
-				t.Fatal(err)
-			}
-			workspace := must(svc.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Cells"))
+			expect.NoError(t, err)
+			workspace := expect.Must(svc.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "Cells"))
 			wanted := newForm(workspace.ID)
 			wanted.Definition.Blocks = json.RawMessage(blocks)
 			_, err = svc.AsHost().CreateForm(t.Context(), wanted)
@@ -376,11 +368,213 @@ func TestAFormThatIsTooLargeIsDrawnAsFarAsThereIsRoom(t *testing.T) {
 	w := httptest.NewRecorder()
 	c.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil))
 	body := w.Body.String()
-	if len(body) > 4<<20 || len(body) < 3<<20 || !strings.Contains(body, "First") || strings.Contains(body, "Last") {
-		t.Errorf("%d, %d bytes", w.Code, len(body))
-	}
+	expect.That(t, len(body) <= 4<<20 && len(body) >= 3<<20 && strings.Contains(body, "First") && !strings.Contains(body, "Last"),
+		"%d, %d bytes", w.Code, len(body))
 	const note = "from “The &lt;grid&gt; a” on, 3 questions or texts are missing or not shown in full."
-	if !strings.Contains(body, note) || !strings.HasSuffix(body, "</body>\n</html>\n") {
-		t.Errorf("the page lacks %q, or ends with %q", note, body[len(body)-300:])
+	expect.That(t, strings.Contains(body, note) && strings.HasSuffix(body, "</body>\n</html>\n"),
+		"the page lacks %q, or ends with %q", note, body[len(body)-300:])
+}
+
+const boundary = "----WebKitFormBoundaryAbCdEf0123456789"
+
+// megabyte repeats what a function makes until there is 1 MiB of it.
+func megabyte(part func(i int) string) string {
+	var b strings.Builder
+	for i := 0; ; i++ {
+		one := part(i)
+		if b.Len()+len(one) > 1<<20-2000 { // with the state
+			return b.String()
+		}
+		b.WriteString(one)
 	}
+}
+
+// costlyBodies are bodies of a page, of a megabyte, by encoding and by what they have most of.
+func costlyBodies(state string) map[string]sent {
+	list := map[string]sent{}
+	same := func(text string) func(int) string { return func(int) string { return text } }
+	long := func(text string) string { return megabyte(same(text)) }
+
+	put := func(name, body string) {
+		list["urlencoded, "+name] = sent{http.MethodPost, "", "application/x-www-form-urlencoded", "state=" + state + body}
+	}
+	put("many names", megabyte(func(i int) string { return fmt.Sprintf("&a.%d=x", i) }))
+	put("short names", megabyte(func(i int) string { return fmt.Sprintf("&%x", i) }))
+	put("one name often", long("&a.one=id:a"))
+	put("one text often", long("&a.short=x"))
+	put("a control often", long("&seen=x"))
+	put("one long value", "&a.long="+long("x"))
+	put("empty names", long("&=x"))
+	put("empty pairs", long("&"))
+	put("escapes", "&a.long="+long("%22"))
+	put("deep", "&a.long="+long("[")+long("]")[:0])
+	put("unknown members", megabyte(func(i int) string { return fmt.Sprintf("&unknown%d=x", i) }))
+	put("bytes that are not UTF-8", "&a.long="+long("\xffa"))
+	for _, mark := range []string{`"`, "<", "'", "\n", "é", "\u2028", "\u202a\u202c"} {
+		put("shown back "+mark, "&go=next&a.email=x&a.long="+url.QueryEscape("x")+long(mark))
+		put("shown back hidden "+mark, "&go=next&a.email=x&h.ref="+long(mark))
+		put("shown back as lost "+mark, "&go=next&a.gone="+long(mark))
+	}
+
+	part := func(head, text string) string { return "--" + boundary + "\r\n" + head + "\r\n\r\n" + text + "\r\n" }
+	named := func(name, text string) string { return part(`Content-Disposition: form-data; name="`+name+`"`, text) }
+	put = func(name, body string) {
+		list["multipart, "+name] = sent{http.MethodPost, "", "multipart/form-data; boundary=" + boundary, named("state", state) + body + "--" + boundary + "--\r\n"}
+	}
+	put("many names", megabyte(func(i int) string { return named(fmt.Sprint("a.", i), "x") }))
+	put("one name often", long(named("a.one", "id:a")))
+	put("one long value", named("a.long", long("x")))
+	put("empty names", long(named("", "x")))
+	put("part headers", long(part("X: y\r\nContent-Disposition: form-data; name=a", "")))
+	put("one part with many headers", part(megabyte(func(i int) string { return fmt.Sprintf("X-%d: y\r\n", i) })+"X: y", "x"))
+	put("one long header", part("X: "+long("y"), "x"))
+	put("nameless file", part(`Content-Disposition: form-data; name=""; filename="x"`, long("x")))
+	put("file without a file name", part(`Content-Disposition: form-data; name="u.file"`, long("x")))
+	put("many nameless files", long(part(`Content-Disposition: form-data; filename="x"`, "")))
+	put("deep", named("a.long", long("--")))
+	put("unknown members", megabyte(func(i int) string { return named(fmt.Sprint("unknown", i), "x") }))
+	for _, mark := range []string{`"`, "<", "é"} {
+		put("shown back "+mark, named("go", "next")+named("a.email", "x")+named("a.long", long(mark)))
+	}
+
+	for _, path := range []string{"/path", "/submit"} {
+		put = func(name, members string) {
+			list["JSON"+path+", "+name] = sent{http.MethodPost, path, "application/json", `{"state":"` + state + `",` + members + "}"}
+		}
+		put("many names", `"answers":{`+strings.TrimSuffix(megabyte(func(i int) string { return fmt.Sprintf(`"%d":1,`, i) }), ",")+"}")
+		put("one name often", `"answers":{`+strings.TrimSuffix(long(`"a":1,`), ",")+"}")
+		put("many hidden fields", `"hidden":{`+strings.TrimSuffix(megabyte(func(i int) string { return fmt.Sprintf(`"%d":"",`, i) }), ",")+"}")
+		put("one long value", `"answers":{"long":"`+long("x")+`"}`)
+		put("one long list", `"answers":{"many":[`+strings.TrimSuffix(long("1,"), ",")+`]}`)
+		put("empty names", `"answers":{`+strings.TrimSuffix(long(`"":1,`), ",")+"}")
+		put("deep", `"answers":{"long":`+long("[")+"}")
+		put("unknown members", strings.TrimSuffix(megabyte(func(i int) string { return fmt.Sprintf(`"%d":1,`, i) }), ","))
+		put("a second state", `"state":"`+long("x")+`"`)
+		put("shown back", `"answers":{"email":"`+long("<")+`"}`)
+	}
+	for _, path := range []string{"/view", "/start"} {
+		list["beacon"+path+", long"] = sent{http.MethodPost, path, "application/x-www-form-urlencoded", "state=" + state + "&x=" + long("x")}
+		list["beacon"+path+", parts"] = sent{http.MethodPost, path, "multipart/form-data; boundary=" + boundary, named("state", state) + long(named("x", ""))}
+	}
+	return list
+}
+
+// A body of a megabyte, whatever it is made of, allocates at most 16 MB, of which four times
+// its size are kept.
+func TestCostlyBodies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("make test-all runs it")
+	}
+	if raceDetector {
+		t.Skip("reason: the race detector allocates for itself; make test runs this without it")
+	}
+	c := newCosts(t)
+	form := c.form(every)
+	bodies := costlyBodies(c.state(form))
+	for _, name := range slices.Sorted(maps.Keys(bodies)) {
+		body := bodies[name]
+		c.serve(form, sent{body.method, body.path, body.kind, ""})
+		var w *sink
+		bytes := allocated(func() { w = c.serve(form, body) })
+		var kept any
+		request := func() *http.Request {
+			r := httptest.NewRequest(body.method, "/f/"+form.PublicID+body.path, strings.NewReader(body.body))
+			r.Header.Set("Content-Type", body.kind)
+			return r
+		}
+		held := retained(func() { kept = c.pages.Read(httptest.NewRecorder(), request(), form) })
+		runtime.KeepAlive(kept)
+		t.Logf("%s: %d, %d kB sent, %d kB allocated, %d kB kept", name, w.status, w.size>>10, bytes>>10, held>>10)
+		expect.That(t, bytes <= mostAllocated && held <= 4<<20 && w.status < http.StatusInternalServerError,
+			"%s: status %d, %d bytes allocated, %d kept", name, w.status, bytes, held)
+	}
+}
+
+// retained is how many bytes are held after a call that were not before.
+func retained(f func()) int64 {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what is in a pool outlives one
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	return int64(after.HeapAlloc) - int64(before.HeapAlloc)
+}
+
+// What a body has beside files is bounded as a whole, and JSON is as strict as the API's.
+func TestBodiesThatAreRefused(t *testing.T) {
+	c := newCosts(t)
+	form := c.form(every)
+	state := c.state(form)
+	for name, want := range map[string]struct {
+		status int
+		body   string
+	}{
+		"a second state":      {http.StatusBadRequest, `{"state":"` + state + `","state":"` + state + `"}`},
+		"a name twice":        {http.StatusBadRequest, `{"state":"` + state + `","answers":{"short":"x","short":"y"}}`},
+		"an unknown member":   {http.StatusUnprocessableEntity, `{"state":"` + state + `","answer":{}}`},
+		"many answers":        {http.StatusUnprocessableEntity, `{"state":"` + state + `","answers":{` + manyMembers(2000) + `}}`},
+		"a number as state":   {http.StatusBadRequest, `{"state":1}`},
+		"a number as text":    {http.StatusBadRequest, `{"state":"` + state + `","hidden":{"ref":1}}`},
+		"something after":     {http.StatusBadRequest, `{"state":"` + state + `"} x`},
+		"too deep":            {http.StatusBadRequest, `{"state":"` + state + `","answers":{"short":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}}`},
+		"nothing":             {http.StatusBadRequest, ``},
+		"null for everything": {http.StatusOK, `{"state":"` + state + `","answers":null,"hidden":null,"utm":null,"took":null,"captcha":null}`},
+		"answers":             {http.StatusOK, `{"state":"` + state + `","answers":{"short":"x"},"hidden":{"ref":"x","other":null}}`},
+	} {
+		if w := c.serve(form, sent{http.MethodPost, "/path", "application/json", want.body}); w.status != want.status {
+			t.Errorf("%s: %d, want %d", name, w.status, want.status)
+		}
+	}
+	endless := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"\"; filename=\"x\"\r\n\r\n"}
+	headers := &endlessBody{head: "--" + boundary + "\r\n\r\n\r\n", again: true}
+	unnamed := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=\"u.file\"; filename=\"\"\r\n\r\n"}
+	large := &endlessBody{head: "--" + boundary + "\r\nContent-Disposition: form-data; name=a\r\nX: " + strings.Repeat("y", 100_000) + "\r\n\r\n\r\n", again: true}
+	for name, body := range map[string]*endlessBody{
+		"a nameless file": endless, "a file without a file name": unnamed, "parts without names": headers, "large part headers": large,
+	} {
+		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, body)
+		r.Header.Set("Content-Type", "multipart/form-data; boundary="+boundary)
+		w := &sink{header: http.Header{}}
+		c.pages.ServeHTTP(w, r)
+		expect.That(t, w.status == http.StatusRequestEntityTooLarge && body.read <= 16<<20,
+			"%s: status %d after %d bytes", name, w.status, body.read)
+	}
+}
+
+func manyMembers(n int) string {
+	raw, _ := json.Marshal(slices.Collect(func(yield func(string) bool) {
+		for i := range n {
+			if !yield(fmt.Sprint(i)) {
+				return
+			}
+		}
+	}))
+	return strings.ReplaceAll(strings.Trim(string(raw), "[]"), ",", ":1,") + ":1"
+}
+
+// endlessBody begins with a head, and repeats it or has zeros then, up to 200 MB.
+type endlessBody struct {
+	head  string
+	again bool
+	read  int
+}
+
+func (e *endlessBody) Read(p []byte) (int, error) {
+	if e.read > 200<<20 {
+		return 0, fmt.Errorf("read %d bytes", e.read)
+	}
+	for i := range p {
+		switch at := e.read + i; {
+		case e.again:
+			p[i] = e.head[at%len(e.head)]
+		case at < len(e.head):
+			p[i] = e.head[at]
+		default:
+			p[i] = 0
+		}
+	}
+	e.read += len(p)
+	return len(p), nil
 }

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // the zones of the test, wherever it runs
 
 	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // namedDays are days from 1 September 2026 on, a Tuesday, as a definition has them.
@@ -51,9 +53,7 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 		}
 		sent := func(form formsvc.Form, p *page, want string) {
 			t.Helper()
-			if end := p.press("next"); end.status != http.StatusOK || len(s.answers(form)) != 1 || s.answers(form)[0]["d"] != want {
-				t.Errorf("%d %s, stored is %v", end.status, end.text("summary"), s.answers(form))
-			}
+			p.press("next").expect(http.StatusOK, responses(form, 1), answered(form, "d", want))
 		}
 
 		// 12:00 UTC is the next day in the service's zone. Of the ten named days the rest of the
@@ -63,18 +63,13 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 		if want := []string{"2026-09-03", "2026-09-04", "2026-09-05", "2026-09-08", "2026-09-09", "2026-09-10"}; !slices.Equal(days, want) || !strings.HasPrefix(labels, "Donnerstag, 03.09.2026|") {
 			t.Errorf("%s: the buttons are %q %s", kind, days, labels)
 		}
-		if again := p.press("next"); !strings.Contains(again.text("summary"), "Bitte wählen Sie eine Antwort.") {
-			t.Errorf("%s: none is chosen: %s", kind, again.text("summary"))
-		}
+		p.press("next").about(kind).expect(anyStatus, shows("summary", "Bitte wählen Sie eine Antwort."))
 		again := p.add("a.d", "2026-09-06").press("next") // by hand
-		if !strings.Contains(again.text("summary"), "Dieser Tag ist nicht möglich. Bitte wählen Sie einen von diesen: ") {
-			t.Errorf("%s: a day that is off: %s", kind, again.text("summary"))
-		}
+		expect.That(t, strings.Contains(again.text("summary"), "Dieser Tag ist nicht möglich. Bitte wählen Sie einen von diesen: "),
+			"%s: a day that is off: %s", kind, again.text("summary"))
 		p.values.Set("a.d", "2026-09-08")
 		sent(form, p, `"2026-09-08"`)
-		if p := s.open(form, "d=2026-09-04"); p.values.Get("a.d") != "2026-09-04" {
-			t.Errorf("%s: a link chose %q", kind, p.values["a.d"])
-		}
+		s.open(form, "d=2026-09-04").about(kind).expect(anyStatus, value("a.d", "2026-09-04"))
 
 		p, form = ask(`"specificDates":[` + namedDays(9) + `,` + namedDays(3) + `],"showTimePicker":true,"dateFormat":"DDMMYYYY"`)
 		if days, _ := p.offered(); len(days) != 9 || p.find(func(n *html.Node) bool { return attr(n, "name") == "d.d" }) != nil {
@@ -143,36 +138,106 @@ func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 			c.config.MinFillTime = -1
 			s := newSite(t, c.config)
 			form := s.form(kind, `[{"id":"n","type":"short_text","label":"N"},{"id":"break","type":"page_break"},{"id":"g","type":"group","children":[{"id":"x","label":"X",`+c.block+`,"properties":{"amount":"9.50","currency":"EUR"}}]}]`, "", "")
-			public := must(s.service.PublicForm(t.Context(), form.PublicID))
+			public := expect.Must(s.service.PublicForm(t.Context(), form.PublicID))
 			if lacks := fmt.Sprint(s.pages.Lacks(public)); strings.Contains(lacks, "no response can be stored") != c.vain {
 				t.Errorf("%s %s: the host is told %s", kind, c.block, lacks)
 			}
 			p := s.open(form, "")
-			if got := p.text("summary"); (got == vain) != c.vain || !c.vain && got != "" {
-				t.Errorf("%s %s: the first page says %q", kind, c.block, got)
-			}
+			got := p.text("summary")
+			expect.That(t, (got == vain) == c.vain && (c.vain || got == ""), "%s %s: the first page says %q", kind, c.block, got)
 			p = p.fill("a.n", "kept").press("next")
 			if help := p.text("fs-help"); help != c.help {
 				t.Errorf("%s %s: %q, want %q", kind, c.block, help, c.help)
 			}
-			if c.vain && strings.Contains(p.raw, `class="req"`) {
-				t.Errorf("%s %s: it is demanded", kind, c.block)
-			}
+			expect.That(t, !c.vain || !strings.Contains(p.raw, `class="req"`), "%s %s: it is demanded", kind, c.block)
 			end := p.press("next")
 			if c.fault == "" {
-				if end.status != http.StatusOK || len(s.answers(form)) != 1 {
-					t.Errorf("%s %s: %d %s", kind, c.block, end.status, end.text("summary"))
-				}
+				end.about(kind, c.block).expect(http.StatusOK, responses(form, 1))
 				continue
 			}
-			if end.status != http.StatusUnprocessableEntity || !strings.Contains(end.text("summary"), c.fault) || strings.Contains(end.raw, "answer this question") || end.values.Get("a.n") != "kept" {
-				t.Errorf("%s %s: %d %s", kind, c.block, end.status, end.text("summary"))
-			}
+			end.about(kind, c.block).expect(http.StatusUnprocessableEntity, shows("summary", c.fault),
+				lacks("answer this question"), value("a.n", "kept"))
 			if paid = true; c.config.HostAnswers != nil {
-				if end = end.press("next"); end.status != http.StatusOK || len(s.answers(form)) != 1 {
-					t.Errorf("%s %s: once paid: %d %s", kind, c.block, end.status, end.text("summary"))
-				}
+				end.press("next").about(kind, c.block).expect(http.StatusOK, responses(form, 1))
 			}
+		}
+	}
+}
+
+// A time that the clocks of the respondent skip is refused with a sentence, and of a time that
+// comes twice the first is stored. Without a script the zone is the service's, and a script
+// reports the offset, or that there is no such time.
+func TestTimesAtWhichClocksChange(t *testing.T) {
+	t.Parallel()
+	const skipped = "this time does not exist"
+	for _, c := range []struct{ zone, day, clock, browser, want string }{
+		{"Europe/Berlin", "2026-03-29", "02:30", "", skipped},
+		{"Europe/Berlin", "2026-03-29", "02:00", "", skipped},
+		{"Europe/Berlin", "2026-03-29", "01:59", "", `"2026-03-29T01:59:00+01:00"`},
+		{"Europe/Berlin", "2026-03-29", "03:00", "", `"2026-03-29T03:00:00+02:00"`},
+		{"Europe/Berlin", "2026-10-25", "02:30", "", `"2026-10-25T02:30:00+02:00"`},
+		{"Europe/Berlin", "2026-10-25", "03:00", "", `"2026-10-25T03:00:00+01:00"`},
+		{"America/New_York", "2026-03-08", "02:15", "", skipped},
+		{"America/New_York", "2026-11-01", "01:30", "", `"2026-11-01T01:30:00-04:00"`},
+		{"Australia/Lord_Howe", "2026-10-04", "02:15", "", skipped},
+		{"Australia/Lord_Howe", "2026-10-04", "02:30", "", `"2026-10-04T02:30:00+11:00"`},
+		{"Australia/Lord_Howe", "2026-04-05", "01:45", "", `"2026-04-05T01:45:00+11:00"`},
+		{"Asia/Beirut", "2026-03-29", "00:30", "", skipped},
+		{"Africa/Casablanca", "2026-02-15", "02:30", "", `"2026-02-15T02:30:00+01:00"`},
+		{"Pacific/Apia", "2011-12-30", "12:00", "", skipped},
+		{"UTC", "2026-03-29", "02:30", "", `"2026-03-29T02:30:00Z"`},
+		// The browser's clock decides where it reports one.
+		{"Europe/Berlin", "2026-03-29", "02:30", "-04:00", `"2026-03-29T02:30:00-04:00"`},
+		{"UTC", "2026-03-29", "02:30", "none", skipped},
+	} {
+		zone := expect.Must(time.LoadLocation(c.zone))
+		s := newSite(t, formpage.Config{MinFillTime: -1}, formsvc.WithTimeZone(zone))
+		for kind, properties := range map[string]string{"SINGLE": ``, "MULTI": `,"dateFormat":"DDMMYYYY"`} {
+			form := s.form(kind, `[{"id":"q","type":"date","label":"When","properties":{"showTimePicker":true`+properties+`}}]`, "", "")
+			p := s.open(form, "").fill("t.q", c.clock)
+			if year, month, day := c.day[:4], c.day[5:7], c.day[8:]; properties != "" {
+				p.fill("y.q", year, "m.q", month, "d.q", day)
+			} else {
+				p.fill("a.q", c.day)
+			}
+			if c.browser != "" {
+				p.values.Set("z.q", c.browser)
+			}
+			end := p.press("next")
+			if c.want == skipped {
+				end.about(c, kind).expect(http.StatusUnprocessableEntity, shows("summary", skipped), value("t.q", c.clock))
+				continue
+			}
+			s.stores(form, "q", c.want)
+		}
+	}
+}
+
+// A year with a zero in front is no year that somebody meant, wherever a date is read.
+func TestYearsOfFourDigits(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	const year = "Please enter the whole year"
+	for _, c := range []struct {
+		properties string
+		fill       []string
+		link       string
+	}{
+		{``, []string{"a.q", "0085-02-03"}, ""},
+		{``, []string{"a.q", "0203-08-05"}, ""},
+		{``, []string{"a.q", "0999-12-31"}, ""},
+		{``, nil, "q=0085-02-03"},
+		{`"showTimePicker":true`, []string{"a.q", "0085-02-03", "t.q", "10:00"}, ""},
+		{`"showTimePicker":true`, []string{"a.q", "0085-02-03", "t.q", "10:00", "z.q", "+02:00"}, ""},
+		{`"dateFormat":"DDMMYYYY"`, []string{"d.q", "3", "m.q", "2", "y.q", "0085"}, ""},
+	} {
+		for _, kind := range []string{"SINGLE", "MULTI"} {
+			form := s.form(kind, `[{"id":"q","type":"date","label":"Born","properties":{`+c.properties+`}}]`, "", "")
+			p := s.open(form, c.link)
+			for i := 0; i < len(c.fill); i += 2 {
+				p.values.Set(c.fill[i], c.fill[i+1])
+			}
+			p.press("next").about(c, kind).expect(http.StatusUnprocessableEntity, shows("summary", year))
 		}
 	}
 }

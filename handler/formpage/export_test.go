@@ -1,9 +1,12 @@
 package formpage
 
 import (
+	"encoding/json"
 	"net/http"
+	"testing"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -27,4 +30,37 @@ func (h *Handler) Read(w http.ResponseWriter, r *http.Request, form formsvc.Publ
 func (h *Handler) FaultText(r *http.Request, form formsvc.PublicForm, v schema.Violation) string {
 	c := h.newCall(nil, r, form)
 	return c.FaultText(v, c.Index.Find(v.Field), false)
+}
+
+// The path takes answers to hidden blocks, payments and files for the host's, so none of a
+// respondent's is passed on.
+func TestAnswersOfTheHostAreNotTheRespondents(t *testing.T) {
+	t.Parallel()
+	hide := &schema.Properties{Hide: true}
+	blocks := []schema.Block{
+		{ID: "shown"}, {ID: "secret", Properties: hide},
+		{ID: "pay", Type: schema.TypePayment}, {ID: "file", Type: schema.TypeFileUpload}, {ID: "sign", Type: schema.TypeSignature},
+		{ID: "box", Properties: hide, Children: []schema.Block{{ID: "inner"}}},
+		{ID: "open", Children: []schema.Block{{ID: "kept"}, {ID: "covered", Properties: hide}}},
+	}
+	answers := map[string]json.RawMessage{"shown": nil, "secret": nil, "inner": nil, "kept": nil, "covered": nil, "pay": nil, "file": nil, "sign": nil, "unknown": nil}
+	dropHosts(blocks, answers)
+	for _, id := range []string{"shown", "kept", "unknown"} {
+		_, ok := answers[id]
+		expect.That(t, ok, "%s was dropped", id)
+		delete(answers, id)
+	}
+	expect.That(t, len(answers) == 0, "passed on: %v", answers)
+}
+
+// A host may have taken the base path off, and an id may begin as the base path does.
+func TestAnIDMayBeginAsTheBasePath(t *testing.T) {
+	t.Parallel()
+	h := &Handler{config: Config{BasePath: "/f"}}
+	for path, want := range map[string]string{
+		"/f/abc": "abc", "/f/abc/": "abc/", "/abc": "abc", "abc": "abc",
+		"/fabc": "fabc", "/f/fabc": "fabc", "/fabc/done": "fabc/done",
+	} {
+		expect.Equal(t, h.below(path), want, "%v", path)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // every has one block of each of the 38 types.
@@ -63,41 +65,35 @@ const every = `[
 {"id":"end","type":"ending","label":"The end","description":"Bye","properties":{"buttonText":"Home","buttonLink":"https://home.example/"}}
 ]`
 
-func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", every, `{"showTitle":true,"numberedQuestions":true}`, "")
-	p := s.open(form, "ref=x")
-	if p.status != http.StatusOK {
-		t.Fatalf("status %d", p.status)
-	}
-	for _, want := range []string{"Some prose", "Every block", "A tree", "Open the PDF", "Show content from maps.example", "Play the video", "9.50 EUR", "You cannot upload files on this page."} {
-		if !strings.Contains(p.raw, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
-	if strings.Contains(p.raw, "Never shown") || strings.Contains(p.raw, "ZgotmplZ") || strings.Contains(p.raw, "<no value>") {
-		t.Error("the page shows a hidden block or a fault of a template")
-	}
-	p.fill(
-		"a.short", "word", "a.long", "one\r\ntwo", "a.email", "ada@Example.COM", "a.phone", "+49 30 1234567", "a.site", "example.com",
-		"a.number", "1,234.5", "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
+// fillEvery fills in a page of every, with a number as its language writes it.
+func (p *page) fillEvery(number string) *page {
+	return p.fill(
+		"a.short", "word", "a.long", "one\r\n<two>", "a.email", "ada@Example.COM", "a.phone", "030 1234567", "a.site", "example.com",
+		"a.number", number, "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
 		"a.one", "id:b", "a.pic", "id:y", "a.drop", "other", "o.drop", "Pie",
 		"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
 		"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
 		"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "a.country", "JP", "a.inner", "within",
 	).add("a.many", "id:c").add("a.many", "id:a")
-	second := p.press("next")
-	if second.status != http.StatusOK || second.text("summary") != "" {
-		t.Fatalf("the second page: %d %s", second.status, second.text("summary"))
+}
+
+func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", every, `{"showTitle":true,"numberedQuestions":true}`, "")
+	p := s.open(form, "ref=x").require(http.StatusOK)
+	for _, want := range []string{"Some prose", "Every block", "A tree", "Open the PDF", "Show content from maps.example", "Play the video", "9.50 EUR", "You cannot upload files on this page."} {
+		p.expect(anyStatus, holds(want))
 	}
+	expect.That(t, !strings.Contains(p.raw, "Never shown") && !strings.Contains(p.raw, "ZgotmplZ") && !strings.Contains(p.raw, "<no value>"),
+		"the page shows a hidden block or a fault of a template")
+	p.fillEvery("1,234.5").fill("a.phone", "+49 30 1234567")
+	second := p.press("next").about("the second page").require(http.StatusOK, hides("summary"))
 	s.wait(time.Minute)
 	end := second.fill("a.last", "z").press("next")
-	if end.status != http.StatusOK || !strings.Contains(end.raw, "<h1>The end</h1>") || !strings.Contains(end.raw, `href="https://home.example/">Home`) {
-		t.Fatalf("the ending: %d %s", end.status, end.text("fs-main"))
-	}
+	end.about("the ending").require(http.StatusOK, holds("<h1>The end</h1>", `href="https://home.example/">Home`))
 	want := map[string]string{
-		"short": `"word"`, "long": `"one\ntwo"`, "email": `"ada@example.com"`, "site": `"https://example.com"`,
+		"short": `"word"`, "long": `"one\n<two>"`, "email": `"ada@example.com"`, "site": `"https://example.com"`,
 		"number": `1234.5`, "rating": `4`, "scale": `1.5`, "nps": `10`, "yes": `false`, "legal": `true`,
 		"one": `{"id":"b","label":"Bread"}`, "many": `[{"id":"a","label":"Apple"},{"id":"c","label":"Cake"}]`,
 		"pic": `{"id":"y","label":"Why"}`, "drop": `{"other":"Pie"}`,
@@ -107,20 +103,14 @@ func TestEveryBlockTypeIsFilledInAndStored(t *testing.T) {
 		"address": `{"city":"Utrecht","country":"NL"}`, "contact": `{"firstName":"Ada"}`, "country": `"JP"`, "inner": `"within"`, "last": `"z"`,
 	}
 	stored := s.answers(form)
-	if len(stored) != 1 {
-		t.Fatalf("%d responses are stored, want 1", len(stored))
-	}
+	expect.Require(t, len(stored) == 1, "%d responses are stored, want 1", len(stored))
 	for id, value := range want {
-		if stored[0][id] != value {
-			t.Errorf("%s is %s, want %s", id, stored[0][id], value)
-		}
+		s.stores(form, id, value)
 	}
-	if at, err := time.Parse(`"`+time.RFC3339+`"`, stored[0]["when"]); err != nil || !at.Equal(time.Date(2026, 2, 28, 9, 30, 0, 0, time.UTC)) {
-		t.Errorf("when is %s", stored[0]["when"])
-	}
-	if stored[0]["phone"] != `"+49301234567"` && stored[0]["phone"] != `"+49 30 1234567"` {
-		t.Errorf("phone is %s", stored[0]["phone"])
-	}
+	at, err := time.Parse(`"`+time.RFC3339+`"`, stored[0]["when"])
+	expect.That(t, err == nil && at.Equal(time.Date(2026, 2, 28, 9, 30, 0, 0, time.UTC)), "when is %s", stored[0]["when"])
+	expect.That(t, stored[0]["phone"] == `"+49301234567"` || stored[0]["phone"] == `"+49 30 1234567"`,
+		"phone is %s", stored[0]["phone"])
 }
 
 func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
@@ -131,18 +121,14 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 	p.fill("a.long", `<b>"x"</b>`+"\n\n& more ", "a.email", "nobody", "a.number", "12 000", "o.one", "Own text", "k.a.rank", "1", "k.c.rank", "1", "p.firstName.address", "Ada",
 		"d.parts", "31", "m.parts", "2", "y.parts", "2026", "a.drop", "id:b", "a.yes", "true", "r.r2.grid", "id:c1", "a.time", "9").
 		add("a.many", "id:a").add("a.many", "id:b").add("a.many", "id:c")
-	again := p.press("next")
-	if again.status != http.StatusUnprocessableEntity {
-		t.Fatalf("status %d, want 422", again.status)
-	}
+	again := p.press("next").require(http.StatusUnprocessableEntity)
 	for name, values := range p.values {
 		switch name {
 		case "state", "viewed", "started", "took":
 			continue
 		}
-		if strings.Join(again.values[name], "|") != strings.Join(values, "|") {
-			t.Errorf("%s was %q and is %q", name, values, again.values[name])
-		}
+		expect.That(t, strings.Join(again.values[name], "|") == strings.Join(values, "|"),
+			"%s was %q and is %q", name, values, again.values[name])
 	}
 	// Each fault stands beside its field, and in the summary with a link that leads
 	// to it.
@@ -153,32 +139,24 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 		"Many Please choose no more than 2.", "Rank Please give each item a different place.",
 		"Parts Please enter a real date with a day, month and four-digit year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
-		if !strings.Contains(summary, want) {
-			t.Errorf("the summary lacks %q", want)
-		}
+		expect.That(t, strings.Contains(summary, want), "the summary lacks %q", want)
 	}
 	n := 0
 	again.each(func(node *html.Node) {
 		if target, ok := strings.CutPrefix(attr(node, "href"), "#q"); ok {
 			n++
-			if again.find(func(e *html.Node) bool { return attr(e, "id") == "q"+target }) == nil {
-				t.Errorf("the summary links to #q%s, which is not there", target)
-			}
+			expect.That(t, again.find(func(e *html.Node) bool { return attr(e, "id") == "q"+target }) != nil,
+				"the summary links to #q%s, which is not there", target)
 		}
 		if node.Data != "p" || !strings.Contains(attr(node, "class"), "fs-fault") {
 			return
 		}
 		id := attr(node, "id")
-		if again.find(func(e *html.Node) bool { return strings.Contains(attr(e, "aria-describedby"), id) }) == nil {
-			t.Errorf("the fault %s describes nothing", id)
-		}
+		expect.That(t, again.find(func(e *html.Node) bool { return strings.Contains(attr(e, "aria-describedby"), id) }) != nil,
+			"the fault %s describes nothing", id)
 	})
-	if n != 9 {
-		t.Errorf("%d links in the summary, want 9: %s", n, summary)
-	}
-	if len(s.answers(form)) != 0 {
-		t.Error("a response is stored")
-	}
+	expect.That(t, n == 9, "%d links in the summary, want 9: %s", n, summary)
+	expect.That(t, len(s.answers(form)) == 0, "a response is stored")
 }
 
 // Ids of elements are unique, and everything that refers to one is right.
@@ -189,9 +167,7 @@ func TestEveryControlHasAName(t *testing.T) {
 	seen := map[string]bool{}
 	p.each(func(n *html.Node) {
 		if id := attr(n, "id"); id != "" {
-			if seen[id] {
-				t.Errorf("the id %s is there twice", id)
-			}
+			expect.That(t, !seen[id], "the id %s is there twice", id)
 			seen[id] = true
 		}
 	})
@@ -209,27 +185,19 @@ func TestEveryControlHasAName(t *testing.T) {
 			}
 			id := attr(n, "id")
 			named = named || id != "" && p.find(func(l *html.Node) bool { return l.Data == "label" && attr(l, "for") == id }) != nil
-			if !named {
-				t.Errorf("the control %s has no name", attr(n, "name"))
-			}
+			expect.That(t, named, "the control %s has no name", attr(n, "name"))
 		}
 		for id := range strings.FieldsSeq(attr(n, "aria-describedby")) {
 			described[id] = true
-			if !seen[id] {
-				t.Errorf("aria-describedby names %s, which is not there", id)
-			}
+			expect.That(t, seen[id], "aria-describedby names %s, which is not there", id)
 		}
 		if attr(n, "class") == "fs-read" {
 			readings = append(readings, attr(n, "id"))
-			if attr(n, "aria-live") != "polite" {
-				t.Errorf("the reading %s is not read out", attr(n, "id"))
-			}
+			expect.That(t, attr(n, "aria-live") == "polite", "the reading %s is not read out", attr(n, "id"))
 		}
 	})
 	for _, id := range readings {
-		if !described[id] {
-			t.Errorf("the reading %s describes nothing", id)
-		}
+		expect.That(t, described[id], "the reading %s describes nothing", id)
 	}
 }
 
@@ -247,37 +215,23 @@ func TestOneQuestionAtATimeBackAndForth(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	form := s.form("SINGLE", threeQuestions, `{"progressBar":true}`, "", "ref")
 	p := s.open(form, "ref=r7&color=Green")
-	if !strings.Contains(p.raw, "Hello") || strings.Contains(p.text("fs-main"), "Name") {
-		t.Fatalf("the first page is %s", p.text("fs-main"))
-	}
+	p.about("the first page").require(anyStatus, holds("Hello"), hides("fs-main", "Name"))
 	p = p.press("next")
 	if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Name") {
 		t.Fatalf("a required question was passed over: %d %s", p.status, p.text("fs-main"))
 	}
 	p = p.fill("a.name", "Ada").press("next")
-	if text := p.text("fs-main"); !strings.Contains(text, "A word before the colour") || !strings.Contains(text, "Colour") || strings.Contains(text, "Age") {
-		t.Fatalf("the third page is %s", text)
-	}
-	if p.values.Get("a.color") != "id:g" {
-		t.Errorf("the prefilled colour is %q", p.values.Get("a.color"))
-	}
+	p.about("the third page").require(anyStatus, shows("fs-main", "A word before the colour", "Colour"),
+		hides("fs-main", "Age"))
+	p.about("the prefilled colour").expect(anyStatus, value("a.color", "id:g"))
 	p = p.fill("a.color", "id:r").press("back")
-	if p.values.Get("a.name") != "Ada" || p.values.Get("a.color") != "id:r" {
-		t.Errorf("going back lost answers: %v", p.values)
-	}
+	p.about("going back lost answers").expect(anyStatus, value("a.name", "Ada"), value("a.color", "id:r"))
 	p = p.fill("a.name", "Grace").press("next").press("next")
-	if progress := p.find(func(n *html.Node) bool { return n.Data == "progress" }); progress == nil || attr(progress, "value") != "4" || attr(progress, "max") != "4" {
-		t.Error("the progress is wrong")
-	}
+	progress := p.find(func(n *html.Node) bool { return n.Data == "progress" })
+	expect.That(t, progress != nil && attr(progress, "value") == "4" && attr(progress, "max") == "4", "the progress is wrong")
 	s.wait(time.Minute)
-	p = p.fill("a.age", "36").press("next")
-	if p.status != http.StatusOK || !strings.Contains(p.raw, "Thanks") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
-	stored := s.answers(form)
-	if len(stored) != 1 || stored[0]["name"] != `"Grace"` || stored[0]["color"] != `{"id":"r","label":"Red"}` || stored[0]["age"] != `36` || stored[0]["ref"] != `"r7"` {
-		t.Errorf("stored is %v", stored)
-	}
+	p.fill("a.age", "36").press("next").require(http.StatusOK, holds("Thanks"))
+	s.stores(form, "name", `"Grace"`, "color", `{"id":"r","label":"Red"}`, "age", `36`, "ref", `"r7"`)
 }
 
 // Without a script a page after the first one puts the focus on its question, but never past
@@ -297,18 +251,14 @@ func TestTheFocusIsOnTheQuestion(t *testing.T) {
 		{"id":"g","type":"group","label":"G","children":[{"id":"e","type":"email","label":"E"}]}]`, "", "")
 	p := s.open(form, "")
 	for i, want := range []string{"", "input a.b", "fieldset q3", "", "div summary", "input a.e"} {
-		if got := focus(p); got != want {
-			t.Errorf("page %d: the focus is on %q, want %q", i, got, want)
-		}
+		expect.Equal(t, focus(p), want, "%v the focus is on", i)
 		if i == 4 {
 			p.fill("a.d", "x")
 		}
 		p = p.press("next")
 	}
 	multi := s.form("MULTI", every, "", "")
-	if got := focus(s.open(multi, "")); got != "" {
-		t.Errorf("the first page of a form has the focus on %q", got)
-	}
+	expect.Equal(t, focus(s.open(multi, "")), "", "the first page of a form has the focus on")
 }
 
 // A fault that only shows at the end leads back to the page with the question.
@@ -321,43 +271,18 @@ func TestAFaultAtTheEndLeadsToItsPage(t *testing.T) {
 		s.wait(time.Minute)
 		return p.press("next")
 	}
-	if p := fill(); p.status != http.StatusOK {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
+	fill().require(http.StatusOK)
 	p := fill()
-	if p.status != http.StatusConflict || !strings.Contains(p.text("summary"), "We already have a response") || p.values.Get("a.name") != "Ada" {
-		t.Errorf("%d %s", p.status, p.text("fs-main"))
-	}
+	p.expect(http.StatusConflict, shows("summary", "We already have a response"), value("a.name", "Ada"))
 }
 
-func TestAFormThatChangedShowsWhatHasNoPlace(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", `[{"id":"a","type":"short_text"},{"id":"b","type":"long_text"},{"id":"c","type":"short_text"}]`, "", "")
-	p := s.open(form, "").fill("a.a", "kept", "a.b", "a long text", "a.c", "typed")
-	s.wait(time.Minute)
-	must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{
-		Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text"},{"id":"c","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)},
-	}))
-	p = p.press("next")
-	if note := p.text("summary"); p.status != http.StatusConflict || !strings.Contains(note, "a long text") || !strings.Contains(note, "typed") || strings.Contains(note, "kept") {
-		t.Fatalf("%d %s", p.status, note)
-	}
-	if p = p.press("next"); p.status != http.StatusOK {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
-	if stored := s.answers(form); len(stored) != 1 || stored[0]["a"] != `"kept"` {
-		t.Errorf("stored is %v", stored)
-	}
-}
-
-// What was typed into a form that was closed meanwhile, or into a block that was hidden, is
-// shown: it is nowhere else.
+// What was typed into a form that was closed meanwhile, or into a block that was hidden, removed or
+// given another type, is shown: it is nowhere else.
 func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})
 	change := func(form formsvc.Form, d formsvc.Definition) {
-		must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: d}))
+		expect.Must(s.service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: d}))
 	}
 	form := s.form("SINGLE", `[{"id":"a","type":"long_text","label":"Story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"b","type":"short_text"}]`, "", "")
 	p := s.open(form, "lang=de").fill("a.a", "a <long> text").press("next").fill("a.y", "true")
@@ -369,40 +294,14 @@ func TestWhatWasTypedIsShownWhenItHasNoPlace(t *testing.T) {
 			t.Errorf("%d %s", got.status, text)
 		}
 	}
-	if got := s.open(form, ""); strings.Contains(got.raw, "<dl>") {
-		t.Errorf("nothing was typed: %s", got.raw)
-	}
-	form = s.form("MULTI", `[{"id":"a","type":"long_text"},{"id":"g","type":"group","children":[{"id":"i","type":"short_text"}]},{"id":"b","type":"short_text"}]`, "", "")
-	p = s.open(form, "").fill("a.a", "typed", "a.i", "within", "a.b", "kept")
-	change(form, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"long_text","properties":{"hide":true}},{"id":"g","type":"group","properties":{"hide":true},"children":[{"id":"i","type":"short_text"}]},{"id":"b","type":"short_text"}]`)})
-	p = p.press("next")
-	if note := p.text("summary"); p.status != http.StatusConflict || !strings.Contains(note, "typed") || !strings.Contains(note, "within") || strings.Contains(note, "kept") {
-		t.Errorf("%d %s", p.status, note)
-	}
-	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != 1 {
-		t.Errorf("%d %s", p.status, p.text("fs-main"))
-	}
-}
-
-// What a link may fill in.
-func TestLinksConsentToNothing(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{MinFillTime: -1})
-	form := s.form("MULTI", `[{"id":"l","type":"legal","properties":{"legalType":1}},{"id":"d","type":"date","properties":{"showTimePicker":true}}]`, "", "", "ref")
-	p := s.open(form, "l=true&d=2026-11-22T10:00:00%2B09:00&ref="+strings.Repeat("x", 10_001))
-	if p.values.Get("a.l") != "" || p.values.Get("a.d") != "" || p.values.Get("t.d") != "" || p.values.Has("h.ref") {
-		t.Errorf("the page is filled in: %.200v", p.values)
-	}
-	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)[0]) != 0 {
-		t.Errorf("%d %s", p.status, p.text("summary"))
-	}
-	p = s.open(form, "d=2026-11-22T10:00&ref="+strings.Repeat("é", 10_000))
-	if p.values.Get("a.d") != "2026-11-22" || p.values.Get("t.d") != "10:00" {
-		t.Errorf("the page is not filled in: %.200v", p.values)
-	}
-	if p = p.press("next"); p.status != http.StatusOK || len(s.answers(form)) != 2 {
-		t.Errorf("%d %s", p.status, p.text("summary"))
-	}
+	s.open(form, "").about("nothing was typed").expect(anyStatus, lacks("<dl>"))
+	form = s.form("MULTI", `[{"id":"a","type":"long_text"},{"id":"g","type":"group","children":[{"id":"i","type":"short_text"}]},{"id":"b","type":"short_text"},
+		{"id":"c","type":"short_text"},{"id":"d","type":"long_text"}]`, "", "")
+	p = s.open(form, "").fill("a.a", "typed", "a.i", "within", "a.b", "kept", "a.c", "a word", "a.d", "a long text")
+	change(form, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"long_text","properties":{"hide":true}},{"id":"g","type":"group","properties":{"hide":true},"children":[{"id":"i","type":"short_text"}]},
+		{"id":"b","type":"short_text"},{"id":"c","type":"single_choice","choices":[{"id":"x","label":"X"}]}]`)})
+	p = p.press("next").expect(http.StatusConflict, shows("summary", "typed", "within", "a word", "a long text"), hides("summary", "kept"))
+	p.press("next").expect(http.StatusOK, answered(form, "b", `"kept"`))
 }
 
 func TestAssetsAreOnlyRead(t *testing.T) {
@@ -412,11 +311,9 @@ func TestAssetsAreOnlyRead(t *testing.T) {
 		http.MethodGet: http.StatusOK, http.MethodHead: http.StatusOK, http.MethodOptions: http.StatusNoContent,
 		http.MethodPost: http.StatusMethodNotAllowed, http.MethodDelete: http.StatusMethodNotAllowed,
 	} {
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, httptest.NewRequest(method, "/f/-/page.js", nil))
-		if w.Code != want || want > http.StatusOK && w.Header().Get("Allow") != "GET, HEAD, OPTIONS" {
-			t.Errorf("%s: %d %v", method, w.Code, w.Header())
-		}
+		w := s.serve(method, "/f/-/page.js", "")
+		expect.That(t, w.Code == want && (want <= http.StatusOK || w.Header().Get("Allow") == "GET, HEAD, OPTIONS"),
+			"%s: %d %v", method, w.Code, w.Header())
 	}
 }
 
@@ -429,9 +326,7 @@ func TestABodyThatIsTooLargeComesBackAsThePage(t *testing.T) {
 	if again.status != http.StatusRequestEntityTooLarge || again.values.Get("a.a") != "kept" || !strings.HasPrefix(again.values.Get("a.b"), "€€€") {
 		t.Errorf("%d, a is %q, b begins %.20q", again.status, again.values.Get("a.a"), again.values.Get("a.b"))
 	}
-	if len(s.answers(form)) != 0 {
-		t.Error("a response is stored")
-	}
+	expect.That(t, len(s.answers(form)) == 0, "a response is stored")
 }
 
 func TestConfigurationsThatCannotWork(t *testing.T) {
@@ -457,13 +352,11 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"a verifier that is nil":       {Verifiers: map[string]formpage.Verifier{"turnstile": nil}},
 		"a word that is none":          {Words: map[string]map[string]string{"en": {"typo": "x"}}},
 	} {
-		if _, err := formpage.New(s.service, config); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := formpage.New(s.service, config)
+		expect.That(t, err != nil, "%s: no error", name)
 	}
-	if _, err := formpage.New(nil, formpage.Config{}); err == nil {
-		t.Error("no service: no error")
-	}
+	_, err := formpage.New(nil, formpage.Config{})
+	expect.That(t, err != nil, "no service: no error")
 }
 
 // twentyQuestions are the form that the weight and the speed of a page are measured with.
@@ -483,13 +376,11 @@ func TestAPageOfTwentyQuestionsIsLight(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	p := s.open(s.form("MULTI", twentyQuestions(), "", ""), "")
 	// With its style, which is all that stands before the first paint: a second of 50 kB/s.
-	if n := len(p.raw); n > 50_000 {
-		t.Errorf("the page has %d bytes, more than 50,000", n)
-	}
+	n := len(p.raw)
+	expect.That(t, n <= 50_000, "the page has %d bytes, more than 50,000", n)
 	for file, most := range map[string]int{"page.css": 21_500, "page.js": 23_500, "embed.js": 3_000} {
-		if n := len(s.get(s.server.URL + "/f/-/" + file).raw); n > most || n == 0 {
-			t.Errorf("%s has %d bytes, at most %d", file, n, most)
-		}
+		n := len(s.get(s.server.URL + "/f/-/" + file).raw)
+		expect.That(t, n <= most && n != 0, "%s has %d bytes, at most %d", file, n, most)
 	}
 }
 
@@ -499,8 +390,8 @@ func TestMounts(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
 	form := s.form("MULTI", `[{"id":"a","type":"short_text"}]`, "", "")
-	pages := must(formpage.New(s.service, formpage.Config{Clock: s.clock}))
-	deep := must(formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"}))
+	pages := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock}))
+	deep := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock, BasePath: "/app/forms"}))
 	mux := http.NewServeMux()
 	mux.Handle("/f/", pages)
 	mux.Handle("/stripped/here/", http.StripPrefix("/stripped/here", pages))
@@ -514,13 +405,95 @@ func TestMounts(t *testing.T) {
 			sheet := p.press("stay").find(func(n *html.Node) bool { return n.Data == "link" })
 			base, _ := url.Parse(p.url)
 			address, err := base.Parse(attr(sheet, "href"))
-			if err != nil || s.get(address.String()).status != http.StatusOK {
-				t.Errorf("%s: the style sheet is not at %s", p.url, address)
-			}
+			expect.That(t, err == nil && s.get(address.String()).status == http.StatusOK,
+				"%s: the style sheet is not at %s", p.url, address)
 			s.wait(time.Minute)
-			if done := p.press("next"); done.status != http.StatusOK || !strings.Contains(done.url, prefix+form.PublicID+"/done") || len(s.answers(form)) != before+1 {
-				t.Errorf("%s leads to %s: %d", p.url, done.url, done.status)
-			}
+			p.press("next").about(p.url).expect(http.StatusOK, at(prefix+form.PublicID+"/done"), responses(form, before+1))
 		}
+	}
+}
+
+// What is typed into a form that its owner takes away meanwhile is shown, to be copied; so
+// are the names of the files. To all others there is no form, as if there never had been one.
+func TestWhatWasTypedIsShownWhenTheFormIsGone(t *testing.T) {
+	t.Parallel()
+	draft := formsvc.StatusDraft
+	for name, end := range map[string]func(*site, formsvc.Form) error{
+		"a draft": func(s *site, form formsvc.Form) error {
+			_, err := s.service.AsHost().UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{
+				Status: &draft, Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"s","type":"long_text","label":"Not yet public"}]`)},
+			})
+			return err
+		},
+		"in the trash": func(s *site, form formsvc.Form) error { return s.service.AsHost().TrashForm(s.t.Context(), form.ID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir, path := newDir(t)
+			s := newSite(t, formpage.Config{Files: dir, Secret: secret})
+			form := s.form("MULTI", `[{"id":"s","type":"long_text","label":"Your story"},{"id":"y","type":"yes_no","label":"Yes?"},{"id":"w","type":"opinion_scale","label":"Weight","properties":{"from":0,"to":500}},{"id":"f","type":"file_upload","label":"File"}]`, "", "")
+			p := s.open(form, "lang=de").attach("upload", [3]string{"u.f", "my paper.png", pngBytes}).fill("a.s", "a <long> text", "a.y", "true", "a.w", "137")
+			other := s.open(s.form("MULTI", `[{"id":"o","type":"short_text"}]`, "", ""), "")
+			expect.NoError(t, end(s, form))
+			before := expect.Must(os.ReadDir(path))
+			s.wait(30 * 24 * time.Hour) // however old the page is
+			for _, got := range []*page{p.press("next"), p.attach("next", [3]string{"u.f", "another.png", pngBytes})} {
+				text := got.text("fs-main")
+				for _, want := range []string{"Dieses Formular ist geschlossen", "Your story", "a <long> text", "Weight", "137", "my paper.png"} {
+					expect.That(t, got.status == http.StatusGone && strings.Contains(text, want),
+						"%d, the page lacks %q: %s", got.status, want, text)
+				}
+				expect.That(t, !strings.Contains(text, "true") && !strings.Contains(got.raw, "Not yet public"),
+					"the page shows what was not typed: %s", text)
+			}
+			if text := p.attach("next", [3]string{"u.f", "another.png", pngBytes}).text("fs-main"); !strings.Contains(text, "another.png") {
+				t.Errorf("the second file is not named: %s", text)
+			}
+			if after, err := os.ReadDir(path); err != nil || len(after) != len(before) || len(before) == 0 {
+				t.Errorf("%d entries in the place for files, %v, want %d as before", len(after), err, len(before))
+			}
+
+			absent := strings.Repeat("0", len(form.PublicID))
+			ask := func(method, id, state string) string {
+				r := httptest.NewRequest(method, "/f/"+id, strings.NewReader(url.Values{"state": {state}, "a.s": {"typed"}, "go": {"next"}}.Encode()))
+				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+				w := httptest.NewRecorder()
+				s.pages.ServeHTTP(w, r)
+				body, header := w.Body.String(), fmt.Sprint(w.Header())
+				if found := inPolicy.FindStringSubmatch(header); found != nil {
+					body, header = strings.ReplaceAll(body, found[1], ""), strings.ReplaceAll(header, found[1], "")
+				}
+				return fmt.Sprint(w.Code, header, body)
+			}
+			state := p.values.Get("state")
+			payload, signature, _ := strings.Cut(state, ".")
+			for _, given := range [][2]string{
+				{http.MethodGet, ""}, {http.MethodGet, state}, {http.MethodPost, ""}, {http.MethodPost, "x.y"}, {http.MethodPost, payload + "." + strings.ToUpper(signature)},
+				{http.MethodPost, p.values.Get("f.f")},
+			} {
+				if got, want := ask(given[0], form.PublicID, given[1]), ask(given[0], absent, given[1]); got != want {
+					t.Errorf("%s with %q is told from a form that never was:\n%s\n%s", given[0], given[1], got, want)
+				}
+			}
+			// A visit to another form has no labels of this one.
+			if got := ask(http.MethodPost, form.PublicID, other.values.Get("state")); strings.Contains(got, "Your story") || !strings.Contains(got, "typed") {
+				t.Errorf("a visit to another form: %s", got)
+			}
+
+			// Another process, and one in which the owner had a preview of the draft.
+			pages := expect.Must(formpage.New(s.service, formpage.Config{Clock: s.clock, Secret: secret}))
+			s.pages = pages
+			if got := ask(http.MethodPost, form.PublicID, state); !strings.Contains(got, "<dt>s</dt><dd>typed</dd>") {
+				t.Errorf("another process: %s", got)
+			}
+			if name == "a draft" {
+				preview := s.link(form.ID)[len(s.server.URL):]
+				w := httptest.NewRecorder()
+				pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, preview, nil))
+				if got := ask(http.MethodPost, form.PublicID, state); !strings.Contains(w.Body.String(), "Not yet public") || strings.Contains(got, "Not yet public") || !strings.Contains(got, "<dt>s</dt><dd>typed</dd>") {
+					t.Errorf("after a preview: %s", got)
+				}
+			}
+		})
 	}
 }

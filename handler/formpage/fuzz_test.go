@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // fuzzed serves a form with a block of each type, of which nothing is kept between requests.
@@ -33,18 +35,12 @@ func (z *fuzzed) post(t *testing.T, path, kind string, body []byte) {
 	r := httptest.NewRequest(http.MethodPost, z.path+path, bytes.NewReader(body))
 	r.Header.Set("Content-Type", kind)
 	w := httptest.NewRecorder()
-	if n := allocated(func() { z.pages.ServeHTTP(w, r) }); n > mostAllocated && !raceDetector {
-		t.Errorf("%d bytes are allocated for a body of %d", n, len(body))
-	}
-	if w.Code >= http.StatusInternalServerError {
-		t.Errorf("status %d: %q", w.Code, w.Body)
-	}
-	if strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") && strings.Contains(w.Body.String(), marker) {
-		t.Errorf("the page has the marker: %q", body)
-	}
-	if w.Body.Len() > 1<<20+6*len(body) {
-		t.Errorf("%d bytes for a body of %d", w.Body.Len(), len(body))
-	}
+	n := allocated(func() { z.pages.ServeHTTP(w, r) })
+	expect.That(t, n <= mostAllocated || raceDetector, "%d bytes are allocated for a body of %d", n, len(body))
+	expect.That(t, w.Code < http.StatusInternalServerError, "status %d: %q", w.Code, w.Body)
+	expect.That(t, !strings.HasPrefix(w.Header().Get("Content-Type"), "text/html") || !strings.Contains(w.Body.String(), marker),
+		"the page has the marker: %q", body)
+	expect.That(t, w.Body.Len() <= 1<<20+6*len(body), "%d bytes for a body of %d", w.Body.Len(), len(body))
 }
 
 // filled is a page on which everything is filled in.
@@ -139,8 +135,6 @@ func FuzzPageTokens(f *testing.F) {
 		}
 		w := httptest.NewRecorder()
 		z.pages.ServeHTTP(w, &http.Request{Method: http.MethodGet, URL: &url.URL{Path: "/f/-/preview/" + preview}, Header: http.Header{}, Body: http.NoBody})
-		if w.Code != http.StatusNotFound && preview != "" {
-			t.Errorf("a preview by %q: %d", preview, w.Code)
-		}
+		expect.That(t, w.Code == http.StatusNotFound || preview == "", "a preview by %q: %d", preview, w.Code)
 	})
 }

@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -28,13 +30,7 @@ func (p *page) save(more ...string) *page {
 	p.s.t.Helper()
 	values := maps.Clone(p.values)
 	values.Set("go", "save")
-	r, _ := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(values.Encode()))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Formpage-Script", "1")
-	for i := 0; i < len(more); i += 2 {
-		r.Header.Set(more[i], more[i+1])
-	}
-	got := p.s.do(r)
+	got := p.s.send(http.MethodPost, p.action(), values.Encode(), append(more, "Formpage-Script", "1")...)
 	if got.status == http.StatusOK {
 		p.values.Set("half", got.values.Get("half"))
 	}
@@ -47,7 +43,7 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret})
 	off := &asked{Storage: s.store}
-	pages := must(formpage.New(off.service(t, s.clock), formpage.Config{MinFillTime: -1, Secret: secret, Clock: s.clock}))
+	pages := expect.Must(formpage.New(off.service(t, s.clock), formpage.Config{MinFillTime: -1, Secret: secret, Clock: s.clock}))
 	s.pages, s.server.Config.Handler = pages, nil
 	server := httptest.NewServer(pages)
 	t.Cleanup(server.Close)
@@ -55,58 +51,43 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 	form := s.form("MULTI", twoPages, "", "")
 	p := s.open(form, "")
 	policy := inPolicy.ReplaceAllString(p.header.Get("Content-Security-Policy"), "")
-	if p.text("fs-keep") != "" || p.values.Has("half") {
-		t.Error("the page offers to save")
-	}
-	if got := s.get(p.url + "/later"); got.status != http.StatusNotFound {
-		t.Errorf("later: %d", got.status)
-	}
+	expect.That(t, p.text("fs-keep") == "" && !p.values.Has("half"), "the page offers to save")
+	s.get(p.url + "/later").about("later").expect(http.StatusNotFound)
 	for _, action := range []string{"later", "save", "forget", "resume"} { // they are as good as any other
 		p.values.Set("link", "x")
-		if got := p.fill("a.a", "x").press(action); got.status != http.StatusOK || !strings.Contains(got.raw, ">B<") {
-			t.Errorf("%s: %d", action, got.status)
-		}
+		p.fill("a.a", "x").press(action).about(action).expect(http.StatusOK, holds(">B<"))
 	}
-	if end := p.press("next").press("next"); !strings.Contains(end.url, "/done") || off.calls != 0 {
-		t.Errorf("%s, %d calls", end.url, off.calls)
-	}
+	end := p.press("next").press("next")
+	expect.That(t, strings.Contains(end.url, "/done") && off.calls == 0, "%s, %d calls", end.url, off.calls)
 
 	on := newLater(t, formpage.Config{Language: func(*http.Request, formsvc.PublicForm) string { return "en" }})
 	form = on.form("MULTI", twoPages, "", "")
 	p = on.open(form, "")
-	if got := inPolicy.ReplaceAllString(p.header.Get("Content-Security-Policy"), ""); got != policy {
-		t.Errorf("the policy is %s, not %s", got, policy)
-	}
-	if end := p.press("next").press("back").press("stay").press("next").press("next"); !strings.Contains(end.url, "/done") || on.halves.calls != 0 {
-		t.Errorf("%s, %d calls", end.url, on.halves.calls)
-	}
+	expect.Equal(t, inPolicy.ReplaceAllString(p.header.Get("Content-Security-Policy"), ""), policy, "the policy")
+	end = p.press("next").press("back").press("stay").press("next").press("next")
+	expect.That(t, strings.Contains(end.url, "/done") && on.halves.calls == 0, "%s, %d calls", end.url, on.halves.calls)
 	// A step is one call, and so is sending; without what was saved it is none.
-	if p = on.open(form, "").fill("a.a", "x").press("next"); on.halves.calls != 1 {
-		t.Errorf("a step makes %d calls", on.halves.calls)
-	}
-	if end := p.press("next"); !strings.Contains(end.url, "/done") || on.halves.calls != 2 {
-		t.Errorf("%s, %d calls", end.url, on.halves.calls)
-	}
+	p = on.open(form, "").fill("a.a", "x").press("next")
+	expect.That(t, on.halves.calls == 1, "a step makes %d calls", on.halves.calls)
+	end = p.press("next")
+	expect.That(t, strings.Contains(end.url, "/done") && on.halves.calls == 2, "%s, %d calls", end.url, on.halves.calls)
 	on.halves.calls = 0
 	p = on.open(form, "").fill("a.a", "x") // of which nobody knows where it was made
 	p.values.Del("state")
-	if p = p.press("next"); p.status != http.StatusOK || on.halves.calls != 0 {
-		t.Errorf("%d, %d calls", p.status, on.halves.calls)
-	}
-	preview := must(formpage.New(on.halves.service(t, on.clock), on.config))
+	p = p.press("next")
+	expect.That(t, p.status == http.StatusOK && on.halves.calls == 0, "%d, %d calls", p.status, on.halves.calls)
+	preview := expect.Must(formpage.New(on.halves.service(t, on.clock), on.config))
 	on.pages = preview
 	p = on.get(on.link(form.ID))
 	if p.text("fs-keep") != "" || p.fill("a.a", "x").press("next").status != http.StatusOK || p.press("later").status != http.StatusOK || on.halves.calls != 0 {
 		t.Errorf("the preview makes %d calls: %s", on.halves.calls, p.text("fs-main"))
 	}
 	for name, config := range map[string]formpage.Config{"none": {Partials: 3}, "less than none": {Partials: -1}} {
-		if _, err := formpage.New(on.service, config); err == nil {
-			t.Errorf("%s: no error", name)
-		}
+		_, err := formpage.New(on.service, config)
+		expect.That(t, err != nil, "%s: no error", name)
 	}
-	if lacks := fmt.Sprint(preview.Lacks(formsvc.PublicForm{})); !strings.Contains(lacks, "half responses") {
-		t.Errorf("it lacks %s", lacks)
-	}
+	lacks := fmt.Sprint(preview.Lacks(formsvc.PublicForm{}))
+	expect.That(t, strings.Contains(lacks, "half responses"), "it lacks %s", lacks)
 }
 
 // The page says for how long the service keeps what is saved.
@@ -121,21 +102,17 @@ func TestThePageSaysHowLongItIsKept(t *testing.T) {
 	}
 	s.wait(29 * 24 * time.Hour)
 	link := s.token()
-	if got := s.get(p.url+"/later").fill("link", link).press("resume"); got.status != http.StatusOK || got.values.Get("a.a") != "x" {
-		t.Errorf("after 29 days: %d", got.status)
-	}
+	s.get(p.url+"/later").fill("link", link).press("resume").about("after 29 days").expect(http.StatusOK, value("a.a", "x"))
 	s.wait(3 * 24 * time.Hour)
 	if got := s.get(p.url+"/later").fill("link", link).press("resume"); got.status != http.StatusNotFound || !strings.Contains(got.text("summary"), "There are no saved answers for this link.") {
 		t.Errorf("after 32 days: %d %s", got.status, got.text("fs-main"))
 	}
 	// The page itself is older than a page may be, and goes on: nothing is made anew by itself.
 	p = p.fill("a.b", "y").press("back")
-	if p.status != http.StatusOK || !strings.Contains(p.text("fs-keep"), "no longer saved") || len(s.halves.made) != 1 {
-		t.Errorf("%d %s", p.status, p.text("fs-keep"))
-	}
-	if fresh := p.later(); strings.Contains(fresh, link) || len(s.halves.made) != 2 {
-		t.Errorf("%s", fresh)
-	}
+	expect.That(t, p.status == http.StatusOK && strings.Contains(p.text("fs-keep"), "no longer saved") && len(s.halves.made) == 1,
+		"%d %s", p.status, p.text("fs-keep"))
+	fresh := p.later()
+	expect.That(t, !strings.Contains(fresh, link) && len(s.halves.made) == 2, "%s", fresh)
 }
 
 // Owners see what is saved only where the page had said so before the save.
@@ -146,29 +123,23 @@ func TestOwnersSeeWhatTheRespondentWasTold(t *testing.T) {
 	shown := func() string {
 		var list []string
 		for p, err := range s.service.As(s.owner).Partials(t.Context(), form.ID, formsvc.Query{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			list = append(list, string(p.Answers))
 		}
 		return strings.Join(list, " ")
 	}
 	p := s.open(form, "").fill("a.a", "x").press("next")
-	if text := p.text("fs-keep"); !strings.Contains(text, "only someone who has your link") || shown() != "" {
-		t.Errorf("%s: %s", text, shown())
-	}
+	text := p.text("fs-keep")
+	expect.That(t, strings.Contains(text, "only someone who has your link") && shown() == "", "%s: %s", text, shown())
 	s.config.Partials = formpage.ResumeAndShow
 	p = p.fill("a.b", "y").press("back") // this page had not said it
-	if text := p.text("fs-keep"); !strings.Contains(text, "The owners of this form") || shown() != "" {
-		t.Errorf("%s: %s", text, shown())
-	}
-	if p = p.press("next"); shown() != `{"a":"x","b":"y"}` {
-		t.Errorf("owners see %s", shown())
-	}
+	text = p.text("fs-keep")
+	expect.That(t, strings.Contains(text, "The owners of this form") && shown() == "", "%s: %s", text, shown())
+	p = p.press("next")
+	expect.That(t, shown() == `{"a":"x","b":"y"}`, "owners see %s", shown())
 	s.config.Partials = formpage.Resume
-	if p.press("back"); shown() != "" {
-		t.Errorf("owners see %s", shown())
-	}
+	p.press("back")
+	expect.That(t, shown() == "", "owners see %s", shown())
 	// A save of the script brings what the page says from then on.
 	p = s.open(form, "").fill("a.a", "z")
 	p.save()
@@ -190,28 +161,23 @@ func TestAPressForgets(t *testing.T) {
 		t.Fatal("the button is not there when it should")
 	}
 	other, before := p, s.halves.calls
-	if got := s.open(form, "").press("forget"); got.status != http.StatusOK || s.halves.calls != before {
-		t.Errorf("what was never saved is looked for: %d", got.status)
-	}
+	got := s.open(form, "").press("forget")
+	expect.That(t, got.status == http.StatusOK && s.halves.calls == before, "what was never saved is looked for: %d", got.status)
 	p = p.fill("a.b", "y").press("forget")
 	if !strings.Contains(p.text("summary"), "has been deleted") || p.values.Get("a.b") != "y" || button(p) || !strings.Contains(p.text("fs-keep"), "not being saved") {
 		t.Errorf("%s", p.text("fs-main"))
 	}
 	gone := func(token string) {
 		t.Helper()
-		if got := s.saved(form, token); !strings.Contains(got, "not found") {
-			t.Errorf("saved is %s", got)
-		}
+		got := s.saved(form, token)
+		expect.That(t, strings.Contains(got, "not found"), "saved is %s", got)
 	}
 	gone(s.token())
 	// Nor does it matter what else is sent.
 	fresh := s.open(form, "").fill("a.a", "x").press("next")
 	s.config.MaxBody = 2000
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, fresh.url, strings.NewReader("go=forget&"+fresh.values.Encode()+"&a.b="+strings.Repeat("x", 3000)))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	if got := s.do(r); got.status != http.StatusOK || s.saved(form, s.token()) == `{"a":"x"}` {
-		t.Errorf("too large: %d %s", got.status, s.saved(form, s.token()))
-	}
+	s.send(http.MethodPost, fresh.url, "go=forget&"+fresh.values.Encode()+"&a.b="+strings.Repeat("x", 3000)).expect(http.StatusOK)
+	expect.That(t, s.saved(form, s.token()) != `{"a":"x"}`, "too large: %s", s.saved(form, s.token()))
 	s.config.MaxBody, s.halves.made = 0, s.halves.made[:1]
 	// Neither this page nor another one saves again by itself.
 	calls := s.halves.calls
@@ -224,32 +190,26 @@ func TestAPressForgets(t *testing.T) {
 		t.Errorf("another page: %d %s", got.status, other.text("fs-keep"))
 	}
 	link := p.later()
-	if s.saved(form, s.token()) != `{"a":"x","b":"y"}` || len(s.halves.made) != 2 {
-		t.Error("the button for a link does not begin again")
-	}
+	expect.That(t, s.saved(form, s.token()) == `{"a":"x","b":"y"}` && len(s.halves.made) == 2,
+		"the button for a link does not begin again")
 	// The page of a link forgets without showing anything.
 	address, _, _ := strings.Cut(link, "#")
-	got := s.get(address).fill("link", link).press("forget")
-	if got.status != http.StatusOK || strings.Contains(got.raw, "a.a") || !strings.Contains(got.raw, "has been deleted") {
-		t.Errorf("%d %s", got.status, got.raw)
-	}
+	s.get(address).fill("link", link).press("forget").expect(http.StatusOK, lacks("a.a"), holds("has been deleted"))
 	gone(s.token())
 }
 
 // A response that goes on elsewhere has no files, and its captchas are solved anew.
 func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 	t.Parallel()
-	dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
-	t.Cleanup(func() { _ = dir.Close() })
+	dir, _ := newDir(t)
 	s := newLater(t, formpage.Config{Files: dir, Verifiers: map[string]formpage.Verifier{"hcaptcha": sums{}}})
 	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"Paper","required":true},{"id":"about","type":"short_text","properties":{"rule":{"show":{"!!":[{"var":"answers.f"}]}}}},{"id":"c","type":"captcha","properties":{"captchaType":"hcaptcha"}},
 		{"id":"a","type":"short_text","label":"A"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text","label":"B"}]`, "", "")
 	p := s.open(form, "").fill("a.a", "x")
 	p.values.Set("sum", "4")
 	p = p.attach("next", [3]string{"u.f", "paper.png", pngBytes}).press("next")
-	if p.status != http.StatusOK || s.saved(form, s.token()) != `{"a":"x"}` {
-		t.Fatalf("%d %s: %s", p.status, p.text("summary"), s.saved(form, s.token()))
-	}
+	expect.Require(t, p.status == http.StatusOK && s.saved(form, s.token()) == `{"a":"x"}`,
+		"%d %s: %s", p.status, p.text("summary"), s.saved(form, s.token()))
 	first := p
 	p.values.Set("a.about", "a paper")
 	if got := p.save(); got.status != http.StatusOK || s.saved(form, s.token()) != `{"a":"x","about":"a paper"}` {
@@ -257,24 +217,17 @@ func TestFilesAndCaptchasAreAskedForAgain(t *testing.T) {
 	}
 	p.values.Del("a.about")
 	p = s.follow(p.later())
-	if text := p.text("fs-main"); !strings.Contains(text, "Files are not saved: please add them again.") || strings.Contains(p.raw, "paper.png") {
-		t.Fatalf("%s", text)
-	}
+	p.require(anyStatus, shows("fs-main", "Files are not saved: please add them again."), lacks("paper.png"))
 	p = p.fill("a.b", "y").press("next")
-	if p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Please complete this check.") || len(s.answers(form)) != 0 {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
+	p.require(http.StatusUnprocessableEntity, shows("summary", "Please complete this check."), responses(form, 0))
 	p.values.Set("sum", "4")
-	if p = p.attach("next", [3]string{"u.f", "again.pdf", pdfBytes}).press("next").press("next"); !strings.Contains(p.url, "/done") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
+	p = p.attach("next", [3]string{"u.f", "again.pdf", pdfBytes}).press("next").press("next")
+	expect.Require(t, strings.Contains(p.url, "/done"), "%d %s", p.status, p.text("fs-main"))
 	if got := fmt.Sprint(s.answers(form)); !strings.Contains(got, "again.pdf") || strings.Contains(got, "paper.png") || !strings.Contains(got, `b:"y"`) {
 		t.Errorf("stored is %s", got)
 	}
 	// A token that is spent refuses no response.
-	if end := first.fill("a.b", "z").press("next"); !strings.Contains(end.url, "/done") || len(s.answers(form)) != 2 {
-		t.Errorf("%d %s, %d are stored", end.status, end.text("fs-main"), len(s.answers(form)))
-	}
+	first.fill("a.b", "z").press("next").expect(http.StatusOK, at("/done"), responses(form, 2))
 }
 
 // What the script of a page is told.
@@ -290,10 +243,7 @@ func TestTheScriptSaves(t *testing.T) {
 	p.values.Set("a.off", "typed")
 	check := func(p *page, wantStatus int, want string) string {
 		t.Helper()
-		got := p.save()
-		if text := got.text("fs-main"); got.status != wantStatus || !strings.Contains(text, want) {
-			t.Errorf("%d %s, want %d %q", got.status, text, wantStatus, want)
-		}
+		got := p.save().about(wantStatus, want).expect(wantStatus, shows("fs-main", want))
 		return got.header.Get("Formpage-Location")
 	}
 	const saved = "Your answers are saved."
@@ -305,9 +255,7 @@ func TestTheScriptSaves(t *testing.T) {
 	// What is off the path stays in the page, whatever another page saves.
 	link := p.later()
 	check(s.follow(link).fill("a.paid", "q"), http.StatusOK, saved)
-	if p = p.press("save"); p.values.Get("a.off") != "typed" || p.values.Get("a.paid") != "q" {
-		t.Errorf("%v", p.values)
-	}
+	p = p.press("save").expect(anyStatus, value("a.off", "typed"), value("a.paid", "q"))
 	p.fill("a.a", "on").later()
 	other := s.follow(link).fill("a.a", "on", "a.off", "elsewhere")
 	check(other, http.StatusOK, saved)
@@ -318,13 +266,9 @@ func TestTheScriptSaves(t *testing.T) {
 	if p = p.press("save"); p.status != http.StatusConflict || p.values.Get("a.off") != "elsewhere" || s.saved(form, s.token()) != `{"a":"on","off":"elsewhere","paid":"q"}` {
 		t.Errorf("%d %v, saved is %s", p.status, p.values, s.saved(form, s.token()))
 	}
-	if p = p.press("save"); p.status != http.StatusOK || p.text("summary") != "" {
-		t.Errorf("%d %s", p.status, p.text("summary"))
-	}
+	p = p.press("save").expect(http.StatusOK, hides("summary"))
 	check(p.fill("a.a", strings.Repeat("x", 70_000)), http.StatusOK, "too long to be saved")
-	if long := p.press("later"); long.status != http.StatusUnprocessableEntity || !strings.Contains(long.text("summary"), "too long to be saved") {
-		t.Errorf("%d %s", long.status, long.text("fs-main"))
-	}
+	p.press("later").expect(http.StatusUnprocessableEntity, shows("summary", "too long to be saved"))
 	for _, s.halves.fail = range []error{errors.New("secret of the host"), &schema.Error{Violations: []schema.Violation{{Path: "/metadata", Code: schema.CodeTooLong}}}} {
 		check(p.fill("a.a", "y"), http.StatusOK, "could not be saved")
 		if failed := p.press("back"); failed.status != http.StatusOK || failed.header.Get("Retry-After") != "" || !strings.Contains(failed.text("fs-keep"), "could not be saved") {
@@ -337,24 +281,18 @@ func TestTheScriptSaves(t *testing.T) {
 		return nil, formsvc.ErrSent
 	}
 	check(p, http.StatusServiceUnavailable, "")
-	if s.config.HostAnswers = hosts; s.halves.calls != sent {
-		t.Error("it is saved without the answers of the host")
-	}
+	s.config.HostAnswers = hosts
+	expect.That(t, s.halves.calls == sent, "it is saved without the answers of the host")
 	forged := *p
 	forged.values = url.Values{"a.a": {"x"}, "half": {"x.y"}}
 	check(&forged, http.StatusUnprocessableEntity, "")
 	fresh := s.open(form, "").fill("a.a", "z")
-	if end := p.press("next"); !strings.Contains(end.url, "/done") {
-		t.Fatalf("%d %s", end.status, end.text("fs-main"))
-	}
+	p.press("next").require(http.StatusOK, at("/done"))
 	changed := *other
 	changed.values = maps.Clone(other.values)
-	if to := check(changed.fill("a.off", "typed since"), http.StatusConflict, "already sent from another"); to != "" {
-		t.Errorf("who has changed something is led to %q", to)
-	}
-	if got := changed.press("save"); got.status != http.StatusConflict || !strings.Contains(got.text("fs-main"), "already sent from another") || !strings.Contains(got.text("fs-main"), "typed since") {
-		t.Errorf("%d %s", got.status, got.text("fs-main"))
-	}
+	to := check(changed.fill("a.off", "typed since"), http.StatusConflict, "already sent from another")
+	expect.That(t, to == "", "who has changed something is led to %q", to)
+	changed.press("save").expect(http.StatusConflict, shows("fs-main", "already sent from another", "typed since"))
 	if to := check(other, http.StatusNoContent, ""); !strings.HasPrefix(to, form.PublicID+"/done?") || !strings.Contains(s.get(other.resolve(to)).raw, "The end") {
 		t.Errorf("it leads to %q", to)
 	}
@@ -366,7 +304,7 @@ func TestTheScriptSaves(t *testing.T) {
 // pages go on, and are sent.
 func TestSavingIsLimited(t *testing.T) {
 	t.Parallel()
-	limit := must(memorystore.New(&memorystore.Config{Tokens: 3, Interval: time.Hour}))
+	limit := expect.Must(memorystore.New(&memorystore.Config{Tokens: 3, Interval: time.Hour}))
 	var log strings.Builder
 	s := newLater(t, formpage.Config{Limiter: limit, Address: func(*http.Request) string { return "192.0.2.1" }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	form := s.form("MULTI", twoPages, "", "")
@@ -376,9 +314,7 @@ func TestSavingIsLimited(t *testing.T) {
 			t.Errorf("%d: %d %s", i, p.status, p.text("fs-keep"))
 		}
 		if i == 0 {
-			if end := p.press("next"); !strings.Contains(end.url, "/done") {
-				t.Errorf("%d %s", end.status, end.text("fs-main"))
-			}
+			p.press("next").expect(http.StatusOK, at("/done"))
 		}
 		if i == 2 {
 			for n := range 5 { // three more saves
@@ -387,24 +323,17 @@ func TestSavingIsLimited(t *testing.T) {
 					t.Errorf("save %d: %s", n, p.text("fs-keep"))
 				}
 			}
-			if got := p.save(); got.status != http.StatusOK || !strings.Contains(got.text("fs-keep"), "could not be saved") {
-				t.Errorf("%d %s", got.status, got.text("fs-keep"))
-			}
+			p.save().expect(http.StatusOK, shows("fs-keep", "could not be saved"))
 		}
 	}
-	if len(s.halves.made) != 3 {
-		t.Errorf("%d were made", len(s.halves.made))
-	}
+	expect.That(t, len(s.halves.made) == 3, "%d were made", len(s.halves.made))
 	calls := s.halves.calls
 	for _, action := range []string{"resume", "forget"} {
 		got := s.get(s.server.URL+"/f/"+form.PublicID+"/later").fill("link", s.token()).press(action)
-		if got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") == "" || s.halves.calls != calls {
-			t.Errorf("%s: %d", action, got.status)
-		}
+		expect.That(t, got.status == http.StatusTooManyRequests && got.header.Get("Retry-After") != "" && s.halves.calls == calls,
+			"%s: %d", action, got.status)
 	}
-	if strings.Contains(log.String(), "ERROR") {
-		t.Errorf("%s", log.String())
-	}
+	expect.That(t, !strings.Contains(log.String(), "ERROR"), "%s", log.String())
 }
 
 // Who guesses tokens finds nothing, and is answered in one way.
@@ -415,7 +344,7 @@ func TestGuessedTokensFindNothing(t *testing.T) {
 	other := s.form("MULTI", twoPages, "", "")
 	s.open(form, "").fill("a.a", "secret").press("next")
 	token := s.token()
-	pages := must(formpage.New(s.halves.service(t, s.clock), s.config))
+	pages := expect.Must(formpage.New(s.halves.service(t, s.clock), s.config))
 	ask := func(form formsvc.Form, action, token string) string {
 		r := httptest.NewRequest(http.MethodPost, "/f/"+form.PublicID, strings.NewReader(url.Values{"link": {token}, "go": {action}}.Encode()))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
@@ -428,9 +357,7 @@ func TestGuessedTokensFindNothing(t *testing.T) {
 		return fmt.Sprint(w.Code, header, body)
 	}
 	want := ask(form, "resume", "AAAAAAAAAAAAAAAAAAAAAA")
-	if !strings.HasPrefix(want, "404") || !strings.Contains(want, "no saved answers") {
-		t.Fatal(want)
-	}
+	expect.Require(t, strings.HasPrefix(want, "404") && strings.Contains(want, "no saved answers"), "%v", want)
 	hostile := []string{"", "#", token[:21], token + "A", strings.ToLower(token), "\x00", strings.Repeat("x", 100_000), "<script>", token[1:] + token[:1], "../" + token}
 	n := 20_000
 	if raceDetector || testing.Short() {
@@ -445,25 +372,17 @@ func TestGuessedTokensFindNothing(t *testing.T) {
 		}
 		hostile = append(hostile[:min(len(hostile), 10)], string(guess))
 		for _, g := range hostile[len(hostile)-1:] {
-			if got := ask(form, "resume", g); got != want {
-				t.Fatalf("%.40q: %s", g, got)
-			}
+			got := ask(form, "resume", g)
+			expect.Require(t, got == want, "%.40q: %s", g, got)
 		}
 	}
 	for _, g := range hostile {
-		if got := ask(form, "resume", g); got != want {
-			t.Errorf("%.40q: %s", g, got)
-		}
-		if got := ask(form, "forget", g); got != ask(form, "forget", "AAAAAAAAAAAAAAAAAAAAAA") {
-			t.Errorf("%.40q: forgetting differs", g)
-		}
+		expect.Equal(t, ask(form, "resume", g), want, "%v", g)
+		expect.Equal(t, ask(form, "forget", g), ask(form, "forget", "AAAAAAAAAAAAAAAAAAAAAA"), "%v forgetting differs", g)
 	}
-	if got := ask(other, "resume", token); got != strings.ReplaceAll(want, form.PublicID, other.PublicID) {
-		t.Errorf("by another form: %s", got)
-	}
-	if ask(other, "forget", token); s.saved(form, token) != `{"a":"secret"}` {
-		t.Errorf("it is %s", s.saved(form, token))
-	}
+	expect.Equal(t, ask(other, "resume", token), strings.ReplaceAll(want, form.PublicID, other.PublicID), "by another form")
+	ask(other, "forget", token)
+	expect.That(t, s.saved(form, token) == `{"a":"secret"}`, "it is %s", s.saved(form, token))
 }
 
 // A page of another origin saves, shows and removes nothing.
@@ -479,33 +398,19 @@ func TestForeignPagesSaveNothing(t *testing.T) {
 		p := s.open(form, "").fill("a.a", "typed").press("next")
 		token, calls := s.token(), s.halves.calls
 		foreign := []string{"Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site"}
-		if got := p.save(foreign...); got.status != http.StatusForbidden {
-			t.Errorf("save: %d", got.status)
-		}
+		p.save(foreign...).about("save").expect(http.StatusForbidden)
 		for _, values := range []url.Values{{"link": {token}, "go": {"resume"}}, {"link": {token}, "go": {"forget"}}, p.values} {
 			for _, action := range []string{"", "next", "later", "forget"} {
 				if action != "" {
 					values.Set("go", action)
 				}
-				r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(values.Encode()))
-				r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-				for i := 0; i < len(foreign); i += 2 {
-					r.Header.Set(foreign[i], foreign[i+1])
-				}
-				if got := s.do(r); got.status != http.StatusForbidden || strings.Contains(got.raw, token) {
-					t.Errorf("%v: %d", values, got.status)
-				}
+				s.send(http.MethodPost, p.url, values.Encode(), foreign...).about(values).expect(http.StatusForbidden, lacks(token))
 			}
 		}
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodOptions, p.url+"/later", nil)
-		r.Header.Set("Origin", "https://evil.example")
-		r.Header.Set("Access-Control-Request-Method", http.MethodPost)
-		if got := s.do(r); got.header.Get("Access-Control-Allow-Origin") != "" {
-			t.Errorf("another origin may save: %v", got.header)
-		}
-		if s.halves.calls != calls || s.saved(form, token) != `{"a":"typed"}` {
-			t.Errorf("%d calls, it is %s", s.halves.calls-calls, s.saved(form, token))
-		}
+		got := s.send(http.MethodOptions, p.url+"/later", "", "Origin", "https://evil.example", "Access-Control-Request-Method", http.MethodPost)
+		expect.That(t, got.header.Get("Access-Control-Allow-Origin") == "", "another origin may save: %v", got.header)
+		expect.That(t, s.halves.calls == calls && s.saved(form, token) == `{"a":"typed"}`,
+			"%d calls, it is %s", s.halves.calls-calls, s.saved(form, token))
 	}
 }
 
@@ -521,9 +426,8 @@ func TestHalfResponsesAreText(t *testing.T) {
 	clean := func(p *page) *page {
 		t.Helper()
 		p.each(func(n *html.Node) {
-			if n.Data == "script" && !has(n, "src") || n.Data == "img" || has(n, "onerror") {
-				t.Errorf("%s: markup of somebody in %s", p.url, p.raw)
-			}
+			expect.That(t, (n.Data != "script" || has(n, "src")) && n.Data != "img" && !has(n, "onerror"),
+				"%s: markup of somebody in %s", p.url, p.raw)
 		})
 		return p
 	}
@@ -536,16 +440,216 @@ func TestHalfResponsesAreText(t *testing.T) {
 	clean(p.press("later"))
 	clean(s.get(link))
 	resumed := clean(s.follow(link))
-	if resumed.values.Get("a."+evil) != evil || resumed.values.Get("h."+evil+"h") != evil || resumed.values.Get("o.o") != evil {
-		t.Errorf("%v", resumed.values)
-	}
+	resumed.expect(anyStatus, value("a."+evil, evil), value("h."+evil+"h", evil), value("o.o", evil))
 	clean(s.get(link).fill("link", evil).press("resume"))
 	clean(s.get(link).fill("link", evil).press("forget"))
 	s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(`[{"id":"n","type":"rating","label":` + string(id) + `}]`)}})
 	lost := clean(s.follow(link))
-	if strings.Count(lost.text("summary"), "<script>") != 5 {
-		t.Errorf("%s", lost.text("summary"))
-	}
+	expect.That(t, strings.Count(lost.text("summary"), "<script>") == 5, "%s", lost.text("summary"))
 	s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}})
 	clean(s.follow(link))
+}
+
+// goodTokens accepts each token that begins with "good" once.
+type goodTokens struct {
+	formpage.Verifier
+	used map[string]bool
+}
+
+func (v goodTokens) Verify(_ context.Context, token, _ string) (bool, error) {
+	fresh := strings.HasPrefix(token, "good") && !v.used[token]
+	v.used[token] = true
+	return fresh, nil
+}
+
+// listed is the number of partial submissions that the owner of a form sees.
+func (s *later) listed(form formsvc.Form) (n int) {
+	s.t.Helper()
+	for _, err := range s.service.As(s.owner).Partials(s.t.Context(), form.ID, formsvc.Query{}) {
+		expect.NoError(s.t, err)
+		n++
+	}
+	return n
+}
+
+// with sets inputs that scripts add to the page.
+func (p *page) with(values ...string) *page {
+	for i := 0; i < len(values); i += 2 {
+		p.values.Set(values[i], values[i+1])
+	}
+	return p
+}
+
+func withVerifier(t *testing.T, kind string) (*later, string) {
+	t.Helper()
+	makers := map[string]func(formpage.CaptchaKeys) formpage.Verifier{"turnstile": formpage.Turnstile, "hcaptcha": formpage.HCaptcha, "recaptcha": formpage.ReCAPTCHA}
+	v := goodTokens{makers[kind](formpage.CaptchaKeys{SiteKey: "site"}), map[string]bool{}}
+	return newLater(t, formpage.Config{Verifiers: map[string]formpage.Verifier{kind: v}}), v.Widget().Input
+}
+
+// If a form has a captcha, its owner sees the partial submissions of visits that solved one.
+func TestPartialsNeedASolvedCaptcha(t *testing.T) {
+	t.Parallel()
+	captcha := func(kind, more string) string {
+		return `{"id":"c","type":"captcha","properties":{` + more + `"captchaType":"` + kind + `"}}`
+	}
+	const name, breaks, last = `{"id":"a","type":"short_text","label":"A"}`, `{"id":"break","type":"page_break"}`, `{"id":"b","type":"short_text","label":"B"}`
+	blocks := func(list ...string) string { return "[" + strings.Join(list, ",") + "]" }
+
+	for _, kind := range []string{"turnstile", "hcaptcha", "recaptcha"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			s, widget := withVerifier(t, kind)
+			first := s.form("MULTI", blocks(name, captcha(kind, ""), breaks, last), "", "")
+			for i := range 5 { // the script's saves, with no token and with wrong ones
+				p := s.open(first, "").fill("a.a", "spam")
+				if i > 0 {
+					p.with(widget, "bad")
+				}
+				p.save().about("save").require(http.StatusOK)
+			}
+			skipped := s.open(first, "").fill("a.a", "spam").with("at", "b").press("later") // of a page that is not reached yet
+			expect.That(t, skipped.status == http.StatusOK && s.listed(first) == 0,
+				"%d, the owner sees %d without a captcha", skipped.status, s.listed(first))
+			p := s.open(first, "").fill("a.a", "x").with(widget, "good")
+			if p = p.press("next"); !strings.Contains(p.raw, ">B<") || s.listed(first) != 1 {
+				t.Errorf("the owner sees %d after a page with a solved captcha", s.listed(first))
+			}
+			p.save()
+			expect.That(t, s.listed(first) == 1, "the owner sees %d after another save", s.listed(first))
+			s.open(first, "").fill("a.a", "x").with(widget, "good").press("next")
+			expect.That(t, s.listed(first) == 1, "the owner sees %d after a used token", s.listed(first))
+			// A proof of one visit does not count for another visit.
+			stolen := s.open(first, "").fill("a.a", "x")
+			stolen.values["proof"] = p.values["proof"]
+			if stolen.save(); len(p.values["proof"]) == 0 || s.listed(first) != 1 {
+				t.Errorf("the owner sees %d after a proof of another visit", s.listed(first))
+			}
+			// What a linked page saves stays visible, although its captcha is not solved yet.
+			link := s.get(p.url+"/later").fill("link", s.halves.tokens[s.halves.made[6]]).press("resume")
+			if link.fill("a.b", "y").save(); link.status != http.StatusOK || s.listed(first) != 1 {
+				t.Errorf("%d, the owner sees %d after a save by link", link.status, s.listed(first))
+			}
+			expect.Equal(t, len(s.halves.made), 8, "were saved")
+
+			// The captcha is solved for the save itself, with and without the script, and stays solved.
+			single := s.form("MULTI", blocks(name, captcha(kind, "")), "", "")
+			p = s.open(single, "").fill("a.a", "x").with(widget, "good again")
+			got := p.save()
+			p.values["proof"] = got.values["proof"]
+			expect.That(t, s.listed(single) == 1, "the owner sees %d after a save with a solved captcha", s.listed(single))
+			end := p.press("next")
+			expect.That(t, strings.Contains(end.url, "/done") && s.listed(single) == 0, "%d %s", end.status, end.text("fs-main"))
+			p = s.open(single, "").fill("a.a", "x").with(widget, "good for a link").press("later")
+			expect.That(t, s.listed(single) == 1 && strings.Contains(p.press("next").url, "/done"),
+				"%d seen after a link", s.listed(single))
+
+			// Before the page with the captcha, behind a rule, in a group, or added after the save.
+			for what, list := range map[string]string{
+				"on a later page": blocks(name, breaks, captcha(kind, "")),
+				"in a group":      blocks(name, breaks, `{"id":"g","type":"group","children":[`+captcha(kind, "")+`]}`),
+				"off the path":    blocks(name, breaks, captcha(kind, `"rule":{"==":[{"var":"a"},"never"]},`), last),
+			} {
+				form := s.form("MULTI", list, "", "")
+				s.open(form, "").fill("a.a", "x").press("later")
+				expect.That(t, s.listed(form) == 0, "%s: the owner sees %d", what, s.listed(form))
+			}
+			plain := s.form("MULTI", blocks(name, breaks, last), "", "")
+			s.open(plain, "").fill("a.a", "x").press("next")
+			before := s.listed(plain)
+			s.change(plain, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: json.RawMessage(blocks(name, captcha(kind, ""), breaks, last))}})
+			expect.That(t, before == 1 && s.listed(plain) == 0, "%d seen, %d after a captcha was added", before, s.listed(plain))
+			// Nobody can solve these.
+			for what, list := range map[string]string{
+				"hidden": blocks(name, captcha(kind, `"hide":true,`), breaks, last), "none": blocks(name, captcha("none", ""), breaks, last),
+				"without a verifier": blocks(name, captcha(map[bool]string{true: "hcaptcha", false: "turnstile"}[kind == "turnstile"], ""), breaks, last),
+			} {
+				form := s.form("MULTI", list, "", "")
+				s.open(form, "").fill("a.a", "x").press("next")
+				expect.That(t, s.listed(form) == 1, "%s: the owner sees %d", what, s.listed(form))
+			}
+			// A host's own page says whether a captcha was solved.
+			for _, solved := range []bool{false, true} {
+				form := s.form("MULTI", blocks(name, captcha(kind, "")), "", "")
+				if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, CaptchaSolved: solved}); err != nil || s.listed(form) > 0 != solved {
+					t.Errorf("through Go, solved %v: %v, the owner sees %d", solved, err, s.listed(form))
+				}
+			}
+		})
+	}
+}
+
+// However often a visit is sent again, it has one partial submission.
+func TestAVisitCreatesOnePartial(t *testing.T) {
+	t.Parallel()
+	s := newLater(t, formpage.Config{})
+	form := s.form("MULTI", twoPages, "", "")
+	p := s.open(form, "")
+	state := p.values.Get("state")
+	for i := range 20 {
+		again := s.open(form, "").fill("a.a", strings.Repeat("x", i+1))
+		again.values.Set("state", state)
+		again.values.Del("half")
+		switch i % 3 {
+		case 0:
+			again.save()
+		case 1:
+			again.press("next")
+		case 2:
+			again.press("later")
+		}
+	}
+	if n := s.listed(form); n != 1 || s.saved(form, s.token()) != `{"a":"`+strings.Repeat("x", 20)+`"}` {
+		t.Errorf("one visit has %d: %s", n, s.saved(form, s.token()))
+	}
+	// After it was removed, a press makes it once more.
+	p.fill("a.a", "x").press("next").press("forget").press("later")
+	expect.Equal(t, s.listed(form), 1, "after one was removed")
+	// Who goes back to the first page after sending can send something else.
+	p = s.open(form, "").fill("a.a", "sent")
+	first := maps.Clone(p.values)
+	p.press("next").press("next")
+	p.values = first
+	end := p.fill("a.a", "another").press("next").press("next")
+	expect.That(t, strings.Contains(end.url, "/done") && len(s.answers(form)) == 2 && s.listed(form) == 1,
+		"%d %s: %d responses, %d partial ones", end.status, end.url, len(s.answers(form)), s.listed(form))
+	for range 10 { // each visit has its own
+		s.open(form, "").fill("a.a", "x").press("next")
+	}
+	expect.Equal(t, s.listed(form), 11, "ten more visits")
+}
+
+// Only the browser that submitted a form is redirected. Everybody else gets a button.
+func TestALinkToAnEndingRedirectsNoOne(t *testing.T) {
+	t.Parallel()
+	const target = "https://example.com/thanks"
+	redirects := func(p *page) bool {
+		return p.header.Get("Refresh") != "" || p.find(func(n *html.Node) bool { return n.Data == "meta" && has(n, "http-equiv") }) != nil || p.header.Get("Formpage-Location") == target
+	}
+	button := func(p *page) bool {
+		return p.find(func(n *html.Node) bool { return n.Data == "a" && attr(n, "href") == target }) != nil
+	}
+	s := newLater(t, formpage.Config{})
+	form := s.form("MULTI", twoPages, `{"redirectUrl":"`+target+`"}`, "")
+	end := s.open(form, "").fill("a.a", "x").press("next").press("next")
+	expect.That(t, redirects(end) && button(end) && len(s.answers(form)) == 1,
+		"the browser that submitted is not redirected: %d %s", end.status, end.text("fs-main"))
+	for _, query := range []string{"", "?embed=1"} { // a link to a stored response, in a browser with and without a script
+		for _, script := range []string{"", "1"} {
+			p := s.get(s.open(form, "").url+"/later"+query).fill("link", s.token())
+			values := maps.Clone(p.values)
+			values.Set("go", "resume")
+			got := s.send(http.MethodPost, p.action(), values.Encode(), "Formpage-Script", script)
+			if to := got.header.Get("Formpage-Location"); script != "" {
+				expect.That(t, to != target, "%q: the script is led to the target", query)
+				got = s.get(expect.Must(expect.Must(url.Parse(p.action())).Parse(to)).String())
+			}
+			expect.That(t, !redirects(got) && button(got), "%q, script %q: %d %s redirects", query, script, got.status, got.url)
+			for _, more := range []string{"", "&embed=1", "&lang=de"} {
+				if p := s.get(got.url + more); redirects(p) || !button(p) {
+					t.Errorf("%s redirects", p.url)
+				}
+			}
+		}
+	}
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -50,7 +51,7 @@ func (m *members) shownWith(settings, theme map[string]any) string {
 		d.Settings, _ = json.Marshal(settings)
 		d.Theme, _ = json.Marshal(theme)
 		// Into the storage, because a write refuses some of the values.
-		must(m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}))
+		expect.Must(m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}))
 	}
 	change(false)
 	start := m.clock()
@@ -108,9 +109,9 @@ func leaves(of reflect.Type, prefix string) []string {
 // with returns a copy of an object in which the member at a path has a value.
 func with(t *testing.T, object map[string]any, path string, value any) map[string]any {
 	t.Helper()
-	raw := must(json.Marshal(object))
+	raw := expect.Must(json.Marshal(object))
 	var whole map[string]any
-	noError(t, json.Unmarshal(raw, &whole))
+	expect.NoError(t, json.Unmarshal(raw, &whole))
 	at, parts := whole, strings.Split(path, ".")
 	for _, name := range parts[:len(parts)-1] {
 		inner, _ := at[name].(map[string]any)
@@ -134,18 +135,15 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 	image := map[string]any{"url": "https://img.example/1.png"}
 	settings := map[string]any{"darkMode": true, "cover": map[string]any{"image": image}}
 	theme := map[string]any{"logo": image, "background": map[string]any{"image": image}}
-	documentation := must(os.ReadFile("doc.go"))
+	documentation := expect.Must(os.ReadFile("doc.go"))
 	_, left, found := strings.Cut(string(documentation), "// # Members that do nothing here\n")
 	left, _, _ = strings.Cut(left, "//\n// # ")
-	if !found {
-		t.Fatal("the documentation has no section on members that do nothing here")
-	}
+	expect.Require(t, found, "the documentation has no section on members that do nothing here")
 	named := regexp.MustCompile(`[a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*`).FindAllString(left, -1)
 
 	m := newMembers(t)
-	if once, again := m.shownWith(settings, theme), m.shownWith(settings, theme); once != again {
-		t.Fatal("two pages of one form differ")
-	}
+	once, again := m.shownWith(settings, theme), m.shownWith(settings, theme)
+	expect.Require(t, once == again, "two pages of one form differ")
 	values := map[string]any{
 		"cover.image.base64": onePixel, "logo.base64": onePixel, "background.image.base64": onePixel,
 		"closeAt": "2030-01-01T00:00:00Z", "redirectUrl": "https://elsewhere.example/", "cover.color": "#123456",
@@ -204,7 +202,7 @@ func TestEveryMemberOfSettingsAndThemeDoesSomething(t *testing.T) {
 // What the theme writes as custom properties is used by the style sheet.
 func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
 	t.Parallel()
-	sheet := must(os.ReadFile("internal/static/page.css"))
+	sheet := expect.Must(os.ReadFile("internal/static/page.css"))
 	theme := map[string]any{"customCss": ""}
 	for _, path := range leaves(reflect.TypeFor[schema.Theme](), "") {
 		if !strings.Contains(path, "mage") && path != "customCss" {
@@ -215,13 +213,9 @@ func TestTheStyleSheetUsesWhatTheThemeWrites(t *testing.T) {
 	_, shown, _ = strings.Cut(shown, "<style")
 	shown, _, _ = strings.Cut(shown, "</style>")
 	properties := regexp.MustCompile(`--([a-z-]+):`).FindAllStringSubmatch(shown, -1)
-	if len(properties) < 30 {
-		t.Fatalf("only %d custom properties are written", len(properties))
-	}
+	expect.Require(t, len(properties) >= 30, "only %d custom properties are written", len(properties))
 	for _, p := range properties {
-		if !bytes.Contains(sheet, []byte("var(--"+p[1])) {
-			t.Errorf("--%s is written, and page.css does not use it", p[1])
-		}
+		expect.That(t, bytes.Contains(sheet, []byte("var(--"+p[1])), "--%s is written, and page.css does not use it", p[1])
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -89,9 +90,7 @@ func (a *asked) learn(half string) {
 func (a *asked) service(t *testing.T, clock func() time.Time) *formsvc.Service {
 	t.Helper()
 	service, err := formsvc.New(formsvc.WithStorage(a), formsvc.WithClock(clock))
-	if err != nil {
-		t.Error(err)
-	}
+	expect.That(t, err == nil, "%v", err)
 	return service
 }
 
@@ -118,9 +117,7 @@ func newLater(t *testing.T, config formpage.Config) *later {
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		service := s.halves.service(t, s.clock)
 		pages, err := formpage.New(service, s.config)
-		if err != nil {
-			t.Error(err)
-		}
+		expect.That(t, err == nil, "%v", err)
 		pages.ServeHTTP(w, r)
 		if err := service.Close(context.WithoutCancel(r.Context())); err != nil { // stores the views
 			t.Error(err)
@@ -133,9 +130,7 @@ func newLater(t *testing.T, config formpage.Config) *later {
 // token is that of the half response that was made last.
 func (s *later) token() string {
 	s.t.Helper()
-	if len(s.halves.made) == 0 {
-		s.t.Fatal("no half response was made")
-	}
+	expect.Require(s.t, len(s.halves.made) != 0, "no half response was made")
 	return s.halves.tokens[s.halves.made[len(s.halves.made)-1]]
 }
 
@@ -152,7 +147,7 @@ func (s *later) saved(form formsvc.Form, token string) string {
 
 func (s *later) change(form formsvc.Form, u formsvc.FormUpdate) {
 	s.t.Helper()
-	must(s.service.AsHost().UpdateForm(s.t.Context(), form.ID, u))
+	expect.Must(s.service.AsHost().UpdateForm(s.t.Context(), form.ID, u))
 }
 
 // later presses the button for the link, and returns the link.
@@ -160,9 +155,7 @@ func (p *page) later() string {
 	p.s.t.Helper()
 	got := p.press("later")
 	a := got.find(func(n *html.Node) bool { return n.Data == "a" && has(n, "data-link") })
-	if got.status != http.StatusOK || a == nil {
-		p.s.t.Fatalf("no link: %d %s", got.status, got.text("fs-main"))
-	}
+	expect.Require(p.s.t, got.status == http.StatusOK && a != nil, "no link: %d %s", got.status, got.text("fs-main"))
 	p.values.Set("half", got.values.Get("half")) // the test goes on with this page
 	return got.resolve(attr(a, "href"))
 }
@@ -171,10 +164,7 @@ func (p *page) later() string {
 func (s *later) follow(link string) *page {
 	s.t.Helper()
 	address, _, _ := strings.Cut(link, "#")
-	p := s.get(address)
-	if p.status != http.StatusOK {
-		s.t.Fatalf("%s: %d", address, p.status)
-	}
+	p := s.get(address).about(address).require(http.StatusOK)
 	return p.fill("link", link).press("resume")
 }
 
@@ -189,14 +179,10 @@ func TestThreeDevicesHandOneResponseOn(t *testing.T) {
 	s := newLater(t, formpage.Config{})
 	form := s.form("SINGLE", fourQuestions, `{"utm":{"source":true}}`, "", "ref")
 	p := s.open(form, "ref=r7&utm_source=mail&lang=de")
-	if s.halves.calls != 0 {
-		t.Errorf("opening a form makes %d calls", s.halves.calls)
-	}
+	expect.That(t, s.halves.calls == 0, "opening a form makes %d calls", s.halves.calls)
 	s.wait(time.Minute)
 	p = p.fill("a.name", "Ada <b>").press("next")
-	if p.status != http.StatusOK || !strings.Contains(p.text("fs-keep"), "Ihre Antworten sind gespeichert.") || !strings.Contains(p.text("fs-keep"), "30 Tage") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
+	p.require(http.StatusOK, shows("fs-keep", "Ihre Antworten sind gespeichert.", "30 Tage"))
 	first := p
 	s.wait(time.Minute)
 	link := p.fill("a.size", "1,5").later()
@@ -213,70 +199,46 @@ func TestThreeDevicesHandOneResponseOn(t *testing.T) {
 		t.Errorf("%d, %d calls: %s", before.status, s.halves.calls-calls, before.text("fs-main"))
 	}
 	for name, want := range map[string]string{"Referrer-Policy": "same-origin", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "no-store"} {
-		if got := before.header.Get(name); got != want {
-			t.Errorf("%s is %q", name, got)
-		}
+		expect.Equal(t, before.header.Get(name), want, "%v", name)
 	}
 
 	p = s.follow(link)
-	if text := p.text("fs-main"); p.status != http.StatusOK || !strings.Contains(text, "Das sind die gespeicherten Antworten.") || !strings.Contains(text, "Size") || p.values.Get("a.size") != "1,5" || p.values.Get("a.name") != "Ada <b>" {
-		t.Fatalf("%d %v %s", p.status, p.values, text)
-	}
+	p.require(http.StatusOK, shows("fs-main", "Das sind die gespeicherten Antworten.", "Size"), value("a.size", "1,5"),
+		value("a.name", "Ada <b>"))
 	s.wait(time.Minute)
 	p = p.press("next")
 	p.values.Set("a.color", "other")
 	p = p.fill("o.color", `"Blue"`)
-	again := p.later()
-	if again != link {
-		t.Errorf("the second link is %s", again)
-	}
+	expect.Equal(t, p.later(), link, "the second link")
 
 	s.wait(time.Hour)
 	p = before.fill("link", " "+token).press("resume") // the third one has the text behind the # alone
-	if text := p.text("fs-main"); !strings.Contains(text, "Color") || p.values.Get("o.color") != `"Blue"` {
-		t.Fatalf("%s %v", text, p.values)
-	}
-	if p = p.press("back"); p.values.Get("a.size") != "1,5" {
-		t.Errorf("%v", p.values)
-	}
+	p.require(anyStatus, shows("fs-main", "Color"), value("o.color", `"Blue"`))
+	p.press("back").expect(anyStatus, value("a.size", "1,5"))
 	s.wait(time.Minute)
-	p = s.follow(link)
-	if text := p.text("fs-main"); !strings.Contains(text, "Color") {
-		t.Errorf("who went back goes on at %s", text)
-	}
+	p = s.follow(link).about("who went back").expect(anyStatus, shows("fs-main", "Color"))
 	p = p.press("next").fill("a.last", "z")
 	s.wait(time.Minute)
-	if p = p.press("next"); p.status != http.StatusOK || !strings.Contains(p.raw, "The very end") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
+	p.press("next").require(http.StatusOK, holds("The very end"))
 	want := map[string]string{"name": `"Ada <b>"`, "size": "1.5", "color": `{"other":"\"Blue\""}`, "last": `"z"`, "ref": `"r7"`}
 	stored := s.answers(form)
-	if len(stored) != 1 {
-		t.Fatalf("stored is %v", stored)
-	}
+	expect.Require(t, len(stored) == 1, "stored is %v", stored)
 	for id, value := range want {
-		if stored[0][id] != value {
-			t.Errorf("%s is %s, want %s", id, stored[0][id], value)
-		}
+		s.stores(form, id, value)
 	}
 	for submission, err := range s.service.AsHost().Submissions(t.Context(), form.ID, formsvc.SubmissionQuery{}) {
 		// Two minutes before the link, one on the second device, one on the third.
-		if err != nil || !strings.Contains(string(submission.Metadata), `"mail"`) || submission.CompletionTime != 4*60 {
-			t.Errorf("%v %s, %v s", err, submission.Metadata, submission.CompletionTime)
-		}
+		expect.That(t, err == nil && strings.Contains(string(submission.Metadata), `"mail"`) && submission.CompletionTime == 4*60,
+			"%v %s, %v s", err, submission.Metadata, submission.CompletionTime)
 	}
-	if m := s.funnel(form); m.Views != 1 || m.Starts != 1 {
-		t.Errorf("the funnel is %+v", m)
-	}
+	m := s.funnel(form)
+	expect.That(t, m.Views == 1 && m.Starts == 1, "the funnel is %+v", m)
 	// Whoever saves or resumes it now is led to the ending.
 	for name, got := range map[string]*page{"the first device": first.press("next"), "its link": s.follow(link), "its button": first.press("later")} {
-		if got.status != http.StatusOK || !strings.Contains(got.url, "/done?") || !strings.Contains(got.raw, "The very end") {
-			t.Errorf("%s: %d %s", name, got.status, got.url)
-		}
+		got.about(name).expect(http.StatusOK, at("/done?"), holds("The very end"))
 	}
-	if len(s.answers(form)) != 1 || len(s.halves.made) != 1 {
-		t.Errorf("%d responses, %d half responses", len(s.answers(form)), len(s.halves.made))
-	}
+	expect.That(t, len(s.answers(form)) == 1 && len(s.halves.made) == 1,
+		"%d responses, %d half responses", len(s.answers(form)), len(s.halves.made))
 }
 
 // What is shown of a half response sends the same response as the page that saved it, for each type
@@ -287,14 +249,7 @@ func TestEveryAnswerComesBack(t *testing.T) {
 	form := s.form("MULTI", every, "", "")
 	for _, lang := range []string{"en", "de", "ar"} {
 		number := map[string]string{"en": "1,234.5", "de": "1.234,5", "ar": "1234.5"}[lang]
-		p := s.open(form, "lang="+lang).fill(
-			"a.short", "word", "a.long", "one\r\n<two>", "a.email", "ada@Example.COM", "a.phone", "030 1234567", "a.site", "example.com",
-			"a.number", number, "a.rating", "4", "a.scale", "1.5", "a.nps", "10", "a.yes", "false", "a.legal", "true",
-			"a.one", "id:b", "a.pic", "id:y", "a.drop", "other", "o.drop", "Pie",
-			"k.a.rank", "3", "k.b%2Ec.rank", "1", "k.c.rank", "2", "r.r%2E1.grid", "id:c2",
-			"a.date", "2026-02-28", "d.parts", "3", "m.parts", "2", "y.parts", "2026", "a.when", "2026-02-28", "t.when", "09:30", "a.time", "14:05",
-			"p.city.address", "Utrecht", "p.country.address", "NL", "p.firstName.contact", "Ada", "p.phone.contact", "999", "c.p.phone.contact", "FR", "a.country", "JP", "a.inner", "within",
-		).add("a.many", "id:c").add("a.many", "id:a").add("z.when", "+05:00")
+		p := s.open(form, "lang="+lang).fillEvery(number).fill("p.phone.contact", "999", "c.p.phone.contact", "FR").add("z.when", "+05:00")
 		resumed := s.follow(p.later())
 		p.values.Del("half") // it sends a response of its own, in another visit
 		p.values.Set("state", s.open(form, "").values.Get("state"))
@@ -306,14 +261,11 @@ func TestEveryAnswerComesBack(t *testing.T) {
 			for last.status == http.StatusUnprocessableEntity {
 				last = last.press("next") // it was asked how a number is meant
 			}
-			if end := last.fill("a.last", "z").press("next"); !strings.Contains(end.url, "/done") {
-				t.Fatalf("%s: %d %s", lang, end.status, end.text("summary"))
-			}
+			last.fill("a.last", "z").press("next").about(lang).require(http.StatusOK, at("/done"))
 		}
 		stored := s.answers(form)
-		if len(stored[0]) < 25 || fmt.Sprint(stored[0]) != fmt.Sprint(stored[1]) {
-			t.Errorf("%s: stored is\n%v\nnot\n%v", lang, stored[0], stored[1])
-		}
+		expect.That(t, len(stored[0]) >= 25 && fmt.Sprint(stored[0]) == fmt.Sprint(stored[1]),
+			"%s: stored is\n%v\nnot\n%v", lang, stored[0], stored[1])
 	}
 }
 
@@ -330,45 +282,27 @@ func TestTwoTabsMerge(t *testing.T) {
 	one = one.press("back")
 	two := s.follow(link).press("back")
 	// The second one changes b, empties d and chooses more.
-	two = two.fill("a.b", "2", "a.d", "").add("a.c", "id:y").press("next")
-	if two.status != http.StatusOK || two.text("summary") != "" {
-		t.Fatalf("%d %s", two.status, two.text("summary"))
-	}
+	two = two.fill("a.b", "2", "a.d", "").add("a.c", "id:y").press("next").require(http.StatusOK, hides("summary"))
 	two = two.press("next") // and is on the last page
 	// The first one changes a and b meanwhile: b is its own.
-	one = one.fill("a.a", "3", "a.b", "3").press("next")
-	if one.status != http.StatusConflict || !strings.Contains(one.text("summary"), "on another device") {
-		t.Fatalf("%d %s", one.status, one.text("fs-main"))
-	}
+	one = one.fill("a.a", "3", "a.b", "3").press("next").require(http.StatusConflict, shows("summary", "on another device"))
 	if one.values.Get("a.a") != "3" || one.values.Get("a.b") != "3" || one.values.Get("a.d") != "1" || strings.Join(one.values["a.c"], " ") != "id:x id:y" {
 		t.Errorf("the page has %v", one.values)
 	}
-	if got := s.saved(form, s.token()); got != `{"a":"3","b":"3","c":[{"id":"x"},{"id":"y"}],"d":"1"}` {
-		t.Errorf("saved is %s", got)
-	}
-	if p := s.follow(link); !p.values.Has("a.f") || p.values.Get("a.a") != "3" {
-		t.Errorf("a link leads to %s", p.text("fs-main"))
-	}
+	expect.Equal(t, s.saved(form, s.token()), `{"a":"3","b":"3","c":[{"id":"x"},{"id":"y"}],"d":"1"}`, "saved")
+	p := s.follow(link)
+	expect.That(t, p.values.Has("a.f") && p.values.Get("a.a") == "3", "a link leads to %s", p.text("fs-main"))
 	// Both go on: what is the same is nothing to tell.
 	one = one.press("next")
-	if two = two.press("back"); two.status != http.StatusConflict || two.values.Get("a.a") != "3" {
-		t.Errorf("%d %v", two.status, two.values)
-	}
+	two = two.press("back").expect(http.StatusConflict, value("a.a", "3"))
 	two = two.press("back").fill("a.e", "2")
 	s.halves.before = func() { one.fill("a.e", "2").press("next") }
-	if two = two.press("next"); two.status != http.StatusOK {
-		t.Errorf("%d %s", two.status, two.text("summary"))
-	}
+	two = two.press("next").expect(http.StatusOK)
 	// The last page is not sent without what the other one saved.
 	one = one.press("next").fill("a.f", "last")
 	two.press("back").press("back").fill("a.d", "new").press("next")
-	sent := one.press("next")
-	if sent.status != http.StatusConflict || sent.values.Get("a.d") != "new" || sent.values.Get("a.f") != "last" || len(s.answers(form)) != 0 {
-		t.Fatalf("%d %v", sent.status, sent.values)
-	}
-	if sent = sent.press("next"); !strings.Contains(sent.url, "/done") {
-		t.Fatalf("%d %s", sent.status, sent.text("fs-main"))
-	}
+	sent := one.press("next").require(http.StatusConflict, value("a.d", "new"), value("a.f", "last"), responses(form, 0))
+	sent.press("next").require(http.StatusOK, at("/done"))
 	if got := fmt.Sprint(s.answers(form)); got != `[map[a:"3" b:"3" c:[{"id":"x","label":"X"},{"id":"y","label":"Y"}] d:"new" e:"2" f:"last"]]` {
 		t.Errorf("stored is %s", got)
 	}
@@ -393,9 +327,7 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 		p := s.follow(link)
 		note := p.text("summary")
 		for _, want := range []string{"no longer asks for these answers", "nameAda", "How <i>much</i>a <long> text", "Color–"} {
-			if !strings.Contains(note, want) {
-				t.Errorf("the page lacks %q: %s", want, note)
-			}
+			expect.That(t, strings.Contains(note, want), "the page lacks %q: %s", want, note)
 		}
 		if p.values.Get("a.size") != "3" || p.values.Has("a.name") || p.values.Get("a.color") != "" || p.find(func(n *html.Node) bool { return n.Data == "i" || n.Data == "long" }) != nil {
 			t.Errorf("%v", p.values)
@@ -406,9 +338,7 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 		s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closedMessage":"Enough"}`)}})
 		calls := s.halves.calls
 		for name, got := range map[string]*page{"sent": p.press("next"), "for later": p.press("later")} {
-			if got.status != http.StatusGone || !strings.Contains(got.text("fs-main"), "Enough") {
-				t.Errorf("%s: %d %s", name, got.status, got.text("fs-main"))
-			}
+			got.about(name).expect(http.StatusGone, shows("fs-main", "Enough"))
 		}
 		if p = p.press("back"); p.status != http.StatusOK || s.halves.calls > calls+1 {
 			t.Errorf("back: %d, %d calls", p.status, s.halves.calls-calls)
@@ -422,9 +352,7 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 		s.halves.before = func() {
 			s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}})
 		}
-		if p = p.press("back"); p.status != http.StatusGone || !strings.Contains(p.text("fs-main"), "a <long> text") {
-			t.Errorf("%d %s", p.status, p.text("fs-main"))
-		}
+		p = p.press("back").expect(http.StatusGone, shows("fs-main", "a <long> text"))
 	})
 	for name, away := range map[string]func(formsvc.Form) (back func()){
 		"a draft": func(form formsvc.Form) func() {
@@ -433,26 +361,20 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 			return func() { s.change(form, formsvc.FormUpdate{Status: &published}) }
 		},
 		"trashed": func(form formsvc.Form) func() {
-			noError(t, s.service.AsHost().TrashForm(t.Context(), form.ID))
+			expect.NoError(t, s.service.AsHost().TrashForm(t.Context(), form.ID))
 			return func() {
-				noError(t, s.service.RestoreForm(t.Context(), form.ID, s.place))
+				expect.NoError(t, s.service.RestoreForm(t.Context(), form.ID, s.place))
 			}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			form, link, p := begin()
 			back := away(form)
-			if got := p.press("back"); got.status != http.StatusGone || !strings.Contains(got.text("fs-main"), "a <long> text") {
-				t.Errorf("%d %s", got.status, got.text("fs-main"))
-			}
+			p.press("back").expect(http.StatusGone, shows("fs-main", "a <long> text"))
 			address, _, _ := strings.Cut(link, "#")
-			if got := s.get(address); got.status != http.StatusNotFound {
-				t.Errorf("its link: %d", got.status)
-			}
+			s.get(address).about("its link").expect(http.StatusNotFound)
 			back()
-			if got := s.follow(link); got.status != http.StatusOK || got.values.Get("a.last") != "a <long> text" {
-				t.Errorf("%d %s", got.status, got.text("fs-main"))
-			}
+			s.follow(link).expect(http.StatusOK, value("a.last", "a <long> text"))
 		})
 	}
 }

@@ -5,9 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +19,8 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/schema"
 )
 
 var secret = []byte("a secret of all processes")
@@ -27,13 +32,13 @@ func (s *site) draft(kind, blocks, settings string) formsvc.Form {
 	if settings != "" {
 		d.Settings = json.RawMessage(settings)
 	}
-	return must(s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d}))
+	return expect.Must(s.service.As(s.owner).CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: s.place, Name: "A draft", Type: kind, Definition: d}))
 }
 
 // link is the address of a form's preview for an hour.
 func (s *site) link(form formsvc.ID) string {
 	s.t.Helper()
-	path := must(s.pages.PreviewPath(form, s.clock().Add(time.Hour)))
+	path := expect.Must(s.pages.PreviewPath(form, s.clock().Add(time.Hour)))
 	return s.server.URL + path
 }
 
@@ -64,33 +69,24 @@ func TestADraftIsPreviewedAndNothingIsStored(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{Secret: secret})
 	form := s.draft("MULTI", draftBlocks, `{"redirectUrl":"https://elsewhere.example/thanks"}`)
-	if p := s.open(form, ""); p.status != http.StatusNotFound {
-		t.Fatalf("a draft is public: %d", p.status)
-	}
-	p := s.get(s.link(form.ID))
-	if p.status != http.StatusOK || !strings.Contains(p.raw, "Name") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
+	s.open(form, "").about("a draft is public").require(http.StatusNotFound)
+	p := s.get(s.link(form.ID)).require(http.StatusOK, holds("Name"))
+	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow"} {
+		expect.Equal(t, p.header.Get(name), want, "%s", name)
 	}
 	for _, want := range []string{
 		"Preview.", "checked and not stored", "Warnings: 1", "Age", "/blocks/1", "no verifier for it (type: turnstile)", "https://elsewhere.example/thanks",
 	} {
-		if !strings.Contains(p.bar(), want) {
-			t.Errorf("the bar lacks %q: %s", want, p.bar())
-		}
+		p.expect(anyStatus, shows("fs-preview", want))
 	}
 	// The script counts nothing of a page that says it was counted.
-	if p.values.Get("viewed") != "1" || p.values.Get("started") != "1" {
-		t.Error("the script would count a view")
-	}
+	p.about("the script would count a view").expect(anyStatus, value("viewed", "1"), value("started", "1"))
 	if again := p.press("next"); again.status != http.StatusUnprocessableEntity || !strings.Contains(again.text("summary"), "Name Please answer this question.") || again.bar() == "" {
 		t.Errorf("a fault does not show: %d %s", again.status, again.text("fs-main"))
 	}
 	p.values.Del("viewed") // a page that was made by hand
 	p.values.Del("started")
-	second := p.fill("a.name", "Ada").press("next")
-	if second.status != http.StatusOK || !strings.Contains(second.raw, "Site") {
-		t.Fatalf("%d %s", second.status, second.text("fs-main"))
-	}
+	second := p.fill("a.name", "Ada").press("next").require(http.StatusOK, holds("Site"))
 	if again := second.fill("a.site", "no site").press("next"); again.status != http.StatusUnprocessableEntity || !strings.Contains(again.text("summary"), "Site") {
 		t.Errorf("a fault on the last page does not show: %d %s", again.status, again.text("fs-main"))
 	}
@@ -99,15 +95,10 @@ func TestADraftIsPreviewedAndNothingIsStored(t *testing.T) {
 	if end.status != http.StatusOK || !strings.Contains(end.raw, "<h1>Thanks</h1>") || !strings.Contains(end.bar(), "Nothing was stored") || !strings.HasPrefix(end.url, s.server.URL) {
 		t.Errorf("%d at %s: %s %s", end.status, end.url, end.bar(), end.text("fs-main"))
 	}
-	if strings.Contains(end.raw, "data-share") {
-		t.Error("the ending leads to a page that is not public")
-	}
-	if n := len(s.answers(form)); n != 0 {
-		t.Errorf("%d responses are stored", n)
-	}
-	if c := s.funnel(form); c.Views != 0 || c.Starts != 0 {
-		t.Errorf("the funnel counted %+v", c)
-	}
+	end.about("the ending leads to a page that is not public").expect(anyStatus, lacks("data-share"))
+	expect.Equal(t, len(s.answers(form)), 0, "responses are stored")
+	c := s.funnel(form)
+	expect.That(t, c.Views == 0 && c.Starts == 0, "the funnel counted %+v", c)
 }
 
 // A fault of a page that was passed over shows at the end.
@@ -117,22 +108,7 @@ func TestAPreviewChecksAllAnswers(t *testing.T) {
 	p := s.get(s.link(s.draft("SINGLE", threeQuestions, "").ID))
 	p.values.Set("at", "age") // the last one
 	p.values.Set("a.age", "3")
-	if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !strings.Contains(p.text("summary"), "Name") {
-		t.Errorf("%d %s", p.status, p.text("fs-main"))
-	}
-}
-
-func TestAPreviewIsNotKeptByAnybody(t *testing.T) {
-	t.Parallel()
-	s := newSite(t, formpage.Config{Secret: secret})
-	r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.link(s.draft("MULTI", draftBlocks, "").ID), nil)
-	answer := must(http.DefaultClient.Do(r))
-	_ = answer.Body.Close()
-	for name, want := range map[string]string{"Cache-Control": "no-store", "X-Robots-Tag": "noindex, nofollow"} {
-		if got := answer.Header.Get(name); got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
-	}
+	p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "Name"))
 }
 
 func TestLinksThatAreNotGood(t *testing.T) {
@@ -143,9 +119,7 @@ func TestLinksThatAreNotGood(t *testing.T) {
 	start := strings.LastIndex(good, "/") + 1
 	payload, signature, _ := strings.Cut(good[start:], ".")
 	raw, err := base64.RawURLEncoding.DecodeString(payload)
-	if err != nil || !strings.Contains(string(raw), form.ID.String()) {
-		t.Fatalf("%s %v", raw, err)
-	}
+	expect.Require(t, err == nil && strings.Contains(string(raw), form.ID.String()), "%s %v", raw, err)
 	swapped := base64.RawURLEncoding.EncodeToString([]byte(strings.ReplaceAll(string(raw), form.ID.String(), other.ID.String())))
 	bad := map[string]string{
 		"another form":         swapped + "." + signature,
@@ -167,25 +141,16 @@ func TestLinksThatAreNotGood(t *testing.T) {
 	}
 	for name, token := range bad {
 		p := s.get(good[:start] + strings.ReplaceAll(token, "`", "%60"))
-		if p.status != http.StatusNotFound || strings.Contains(p.raw, "Hello") || p.bar() != "" {
-			t.Errorf("%s: %d", name, p.status)
-		}
+		expect.That(t, p.status == http.StatusNotFound && !strings.Contains(p.raw, "Hello") && p.bar() == "",
+			"%s: %d", name, p.status)
 	}
-	if p := s.get(good); p.status != http.StatusOK {
-		t.Fatalf("the good link: %d", p.status)
-	}
+	s.get(good).about("the good link").require(http.StatusOK)
 	p := s.get(good).press("next")
 	s.wait(time.Hour - time.Millisecond)
-	if s.get(good).status != http.StatusOK {
-		t.Error("the link ended early")
-	}
+	s.get(good).about("the link ended early").expect(http.StatusOK)
 	s.wait(2 * time.Millisecond)
-	if got := s.get(good); got.status != http.StatusNotFound || !strings.Contains(got.raw, "There is no form here") {
-		t.Errorf("after its time: %d", got.status)
-	}
-	if got := p.press("next"); got.status != http.StatusNotFound {
-		t.Errorf("sent after its time: %d", got.status)
-	}
+	s.get(good).about("after its time").expect(http.StatusNotFound, holds("There is no form here"))
+	p.press("next").about("sent after its time").expect(http.StatusNotFound)
 	if _, err := s.pages.PreviewPath(form.ID, s.clock()); err == nil {
 		t.Error("a link that has ended already")
 	}
@@ -194,32 +159,23 @@ func TestLinksThatAreNotGood(t *testing.T) {
 // A file that a preview took is not one of the form.
 func TestFilesOfAPreviewAreNotKept(t *testing.T) {
 	t.Parallel()
-	path := t.TempDir()
-	dir := must(formpage.NewDir(path, "https://host.example/files/"))
-	t.Cleanup(func() { _ = dir.Close() })
+	dir, path := newDir(t)
 	s := newSite(t, formpage.Config{Secret: secret, Files: dir, MaxFileSize: 1000})
 	form := s.form("MULTI", `[{"id":"f","type":"file_upload","label":"File","required":true}]`, "", "")
 	p := s.get(s.link(form.ID))
-	if large := p.attach("next", [3]string{"u.f", "a.pdf", pdfBytes + strings.Repeat("x", 1001)}); !strings.Contains(large.text("summary"), "too large") {
-		t.Errorf("%d %s", large.status, large.text("summary"))
-	}
+	large := p.attach("next", [3]string{"u.f", "a.pdf", pdfBytes + strings.Repeat("x", 1001)})
+	expect.That(t, strings.Contains(large.text("summary"), "too large"), "%d %s", large.status, large.text("summary"))
 	p = p.attach("upload", [3]string{"u.f", "a.pdf", pdfBytes})
 	token := p.values.Get("f.f")
-	if p.status != http.StatusOK || token == "" || !strings.Contains(p.raw, "a.pdf") {
-		t.Fatalf("%d %s", p.status, p.text("fs-main"))
-	}
-	if end := p.attach("next"); end.status != http.StatusOK || !strings.Contains(end.bar(), "Nothing was stored") {
-		t.Errorf("%d %s", end.status, end.text("fs-main"))
-	}
-	if left, err := os.ReadDir(path); err != nil || len(left) > 0 {
-		t.Errorf("%d files are stored, %v", len(left), err)
-	}
+	expect.Require(t, p.status == http.StatusOK && token != "" && strings.Contains(p.raw, "a.pdf"),
+		"%d %s", p.status, p.text("fs-main"))
+	p.attach("next").expect(http.StatusOK, shows("fs-preview", "Nothing was stored"))
+	left, err := os.ReadDir(path)
+	expect.That(t, err == nil && len(left) == 0, "%d files are stored, %v", len(left), err)
 	public := s.open(form, "")
 	s.wait(time.Minute)
 	public.values.Set("f.f", token)
-	if got := public.press("next"); got.status != http.StatusUnprocessableEntity || len(s.answers(form)) > 0 {
-		t.Errorf("the form took the file of a preview: %d", got.status)
-	}
+	public.press("next").about("the form took the file of a preview").expect(http.StatusUnprocessableEntity, responses(form, 0))
 }
 
 // warnings counts what is logged.
@@ -240,18 +196,13 @@ func TestPreviewsAreOffWithoutASecret(t *testing.T) {
 	s := newSite(t, formpage.Config{Logger: slog.New(&log)})
 	form := s.draft("MULTI", draftBlocks, "")
 	for range 2 {
-		if path, err := s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour)); !errors.Is(err, formpage.ErrNoPreview) || path != "" {
-			t.Errorf("%q %v", path, err)
-		}
+		path, err := s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour))
+		expect.That(t, errors.Is(err, formpage.ErrNoPreview) && path == "", "%q %v", path, err)
 	}
-	if len(log.list) != 1 || !strings.Contains(log.list[0], "previews are off") {
-		t.Errorf("logged: %q", log.list)
-	}
+	expect.That(t, len(log.list) == 1 && strings.Contains(log.list[0], "previews are off"), "logged: %q", log.list)
 	with := newSite(t, formpage.Config{Secret: secret})
 	link := strings.TrimPrefix(with.link(form.ID), with.server.URL)
-	if p := s.get(s.server.URL + link); p.status != http.StatusNotFound {
-		t.Errorf("status %d", p.status)
-	}
+	s.get(s.server.URL + link).expect(http.StatusNotFound)
 }
 
 // An author sees a closed form, and that it is closed.
@@ -260,10 +211,162 @@ func TestAPreviewOfAClosedForm(t *testing.T) {
 	s := newSite(t, formpage.Config{Secret: secret})
 	form := s.form("MULTI", `[{"id":"a","type":"short_text","label":"Question"}]`, `{"closed":true,"closedMessage":"Too late"}`, "")
 	p := s.get(s.link(form.ID) + "?lang=de")
-	if p.status != http.StatusOK || !strings.Contains(p.bar(), "Das Formular ist geschlossen") || !strings.Contains(p.raw, "Question") {
-		t.Errorf("%d %s %s", p.status, p.bar(), p.text("fs-main"))
+	p.expect(http.StatusOK, shows("fs-preview", "Das Formular ist geschlossen"), holds("Question"))
+	real := s.open(form, "")
+	expect.That(t, real.bar() == "", "the real page has the bar of a preview")
+}
+
+// canvas is the page of a form for its editor, as the browser reads it.
+func (s *site) canvas(form formsvc.PublicForm) (*page, *httptest.ResponseRecorder) {
+	s.t.Helper()
+	answer := httptest.NewRecorder()
+	s.pages.Canvas(answer, httptest.NewRequest(http.MethodGet, "/forms/-/canvas/x", nil), form)
+	root, err := html.Parse(strings.NewReader(answer.Body.String()))
+	expect.Require(s.t, err == nil && answer.Code == http.StatusOK, "status %d: %v", answer.Code, err)
+	return &page{s: s, root: root}, answer
+}
+
+func (s *site) parts(form formsvc.PublicForm) formpage.CanvasParts {
+	s.t.Helper()
+	return expect.Must(s.pages.CanvasParts(httptest.NewRequest(http.MethodPost, "/forms/-/canvas/x", nil), form))
+}
+
+func publicForm(t *testing.T, kind, blocks string) formsvc.PublicForm {
+	t.Helper()
+	form := formsvc.PublicForm{Type: kind, Name: "A form", PublicID: "public"}
+	expect.NoError(t, json.Unmarshal([]byte(blocks), &form.Blocks))
+	return form
+}
+
+// An editor sees every block, in order, also those that respondents may not see, and endings
+// last. Nothing runs, nothing can be sent, nothing counts.
+func TestACanvasHasAllBlocks(t *testing.T) {
+	s := newSite(t, formpage.Config{Verifiers: map[string]formpage.Verifier{"turnstile": sums{}}})
+	stored := s.form("MULTI", `[{"id":"w","type":"welcome","label":"Hello"},{"id":"a","type":"short_text","label":"A"},
+		{"id":"e","type":"ending","label":"Goodbye","properties":{"buttonLink":"https://x.example/","buttonText":"On"}},
+		{"id":"h","type":"short_text","label":"Hidden","properties":{"hide":true}},{"id":"b","type":"page_break"},
+		{"id":"g","type":"group","label":"G","children":[{"id":"c","type":"short_text","label":"Inside"}]},
+		{"id":"r","type":"short_text","label":"Ruled","properties":{"rule":{"visible":{"==":[{"var":"answers.a"},"x"]}}}},
+		{"id":"t","type":"captcha","properties":{"captchaType":"turnstile"}},
+		{"id":"p","type":"statement","label":"","properties":{"image":{"url":"https://img.example/x.png"},"imageWidth":200}}]`, `{"branding":true}`, "")
+	form := expect.Must(s.service.PublicForm(t.Context(), stored.PublicID))
+	p, answer := s.canvas(form)
+	var blocks, inEnds []string
+	p.each(func(n *html.Node) {
+		if has(n, "data-block") {
+			blocks = append(blocks, attr(n, "data-block"))
+		}
+		if attr(n, "class") == "fs-ends" {
+			for child := range n.Descendants() {
+				if has(child, "data-block") {
+					inEnds = append(inEnds, attr(child, "data-block"))
+				}
+			}
+		}
+		expect.That(t, n.Data != "script" && n.Data != "form" && n.Data != "iframe" && attr(n, "name") != "state",
+			"there is a %s %s", n.Data, attr(n, "name"))
+		for _, a := range n.Attr {
+			expect.That(t, !strings.HasPrefix(a.Key, "on") && a.Key != "style" && a.Key != "autofocus", "%s has %s", n.Data, a.Key)
+		}
+	})
+	if want := []string{"w", "a", "h", "b", "g", "c", "r", "t", "p", "e"}; !slices.Equal(blocks, want) || !slices.Equal(inEnds, []string{"e"}) {
+		t.Errorf("blocks %q, in the end %q, want %q", blocks, inEnds, want)
 	}
-	if real := s.open(form, ""); real.bar() != "" {
-		t.Error("the real page has the bar of a preview")
+	for _, text := range []string{"Hidden", "Ruled", "Inside", "Goodbye"} {
+		expect.That(t, strings.Contains(answer.Body.String(), text), "%q is not there", text)
+	}
+	h := answer.Header()
+	nonce := attr(p.find(func(n *html.Node) bool { return n.Data == "style" }), "nonce")
+	if want := "default-src 'none'; base-uri 'none'; object-src 'none'; script-src 'none'; form-action 'none'; frame-ancestors 'self'; style-src 'nonce-" + nonce +
+		"'; img-src 'self' data: http: https:; media-src http: https:"; h.Get("Content-Security-Policy") != want || nonce == "" || h.Get("Cache-Control") != "no-store" {
+		t.Errorf("headers %v, want the policy\n%s", h, want)
+	}
+	m := s.funnel(stored)
+	expect.That(t, m.Views == 0 && m.Starts == 0, "%d views, %d starts", m.Views, m.Starts)
+	rules := p.find(func(n *html.Node) bool { return has(n, "data-style") })
+	id, rest, _ := strings.Cut(attr(rules, "data-style"), " ")
+	if strings.TrimSpace(rest) != ".pic img{width:200px}" || p.find(func(n *html.Node) bool { return "#"+attr(n, "id") == id }) == nil {
+		t.Errorf("the width of the picture is %q", attr(rules, "data-style"))
+	}
+}
+
+// A block that is drawn alone is drawn as it is among the others, so it can take its own place.
+func TestPartsOfACanvasFitIn(t *testing.T) {
+	for _, kind := range []string{"MULTI", "SINGLE"} {
+		s := newSite(t, formpage.Config{})
+		form := publicForm(t, kind, every)
+		form.Theme.Colors = &schema.Colors{Palette: schema.Palette{Primary: "#aa0000"}}
+		_, answer := s.canvas(form)
+		whole := s.parts(form)
+		body := answer.Body.String()
+		expect.That(t, strings.Contains(body, ` data-theme>`+whole.Style) && strings.Contains(whole.Style, "#aa0000"),
+			"the document has not the style %s", whole.Style)
+		if strings.Contains(whole.Around, "data-block") || !strings.Contains(whole.Around, `class="fs-fields"`) || !strings.Contains(whole.Around, `class="fs-ends"`) {
+			t.Errorf("around the blocks is %s", whole.Around)
+		}
+		for i, block := range form.Blocks {
+			one := form
+			one.Blocks = form.Blocks[i : i+1]
+			part := s.parts(one)
+			if part.Blocks[0] != whole.Blocks[i] || part.Blocks[0].ID != block.ID || !strings.Contains(body, part.Blocks[0].HTML) || part.Around != whole.Around {
+				t.Errorf("%s: %q is alone\n%s\nand among others\n%s", kind, block.ID, part.Blocks[0], whole.Blocks[i])
+			}
+		}
+	}
+}
+
+// What is not finished yet is shown: each type without anything, with empty properties and lists, and
+// with properties of other types. An unknown type, and a block without an id, are too.
+func TestACanvasOfUnfinishedBlocks(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	types := []string{"", "unheard_of"}
+	for kind := range schema.Kinds() {
+		types = append(types, kind.Type)
+	}
+	for _, rest := range []string{
+		"", `,"properties":{}`, `,"choices":[],"children":[],"matrix_rows":[],"matrix_columns":[]`,
+		`,"choices":[{"id":""}],"children":[{"id":"x"}],"matrix_rows":[{"id":"r"}],"matrix_columns":[{"id":"c"}]`,
+		`,"label":"<b onclick=x>","properties":{"from":5,"to":-5,"scaleStep":-1,"min":9,"max":1,"minVal":true,"maxVal":true,"perRow":-3,"limit":-1,"dateFormat":"","image":[1],
+		"icon":"none","captchaType":"turnstile","videoLink":"javascript:x","embedLink":":","pdfLink":"x","imageWidth":-1,"timeFormat":9,"legalType":7,"maxChars":-1}`,
+	} {
+		for _, kind := range []string{"MULTI", "SINGLE"} {
+			var blocks []string
+			for _, typ := range types {
+				blocks = append(blocks, fmt.Sprintf(`{"id":"it %s","type":%q%s}`, typ, typ, rest))
+			}
+			p, _ := s.canvas(publicForm(t, kind, "["+strings.Join(blocks, ",")+"]"))
+			for _, typ := range types {
+				block := p.find(func(n *html.Node) bool { return attr(n, "data-block") == "it "+typ })
+				shows := false
+				for n := range block.Descendants() {
+					shows = shows || strings.TrimSpace(n.Data) != "" && n.Type == html.TextNode || attr(n, "class") == "fs-none" || n.Data == "hr" || n.Data == "fieldset"
+					expect.That(t, (n.Data != "b" || !has(n, "onclick")) && !strings.HasPrefix(attr(n, "href"), "javascript"),
+						"%s: %s runs", typ, n.Data)
+				}
+				expect.That(t, shows, "%s%s shows nothing", typ, rest)
+			}
+		}
+	}
+}
+
+// A canvas is bounded as a page is, and has an element for every block.
+func TestACanvasThatIsTooLarge(t *testing.T) {
+	s := newSite(t, formpage.Config{})
+	lines := make([]string, 500)
+	for i := range lines {
+		lines[i] = fmt.Sprintf(`{"id":"%d","label":"Line %d"}`, i, i)
+	}
+	list := "[" + strings.Join(lines, ",") + "]"
+	var grids []string
+	for i := range 3 {
+		grids = append(grids, fmt.Sprintf(`{"id":"g%d","type":"matrix","matrix_rows":%s,"matrix_columns":%s}`, i, list, list))
+	}
+	parts := s.parts(publicForm(t, "MULTI", "["+strings.Join(grids, ",")+"]"))
+	size := 0
+	for _, part := range parts.Blocks {
+		size += len(part.HTML)
+	}
+	if len(parts.Blocks) != 3 || size > 4<<20 || size < 3<<20 || !strings.Contains(parts.Blocks[2].HTML, `data-block="g2"`) || !strings.Contains(parts.Blocks[2].HTML, "fs-none") {
+		t.Errorf("%d blocks, %d bytes, the last %s", len(parts.Blocks), size, parts.Blocks[2].HTML)
 	}
 }

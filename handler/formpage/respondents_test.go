@@ -1,14 +1,17 @@
 package formpage_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
 	"golang.org/x/net/html"
 
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // Only options that are ticked count. A text next to an unticked option is asked about once.
@@ -43,9 +46,7 @@ func TestOnlyTickedOptionsCount(t *testing.T) {
 				if several && want != "" {
 					want = "[" + want + "]"
 				}
-				if stored := s.answers(form); sent.status != http.StatusOK || len(stored) != 1 || stored[0]["q"] != want {
-					t.Errorf("%s, %s, %s: %d, stored is %v, want %s", kind, typ, test.name, sent.status, stored, want)
-				}
+				sent.about(kind, typ, test.name, want).expect(http.StatusOK, answered(form, "q", want))
 			}
 		}
 	}
@@ -73,17 +74,15 @@ func TestQuestionsAreShownBeforeTheyAreDemanded(t *testing.T) {
 		}
 		shown := func(p *page) bool { return p.find(func(n *html.Node) bool { return attr(n, "data-b") == "x" }) != nil }
 		p := s.open(form, "").fill("a.y", "true", "a.n", "x").press("next")
-		if p.status != http.StatusOK || !shown(p) || fault(p) || !strings.Contains(p.text("summary"), "added questions") {
-			t.Errorf("%s: %d %s", name, p.status, p.text("summary"))
-		}
+		expect.That(t, p.status == http.StatusOK && shown(p) && !fault(p) && strings.Contains(p.text("summary"), "added questions"),
+			"%s: %d %s", name, p.status, p.text("summary"))
 		if p = p.press("next"); p.status != http.StatusUnprocessableEntity || !fault(p) || len(s.answers(form)) > 0 {
 			t.Errorf("%s, passed over: %d %s", name, p.status, p.text("summary"))
 		}
 		// With another mistake on the page.
 		p = s.open(form, "").fill("a.y", "true").press("next")
-		if p.status != http.StatusUnprocessableEntity || !shown(p) || fault(p) {
-			t.Errorf("%s and a mistake: %d %s", name, p.status, p.text("summary"))
-		}
+		expect.That(t, p.status == http.StatusUnprocessableEntity && shown(p) && !fault(p),
+			"%s and a mistake: %d %s", name, p.status, p.text("summary"))
 	}
 }
 
@@ -92,12 +91,12 @@ func TestAChoiceIsTakenBack(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{MinFillTime: -1})
 	choices := `"choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]`
-	for block, value := range map[string]string{
+	for block, chosen := range map[string]string{
 		`"type":"single_choice","properties":{"otherOption":true},` + choices: "other", `"type":"picture_choice",` + choices: "id:a", `"type":"yes_no"`: "true", `"type":"rating"`: "3", `"type":"nps"`: "0",
 		`"type":"opinion_scale"`: "5", `"type":"legal","properties":{"legalType":0}`: "true", `"type":"date","properties":{"specificDates":["2030-01-01T00:00:00Z"]}`: "2030-01-01",
 	} {
 		form := s.form("MULTI", `[{"id":"q",`+block+`},{"id":"n","type":"short_text"}]`, "", "")
-		p := s.open(form, "").fill("a.q", value, "a.n", "stays")
+		p := s.open(form, "").fill("a.q", chosen, "a.n", "stays")
 		if strings.Contains(block, "other") {
 			p.fill("o.q", "mine")
 		}
@@ -107,25 +106,18 @@ func TestAChoiceIsTakenBack(t *testing.T) {
 			continue
 		}
 		p.values.Set("clear", "a.q")
-		if p = p.post(p.values); p.status != http.StatusOK || p.values.Get("a.q") != "" || p.values.Get("o.q") != "" || p.values.Get("a.n") != "stays" || p.values.Get("clear") != "" {
-			t.Errorf("%s: %d %v", block, p.status, p.values)
-		}
+		p = p.post(p.values).about(block).expect(http.StatusOK, value("a.q", ""), value("o.q", ""), value("a.n", "stays"),
+			value("clear", ""))
 		p.press("next")
-		if stored := s.answers(form); len(stored) != 1 || stored[0]["q"] != "" {
-			t.Errorf("%s: stored is %v", block, stored)
-		}
+		s.stores(form, "q", "")
 		must := s.open(s.form("MULTI", `[{"id":"q","required":true,`+block+`}]`, "", ""), "")
-		if strings.Contains(must.raw, `name="clear"`) {
-			t.Errorf("%s can be cleared, though it is required", block)
-		}
+		must.about(block).expect(anyStatus, lacks(`name="clear"`))
 	}
 	form := s.form("MULTI", `[{"id":"m","type":"matrix","matrix_rows":[{"id":"r.1","label":"One"},{"id":"r2","label":"Two"}],"matrix_columns":[{"id":"c","label":"C"}]}]`, "", "")
 	p := s.open(form, "").fill("r.r%2E1.m", "id:c", "r.r2.m", "id:c")
 	p.values.Set("clear", "r.r%2E1.m")
 	p.post(p.values).press("next")
-	if stored := s.answers(form); len(stored) != 1 || stored[0]["m"] != `{"r2":{"id":"c","label":"C"}}` {
-		t.Errorf("stored is %v", stored)
-	}
+	s.stores(form, "m", `{"r2":{"id":"c","label":"C"}}`)
 }
 
 // A scale of many steps is a number to type, with the labels of its ends.
@@ -175,21 +167,16 @@ func TestWhatBrowsersFillIn(t *testing.T) {
 	}
 	one := tokens(`[{"id":"a","type":"contact_info"}]`)
 	two := tokens(`[{"id":"a","type":"contact_info"},{"id":"g","type":"group","children":[{"id":"b c","type":"address"}]}]`)
-	if len(one) != 12 || len(two) != 24 {
-		t.Fatalf("%q, %q", one, two)
-	}
+	expect.Require(t, len(one) == 12 && len(two) == 24, "%q, %q", one, two)
 	for i, token := range two {
 		section, rest, _ := strings.Cut(token, " ")
-		if rest != one[i%12] || section != map[bool]string{true: "section-q1", false: "section-q3"}[i < 12] {
-			t.Errorf("%q, alone %q", token, one[i%12])
-		}
+		expect.That(t, rest == one[i%12] && section == map[bool]string{true: "section-q1", false: "section-q3"}[i < 12],
+			"%q, alone %q", token, one[i%12])
 	}
 	p := s.open(s.form("MULTI", `[{"id":"a","type":"email"}]`, "", ""), "")
 	trap := p.find(func(n *html.Node) bool { return attr(n, "name") == "more_info" })
 	for _, hint := range []string{"data-1p-ignore", "data-lpignore", "data-bwignore", "data-form-type", "data-protonpass-ignore"} {
-		if !has(trap, hint) || attr(trap, "autocomplete") != "off" {
-			t.Errorf("the input that nobody sees has no %s", hint)
-		}
+		expect.That(t, has(trap, hint) && attr(trap, "autocomplete") == "off", "the input that nobody sees has no %s", hint)
 	}
 }
 
@@ -202,9 +189,7 @@ func TestGoingBackIsNoNewVisit(t *testing.T) {
 	for name, settings := range map[string]string{"a form": "", "a limit": `{"responseLimit":1}`, "no duplicates": `{"duplicateField":"a"}`} {
 		form := s.form("MULTI", `[{"id":"a","type":"short_text"}`+ends, settings, "")
 		p := s.open(form, "")
-		if kept := p.header.Get("Cache-Control"); kept != "private, max-age=0, must-revalidate" {
-			t.Errorf("browsers keep the page as %q", kept)
-		}
+		expect.Equal(t, p.header.Get("Cache-Control"), "private, max-age=0, must-revalidate", "browsers keep the page as")
 		first := p.fill("a.a", "x").press("next")
 		again := p.press("next")
 		if n := len(s.answers(form)); n != 1 || again.status != http.StatusOK || first.text("fs-done") != again.text("fs-done") || !strings.Contains(again.text("fs-done"), "end") {
@@ -226,29 +211,22 @@ func TestEndingsLeaveFrames(t *testing.T) {
 		framed      bool
 	}{"a page": {"", "document", false}, "asked to be embedded": {"embed=1", "", true}, "a frame of somebody": {"", "iframe", true}} {
 		p := s.open(form, test.query)
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+strings.ReplaceAll(name, " ", "+"))))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Sec-Fetch-Dest", test.dest)
-		end := s.do(r)
+		end := s.send(http.MethodPost, p.url, p.values.Encode()+"&a.a="+strings.ReplaceAll(name, " ", "+"), "Sec-Fetch-Dest", test.dest)
 		links := 0
 		end.each(func(n *html.Node) {
 			if n.Data == "a" && attr(n, "target") == "_top" && (attr(n, "href") == "https://next.example/" || attr(n, "href") == "https://home.example/") {
 				links++
 			}
 		})
-		if refresh := strings.Contains(end.raw, `http-equiv="refresh"`); refresh == test.framed || links == 0 {
-			t.Errorf("%s: refreshed %v, %d links", name, refresh, links)
-		}
+		refresh := strings.Contains(end.raw, `http-equiv="refresh"`)
+		expect.That(t, refresh != test.framed && links != 0, "%s: refreshed %v, %d links", name, refresh, links)
 	}
 	// The script sends its page as framed, and then the ending is shown there too.
 	for header, want := range map[string]string{"1": "https://next.example/", "framed": "/done?"} {
 		p := s.open(form, "")
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, p.url, strings.NewReader(p.values.Encode()+"&a.a="+header)))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		r.Header.Set("Formpage-Script", header)
-		if got := s.do(r).header.Get("Formpage-Location"); !strings.Contains(got, want) {
-			t.Errorf("%s leads to %q", header, got)
-		}
+		end := s.send(http.MethodPost, p.url, p.values.Encode()+"&a.a="+header, "Formpage-Script", header)
+		got := end.header.Get("Formpage-Location")
+		expect.That(t, strings.Contains(got, want), "%s leads to %q", header, got)
 	}
 }
 
@@ -273,11 +251,65 @@ func TestChoicesAreMixedForEachVisit(t *testing.T) {
 	for range 5 {
 		p := s.open(form, "")
 		orders[order(p)] = true
-		if again := p.press("next"); order(again) != order(p) {
-			t.Errorf("one visit has %s and %s", order(p), order(again))
+		again := p.press("next")
+		expect.That(t, order(again) == order(p), "one visit has %s and %s", order(p), order(again))
+	}
+	expect.That(t, len(orders) >= 2, "five visits have the same order")
+}
+
+// Nobody is asked for a postal code or a state that addresses of the country do not have.
+func TestPartsThatACountryDoesNotHave(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{MinFillTime: -1})
+	for _, c := range []struct {
+		preset  string
+		fill    []string
+		demands []string // shown as required on the first page
+		missing string
+	}{
+		{"", []string{"p.city.q", "Hong Kong", "p.country.q", "HK"}, []string{"zip", "state"}, ""},
+		{"HK", []string{"p.city.q", "Hong Kong", "p.country.q", "HK"}, nil, ""},
+		{"", []string{"p.city.q", "Nassau", "p.country.q", "BS"}, []string{"zip", "state"}, "State or region"},
+		{"SG", []string{"p.city.q", "Singapore", "p.country.q", "SG"}, []string{"zip"}, "Postal code"},
+		{"US", []string{"p.city.q", "Kingstown", "p.zip.q", "VC0100", "p.country.q", "VC"}, []string{"zip", "state"}, ""},
+	} {
+		for _, kind := range []string{"SINGLE", "MULTI"} {
+			for _, typ := range []string{"address", "contact_info"} {
+				form := s.form(kind, `[{"id":"q","type":"`+typ+`","label":"Q","properties":{"defaultCountry":"`+c.preset+`","addressOrContact":{"zip":{"required":true},"state":{"required":true}}}}]`, "", "")
+				p := s.open(form, "")
+				for _, part := range []string{"zip", "state"} {
+					field := p.find(func(n *html.Node) bool { return attr(n, "name") == "p."+part+".q" })
+					want := strings.Contains(strings.Join(c.demands, " "), part)
+					expect.That(t, hasAttr(field, "required") == want, "%+v %s: %s is shown as required: %v", c, typ, part, !want)
+				}
+				end := p.fill(c.fill...).press("next")
+				stored := len(s.answers(form))
+				if c.missing == "" && stored != 1 || c.missing != "" && (end.status != http.StatusUnprocessableEntity || stored != 0 || !strings.Contains(end.text("summary"), c.missing)) {
+					t.Errorf("%+v %s %s: %d %s", c, kind, typ, end.status, end.text("summary"))
+				}
+			}
 		}
 	}
-	if len(orders) < 2 {
-		t.Error("five visits have the same order")
+}
+
+func hasAttr(n *html.Node, name string) bool {
+	for _, a := range n.Attr {
+		if a.Key == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Every country that a page offers is one that the service takes.
+func TestCountriesAreThoseOfTheService(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, formpage.Config{})
+	form := s.form("MULTI", `[{"id":"c","type":"country","label":"Country"}]`, "", "")
+	codes := regexp.MustCompile(`<option value="([A-Z]+)">`).FindAllStringSubmatch(s.open(form, "").raw, -1)
+	expect.That(t, len(codes) == 250, "%d countries, want the 249 of ISO and Kosovo", len(codes))
+	for _, code := range codes {
+		path, err := s.service.Path(t.Context(), form.ID, map[string]json.RawMessage{"c": json.RawMessage(`"` + code[1] + `"`)}, nil)
+		expect.That(t, err == nil && len(path.Faults) == 0, "%s: %v %v", code[1], path.Faults, err)
 	}
 }

@@ -1,6 +1,7 @@
 package formpage_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -17,7 +18,10 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/memory"
 )
 
 // Pages are compared with those of a handler that remembers no form.
@@ -31,31 +35,28 @@ type tenants struct {
 
 func newTenants(t *testing.T) *tenants {
 	t.Helper()
-	files := must(formpage.NewDir(t.TempDir(), "https://files.example/"))
+	files := expect.Must(formpage.NewDir(t.TempDir(), "https://files.example/"))
 	t.Cleanup(func() { _ = files.Close() })
 	s := &tenants{site: newSite(t, formpage.Config{
 		Secret: secret, Files: files, Brand: formpage.Link{Text: "Made here"},
 	})}
 	for _, owner := range []string{"owner", "another"} {
 		client := s.service.As(formsvc.UserIDFrom(owner))
-		place := must(client.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: owner}))
+		place := expect.Must(client.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: owner}))
 		for _, file := range []string{"every", "feedback", "finder"} {
 			raw, err := os.ReadFile("../../examples/quickstart/forms/" + file + ".json")
-			if err != nil {
-				t.Fatal(err)
-			}
+			expect.NoError(t, err)
 			var given struct {
 				Name, Type string
 				Definition formsvc.Definition
 			}
-			noError(t, json.Unmarshal(raw, &given))
-			form := must(client.CreateForm(t.Context(), formsvc.FormCreate{
+			expect.NoError(t, json.Unmarshal(raw, &given))
+			form := expect.Must(client.CreateForm(t.Context(), formsvc.FormCreate{
 				Workspace: place.ID, Name: given.Name + " of " + owner, Type: given.Type, Definition: given.Definition,
 			}))
-			if form, err = client.PublishForm(t.Context(), form.ID); err != nil {
-				t.Fatal(err)
-			}
-			blocks := must(schema.DecodeBlocks(form.Definition.Blocks))
+			form, err = client.PublishForm(t.Context(), form.ID)
+			expect.NoError(t, err)
+			blocks := expect.Must(schema.DecodeBlocks(form.Definition.Blocks))
 			s.forms, s.blocks = append(s.forms, form), append(s.blocks, blocks)
 		}
 	}
@@ -164,7 +165,7 @@ func (s *tenants) change(t *rapid.T) {
 	case "name":
 		update.Name = &word
 	}
-	must(s.service.AsHost().UpdateForm(s.t.Context(), s.forms[n].ID, update))
+	expect.Must(s.service.AsHost().UpdateForm(s.t.Context(), s.forms[n].ID, update))
 }
 
 // What is remembered of a form changes nothing of its pages.
@@ -184,9 +185,8 @@ func TestAPageIsThatOfTheFormAsItIs(t *testing.T) {
 			}
 			v := s.drawRequest(t, states)
 			for range 2 {
-				if got, want := differ(s.pages, s.pages.Uncached(), v); got != want {
-					t.Fatalf("%+v:\n%s\nwith nothing remembered:\n%s", v, got, want)
-				}
+				got, want := differ(s.pages, s.pages.Uncached(), v)
+				expect.Require(t, got == want, "%+v:\n%s\nwith nothing remembered:\n%s", v, got, want)
 			}
 		}
 	})
@@ -271,9 +271,7 @@ func (s *tenants) strangers(h http.Handler, link func(until time.Duration) strin
 
 func (s *tenants) previewLink(until time.Duration) string {
 	path, err := s.pages.PreviewPath(s.forms[1].ID, s.clock().Add(until))
-	if err != nil {
-		s.t.Error(err)
-	}
+	expect.That(s.t, err == nil, "%v", err)
 	return path
 }
 
@@ -282,5 +280,90 @@ func TestNothingOfAVisitorGetsIntoThePageOfAnother(t *testing.T) {
 	s := newTenants(t)
 	for _, fault := range s.strangers(s.pages, s.previewLink) {
 		t.Error(fault)
+	}
+}
+
+// reads counts the reads of forms. After each of them the form may change.
+type reads struct {
+	storage.Storage
+	forms int
+	after func()
+}
+
+func (s *reads) read() {
+	s.forms++
+	if s.after != nil {
+		after := s.after
+		s.after = nil
+		after()
+	}
+}
+
+func (s *reads) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := s.Storage.Form(ctx, who, id)
+	s.read()
+	return f, err
+}
+
+func (s *reads) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
+	f, err := s.Storage.FormByPublicID(ctx, publicID)
+	s.read()
+	return f, err
+}
+
+// A page reads its form once, whether it is opened, sent or asked for its path, and also when
+// the form changes right after: what is shown is one form, and not the blocks of one on the way
+// through another.
+func TestAPageReadsItsFormOnce(t *testing.T) {
+	t.Parallel()
+	store := &reads{Storage: memory.New()}
+	service, err := formsvc.New(formsvc.WithStorage(store))
+	expect.NoError(t, err)
+	place := expect.Must(service.CreateWorkspace(t.Context(), formsvc.UserIDFrom("owner"), "W"))
+	const before = `[{"id":"a","type":"short_text","label":"Before"},{"id":"b","type":"short_text","label":"Second before"}]`
+	const after = `[{"id":"c","type":"short_text","label":"Changed"},{"id":"b","type":"short_text","label":"Second changed"}]`
+	form := expect.Must(service.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: place.ID, Name: "F", Type: "SINGLE", Definition: formsvc.Definition{Blocks: []byte(before)}}))
+	form, err = service.AsHost().PublishForm(t.Context(), form.ID)
+	expect.NoError(t, err)
+	change := func(blocks string) {
+		if _, err := service.AsHost().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Blocks: []byte(blocks)}}); err != nil {
+			t.Error(err)
+		}
+	}
+	ask := func(method, path, kind, body string) *httptest.ResponseRecorder {
+		pages := expect.Must(formpage.New(service, formpage.Config{Secret: secret, MinFillTime: -1}))
+		r := httptest.NewRequest(method, "/f/"+form.PublicID+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", kind)
+		w := httptest.NewRecorder()
+		pages.ServeHTTP(w, r)
+		return w
+	}
+	state := url.QueryEscape(inState.FindStringSubmatch(ask(http.MethodGet, "", "", "").Body.String())[1])
+	plain, _ := url.QueryUnescape(state)
+	inJSON, _ := json.Marshal(map[string]any{"state": plain})
+	const urlencoded = "application/x-www-form-urlencoded"
+	for name, c := range map[string]struct{ method, path, kind, body, shows string }{
+		"opened":         {http.MethodGet, "", "", "", ">Before"},
+		"sent":           {http.MethodPost, "", urlencoded, "state=" + state + "&go=next&at=a&seen=a&a.a=x", "Second before"},
+		"asked for path": {http.MethodPost, "/path", "application/json", string(inJSON), `"id":"a"`},
+	} {
+		change(before)
+		store.forms, store.after = 0, func() { change(after) }
+		w := ask(c.method, c.path, c.kind, c.body)
+		// A change reads the form as well.
+		if text := w.Body.String(); w.Code != http.StatusOK || !strings.Contains(text, c.shows) || strings.Contains(text, "hanged") {
+			t.Errorf("%s: %d, the page is not that of one form: %s", name, w.Code, text)
+		}
+		change(before)
+		store.forms = 0
+		ask(c.method, c.path, c.kind, c.body)
+		expect.That(t, store.forms == 1, "%s: the form is read %d times", name, store.forms)
+	}
+	store.forms = 0
+	if w := ask(http.MethodPost, "", urlencoded, "state="+state+"&go=next&at=b&seen=b&a.a=x&a.b=y"); w.Code != http.StatusSeeOther || store.forms > 1 {
+		t.Errorf("stored with %d after %d reads", w.Code, store.forms)
+	}
+	if _, err := (formsvc.PublicForm{ID: form.ID}).Path(nil, nil); err == nil {
+		t.Error("a PublicForm of the host's has a path")
 	}
 }

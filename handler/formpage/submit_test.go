@@ -12,6 +12,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -74,13 +75,9 @@ func TestTheHostsMessageIsShown(t *testing.T) {
 					}
 					refuse(nil)
 					for got.status != http.StatusOK || !strings.Contains(got.url, "/done") {
-						if got = got.press("next"); got.status != http.StatusOK {
-							t.Fatalf("sent again: %d %s", got.status, got.text("fs-main"))
-						}
+						got = got.press("next").about("sent again").require(http.StatusOK)
 					}
-					if len(s.answers(form)) != stored+1 {
-						t.Errorf("%d are stored", len(s.answers(form))-stored)
-					}
+					expect.That(t, len(s.answers(form)) == stored+1, "%d are stored", len(s.answers(form))-stored)
 				}
 			}
 		})
@@ -90,10 +87,7 @@ func TestTheHostsMessageIsShown(t *testing.T) {
 // byScript sends the page as its script does, which shows the page that is returned.
 func (p *page) byScript() *page {
 	p.s.t.Helper()
-	r, _ := http.NewRequestWithContext(p.s.t.Context(), http.MethodPost, p.action(), strings.NewReader(p.values.Encode()+"&go=next"))
-	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	r.Header.Set("Formpage-Script", "1")
-	return p.s.do(r)
+	return p.s.send(http.MethodPost, p.action(), p.values.Encode()+"&go=next", "Formpage-Script", "1")
 }
 
 // Several messages of the host are all shown, and JSON has them with their codes.
@@ -113,9 +107,8 @@ func TestMessagesOfTheHostInJSON(t *testing.T) {
 	s.ask(http.MethodGet, base+"/form.json", "", nil, &got)
 	status, _ := s.ask(http.MethodPost, base+"/submit", "", map[string]any{"state": got.State, "answers": map[string]any{}}, &got)
 	want := "[{  FULL We are full.} {  FULL Try the other form.} {mail /answers/mail NOT_ALLOWED Not invited.} {b  REQUIRED Please answer this question.}]"
-	if fmt.Sprint(got.Faults) != want || status != http.StatusUnprocessableEntity || got.Code != "VALIDATION_FAILED" {
-		t.Errorf("%d %+v", status, got)
-	}
+	expect.That(t, fmt.Sprint(got.Faults) == want && status == http.StatusUnprocessableEntity && got.Code == "VALIDATION_FAILED",
+		"%d %+v", status, got)
 	p := s.open(form, "").press("next").press("next")
 	for _, text := range []string{"We are full.", "Try the other form.", "EmailNot invited."} {
 		if !strings.Contains(strings.Join(strings.Fields(p.text("summary")), " "), text) && !strings.Contains(p.text("summary"), "Email Not invited.") {
@@ -144,9 +137,7 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 		form := s.form("MULTI", german, "", "")
 		refuse(c.err)
 		p := s.open(form, "lang=de").fill("a.a", "typed").press("next")
-		if p.status != c.status || !strings.Contains(p.text("fs-main"), c.says) || !strings.Contains(p.raw, "typed") || strings.Contains(p.raw, "secret of the host") {
-			t.Errorf("%s: %d %s", name, p.status, p.text("fs-main"))
-		}
+		p.about(name).expect(c.status, shows("fs-main", c.says), holds("typed"), lacks("secret of the host"))
 	}
 
 	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
@@ -159,17 +150,14 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 	form := s.form("MULTI", german, "", "", "ref")
 	p := s.open(form, "lang=de").fill("a.a", "x")
 	p.values.Set("h.ref", strings.Repeat("x", 10_001))
-	if got := p.press("next"); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text("summary"), "10.000 Zeichen") {
-		t.Errorf("%d %s", got.status, got.text("summary"))
-	}
+	p.press("next").expect(http.StatusUnprocessableEntity, shows("summary", "10.000 Zeichen"))
 }
 
 // Files of a response that the host refuses are released, unless the service has stored it.
 func TestFilesOfARefusedResponse(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[bool]int{false: 1, true: 0} {
-		dir := must(formpage.NewDir(t.TempDir(), "https://host.example/files/"))
-		t.Cleanup(func() { _ = dir.Close() })
+		dir, _ := newDir(t)
 		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
 			if stored {
 				_, _ = next(ctx, r)
@@ -178,11 +166,8 @@ func TestFilesOfARefusedResponse(t *testing.T) {
 		}})
 		form := s.form("MULTI", `[{"id":"f","type":"signature"}]`, "", "")
 		got := s.open(form, "").attach("upload", [3]string{"u.f", "a.png", pngBytes}).press("next")
-		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.text("summary"), "No.") || len(s.answers(form)) != 1-want {
-			t.Fatalf("%d %s", got.status, got.text("fs-main"))
-		}
-		if n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)); n != want || err != nil {
-			t.Errorf("stored: %v, %d files are swept, %v", stored, n, err)
-		}
+		got.require(http.StatusUnprocessableEntity, shows("summary", "No."), responses(form, 1-want))
+		n, err := dir.Sweep(t.Context(), time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC))
+		expect.That(t, n == want && err == nil, "stored: %v, %d files are swept, %v", stored, n, err)
 	}
 }

@@ -3,7 +3,6 @@ package formpage_test
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"regexp"
 	"strings"
@@ -14,14 +13,15 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
 func readWords(t *testing.T, tag string) map[string]string {
 	t.Helper()
-	raw := must(os.ReadFile("internal/words/texts/" + tag + ".json"))
+	raw := expect.Must(os.ReadFile("internal/words/texts/" + tag + ".json"))
 	var words map[string]string
-	noError(t, json.Unmarshal(raw, &words))
+	expect.NoError(t, json.Unmarshal(raw, &words))
 	return words
 }
 
@@ -32,6 +32,9 @@ func TestLanguages(t *testing.T) {
 	for header, want := range map[string][3]string{
 		"de-DE,de;q=0.9": {"de", "Nein", "Deutschland"}, "ar": {"ar", "لا", "ألمانيا"}, "ja": {"ja", "いいえ", "ドイツ"}, "de-AT": {"de-AT", "Ja eh", "Deutschland"},
 		"sv": {"sv", "Ja visst", "Tyskland"}, "tlh": {"en", "No", "Germany"}, "": {"en", "No", "Germany"}, "pt-BR": {"pt", "Não", "Alemanha"},
+		// One wish that cannot be read drops no other.
+		"xx,fr;q=0.1": {"fr", "Non", "Allemagne"}, "de-DE-1996,%%%": {"de", "Nein", "Deutschland"}, "%%%": {"en", "No", "Germany"},
+		"en;q=0.1,%%,nl;q=0.9": {"nl", "Nee", "Duitsland"}, strings.Repeat("%,", 10_000) + "de": {"en", "No", "Germany"},
 	} {
 		r, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/f/"+form.PublicID, nil)
 		r.Header.Set("Accept-Language", header)
@@ -40,18 +43,12 @@ func TestLanguages(t *testing.T) {
 			t.Errorf("%q: the page is not in %s", header, want)
 		}
 	}
-	if p := s.open(form, "lang=ar"); !strings.Contains(p.raw, `dir="rtl"`) {
-		t.Error("Arabic does not run from right to left")
-	}
+	s.open(form, "lang=ar").about("Arabic does not run from right to left").expect(anyStatus, holds(`dir="rtl"`))
 	// The language of the page, not of the request, says how numbers are read.
 	p := s.open(form, "lang=de").fill("a.n", "1.234,5")
 	s.wait(time.Minute)
-	if end := p.press("next"); end.status != http.StatusOK || !strings.Contains(end.raw, "Vielen Dank!") {
-		t.Errorf("%d %s", end.status, end.text("fs-main"))
-	}
-	if stored := s.answers(form); len(stored) != 1 || stored[0]["n"] != "1234.5" {
-		t.Errorf("stored is %v", stored)
-	}
+	p.press("next").expect(http.StatusOK, holds("Vielen Dank!"))
+	s.stores(form, "n", "1234.5")
 	if p := s.open(form, "lang=de").fill("a.n", "1,25").press("next"); !strings.Contains(p.text("summary"), "1,5 oder mehr") {
 		t.Errorf("the fault is %s", p.text("summary"))
 	}
@@ -74,20 +71,14 @@ func TestEveryCodeHasAText(t *testing.T) {
 			}
 		}
 	}
-	noError(t, json.Unmarshal(schema.OpenAPI(), &d))
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &d))
 	codes, english := d.Components.Schemas.ErrorDetail.Properties.Code.Words, readWords(t, "en")
-	if len(codes) == 0 {
-		t.Fatal("the description has no codes")
-	}
+	expect.Require(t, len(codes) != 0, "the description has no codes")
 	for _, code := range codes {
-		if english["fault."+code] == "" {
-			t.Errorf("there is no text fault.%s", code)
-		}
+		expect.That(t, english["fault."+code] != "", "there is no text fault.%s", code)
 	}
 	for k := range schema.Kinds() {
-		if k.TakesAnswer() && english["type."+k.Type] == "" {
-			t.Errorf("there is no text type.%s", k.Type)
-		}
+		expect.That(t, !k.TakesAnswer() || english["type."+k.Type] != "", "there is no text type.%s", k.Type)
 	}
 }
 
@@ -95,12 +86,11 @@ func TestEveryCodeHasAText(t *testing.T) {
 func TestTheCatalogueIsWhole(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, formpage.Config{})
-	h := must(formpage.New(s.service, formpage.Config{}))
+	h := expect.Must(formpage.New(s.service, formpage.Config{}))
 	english := readWords(t, "en")
 	places := regexp.MustCompile(`\{\w+\}`)
-	if n := len(h.Languages()); n < 10 {
-		t.Errorf("%d languages, want at least 10", n)
-	}
+	n := len(h.Languages())
+	expect.That(t, n >= 10, "%d languages, want at least 10", n)
 	for _, tag := range h.Languages() {
 		own := readWords(t, tag)
 		for key, text := range english {
@@ -110,17 +100,12 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 				continue
 			}
 			for _, place := range places.FindAllString(text, -1) {
-				if !strings.Contains(got, place) {
-					t.Errorf("%s: %s lacks %s", tag, key, place)
-				}
+				expect.That(t, strings.Contains(got, place), "%s: %s lacks %s", tag, key, place)
 			}
-			if len(places.FindAllString(got, -1)) != len(places.FindAllString(text, -1)) {
-				t.Errorf("%s: %s has other places than the English text", tag, key)
-			}
+			expect.That(t, len(places.FindAllString(got, -1)) == len(places.FindAllString(text, -1)),
+				"%s: %s has other places than the English text", tag, key)
 		}
-		if len(own) != len(english) {
-			t.Errorf("%s has %d texts, English has %d", tag, len(own), len(english))
-		}
+		expect.That(t, len(own) == len(english), "%s has %d texts, English has %d", tag, len(own), len(english))
 	}
 }
 
@@ -146,29 +131,13 @@ func TestPunctuationOfLanguages(t *testing.T) {
 	}
 }
 
-// One wish that cannot be read drops no other.
+// The host's choice stays its choice when the page is sent.
 func TestLanguagesThatAreWishedFor(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{})
-	form := s.form("MULTI", `[]`, "", "")
-	for header, want := range map[string]string{
-		"xx,fr;q=0.1": "fr", "de-DE-1996,%%%": "de", "%%%": "en", "": "en", "en;q=0.1,%%,nl;q=0.9": "nl", strings.Repeat("%,", 10_000) + "de": "en",
-	} {
-		r := httptest.NewRequest(http.MethodGet, "/f/"+form.PublicID, nil)
-		r.Header.Set("Accept-Language", header)
-		w := httptest.NewRecorder()
-		s.pages.ServeHTTP(w, r)
-		if !strings.Contains(w.Body.String(), `lang="`+want+`"`) {
-			t.Errorf("%.30q does not lead to %s", header, want)
-		}
-	}
-	// The host's choice stays its choice when the page is sent.
-	s = newSite(t, formpage.Config{Language: func(*http.Request, formsvc.PublicForm) string { return "de" }})
+	s := newSite(t, formpage.Config{Language: func(*http.Request, formsvc.PublicForm) string { return "de" }})
 	p := s.open(s.form("MULTI", `[{"id":"a","type":"short_text","required":true}]`, "", ""), "")
 	p.values.Set("lang", "ar")
-	if p = p.press("next"); p.values.Get("lang") != "de" {
-		t.Errorf("the page came back in %s", p.values.Get("lang"))
-	}
+	p.press("next").about("the page that came back").expect(anyStatus, value("lang", "de"))
 }
 
 // A fault says what to do. Of two there is nothing to be done.
@@ -193,9 +162,7 @@ func TestDigitsAreOfOneKind(t *testing.T) {
 		`{"numberedQuestions":true,"navigation":true,"progressBar":true}`, "")
 	p := s.open(form, "lang=ar")
 	faults := p.fill("a.number", "123456", "a.date", "2025-01-01", "a.long", strings.Repeat("x", 101)).press("next")
-	if faults.status != http.StatusUnprocessableEntity {
-		t.Fatalf("%d", faults.status)
-	}
+	faults.require(http.StatusUnprocessableEntity)
 	digits := regexp.MustCompile(`\p{Nd}`)
 	for name, page := range map[string]*page{"plain": p, "with faults": faults, "the last": s.open(form, "lang=ar").fill("a.short", "x", "a.legal", "true").press("next")} {
 		kinds := map[rune]string{}
@@ -203,9 +170,7 @@ func TestDigitsAreOfOneKind(t *testing.T) {
 		for _, d := range digits.FindAllString(text, -1) {
 			kinds[[]rune(d)[0]&^15] += d
 		}
-		if len(kinds) != 1 || !strings.Contains(text, "2") {
-			t.Errorf("%s: digits %q of %s", name, kinds, text)
-		}
+		expect.That(t, len(kinds) == 1 && strings.Contains(text, "2"), "%s: digits %q of %s", name, kinds, text)
 	}
 }
 
@@ -222,14 +187,10 @@ func TestNamesAreInTheOrderOfTheLanguage(t *testing.T) {
 				order = append(order, complete)
 			}
 		})
-		if got := strings.Join(order, " "); got != want {
-			t.Errorf("%s: %s, want %s", tag, got, want)
-		}
+		expect.Equal(t, strings.Join(order, " "), want, "%v", tag)
 	}
 	p := s.open(form, "lang=ja").fill("p.firstName.c", "花子")
-	if again := p.press("next"); !strings.Contains(again.text("summary"), "姓 入力してください") {
-		t.Errorf("the fault stands at another part: %s", again.text("summary"))
-	}
+	p.press("next").about("the fault of the part").expect(anyStatus, shows("summary", "姓 入力してください"))
 	if end := p.fill("p.lastName.c", "山田").press("next"); end.status != http.StatusOK || s.answers(form)[0]["c"] != `{"firstName":"花子","lastName":"山田"}` {
 		t.Errorf("%d, stored is %v", end.status, s.answers(form))
 	}

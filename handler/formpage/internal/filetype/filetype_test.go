@@ -7,6 +7,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 	"github.com/formsvc/formsvc/internal/answers/kinds"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -31,27 +32,20 @@ func TestTypesOfFiles(t *testing.T) {
 			t.Errorf("%q: %q, want %q", c.given, got, c.want)
 		}
 		for _, f := range c.takes {
-			if !Fits(&b, f[0], f[1]) {
-				t.Errorf("%q does not take %q", c.given, f)
-			}
+			expect.That(t, Fits(&b, f[0], f[1]), "%q does not take %q", c.given, f)
 		}
 		for _, f := range c.refuses {
-			if Fits(&b, f[0], f[1]) {
-				t.Errorf("%q takes %q", c.given, f)
-			}
+			expect.That(t, !Fits(&b, f[0], f[1]), "%q takes %q", c.given, f)
 		}
 	}
 	sign := schema.Block{Type: schema.TypeSignature}
-	if Fits(&sign, "a.gif", "image/gif") || !Fits(&sign, "a.png", "image/png") {
-		t.Error("a signature is a png, jpeg or webp picture")
-	}
+	expect.That(t, !Fits(&sign, "a.gif", "image/gif") && Fits(&sign, "a.png", "image/png"),
+		"a signature is a png, jpeg or webp picture")
 }
 
 func TestMegabytesAsPeopleAreTold(t *testing.T) {
 	for bytes, want := range map[int64]float64{10 << 20: 10, 11<<20 - 1: 10, 1 << 19: 0.5, 300_000: 0.28, 5: 0.01} {
-		if got := words.Megabytes(bytes); got != want {
-			t.Errorf("%d: %v, want %v", bytes, got, want)
-		}
+		expect.Equal(t, words.Megabytes(bytes), want, "%v", bytes)
 	}
 }
 
@@ -81,9 +75,8 @@ func TestFilesAreWhatTheyAreAndWhatTheyAreCalled(t *testing.T) {
 	} {
 		b := schema.Block{Type: schema.TypeFileUpload, Properties: &schema.Properties{AllowedFiles: []string{c.allowed}}}
 		kind := Sniff([]byte(c.content), c.name)
-		if !Fits(&b, c.name, kind) || c.kind != "" && kind != c.kind {
-			t.Errorf("%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
-		}
+		expect.That(t, Fits(&b, c.name, kind) && (c.kind == "" || kind == c.kind),
+			"%q does not take %s, which is %s, want %s", c.allowed, c.name, kind, c.kind)
 	}
 	for _, c := range []struct{ allowed, name, content string }{
 		{".pdf", "a.pdf", "MZ\x90\x00 program"},
@@ -110,9 +103,7 @@ func TestFileNames(t *testing.T) {
 		"a.png": "a.png", `C:\x\a.png`: "a.png", "../../a": "a", "\x00\u202egpj.exe": "gpj.exe", "\u202a\u202b\u202c\u202d": "file",
 		"pay\u2067fdp.\u2069exe": "payfdp.exe", "\u2066a\u2068.png": "a.png", "שלום.png": "שלום.png", "a\u200db": "a\u200db", "..": "file",
 	} {
-		if got := Name(name); got != want {
-			t.Errorf("%q is %q, want %q", name, got, want)
-		}
+		expect.Equal(t, Name(name), want, "%v", name)
 	}
 }
 

@@ -1,14 +1,16 @@
 package policy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
+)
 
 func TestOrigins(t *testing.T) {
 	for raw, want := range map[string]string{
 		"https://bücher.example/x.png": "https://xn--bcher-kva.example", "http://BÜCHER.example:8080/": "http://xn--bcher-kva.example:8080",
 		"https://a.example;x/": "", "https://\u2028/": "", "https://Plain.example": "https://plain.example", "https://[::1]:80/": "https://[::1]:80",
 	} {
-		if got := Origin(raw); got != want {
-			t.Errorf("the origin of %s is %q, want %q", raw, got, want)
-		}
+		expect.Equal(t, Origin(raw), want, "%v the origin of", raw)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/read"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -28,9 +29,7 @@ const filledForm = `[{"id":"t.1","type":"short_text"},{"id":"e","type":"email"},
 func blocksOf(t *testing.T, text string) []schema.Block {
 	t.Helper()
 	blocks, err := schema.DecodeBlocks([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return blocks
 }
 
@@ -106,18 +105,13 @@ func TestFilledLosesWhatDoesNotFit(t *testing.T) {
 	} {
 		for _, raw := range list {
 			values, lost := read.Filled(blocks, map[string]json.RawMessage{id: json.RawMessage(raw)}, false)
-			if len(lost) != 1 || lost[0].Block != id || lost[0].Text == "" {
-				t.Errorf("%s %s: lost is %v, values are %v", id, raw, lost, values)
-			}
+			expect.That(t, len(lost) == 1 && lost[0].Block == id && lost[0].Text != "",
+				"%s %s: lost is %v, values are %v", id, raw, lost, values)
 		}
 	}
 	// A text that is no number in its country grows once.
 	given, _ := read.Answers(blocks, url.Values{"a.ph": {"999 DE"}, "c.a.ph": {"DE"}}, read.Manner{})
-	if got := string(given.Answers["ph"]); got != `"999 DE"` {
-		t.Errorf("the phone is %s", got)
-	}
+	expect.Equal(t, string(given.Answers["ph"]), `"999 DE"`, "the phone")
 	_, lost := read.Filled(blocks, map[string]json.RawMessage{"absent": json.RawMessage(`{"other":"<b>"}`), "gone": json.RawMessage(`"typed"`)}, false)
-	if fmt.Sprint(lost) != "[{absent <b>} {gone typed}]" {
-		t.Errorf("lost is %v", lost)
-	}
+	expect.That(t, fmt.Sprint(lost) == "[{absent <b>} {gone typed}]", "lost is %v", lost)
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestNumbersAsPeopleWriteThem(t *testing.T) {
@@ -24,8 +25,6 @@ func TestNumbersAsPeopleWriteThem(t *testing.T) {
 		{"5'10", "en", ""}, {"5'10\"", "en", ""}, {"12'345'678.9", "de-CH", "12345678.9"}, {"1'2345", "de-CH", ""}, {"1'234'56", "de-CH", ""},
 	} {
 		got, _, ok := parseNumber(c.text, words.WritesComma(language.Make(c.language)))
-		if ok != (c.want != "") || ok && got != c.want {
-			t.Errorf("%q in %s is %q, want %q", c.text, c.language, got, c.want)
-		}
+		expect.That(t, ok == (c.want != "") && (!ok || got == c.want), "%q in %s is %q, want %q", c.text, c.language, got, c.want)
 	}
 }

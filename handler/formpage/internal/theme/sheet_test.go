@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestCustomCSSKeepsWhatIsAllowed(t *testing.T) {
@@ -25,9 +27,8 @@ func TestCustomCSSKeepsWhatIsAllowed(t *testing.T) {
 		`input[value^="a"] { background: red } [data-b] { color:red }`: ``,
 	} {
 		got := Sheet(sheet)
-		if strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
-			t.Errorf("%s\n got %s\nwant %s", sheet, got, want)
-		}
+		expect.That(t, strings.ReplaceAll(got, " ", "") == strings.ReplaceAll(want, " ", ""),
+			"%s\n got %s\nwant %s", sheet, got, want)
 	}
 }
 
@@ -56,9 +57,8 @@ func TestHostileCSS(t *testing.T) {
 	forbidden := regexp.MustCompile(`(?i)url|image\(|image-set|src\(|paint\(|element\(|expression|@import|@font|@keyframes|@supports|@layer|position:|z-index|behavior|binding|content:|</|<!|\\|animation|contain|attr\(`)
 	for _, payload := range payloads {
 		got := Sheet(payload)
-		if !allowed.MatchString(got) || forbidden.MatchString(got) || strings.Count(got, "{") != strings.Count(got, "}") {
-			t.Errorf("%s\n became %s", payload, got)
-		}
+		expect.That(t, allowed.MatchString(got) && !forbidden.MatchString(got) && strings.Count(got, "{") == strings.Count(got, "}"),
+			"%s\n became %s", payload, got)
 		if strings.Contains(got, ".fs +") || strings.Contains(got, ".fs ~") || strings.Contains(got, ".fs+") || strings.Contains(got, ".fs~") {
 			t.Errorf("%s\n leaves the form: %s", payload, got)
 		}
@@ -72,9 +72,8 @@ func FuzzCustomCSS(f *testing.F) {
 	forbidden := regexp.MustCompile(`(?i)url\(|@import|@font|[{;]position:|\\|<`)
 	f.Fuzz(func(t *testing.T, sheet string) {
 		got := Sheet(sheet)
-		if forbidden.MatchString(got) || strings.Count(got, "{") != strings.Count(got, "}") {
-			t.Errorf("%q became %q", sheet, got)
-		}
+		expect.That(t, !forbidden.MatchString(got) && strings.Count(got, "{") == strings.Count(got, "}"),
+			"%q became %q", sheet, got)
 	})
 }
 
@@ -96,7 +95,5 @@ func TestLengthsAndColoursAreWrittenAnew(t *testing.T) {
 	if got := Quoted(`https://x/")}</style>\`); strings.ContainsAny(got[1:len(got)-1], `"<>)`) {
 		t.Errorf("an address ends its string: %s", got)
 	}
-	if got := Quoted(`https://cdn.example/Büro.png`); got != `"https://cdn.example/B\fc ro.png"` {
-		t.Errorf("an address beyond ASCII is %s", got)
-	}
+	expect.Equal(t, Quoted(`https://cdn.example/Büro.png`), `"https://cdn.example/B\fc ro.png"`, "an address beyond ASCII")
 }

@@ -1,10 +1,13 @@
 package theme
 
 import (
+	"encoding/json"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -45,8 +48,66 @@ func TestFontsHaveWhatStandsInForThem(t *testing.T) {
 	for text, want := range map[string]string{
 		`Inter`: `"Inter",system-ui,sans-serif`, `x";}body{color:red`: `"xbodycolorred",system-ui,sans-serif`, ``: ``, `</style>`: `"style",system-ui,sans-serif`,
 	} {
-		if got := fontFamily(text); got != want {
-			t.Errorf("fontFamily(%q) is %s, want %s", text, got, want)
+		expect.Equal(t, fontFamily(text), want, "%v fontFamily(", text)
+	}
+}
+
+func TestContrastIsThatOfWCAG(t *testing.T) {
+	for _, c := range []struct {
+		a, b  string
+		ratio float64
+	}{{"#000", "#fff", 21}, {"#777777", "#ffffff", 4.48}, {"#767676", "#ffffff", 4.54}, {"#ff0000", "#ffffff", 4.00}} {
+		a, _ := Parse(c.a)
+		b, _ := Parse(c.b)
+		if got := Contrast(a, b); got < c.ratio-0.01 || got > c.ratio+0.01 {
+			t.Errorf("%s on %s: %.2f, want %.2f", c.a, c.b, got, c.ratio)
+		}
+	}
+}
+
+// The owners' pages say what a page will correct of a theme. They have a program of their own for it,
+// whose cases are held against this one.
+func TestTheEditorSaysWhatThePageCorrects(t *testing.T) {
+	raw, err := os.ReadFile("../../../builder/web/src/props/testdata/contrast.json")
+	expect.NoError(t, err)
+	var cases []struct {
+		Theme       schema.Theme
+		Light, Dark map[string]string
+	}
+	if err := json.Unmarshal(raw, &cases); err != nil {
+		t.Fatal(err)
+	}
+	expect.Require(t, len(cases) >= 50, "there are only %d cases", len(cases))
+	properties := map[string][]string{ // by the name of a pair, the first that is there
+		"text": {"fg"}, "card": {"card-fg"}, "primary": {"primary"}, "button": {"bt-fg", "primary-fg"}, "muted": {"muted-fg"}, "accent": {"accent-fg"},
+		"error": {"danger"}, "answer": {"in-fg"}, "placeholder": {"in-hint"}, "edge": {"in-line", "edge"},
+	}
+	for _, c := range cases {
+		made := New(&c.Theme, &schema.Settings{DarkMode: true})
+		looks := map[string]map[string]string{"light": {}, "dark": {}}
+		for _, rule := range made.rules {
+			for declaration := range strings.FieldsFuncSeq(rule, func(c rune) bool { return strings.ContainsRune("{};", c) }) {
+				name, value, _ := strings.Cut(strings.TrimPrefix(declaration, "--"), ":")
+				for look, written := range looks {
+					if strings.HasPrefix(rule, "@media") == (look == "dark") || written[name] == "" && look == "dark" {
+						written[name] = value
+					}
+				}
+			}
+		}
+		for look, want := range map[string]map[string]string{"light": c.Light, "dark": c.Dark} {
+			for pair, color := range want {
+				got := ""
+				for _, name := range properties[pair] {
+					if got == "" {
+						got = looks[look][name]
+					}
+				}
+				if got != color {
+					theme, _ := json.Marshal(c.Theme)
+					t.Errorf("%s, %s: the page takes %s, the editor says %s, for %s", pair, look, got, color, theme)
+				}
+			}
 		}
 	}
 }
