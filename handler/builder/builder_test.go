@@ -23,7 +23,9 @@ import (
 	"github.com/formsvc/formsvc/handler/builder"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/handler/conformance/servicetarget"
+	"github.com/formsvc/formsvc/handler/docs"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -42,13 +44,13 @@ type site struct {
 func newHost(t testing.TB, store storage.Storage, config builder.Config, options ...formsvc.Option) *site {
 	t.Helper()
 	s := &site{t: t}
-	s.service = must(formsvc.New(append(options, formsvc.WithStorage(store), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: loopback}))...))
-	s.pages = must(formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
+	s.service = expect.Must(formsvc.New(append(options, formsvc.WithStorage(store), formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: loopback}))...))
+	s.pages = expect.Must(formpage.New(s.service, formpage.Config{Secret: []byte("of tests, 16 bytes or more")}))
 	config.Pages = s.pages
 	if config.User == nil {
 		config.User = s.user
 	}
-	s.owners = must(builder.New(s.service, config))
+	s.owners = expect.Must(builder.New(s.service, config))
 	return s
 }
 
@@ -74,6 +76,12 @@ func (s *site) user(r *http.Request) (formsvc.ID, error) {
 // do sends a request as a user, "" as nobody, and returns the answer with its body.
 func (s *site) do(user, method, path, body string, headers ...string) (*http.Response, string) {
 	s.t.Helper()
+	w := s.serve(user, method, path, body, headers...)
+	return w.Result(), w.Body.String()
+}
+
+func (s *site) serve(user, method, path, body string, headers ...string) *httptest.ResponseRecorder {
+	s.t.Helper()
 	r := httptest.NewRequestWithContext(s.t.Context(), method, path, strings.NewReader(body))
 	if user != "" {
 		r.Header.Set("User", user)
@@ -86,17 +94,17 @@ func (s *site) do(user, method, path, body string, headers ...string) (*http.Res
 	}
 	w := httptest.NewRecorder()
 	s.owners.ServeHTTP(w, r)
-	return w.Result(), w.Body.String()
+	return w
 }
 
 // form makes a form in a workspace of the user's.
 func (s *site) form(user, definition string) formsvc.Form {
 	s.t.Helper()
 	client := s.service.As(formsvc.UserIDFrom(user))
-	workspace := must(client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user}))
+	workspace := expect.Must(client.CreateWorkspace(s.t.Context(), formsvc.WorkspaceCreate{Name: user}))
 	var d formsvc.Definition
-	noError(s.t, json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d))
-	return must(client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d}))
+	expect.NoError(s.t, json.Unmarshal([]byte(`{"Blocks":`+definition+`}`), &d))
+	return expect.Must(client.CreateForm(s.t.Context(), formsvc.FormCreate{Workspace: workspace.ID, Name: "Form of " + user, Definition: d}))
 }
 
 const oneQuestion = `[{"id":"name","type":"short_text","label":"Your name"}]`
@@ -136,23 +144,20 @@ func TestNobodyIsSignedIn(t *testing.T) {
 		"/forms/-/copy/0123456789abcdef01234567/forms/0123456789abcdef01234567": 401, "/forms/-/canvas/0123456789abcdef01234567": 401,
 		"/forms/-/assets/x": 404, "/forms/-/assets/0123456789abcdef/app.js": 404,
 	} {
-		if answer, body := s.do("", http.MethodGet, path, ""); answer.StatusCode != want {
-			t.Errorf("%s: %d %.100s", path, answer.StatusCode, body)
-		}
+		answer, body := s.do("", http.MethodGet, path, "")
+		expect.That(t, answer.StatusCode == want, "%s: %d %.100s", path, answer.StatusCode, body)
 	}
 	signIn := newSite(t, func(c *builder.Config) { c.SignIn = http.RedirectHandler("/login", http.StatusSeeOther) })
-	if answer, _ := signIn.do("", http.MethodGet, "/forms/", ""); answer.Header.Get("Location") != "/login" {
-		t.Error("a page does not lead to the sign-in")
-	}
+	answer, _ := signIn.do("", http.MethodGet, "/forms/", "")
+	expect.That(t, answer.Header.Get("Location") == "/login", "a page does not lead to the sign-in")
 	if answer, body := signIn.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized || !strings.Contains(body, "SIGNED_OUT") {
 		t.Errorf("the script is told %d %s", answer.StatusCode, body)
 	}
 	zero := newSite(t, func(c *builder.Config) {
 		c.User = func(*http.Request) (formsvc.ID, error) { return formsvc.ID{}, nil }
 	})
-	if answer, _ := zero.do("", http.MethodGet, "/forms/-/v1/me", ""); answer.StatusCode != http.StatusUnauthorized {
-		t.Errorf("the zero id is somebody: %d", answer.StatusCode)
-	}
+	answer, _ = zero.do("", http.MethodGet, "/forms/-/v1/me", "")
+	expect.That(t, answer.StatusCode == http.StatusUnauthorized, "the zero id is somebody: %d", answer.StatusCode)
 }
 
 // A page of another origin comes with the user's cookies, and changes nothing.
@@ -167,14 +172,11 @@ func TestForeignPagesAreRefused(t *testing.T) {
 	for _, foreign := range [][]string{{"Sec-Fetch-Site", "cross-site"}, {"Sec-Fetch-Site", "same-site"}, {"Origin", "https://evil.example"}, {"Origin", "null"}} {
 		for _, p := range []string{path, "/forms/-/copy/" + form.ID.String() + "/forms/" + form.ID.String(), "/forms/-/door/forms/" + form.ID.String() + "/publish"} {
 			answer, body := s.do("ann", http.MethodPatch, p, `{"name":"taken"}`, foreign...)
-			if answer.StatusCode != http.StatusForbidden {
-				t.Errorf("%v %s: %d %s", foreign, p, answer.StatusCode, body)
-			}
+			expect.That(t, answer.StatusCode == http.StatusForbidden, "%v %s: %d %s", foreign, p, answer.StatusCode, body)
 		}
 	}
-	if !strings.Contains(log.String(), "origin=https://evil.example host=example.com") {
-		t.Errorf("the log does not tell of it: %s", &log)
-	}
+	expect.That(t, strings.Contains(log.String(), "origin=https://evil.example host=example.com"),
+		"the log does not tell of it: %s", &log)
 	if answer, body := s.do("ann", http.MethodPatch, path, `{"name":"mine"}`, "Sec-Fetch-Site", "same-origin"); answer.StatusCode != http.StatusOK {
 		t.Errorf("its own page: %d %s", answer.StatusCode, body)
 	}
@@ -183,9 +185,7 @@ func TestForeignPagesAreRefused(t *testing.T) {
 	}
 	answer, _ := s.do("ann", http.MethodGet, path, "", "Origin", "https://evil.example")
 	for name := range answer.Header {
-		if strings.HasPrefix(name, "Access-Control") {
-			t.Errorf("an answer has %s, by which another origin reads it", name)
-		}
+		expect.That(t, !strings.HasPrefix(name, "Access-Control"), "an answer has %s, by which another origin reads it", name)
 	}
 }
 
@@ -201,18 +201,13 @@ func TestThePage(t *testing.T) {
 	} {
 		answer, body := s.do("ann", http.MethodGet, test.path, "", "Accept-Language", test.accept)
 		policy := answer.Header.Get("Content-Security-Policy")
-		if answer.StatusCode != http.StatusOK || !strings.Contains(body, `<html lang="`+test.language+`">`) {
-			t.Errorf("%s: %d %s", test.path, answer.StatusCode, body)
-		}
-		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
-			t.Errorf("the policy is %s", policy)
-		}
-		if regexp.MustCompile(`<script(?: type="module")?>|<style| style=| on\w+=`).MatchString(body) {
-			t.Errorf("%s has an inline script or style: %s", test.path, body)
-		}
-		if !config.MatchString(body) || strings.Contains(body, "<co>") {
-			t.Errorf("%s: %s", test.path, body)
-		}
+		expect.That(t, answer.StatusCode == http.StatusOK && strings.Contains(body, `<html lang="`+test.language+`">`),
+			"%s: %d %s", test.path, answer.StatusCode, body)
+		expect.That(t, strings.HasPrefix(policy, "default-src 'none'") && !strings.Contains(policy, "unsafe"),
+			"the policy is %s", policy)
+		expect.That(t, !regexp.MustCompile(`<script(?: type="module")?>|<style| style=| on\w+=`).MatchString(body),
+			"%s has an inline script or style: %s", test.path, body)
+		expect.That(t, config.MatchString(body) && !strings.Contains(body, "<co>"), "%s: %s", test.path, body)
 	}
 	if _, body := s.do("ann", http.MethodGet, "/forms/", ""); len(body) > 4000 {
 		t.Errorf("the page has %d bytes: its words are a file that browsers keep", len(body))
@@ -230,10 +225,9 @@ func TestThePage(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	http.StripPrefix("/t/http:evil.example", s.owners).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "https://host.example/t/http:evil.example", nil))
-	at := must(url.Parse("https://host.example/t/http:evil.example"))
-	if to, err := at.Parse(w.Header().Get("Location")); err != nil || to.String() != at.String()+"/" {
-		t.Errorf("it leads out of the host: %v, %v", to, err)
-	}
+	at := expect.Must(url.Parse("https://host.example/t/http:evil.example"))
+	to, err := at.Parse(w.Header().Get("Location"))
+	expect.That(t, err == nil && to.String() == at.String()+"/", "it leads out of the host: %v, %v", to, err)
 }
 
 // A host may strip the prefix, or stand below another one, behind a proxy too that takes it away.
@@ -241,7 +235,7 @@ func TestAnywhereBelow(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *builder.Config) { c.BasePath = "/owners" })
 	form := s.form("ann", oneQuestion)
-	escaped := must(builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user}))
+	escaped := expect.Must(builder.New(s.service, builder.Config{BasePath: "/a café", Pages: s.pages, User: s.user}))
 	for prefix, mounted := range map[string]http.Handler{
 		"/a%20caf%C3%A9": escaped,
 		"/owners":        s.owners,
@@ -259,22 +253,20 @@ func TestAnywhereBelow(t *testing.T) {
 		server := httptest.NewServer(mounted)
 		t.Cleanup(server.Close)
 		get := func(path string) string {
-			r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+path, nil))
+			r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+prefix+path, nil))
 			r.Header.Set("User", "ann")
-			answer := must(server.Client().Do(r))
+			answer := expect.Must(server.Client().Do(r))
 			defer func() { _ = answer.Body.Close() }()
 			body, err := io.ReadAll(answer.Body)
-			if err != nil || answer.StatusCode != http.StatusOK {
-				t.Errorf("%s%s: %d %v %.200s", prefix, path, answer.StatusCode, err, body)
-			}
+			expect.That(t, err == nil && answer.StatusCode == http.StatusOK,
+				"%s%s: %d %v %.200s", prefix, path, answer.StatusCode, err, body)
 			return string(body)
 		}
 		for path, base := range map[string]string{"/": "./", "/" + form.ID.String(): "./", "/w/x/": "../../"} {
 			page := get(path)
 			script := regexp.MustCompile(`src="` + base + `(-/assets/\w+/app\.js)"`).FindStringSubmatch(page)
-			if script == nil || !strings.Contains(page, `{&#34;base&#34;:&#34;`+base+`&#34;`) {
-				t.Fatalf("%s%s: %s", prefix, path, page)
-			}
+			expect.Require(t, script != nil && strings.Contains(page, `{&#34;base&#34;:&#34;`+base+`&#34;`),
+				"%s%s: %s", prefix, path, page)
 			get("/" + script[1])
 		}
 		get("/-/v1/forms/" + form.ID.String())
@@ -287,19 +279,15 @@ func TestAssetsAreKept(t *testing.T) {
 	s := newSite(t)
 	_, page := s.do("ann", http.MethodGet, "/forms/", "")
 	paths := regexp.MustCompile(`\./-/assets/[^"]+`).FindAllString(page, -1)
-	if len(paths) != 5 {
-		t.Errorf("the page has the files %q", paths)
-	}
+	expect.That(t, len(paths) == 5, "the page has the files %q", paths)
 	for _, path := range paths {
 		plain, text := s.do("", http.MethodGet, "/forms"+path[1:], "")
 		packed, body := s.do("", http.MethodGet, "/forms"+path[1:], "", "Accept-Encoding", "gzip")
-		if !strings.Contains(plain.Header.Get("Cache-Control"), "immutable") || packed.Header.Get("Content-Encoding") != "gzip" {
-			t.Errorf("%s: %v %v", path, plain.Header, packed.Header)
-		}
-		content := must(gzip.NewReader(strings.NewReader(body)))
-		if unpacked, err := io.ReadAll(content); err != nil || string(unpacked) != text || text == "" {
-			t.Errorf("%s is another when it is packed: %v", path, err)
-		}
+		expect.That(t, strings.Contains(plain.Header.Get("Cache-Control"), "immutable") && packed.Header.Get("Content-Encoding") == "gzip",
+			"%s: %v %v", path, plain.Header, packed.Header)
+		content := expect.Must(gzip.NewReader(strings.NewReader(body)))
+		unpacked, err := io.ReadAll(content)
+		expect.That(t, err == nil && string(unpacked) == text && text != "", "%s is another when it is packed: %v", path, err)
 	}
 }
 
@@ -308,16 +296,13 @@ func TestConfigurations(t *testing.T) {
 	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Background: "white",
 		Layout: template.Must(template.New("").Parse("{{.Head}}{{.Head}}")), Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
 	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "Background", "{{.Head}} 2 times", "{{.Body}} 0 times", "app.clse"} {
-		if err == nil || !strings.Contains(err.Error(), text) {
-			t.Errorf("the error does not tell of %s: %v", text, err)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), text), "the error does not tell of %s: %v", text, err)
 	}
 	s := newSite(t)
 	for background, fault := range map[string]string{"#faf7f2": "", "#0b2545": "", "#808080": "neither light nor dark"} {
 		_, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Background: background})
-		if fault == "" && err != nil || fault != "" && (err == nil || !strings.Contains(err.Error(), fault)) {
-			t.Errorf("the Background %s: %v", background, err)
-		}
+		expect.That(t, (fault != "" || err == nil) && (fault == "" || err != nil && strings.Contains(err.Error(), fault)),
+			"the Background %s: %v", background, err)
 	}
 	for _, theme := range []string{`{"brand":7}`, `{"brand":{"primary":"mauve"}}`, `[]`, `{`, `{"brnd":{}}`, `{}},"name":{`} {
 		if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Theme: json.RawMessage(theme)}); err == nil || !strings.Contains(err.Error(), "Theme") {
@@ -332,7 +317,7 @@ func TestConfigurations(t *testing.T) {
 	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, Layout: broken}); err == nil || !strings.Contains(err.Error(), "Navigation") {
 		t.Errorf("a Layout with a part that there is not: %v", err)
 	}
-	drawn := must(formpage.New(s.service, formpage.Config{}))
+	drawn := expect.Must(formpage.New(s.service, formpage.Config{}))
 	if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: drawn}); err == nil || !strings.Contains(err.Error(), "Secret") {
 		t.Errorf("pages without a Secret: %v", err)
 	}
@@ -385,26 +370,118 @@ func TestACancelledRequest(t *testing.T) {
 	r := httptest.NewRequestWithContext(ctx, http.MethodGet, "/forms/-/v1/forms", nil)
 	r.Header.Set("User", "ann")
 	s.owners.ServeHTTP(w, r)
-	if w.Code != http.StatusServiceUnavailable {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
+	expect.That(t, w.Code == http.StatusServiceUnavailable, "%d %s", w.Code, w.Body)
 }
 
 // Each code of what a form's author may be told has words in each language.
 func TestWordsOfCodes(t *testing.T) {
 	t.Parallel()
-	german := must(os.ReadFile("words/de.json"))
+	german := expect.Must(os.ReadFile("words/de.json"))
 	codes := 0
 	for _, name := range []string{"error.go", "warning.go"} {
-		source := must(os.ReadFile("../../schema/" + name))
+		source := expect.Must(os.ReadFile("../../schema/" + name))
 		for _, found := range regexp.MustCompile(`(?m)^\t(?:Code|Warn)\w+ += ("[A-Z_]+")`).FindAllSubmatch(source, -1) {
 			codes++
-			if !bytes.Contains(german, append(found[1], ':')) {
-				t.Errorf("no words for %s", found[1])
-			}
+			expect.That(t, bytes.Contains(german, append(found[1], ':')), "no words for %s", found[1])
 		}
 	}
-	if codes < 25 {
-		t.Errorf("%d codes were found", codes)
+	expect.That(t, codes >= 25, "%d codes were found", codes)
+}
+
+// statusless records a response whose handler wrote a body without a status. Routers such as gin
+// in NoRoute have set 404 before.
+type statusless struct {
+	http.ResponseWriter
+	begun, guessed bool
+}
+
+func (w *statusless) WriteHeader(status int) {
+	w.begun = true
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *statusless) Write(b []byte) (int, error) {
+	w.guessed = w.guessed || !w.begun
+	return w.ResponseWriter.Write(b)
+}
+
+func (w *statusless) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+// compressing is a middleware that announces gzip before the handler runs, as echo's does, and
+// compresses whatever the handler writes.
+func compressing(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		packed := gzip.NewWriter(w)
+		h.ServeHTTP(&packing{w, packed}, r)
+		_ = packed.Close() // the test reads what came
+	})
+}
+
+type packing struct {
+	http.ResponseWriter
+	to io.Writer
+}
+
+func (w *packing) WriteHeader(status int) {
+	w.Header().Del("Content-Length")
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *packing) Write(b []byte) (int, error) { return w.to.Write(b) }
+
+// Every handler sets its status, and none compresses again what a middleware compresses.
+func TestRoutersAndMiddleware(t *testing.T) {
+	t.Parallel()
+	o := newOwners(t, memory.New())
+	form := o.publish("Form", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", o.service)
+	mux.Handle("/f/", o.pages)
+	mux.Handle("/forms/", o.owners)
+	mux.Handle("/docs", docs.Handler(o.service, "/v1/openapi.json", docs.Options{}))
+	mux.Handle("/exports/", o.service.ExportHandler())
+	key := expect.Must(o.service.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom("ada")}, Name: "all", Scopes: formsvc.Scopes()}))
+	id := form.ID.String()
+	paths := []string{
+		"/v1/openapi.json", "/v1/me", "/v1/forms", "/v1/forms/" + id, "/v1/forms/" + id + "/submissions", "/v1/webhooks", "/v1/nothing",
+		"/f/" + form.PublicID, "/f/" + form.PublicID + "/done", "/f/" + form.PublicID + "/form.json", "/f/-/page.js", "/f/-/page.css", "/f/nothing",
+		"/forms/", "/forms/workspaces", "/docs", "/exports/" + id + ".csv", "/exports/" + id + ".ndjson",
+	}
+	ask := func(h http.Handler, path string, header http.Header) *httptest.ResponseRecorder {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.Header = header.Clone()
+		r.Header.Set("X-API-Key", key.Secret)
+		r.Header.Set("User", "ada")
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w
+	}
+	listed := ask(mux, "/forms/", http.Header{}).Body.String()
+	for _, asset := range regexp.MustCompile(`(?:src|href)="([^"]+\.(?:js|css))"`).FindAllStringSubmatch(listed, -1) {
+		paths = append(paths, "/forms/"+strings.TrimPrefix(asset[1], "./"))
+	}
+	expect.Require(t, len(paths) >= 20, "the page of owners names no assets: %s", listed)
+	for _, path := range paths {
+		for _, accept := range []string{"", "gzip"} {
+			header := http.Header{"Accept-Encoding": {accept}}
+			var recorded *statusless
+			ask(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				recorded = &statusless{ResponseWriter: w}
+				mux.ServeHTTP(recorded, r)
+			}), path, header)
+			expect.That(t, recorded.begun && !recorded.guessed, "%s, accepting %q: the handler sets no status", path, accept)
+		}
+		plain := ask(mux, path, http.Header{})
+		w := ask(compressing(mux), path, http.Header{"Accept-Encoding": {"gzip"}})
+		unpacked, err := gzip.NewReader(w.Body)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		text, err := io.ReadAll(unpacked)
+		if start := text[:min(2, len(text))]; err != nil || w.Code != plain.Code || string(start) == "\x1f\x8b" {
+			t.Errorf("%s: status %d, %v, it begins with %q", path, w.Code, err, start)
+		}
 	}
 }

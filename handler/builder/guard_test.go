@@ -1,9 +1,15 @@
 package builder_test
 
 import (
+	"bytes"
 	"context"
+	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -63,9 +70,8 @@ func TestFraming(t *testing.T) {
 	}
 	s := newSite(t)
 	for _, sources := range [][]string{{""}, {"https://a.example https://b.example"}, {"'none'", "'self'"}, {"*; script-src *"}} {
-		if _, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, FrameAncestors: sources}); err == nil || !strings.Contains(err.Error(), "FrameAncestors") {
-			t.Errorf("FrameAncestors %q: %v", sources, err)
-		}
+		_, err := builder.New(s.service, builder.Config{User: s.user, Pages: s.pages, FrameAncestors: sources})
+		expect.That(t, err != nil && strings.Contains(err.Error(), "FrameAncestors"), "FrameAncestors %q: %v", sources, err)
 	}
 }
 
@@ -108,9 +114,7 @@ func TestLimitsAreTheHosts(t *testing.T) {
 				refused++
 			}
 		}
-		if refused != want {
-			t.Errorf("Requests %d: %d of 7 requests were refused, want %d", most, refused, want)
-		}
+		expect.That(t, refused == want, "Requests %d: %d of 7 requests were refused, want %d", most, refused, want)
 	}
 }
 
@@ -140,19 +144,16 @@ func TestWorkOfAUserAtATime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := &heldForms{Storage: memory.New()}
 				h := newDoorHost(t, store, builder.Config{})
-				defer func() { _ = h.handler.(*builder.Handler).Close(t.Context()) }()
+				defer func() { _ = h.owners.Close(t.Context()) }()
 				id := h.published().ID
-				noError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger")))
+				expect.NoError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger")))
 				gate := make(chan struct{})
 				store.gate.Store(&gate)
 				var refused, ended atomic.Int64
 				var all sync.WaitGroup
 				for _, user := range []string{"owner", "owner", "owner", "stranger"} {
 					all.Go(func() {
-						r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, strings.Replace(path, "%s", id.String(), 1), nil)
-						r.Header.Set("User", user)
-						w := httptest.NewRecorder()
-						h.handler.ServeHTTP(w, r)
+						w := h.serve(user, http.MethodGet, strings.Replace(path, "%s", id.String(), 1), "")
 						if ended.Add(1); w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") == "1" && user == "owner" {
 							refused.Add(1)
 						}
@@ -160,19 +161,15 @@ func TestWorkOfAUserAtATime(t *testing.T) {
 				}
 				time.Sleep(9 * time.Second)
 				synctest.Wait()
-				if n := ended.Load(); n != 0 {
-					t.Errorf("%d ended within nine seconds", n)
-				}
+				expect.Equal(t, ended.Load(), 0, "ended within nine seconds")
 				time.Sleep(2 * time.Second)
 				synctest.Wait()
-				if refused.Load() != 1 || ended.Load() != 1 {
-					t.Errorf("after eleven seconds %d ended, of which %d were refused", ended.Load(), refused.Load())
-				}
+				expect.That(t, refused.Load() == 1 && ended.Load() == 1,
+					"after eleven seconds %d ended, of which %d were refused", ended.Load(), refused.Load())
 				close(gate)
 				all.Wait()
-				if refused.Load() != 1 || ended.Load() != 4 {
-					t.Errorf("in the end %d of %d were refused", refused.Load(), ended.Load())
-				}
+				expect.That(t, refused.Load() == 1 && ended.Load() == 4,
+					"in the end %d of %d were refused", refused.Load(), ended.Load())
 			})
 		})
 	}
@@ -186,25 +183,168 @@ func TestTestEventsAreLimited(t *testing.T) {
 	form := h.published()
 	var hooks []formsvc.Webhook
 	for i := range 2 {
-		hook := must(h.service.As(formsvc.UserIDFrom("owner")).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "https://127.0.0.1/" + strconv.Itoa(i)}))
+		hook := expect.Must(h.service.As(formsvc.UserIDFrom("owner")).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "https://127.0.0.1/" + strconv.Itoa(i)}))
 		hooks = append(hooks, hook)
 	}
 	statuses := map[int]int{}
 	for i := range 12 {
-		r := httptest.NewRequest(http.MethodPost, "/forms/-/door/webhooks/"+hooks[i%2].ID.String()+"/test", nil)
-		r.Header.Set("User", "owner")
-		w := httptest.NewRecorder()
-		h.handler.ServeHTTP(w, r)
-		statuses[w.Code]++
+		statuses[h.as("owner", http.MethodPost, "/webhooks/"+hooks[i%2].ID.String()+"/test", "")]++
 	}
-	if statuses[http.StatusOK] != 10 || statuses[http.StatusTooManyRequests] != 2 {
-		t.Errorf("the statuses are %v", statuses)
-	}
-	noError(h.T, h.service.SendTestEvent(t.Context(), hooks[0].ID)) // a Go call of the host
+	expect.That(t, statuses[http.StatusOK] == 10 && statuses[http.StatusTooManyRequests] == 2, "the statuses are %v", statuses)
+	expect.NoError(h.T, h.service.SendTestEvent(t.Context(), hooks[0].ID)) // a Go call of the host
 	pool := storage.Pool{Room: 100}
 	claimed, _, err := store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Minute, Quick: pool, Slow: pool, Others: pool, PerWebhook: 10})
-	noError(h.T, err)
-	if len(claimed) != 2 {
-		t.Errorf("%d deliveries are pending", len(claimed))
+	expect.NoError(h.T, err)
+	expect.That(t, len(claimed) == 2, "%d deliveries are pending", len(claimed))
+}
+
+// endpoints are the methods and paths below the door, as the source registers them.
+func endpoints(t *testing.T) (found [][2]string) {
+	t.Helper()
+	files := expect.Must(filepath.Glob("*.go"))
+	for _, file := range files {
+		source := expect.Must(os.ReadFile(file))
+		for _, m := range regexp.MustCompile(`mux\.HandleFunc\("([A-Z]+) (/[^"]+)"`).FindAllStringSubmatch(string(source), -1) {
+			found = append(found, [2]string{m[1], m[2]})
+		}
 	}
+	expect.Require(t, len(found) >= 20, "%d endpoints were found", len(found))
+	return found
+}
+
+// Each endpoint refuses who is not signed in, writes of foreign pages and requests beyond the limit, and no page shows
+// its response in a frame.
+func TestEveryEndpointIsGuarded(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range endpoints(t) {
+		s := newSite(t, func(c *builder.Config) { c.Limits.Requests = 1 })
+		t.Cleanup(func() { _ = s.owners.Close(t.Context()) })
+		method, path := endpoint[0], "/forms/-/door"+regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], "0123456789abcdef01234567")
+		refused := func(what, user string, status int, headers ...string) {
+			answer, body := s.do(user, method, path, "", headers...)
+			if answer.StatusCode != status || !strings.Contains(answer.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'") {
+				t.Errorf("%s %s %s: status %d %s, %v", method, endpoint[1], what, answer.StatusCode, body, answer.Header)
+			}
+		}
+		refused("of nobody", "", http.StatusUnauthorized)
+		if method != http.MethodGet {
+			refused("of a foreign page", "ann", http.StatusForbidden, "Sec-Fetch-Site", "cross-site")
+			refused("of an old browser's foreign page", "ann", http.StatusForbidden, "Origin", "https://evil.example")
+		}
+		if answer, _ := s.do("ann", method, path, ""); answer.StatusCode == http.StatusTooManyRequests {
+			t.Errorf("%s %s: the first request is refused", method, endpoint[1])
+		}
+		refused("beyond the limit", "ann", http.StatusTooManyRequests)
+	}
+}
+
+// Bodies of a megabyte cost no endpoint more than a canvas, also eight concurrently.
+func TestBodiesOfEndpointsAreBounded(t *testing.T) {
+	s := newSite(t, func(c *builder.Config) { c.Limits.Requests = -1 })
+	form := s.form("ann", oneQuestion)
+	var entries, ids strings.Builder
+	for i := 0; entries.Len() < 1<<20-100; i++ {
+		fmt.Fprintf(&entries, `"%d":"",`, i)
+	}
+	for ids.Len() < 1<<20-100 {
+		ids.WriteString(`"0123456789abcdef01234567",`)
+	}
+	bodies := []string{`{"take":{` + entries.String() + `"x":""}}`, `{"forms":[` + ids.String() + `""]}`, `{` + entries.String() + `"x":""}`, strings.Repeat("[", 1<<20), `{"from":"` + strings.Repeat("x", 1<<20) + `"}`}
+	for _, endpoint := range endpoints(t) {
+		if endpoint[0] != http.MethodPost {
+			continue
+		}
+		path := "/forms/-/door" + regexp.MustCompile(`\{\w+\}`).ReplaceAllString(endpoint[1], form.ID.String())
+		for _, body := range bodies {
+			grew, largest, statuses := s.eight(t, func(int) *http.Request {
+				r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+				r.Header.Set("User", "ann")
+				return r
+			})
+			expect.That(t, grew <= 100 && largest <= 20_000,
+				"%s with %.20s…: grew by %d MB, %d bytes sent, %v", endpoint[1], body, grew, largest, statuses)
+		}
+	}
+}
+
+// The page works at every path below which a host may mount it, also without a slash before the rest.
+func TestPathsWithoutASlash(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	for _, test := range []struct {
+		name     string
+		mounted  http.Handler
+		path     string
+		status   int
+		contains string // of the page, or the Location
+	}{
+		{"next to the base path", s.owners, "/formsx", http.StatusNotFound, "not found"},
+		{"next to the base path, deeper", s.owners, "/forms-old/x", http.StatusNotFound, "not found"},
+		{"stripped with its slash, list", http.StripPrefix("/forms/", s.owners), "/forms/", http.StatusOK, `src="./-/assets/`},
+		{"stripped with its slash, form", http.StripPrefix("/forms/", s.owners), "/forms/0123456789abcdef01234567", http.StatusOK, `src="./-/assets/`},
+		{"stripped with its slash, results", http.StripPrefix("/forms/", s.owners), "/forms/0123456789abcdef01234567/results", http.StatusOK, `src="../-/assets/`},
+		{"stripped with its slash, API", http.StripPrefix("/forms/", s.owners), "/forms/-/v1/forms", http.StatusOK, `"items"`},
+		{"stripped, a query", http.StripPrefix("/forms/", s.owners), "/forms/?a=/b", http.StatusOK, `src="./-/assets/`},
+		{"stripped", http.StripPrefix("/forms", s.owners), "/forms", http.StatusMovedPermanently, "./forms/"},
+		{"stripped, list", http.StripPrefix("/forms", s.owners), "/forms/", http.StatusOK, `src="./-/assets/`},
+	} {
+		r := httptest.NewRequest(http.MethodGet, test.path, nil)
+		r.Header.Set("User", "ann")
+		w := httptest.NewRecorder()
+		test.mounted.ServeHTTP(w, r)
+		expect.That(t, w.Code == test.status && strings.Contains(w.Body.String()+w.Header().Get("Location"), test.contains),
+			"%s: GET %s: status %d, Location %q, %.300s", test.name, test.path, w.Code, w.Header().Get("Location"), w.Body)
+	}
+}
+
+// The first request that comes at another path than BasePath says is logged, with both.
+func TestAWrongMountIsLogged(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		path   string
+		strip  string
+		logged bool
+	}{
+		"another prefix":          {"/admin/forms/", "", true},
+		"another prefix, a form":  {"/owners/0123456789abcdef01234567", "", true},
+		"what is left of a strip": {"/app/admin/forms/", "/app", true},
+		"the base path":           {"/forms/", "", false},
+		"no page's path":          {"/forms/x/y", "", false},
+		"stripped":                {"/app/w/0123456789abcdef01234567", "/app", false},
+	} {
+		var log bytes.Buffer
+		s := newSite(t, func(b *builder.Config) { b.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		for range 2 {
+			r := httptest.NewRequest(http.MethodGet, c.path, nil)
+			r.Header.Set("User", "ann")
+			http.StripPrefix(c.strip, s.owners).ServeHTTP(httptest.NewRecorder(), r)
+		}
+		want := map[bool]int{true: 1}[c.logged]
+		if strings.Count(log.String(), "base_path=/forms") != want || strings.Count(log.String(), "path="+strings.TrimPrefix(c.path, c.strip)) != want {
+			t.Errorf("%s: %s", name, log.String())
+		}
+	}
+}
+
+// A path that is deeper or longer than that of any page is refused: nothing of it comes back.
+func TestLongPathsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	const size = 1 << 20
+	for _, path := range []string{
+		"/forms/" + strings.Repeat("/", size), "/forms/" + strings.Repeat("x/", size/2), "/forms/" + strings.Repeat("x", size), "/" + strings.Repeat("x", size),
+		"/forms/-/v1/" + strings.Repeat("x/", size/2), "/forms/-/door/" + strings.Repeat("x/", size/2), "/forms/-/canvas/" + strings.Repeat("x/", size/2),
+		"/forms/-/copy/" + strings.Repeat("x/", size/2), "/forms/-/assets/" + strings.Repeat("x/", size/2), "/forms/-/v1/forms/0123456789abcdef01234567/blocks/" + strings.Repeat("x", size),
+	} {
+		for _, user := range []string{"ann", ""} {
+			answer, body := s.do(user, http.MethodGet, path, "")
+			expect.That(t, answer.StatusCode >= 400 && len(body) <= 1000,
+				"GET %.60s… by %q: status %d, %d bytes", path, user, answer.StatusCode, len(body))
+		}
+	}
+	r := httptest.NewRequest(http.MethodGet, "/"+strings.Repeat("x", size), nil)
+	w := httptest.NewRecorder()
+	http.StripPrefix("/"+strings.Repeat("x", size), s.owners).ServeHTTP(w, r)
+	location := w.Header().Get("Location")
+	expect.That(t, len(location) <= 1000, "it is led to an address of %d bytes", len(location))
 }

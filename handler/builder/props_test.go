@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -32,7 +33,7 @@ type row struct {
 // tables reads the rows of the table by its parts and names.
 func tables(t *testing.T) map[string]map[string]row {
 	t.Helper()
-	raw := must(os.ReadFile(filepath.Join(propsDir, "props.gen.ts")))
+	raw := expect.Must(os.ReadFile(filepath.Join(propsDir, "props.gen.ts")))
 	all := map[string]map[string]row{}
 	var part string
 	for line := range strings.Lines(string(raw)) {
@@ -41,9 +42,8 @@ func tables(t *testing.T) map[string]map[string]row {
 			all[part] = map[string]row{}
 		} else if m := regexp.MustCompile(`^  "([\w.]+)": (.*),\n$`).FindStringSubmatch(line); m != nil {
 			var r row
-			if err := json.Unmarshal([]byte(m[2]), &r); err != nil {
-				t.Fatalf("%s: %v", line, err)
-			}
+			err := json.Unmarshal([]byte(m[2]), &r)
+			expect.Require(t, err == nil, "%s: %v", line, err)
 			all[part][m[1]] = r
 		}
 	}
@@ -64,9 +64,8 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 			t.Errorf("the type %s is missing"+again, k.Type)
 			continue
 		}
-		if r.Group == "" || r.Icon == "" || r.Answer != k.TakesAnswer() || r.Compared != k.IsCompared() {
-			t.Errorf("the type %s has the row %+v, which is not what schema.Kind says", k.Type, r)
-		}
+		expect.That(t, r.Group != "" && r.Icon != "" && r.Answer == k.TakesAnswer() && r.Compared == k.IsCompared(),
+			"the type %s has the row %+v, which is not what schema.Kind says", k.Type, r)
 		if want := []float64{k.Scale.From, k.Scale.To, k.Scale.Step}; k.Scale != (schema.Scale{}) && !slices.Equal(r.Scale, want) || k.Scale == (schema.Scale{}) && r.Scale != nil {
 			t.Errorf("the type %s has the scale %v, want %v", k.Type, r.Scale, want)
 		}
@@ -77,15 +76,13 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 				t.Errorf("the property %s of %s is missing"+again, p.Name, k.Type)
 				continue
 			}
-			if r.Type != string(p.Type) || !slices.Equal(r.Words, p.Words) {
-				t.Errorf("%s is a %s of %v, want %s of %v", p.Name, r.Type, r.Words, p.Type, p.Words)
+			expect.That(t, r.Type == string(p.Type) && slices.Equal(r.Words, p.Words),
+				"%s is a %s of %v, want %s of %v", p.Name, r.Type, r.Words, p.Type, p.Words)
+			if r.Min != nil {
+				expect.Equal(t, [2]float64{*r.Min, *r.Max}, [2]float64{p.Min, p.Max}, "the range of %s", p.Name)
 			}
-			if r.Min != nil && (*r.Min != p.Min || *r.Max != p.Max) {
-				t.Errorf("%s is from %v to %v, want %v to %v", p.Name, *r.Min, *r.Max, p.Min, p.Max)
-			}
-			if p.Default != nil && r.Default != p.Default && k.Scale == (schema.Scale{}) {
-				t.Errorf("%s is %v where it is absent, want %v", p.Name, r.Default, p.Default)
-			}
+			expect.That(t, p.Default == nil || r.Default == p.Default || k.Scale != (schema.Scale{}),
+				"%s is %v where it is absent, want %v", p.Name, r.Default, p.Default)
 		}
 	}
 	rows := 0
@@ -95,9 +92,7 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 			rows += len(types)
 		}
 	}
-	if rows != pairs {
-		t.Errorf("the table has %d pairs of a property and a type, the description %d"+again, rows, pairs)
-	}
+	expect.That(t, rows == pairs, "the table has %d pairs of a property and a type, the description %d"+again, rows, pairs)
 	for part, view := range map[string]any{
 		"settings": schema.Settings{}, "theme": schema.Theme{}, "members": schema.Block{}, "choiceMembers": schema.Choice{}, "imageMembers": schema.Image{},
 		"parts": schema.AddressFields{}, "partMembers": schema.AddressField{}, "properties": schema.Properties{},
@@ -108,9 +103,8 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 				t.Errorf("the member %s of %s is missing"+again, name, part)
 			}
 		}
-		if len(all[part]) != len(want) {
-			t.Errorf("%s has %d members in the table, %d in package schema", part, len(all[part]), len(want))
-		}
+		expect.That(t, len(all[part]) == len(want),
+			"%s has %d members in the table, %d in package schema", part, len(all[part]), len(want))
 	}
 }
 
@@ -140,7 +134,7 @@ func membersOf(t reflect.Type, path string) (list []string) {
 // takes all of it and returns it.
 func TestTheServiceTakesWhatThePanelSets(t *testing.T) {
 	t.Parallel()
-	raw := must(os.ReadFile(filepath.Join(propsDir, "testdata", "written.json")))
+	raw := expect.Must(os.ReadFile(filepath.Join(propsDir, "testdata", "written.json")))
 	var written struct {
 		Blocks  []json.RawMessage
 		Patches []struct {
@@ -149,39 +143,37 @@ func TestTheServiceTakesWhatThePanelSets(t *testing.T) {
 		}
 		Settings, Theme, Data []json.RawMessage
 	}
-	noError(t, json.Unmarshal(raw, &written))
+	expect.NoError(t, json.Unmarshal(raw, &written))
 	s := newSite(t)
 	form := s.form("ann", "[]")
 	path := "/forms/-/v1/forms/" + form.ID.String()
 	put := func(method, below string, body any, into any) {
 		t.Helper()
-		sent := must(json.Marshal(body))
+		sent := expect.Must(json.Marshal(body))
 		answer, text := s.do("ann", method, path+below, string(sent))
 		if answer.StatusCode >= 300 {
 			t.Errorf("%s %s %s: %d %s", method, below, sent, answer.StatusCode, text)
 		} else if into != nil {
-			noError(t, json.Unmarshal([]byte(text), into))
+			expect.NoError(t, json.Unmarshal([]byte(text), into))
 		}
 	}
 	put("PUT", "/blocks", map[string]any{"blocks": written.Blocks}, nil)
-	if len(written.Blocks) != 38 {
-		t.Errorf("%d types of blocks were made, want 38", len(written.Blocks))
-	}
+	expect.That(t, len(written.Blocks) == 38, "%d types of blocks were made, want 38", len(written.Blocks))
 	for _, p := range written.Patches {
 		var patch map[string]any
 		var stored map[string]any
-		noError(t, json.Unmarshal(p.Patch, &patch))
+		expect.NoError(t, json.Unmarshal(p.Patch, &patch))
 		put("PATCH", "/blocks/b_"+p.Type, map[string]any{"block": p.Patch}, &stored)
 		holds(t, stored, patch, p.Type)
 	}
 	for section, patches := range map[string][]json.RawMessage{"settings": written.Settings, "theme": written.Theme} {
 		for _, p := range patches {
 			var patch map[string]any
-			noError(t, json.Unmarshal(p, &patch))
+			expect.NoError(t, json.Unmarshal(p, &patch))
 			var answer struct{ Definition map[string]json.RawMessage }
 			var stored map[string]any
 			put("PATCH", "", map[string]any{"definition": map[string]any{section: p}}, &answer)
-			noError(t, json.Unmarshal(answer.Definition[section], &stored))
+			expect.NoError(t, json.Unmarshal(answer.Definition[section], &stored))
 			holds(t, stored, patch, section)
 		}
 	}

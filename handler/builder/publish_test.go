@@ -3,17 +3,19 @@ package builder_test
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -22,18 +24,16 @@ import (
 // doorHost is a host with two users, of whom each has a workspace. Who is signed in stands in a header.
 type doorHost struct {
 	*testing.T
-	service        *formsvc.Service
+	*site
 	store          storage.Storage
-	handler        http.Handler
 	place, strange formsvc.ID // workspaces of "owner" and "stranger"
 }
 
-func newDoorHost(t *testing.T, store storage.Storage, config builder.Config) *doorHost {
+func newDoorHost(t *testing.T, store storage.Storage, config builder.Config, options ...formsvc.Option) *doorHost {
 	t.Helper()
-	s := newHost(t, store, config)
-	h := &doorHost{T: t, service: s.service, store: store, handler: s.owners}
+	h := &doorHost{T: t, site: newHost(t, store, config, options...), store: store}
 	for name, id := range map[string]*formsvc.ID{"owner": &h.place, "stranger": &h.strange} {
-		w := must(h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
+		w := expect.Must(h.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
 		*id = w.ID
 	}
 	return h
@@ -42,14 +42,10 @@ func newDoorHost(t *testing.T, store storage.Storage, config builder.Config) *do
 // as sends a request to the door, and decodes the answer into each of into.
 func (h *doorHost) as(user, method, path, body string, into ...any) int {
 	h.Helper()
-	r := httptest.NewRequestWithContext(h.Context(), method, "/forms/-/door"+path, strings.NewReader(body))
-	r.Header.Set("User", user)
-	w := httptest.NewRecorder()
-	h.handler.ServeHTTP(w, r)
+	w := h.serve(user, method, "/forms/-/door"+path, body)
 	for _, v := range into {
-		if err := json.Unmarshal(w.Body.Bytes(), v); err != nil {
-			h.Fatalf("%s %s: %v in %s", method, path, err, w.Body)
-		}
+		err := json.Unmarshal(w.Body.Bytes(), v)
+		expect.Require(h, err == nil, "%s %s: %v in %s", method, path, err, w.Body)
 	}
 	return w.Code
 }
@@ -58,9 +54,8 @@ func (h *doorHost) as(user, method, path, body string, into ...any) int {
 func (h *doorHost) ok(method, path, body string, into ...any) {
 	h.Helper()
 	var got json.RawMessage
-	if code := h.as("owner", method, path, body, append(into, &got)...); code != http.StatusOK {
-		h.Fatalf("%s %s: %d %s", method, path, code, got)
-	}
+	code := h.as("owner", method, path, body, append(into, &got)...)
+	expect.Require(h, code == http.StatusOK, "%s %s: %d %s", method, path, code, got)
 }
 
 func (h *doorHost) owner() formsvc.Client { return h.service.As(formsvc.UserIDFrom("owner")) }
@@ -70,10 +65,10 @@ const twoBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"age"
 // published makes a published form of the owner.
 func (h *doorHost) published() formsvc.Form {
 	h.Helper()
-	form := must(h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
+	form := expect.Must(h.owner().CreateForm(h.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: json.RawMessage(twoBlocks), Variables: json.RawMessage(`{"score":0}`), HiddenFields: json.RawMessage(`["ref"]`),
 	}}))
-	form = must(h.owner().PublishForm(h.Context(), form.ID))
+	form = expect.Must(h.owner().PublishForm(h.Context(), form.ID))
 	return form
 }
 
@@ -86,7 +81,7 @@ func (h *doorHost) label(form formsvc.Form, inCopy bool, block, label string) {
 	if inCopy {
 		update = h.owner().WorkingCopy(form.ID).UpdateBlock
 	}
-	must(update(h.Context(), block, json.RawMessage(fmt.Sprintf(`{"label":%q}`, label))))
+	expect.Must(update(h.Context(), block, json.RawMessage(fmt.Sprintf(`{"label":%q}`, label))))
 }
 
 type changesAnswer struct {
@@ -110,26 +105,22 @@ func TestPublishing(t *testing.T) {
 
 	var got changesAnswer
 	h.ok("GET", at+"/changes", "", &got)
-	if got.Copy || got.Revision != form.Revision || len(got.Blocks)+len(got.Members) != 0 {
-		t.Errorf("without a copy: %+v", got)
-	}
+	expect.That(t, !got.Copy && got.Revision == form.Revision && len(got.Blocks)+len(got.Members) == 0, "without a copy: %+v", got)
 	h.label(form, true, "name", "Your name")
-	must(h.owner().WorkingCopy(form.ID).CreateBlock(t.Context(), json.RawMessage(`{"id":"pet","type":"dropdown","label":"Pet","required":true}`)))
+	expect.Must(h.owner().WorkingCopy(form.ID).CreateBlock(t.Context(), json.RawMessage(`{"id":"pet","type":"dropdown","label":"Pet","required":true}`)))
 	got = changesAnswer{}
 	h.ok("GET", at+"/changes", "", &got)
 	if !got.Copy || len(got.Blocks) != 2 || got.Blocks[0].ID != "name" || !slices.Equal(got.Blocks[0].Changed, []string{"/label"}) || !got.Blocks[1].Added {
 		t.Errorf("with a copy: %+v", got)
 	}
-	if len(got.Warnings) == 0 || !strings.HasPrefix(got.Warnings[0].Path, "/blocks/2") {
-		t.Errorf("warnings of the copy: %+v", got.Warnings)
-	}
+	expect.That(t, len(got.Warnings) != 0 && strings.HasPrefix(got.Warnings[0].Path, "/blocks/2"),
+		"warnings of the copy: %+v", got.Warnings)
 	var alone struct{ Items schema.Warnings }
 	if h.ok("GET", at+"/warnings", "", &alone); !reflect.DeepEqual(alone.Items, got.Warnings) || alone.Items[0].Code != schema.WarnUnanswerableBlock {
 		t.Errorf("the warnings alone: %+v", alone)
 	}
-	if code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision-1)); code != http.StatusPreconditionFailed {
-		t.Errorf("a copy that was changed since is published: %d", code)
-	}
+	code := h.as("owner", "POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, got.Revision-1))
+	expect.That(t, code == http.StatusPreconditionFailed, "a copy that was changed since is published: %d", code)
 
 	h.label(form, false, "age", "Age, please")
 	got = changesAnswer{}
@@ -153,23 +144,18 @@ func TestPublishing(t *testing.T) {
 	}
 	var shown struct{ ID, Status string }
 	h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d,"take":{"/definition/blocks/name":"form"}}`, clash.Revision), &shown)
-	if shown.ID != form.ID.String() || shown.Status != "published" {
-		t.Errorf("the form is not shown: %+v", shown)
-	}
-	form = must(h.owner().Form(t.Context(), form.ID))
-	if !bytes.Contains(form.Definition.Blocks, []byte("Name, please")) || !bytes.Contains(form.Definition.Blocks, []byte("Pet")) {
-		t.Errorf("published: %s", form.Definition.Blocks)
-	}
+	expect.That(t, shown.ID == form.ID.String() && shown.Status == "published", "the form is not shown: %+v", shown)
+	form = expect.Must(h.owner().Form(t.Context(), form.ID))
+	expect.That(t, bytes.Contains(form.Definition.Blocks, []byte("Name, please")) && bytes.Contains(form.Definition.Blocks, []byte("Pet")),
+		"published: %s", form.Definition.Blocks)
 
 	h.label(form, true, "age", "How old?")
 	h.ok("POST", at+"/discard", `{}`)
 	got = changesAnswer{}
-	if h.ok("GET", at+"/changes", "", &got); got.Copy {
-		t.Error("the copy is still there")
-	}
-	if code := h.as("owner", "POST", at+"/publish", `{"if_revison":1}`); code != http.StatusUnprocessableEntity {
-		t.Errorf("a member that there is not: %d", code)
-	}
+	h.ok("GET", at+"/changes", "", &got)
+	expect.That(t, !got.Copy, "the copy is still there")
+	code = h.as("owner", "POST", at+"/publish", `{"if_revison":1}`)
+	expect.That(t, code == http.StatusUnprocessableEntity, "a member that there is not: %d", code)
 }
 
 // What was changed in a form beside its working copy is told at its place, whatever else clashes.
@@ -190,7 +176,7 @@ func TestChangedOutside(t *testing.T) {
 	}
 	outside := func(name, settings string) {
 		t.Helper()
-		_ = must(h.owner().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name, Definition: formsvc.Definition{Settings: json.RawMessage(settings)}}))
+		_ = expect.Must(h.owner().UpdateForm(t.Context(), form.ID, formsvc.FormUpdate{Name: &name, Definition: formsvc.Definition{Settings: json.RawMessage(settings)}}))
 	}
 	outside("Form", `{"closed":true}`)
 	if paths := told(); paths != nil {
@@ -234,9 +220,7 @@ func TestVersions(t *testing.T) {
 	if len(first.Items) != 50 || !first.Page.HasMore || len(rest.Items) != 2 || rest.Page.HasMore || rest.Items[0].Revision >= first.Items[49].Revision {
 		t.Fatalf("%d and %d versions: %+v", len(first.Items), len(rest.Items), rest)
 	}
-	if first.Items[0].ReplacedBy != formsvc.UserIDFrom("owner") {
-		t.Errorf("replaced by %s", first.Items[0].ReplacedBy)
-	}
+	expect.That(t, first.Items[0].ReplacedBy == formsvc.UserIDFrom("owner"), "replaced by %s", first.Items[0].ReplacedBy)
 
 	oldest := fmt.Sprint(at, "/versions/", rest.Items[1].Revision)
 	h.label(form, true, "age", "How old?")
@@ -247,17 +231,13 @@ func TestVersions(t *testing.T) {
 		Before, After struct{ Blocks []struct{ Label string } }
 	}
 	h.ok("GET", oldest, "", &got)
-	if !got.Copy || len(got.Blocks) != 1 || got.Before.Blocks[0].Label != "Name 51" || got.After.Blocks[0].Label != "Name" {
-		t.Errorf("the oldest version: %+v", got)
-	}
-	if code := h.as("owner", "POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present-1)); code != http.StatusPreconditionFailed {
-		t.Errorf("restored over a change: %d", code)
-	}
+	expect.That(t, got.Copy && len(got.Blocks) == 1 && got.Before.Blocks[0].Label == "Name 51" && got.After.Blocks[0].Label == "Name",
+		"the oldest version: %+v", got)
+	code := h.as("owner", "POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present-1))
+	expect.That(t, code == http.StatusPreconditionFailed, "restored over a change: %d", code)
 	h.ok("POST", oldest+"/restore", fmt.Sprintf(`{"if_revision":%d}`, got.Present))
-	form = must(h.owner().Form(t.Context(), form.ID))
-	if strings.Contains(string(form.Definition.Blocks), "Name 51") {
-		t.Errorf("not restored: %s", form.Definition.Blocks)
-	}
+	form = expect.Must(h.owner().Form(t.Context(), form.ID))
+	expect.That(t, !strings.Contains(string(form.Definition.Blocks), "Name 51"), "not restored: %s", form.Definition.Blocks)
 }
 
 // Links begin with the host's public address, or with nothing.
@@ -268,13 +248,9 @@ func TestLinks(t *testing.T) {
 		form := h.published()
 		var share struct{ URL, Embed string }
 		h.ok("GET", "/forms/"+form.ID.String()+"/share", "", &share)
-		if share.URL != public+"/f/"+form.PublicID || share.Embed != public+"/f/-/embed.js" {
-			t.Errorf("links are %+v", share)
-		}
+		expect.That(t, share.URL == public+"/f/"+form.PublicID && share.Embed == public+"/f/-/embed.js", "links are %+v", share)
 		h.ok("POST", "/forms/"+form.ID.String()+"/preview", "", &share)
-		if !strings.HasPrefix(share.URL, public+"/f/-/preview/") {
-			t.Errorf("a preview is at %s", share.URL)
-		}
+		expect.That(t, strings.HasPrefix(share.URL, public+"/f/-/preview/"), "a preview is at %s", share.URL)
 	}
 }
 
@@ -283,30 +259,24 @@ func TestTrash(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
 	form := h.published()
-	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
-	other := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"}))
+	expect.NoError(h.T, h.owner().TrashForm(t.Context(), form.ID))
+	other := expect.Must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Other"}))
 	var list struct {
 		Items []struct{ ID, Name string }
 	}
 	h.ok("GET", "/workspaces/"+h.place.String()+"/trash", "", &list)
-	if len(list.Items) != 1 || list.Items[0].ID != form.ID.String() {
-		t.Errorf("in the trash: %+v", list)
-	}
+	expect.That(t, len(list.Items) == 1 && list.Items[0].ID == form.ID.String(), "in the trash: %+v", list)
 	at := "/trash/" + form.ID.String()
 	for _, from := range []string{other.ID.String(), h.strange.String(), ""} {
-		if code := h.as("owner", "POST", at+"/restore", `{"from":"`+from+`"}`); code != http.StatusNotFound && from != "" || code == http.StatusOK {
-			t.Errorf("restored from %q: %d", from, code)
-		}
-		if code := h.as("owner", "DELETE", at+"?from="+from, ""); code != http.StatusNotFound {
-			t.Errorf("removed from %q: %d", from, code)
-		}
+		code := h.as("owner", "POST", at+"/restore", `{"from":"`+from+`"}`)
+		expect.That(t, (code == http.StatusNotFound || from == "") && code != http.StatusOK, "restored from %q: %d", from, code)
+		expect.Equal(t, h.as("owner", "DELETE", at+"?from="+from, ""), http.StatusNotFound, "%v removed from", from)
 	}
 	h.ok("POST", at+"/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, other.ID))
 	back, err := h.owner().Form(t.Context(), form.ID)
-	if noError(h.T, err); back.WorkspaceID != other.ID {
-		t.Errorf("it is in %s", back.WorkspaceID)
-	}
-	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
+	expect.NoError(h.T, err)
+	expect.That(t, back.WorkspaceID == other.ID, "it is in %s", back.WorkspaceID)
+	expect.NoError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	h.ok("DELETE", at+"?from="+other.ID.String(), "")
 	if forms, err := h.service.TrashedForms(t.Context(), other.ID); err != nil || len(forms) != 0 {
 		t.Errorf("it is still there: %v %v", forms, err)
@@ -318,10 +288,10 @@ func TestTrash(t *testing.T) {
 func TestTheTrashOfAMember(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, memory.New(), builder.Config{})
-	noError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
-	hidden := must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"}))
+	expect.NoError(h.T, h.service.AddMember(t.Context(), h.place, formsvc.UserIDFrom("stranger"))) // who owns another workspace
+	hidden := expect.Must(h.owner().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "Not the member's"}))
 	form := h.published()
-	noError(h.T, h.owner().TrashForm(t.Context(), form.ID))
+	expect.NoError(h.T, h.owner().TrashForm(t.Context(), form.ID))
 	var list struct {
 		Items []struct{ ID string }
 		Owner bool
@@ -343,20 +313,14 @@ func TestTheTrashOfAMember(t *testing.T) {
 		{"owner", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, h.strange), http.StatusNotFound},
 		{"owner", "POST", at + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, h.place, form.ID), http.StatusNotFound},
 	} {
-		if code := h.as(refused.user, refused.method, refused.path, refused.body); code != refused.status {
-			t.Errorf("%+v: %d", refused, code)
-		}
-		trashed := must(h.service.TrashedForms(t.Context(), h.place))
-		if len(trashed) != 1 || trashed[0].ID != form.ID {
-			t.Fatalf("%+v has changed the trash: %v", refused, trashed)
-		}
+		expect.Equal(t, h.as(refused.user, refused.method, refused.path, refused.body), refused.status, "%v", refused)
+		trashed := expect.Must(h.service.TrashedForms(t.Context(), h.place))
+		expect.Require(t, len(trashed) == 1 && trashed[0].ID == form.ID, "%+v has changed the trash: %v", refused, trashed)
 	}
-	if code := h.as("stranger", "POST", at+"/restore", fmt.Sprintf(`{"from":%q}`, h.place)); code != http.StatusOK {
-		t.Errorf("a member restores: %d", code)
-	}
-	if back, err := h.owner().Form(t.Context(), form.ID); err != nil || back.WorkspaceID != h.place {
-		t.Errorf("it is in %s: %v", back.WorkspaceID, err)
-	}
+	code := h.as("stranger", "POST", at+"/restore", fmt.Sprintf(`{"from":%q}`, h.place))
+	expect.That(t, code == http.StatusOK, "a member restores: %d", code)
+	back, err := h.owner().Form(t.Context(), form.ID)
+	expect.That(t, err == nil && back.WorkspaceID == h.place, "it is in %s: %v", back.WorkspaceID, err)
 }
 
 // Each door refuses a stranger and lets the owner pass, who comes second: nothing was changed.
@@ -368,32 +332,28 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 	h.ok("POST", "/forms/"+form.ID.String()+"/publish", "")
 	h.label(form, true, "name", "Changed again")
 	trashed := h.published()
-	noError(h.T, h.owner().TrashForm(t.Context(), trashed.ID))
+	expect.NoError(h.T, h.owner().TrashForm(t.Context(), trashed.ID))
 	purged := h.published()
-	noError(h.T, h.owner().TrashForm(t.Context(), purged.ID))
+	expect.NoError(h.T, h.owner().TrashForm(t.Context(), purged.ID))
 	hook := h.hook(form)
 	delivery := h.failed(form, hook)
 	// The stranger has a webhook and a form in the trash, too, so that a door could take these for the others.
 	stranger := h.service.As(formsvc.UserIDFrom("stranger"))
-	own := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"}))
-	gone := must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"}))
-	noError(h.T, stranger.TrashForm(t.Context(), gone.ID))
-	ownHook := must(stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"}))
-	if code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), ""); code != http.StatusNotFound {
-		t.Errorf("a delivery of another webhook is sent: %d", code)
-	}
-	if code := h.as("stranger", "GET", fmt.Sprintf("/webhooks/%s/deliveries/%s/body", ownHook.ID, delivery), ""); code != http.StatusNotFound {
-		t.Errorf("the body of another webhook's delivery is shown: %d", code)
-	}
+	own := expect.Must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Own", Type: "MULTI"}))
+	gone := expect.Must(stranger.CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.strange, Name: "Gone", Type: "MULTI"}))
+	expect.NoError(h.T, stranger.TrashForm(t.Context(), gone.ID))
+	ownHook := expect.Must(stranger.CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: own.ID, URL: "http://127.0.0.1:8080/own"}))
+	code := h.as("stranger", "POST", fmt.Sprintf("/webhooks/%s/deliveries/%s/redeliver", ownHook.ID, delivery), "")
+	expect.That(t, code == http.StatusNotFound, "a delivery of another webhook is sent: %d", code)
+	code = h.as("stranger", "GET", fmt.Sprintf("/webhooks/%s/deliveries/%s/body", ownHook.ID, delivery), "")
+	expect.That(t, code == http.StatusNotFound, "the body of another webhook's delivery is shown: %d", code)
 	for _, from := range []formsvc.ID{h.strange, h.place} {
 		for _, call := range [][3]string{
 			{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, from, h.strange)},
 			{"POST", "/trash/" + trashed.ID.String() + "/restore", fmt.Sprintf(`{"from":%q,"workspace":%q}`, from, h.place)},
 			{"DELETE", "/trash/" + purged.ID.String() + "?from=" + from.String(), ""},
 		} {
-			if code := h.as("stranger", call[0], call[1], call[2]); code != http.StatusNotFound {
-				t.Errorf("a stranger gets %d for %v", code, call)
-			}
+			expect.Equal(t, h.as("stranger", call[0], call[1], call[2]), http.StatusNotFound, "%v a stranger gets", call)
 		}
 	}
 
@@ -423,36 +383,26 @@ func TestDoorsAreOfTheUser(t *testing.T) {
 		if code := h.as("stranger", call[0], call[1], call[2], &got); code != http.StatusNotFound || bytes.Contains(got, []byte("Changed")) {
 			t.Errorf("%s %s: a stranger gets %d %s", call[0], call[1], code, got)
 		}
-		if code := h.as("", call[0], call[1], call[2], &got); code != http.StatusUnauthorized {
-			t.Errorf("%s %s: nobody gets %d %s", call[0], call[1], code, got)
-		}
-		if after := h.queue(hook); after != before {
-			t.Errorf("%s %s: a stranger queued something", call[0], call[1])
-		}
-		if code := h.as("owner", call[0], call[1], call[2], &got); code != http.StatusOK {
-			t.Errorf("%s %s: the owner gets %d %s", call[0], call[1], code, got)
-		}
+		expect.Equal(t, h.as("", call[0], call[1], call[2], &got), http.StatusUnauthorized, "nobody gets %v", call)
+		expect.Equal(t, h.queue(hook), before, "a stranger queued something %v", call)
+		expect.Equal(t, h.as("owner", call[0], call[1], call[2], &got), http.StatusOK, "the owner gets %v", call)
 	}
 	var paused struct{ Items []any }
-	if h.as("stranger", "GET", "/webhooks/paused?form="+form.ID.String(), "", &paused); len(paused.Items) != 0 {
-		t.Errorf("a stranger sees paused webhooks: %v", paused)
-	}
+	h.as("stranger", "GET", "/webhooks/paused?form="+form.ID.String(), "", &paused)
+	expect.That(t, len(paused.Items) == 0, "a stranger sees paused webhooks: %v", paused)
 }
 
 // On a storage without documents a draft is published as it is, and there are no versions.
 func TestPublishingWithoutDocuments(t *testing.T) {
 	t.Parallel()
 	h := newDoorHost(t, bare{memory.New()}, builder.Config{})
-	form := must(h.owner().CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI"}))
+	form := expect.Must(h.owner().CreateForm(t.Context(), formsvc.FormCreate{Workspace: h.place, Name: "Form", Type: "MULTI"}))
 	at := "/forms/" + form.ID.String()
 	h.ok("GET", at+"/changes", "")
 	var shown struct{ Status string }
-	if h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, form.Revision), &shown); shown.Status != "published" {
-		t.Errorf("it is %s", shown.Status)
-	}
-	if code := h.as("owner", "GET", at+"/versions", ""); code != http.StatusNotImplemented {
-		t.Errorf("versions: %d", code)
-	}
+	h.ok("POST", at+"/publish", fmt.Sprintf(`{"if_revision":%d}`, form.Revision), &shown)
+	expect.That(t, shown.Status == "published", "it is %s", shown.Status)
+	expect.Equal(t, h.as("owner", "GET", at+"/versions", ""), http.StatusNotImplemented, "versions")
 }
 
 // bare is a storage that keeps no documents.
@@ -468,4 +418,117 @@ func (bare) Documents(context.Context, storage.Actor, storage.ID, storage.Docume
 
 func (bare) PutDocument(context.Context, storage.Actor, storage.ID, storage.DocumentChange) (storage.Document, error) {
 	return storage.Document{}, storage.ErrUnimplemented
+}
+
+// hook makes a webhook to which nothing is sent: no dispatcher runs.
+func (h *doorHost) hook(form formsvc.Form) formsvc.Webhook {
+	h.Helper()
+	return expect.Must(h.owner().CreateWebhook(h.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/hook"}))
+}
+
+// claim takes what is queued, as a dispatcher would.
+func (h *doorHost) claim() []storage.ClaimedDelivery {
+	h.Helper()
+	pool := storage.Pool{Room: 100}
+	claimed, _, err := h.store.ClaimDeliveries(h.Context(), storage.ClaimParams{Lease: time.Hour, Quick: pool, Slow: pool, Others: pool, PerWebhook: 100, MaxBytes: 1 << 20})
+	expect.NoError(h.T, err)
+	return claimed
+}
+
+// settle records an attempt for each claimed delivery.
+func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
+	h.Helper()
+	var done []storage.Result
+	for _, c := range claimed {
+		d := storage.Delivery{ID: formsvc.UserIDFrom(rand.Text()), WebhookID: c.Lease.WebhookID, EventID: c.Lease.EventID, EventType: c.EventType, SubmissionID: c.SubmissionID, Attempt: c.Attempt, Status: status, Success: status < 300, CreatedAt: time.Now()}
+		r := storage.Result{Lease: c.Lease, Delivery: &d}
+		if !d.Success {
+			d.Error = "status"
+			r.Standing, r.PauseFor, r.PauseReason = storage.Standing{Failures: c.Standing.Failures + 1}, time.Hour, storage.PauseFailures
+		}
+		done = append(done, r)
+	}
+	fenced, err := h.store.FinishDeliveries(h.Context(), done)
+	expect.NoError(h.T, err)
+	expect.Require(h, len(fenced) == 0, "a lease was lost")
+}
+
+// failed submits a response whose delivery is given up, and returns the id of that attempt.
+func (h *doorHost) failed(form formsvc.Form, hook formsvc.Webhook) formsvc.ID {
+	h.Helper()
+	expect.Must(h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25}))
+	h.settle(h.claim(), 500)
+	return h.deliveries(hook)[0].ID
+}
+
+func (h *doorHost) deliveries(hook formsvc.Webhook) []formsvc.Delivery {
+	h.Helper()
+	return expect.Must(h.service.AsHost().Deliveries(h.Context(), hook.ID))
+}
+
+// queue describes what waits for a webhook.
+func (h *doorHost) queue(formsvc.Webhook) string {
+	h.Helper()
+	stats := expect.Must(h.store.QueueStats(h.Context()))
+	stats.OldestDue = time.Time{}
+	return fmt.Sprintf("%+v", stats)
+}
+
+// A paused webhook is shown with its reason; a test event and redeliveries are queued, once.
+func TestHooks(t *testing.T) {
+	t.Parallel()
+	h := newDoorHost(t, memory.New(), builder.Config{})
+	form := h.published()
+	hook := h.hook(form)
+	at := "/webhooks/" + hook.ID.String()
+	first := h.failed(form, hook)
+
+	var paused struct {
+		Items []struct {
+			WebhookID formsvc.ID `json:"webhook_id"`
+			Failures  int
+			Reason    string
+			Since     time.Time `json:"failing_since"`
+		}
+	}
+	h.ok("GET", "/webhooks/paused?form="+form.ID.String(), "", &paused)
+	if len(paused.Items) != 1 || paused.Items[0].WebhookID != hook.ID || paused.Items[0].Failures != 1 || paused.Items[0].Reason != "failures" || paused.Items[0].Since.IsZero() {
+		t.Errorf("paused: %+v", paused)
+	}
+	h.ok("GET", "/webhooks/paused?form="+hook.ID.String(), "", &paused)
+	expect.That(t, len(paused.Items) == 0, "paused of another form: %+v", paused)
+
+	h.ok("POST", at+"/test", "")
+	if claimed := h.claim(); len(claimed) != 1 || !claimed[0].SubmissionID.IsZero() {
+		t.Fatalf("the test event: %+v", claimed)
+	} else {
+		h.settle(claimed, 200)
+	}
+	var body struct{ Body any }
+	h.ok("GET", at+"/deliveries/"+h.deliveries(hook)[0].ID.String()+"/body", "", &body)
+	expect.That(t, body.Body == nil, "the body of a test event: %v", body)
+
+	var queued struct{ Queued int }
+	h.ok("POST", at+"/redeliver", fmt.Sprintf(`{"since":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339)), &queued)
+	expect.That(t, queued.Queued == 0, "queued since an hour to come: %d", queued.Queued)
+	h.ok("POST", at+"/redeliver", `{}`, &queued)
+	expect.That(t, queued.Queued == 1, "queued: %d", queued.Queued)
+	h.ok("POST", at+"/redeliver", `{}`, &queued)
+	expect.That(t, queued.Queued == 0, "queued twice: %d", queued.Queued)
+	h.settle(h.claim(), 200)
+
+	// What is shown is what was sent.
+	h.ok("POST", at+"/deliveries/"+first.String()+"/redeliver", "")
+	claimed := h.claim()
+	expect.Require(t, len(claimed) == 1, "queued again: %+v", claimed)
+	var sent any
+	expect.NoError(h.T, json.Unmarshal(claimed[0].Body, &sent))
+	h.ok("GET", at+"/deliveries/"+first.String()+"/body", "", &body)
+	expect.That(t, reflect.DeepEqual(sent, body.Body), "sent %s, shown %v", claimed[0].Body, body.Body)
+
+	off := false
+	expect.Must(h.owner().UpdateWebhook(t.Context(), hook.ID, formsvc.WebhookUpdate{Enabled: &off}))
+	for _, path := range []string{"/test", "/deliveries/" + first.String() + "/redeliver"} {
+		expect.Equal(t, h.as("owner", "POST", at+path, ""), http.StatusConflict, "%v of a webhook that is off", path)
+	}
 }

@@ -21,6 +21,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/builder"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -28,20 +29,19 @@ import (
 
 // owners is a host with the pages; a request has its user's name in a header.
 type owners struct {
-	t       testing.TB
-	service *formsvc.Service
-	client  formsvc.Client // of ada
-	place   formsvc.ID     // the workspace of ada; bob has another one
-	server  *httptest.Server
+	*site
+	client formsvc.Client // of ada
+	place  formsvc.ID     // the workspace of ada; bob has another one
+	server *httptest.Server
 }
 
 func newOwners(t testing.TB, store storage.Storage, options ...formsvc.Option) *owners {
 	t.Helper()
-	s := newHost(t, store, builder.Config{}, options...)
-	o := &owners{t: t, service: s.service, server: httptest.NewServer(s.owners)}
+	o := &owners{site: newHost(t, store, builder.Config{}, options...)}
+	o.server = httptest.NewServer(o.owners)
 	t.Cleanup(o.server.Close)
 	for _, name := range []string{"bob", "ada"} {
-		place := must(o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
+		place := expect.Must(o.service.CreateWorkspace(t.Context(), formsvc.UserIDFrom(name), name))
 		o.place = place.ID
 	}
 	o.client = o.service.As(formsvc.UserIDFrom("ada"))
@@ -50,11 +50,11 @@ func newOwners(t testing.TB, store storage.Storage, options ...formsvc.Option) *
 
 func (o *owners) publish(name string, blocks any) formsvc.Form {
 	o.t.Helper()
-	raw := must(json.Marshal(blocks))
-	form := must(o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
+	raw := expect.Must(json.Marshal(blocks))
+	form := expect.Must(o.client.CreateForm(o.t.Context(), formsvc.FormCreate{Workspace: o.place, Name: name, Type: "MULTI", Definition: formsvc.Definition{
 		Blocks: raw, HiddenFields: json.RawMessage(`["source"]`), Variables: json.RawMessage(`{"score":0}`),
 	}}))
-	form = must(o.client.PublishForm(o.t.Context(), form.ID))
+	form = expect.Must(o.client.PublishForm(o.t.Context(), form.ID))
 	return form
 }
 
@@ -64,12 +64,12 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 	encode := func(values map[string]any) map[string]json.RawMessage {
 		raws := map[string]json.RawMessage{}
 		for id, value := range values {
-			raw := must(json.Marshal(value))
+			raw := expect.Must(json.Marshal(value))
 			raws[id] = raw
 		}
 		return raws
 	}
-	s := must(o.service.Submit(o.t.Context(), formsvc.Response{
+	s := expect.Must(o.service.Submit(o.t.Context(), formsvc.Response{
 		FormID: form.ID, Answers: encode(answers), HostAnswers: encode(host), Hidden: map[string]string{"source": "mail"}, CompletionTime: 60, SubmittedAt: at,
 	}))
 	return s
@@ -78,11 +78,11 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 // ask sends a request to the door and returns status, headers and body.
 func (o *owners) ask(user, method, path, body string) (int, http.Header, []byte) {
 	o.t.Helper()
-	r := must(http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body)))
+	r := expect.Must(http.NewRequestWithContext(o.t.Context(), method, o.server.URL+"/forms/-/door"+path, strings.NewReader(body)))
 	r.Header.Set("User", user)
-	response := must(http.DefaultClient.Do(r))
+	response := expect.Must(http.DefaultClient.Do(r))
 	defer response.Body.Close()
-	content := must(io.ReadAll(response.Body))
+	content := expect.Must(io.ReadAll(response.Body))
 	return response.StatusCode, response.Header, content
 }
 
@@ -123,10 +123,8 @@ type summary struct {
 func (o *owners) summary(form formsvc.Form, query string) (found summary) {
 	o.t.Helper()
 	status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary"+query, "")
-	if status != http.StatusOK {
-		o.t.Fatalf("%d: %s", status, body)
-	}
-	noError(o.t, json.Unmarshal(body, &found))
+	expect.Require(o.t, status == http.StatusOK, "%d: %s", status, body)
+	expect.NoError(o.t, json.Unmarshal(body, &found))
 	return found
 }
 
@@ -139,14 +137,11 @@ func well(t *testing.T, svg string) (titles []string) {
 		if errors.Is(err, io.EOF) {
 			return titles
 		}
-		if err != nil {
-			t.Fatalf("%v in %s", err, svg)
-		}
+		expect.Require(t, err == nil, "%v in %s", err, svg)
 		switch token := token.(type) {
 		case xml.StartElement:
-			if in = token.Name.Local; !slices.Contains([]string{"all", "svg", "title", "rect", "text"}, in) {
-				t.Errorf("an element %s in %s", in, svg)
-			}
+			in = token.Name.Local
+			expect.That(t, slices.Contains([]string{"all", "svg", "title", "rect", "text"}, in), "an element %s in %s", in, svg)
 			for _, a := range token.Attr {
 				if name := a.Name.Local; name == "style" || strings.HasPrefix(name, "on") || strings.Contains(name, "href") {
 					t.Errorf("an attribute %s in %s", name, svg)
@@ -191,9 +186,7 @@ func TestEveryTypeHasAChart(t *testing.T) {
 		}
 		if kind.TakesAnswer() {
 			blocks = append(blocks, block)
-			if values[kind.Type] == nil && hosts[kind.Type] == nil {
-				t.Fatalf("the test has no answer to %s", kind.Type)
-			}
+			expect.Require(t, values[kind.Type] != nil || hosts[kind.Type] != nil, "the test has no answer to %s", kind.Type)
 		}
 	}
 	form := o.publish("Every", blocks)
@@ -202,35 +195,26 @@ func TestEveryTypeHasAChart(t *testing.T) {
 			o.submit(form, time.Time{}, values, hosts)
 		}
 		found := o.summary(form, "")
-		if len(found.Blocks) != len(blocks)+2 {
-			t.Errorf("%d blocks, want %d and a hidden field and a variable", len(found.Blocks), len(blocks))
-		}
+		expect.That(t, len(found.Blocks) == len(blocks)+2,
+			"%d blocks, want %d and a hidden field and a variable", len(found.Blocks), len(blocks))
 		for _, b := range found.Blocks {
 			titles := well(t, b.SVG)
-			if len(titles) == 0 || !strings.HasPrefix(titles[0], b.Label+": ") || len(b.Tables) == 0 || len(b.Tables[0].Rows) == 0 {
-				t.Errorf("%s: titles %q, tables %v", b.Type, titles, b.Tables)
-			}
-			if want := b.Type != "variable" && answered; (b.Answered == 1) != want {
-				t.Errorf("%s: answered by %d", b.Type, b.Answered)
-			}
+			expect.That(t, len(titles) != 0 && strings.HasPrefix(titles[0], b.Label+": ") && len(b.Tables) != 0 && len(b.Tables[0].Rows) != 0,
+				"%s: titles %q, tables %v", b.Type, titles, b.Tables)
+			want := b.Type != "variable" && answered
+			expect.That(t, (b.Answered == 1) == want, "%s: answered by %d", b.Type, b.Answered)
 			total := int64(0)
 			for _, table := range b.Tables {
 				for _, row := range table.Rows {
 					total += row.Count
 				}
 			}
-			if answered && total == 0 {
-				t.Errorf("%s: the table counts nothing: %+v", b.Type, b.Tables)
-			}
+			expect.That(t, !answered || total != 0, "%s: the table counts nothing: %+v", b.Type, b.Tables)
 			switch b.Type {
 			case "short_text", "long_text", "email", "phone", "website", "time", "address", "contact_info", "file_upload", "signature", "hidden":
-				if answered != (len(b.Texts) == 1) {
-					t.Errorf("%s: the newest are %v", b.Type, b.Texts)
-				}
+				expect.That(t, answered == (len(b.Texts) == 1), "%s: the newest are %v", b.Type, b.Texts)
 			default:
-				if b.Texts != nil {
-					t.Errorf("%s has texts: %v", b.Type, b.Texts)
-				}
+				expect.That(t, b.Texts == nil, "%s has texts: %v", b.Type, b.Texts)
 			}
 		}
 	}
@@ -271,9 +255,7 @@ func TestChartsSayWhatWasAnswered(t *testing.T) {
 		"grid":  "2 2 [] [{Ape [{Ape 0 0 0} {Bear 2 100 0} {Cat 0 0 0}] 0} {Bear [{Ape 0 0 0} {Bear 0 0 0} {Cat 1 100 0}] 0}] [Grid: Ape: Ape 0 · 0%, Bear 2 · 100%, Cat 0 · 0%; Bear: Ape 0 · 0%, Bear 0 · 0%, Cat 1 · 100%] 0",
 		"land":  "3 1 [] [{ [{Netherlands 2 66.66666666666667 0} {Germany 1 33.333333333333336 0}] 0}] [Land: Netherlands 2 · 67%, Germany 1 · 33%] 0",
 	} {
-		if said[id] != want {
-			t.Errorf("%s:\n%s, want\n%s", id, said[id], want)
-		}
+		expect.That(t, said[id] == want, "%s:\n%s, want\n%s", id, said[id], want)
 	}
 	if !strings.Contains(said["nps"], "{nps 25}") || !strings.Contains(said["nps"], "[{Promoters (9–10) 2 50 0} {Passives (7–8) 1 25 0} {Detractors (0–6) 1 25 0}]") || !strings.Contains(said["nps"], "{10 1 25 0}]") {
 		t.Error(said["nps"])
@@ -281,16 +263,13 @@ func TestChartsSayWhatWasAnswered(t *testing.T) {
 	if !strings.Contains(said["day"], "{2026-01 1 ") || !strings.Contains(said["day"], "{2026-02 0 0 0}") || !strings.Contains(said["day"], "{2027-03 1 ") {
 		t.Error(said["day"])
 	}
-	if found.Responses != 4 || found.Seconds != 60 {
-		t.Errorf("%+v", found)
-	}
+	expect.That(t, found.Responses == 4 && found.Seconds == 60, "%+v", found)
 	// Both bounds are included, and what is no time is a fault.
 	if found := o.summary(form, "?since=2026-11-01T13:00:00Z&until=2026-11-01T14:00:00Z"); found.Responses != 2 {
 		t.Errorf("%d responses, want 2", found.Responses)
 	}
-	if status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary?since=yesterday", ""); status != http.StatusUnprocessableEntity || !bytes.Contains(body, []byte(`"/since"`)) {
-		t.Errorf("%d: %s", status, body)
-	}
+	status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/summary?since=yesterday", "")
+	expect.That(t, status == http.StatusUnprocessableEntity && bytes.Contains(body, []byte(`"/since"`)), "%d: %s", status, body)
 }
 
 // Classes of whole numbers begin and end with whole numbers, and each number is in one class alone.
@@ -307,12 +286,8 @@ func TestClassesOfWholeNumbers(t *testing.T) {
 		}
 		o.submit(form, time.Time{}, map[string]any{"n": c.last}, nil)
 		rows := o.summary(form, "").Blocks[0].Tables[0].Rows
-		if got := rows[0].Label + ", " + rows[1].Label + ", " + rows[len(rows)-1].Label; got != c.labels {
-			t.Errorf("up to %v: %s, want %s", c.last, got, c.labels)
-		}
-		if c.last == 79 && (rows[1].Count != 4 || rows[len(rows)-1].Count != 3) {
-			t.Errorf("%v", rows)
-		}
+		expect.Equal(t, rows[0].Label+", "+rows[1].Label+", "+rows[len(rows)-1].Label, c.labels, "%v up to", c.last)
+		expect.That(t, c.last != 79 || rows[1].Count == 4 && rows[len(rows)-1].Count == 3, "%v", rows)
 	}
 }
 
@@ -351,13 +326,10 @@ func TestHostileTextsInCharts(t *testing.T) {
 		o.submit(form, time.Time{}, map[string]any{"one": map[string]any{"other": "x" + plain.Replace(text[:min(len(text), 200)])}, "grid": map[string]any{"a": "a"}, "n": 3}, nil)
 		o.submit(form, time.Time{}, map[string]any{"one": "a", "rank": []string{"a", "b"}, "t": "x" + plain.Replace(text)}, nil)
 		for _, b := range o.summary(form, "").Blocks {
-			if titles := well(t, b.SVG); len(titles) == 0 || len(b.SVG) > 9000 {
-				t.Errorf("%s of %q: %d bytes", b.ID, text, len(b.SVG))
-			}
+			titles := well(t, b.SVG)
+			expect.That(t, len(titles) != 0 && len(b.SVG) <= 9000, "%s of %q: %d bytes", b.ID, text, len(b.SVG))
 			for _, r := range b.Texts {
-				if len([]rune(r.Text)) > 300 {
-					t.Errorf("%s: a text of %d bytes", b.ID, len(r.Text))
-				}
+				expect.That(t, len([]rune(r.Text)) <= 300, "%s: a text of %d bytes", b.ID, len(r.Text))
 			}
 		}
 	}
@@ -372,20 +344,18 @@ func TestExportDoor(t *testing.T) {
 	for i := range 7 {
 		o.submit(form, at.Add(time.Duration(i)*time.Hour), map[string]any{"q": fmt.Sprintf("=a%d;\"b\"", i)}, nil)
 	}
-	if newest := o.summary(form, "").Blocks[0].Texts; len(newest) != 7 || newest[0].Text != `=a6;"b"` {
-		t.Errorf("the newest texts are %v", newest)
-	}
+	newest := o.summary(form, "").Blocks[0].Texts
+	expect.That(t, len(newest) == 7 && newest[0].Text == `=a6;"b"`, "the newest texts are %v", newest)
 	for query, e := range map[string]formsvc.Export{
 		"": {}, "?format=ndjson": {Format: formsvc.NDJSON}, "?separator=semicolon&header=labels&bom=true": {Separator: ';', Labels: true, BOM: true},
 		"?separator=tab&since=2026-11-01T13:00:00Z&until=2026-11-01T13:00:00Z": {Separator: '\t', Since: at.Add(time.Hour), Until: at.Add(time.Hour)},
 		"?format=ndjson&since=2027-01-01T00:00:00Z":                            {Format: formsvc.NDJSON, Since: at.AddDate(1, 0, 0)},
 	} {
 		var want bytes.Buffer
-		noError(o.t, o.client.Export(t.Context(), &want, form.ID, e))
+		expect.NoError(o.t, o.client.Export(t.Context(), &want, form.ID, e))
 		status, header, got := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export"+query, "")
-		if status != http.StatusOK || !bytes.Equal(got, want.Bytes()) {
-			t.Errorf("%s: %d %q, want %q", query, status, got, want.Bytes())
-		}
+		expect.That(t, status == http.StatusOK && bytes.Equal(got, want.Bytes()),
+			"%s: %d %q, want %q", query, status, got, want.Bytes())
 		ending, kind := ".csv", "text/csv; charset=utf-8; header=present"
 		if e.Format == formsvc.NDJSON {
 			ending, kind = ".ndjson", "application/x-ndjson"
@@ -425,14 +395,13 @@ func TestACutExport(t *testing.T) {
 	}
 	for pages, begun := range map[int64]bool{0: false, 1: true} {
 		store.pages.Store(pages)
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, o.server.URL+"/forms/-/door/forms/"+form.ID.String()+"/export?format=ndjson", nil))
 		r.Header.Set("User", "ada")
-		response := must(http.DefaultClient.Do(r))
+		response := expect.Must(http.DefaultClient.Do(r))
 		_, err := io.Copy(io.Discard, response.Body)
 		_ = response.Body.Close()
-		if (response.StatusCode == http.StatusOK) != begun || (err != nil) != begun {
-			t.Errorf("after %d pages: %d, %v", pages, response.StatusCode, err)
-		}
+		expect.That(t, (response.StatusCode == http.StatusOK) == begun && (err != nil) == begun,
+			"after %d pages: %d, %v", pages, response.StatusCode, err)
 	}
 }
 
@@ -477,9 +446,7 @@ func TestExportsAtATime(t *testing.T) {
 		}
 		for range 2 {
 			store.gone <- struct{}{}
-			if status := <-done; status != http.StatusOK {
-				t.Errorf("the first two: %d", status)
-			}
+			expect.Equal(t, <-done, http.StatusOK, "the first two")
 		}
 	}
 }
@@ -490,7 +457,7 @@ func TestPartialsDoor(t *testing.T) {
 	form := o.publish("Half", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}, {"id": "r", "type": "short_text", "label": "More"}})
 	for i := range 3 {
 		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"begun"`)}, Block: "r", Share: i > 0})
-		noError(o.t, err)
+		expect.NoError(o.t, err)
 	}
 	path := "/forms/" + form.ID.String() + "/partials"
 	read := func(query string) (found struct {
@@ -508,10 +475,8 @@ func TestPartialsDoor(t *testing.T) {
 		}
 	}) {
 		status, _, body := o.ask("ada", http.MethodGet, path+query, "")
-		if status != http.StatusOK {
-			t.Fatalf("%d: %s", status, body)
-		}
-		noError(o.t, json.Unmarshal(body, &found))
+		expect.Require(t, status == http.StatusOK, "%d: %s", status, body)
+		expect.NoError(o.t, json.Unmarshal(body, &found))
 		return found
 	}
 	all := read("")
@@ -524,15 +489,12 @@ func TestPartialsDoor(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	if len(all.Items) != 3 || shared != 2 || all.Page.HasMore {
-		t.Fatalf("%+v", all)
-	}
+	expect.Require(t, len(all.Items) == 3 && shared == 2 && !all.Page.HasMore, "%+v", all)
 	if status, _, body := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusOK {
 		t.Errorf("%d: %s", status, body)
 	}
-	if left := read(""); len(left.Items) != 2 {
-		t.Errorf("%+v", left)
-	}
+	left := read("")
+	expect.That(t, len(left.Items) == 2, "%+v", left)
 	if status, _, _ := o.ask("ada", http.MethodDelete, path+"/"+all.Items[0].ID, ""); status != http.StatusNotFound {
 		t.Errorf("the second time: %d", status)
 	}
@@ -548,7 +510,7 @@ func TestPagesOfPartials(t *testing.T) {
 	form := o.publish("Halves", []map[string]any{{"id": "q", "type": "short_text"}})
 	save := func() {
 		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{}})
-		noError(o.t, err)
+		expect.NoError(o.t, err)
 	}
 	for range 5 { // seconds
 		now.Add(1)
@@ -571,26 +533,23 @@ func TestPagesOfPartials(t *testing.T) {
 				NextCursor string `json:"next_cursor"`
 			}
 		}
-		noError(o.t, json.Unmarshal(body, &found))
+		expect.NoError(o.t, json.Unmarshal(body, &found))
 		for _, item := range found.Items {
 			got = append(got, item.ID)
 		}
 		cursor = found.Page.NextCursor
-		if last := len(want) == len(got); found.Page.HasMore == last || (cursor == "") != last || pages == len(want) {
-			t.Fatalf("page %d: %+v", pages, found)
-		}
+		last := len(want) == len(got)
+		expect.Require(t, found.Page.HasMore != last && (cursor == "") == last && pages != len(want), "page %d: %+v", pages, found)
 		now.Add(1)
 		save()
-		noError(o.t, o.client.DeletePartial(t.Context(), form.ID, idOf(t, got[len(got)-1])))
+		expect.NoError(o.t, o.client.DeletePartial(t.Context(), form.ID, idOf(t, got[len(got)-1])))
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	expect.That(t, slices.Equal(got, want), "%v, want %v", got, want)
 }
 
 func idOf(t *testing.T, text string) formsvc.ID {
 	t.Helper()
-	return must(formsvc.ParseID(text))
+	return expect.Must(formsvc.ParseID(text))
 }
 
 // without keeps no half responses.
@@ -604,9 +563,8 @@ func TestAStorageWithoutPartials(t *testing.T) {
 	t.Parallel()
 	o := newOwners(t, without{memory.New()})
 	form := o.publish("Whole", []map[string]any{})
-	if status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/partials", ""); status != http.StatusNotImplemented || !bytes.Contains(body, []byte(`"UNSUPPORTED"`)) {
-		t.Errorf("%d: %s", status, body)
-	}
+	status, _, body := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/partials", "")
+	expect.That(t, status == http.StatusNotImplemented && bytes.Contains(body, []byte(`"UNSUPPORTED"`)), "%d: %s", status, body)
 }
 
 // Nobody reaches the results of somebody else's form through a door, and ids that are none reach nothing.
@@ -616,10 +574,10 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	form := o.publish("Secret", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
 	o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
 	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, Share: true})
-	noError(o.t, err)
+	expect.NoError(o.t, err)
 	var half formsvc.Partial
 	for half, err = range o.client.Partials(t.Context(), form.ID, formsvc.Query{}) {
-		noError(o.t, err)
+		expect.NoError(o.t, err)
 	}
 	own := "/forms/" + form.ID.String()
 	counts := "/workspaces/" + o.place.String() + "/counts"
@@ -653,15 +611,13 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	if status, _, _ := o.ask("ada", http.MethodGet, own+"/summary", ""); status != http.StatusOK {
 		t.Errorf("the owner: %d", status)
 	}
-	if left := len(o.partials(form)); left != 1 {
-		t.Errorf("%d half responses are left", left)
-	}
+	expect.Equal(t, len(o.partials(form)), 1, "half responses are left")
 }
 
 func (o *owners) partials(form formsvc.Form) (all []formsvc.Partial) {
 	o.t.Helper()
 	for p, err := range o.client.Partials(o.t.Context(), form.ID, formsvc.Query{}) {
-		noError(o.t, err)
+		expect.NoError(o.t, err)
 		all = append(all, p)
 	}
 	return all
@@ -704,25 +660,22 @@ func TestListsReadWhatTheyShow(t *testing.T) {
 		o.submit(form, time.Time{}, map[string]any{"name": "x"}, nil)
 	}
 	for _, form := range []formsvc.Form{one, trashed} {
-		_, err := o.client.WorkingCopy(form.ID).UpdateForm(t.Context(), formsvc.FormUpdate{Name: new("changed")})
-		noError(t, err)
+		expect.Must(o.client.WorkingCopy(form.ID).UpdateForm(t.Context(), formsvc.FormUpdate{Name: new("changed")}))
 	}
-	noError(t, o.client.TrashForm(t.Context(), trashed.ID))
+	expect.NoError(t, o.client.TrashForm(t.Context(), trashed.ID))
 	body := fmt.Sprintf(`{"forms":["%s","%s","%s","%s"]}`, one.ID, none.ID, trashed.ID, formsvc.UserIDFrom("no form"))
 	counted := fmt.Sprintf(`{"%s":{"responses":1,"unpublished":true},"%s":{"responses":0,"unpublished":false}}`, one.ID, none.ID)
 	for user, want := range map[string]string{"ada": counted, "bob": "{}"} {
 		status, _, got := o.ask(user, http.MethodPost, "/workspaces/"+o.place.String()+"/counts", body)
 		var is, should any
-		noError(t, errors.Join(json.Unmarshal(got, &is), json.Unmarshal([]byte(want), &should)))
-		if status != http.StatusOK || !reflect.DeepEqual(is, should) {
-			t.Errorf("the counts of %s: %d %s, want %s", user, status, got, want)
-		}
+		expect.NoError(t, errors.Join(json.Unmarshal(got, &is), json.Unmarshal([]byte(want), &should)))
+		expect.That(t, status == http.StatusOK && reflect.DeepEqual(is, should),
+			"the counts of %s: %d %s, want %s", user, status, got, want)
 	}
-	if store.totals.Load() != 2 || store.copies.Load() != 2 || store.funnels.Load() != 0 {
-		t.Errorf("the storage was asked %d times for totals, %d for copies and %d for a funnel", store.totals.Load(), store.copies.Load(), store.funnels.Load())
-	}
+	expect.That(t, store.totals.Load() == 2 && store.copies.Load() == 2 && store.funnels.Load() == 0,
+		"the storage was asked %d times for totals, %d for copies and %d for a funnel", store.totals.Load(), store.copies.Load(), store.funnels.Load())
 	hook := storage.Webhook{ID: formsvc.UserIDFrom("a webhook"), FormID: one.ID, URL: "https://receiver.example/"}
-	noError(t, store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: hook}))
+	expect.NoError(t, store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: hook}))
 	for _, c := range []struct {
 		user   string
 		form   formsvc.ID
@@ -735,9 +688,7 @@ func TestListsReadWhatTheyShow(t *testing.T) {
 			t.Errorf("the webhooks of %s for %s: %d %s", c.form, c.user, status, body)
 		}
 	}
-	if store.webhooks.Load() != 0 {
-		t.Errorf("all webhooks were read %d times", store.webhooks.Load())
-	}
+	expect.That(t, store.webhooks.Load() == 0, "all webhooks were read %d times", store.webhooks.Load())
 }
 
 // However many newer responses there are, the newest different texts are listed page by page, equal ones once.
@@ -764,27 +715,23 @@ func TestTextsArePaged(t *testing.T) {
 		}
 		first := o.summary(form, "?time=today").Blocks[0]
 		texts, more := first.Texts, first.MoreTexts
-		if len(texts) != 10 {
-			t.Errorf("%v: %d texts in the summary", c.block, len(texts))
-		}
+		expect.That(t, len(texts) == 10, "%v: %d texts in the summary", c.block, len(texts))
 		for more {
 			var page struct {
 				Items []givenText
 				More  bool
 			}
 			_, _, body := o.ask("ada", http.MethodGet, fmt.Sprintf("/forms/%s/texts?time=today&block=q&from_text=%d", form.ID, len(texts)), "")
-			noError(t, json.Unmarshal(body, &page))
-			if more = page.More; len(page.Items) == 0 {
-				t.Fatalf("%s", body)
-			}
+			expect.NoError(t, json.Unmarshal(body, &page))
+			more = page.More
+			expect.Require(t, len(page.Items) != 0, "%s", body)
 			texts = append(texts, page.Items...)
 		}
 		if len(texts) != 131 || texts[0].Count+texts[1].Count != 131 || !strings.HasPrefix(texts[130].Text, "n0") || len([]rune(texts[0].Text)) > 300 {
 			t.Errorf("%v: %d texts, the first %+v, the last %+v", c.block, len(texts), texts[0], texts[len(texts)-1])
 		}
-		if status, _, _ := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/texts?block=none", ""); status != http.StatusNotFound {
-			t.Errorf("the texts of no block: %d", status)
-		}
+		status, _, _ := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/texts?block=none", "")
+		expect.That(t, status == http.StatusNotFound, "the texts of no block: %d", status)
 	}
 }
 
@@ -804,7 +751,7 @@ func TestAChangedTypeIsCountedApart(t *testing.T) {
 		form := o.publish("Changed", []map[string]any{{"id": "q", "type": c.from, "choices": choices}})
 		o.submit(form, time.Time{}, map[string]any{"q": c.answer}, nil)
 		o.submit(form, time.Time{}, nil, nil)
-		_ = must(o.client.UpdateBlock(t.Context(), form.ID, "q", []byte(`{"type":"`+c.to+`"}`)))
+		_ = expect.Must(o.client.UpdateBlock(t.Context(), form.ID, "q", []byte(`{"type":"`+c.to+`"}`)))
 		o.submit(form, time.Time{}, map[string]any{"q": c.next}, nil)
 		b := o.summary(form, "").Blocks[0]
 		if b.Type != c.to || int(b.Answered) != 2-c.other || b.Skipped != 1 || len(b.OtherTypes) != c.other || c.other == 1 && (b.OtherTypes[0].Type != c.from || b.OtherTypes[0].Count != 1) {
@@ -816,7 +763,7 @@ func TestAChangedTypeIsCountedApart(t *testing.T) {
 // Periods and days are those of the service's zone, for summary, export and the list.
 func TestTimesAreOfTheServicesZone(t *testing.T) {
 	t.Parallel()
-	in := func(name string) *time.Location { return must(time.LoadLocation(name)) }
+	in := func(name string) *time.Location { return expect.Must(time.LoadLocation(name)) }
 	for _, c := range []struct {
 		zone             *time.Location
 		now, time, since string
@@ -831,29 +778,26 @@ func TestTimesAreOfTheServicesZone(t *testing.T) {
 		{time.UTC, "2026-11-20T20:00:00Z", "time=30d", "2026-10-22T00:00:00Z", ""},
 		{in("Pacific/Chatham"), "2026-11-20T20:00:00Z", "from=2026-09-27&to=2026-09-27", "2026-09-26T11:15:00Z", "2026-09-27T10:14:59.999999Z"}, // 23 hours
 	} {
-		now := must(time.Parse(time.RFC3339, c.now))
+		now := expect.Must(time.Parse(time.RFC3339, c.now))
 		o := newOwners(t, memory.New(), formsvc.WithTimeZone(c.zone), formsvc.WithClock(func() time.Time { return now }))
 		form := o.publish("Times", []map[string]any{{"id": "q", "type": "number"}})
-		since := must(time.Parse(time.RFC3339, c.since))
+		since := expect.Must(time.Parse(time.RFC3339, c.since))
 		times := []time.Time{since.Add(-time.Second), since, since.Add(time.Hour)}
 		want := 2
 		if c.until != "" {
-			until := must(time.Parse(time.RFC3339, c.until))
+			until := expect.Must(time.Parse(time.RFC3339, c.until))
 			times, want = append(times, until.Truncate(time.Second), until.Add(time.Microsecond)), 3
 		}
 		for _, at := range times {
 			o.submit(form, at, map[string]any{"q": 1}, nil)
 		}
-		if found := o.summary(form, "?"+c.time); int(found.Responses) != want {
-			t.Errorf("%v %s: %d responses, want %d", c.zone, c.time, found.Responses, want)
-		}
+		found := o.summary(form, "?"+c.time)
+		expect.That(t, int(found.Responses) == want, "%v %s: %d responses, want %d", c.zone, c.time, found.Responses, want)
 		_, _, file := o.ask("ada", http.MethodGet, "/forms/"+form.ID.String()+"/export?format=ndjson&"+c.time, "")
-		if n := bytes.Count(file, []byte("\n")); n != want {
-			t.Errorf("%v %s: %d responses in the export, want %d", c.zone, c.time, n, want)
-		}
+		expect.Equal(t, bytes.Count(file, []byte("\n")), want, "%v %v responses in the export", c.zone, c.time)
 		var bounds struct{ Since, Until string }
 		_, _, body := o.ask("ada", http.MethodGet, "/times?"+c.time, "")
-		if noError(t, json.Unmarshal(body, &bounds)); bounds.Since != c.since || bounds.Until != c.until {
+		if expect.NoError(t, json.Unmarshal(body, &bounds)); bounds.Since != c.since || bounds.Until != c.until {
 			t.Errorf("%v %s: %+v, want %s to %s", c.zone, c.time, bounds, c.since, c.until)
 		}
 	}
