@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -18,20 +21,12 @@ func TestCasesAreNamedOnceAndSayWhatTheyProve(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z-]+/[a-zA-Z-]+$`)
 	seen := make(map[string]bool)
 	for _, c := range conformance.Cases() {
-		if !name.MatchString(c.Name) || seen[c.Name] {
-			t.Errorf("the name %q is not group/name, or not unique", c.Name)
-		}
+		expect.That(t, name.MatchString(c.Name) && !seen[c.Name], "the name %q is not group/name, or not unique", c.Name)
 		seen[c.Name] = true
-		if !described(t, c.Place) {
-			t.Errorf("%s: %q is not a place in the description", c.Name, c.Place)
-		}
-		if len(c.Sentence) < 20 || !strings.HasSuffix(c.Sentence, ".") {
-			t.Errorf("%s: %q is no sentence", c.Name, c.Sentence)
-		}
+		expect.That(t, described(t, c.Place), "%s: %q is not a place in the description", c.Name, c.Place)
+		expect.That(t, len(c.Sentence) >= 20 && strings.HasSuffix(c.Sentence, "."), "%s: %q is no sentence", c.Name, c.Sentence)
 	}
-	if len(seen) < 100 {
-		t.Errorf("there are %d cases, many are missing", len(seen))
-	}
+	expect.That(t, len(seen) >= 100, "there are %d cases, many are missing", len(seen))
 }
 
 // described reports whether a place is there: a JSON pointer, and after a "#" a
@@ -40,7 +35,7 @@ func described(t *testing.T, place string) bool {
 	t.Helper()
 	pointer, heading, _ := strings.Cut(place, "#")
 	var at any
-	noError(t, json.Unmarshal(schema.OpenAPI(), &at))
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &at))
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		o, _ := at.(map[string]any)
 		at = o[strings.ReplaceAll(token, "~1", "/")]
@@ -60,9 +55,8 @@ func TestSelectionsThatNameNothingAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if _, err := conformance.Check(t.Context(), newTarget(t, nil), opts...); err == nil {
-				t.Error("there is no error")
-			}
+			_, err := conformance.Check(t.Context(), newTarget(t, nil), opts...)
+			expect.That(t, err != nil, "there is no error")
 		})
 	}
 }
@@ -71,20 +65,18 @@ func TestSkippedCasesTellTheirReason(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t, nil)
 	target.AddMember = nil
-	report := must(conformance.Check(t.Context(), target,
+	report := expect.Must(conformance.Check(t.Context(), target,
 		conformance.Only("me", "workspaces/member"), conformance.Skip("me", "the host answers /me itself")))
 	want := map[string]string{
 		"me/fields": "the host answers /me itself", "me/each-key": "the host answers /me itself",
 		"workspaces/member": "the target offers no AddMember",
 	}
 	for _, r := range report.Results {
-		if r.Outcome != conformance.Skipped || r.Reason != want[r.Case.Name] {
-			t.Errorf("%s: %s (%q), want skipped (%q)", r.Case.Name, r.Outcome, r.Reason, want[r.Case.Name])
-		}
+		expect.That(t, r.Outcome == conformance.Skipped && r.Reason == want[r.Case.Name],
+			"%s: %s (%q), want skipped (%q)", r.Case.Name, r.Outcome, r.Reason, want[r.Case.Name])
 	}
-	if len(report.Results) != len(want) || len(report.Failures()) != 0 {
-		t.Errorf("there are %d results and %d failures, want %d and none", len(report.Results), len(report.Failures()), len(want))
-	}
+	expect.That(t, len(report.Results) == len(want) && len(report.Failures()) == 0,
+		"there are %d results and %d failures, want %d and none", len(report.Results), len(report.Failures()), len(want))
 }
 
 func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
@@ -98,7 +90,7 @@ func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
 	for name, target := range map[string]conformance.Target{"an error": noKeys, "a panic": panics, "no server": unreachable} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			report := must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
+			report := expect.Must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
 			if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.Faults[0], "suite:") {
 				t.Errorf("outcome is %s with %q, want broken by the suite", got.Outcome, got.Faults)
 			}
@@ -114,9 +106,8 @@ func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
 			t.Parallel()
 			target := newTarget(t, nil)
 			change(&target)
-			if _, err := conformance.Check(t.Context(), target); err == nil {
-				t.Error("there is no error")
-			}
+			_, err := conformance.Check(t.Context(), target)
+			expect.That(t, err != nil, "there is no error")
 		})
 	}
 }
@@ -133,16 +124,14 @@ func TestFaultsShowRequestAndAnswerWithoutSecrets(t *testing.T) {
 		keys = append(keys, key)
 		return key, err
 	}
-	report := must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
-	told := must(json.Marshal(report))
+	report := expect.Must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
+	told := expect.Must(json.Marshal(report))
 	text := string(told) + report.Results[0].String()
-	if slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(text, key) }) || len(keys) == 0 {
-		t.Errorf("the report tells a key:\n%s", text)
-	}
+	expect.That(t, !slices.ContainsFunc(keys, func(key string) bool { return strings.Contains(text, key) }) && len(keys) != 0,
+		"the report tells a key:\n%s", text)
 	for _, want := range []string{"> GET /me", "X-Api-Key: [secret]", "< 200 OK", "contains a key", `"outcome":"failed"`, `"name":"me/fields"`} {
-		if !strings.Contains(report.Results[0].String()+strings.ReplaceAll(string(told), `\u003e`, ">"), want) {
-			t.Errorf("the report does not tell %q:\n%s", want, text)
-		}
+		expect.That(t, strings.Contains(report.Results[0].String()+strings.ReplaceAll(string(told), `\u003e`, ">"), want),
+			"the report does not tell %q:\n%s", want, text)
 	}
 }
 
@@ -150,7 +139,46 @@ func TestACancelledRunEnds(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := conformance.Check(ctx, newTarget(t, nil)); !errors.Is(err, context.Canceled) {
-		t.Errorf("the error is %v, want context.Canceled", err)
+	_, err := conformance.Check(ctx, newTarget(t, nil))
+	expect.That(t, errors.Is(err, context.Canceled), "the error is %v, want context.Canceled", err)
+}
+
+// Every operation succeeds in a case of its resource. The cases about keys, scopes and routes do
+// not count: they go through all operations and look at none of them closely.
+func TestEveryOperationHasACase(t *testing.T) {
+	t.Parallel()
+	var d struct {
+		Paths map[string]map[string]json.RawMessage
 	}
+	expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &d))
+	patterns, uncalled := map[string]*regexp.Regexp{}, map[string]bool{}
+	parameter := regexp.MustCompile(`\\\{[^}]*\}`)
+	for path, methods := range d.Paths {
+		for method, member := range methods {
+			var o struct{ OperationID string }
+			if json.Unmarshal(member, &o) != nil || o.OperationID == "" {
+				continue // the parameters of the path
+			}
+			at := parameter.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+")
+			patterns[o.OperationID] = regexp.MustCompile("^" + strings.ToUpper(method) + " " + at + "$")
+			uncalled[o.OperationID] = true
+		}
+	}
+	var mu sync.Mutex
+	target := newTarget(t, func(e *exchange) {
+		e.ask()
+		if e.status >= 300 {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for id, pattern := range patterns {
+			if pattern.MatchString(e.r.Method + " " + e.r.URL.Path) {
+				delete(uncalled, id)
+			}
+		}
+	})
+	expect.Must(conformance.Check(t.Context(), target, conformance.Only("description/content", "me", "workspaces", "forms", "blocks",
+		"submissions", "analytics", "webhooks")))
+	expect.That(t, len(uncalled) == 0, "no case of a resource calls %q", slices.Sorted(maps.Keys(uncalled)))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/webhooks"
 )
 
@@ -40,9 +41,8 @@ func newDeliveringTarget(t *testing.T, serve func(*exchange), alter func(*carrie
 	go func() { ended <- svc.Dispatcher().Run(ctx) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
+		err := <-ended
+		expect.That(t, err == nil, "%v", err)
 	})
 	carrier := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { carry(w, r, alter) }))
 	t.Cleanup(carrier.Close)
@@ -209,7 +209,7 @@ func TestEveryDeliveryMutantIsNoticedByItsCase(t *testing.T) {
 // expectOutcome runs one case.
 func expectOutcome(t *testing.T, target conformance.Target, name string, want conformance.Outcome) {
 	t.Helper()
-	report := must(conformance.Check(t.Context(), target, conformance.Only(name)))
+	report := expect.Must(conformance.Check(t.Context(), target, conformance.Only(name)))
 	if got := report.Results[0]; len(report.Results) != 1 || got.Outcome != want {
 		t.Errorf("%s: outcome is %s, want %s\n%s", name, got.Outcome, want, got)
 	}

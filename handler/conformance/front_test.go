@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/conformance"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // refusal answers with a page for people when the status is not 0.
@@ -36,7 +37,7 @@ func refusal(status func(r *http.Request, body []byte) int) func(http.Handler) h
 func behind(t *testing.T, front func(http.Handler) http.Handler) conformance.Target {
 	t.Helper()
 	target := newTarget(t, nil)
-	to := must(url.Parse(target.URL))
+	to := expect.Must(url.Parse(target.URL))
 	to.Path = ""
 	server := httptest.NewServer(front(httputil.NewSingleHostReverseProxy(to)))
 	t.Cleanup(server.Close)
@@ -102,23 +103,21 @@ func TestAnswersOfOthersSkipACase(t *testing.T) {
 				t.Parallel()
 				target := behind(t, c.front)
 				if keyAlone {
-					key := must(target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d97", allScopes))
+					key := expect.Must(target.CreateKey(t.Context(), "65a1f0c2d4e5b6a7980c1d97", allScopes))
 					target = conformance.Target{URL: target.URL, Key: key}
 				}
 				var only []conformance.Option
 				if c.skipped != "" {
 					only = append(only, conformance.Only(c.skipped, "me", "mounting", "auth"))
 				}
-				report := must(conformance.Check(t.Context(), target, only...))
+				report := expect.Must(conformance.Check(t.Context(), target, only...))
 				for _, f := range report.Failures() {
 					t.Errorf("%s: %.800s", f.Case.Name, f)
 				}
 				found := slices.ContainsFunc(report.Results, func(r conformance.Result) bool {
 					return r.Outcome == conformance.Skipped && strings.Contains(r.Reason, "not the service's own") && strings.HasPrefix(r.Case.Name, c.skipped)
 				})
-				if !found {
-					t.Errorf("no case like %q is skipped because of it", c.skipped)
-				}
+				expect.That(t, found, "no case like %q is skipped because of it", c.skipped)
 			})
 		}
 	}
@@ -142,7 +141,7 @@ func TestClosedIdleConnectionsAreNoFault(t *testing.T) {
 	}
 	t.Parallel()
 	target := newTarget(t, nil)
-	to := must(url.Parse(target.URL))
+	to := expect.Must(url.Parse(target.URL))
 	to.Path = ""
 	server := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(to))
 	server.Config.ConnState = func(c net.Conn, state http.ConnState) {
@@ -153,7 +152,7 @@ func TestClosedIdleConnectionsAreNoFault(t *testing.T) {
 	server.Start()
 	t.Cleanup(server.Close)
 	target.URL = server.URL + "/v1"
-	report := must(conformance.Check(t.Context(), target, conformance.Only("bodies", "webhooks", "definitions", "concurrency")))
+	report := expect.Must(conformance.Check(t.Context(), target, conformance.Only("bodies", "webhooks", "definitions", "concurrency")))
 	for _, f := range report.Failures() {
 		t.Errorf("%s: %.500s", f.Case.Name, f)
 	}

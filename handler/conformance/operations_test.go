@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -41,9 +42,8 @@ func TestTheDescriptionAgreesWithTheReadingOfTheSuite(t *testing.T) {
 	var d struct {
 		Paths, Webhooks map[string]map[string]json.RawMessage
 	}
-	if err := json.Unmarshal(schema.OpenAPI(), &d); err != nil {
-		t.Fatal(err)
-	}
+	err := json.Unmarshal(schema.OpenAPI(), &d)
+	expect.NoError(t, err)
 	for event := range d.Webhooks {
 		if at := "/webhooks/" + event + "/post"; !slices.ContainsFunc(allCases(), func(c testCase) bool { return place(c.name) == at }) {
 			t.Errorf("no case is about the event %s: see places", event)
@@ -55,22 +55,16 @@ func TestTheDescriptionAgreesWithTheReadingOfTheSuite(t *testing.T) {
 			t.Errorf("%s %s: %v", o.method, o.path, err)
 			continue
 		}
-		if got.OperationID != o.id {
-			t.Errorf("%s %s is called %q, want %q", o.method, o.path, got.OperationID, o.id)
-		}
+		expect.That(t, got.OperationID == o.id, "%s %s is called %q, want %q", o.method, o.path, got.OperationID, o.id)
 		for _, alternative := range got.Security {
 			for scheme, scopes := range alternative {
-				if strings.Join(scopes, " ") != o.scope {
-					t.Errorf("%s needs %q with %s, want %q", o.id, scopes, scheme, o.scope)
-				}
+				expect.That(t, strings.Join(scopes, " ") == o.scope,
+					"%s needs %q with %s, want %q", o.id, scopes, scheme, o.scope)
 			}
 		}
-		if len(got.Security) != 2 {
-			t.Errorf("%s has %d ways to authenticate, want key and bearer", o.id, len(got.Security))
-		}
-		if (got.RequestBody != nil) != (o.body != nil) {
-			t.Errorf("%s: a request body is described: %t, want %t", o.id, got.RequestBody != nil, o.body != nil)
-		}
+		expect.That(t, len(got.Security) == 2, "%s has %d ways to authenticate, want key and bearer", o.id, len(got.Security))
+		expect.That(t, (got.RequestBody != nil) == (o.body != nil),
+			"%s: a request body is described: %t, want %t", o.id, got.RequestBody != nil, o.body != nil)
 		want := append(strings.Fields(declared()[o.id]), strconv.Itoa(o.status), "default")
 		var statuses []string
 		for status := range got.Responses {
@@ -78,8 +72,6 @@ func TestTheDescriptionAgreesWithTheReadingOfTheSuite(t *testing.T) {
 		}
 		slices.Sort(want)
 		slices.Sort(statuses)
-		if !slices.Equal(statuses, want) {
-			t.Errorf("%s declares %v, want %v", o.id, statuses, want)
-		}
+		expect.That(t, slices.Equal(statuses, want), "%s declares %v, want %v", o.id, statuses, want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc/handler/docs"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -27,9 +28,8 @@ func render(t *testing.T, o docs.Options) string {
 	t.Helper()
 	w := httptest.NewRecorder()
 	docs.Handler(description(schema.OpenAPI()), "/v1/openapi.json", o).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs", nil))
-	if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "text/html; charset=utf-8" {
-		t.Fatalf("%d %s", w.Code, w.Header())
-	}
+	expect.Require(t, w.Code == http.StatusOK && w.Header().Get("Content-Type") == "text/html; charset=utf-8",
+		"%d %s", w.Code, w.Header())
 	if file := os.Getenv("FORMSVC_DOCS_PAGE"); file != "" {
 		_ = os.WriteFile(file, w.Body.Bytes(), 0o600)
 	}
@@ -46,14 +46,11 @@ func TestThePageHasEverythingOfTheDescription(t *testing.T) {
 		`One of <a href="#schema-TextAnswer">TextAnswer</a>`, `Map of names to <a href="#schema-VariableValue">VariableValue</a>`,
 		"<code>single_choice</code></td>", `<code>expired</code> <span class="hint">and what later versions add</span>`, `id="BlockProperties-disabledDays"`,
 	} {
-		if !strings.Contains(page, want) && !strings.Contains(page, strings.ReplaceAll(want, `"`, "&#34;")) {
-			t.Errorf("the page has no %s", want)
-		}
+		expect.That(t, strings.Contains(page, want) || strings.Contains(page, strings.ReplaceAll(want, `"`, "&#34;")),
+			"the page has no %s", want)
 	}
 	want := strings.Count(string(schema.OpenAPI()), `"operationId"`) // of the operations and of the event
-	if shown := strings.Count(page, `<article class="operation"`); shown != want {
-		t.Errorf("there are %d operations and events, want %d", shown, want)
-	}
+	expect.Equal(t, strings.Count(page, `<article class="operation"`), want, "operations and events")
 }
 
 func TestEveryLinkLeadsSomewhereAndEveryIDIsOnce(t *testing.T) {
@@ -61,18 +58,13 @@ func TestEveryLinkLeadsSomewhereAndEveryIDIsOnce(t *testing.T) {
 	page := render(t, docs.Options{})
 	ids := make(map[string]int)
 	for _, m := range regexp.MustCompile(` id="([^"]*)"`).FindAllStringSubmatch(page, -1) {
-		if ids[m[1]]++; ids[m[1]] == 2 {
-			t.Errorf("the id %s stands twice", m[1])
-		}
+		ids[m[1]]++
+		expect.That(t, ids[m[1]] != 2, "the id %s stands twice", m[1])
 	}
 	links := regexp.MustCompile(` href="#([^"]*)"`).FindAllStringSubmatch(page, -1)
-	if len(links) < 300 {
-		t.Errorf("there are %d links", len(links))
-	}
+	expect.That(t, len(links) >= 300, "there are %d links", len(links))
 	for _, m := range links {
-		if ids[m[1]] == 0 {
-			t.Errorf("nothing has the id %s", m[1])
-		}
+		expect.That(t, ids[m[1]] != 0, "nothing has the id %s", m[1])
 	}
 }
 
@@ -99,9 +91,8 @@ func TestWhatTheDescriptionSaysIsEscaped(t *testing.T) {
 	docs.Handler(description([]byte(document)), "/v1/openapi.json", docs.Options{Title: hostile, Key: hostile, HomeURL: "javascript:alert(1)"}).
 		ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs", nil))
 	page := w.Body.String()
-	if strings.Contains(page, hostile) || strings.Contains(page, `href="javascript:`) {
-		t.Error("the description's markup is on the page")
-	}
+	expect.That(t, !strings.Contains(page, hostile) && !strings.Contains(page, `href="javascript:`),
+		"the description's markup is on the page")
 }
 
 func TestADescriptionThatIsNotThereIsAskedForAgain(t *testing.T) {
@@ -119,11 +110,7 @@ func TestADescriptionThatIsNotThereIsAskedForAgain(t *testing.T) {
 	for i, want := range []int{502, 502, 200, 200} {
 		w := httptest.NewRecorder()
 		page.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/docs", nil))
-		if w.Code != want {
-			t.Errorf("answer %d is %d, want %d", i, w.Code, want)
-		}
+		expect.That(t, w.Code == want, "answer %d is %d, want %d", i, w.Code, want)
 	}
-	if asked != 3 {
-		t.Errorf("the description was asked for %d times, want 3", asked)
-	}
+	expect.That(t, asked == 3, "the description was asked for %d times, want 3", asked)
 }

@@ -6,12 +6,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/conformance"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
@@ -23,15 +25,11 @@ func start(t *testing.T, change func(http.Header), allowed ...netip.Prefix) (url
 	t.Helper()
 	svc, err := formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithoutRateLimit(),
 		formsvc.WithWebhookConfig(webhooks.Config{AllowedNetworks: allowed, Resolver: dialguard.Names{}}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	issued, err := svc.CreateKey(t.Context(), formsvc.KeyRequest{
 		User: formsvc.User{ID: formsvc.UserIDFrom("remote"), Name: "Remote"}, Name: "remote", Scopes: storage.Scopes(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := httptest.NewRecorder()
 		svc.ServeHTTP(rec, r)
@@ -88,9 +86,8 @@ func TestRun(t *testing.T) {
 			if status := run(t.Context(), c.args, c.getenv, &out, &out); status != c.status || !strings.Contains(out.String(), c.says) {
 				t.Errorf("status is %d, want %d, and %q in\n%s", status, c.status, c.says, &out)
 			}
-			if strings.Contains(out.String(), key) || strings.Contains(out.String(), badKey) {
-				t.Errorf("the report has a key in it:\n%s", &out)
-			}
+			expect.That(t, !strings.Contains(out.String(), key) && !strings.Contains(out.String(), badKey),
+				"the report has a key in it:\n%s", &out)
 		})
 	}
 	t.Run("as JSON", func(t *testing.T) {
@@ -106,3 +103,5 @@ func TestRun(t *testing.T) {
 		}
 	})
 }
+
+func TestMain(m *testing.M) { os.Exit(dialguard.Guard(m).Run()) }
