@@ -7,6 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // axe-core finds nothing on any page and state, light and dark.
@@ -74,9 +75,7 @@ func axe(t *testing.T) func(b *tab, state string) {
 	t.Helper()
 	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
 	if err != nil {
-		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal("axe-core is not here: run npm ci in internal/lab/e2e")
-		}
+		expect.Require(t, os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") == "", "axe-core is not here: run npm ci in internal/lab/e2e")
 		t.Skip("reason: axe-core is not here: run npm ci in internal/lab/e2e")
 	}
 	return func(b *tab, state string) {
@@ -86,8 +85,6 @@ func axe(t *testing.T) func(b *tab, state string) {
 		}
 		found := get(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes:["violations"]}).then(r => r.violations.map(v =>
 			v.impact+" "+v.id+": "+v.nodes.slice(0,3).map(n => n.html.slice(0,120)+" ["+(n.any[0]||n.all[0]||n.none[0]||{}).message+"]").join(" | ")).join("\n"))`, chromedp.EvalAwaitPromise))
-		if found != "" {
-			t.Errorf("%s:\n%s", state, found)
-		}
+		expect.That(t, found == "", "%s:\n%s", state, found)
 	}
 }

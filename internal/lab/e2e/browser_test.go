@@ -25,6 +25,7 @@ import (
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/webhooks"
 )
@@ -48,10 +49,9 @@ func newSite(t testing.TB, config formpage.Config) *site {
 	var err error
 	// Webhooks may be on this machine, and have one attempt. Nothing is sent unless a test runs the dispatcher.
 	hooks := webhooks.Config{AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.1/32")}, Retry: webhooks.RetryPolicy{Delays: []time.Duration{}}}
-	if s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks)); err != nil {
-		t.Fatal(err)
-	}
-	workspace := must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
+	s.service, err = formsvc.New(formsvc.WithStorage(memory.New()), formsvc.WithWebhookConfig(hooks))
+	expect.NoError(t, err)
+	workspace := expect.Must(s.service.CreateWorkspace(t.Context(), s.owner, "Test"))
 	s.place = workspace.ID
 	if config.Secret == nil {
 		config.Secret = []byte("of tests, 16 bytes or more")
@@ -60,11 +60,11 @@ func newSite(t testing.TB, config formpage.Config) *site {
 		config.MinFillTime = -1 // a program fills in faster than a person
 	}
 	if config.Files == nil {
-		dir := must(formpage.NewDir(t.TempDir(), "https://files.example/"))
+		dir := expect.Must(formpage.NewDir(t.TempDir(), "https://files.example/"))
 		t.Cleanup(func() { _ = dir.Close() })
 		config.Files = dir
 	}
-	pages := must(formpage.New(s.service, config))
+	pages := expect.Must(formpage.New(s.service, config))
 	s.pages = pages
 	s.mux = http.NewServeMux()
 	s.mux.Handle("/f/", pages)
@@ -81,9 +81,9 @@ type sample struct {
 // sample publishes one of the quickstart's forms.
 func (s *site) sample(name string) formsvc.Form {
 	s.t.Helper()
-	raw := must(os.ReadFile("../../../examples/quickstart/forms/" + name + ".json"))
+	raw := expect.Must(os.ReadFile("../../../examples/quickstart/forms/" + name + ".json"))
 	var f sample
-	noError(s.t, json.Unmarshal(raw, &f))
+	expect.NoError(s.t, json.Unmarshal(raw, &f))
 	return s.publish(f.Name, f.Type, f.Definition)
 }
 
@@ -94,9 +94,7 @@ func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {
 	if err == nil {
 		form, err = client.PublishForm(s.t.Context(), form.ID)
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 	return form
 }
 
@@ -104,21 +102,19 @@ func (s *site) publish(name, kind string, d formsvc.Definition) formsvc.Form {
 func (s *site) close(form formsvc.Form) {
 	s.t.Helper()
 	settings := map[string]any{}
-	noError(s.t, json.Unmarshal(form.Definition.Settings, &settings))
+	expect.NoError(s.t, json.Unmarshal(form.Definition.Settings, &settings))
 	settings["closed"] = true
 	raw, err := json.Marshal(settings)
 	if err == nil {
 		_, err = s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: raw}})
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 }
 
 // preview is the address of a form's preview.
 func (s *site) preview(form formsvc.Form, query string) string {
 	s.t.Helper()
-	path := must(s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour)))
+	path := expect.Must(s.pages.PreviewPath(form.ID, time.Now().Add(time.Hour)))
 	return s.server.URL + path + query
 }
 
@@ -131,14 +127,12 @@ func (s *site) answers(form formsvc.Form) []map[string]string {
 	s.t.Helper()
 	var all []map[string]string
 	for submission, err := range s.service.AsHost().Submissions(s.t.Context(), form.ID, formsvc.SubmissionQuery{}) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		expect.NoError(s.t, err)
 		var items []struct {
 			Field struct{ ID string }
 			Value json.RawMessage
 		}
-		noError(s.t, json.Unmarshal(submission.Answers, &items))
+		expect.NoError(s.t, json.Unmarshal(submission.Answers, &items))
 		one := map[string]string{}
 		for _, item := range items {
 			one[item.Field.ID] = string(item.Value)
@@ -199,16 +193,12 @@ func newTab(t testing.TB, width, height int64) *tab {
 	t.Helper()
 	path := chromium()
 	if path == "" {
-		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal("there is no chromium on this machine")
-		}
+		expect.Require(t, os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") == "", "there is no chromium on this machine")
 		t.Skip("reason: there is no chromium on this machine")
 	}
 	browserOnce.Do(func() {
 		profile, err := os.MkdirTemp("", "e2e-profile") //nolint:usetesting // outlives the test that starts the browser
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 		options := append(chromedp.DefaultExecAllocatorOptions[:],
 			chromedp.ExecPath(path), chromedp.UserDataDir(profile), chromedp.Flag("no-sandbox", true), chromedp.Flag("disable-gpu", true),
 			chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
@@ -219,7 +209,7 @@ func newTab(t testing.TB, width, height int64) *tab {
 		allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 		var cancel context.CancelFunc
 		browser, cancel = chromedp.NewContext(allocator) //nolint:fatcontext // once
-		noError(t, chromedp.Do(browser))
+		expect.NoError(t, chromedp.Do(browser))
 		endBrowser = func() { cancel(); stop(); _ = os.RemoveAll(profile) }
 	})
 	ctx, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
@@ -238,6 +228,16 @@ func newTab(t testing.TB, width, height int64) *tab {
 		b.requests.problems = append(b.requests.problems, "dialog: "+e.Message)
 	})
 	b.size(width, height)
+	return b
+}
+
+// newTabOf is newTab, in which scripts run or not.
+func newTabOf(t testing.TB, script bool, width, height int64) *tab {
+	t.Helper()
+	b := newTab(t, width, height)
+	if !script {
+		call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+	}
 	return b
 }
 
@@ -282,7 +282,7 @@ func get[T any](b *tab, action chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
 	defer cancel()
-	return must(chromedp.Run(ctx, action))
+	return expect.Must(chromedp.Run(ctx, action))
 }
 
 func (b *tab) size(width, height int64) {
@@ -301,15 +301,20 @@ func (b *tab) dark(on bool) {
 	}})
 }
 
+// stayedAt reports requests that went elsewhere than to a server.
+func (b *tab) stayedAt(server string) {
+	b.t.Helper()
+	urls, _ := b.requests.list()
+	for _, url := range urls {
+		home := strings.HasPrefix(url, server+"/") || strings.HasPrefix(url, "data:") || url == "about:blank"
+		expect.That(b.t, home, "the page asked for %s", url)
+	}
+}
+
 // print shows the page as it is printed.
 func (b *tab) print() {
 	b.t.Helper()
 	call(b, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
-}
-
-func (b *tab) noScript() {
-	b.t.Helper()
-	call(b, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
 }
 
 func (b *tab) run(actions ...chromedp.Action[chromedp.Void]) {
@@ -354,7 +359,7 @@ func (b *tab) shot(name string) {
 	if dir == "" {
 		return
 	}
-	noError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o600))
+	expect.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), get(b, chromedp.FullScreenshot(100)), 0o600))
 }
 
 func quote(text string) string {
@@ -375,18 +380,15 @@ func (b *tab) shows(text string) {
 	b.until("document.body.innerText.replace(/\\s+/g,' ').includes(" + quote(strings.Join(strings.Fields(text), " ")) + ")")
 }
 
-// must returns a value that is there unless the test is broken.
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
-
-// noError ends a test at an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
+// The browser of these tests reaches this machine and nobody else, whatever a page asks
+// it for: no name and no address is resolved.
+func TestTheBrowserReachesNobodyElse(t *testing.T) {
+	b := newTab(t, 800, 600)
+	for _, url := range []string{"http://img.example/", "http://192.0.2.1/"} {
+		expect.NoError(t, chromedp.Do(b.ctx, chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+			r, err := cdp.Call(ctx, target, page.Navigate, page.NavigateParams{URL: url})
+			expect.That(t, err != nil || strings.Contains(r.ErrorText, "ERR_NAME_NOT_RESOLVED"), "%s: %q", url, r.ErrorText)
+			return err
+		})))
 	}
 }

@@ -3,26 +3,28 @@ package e2e
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
+
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // documented are the five forms with rules that are examples of package formsvc, by name.
 func documented(t *testing.T) map[string]sample {
 	t.Helper()
 	forms := map[string]sample{}
-	source := must(os.ReadFile("../../../example_test.go"))
+	source := expect.Must(os.ReadFile("../../../example_test.go"))
 	for _, found := range regexp.MustCompile("(?s)func Example_(\\w+)\\(\\) {\n\tsvc, form := branching\\(`([^`]*)`, `([^`]*)`\\)").FindAllStringSubmatch(string(source), -1) {
 		f := sample{Name: found[1], Type: "MULTI"}
 		f.Definition.Blocks, f.Definition.Variables = json.RawMessage(found[2]), json.RawMessage(found[3])
 		forms[found[1]] = f
 	}
-	if len(forms) != 5 {
-		t.Fatalf("%d forms are documented, want 5", len(forms))
-	}
+	expect.Require(t, len(forms) == 5, "%d forms are documented, want 5", len(forms))
 	return forms
 }
 
@@ -30,7 +32,7 @@ func documented(t *testing.T) map[string]sample {
 func plain(t testing.TB, d formsvc.Definition) map[string]any {
 	t.Helper()
 	var blocks []*block
-	noError(t, json.Unmarshal(d.Blocks, &blocks))
+	expect.NoError(t, json.Unmarshal(d.Blocks, &blocks))
 	ids := map[string]string{}
 	for i, b := range blocks {
 		ids[b.ID] = string(rune('A' + i))
@@ -42,7 +44,7 @@ func plain(t testing.TB, d formsvc.Definition) map[string]any {
 	for _, section := range d.Sections() {
 		var v any
 		if len(*section.Value) > 0 {
-			noError(t, json.Unmarshal(*section.Value, &v))
+			expect.NoError(t, json.Unmarshal(*section.Value, &v))
 		}
 		out[section.Name] = same(renamed(v, ids))
 	}
@@ -131,15 +133,12 @@ func TestFormsAreBuilt(t *testing.T) {
 func (s *site) isBuilt(p window, want sample, keys bool) {
 	t := s.t
 	made := s.hand(p, keys).build(want)
-	if made.Name != want.Name || made.Type != want.Type {
-		t.Errorf("the form is %q, %s", made.Name, made.Type)
-	}
+	expect.That(t, made.Name == want.Name && made.Type == want.Type, "the form is %q, %s", made.Name, made.Type)
 	wanted := plain(t, want.Definition)
 	got := plain(t, made.Definition)
 	for name := range wanted {
-		if !reflect.DeepEqual(wanted[name], got[name]) {
-			t.Errorf("%s differ:\nwant %s\ngot  %s", name, text(wanted[name]), text(got[name]))
-		}
+		expect.That(t, reflect.DeepEqual(wanted[name], got[name]),
+			"%s differ:\nwant %s\ngot  %s", name, text(wanted[name]), text(got[name]))
 	}
 }
 
@@ -156,7 +155,47 @@ func TestAFormThatNobodyCanAnswer(t *testing.T) {
 	s.openOwners(b, "/"+form.ID.String(), ".outline")
 	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: There is nothing to choose"]')`)
 	b.shot("stuck")
-	must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
+	expect.Must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
 	b.do(`window.dispatchEvent(new Event("focus"))`)
 	b.until(`!document.querySelector("#outline > .notice") && document.querySelector('[data-id=pet] [aria-label^="Note: "]')`)
+}
+
+// orders is a form with a branch, a score and two endings, as a shop would make it.
+const orders = `[
+	{"id":"hello","type":"welcome","label":"Order a cake","description":"Five short questions. We answer within a day.","properties":{"buttonText":"Begin"}},
+	{"id":"occasion","type":"single_choice","label":"What is the occasion?","required":true,"choices":[{"id":"birthday","label":"Birthday"},{"id":"wedding","label":"Wedding"},{"id":"work","label":"Something at work"}],"properties":{"otherOption":true}},
+	{"id":"guests","type":"number","label":"How many guests will there be?","required":true,"properties":{"min":4,"minVal":true,"max":400,"maxVal":true}},
+	{"id":"tiers","type":"opinion_scale","label":"How many tiers?","properties":{"from":1,"to":5,"rule":{"show":{"==":[{"var":"answers.occasion"},"wedding"]}}}},
+	{"id":"taste","type":"multiple_choice","label":"Which flavours do you like?","description":"As many as you want.","choices":[{"id":"lemon","label":"Lemon"},{"id":"nut","label":"Hazelnut"},{"id":"choc","label":"Chocolate"},{"id":"berry","label":"Red berries"}]},
+	{"id":"day","type":"date","label":"When do you need it?","required":true},
+	{"id":"page","type":"page_break","label":"About you"},
+	{"id":"who","type":"contact_info","label":"How do we reach you?","properties":{"addressOrContact":{"address":{"hide":true},"address2":{"hide":true},"zip":{"hide":true},"city":{"hide":true},"state":{"hide":true},"country":{"hide":true}}}},
+	{"id":"rating","type":"rating","label":"How do you like this form?","properties":{"to":5}},
+	{"id":"more","type":"long_text","label":"Anything else?"},
+	{"id":"thanks","type":"ending","label":"Thank you","description":"We write to you within a day."}
+]`
+
+// TestOwnersPictures writes the picture of the editor that the README shows as .github/builder.webp, and
+// a dark one, to the directory FORMSVC_E2E_PICTURES. Nothing is compared.
+func TestOwnersPictures(t *testing.T) {
+	dir := os.Getenv("FORMSVC_E2E_PICTURES")
+	if dir == "" {
+		t.Skip("reason: FORMSVC_E2E_PICTURES names no directory")
+	}
+	s := newOwners(t)
+	form := s.publish("Order a cake", "MULTI", formsvc.Definition{Blocks: json.RawMessage(orders)})
+	quality := int64(80)
+	for name, dark := range map[string]bool{"light": false, "dark": true} {
+		b := s.ownersTab(1280, 800)
+		h := s.hand(b, false)
+		b.dark(dark)
+		h.start("/"+form.ID.String(), ".editor")
+		b.until(`T.status() === "saved" && document.querySelector(".canvas-frame")?.contentDocument.querySelector("[data-block]")`)
+		b.do(`T.row("taste").click()`)
+		b.until(`T.chosen() === "taste"`)
+		b.drawn()
+		b.do(`document.getAnimations().forEach(a => a.finish())`)
+		picture := call(b, page.CaptureScreenshot, page.CaptureScreenshotParams{Format: "webp", Quality: &quality})
+		expect.NoError(t, os.WriteFile(filepath.Join(dir, "editor-1280-"+name+".webp"), picture.Data, 0o600))
+	}
 }

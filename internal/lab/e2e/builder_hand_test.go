@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // tools are the functions by which hands find things on the builder's pages.
@@ -42,14 +43,12 @@ const tools = `window.T = {
 // word is a text of the builder's pages in English.
 func word(t testing.TB, key string) string {
 	t.Helper()
-	raw := must(os.ReadFile("../../../handler/builder/words/en.json"))
+	raw := expect.Must(os.ReadFile("../../../handler/builder/words/en.json"))
 	var words map[string]map[string]string
-	noError(t, json.Unmarshal(raw, &words))
+	expect.NoError(t, json.Unmarshal(raw, &words))
 	area, name, _ := strings.Cut(key, ".")
 	text, ok := words[area][name]
-	if !ok {
-		t.Fatalf("there is no word %s", key)
-	}
+	expect.Require(t, ok, "there is no word %s", key)
 	return text
 }
 
@@ -122,9 +121,8 @@ func (b *tab) setFiles(selector, name string) {
 func ask[T any](h hand, expression string) T {
 	h.t.Helper()
 	var value T
-	if got := h.evaluate(expression); json.Unmarshal([]byte(got), &value) != nil {
-		h.t.Fatalf("%s is %s", expression, got)
-	}
+	got := h.evaluate(expression)
+	expect.Require(h.t, json.Unmarshal([]byte(got), &value) == nil, "%s is %s", expression, got)
 	return value
 }
 
@@ -180,9 +178,7 @@ func (h hand) click(element string) {
 		let r = e.getBoundingClientRect(); const under = () => { const o = document.elementFromPoint(r.x+r.width/2, r.y+r.height/2); return o && (e.contains(o) || o.contains(e) || o.closest("label")?.control === e) };
 		if (!under()) { e.scrollIntoView({block: "center", behavior: "instant"}); r = e.getBoundingClientRect() }
 		return [r.x+r.width/2, r.y+r.height/2, under() ? 1 : 0] })()`)
-	if at[2] == 0 {
-		h.t.Fatalf("something covers %s", element)
-	}
+	expect.Require(h.t, at[2] != 0, "something covers %s", element)
 	h.clickAt(at[0], at[1])
 }
 
@@ -391,9 +387,9 @@ func (h hand) build(want sample) formsvc.Form {
 	h.pressNamed("forms.create")
 	h.until(`document.querySelector(".pane-outline")`)
 	path := ask[string](h, `location.pathname`)
-	id := must(formsvc.ParseID(path[strings.LastIndex(path, "/")+1:]))
+	id := expect.Must(formsvc.ParseID(path[strings.LastIndex(path, "/")+1:]))
 	var blocks []*block
-	noError(h.t, json.Unmarshal(want.Definition.Blocks, &blocks))
+	expect.NoError(h.t, json.Unmarshal(want.Definition.Blocks, &blocks))
 	ids := map[string]string{} // the page's, by the wanted
 	for _, b := range blocks {
 		h.block(b, ids)
@@ -402,7 +398,7 @@ func (h hand) build(want sample) formsvc.Form {
 	h.saved()
 	made := h.site.stored(formsvc.Form{ID: id})
 	var stored []*block
-	noError(h.t, json.Unmarshal(made.Definition.Blocks, &stored))
+	expect.NoError(h.t, json.Unmarshal(made.Definition.Blocks, &stored))
 	choiceIDs(blocks, stored, ids)
 	h.choiceLabels = map[string]string{}
 	for _, b := range stored {
@@ -414,7 +410,7 @@ func (h hand) build(want sample) formsvc.Form {
 		if rule, _ := b.Properties["rule"].(map[string]any); rule != nil {
 			raw, _ := json.Marshal(rule)
 			var renamed map[string]any
-			noError(h.t, json.Unmarshal([]byte(rename(string(raw), ids)), &renamed))
+			expect.NoError(h.t, json.Unmarshal([]byte(rename(string(raw), ids)), &renamed))
 			h.edit(stored[i].ID)
 			h.rule(renamed)
 		}
@@ -486,7 +482,7 @@ func (h hand) choices(pointer string, list []choiceWanted) {
 func (h hand) variables(raw json.RawMessage) {
 	h.t.Helper()
 	var variables map[string]any
-	noError(h.t, json.Unmarshal(raw, &variables))
+	expect.NoError(h.t, json.Unmarshal(raw, &variables))
 	for _, name := range slices.Sorted(maps.Keys(variables)) {
 		h.tab("data")
 		const at = `T.control("/variables")`

@@ -20,6 +20,7 @@ import (
 	"github.com/makiuchi-d/gozxing/qrcode"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // named is a script's expression for the button, link or menu item with a name, in the topmost dialog if
@@ -157,7 +158,7 @@ func TestBuilderWebhooks(t *testing.T) {
 
 	// A response fails: that is shown when somebody sees the page again, and so is the pause.
 	receiver.status.Store(http.StatusInternalServerError)
-	must(s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
+	expect.Must(s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
 	receiver.next(t)
 	b.until(`(document.dispatchEvent(new Event("visibilitychange")), document.body.innerText.includes("refused it with the status 500"))`)
 	receiver.status.Store(http.StatusServiceUnavailable)
@@ -179,9 +180,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	if strings.Contains(again[0], "Sample") {
 		again[0], again[1] = again[1], again[0]
 	}
-	if !strings.Contains(again[0], `"Ada <b>"`) || !strings.Contains(again[1], "Sample") {
-		t.Errorf("sent again: %s", again)
-	}
+	expect.That(t, strings.Contains(again[0], `"Ada <b>"`) && strings.Contains(again[1], "Sample"), "sent again: %s", again)
 	b.shows("2 deliveries are sent again.")
 	b.until(`document.querySelectorAll(".hook-log > li").length === 6`)
 	b.do(`[...document.querySelectorAll(".hook-log > li")].find(e => e.innerText.includes("Response")).querySelector("[aria-label='Show what was sent']").click()`)
@@ -190,9 +189,7 @@ func TestBuilderWebhooks(t *testing.T) {
 	b.keys(kb.Escape)
 	b.until(`!document.querySelector("dialog")`)
 	b.do(`[...document.querySelectorAll(".hook-log > li")].find(e => e.innerText.includes("Response")).querySelector("[aria-label='Send again']").click()`)
-	if body := receiver.next(t); body != again[0] {
-		t.Errorf("one was sent again with other bytes: %s", body)
-	}
+	expect.Equal(t, receiver.next(t), again[0], "one was sent again with other bytes")
 	b.until(`document.querySelectorAll(".hook-log > li").length === 7`)
 	s.each(b, "hook-log", check)
 
@@ -213,7 +210,7 @@ func TestBuilderPolling(t *testing.T) {
 	inFull(t)
 	s := newOwners(t)
 	form := s.draft("Feedback", `[]`)
-	hook := must(s.service.As(s.owner).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/nobody"}))
+	hook := expect.Must(s.service.As(s.owner).CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form.ID, URL: "http://127.0.0.1:8080/nobody"}))
 	b := s.ownersTab(1280, 900)
 	s.openOwners(b, "/"+form.ID.String()+"/webhooks/"+hook.ID.String(), ".empty")
 	// Two seconds pass at once, when the test says so.
@@ -234,25 +231,19 @@ func TestBuilderPolling(t *testing.T) {
 	}
 	b.do(`document.dispatchEvent(new Event("visibilitychange"))`) // a reading, after which intervals would be set anew
 	before := settled()
-	if b.do(`window.tick()`); settled() != before {
-		t.Error("the log is read though nothing is under way")
-	}
+	b.do(`window.tick()`)
+	expect.That(t, settled() == before, "the log is read though nothing is under way")
 	b.choose("Send a test event") // no dispatcher runs, so it stays under way
 	b.shows("On its way")
 	before = settled()
 	b.do(`window.tick()`)
-	if settled() == before {
-		t.Error("the log is not read though something is under way")
-	}
+	expect.That(t, settled() != before, "the log is not read though something is under way")
 	b.do(`Object.defineProperty(document, "visibilityState", {configurable: true, get: () => "hidden"})`)
 	before = settled()
-	if b.do(`window.tick()`); settled() != before {
-		t.Error("the log is read though nobody sees it")
-	}
+	b.do(`window.tick()`)
+	expect.That(t, settled() == before, "the log is read though nobody sees it")
 	b.do(`delete document.visibilityState; document.dispatchEvent(new Event("visibilitychange"))`)
-	if settled() <= before {
-		t.Error("the log is not read when the page is seen again")
-	}
+	expect.That(t, settled() > before, "the log is not read when the page is seen again")
 }
 
 const threeBlocks = `[{"id":"name","type":"short_text","label":"Name"},{"id":"pet","type":"dropdown","label":"Pet","choices":[{"id":"cat","label":"Cat"}]},{"id":"age","type":"number","label":"Age","properties":{"max":99,"maxVal":true}}]`
@@ -271,15 +262,13 @@ func TestBuilderPublishing(t *testing.T) {
 	b.tabTo("Publish")
 	b.keys(kb.Enter)
 	b.shows("The form is published.")
-	if now := s.stored(form); now.Status != formsvc.StatusPublished {
-		t.Fatalf("it is %s", now.Status)
-	}
+	b.escape() // with its link
+	now := s.stored(form)
+	expect.Require(t, now.Status == formsvc.StatusPublished, "it is %s", now.Status)
 
 	must := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	edited := func(blocks string) {
 		t.Helper()
@@ -311,7 +300,7 @@ func TestBuilderPublishing(t *testing.T) {
 	b.tabTo("Publish")
 	b.keys(kb.Enter)
 	b.shows("The form is published.")
-	b.until(`!document.querySelector("dialog")`)
+	b.escape()
 	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("Age in years")) || !bytes.Contains(now.Definition.Blocks, []byte("Colour")) || bytes.Contains(now.Definition.Blocks, []byte("Pet")) {
 		t.Errorf("published: %s", now.Definition.Blocks)
 	}
@@ -326,21 +315,17 @@ func TestBuilderPublishing(t *testing.T) {
 	b.shows("Second")
 	b.choose("Discard changes", "Discard changes")
 	b.shows("The changes were discarded.")
-	b.choose("Publish")
-	b.shows("Everything is published.")
+	b.until(`!` + named("Publish")) // nothing is left to publish
 	s.each(b, "publish-none", check)
-	b.choose("Cancel", "More about publishing", "Close")
+	b.choose("More about publishing", "Close")
 	b.shows("The form takes no more responses.")
-	if !s.stored(form).IsClosed(time.Now()) {
-		t.Error("it is not closed")
-	}
+	expect.That(t, s.stored(form).IsClosed(time.Now()), "it is not closed")
 	b.choose("More about publishing", "Open again")
 	b.shows("The form takes responses again.")
 	b.choose("More about publishing", "Take back", "Take back")
 	b.shows("The form is a draft again.")
-	if now := s.stored(form); now.Status != formsvc.StatusDraft || now.IsClosed(time.Now()) {
-		t.Errorf("it is %s", now.Status)
-	}
+	now = s.stored(form)
+	expect.That(t, now.Status == formsvc.StatusDraft && !now.IsClosed(time.Now()), "it is %s", now.Status)
 }
 
 // A form that is full is not opened by taking back that it was closed, and the list says so.
@@ -369,13 +354,11 @@ func TestBuilderVersions(t *testing.T) {
 		if err == nil {
 			_, err = client.WorkingCopy(form.ID).Publish(t.Context(), formsvc.PublishOptions{})
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, err)
 	}
 	publish(threeBlocks[:len(threeBlocks)-1] + `,{"id":"more","type":"long_text","label":"More"}]`)
 	publish(`[{"id":"name","type":"short_text","label":"Your name"}]`)
-	must(client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "name", json.RawMessage(`{"label":"Draft of a name"}`)))
+	expect.Must(client.WorkingCopy(form.ID).UpdateBlock(t.Context(), "name", json.RawMessage(`{"label":"Draft of a name"}`)))
 	s.openOwners(b, "/"+form.ID.String()+"/versions", ".versions")
 	b.shows("replaced by you")
 	s.each(b, "versions", check)
@@ -385,7 +368,7 @@ func TestBuilderVersions(t *testing.T) {
 	b.shows("There are changes that are not published.")
 	s.each(b, "version", check)
 
-	must(client.UpdateBlock(t.Context(), form.ID, "name", json.RawMessage(`{"label":"Changed by somebody"}`)))
+	expect.Must(client.UpdateBlock(t.Context(), form.ID, "name", json.RawMessage(`{"label":"Changed by somebody"}`)))
 	b.choose("Restore")
 	b.shows("gets the content of this version at once")
 	s.each(b, "version-confirm", check)
@@ -397,9 +380,8 @@ func TestBuilderVersions(t *testing.T) {
 	b.shows("The version was restored.")
 	b.until(`document.querySelectorAll(".versions ol a").length === 2`)
 	b.until(`document.activeElement.id === "main"`)
-	if now := s.stored(form); !bytes.Contains(now.Definition.Blocks, []byte("More")) {
-		t.Errorf("restored: %s", now.Definition.Blocks)
-	}
+	now := s.stored(form)
+	expect.That(t, bytes.Contains(now.Definition.Blocks, []byte("More")), "restored: %s", now.Definition.Blocks)
 	// The page that shows the newest version is shown already: it is no step of the history.
 	b.do(`window.steps = history.length`)
 	b.choose("Restore", "Restore")
@@ -424,12 +406,10 @@ func TestBuilderShare(t *testing.T) {
 	if value(0) != s.url(form, "") || value(1) != `<script src="`+s.server.URL+`/f/-/embed.js" data-form="`+form.PublicID+`" async></script>` {
 		t.Errorf("shared: %s and %s", value(0), value(1))
 	}
-	picture := must(png.Decode(bytes.NewReader(get(b, chromedp.FullScreenshot(100)))))
-	bits := must(gozxing.NewBinaryBitmapFromImage(picture))
+	picture := expect.Must(png.Decode(bytes.NewReader(get(b, chromedp.FullScreenshot(100)))))
+	bits := expect.Must(gozxing.NewBinaryBitmapFromImage(picture))
 	code, err := qrcode.NewQRCodeReader().Decode(bits, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
-	if err != nil || code.GetText() != s.url(form, "") {
-		t.Errorf("the QR code is %v %v", code, err)
-	}
+	expect.That(t, err == nil && code.GetText() == s.url(form, ""), "the QR code is %v %v", code, err)
 	if file := get(b, chromedp.Evaluate[string](`decodeURIComponent(document.querySelector("dialog a[download]").href)`)); !strings.Contains(file, "<svg") || !strings.Contains(file, get(b, chromedp.Evaluate[string](`document.querySelector(".qr path[fill='#000']").getAttribute("d")`))) {
 		t.Errorf("the file is %s", file)
 	}

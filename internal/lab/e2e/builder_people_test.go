@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // axe-core finds nothing on the list of forms and in the editor, in any state.
@@ -24,9 +25,6 @@ func TestEditorAxe(t *testing.T) {
 		width int64
 		dark  bool
 	}{{390, false}, {1280, true}, {390, true}, {1280, false}} {
-		if !full() && (look.width == 390) == look.dark {
-			continue
-		}
 		t.Run(fmt.Sprint(look.width, look.dark), func(t *testing.T) {
 			s := newOwners(t)
 			form, every := s.sample("feedback"), s.sample("every")
@@ -40,26 +38,22 @@ func TestEditorAxe(t *testing.T) {
 					b.do(`T.named(` + quote(h.word("editor.pane_"+name)) + `).click()`)
 				}
 			}
-			closed := func() {
-				h.key(kb.Escape)
-				b.until(`!document.querySelector("dialog[open], .menu")`)
-			}
 
 			h.start("/", ".forms-list")
 			check(b, "the list of forms")
 			b.do(`document.querySelector(".form-row [aria-haspopup]").click()`)
 			b.until(`document.querySelector(".menu")`)
 			check(b, "the menu of a form")
-			closed()
+			b.escape()
 			b.named(h.word("forms.new"))
-			b.until(`document.querySelector("dialog[open]")`)
+			b.asked()
 			check(b, "a new form")
 			b.do(`document.querySelectorAll("dialog [name=start]")[4].click()`)
 			b.until(`document.querySelector("dialog textarea")`)
 			b.named(h.word("forms.create"))
 			b.until(`document.querySelector("dialog [role=alert]")`)
 			check(b, "a new form that cannot be made")
-			closed()
+			b.escape()
 			h.start("/w/"+s.place.String()+"/trash", ".empty")
 			check(b, "the trash")
 			h.start("/"+s.draft("Nothing", `[]`).ID.String(), ".editor")
@@ -79,9 +73,9 @@ func TestEditorAxe(t *testing.T) {
 			b.until(`document.querySelector(".menu")`)
 			check(b, "the menu of a block")
 			b.named(h.word("editor.move_to"))
-			b.until(`document.querySelector("dialog[open]")`)
+			b.asked()
 			check(b, "moving a block")
-			closed()
+			b.escape()
 			pane("panel")
 			for _, name := range []string{"block", "form", "design", "data"} {
 				b.do(`document.getElementById("tab-` + name + `").click()`)
@@ -94,15 +88,15 @@ func TestEditorAxe(t *testing.T) {
 			check(b, "types of blocks")
 			h.write(`document.querySelector("dialog [role=combobox]")`, "nothing of this name")
 			check(b, "no types of blocks")
-			closed()
+			b.escape()
 			b.do(`document.body.dispatchEvent(new KeyboardEvent("keydown", {key: "?", bubbles: true}))`)
 			b.until(`document.querySelector("dialog .keys")`)
 			check(b, "keys")
-			closed()
+			b.escape()
 			b.named(h.word("editor.share"))
-			b.until(`document.querySelector("dialog[open]")`)
+			b.asked()
 			check(b, "sharing")
-			closed()
+			b.escape()
 
 			// A change that the form as it is published does not have, a fault, and a clash.
 			b.do(`T.row("liked").click(); document.getElementById("tab-block").click()`)
@@ -112,7 +106,7 @@ func TestEditorAxe(t *testing.T) {
 			b.named(h.word("editor.publish_do"))
 			b.until(`document.querySelector("dialog[open]")?.textContent.includes("Changed")`)
 			check(b, "publishing")
-			closed()
+			b.escape()
 			b.offline(true)
 			b.do(typed(labelField, "Mine"))
 			b.until(`T.status() === "offline"`)
@@ -155,9 +149,7 @@ func TestEditorByKeyboard(t *testing.T) {
 	h := s.hand(b, true)
 	look := func(after string) {
 		t.Helper()
-		if wrong := ask[string](h, focus); wrong != "" {
-			t.Errorf("after %s %s", after, wrong)
-		}
+		expect.Equal(t, ask[string](h, focus), "", "%v after", after)
 	}
 	round := func(name string) {
 		t.Helper()
@@ -205,16 +197,14 @@ func TestEditorByKeyboard(t *testing.T) {
 	look("Escape")
 	steps("moving a block down", kb.ArrowDown, chromedp.ModifierAlt)
 	steps("moving a block up", kb.ArrowUp, chromedp.ModifierAlt)
-	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
-		t.Error("a block that was moved does not have the focus")
-	}
+	got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`)
+	expect.That(t, got, "a block that was moved does not have the focus")
 	steps("duplicating a block", "d", chromedp.ModifierCtrl)
 	h.key(kb.Escape)
 	h.until(`T.row(T.chosen()) === document.activeElement`)
 	steps("deleting a block", kb.Delete)
-	if got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`); !got {
-		t.Error("after a removal the next row does not have the focus")
-	}
+	got = ask[bool](h, `T.row(T.chosen()) === document.activeElement`)
+	expect.That(t, got, "after a removal the next row does not have the focus")
 	steps("undoing", "z", chromedp.ModifierCtrl)
 	steps("redoing", "z", chromedp.ModifierCtrl, chromedp.ModifierShift)
 	steps("undoing again", "z", chromedp.ModifierCtrl)
@@ -291,11 +281,11 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 		}
 	}
 	var blocks []map[string]any
-	kinds := []string{"short_text", "multiple_choice", "matrix", "group", "statement", "legal", "ending"}
+	kinds := []string{"short_text", "multiple_choice", "matrix", "group", "statement", "legal", "ending", "welcome", "embed"}
 	for i, text := range texts {
 		choices := []map[string]any{{"id": "c", "label": text, "alt": text}, {"id": "d", "label": "D"}}
 		b := map[string]any{"id": fmt.Sprint("b", i), "type": kinds[i%len(kinds)], "label": text, "description": text, "part_of": text,
-			"properties": map[string]any{"legalText": text, "placeholderText": text, "rule": map[string]any{"show": map[string]any{"==": []any{map[string]any{"var": "hidden." + text}, text}}}}}
+			"properties": map[string]any{"legalText": text, "placeholderText": text, "buttonText": text, "imageAlt": text, "rule": map[string]any{"show": map[string]any{"==": []any{map[string]any{"var": "hidden." + text}, text}}}}}
 		switch b["type"] {
 		case "multiple_choice":
 			b["choices"] = choices
@@ -304,10 +294,13 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 		}
 		blocks = append(blocks, b)
 	}
-	raw := must(json.Marshal(blocks))
+	raw := expect.Must(json.Marshal(blocks))
 	variables, _ := json.Marshal(map[string]string{texts[0]: texts[1], texts[2]: texts[3]})
 	settings, _ := json.Marshal(map[string]any{"submitLabel": texts[0], "closedMessage": texts[1], "showTitle": true})
-	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) { f.Definition.Variables, f.Definition.Settings = variables, settings })
+	theme, _ := json.Marshal(map[string]any{"customCss": strings.Join(sheets, "\n")})
+	form := s.draft(texts[1], string(raw), func(f *formsvc.FormCreate) {
+		f.Definition.Variables, f.Definition.Settings, f.Definition.Theme = variables, settings, theme
+	})
 	b := s.ownersTab(1280, 900)
 	h := s.hand(b, false)
 	h.start("/", ".forms-list")
@@ -331,6 +324,8 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 		b.do(typed(`document.querySelector(".props-choice input")`, text))
 		b.do(typed(labelField, text))
 	}
+	b.do(`window.was=` + inCanvas("b1"))
+	b.until(inCanvas("b1") + ` !== was`) // the service drew it
 	for _, name := range []string{"form", "design", "data"} {
 		b.do(`document.getElementById("tab-` + name + `").click()`)
 		b.until(`document.getElementById("tab-` + name + `").ariaSelected === "true"`)
@@ -338,23 +333,16 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 	b.do(`document.querySelector(".outline-tools [aria-haspopup]").click()`)
 	b.until(`document.querySelector(".menu")`)
 	b.named(h.word("editor.move_to"))
-	b.until(`document.querySelector("dialog[open]")`)
+	b.asked()
 	h.key(kb.Escape)
 	b.do(`T.row("b1").focus(); T.row("b1").dispatchEvent(new KeyboardEvent("keydown", {key: "Delete", bubbles: true}))`)
 	b.until(`document.querySelector(".toast")`)
 	h.saved()
-	if ran := get(b, chromedp.Evaluate[bool](`!!(window.pwned || document.querySelector(".canvas-frame").contentWindow.pwned)`)); ran {
-		t.Error("a text ran")
-	}
-	if more := get(b, chromedp.Evaluate[bool](`document.querySelectorAll("script, iframe, object, embed, base").length != document.documentElement.dataset.was`)); more {
-		t.Error("a text became an element")
-	}
-	urls, _ := b.requests.list()
-	for _, url := range urls {
-		if !strings.HasPrefix(url, s.server.URL) && !strings.HasPrefix(url, "data:") && url != "about:blank" {
-			t.Errorf("asked for %s", url)
-		}
-	}
+	ran := ask[bool](h, `!!(window.pwned || document.querySelector(".canvas-frame").contentWindow.pwned)`)
+	expect.That(t, !ran, "a text ran")
+	more := ask[bool](h, `document.querySelectorAll("script, iframe, object, embed, base").length != document.documentElement.dataset.was`)
+	expect.That(t, !more, "a text became an element")
+	b.stayedAt(s.server.URL)
 }
 
 // In a form of 500 blocks, a key, a move and an undo change what they are about, and draw nothing else.
@@ -392,9 +380,7 @@ func TestEditorOfFiveHundredBlocks(t *testing.T) {
 		for range 9 {
 			got := ask[[]float64](h, `measure(() => { `+step.act+` })`)
 			script = append(script, got[0])
-			if got[1] > 60 {
-				t.Errorf("%s changed %.0f nodes of the list", step.name, got[1])
-			}
+			expect.That(t, got[1] <= 60, "%s changed %.0f nodes of the list", step.name, got[1])
 		}
 		h.saved()
 		slices.Sort(script)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // send stores a response with answers that are given as Go values, as of a time; the zero time is now.
@@ -27,7 +27,7 @@ func (s *site) send(form formsvc.Form, at time.Time, answers, host map[string]an
 		}
 		return raws
 	}
-	sent := must(s.service.Submit(s.t.Context(), formsvc.Response{
+	sent := expect.Must(s.service.Submit(s.t.Context(), formsvc.Response{
 		FormID: form.ID, SubmittedAt: at, Answers: encode(answers), HostAnswers: encode(host), CompletionTime: 95, Hidden: map[string]string{"source": "newsletter"},
 		Metadata: formsvc.Metadata{Country: "NL", Device: "mobile", UserAgent: "Mozilla/5.0", UTM: map[string]string{"campaign": "spring"}},
 	}))
@@ -38,7 +38,7 @@ func (s *site) send(form formsvc.Form, at time.Time, answers, host map[string]an
 func (s *site) everyAnswered(n int) formsvc.Form {
 	s.t.Helper()
 	form := s.sample("every")
-	form = must(s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["source"]`)}}))
+	form = expect.Must(s.service.As(s.owner).UpdateForm(s.t.Context(), form.ID, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["source"]`)}}))
 	random := rand.New(rand.NewPCG(2, 7)) // the same in each run
 	one := func(list ...string) string { return list[random.IntN(len(list))] }
 	file := func(name, kind string) map[string]any {
@@ -76,18 +76,14 @@ func (s *site) half(form formsvc.Form, share bool, answers string) {
 	if err == nil {
 		_, _, err = s.service.SavePartial(s.t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: values, Share: share, Block: "single", Seconds: 200, Hidden: map[string]string{"source": "poster"}})
 	}
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	expect.NoError(s.t, err)
 }
 
 // all are the responses of a form, newest first.
 func (s *site) all(form formsvc.Form) (list []formsvc.Submission) {
 	s.t.Helper()
 	for found, err := range s.service.AsHost().Submissions(s.t.Context(), form.ID, formsvc.SubmissionQuery{}) {
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		expect.NoError(s.t, err)
 		list = append(list, found)
 	}
 	return list
@@ -99,6 +95,33 @@ func (b *tab) named(text string) {
 	find := `[...document.querySelectorAll("button,a,summary")].filter(e => e.checkVisibility() && e.textContent.trim() === ` + quote(text) + `).at(-1)`
 	b.until(find)
 	b.do(find + `.click()`)
+}
+
+// asked waits until the page asks something in a dialog.
+func (b *tab) asked() {
+	b.t.Helper()
+	b.until(`document.querySelector("dialog[open]")`)
+}
+
+// confirm presses a button, and the same in the dialog that asks whether it was meant.
+func (b *tab) confirm(text string) {
+	b.t.Helper()
+	b.named(text)
+	b.asked()
+	b.named(text)
+}
+
+// escape closes a dialog, or a menu.
+func (b *tab) escape() {
+	b.t.Helper()
+	b.keys(kb.Escape)
+	b.until(`!document.querySelector("dialog[open], .menu")`)
+}
+
+// choosesTime chooses one of the times that results are filtered by.
+func (b *tab) choosesTime(value string) {
+	b.t.Helper()
+	b.do(`const e = document.querySelector(".time-filter select"); e.value = ` + quote(value) + `; e.dispatchEvent(new Event("change", {bubbles:true}))`)
 }
 
 const rows = `document.querySelectorAll(".responses tbody tr").length`
@@ -126,14 +149,14 @@ func TestResults(t *testing.T) {
 	b.until(rows + `===60`)
 	b.shows("All 60 responses")
 	b.named("Columns")
-	b.until(`document.querySelector("dialog[open]")`)
+	b.asked()
 	b.do(`[...document.querySelectorAll("dialog label")].find(l => l.textContent === "Device").click()`)
 	b.do(`[...document.querySelectorAll("dialog label")].find(l => l.textContent === "source").click()`)
 	b.named("Close")
 	b.shows("mobile")
 	b.do(`location.reload()`)
 	b.until(rows + `===50 && document.querySelector("thead").textContent.includes("Device") && document.querySelector("thead").textContent.includes("source")`)
-	b.do(`const e = document.querySelector(".time-filter select"); e.value = "days"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+	b.choosesTime("days")
 	day := func(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 	before := day(s.all(form)[30].SubmittedAt)
 	b.until(`document.querySelectorAll(".time-filter input").length===2`)
@@ -156,7 +179,7 @@ func TestResults(t *testing.T) {
 	b.until(fmt.Sprintf(`%s===%d`, rows, want))
 	// Back leads to the time that was chosen there, and the tab to all time.
 	b.named("Summary")
-	b.do(`const e = document.querySelector(".time-filter select"); e.value = "yesterday"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+	b.choosesTime("yesterday")
 	b.until(`location.search==="?time=yesterday"`)
 	b.do(`history.back()`)
 	b.until(fmt.Sprintf(`%s===%d && location.search==="?to=%s" && document.querySelectorAll(".time-filter input")[1].value===%[3]q`, rows, want, before))
@@ -171,16 +194,13 @@ func TestResults(t *testing.T) {
 	got := get(b, chromedp.Evaluate[string](`fetch(document.querySelector("dialog a[download]").href).then(r => r.arrayBuffer()).then(a => [...new Uint8Array(a)].map(n => String.fromCharCode(n)).join(""))`, chromedp.EvalAwaitPromise))
 	end, _ := time.Parse(time.DateOnly, before)
 	var file bytes.Buffer
-	noError(t, s.service.As(s.owner).Export(t.Context(), &file, form.ID, formsvc.Export{Until: end.AddDate(0, 0, 1).Add(-time.Second), Labels: true, BOM: true}))
+	expect.NoError(t, s.service.As(s.owner).Export(t.Context(), &file, form.ID, formsvc.Export{Until: end.AddDate(0, 0, 1).Add(-time.Second), Labels: true, BOM: true}))
 	raw := make([]rune, file.Len())
 	for i, c := range file.Bytes() {
 		raw[i] = rune(c)
 	}
-	if got != string(raw) {
-		t.Errorf("the download has %d bytes, want %d", len([]rune(got)), file.Len())
-	}
-	b.keys(kb.Escape)
-	b.until(`!document.querySelector("dialog")`)
+	expect.That(t, got == string(raw), "the download has %d bytes, want %d", len([]rune(got)), file.Len())
+	b.escape()
 
 	// One response, its neighbours as the list has them, also at the ends.
 	list := s.all(form)
@@ -197,22 +217,16 @@ func TestResults(t *testing.T) {
 	b.until(`document.querySelector('a[href="https://files.example/menu.pdf"][rel~=noopener]')`)
 
 	// Deleting one leads to the next; deleting several leaves the others.
-	b.named("Delete")
-	b.until(`document.querySelector("dialog[open]")`)
-	b.named("Delete")
+	b.confirm("Delete")
 	b.until(`location.pathname.endsWith(` + quote(list[3].ID.String()) + `) && document.activeElement.id==="main"`)
 	b.named("All responses")
 	b.until(rows + `===50`)
 	b.do(`for (const i of [1, 2, 3]) document.querySelectorAll(".responses tbody input")[i].click()`)
 	b.shows("3 selected")
-	b.named("Delete")
-	b.until(`document.querySelector("dialog[open]")`)
-	b.named("Delete")
+	b.confirm("Delete")
 	b.until(rows + `===47 && !document.querySelector("dialog")`)
 	left := s.all(form)
-	if len(left) != 56 || left[0].ID != list[0].ID || left[1].ID != list[5].ID {
-		t.Errorf("%d responses are left", len(left))
-	}
+	expect.That(t, len(left) == 56 && left[0].ID == list[0].ID && left[1].ID == list[5].ID, "%d responses are left", len(left))
 
 	// New responses show after a press.
 	s.send(form, time.Time{}, map[string]any{"short": "Late guest 1", "legal": true}, nil)
@@ -233,7 +247,7 @@ func TestResults(t *testing.T) {
 	b.shows("The food")
 	b.until(`!document.body.innerText.includes("Never seen")`)
 	b.do(`document.querySelector(".halves .button.danger").click()`)
-	b.until(`document.querySelector("dialog[open]")`)
+	b.asked()
 	b.named("Delete")
 	b.until(`document.querySelectorAll(".halves li").length===1 && !document.querySelector("dialog")`)
 
@@ -273,47 +287,30 @@ func TestResultsByKeyboard(t *testing.T) {
 	b.reach(`.response a[href*="results/"]:not([href$=responses])`)
 	b.keys(kb.Enter)
 	b.until(`document.querySelector(".response")`)
-	if left := s.all(form); len(left) != 2 {
-		t.Errorf("%d responses are left", len(left))
-	}
+	left := s.all(form)
+	expect.That(t, len(left) == 2, "%d responses are left", len(left))
 }
 
 // axe-core finds nothing on any state of the results; with FORMSVC_E2E_SHOTS it keeps pictures of them.
 func TestResultsAxe(t *testing.T) {
 	inFull(t)
-	source, err := os.ReadFile("node_modules/axe-core/axe.min.js")
-	if err != nil {
-		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal("axe-core is not here: run npm ci in internal/lab/e2e")
-		}
-		t.Skip("reason: axe-core is not here: run npm ci in internal/lab/e2e")
-	}
+	check := axe(t)
 	s := newOwners(t)
 	form, empty := s.everyAnswered(60), s.publish("Nobody", "MULTI", formsvc.Definition{})
 	s.half(form, false, `{"short":"Never seen"}`)
 	s.half(form, true, `{"short":"Half a guest","single":"b","matrix":{"food":"3"}}`)
 	path := "/" + form.ID.String() + "/results"
-	pictures := os.Getenv("FORMSVC_E2E_SHOTS") != ""
 	for _, width := range []int64{390, 1280} {
 		for _, dark := range []bool{false, true} {
-			if !pictures && !full() && dark == (width == 390) {
-				continue
-			}
 			b := s.ownersTab(width, 900)
 			b.dark(dark)
 			state := func(name string) {
 				t.Helper()
 				name = fmt.Sprintf("results-%s-%d-%s", name, width, map[bool]string{false: "light", true: "dark"}[dark])
 				b.do(`document.getAnimations().forEach(a => a.finish())`)
-				b.do(string(source))
-				found := get(b, chromedp.Evaluate[string](`axe.run(document, {resultTypes:["violations"]}).then(r => r.violations.map(v =>
-					v.impact+" "+v.id+": "+v.nodes.slice(0,3).map(n => n.html.slice(0,160)+" ["+(n.any[0]||n.all[0]||n.none[0]||{}).message+"]").join(" | ")).join("\n"))`, chromedp.EvalAwaitPromise))
-				if found != "" {
-					t.Errorf("%s:\n%s", name, found)
-				}
-				if wide := get(b, chromedp.Evaluate[int](`document.documentElement.scrollWidth`)); int64(wide) > width {
-					t.Errorf("%s is %d wide", name, wide)
-				}
+				check(b, name)
+				wide := get(b, chromedp.Evaluate[int64](`document.documentElement.scrollWidth`))
+				expect.That(t, wide <= width, "%s is %d wide", name, wide)
 				b.shot(name)
 			}
 			s.openOwners(b, path, ".blocks")
@@ -323,21 +320,12 @@ func TestResultsAxe(t *testing.T) {
 			s.openOwners(b, path+"/responses", ".responses")
 			state("responses")
 			b.do(`document.querySelectorAll(".responses tbody input")[1].click()`)
-			b.named("Delete")
-			b.until(`document.querySelector("dialog[open]")`)
-			state("delete")
-			b.keys(kb.Escape)
-			b.until(`!document.querySelector("dialog")`)
-			b.named("Columns")
-			b.until(`document.querySelector("dialog[open]")`)
-			state("columns")
-			b.keys(kb.Escape)
-			b.until(`!document.querySelector("dialog")`)
-			b.named("Export")
-			b.until(`document.querySelector("dialog[open]")`)
-			state("export")
-			b.keys(kb.Escape)
-			b.until(`!document.querySelector("dialog")`)
+			for _, dialog := range []string{"Delete", "Columns", "Export"} {
+				b.named(dialog)
+				b.asked()
+				state(strings.ToLower(dialog))
+				b.escape()
+			}
 			s.openOwners(b, path+"/"+s.all(form)[1].ID.String(), ".answers")
 			b.until(`[...document.querySelectorAll(".response a")].some(a => a.textContent==="Newer")`)
 			state("response")
@@ -369,7 +357,7 @@ func TestResultsOfMany(t *testing.T) {
 		s.send(form, midnight.Add(-time.Duration(i)*time.Hour), map[string]any{"why": fmt.Sprintf("Thought %d", i), "food": 4, "place": 5, "same": "Fine"}, nil)
 		s.send(form, midnight.Add(-time.Duration(i)*time.Hour), map[string]any{"why": "Lovely!"}, nil)
 	}
-	_ = must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "food", json.RawMessage(`{"type":"opinion_scale"}`)))
+	_ = expect.Must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "food", json.RawMessage(`{"type":"opinion_scale"}`)))
 	for range 120 {
 		s.send(form, time.Time{}, map[string]any{"place": 3, "food": 7}, nil)
 	}
@@ -399,7 +387,7 @@ func TestResultsOfMany(t *testing.T) {
 			b.until(list + `===71 && document.querySelectorAll(".block")[0].textContent.includes("Thought 69")`)
 			state("summary")
 			// The days are those of the service, which the page says, whatever the zone of the browser.
-			b.do(`const e = document.querySelector(".time-filter select"); e.value = "today"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+			b.choosesTime("today")
 			b.until(`document.querySelector(".time-filter").textContent.includes("Days in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
 			// A count that takes long shows what it has, and goes on.
 			b.do(`const real = fetch; let asked = 0; window.fetch = async (address, options) => {
@@ -409,7 +397,7 @@ func TestResultsOfMany(t *testing.T) {
 				if (asked++ > 0) await new Promise(go => window.goOn = go);
 				return new Response(JSON.stringify({...summary, unfinished: asked === 1}));
 			}`)
-			b.do(`const e = document.querySelector(".time-filter select"); e.value = "all"; e.dispatchEvent(new Event("change", {bubbles:true}))`)
+			b.choosesTime("all")
 			b.shows("260 responses counted so far…")
 			state("progress")
 			b.until(`window.goOn`)
@@ -423,7 +411,7 @@ func TestResultsOfMany(t *testing.T) {
 				b.until(`getComputedStyle(document.querySelector(".responses tbody tr")).display === "grid" && document.documentElement.scrollWidth <= 390`)
 			}
 			b.named("Columns")
-			b.until(`document.querySelector("dialog[open]")`)
+			b.asked()
 			b.do(`[...document.querySelectorAll("dialog label")].filter(l => l.textContent === "Comment")[1].click()`)
 			b.named("Close")
 			b.until(`[...document.querySelectorAll("thead .cut")].map(e => e.textContent).includes("Comment (2)")`)
@@ -496,18 +484,14 @@ func TestHostileResultsRunNothing(t *testing.T) {
 	if err == nil {
 		_, _, err = s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: encoded, Hidden: hidden, Metadata: metadata, Share: true})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(blocks)+len(hidden) < 100 {
-		t.Fatal("too few payloads")
-	}
+	expect.NoError(t, err)
+	expect.Require(t, len(blocks)+len(hidden) >= 100, "too few payloads")
 	b := s.ownersTab(1000, 800)
 	for _, page := range []struct{ path, wait string }{{"", ".blocks"}, {"/responses", ".responses"}, {"/" + sent.ID.String(), ".answers"}, {"/partials", ".halves"}} {
 		s.openOwners(b, "/"+form.ID.String()+"/results"+page.path, page.wait)
 		if page.path == "/responses" { // with all columns
 			b.named("Columns")
-			b.until(`document.querySelector("dialog[open]")`)
+			b.asked()
 			b.do(`document.querySelectorAll("dialog fieldset input:not(:checked)").forEach(e => e.click())`)
 		}
 		b.do(`document.querySelectorAll("details").forEach(d => d.open = true)`)
@@ -515,10 +499,5 @@ func TestHostileResultsRunNothing(t *testing.T) {
 		b.until(`!document.querySelector("main script, main iframe, main object, main img, main base, main link, main style, main [onerror], main [onload], main [onfocus], main [style], dialog img")`)
 		b.until(`[...document.querySelectorAll("#formsvc-builder a[href]")].every(a => a.href.startsWith(location.origin + "/forms"))`)
 	}
-	asked, _ := b.requests.list()
-	for _, address := range asked {
-		if !strings.HasPrefix(address, s.server.URL+"/") {
-			t.Errorf("the page asked for %s", address)
-		}
-	}
+	b.stayedAt(s.server.URL)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // offline takes the network of a tab away, or gives it back.
@@ -40,7 +41,7 @@ func (s *site) label(form formsvc.Form, id string) string {
 		return ""
 	}
 	var blocks []*block
-	noError(s.t, json.Unmarshal(s.stored(form).Definition.Blocks, &blocks))
+	expect.NoError(s.t, json.Unmarshal(s.stored(form).Definition.Blocks, &blocks))
 	return find(blocks)
 }
 
@@ -60,9 +61,7 @@ func TestNothingIsLost(t *testing.T) {
 	want := func(text string) {
 		t.Helper()
 		h.saved()
-		if got := s.label(form, "a"); got != text {
-			t.Errorf("the page says that all is saved; stored is %q, want %q", got, text)
-		}
+		expect.Equal(t, s.label(form, "a"), text, "the page says that all is saved; stored")
 	}
 	field := `document.querySelector("[data-path='/label'] textarea")`
 	// From here on each state that the page shows is noted.
@@ -70,9 +69,8 @@ func TestNothingIsLost(t *testing.T) {
 	shown := func(status, text string) {
 		t.Helper()
 		h.until(`T.status() === ` + quote(status))
-		if got := s.label(form, "a"); got == text {
-			t.Errorf("%q is stored already", text)
-		}
+		got := s.label(form, "a")
+		expect.That(t, got != text, "%q is stored already", text)
 		if states := get(b, chromedp.Evaluate[string](`states.join()`)); strings.HasSuffix(states, "saved") || strings.Contains(states, "unsaved,saved") {
 			t.Errorf("it was shown as saved: %s", states)
 		}
@@ -106,7 +104,7 @@ func TestNothingIsLost(t *testing.T) {
 	s.server.Close()
 	h.write(field, "Without server")
 	shown("offline", "Without server")
-	listener := must(net.Listen("tcp", address))
+	listener := expect.Must(net.Listen("tcp", address))
 	s.server = &httptest.Server{Listener: listener, Config: s.server.Config}
 	again := httptest.NewUnstartedServer(s.mux)
 	_ = again.Listener.Close()
@@ -124,15 +122,11 @@ func TestNothingIsLost(t *testing.T) {
 	shown("offline", "In a closed tab")
 	s.signIn(b, "") // what a page sends as it goes may pass a network that is gone for it
 	b.run(chromedp.Navigate("about:blank"))
-	if got := s.label(form, "a"); got != "Without server" {
-		t.Errorf("stored is %q", got)
-	}
+	expect.Equal(t, s.label(form, "a"), "Without server", "stored")
 	b.offline(false)
 	s.signIn(b, "owner")
 	open()
-	if got := get(b, chromedp.Evaluate[string](field+`.value`)); got != "In a closed tab" {
-		t.Errorf("the page that was opened again shows %q", got)
-	}
+	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.value`)), "In a closed tab", "the page that was opened again shows")
 	want("In a closed tab")
 
 	// Somebody types and leaves at once.
@@ -151,9 +145,7 @@ func TestNothingIsLost(t *testing.T) {
 	h.until(`held.length === 2`)
 	b.do(`held[1]()`)
 	want(text[:100] + strings.ReplaceAll(text[100:], " ", "_"))
-	if got := get(b, chromedp.Evaluate[string](field+`.value`)); got != s.label(form, "a") {
-		t.Errorf("the field has %q", got)
-	}
+	expect.Equal(t, get(b, chromedp.Evaluate[string](field+`.value`)), s.label(form, "a"), "the field has")
 }
 
 // editing is what somebody's random edits need in the page. Only own(id) is changed by this user; blocks
@@ -240,9 +232,7 @@ func (p *somebody) edit() {
 			if p.random.IntN(2) == 0 {
 				was := ask[string](p.hand, `E.seen()`)
 				p.run(`E.undo()`)
-				if !p.has(mine) {
-					p.t.Errorf("%s: undo did not bring %s back: %s", p.name, mine, was)
-				}
+				expect.That(p.t, p.has(mine), "%s: undo did not bring %s back: %s", p.name, mine, was)
 				p.want[mine] = "?" // its text is what it was
 			}
 		}
@@ -263,10 +253,7 @@ func (p *somebody) edit() {
 // refused, and in the end both see the same, which is what is stored.
 func TestTwoPeopleEditAForm(t *testing.T) {
 	inFull(t)
-	edits := 60
-	if full() {
-		edits = 1000
-	}
+	const edits = 1000
 	s := newOwners(t)
 	var blocks []string
 	for _, id := range []string{"a0", "a1", "a2", "b0", "b1", "b2", "s0", "s1", "s2"} {
@@ -315,26 +302,20 @@ func TestTwoPeopleEditAForm(t *testing.T) {
 		t.Fatalf("they do not come to the same form:\n%s %s\n%s %s", people[0].run(`T.status()`), people[0].run(`E.seen()`), people[1].run(`T.status()`), people[1].run(`E.seen()`))
 	}
 	for _, p := range people {
-		if worst := p.run(`worst.join()`); worst != "" {
-			t.Errorf("%s was told: %s", p.name, worst)
-		}
+		expect.Equal(t, p.run(`worst.join()`), "", "%v was told", p.name)
 		for id, text := range p.want {
-			if got := s.label(form, id); got != text {
-				t.Errorf("%s of %s is %q, want %q", id, p.name, got, text)
-			}
+			expect.Equal(t, s.label(form, id), text, "%v %v of", id, p.name)
 		}
 	}
 	people[0].until(`E.picture() !== ""`)
 	picture := people[0].run(`E.picture()`)
 	people[1].until(`E.picture() === ` + quote(picture))
 	var stored []*block
-	noError(t, json.Unmarshal(s.stored(form).Definition.Blocks, &stored))
+	expect.NoError(t, json.Unmarshal(s.stored(form).Definition.Blocks, &stored))
 	ids := make([]string, len(stored))
 	for i, b := range stored {
 		ids[i] = b.ID
 	}
-	if shown := people[0].run(`T.ids().join()`); shown != strings.Join(ids, ",") {
-		t.Errorf("shown is %s, stored %s", shown, strings.Join(ids, ","))
-	}
+	expect.Equal(t, people[0].run(`T.ids().join()`), strings.Join(ids, ","), "stored")
 	t.Logf("%d edits of each, %d blocks", edits, len(stored))
 }

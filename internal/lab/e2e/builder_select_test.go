@@ -7,6 +7,8 @@ import (
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 const twoQuestions = `[{"id":"a","type":"short_text","label":"First"},{"id":"b","type":"number","label":"Second"}]`
@@ -78,15 +80,11 @@ func TestTheLayoutIsChosenInTheEditor(t *testing.T) {
 			if err == nil && copied.Type == want {
 				return
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("the working copy is %s (%v), want %s", copied.Type, err, want)
-			}
+			expect.Require(t, !time.Now().After(deadline), "the working copy is %s (%v), want %s", copied.Type, err, want)
 		}
 	}
 	inCopy(other)
-	if got := s.stored(form).Type; got != before {
-		t.Errorf("respondents see %s before it is published", got)
-	}
+	expect.Equal(t, s.stored(form).Type, before, "before it is published")
 	b.named(h.word("editor.publish_do"))
 	b.shows(h.word("forms.type_" + other))
 	b.shot("publish-layout")

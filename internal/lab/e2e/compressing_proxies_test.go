@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // compressingProxies are programs that compress what they pass on, with their configuration. %[1]s
@@ -79,7 +81,7 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 			}
 			address := freeAddress(t)
 			fill := func(text string) string { return fmt.Sprintf(text+"%.0[1]s%.0[2]s%.0[3]s", dir, address, upstream) }
-			noError(t, os.WriteFile(filepath.Join(dir, proxy.file), []byte(fill(proxy.config)), 0o600))
+			expect.NoError(t, os.WriteFile(filepath.Join(dir, proxy.file), []byte(fill(proxy.config)), 0o600))
 			var args []string
 			for _, arg := range proxy.args {
 				args = append(args, fill(arg))
@@ -95,9 +97,7 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 			for _, text := range []string{"First", "Second", "Third"} {
 				h.write(`document.querySelector("[data-path='/label'] textarea")`, text)
 				h.saved()
-				if got := s.label(form, "a"); got != text {
-					t.Errorf("the page says that all is saved; stored is %q, want %q", got, text)
-				}
+				expect.Equal(t, s.label(form, "a"), text, "the page says that all is saved; stored")
 			}
 			t.Logf("an ETag is %s behind %s", tag, name)
 		})
@@ -107,9 +107,9 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 // tagBehind is the ETag of a form as the proxy passes it on.
 func (s *site) tagBehind(t *testing.T, form string) string {
 	t.Helper()
-	r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/forms/-/v1/forms/"+form, nil))
+	r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, s.server.URL+"/forms/-/v1/forms/"+form, nil))
 	r.AddCookie(&http.Cookie{Name: userCookie, Value: "owner"})
-	response := must(http.DefaultClient.Do(r))
+	response := expect.Must(http.DefaultClient.Do(r))
 	defer func() { _ = response.Body.Close() }()
 	return response.Header.Get("Etag")
 }
@@ -117,7 +117,7 @@ func (s *site) tagBehind(t *testing.T, form string) string {
 // freeAddress is a loopback address that nothing listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	listener := expect.Must(net.Listen("tcp", "127.0.0.1:0"))
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }
@@ -129,7 +129,7 @@ func runProxy(t *testing.T, program, address string, args []string) {
 	command := exec.Command(program, args...) //nolint:noctx // the test's end kills it
 	command.Stdout, command.Stderr = &output, &output
 	command.Env = append(os.Environ(), "HOME="+t.TempDir())
-	noError(t, command.Start())
+	expect.NoError(t, command.Start())
 	t.Cleanup(func() {
 		_ = command.Process.Kill() // it may have ended
 		_ = command.Wait()
@@ -142,8 +142,6 @@ func runProxy(t *testing.T, program, address string, args []string) {
 			_ = conn.Close()
 			return
 		}
-		if ctx.Err() != nil {
-			t.Fatalf("%s does not listen: %v\n%s", program, err, &output)
-		}
+		expect.Require(t, ctx.Err() == nil, "%s does not listen: %v\n%s", program, err, &output)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // set fills in inputs as a person would: by selector, with the events that a browser
@@ -41,113 +42,29 @@ var feedbackAnswers = []string{
 
 func wantAnswers(t *testing.T, stored []map[string]string, want map[string]string) {
 	t.Helper()
-	if len(stored) != 1 {
-		t.Fatalf("%d responses are stored, want 1", len(stored))
-	}
+	expect.Require(t, len(stored) == 1, "%d responses are stored, want 1", len(stored))
 	for id, value := range want {
-		if stored[0][id] != value {
-			t.Errorf("%s is %s, want %s", id, stored[0][id], value)
-		}
-	}
-}
-
-// What was typed is what the API returns, with and without JavaScript.
-func TestFormsAreFilledIn(t *testing.T) {
-	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
-		t.Run(name, func(t *testing.T) {
-			s := newSite(t, formpage.Config{})
-			open := func(form formsvc.Form, query string) *tab {
-				b := newTab(t, 390, 800)
-				if !script {
-					b.noScript()
-				}
-				b.open(s.url(form, query))
-				return b
-			}
-
-			feedback := s.sample("feedback")
-			b := open(feedback, "?ref=r1")
-			b.set(feedbackAnswers...)
-			b.press("next")
-			b.shows("Thank you!")
-			wantAnswers(t, s.answers(feedback), map[string]string{
-				"overall": "4", "product": `{"id":"decaf","label":"Decaf Sugarcane"}`, "ordered_on": `"2026-11-02"`, "orders": "3", "delivery": "6",
-				"liked": `[{"id":"taste","label":"The taste"},{"other":"The smell"}]`, "heard": `{"id":"cafe","label":"One of our cafés"}`,
-				"recommend": "10", "again": "true", "comment": `"One\ntwo"`, "name": `"Grace"`, "email": `"grace@example.com"`, "consent": "true", "ref": `"r1"`,
-			})
-
-			finder := s.sample("finder")
-			b = open(finder, "?lang=de")
-			b.press("next")
-			b.set(choice("a.zubereitung", "id:filter"), "")
-			b.press("next")
-			b.set(choice("a.milch", "false"), "")
-			b.press("next")
-			b.set(choice("a.staerke", "3"), "")
-			b.press("next")
-			b.set(choice("a.aromen", "id:nuss"), "", choice("a.aromen", "id:karamell"), "")
-			b.press("next")
-			b.set(field("a.menge"), "0,75")
-			b.press("back")
-			b.press("next")
-			b.press("next")
-			b.set(field("a.email"), "ada@example.com")
-			b.press("next")
-			b.until(`location.pathname.endsWith("/done")`)
-			b.shows("Danke!")
-			wantAnswers(t, s.answers(finder), map[string]string{
-				"zubereitung": `{"id":"filter","label":"Handfilter"}`, "milch": "false", "staerke": "3", "menge": "0.75", "email": `"ada@example.com"`,
-				"aromen": `[{"id":"nuss","label":"Nuss und Schokolade"},{"id":"karamell","label":"Karamell"}]`,
-			})
-
-			every := s.sample("every")
-			b = open(every, "")
-			b.set(field("a.short"), "word", choice("a.rating", "7"), "", choice("a.scale", "-0.5"), "")
-			b.press("next")
-			if script {
-				b.do(`document.querySelector("[data-label=Speed] [data-move='-1']").click()`)
-			} else {
-				b.set(field("k.t.ranking"), "1", field("k.s.ranking"), "2", field("k.p.ranking"), "3")
-			}
-			b.set(choice("r.food.matrix", "id:3"), "", field("a.dropdown"), "id:m", choice("a.picture", "id:sea"), "")
-			b.press("next")
-			b.set(field("d.birthday"), "5", field("m.birthday"), "6", field("y.birthday"), "1990", field("p.firstName.contact"), "Ada", field("a.country"), "IS")
-			b.press("next")
-			b.set(field("a.nick"), "ace", choice("a.legal", "true"), "")
-			b.press("next")
-			b.shows("That was all of it")
-			wantAnswers(t, s.answers(every), map[string]string{
-				"short": `"word"`, "rating": "7", "scale": "-0.5", "dropdown": `{"id":"m","label":"Mouse"}`, "picture": `{"id":"sea","label":"Sea"}`,
-				"ranking":  `[{"id":"t","label":"Taste"},{"id":"s","label":"Speed"},{"id":"p","label":"Price"}]`,
-				"matrix":   `{"food":{"id":"3","label":"Good"}}`,
-				"birthday": `"1990-06-05"`, "contact": `{"firstName":"Ada"}`, "country": `"IS"`, "nick": `"ace"`, "legal": "true",
-			})
-		})
+		expect.That(t, stored[0][id] == value, "%s is %s, want %s", id, stored[0][id], value)
 	}
 }
 
 // Mistakes come back with everything filled in, in all three forms; the summary has the
-// focus.
+// focus. What was typed is what the API returns, with and without JavaScript.
 func TestMistakesFirst(t *testing.T) {
 	for _, script := range []bool{true, false} {
 		s := newSite(t, formpage.Config{})
-		b := newTab(t, 390, 800)
-		if !script {
-			b.noScript()
-		}
+		b := newTabOf(t, script, 390, 800)
 		wrong := func(form formsvc.Form, fields, faults int) {
 			t.Helper()
 			b.press("next")
 			b.until(`document.activeElement.id==="summary"`)
 			b.until(fmt.Sprintf(`document.querySelectorAll("#summary a").length===%d && document.querySelectorAll(".fs-fault").length===%d`, faults, fields))
 			b.until(`document.title.startsWith("Please check") || document.title.startsWith("Bitte prüfen")`)
-			if n := len(s.answers(form)); n != 0 {
-				t.Errorf("script %v: %d responses are stored, want none yet", script, n)
-			}
+			expect.Equal(t, len(s.answers(form)), 0, "%v responses are stored, want none yet", script)
 		}
 
 		feedback := s.sample("feedback")
-		b.open(s.url(feedback, ""))
+		b.open(s.url(feedback, "?ref=r1"))
 		b.set(field("a.email"), "nobody", field("a.comment"), "kept")
 		wrong(feedback, 6, 6)
 		b.until(`document.querySelector("[name='a.email']").value==="nobody" && document.querySelector("[name='a.comment']").value==="kept"`)
@@ -155,9 +72,11 @@ func TestMistakesFirst(t *testing.T) {
 		b.set(feedbackAnswers...)
 		b.press("next")
 		b.shows("Thank you!")
-		if n := len(s.answers(feedback)); n != 1 {
-			t.Errorf("script %v: %d responses are stored, want 1", script, n)
-		}
+		wantAnswers(t, s.answers(feedback), map[string]string{
+			"overall": "4", "product": `{"id":"decaf","label":"Decaf Sugarcane"}`, "ordered_on": `"2026-11-02"`, "orders": "3", "delivery": "6",
+			"liked": `[{"id":"taste","label":"The taste"},{"other":"The smell"}]`, "heard": `{"id":"cafe","label":"One of our cafés"}`,
+			"recommend": "10", "again": "true", "comment": `"One\ntwo"`, "name": `"Grace"`, "email": `"grace@example.com"`, "consent": "true", "ref": `"r1"`,
+		})
 
 		finder := s.sample("finder")
 		b.open(s.url(finder, "?lang=de"))
@@ -276,9 +195,7 @@ func TestNothingIsWiderThanTheScreen(t *testing.T) {
 					b.until(fmt.Sprintf("innerWidth===%d", width))
 					wide := get(b, chromedp.Evaluate[string](`(() => { if (document.documentElement.scrollWidth<=innerWidth) return "";
 						return [...document.querySelectorAll(".fs *")].filter(e => { const r=e.getBoundingClientRect(); return r.width>1 && (r.right>innerWidth+1||r.left<-1) && !e.closest(".fs-trap,.vh") }).map(e => e.tagName+"."+e.className).slice(0,5).join(" ") || "?" })()`))
-					if wide != "" {
-						t.Errorf("%s%s, page %d, %d px: too wide: %s", form.Name, query, page, width, wide)
-					}
+					expect.That(t, wide == "", "%s%s, page %d, %d px: too wide: %s", form.Name, query, page, width, wide)
 				}
 				if !get(b, chromedp.Evaluate[bool](`!!document.querySelector(".fs-actions [value=next]")`)) {
 					break
@@ -295,9 +212,7 @@ func TestRequestsStayAtHome(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	away := func(b *tab) (list []string) {
 		urls, problems := b.requests.list()
-		if len(urls) < 4 || len(problems) > 0 {
-			t.Errorf("%d requests, problems %q", len(urls), problems)
-		}
+		expect.That(t, len(urls) >= 4 && len(problems) == 0, "%d requests, problems %q", len(urls), problems)
 		for _, url := range urls {
 			if !strings.HasPrefix(url, s.server.URL+"/") && !strings.HasPrefix(url, "data:") {
 				list = append(list, url)
@@ -323,20 +238,14 @@ func TestRequestsStayAtHome(t *testing.T) {
 	}
 	policy := get(b, chromedp.Evaluate[string](`fetch(location.href).then(r => r.headers.get("Content-Security-Policy"))`, chromedp.EvalAwaitPromise))
 	for _, want := range []string{"frame-src https://player.vimeo.com https://www.openstreetmap.org;", "default-src 'none'"} {
-		if !strings.Contains(policy+";", want) {
-			t.Errorf("the policy lacks %q: %s", want, policy)
-		}
+		expect.That(t, strings.Contains(policy+";", want), "the policy lacks %q: %s", want, policy)
 	}
 	b.do(`document.querySelector(".c-embed .fs-embed a").click()`)
 	b.until(`document.querySelector(".c-embed iframe[sandbox]")`)
 	for deadline := time.Now().Add(patience); len(away(b)) == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the embed that was clicked is not asked for")
-		}
+		expect.Require(t, !time.Now().After(deadline), "the embed that was clicked is not asked for")
 	}
 	for _, url := range away(b) {
-		if !strings.HasPrefix(url, "https://www.openstreetmap.org/") {
-			t.Errorf("the click asked for %s", url)
-		}
+		expect.That(t, strings.HasPrefix(url, "https://www.openstreetmap.org/"), "the click asked for %s", url)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 const laterBlocks = `[{"id":"a","type":"short_text","label":"A"},{"id":"b","type":"short_text","label":"B"},{"id":"w","type":"date","label":"W","properties":{"showTimePicker":true}},
@@ -30,17 +31,13 @@ func (s *site) halves(form formsvc.Form, n int, answers string) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		var list []string
 		for p, err := range s.service.As(s.owner).Partials(s.t.Context(), form.ID, formsvc.Query{}) {
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			expect.NoError(s.t, err)
 			list = append(list, string(p.Answers))
 		}
 		if len(list) == n && (n == 0 || list[0] == answers) {
 			return
 		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("saved is %s, want %d with %s", list, n, answers)
-		}
+		expect.Require(s.t, !time.Now().After(deadline), "saved is %s, want %d with %s", list, n, answers)
 	}
 }
 
@@ -64,10 +61,7 @@ func TestGoingOnLater(t *testing.T) {
 			form := s.publish("Later", "MULTI", formsvc.Definition{Blocks: json.RawMessage(laterBlocks)})
 			tabs := make([]*tab, 3)
 			for i := range tabs {
-				tabs[i] = newTab(t, 390, 800)
-				if !script {
-					tabs[i].noScript()
-				}
+				tabs[i] = newTabOf(t, script, 390, 800)
 			}
 			one, two, three := tabs[0], tabs[1], tabs[2]
 			one.open(s.url(form, ""))
@@ -100,9 +94,7 @@ func TestGoingOnLater(t *testing.T) {
 			one.until(`document.querySelector("#summary") === document.activeElement`)
 			one.shot("later-link-" + name)
 			link := get(one, chromedp.Evaluate[string](`document.querySelector("[data-link]").href`))
-			if !strings.HasPrefix(link, s.url(form, "/later?lang=en#")) {
-				t.Fatalf("the link is %s", link)
-			}
+			expect.Require(t, strings.HasPrefix(link, s.url(form, "/later?lang=en#")), "the link is %s", link)
 			_, token, _ := strings.Cut(link, "#")
 			if script {
 				one.shows(link)
@@ -121,9 +113,8 @@ func TestGoingOnLater(t *testing.T) {
 			two.shows("These are the saved answers.")
 			two.shot("later-resumed-" + name)
 			two.until(`document.querySelector("[name='a.b']").value === "closed"`)
-			if at := get(two, chromedp.Evaluate[string](`location.href`)); strings.Contains(at, token) {
-				t.Errorf("the address is %s", at)
-			}
+			at := get(two, chromedp.Evaluate[string](`location.href`))
+			expect.That(t, !strings.Contains(at, token), "the address is %s", at)
 			two.set(field("a.b"), "2")
 			two.press("next")
 			two.until(`document.querySelector(".fs-form").dataset.step === "break"`)
@@ -203,9 +194,7 @@ func TestComingBackAfterSending(t *testing.T) {
 	b.set(field("a.a"), "3")
 	b.press("next")
 	b.shows("Thank you!")
-	if n := len(s.answers(form)); n != 2 {
-		t.Errorf("%d are stored", n)
-	}
+	expect.Equal(t, len(s.answers(form)), 2, "are stored")
 }
 
 // slow holds the answers to saves back until the test says release(), and counts saves.

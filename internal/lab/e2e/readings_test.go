@@ -4,8 +4,11 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/chromedp/cdproto/emulation"
+
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 const readForm = `[{"id":"n","type":"number","label":"N"},{"id":"p","type":"phone","label":"P","properties":{"defaultCountry":"DE"}},{"id":"e","type":"email","label":"E"},
@@ -17,10 +20,7 @@ func TestReadingsAreShown(t *testing.T) {
 	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t, formpage.Config{MinFillTime: -1})
-			b := newTab(t, 390, 800)
-			if !script {
-				b.noScript()
-			}
+			b := newTabOf(t, script, 390, 800)
 			form := s.publish("Read", "MULTI", formsvc.Definition{Blocks: json.RawMessage(readForm)})
 			reads := func(input, text string) {
 				t.Helper()
@@ -40,9 +40,8 @@ func TestReadingsAreShown(t *testing.T) {
 			reads("a.e", "gmail.com")
 			reads("p.phone.c", "+49 1512 3456789")
 			b.shot("readings-" + map[bool]string{true: "script", false: "plain"}[script])
-			if n := len(s.answers(form)); n != 0 {
-				t.Fatalf("%d responses are stored before they were shown", n)
-			}
+			n := len(s.answers(form))
+			expect.Require(t, n == 0, "%d responses are stored before they were shown", n)
 			// Who sees another country picks the right one.
 			b.set(field("c.a.p"), "FR", field("a.e"), "ann@gmail.com")
 			if script {
@@ -72,5 +71,40 @@ func TestReadingsAreShown(t *testing.T) {
 			b.until(`location.pathname.endsWith("/done")`)
 			wantAnswers(t, s.answers(single), map[string]string{"n": "1500", "m": "12.5"})
 		})
+	}
+}
+
+// The browser's clock decides which times exist and which of two is meant, however the date is
+// asked for. The service's zone is UTC here, where every time exists once.
+func TestTheBrowserReportsItsClock(t *testing.T) {
+	for _, c := range []struct{ zone, day, clock, want string }{
+		{"Europe/Berlin", "2026-03-29", "02:30", ""},
+		{"Europe/Berlin", "2026-10-25", "02:30", `"2026-10-25T02:30:00+02:00"`},
+		{"America/New_York", "2026-07-01", "09:30", `"2026-07-01T09:30:00-04:00"`},
+		{"Australia/Lord_Howe", "2026-10-04", "02:15", ""},
+		{"Asia/Beirut", "2026-03-29", "00:30", ""},
+	} {
+		for kind, properties := range map[string]string{"SINGLE": ``, "MULTI": `,"dateFormat":"DDMMYYYY"`} {
+			s := newSite(t, formpage.Config{})
+			form := s.publish("Clocks", kind, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"q","type":"date","label":"When","properties":{"showTimePicker":true` + properties + `}}]`)})
+			b := newTab(t, 390, 700)
+			call(b, emulation.SetTimezoneOverride, emulation.SetTimezoneOverrideParams{TimezoneID: c.zone})
+			b.open(s.url(form, ""))
+			if properties != "" {
+				b.set(field("y.q"), c.day[:4], field("m.q"), c.day[5:7], field("d.q"), c.day[8:])
+			} else {
+				b.set(field("a.q"), c.day)
+			}
+			b.set(field("t.q"), c.clock)
+			b.press("next")
+			if c.want == "" {
+				b.shows("this time does not exist")
+				b.set(field("t.q"), "12:00")
+				b.press("next")
+			}
+			b.shows("Thank you!")
+			stored := s.answers(form)
+			expect.That(t, c.want == "" || stored[0]["q"] == c.want, "%+v %s: %s", c, kind, stored[0]["q"])
+		}
 	}
 }

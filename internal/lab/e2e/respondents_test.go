@@ -20,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // respondent is a browser that somebody fills in a form with.
@@ -131,7 +132,7 @@ func filesAreAdded(t *testing.T, b respondent) {
 	dir := t.TempDir()
 	file := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		noError(t, os.WriteFile(path, []byte(content), 0o600))
+		expect.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 		return path
 	}
 	opened(b, s.url(form, ""))
@@ -190,7 +191,7 @@ func signaturesKeepTheirPlace(t *testing.T, b respondent) {
 		t.Helper()
 		b.do(`document.querySelector("canvas").scrollIntoView({block: "center"})`)
 		var r [4]float64
-		noError(t, json.Unmarshal([]byte(b.evaluate(`(r => [r.left, r.top, r.width, r.height])(document.querySelector("canvas").getBoundingClientRect())`)), &r))
+		expect.NoError(t, json.Unmarshal([]byte(b.evaluate(`(r => [r.left, r.top, r.width, r.height])(document.querySelector("canvas").getBoundingClientRect())`)), &r))
 		y := r[1] + r[3]*0.7
 		b.stroke([2]float64{r[0] + 4, y}, [2]float64{r[0] + r[2]/2, y - 20}, [2]float64{r[0] + r[2] - 4, y})
 		b.until(`document.querySelector("[name='u.s']").files.length === 1`)
@@ -225,9 +226,8 @@ func signaturesKeepTheirPlace(t *testing.T, b respondent) {
 	check("after a reload")
 	press(b, ok)
 	b.until(thanks)
-	if stored := s.answers(form); len(stored) != 1 || !strings.Contains(stored[0]["s"], "signature.png") {
-		t.Errorf("stored is %v", stored)
-	}
+	stored := s.answers(form)
+	expect.That(t, len(stored) == 1 && strings.Contains(stored[0]["s"], "signature.png"), "stored is %v", stored)
 }
 
 // A form in a frame leads the page around it on, after the page has heard that the form was sent.
@@ -245,9 +245,7 @@ func framesLeadOn(t *testing.T, b respondent) {
 				t.Fatal("the page has not heard of a response")
 			}
 		}
-		if len(heard) > 0 {
-			t.Error("the page heard of more than was sent")
-		}
+		expect.That(t, len(heard) == 0, "the page heard of more than was sent")
 	}
 	s.mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -295,9 +293,7 @@ func framesLeadOn(t *testing.T, b respondent) {
 	b.until(loaded)
 	b.do(inside + `.querySelector(` + quote(ok) + `).click()`)
 	b.until(inside + `?.querySelector(".fs-done")`)
-	if n := len(s.answers(thanks)); n != 1 {
-		t.Errorf("%d responses are stored after going back in a frame, want 1", n)
-	}
+	expect.Equal(t, len(s.answers(thanks)), 1, "responses are stored after going back in a frame, want 1")
 }
 
 func choicesAreCleared(t *testing.T, b respondent) {
@@ -326,9 +322,7 @@ func choicesAreCleared(t *testing.T, b respondent) {
 	want := map[string]string{"grid": `{"r2":{"id":"x","label":"X"}}`, "must": "true"}
 	stored := s.answers(form)
 	wantAnswers(t, stored, want)
-	if len(stored[0]) != len(want) {
-		t.Errorf("stored is %v", stored)
-	}
+	expect.That(t, len(stored[0]) == len(want), "stored is %v", stored)
 }
 
 func keysStayInTheQuestion(t *testing.T, b respondent) {
@@ -372,9 +366,7 @@ func backIsNoNewVisit(t *testing.T, b respondent) {
 		}
 		press(b, ok)
 		b.until(`document.querySelector(".fs-done h1")?.textContent === "The end"`)
-		if n := len(s.answers(form)); n != want {
-			t.Errorf("%d responses are stored, want %d", n, want)
-		}
+		expect.Equal(t, len(s.answers(form)), want, "responses are stored")
 	}
 	send("x", 1)
 	b.do(`history.back()`)
@@ -407,8 +399,7 @@ func paperHasLongAnswers(t *testing.T, b respondent) {
 func TestBackWithoutScript(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	form := s.publish("Back", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"},{"id":"y","type":"yes_no"}]`)})
-	b := newTab(t, 390, 800)
-	b.noScript()
+	b := newTabOf(t, false, 390, 800)
 	b.open(s.url(form, ""))
 	for range 2 {
 		b.until(`document.querySelector("[name='a.a']")`)
@@ -422,9 +413,7 @@ func TestBackWithoutScript(t *testing.T) {
 	b.set(field("a.a"), "x")
 	b.press("next")
 	b.shows("Thank you!")
-	if n := len(s.answers(form)); n != 2 {
-		t.Errorf("%d responses are stored after another visit, want 2", n)
-	}
+	expect.Equal(t, len(s.answers(form)), 2, "responses are stored after another visit, want 2")
 }
 
 // A proxy in front of the pages responds instead of them: the form stays as it is and says
@@ -451,7 +440,7 @@ func TestAnswersOfProxies(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	paper := filepath.Join(t.TempDir(), "paper.pdf")
-	noError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 1<<20)), 0o600))
+	expect.NoError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 1<<20)), 0o600))
 	login := `<!doctype html><title>Sign in</title><form method="post"><input name="user"></form>`
 	hangUp := func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -500,9 +489,8 @@ func TestAnswersOfProxies(t *testing.T) {
 		b.press("next")
 		b.shows("Thank you!")
 	}
-	if stored := s.answers(form); len(stored) != 2 || stored[0]["f"] == "" {
-		t.Errorf("stored is %v", stored)
-	}
+	stored := s.answers(form)
+	expect.That(t, len(stored) == 2 && stored[0]["f"] != "", "stored is %v", stored)
 }
 
 // While files are sent, the page shows how far it has come.
@@ -521,7 +509,7 @@ func TestProgressOfAnUpload(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	paper := filepath.Join(t.TempDir(), "paper.pdf")
-	noError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 9<<20)), 0o600))
+	expect.NoError(t, os.WriteFile(paper, []byte("%PDF-1.4"+strings.Repeat(" ", 9<<20)), 0o600))
 	b := newTab(t, 390, 800)
 	b.open(server.URL + "/f/" + form.PublicID)
 	b.setFiles(field("u.f"), paper)

@@ -7,15 +7,18 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // solved is a captcha that everybody passes.
@@ -67,9 +70,7 @@ func (s *site) gate(form formsvc.Form) *gate {
 func (g *gate) wait(t *testing.T, n int32) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); g.arrived.Load() < n; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d pages were sent, want %d", g.arrived.Load(), n)
-		}
+		expect.Require(t, !time.Now().After(deadline), "%d pages were sent, want %d", g.arrived.Load(), n)
 	}
 }
 
@@ -78,11 +79,13 @@ func (g *gate) wait(t *testing.T, n int32) {
 func TestASentResponseIsNotShownAgain(t *testing.T) {
 	s := newSite(t, formpage.Config{Verifiers: map[string]formpage.Verifier{"turnstile": solved{}}})
 	target := elsewhere(t)
+	hop := httptest.NewServer(http.RedirectHandler(target, http.StatusFound)) // a form leads where its target redirects to
+	t.Cleanup(hop.Close)
 	for name, captcha := range map[string]string{"by the browser": `,{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}`, "by the script": ""} {
 		t.Run(name, func(t *testing.T) {
 			form := s.publish("Sent", "MULTI", formsvc.Definition{
 				Blocks:   json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}` + captcha + `]`),
-				Settings: json.RawMessage(`{"redirectUrl":` + quote(target) + `}`),
+				Settings: json.RawMessage(`{"redirectUrl":` + quote(hop.URL+"/x?a=1&b='2") + `}`),
 			})
 			b := newTab(t, 800, 700)
 			b.open(s.url(form, ""))
@@ -91,12 +94,14 @@ func TestASentResponseIsNotShownAgain(t *testing.T) {
 			b.do(`const k=document.createElement("input"); k.type="hidden"; k.name="token"; k.value="x"; document.querySelector(".fs-form").append(k)`)
 			b.run(chromedp.Click(chromedp.CSS(".fs-actions button")))
 			b.until(`location.href === ` + quote(target))
+			asked, _ := b.requests.list()
+			passed := slices.Contains(asked, hop.URL+"/x?a=1&b=%272") || slices.Contains(asked, hop.URL+"/x?a=1&b='2")
+			expect.That(t, passed, "it asked for %q", asked)
 			b.open(s.url(form, ""))
 			b.until(`document.readyState === "complete" && document.querySelector("[name=viewed]").value`) // the script has run
 			b.until(`Object.values(sessionStorage).every(v => !v.includes("diagnosis"))`)
-			if shown := get(b, chromedp.Evaluate[string](`document.querySelector("[name='a.a']").value`)); shown != "" {
-				t.Errorf("the next one sees %q", shown)
-			}
+			shown := get(b, chromedp.Evaluate[string](`document.querySelector("[name='a.a']").value`))
+			expect.That(t, shown == "", "the next one sees %q", shown)
 			wantAnswers(t, s.answers(form), map[string]string{"a": `"my diagnosis"`})
 		})
 	}
@@ -123,23 +128,36 @@ func TestAnotherLinkHasItsOwnData(t *testing.T) {
 }
 
 // What is typed while the kept answers are on their way stays, and so does a press of the
-// button.
+// button. It calls for its blocks.
 func TestTypingWhileAnswersAreFetched(t *testing.T) {
 	s := newSite(t, formpage.Config{})
-	for _, kind := range []string{"MULTI", "SINGLE"} {
-		form := s.publish("Slow", kind, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"},{"id":"b","type":"short_text","label":"B"}]`)})
+	const blocks = `[{"id":"a","type":"short_text","label":"A"},{"id":"b","type":"short_text","label":"B"},{"id":"y","type":"yes_no","label":"Y"},
+		{"id":"x","type":"short_text","label":"X","properties":{"rule":{"show":{"var":"answers.y"}}}}]`
+	for what, kind := range map[string]string{"a press": "MULTI", "a later page": "SINGLE", "rules": "MULTI"} {
+		form := s.publish("Slow", kind, formsvc.Definition{Blocks: json.RawMessage(blocks)})
 		g := s.gate(form)
 		b := newTab(t, 800, 700)
 		b.open(g.url)
-		if kind == "MULTI" {
+		want := map[string]string{"a": `"one"`, "b": `"typed"`}
+		if kind != "SINGLE" {
 			b.set(field("a.a"), "one")
 			b.until(`Object.values(sessionStorage).some(v => v.includes("one"))`)
 			b.run(chromedp.Reload())
 			g.wait(t, 1)
+		}
+		switch what {
+		case "a press":
 			b.set(field("a.b"), "typed")
 			b.do(`document.querySelector(".fs-actions button").click()`)
 			g.open()
-		} else { // what was kept is of the page after this one
+		case "rules":
+			b.set(choice("a.y", "true"), "")
+			g.open()
+			b.until(`document.querySelector("[name='a.a']").value === "one"`)
+			b.set(".fs-fields "+field("a.x"), "two")
+			b.press("next")
+			want = map[string]string{"a": `"one"`, "y": "true", "x": `"two"`}
+		case "a later page": // what was kept is of the page after this one
 			b.do(`sessionStorage.setItem("formsvc:"+location.pathname+"?", JSON.stringify([["a.a","one"],["a.b","typed"],["at","b"],["lang","en"]]))`)
 			b.run(chromedp.Reload())
 			g.wait(t, 1)
@@ -147,12 +165,11 @@ func TestTypingWhileAnswersAreFetched(t *testing.T) {
 			g.open()
 			b.step("b")
 			b.press("next")
-		}
-		b.shows("Thank you!")
-		want := map[string]string{"a": `"one"`, "b": `"typed"`}
-		if kind == "SINGLE" {
+			b.step("y")
+			b.press("next")
 			want["a"] = `"changed"`
 		}
+		b.shows("Thank you!")
 		wantAnswers(t, s.answers(form), want)
 	}
 }
@@ -177,49 +194,108 @@ func TestSendingWhileBlocksAreFetched(t *testing.T) {
 	wantAnswers(t, s.answers(form), map[string]string{"y": "false"})
 }
 
-// A form leads to the place that its target redirects to, also without the script.
-func TestAFormLeadsThroughRedirects(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	target := elsewhere(t)
-	hop := httptest.NewServer(http.RedirectHandler(target, http.StatusFound))
-	t.Cleanup(hop.Close)
-	for _, script := range []bool{true, false} {
-		form := s.publish("Chain", "MULTI", formsvc.Definition{
-			Blocks:   json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}]`),
-			Settings: json.RawMessage(`{"redirectUrl":` + quote(hop.URL+"/x?a=1&b='2") + `}`),
-		})
+// A page of another origin shows a form, inline and in a dialog: its height follows, and
+// a message that does not come from the frame changes nothing.
+func TestAFormInAnotherPage(t *testing.T) {
+	var script string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, strings.ReplaceAll(`<!doctype html><title>Other</title><main class="fs-main">Hello <button data-formsvc-open="ID" data-title="Umfrage" data-close="Schließen">Open</button></main>SCRIPT`, "SCRIPT", script))
+	}))
+	t.Cleanup(other.Close)
+	for allowed, ancestors := range map[bool][]string{true: {other.URL}, false: nil} {
+		s := newSite(t, formpage.Config{FrameAncestors: ancestors})
+		form := s.sample("feedback")
+		script = fmt.Sprintf(`<script src="%s/f/-/embed.js" data-form="%s"></script>`, s.server.URL, form.PublicID)
 		b := newTab(t, 800, 700)
-		if !script {
-			b.noScript()
+		b.open(other.URL)
+		if !allowed {
+			b.until(`document.querySelector("iframe")`)
+			b.do(`window.postMessage({formsvc: ` + quote(form.PublicID) + `, height: 1234}, "*")`)
+			b.do(`document.querySelector("iframe").contentWindow.postMessage({}, "*")`)
+			b.until(`performance.now() > 500 && document.querySelector("iframe").style.height === "400px"`)
+			continue
 		}
-		b.open(s.url(form, ""))
-		b.set(field("a.a"), "x")
-		b.do(`document.querySelector(".fs-actions button").click()`)
-		b.until(`location.href === ` + quote(target))
-		wantAnswers(t, s.answers(form), map[string]string{"a": `"x"`})
-		if asked, _ := b.requests.list(); !slices.Contains(asked, hop.URL+"/x?a=1&b=%272") && !slices.Contains(asked, hop.URL+"/x?a=1&b='2") {
-			t.Errorf("script %v: it asked for %q", script, asked)
-		}
+		b.until(`parseInt(document.querySelector("iframe").style.height) > 1000`)
+		b.do(`window.postMessage({formsvc: ` + quote(form.PublicID) + `, height: 90}, "*"); window.marked = 0; addEventListener("message", () => window.marked++)`)
+		b.do(`document.querySelector("button").dataset.formsvcOpen = ` + quote(form.PublicID) + `; document.querySelector("button").click()`)
+		b.until(`window.marked > 0 && parseInt(document.querySelector("dialog[open] iframe").style.height) > 1000`)
+		b.until(`parseInt(document.querySelector("main ~ iframe").style.height) > 1000`)
+		// What is not a height, or comes from another form, changes nothing.
+		frame := `document.querySelector("main ~ iframe")`
+		b.do(`window.was = ` + frame + `.style.height; addEventListener("formsvc:done", () => { window.done = 1 });
+			for (const data of [null, "x", {formsvc:"other",height:90}, {height:90}]) dispatchEvent(new MessageEvent("message",{data,source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:"90",done:1},source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:90,done:true},source:` + frame + `.contentWindow,origin:"https://evil.example"}));
+			dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:90,done:true},source:window,origin:"` + s.server.URL + `"}))`)
+		b.until(frame + `.style.height === window.was && !window.done`)
+		b.do(`dispatchEvent(new MessageEvent("message",{data:{formsvc:` + quote(form.PublicID) + `,height:99,done:true},source:` + frame + `.contentWindow,origin:"` + s.server.URL + `"}))`)
+		b.until(frame + `.style.height === "99px" && window.done === 1`)
+
+		// The dialog is closed by its button and by Escape; the focus returns to what opened
+		// it, and the frame is gone.
+		b.do(`document.querySelector("dialog button").click()`)
+		b.until(`!document.querySelector("dialog") && document.querySelectorAll("iframe").length === 1`)
+		b.run(chromedp.Focus(chromedp.CSS("main button")), chromedp.KeyEvent(kb.Enter))
+		b.until(`document.querySelector("dialog[open][aria-label=Umfrage] iframe[title=Umfrage]") && document.querySelector("dialog button[aria-label=Schließen]") && document.querySelector("dialog").contains(document.activeElement)`)
+		b.run(chromedp.KeyEvent(kb.Escape))
+		b.until(`!document.querySelector("dialog") && document.activeElement === document.querySelector("main button")`)
 	}
 }
 
-// What was typed while the kept answers were on their way calls for its blocks.
-func TestTypingWhileAnswersAreFetchedWithRules(t *testing.T) {
-	s := newSite(t, formpage.Config{})
-	form := s.publish("Slow", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"},{"id":"y","type":"yes_no","label":"Y"},
-		{"id":"x","type":"short_text","label":"X","properties":{"rule":{"show":{"var":"answers.y"}}}}]`)})
-	g := s.gate(form)
+// host is a page at the origin of the forms, so that a test may press what its frames show.
+func (s *site) host(body func(script string) string) string {
+	s.t.Helper()
+	mux := http.NewServeMux()
+	mux.Handle("/f/", s.pages)
+	mux.HandleFunc("/{$}", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		fmt.Fprint(w, `<!doctype html><title>Host</title><main class="fs-main">Hello</main>`+body("/f/-/embed.js"))
+	})
+	server := httptest.NewServer(mux)
+	s.t.Cleanup(server.Close)
+	return server.URL
+}
+
+// A page that shows two forms has the script twice, and a button opens one dialog.
+func TestTwoFormsInAPageOpenOneDialog(t *testing.T) {
+	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}})
+	first, second := s.sample("feedback").PublicID, s.sample("feedback").PublicID
+	url := s.host(func(script string) string {
+		one := `<script src="` + script + `" data-form="%s"></script>`
+		return `<button data-formsvc-open="` + first + `">Open</button>` + fmt.Sprintf(one+one, first, second)
+	})
 	b := newTab(t, 800, 700)
-	b.open(g.url)
-	b.set(field("a.a"), "one")
-	b.until(`Object.values(sessionStorage).some(v => v.includes("one"))`)
-	b.run(chromedp.Reload())
-	g.wait(t, 1)
-	b.set(choice("a.y", "true"), "")
-	g.open()
-	b.until(`document.querySelector("[name='a.a']").value === "one"`)
-	b.set(".fs-fields "+field("a.x"), "two")
-	b.press("next")
-	b.shows("Thank you!")
-	wantAnswers(t, s.answers(form), map[string]string{"a": `"one"`, "y": "true", "x": `"two"`})
+	b.open(url)
+	b.until(`document.querySelectorAll("iframe").length === 2`)
+	b.do(`document.querySelector("button").click()`)
+	expect.Equal(t, get(b, chromedp.Evaluate[int](`document.querySelectorAll("dialog").length`)), 1, "dialogs are open, want 1")
+}
+
+// The page around a form hears once that a response was sent, also where the form redirects: then it is
+// led on itself.
+func TestAPageHearsThatItsFormWasSent(t *testing.T) {
+	s := newSite(t, formpage.Config{FrameAncestors: []string{"http://127.0.0.1:*"}, Verifiers: map[string]formpage.Verifier{"turnstile": solved{}}})
+	target := elsewhere(t)
+	redirects := `{"redirectUrl":` + quote(target) + `}`
+	for _, c := range []struct{ settings, captcha string }{{`{}`, ""}, {redirects, ""}, {redirects, `,{"id":"c","type":"captcha","properties":{"captchaType":"turnstile"}}`}} {
+		form := s.publish("Framed", "MULTI", formsvc.Definition{Blocks: json.RawMessage(`[{"id":"a","type":"short_text","label":"A"}` + c.captcha + `]`), Settings: json.RawMessage(c.settings)})
+		url := s.host(func(script string) string {
+			return `<script>window.heard = []; addEventListener("formsvc:done", e => { heard.push(e.detail.form); localStorage.heard = heard })</script><script src="` + script + `" data-form="` + form.PublicID + `"></script>`
+		})
+		b := newTab(t, 800, 700)
+		b.open(url)
+		inside := `document.querySelector("iframe").contentDocument`
+		b.until(inside + `.readyState === "complete" && ` + inside + `.querySelector("[name=viewed]").value`)
+		b.do(`const f = ` + inside + `.querySelector(".fs-form"), k = f.ownerDocument.createElement("input"); k.type = "hidden"; k.name = "token"; k.value = "x"; f.append(k)`)
+		b.do(inside + `.querySelector(".fs-actions button").click()`)
+		if c.settings == `{}` {
+			b.until(inside + `.querySelector(".fs-done")`)
+			b.until(`heard.join() === ` + quote(form.PublicID))
+			continue
+		}
+		b.until(`location.href === ` + quote(target))
+		b.do(`history.back()`)
+		b.until(`localStorage.heard === ` + quote(form.PublicID))
+	}
 }

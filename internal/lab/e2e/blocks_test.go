@@ -1,8 +1,11 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // point is the middle of an element.
@@ -119,12 +123,9 @@ func TestARankingIsEmptyUntilItIsSet(t *testing.T) {
 			b.shows("Thank you!")
 			sent++
 			all := s.answers(form)
-			if len(all) != sent {
-				t.Fatalf("%d responses, want %d", len(all), sent)
-			}
-			if !slices.ContainsFunc(all, func(a map[string]string) bool { return a["r"] == want }) {
-				t.Errorf("stored is %v, want %s among it", all, want)
-			}
+			expect.Require(t, len(all) == sent, "%d responses, want %d", len(all), sent)
+			expect.That(t, slices.ContainsFunc(all, func(a map[string]string) bool { return a["r"] == want }),
+				"stored is %v, want %s among it", all, want)
 		}
 
 		b := newTab(t, 390, 800)
@@ -146,8 +147,7 @@ func TestARankingIsEmptyUntilItIsSet(t *testing.T) {
 		shown(b, `"counter(r)"`)
 		send(b, order(1, 0))
 
-		b = newTab(t, 390, 800)
-		b.noScript()
+		b = newTabOf(t, false, 390, 800)
 		b.open(s.url(form, ""))
 		b.press("next")
 		b.shows("Please answer this question.")
@@ -162,5 +162,92 @@ func TestARankingIsEmptyUntilItIsSet(t *testing.T) {
 			reversed = append(reversed, choices-1-i)
 		}
 		send(b, order(reversed...))
+	}
+}
+
+const petForm = `[
+	{"id":"pet","type":"yes_no","label":"A pet?"},
+	{"id":"name","type":"short_text","label":"Its name","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.pet"},true]}}}},
+	{"id":"more","type":"group","label":"More","properties":{"rule":{"show":{"==":[{"var":"answers.name"},"Rex"]}}},"children":[{"id":"age","type":"number","label":"Its age"}]},
+	{"id":"note","type":"short_text","label":"A note","properties":{"rule":{"require":{"!":{"var":"answers.pet"}}}}},
+	{"id":"break","type":"page_break","properties":{"rule":{"show":{">":[{"var":"answers.age"},10]}}}},
+	{"id":"old","type":"short_text","label":"How does it keep young?","properties":{"rule":{"show":{">":[{"var":"answers.age"},10]}}}}]`
+
+// The script asks the service for the blocks that an answer calls for, and keeps what was
+// typed under one that is gone. Without a script the same page works. No rule leaves the
+// service.
+func TestRulesStayWithTheService(t *testing.T) {
+	for name, script := range map[string]bool{"with JavaScript": true, "without JavaScript": false} {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, formpage.Config{MinFillTime: -1})
+			form := s.publish("Pet", "MULTI", formsvc.Definition{Blocks: json.RawMessage(petForm), Settings: json.RawMessage(`{"numberedQuestions":true}`)})
+			b := newTabOf(t, script, 390, 800)
+			b.open(s.url(form, ""))
+			expect.That(t, !get(b, chromedp.Evaluate[bool](`document.documentElement.outerHTML.includes("answers.pet")`)),
+				"the page has the rules")
+			shown := func(ids, numbers string) {
+				t.Helper()
+				b.until(`[...document.querySelectorAll(".fs-fields>[data-b]")].map(e => e.dataset.b).join(" ") === ` + quote(ids))
+				b.until(`[...document.querySelectorAll(".fs-fields .num")].map(e => e.textContent).join("") === ` + quote(numbers))
+			}
+			shown("pet note", "1.2.")
+			if script {
+				b.do(`window.refused = []; addEventListener("securitypolicyviolation", e => refused.push(e.violatedDirective))`)
+			}
+			b.set(choice("a.pet", "true"), "")
+			if !script {
+				b.press("next")
+			}
+			shown("pet name note", "1.2.3.")
+			b.set(field("a.name"), "Rex")
+			if script {
+				shown("pet name more note", "1.2.3.4.")
+				b.set(choice("a.pet", "false"), "")
+				shown("pet note", "1.2.")
+				b.until(`document.querySelector("[data-b=note] input").required`)
+				b.set(choice("a.pet", "true"), "")
+			} else {
+				b.press("next")
+			}
+			shown("pet name more note", "1.2.3.4.")
+			b.set(field("a.age"), "11")
+			b.press("next")
+			b.until(`document.querySelector("[data-b=old]")`)
+			refused := get(b, chromedp.Evaluate[[]string](`window.refused || []`))
+			expect.That(t, len(refused) == 0, "the page did what its policy refuses: %s", refused)
+			b.press("next")
+			b.shows("Thank you!")
+			wantAnswers(t, s.answers(form), map[string]string{"pet": "true", "name": `"Rex"`, "age": "11"})
+		})
+	}
+}
+
+// A file is chosen and a signature drawn; a mistake elsewhere on the page keeps both.
+func TestFilesAndSignatures(t *testing.T) {
+	for _, script := range []bool{true, false} {
+		s := newSite(t, formpage.Config{})
+		form := s.publish("Files", "MULTI", formsvc.Definition{Blocks: []byte(`[{"id":"f","type":"file_upload","label":"File","required":true},
+			{"id":"s","type":"signature","label":"Signature"},{"id":"n","type":"short_text","label":"Name","required":true}]`)})
+		paper := filepath.Join(t.TempDir(), "paper.txt")
+		expect.NoError(t, os.WriteFile(paper, []byte("some text"), 0o600))
+		b := newTabOf(t, script, 800, 900)
+		b.open(s.url(form, ""))
+		b.run(chromedp.SetUploadFiles(chromedp.CSS(`[name="u.f"]`), []string{paper}))
+		if script {
+			b.do(`const c=document.querySelector("canvas"), r=c.getBoundingClientRect(); c.setPointerCapture=()=>{};
+				const at=(type,x,y)=>c.dispatchEvent(new PointerEvent(type,{clientX:r.left+x,clientY:r.top+y,pointerId:1,bubbles:true}));
+				at("pointerdown",20,20); at("pointermove",90,60); at("pointermove",140,20); at("pointerup",140,20)`)
+			b.until(`document.querySelector("[name='u.s']").files.length===1`)
+			b.until(`document.querySelector(".picked").innerText.includes("paper.txt")`)
+		}
+		b.press("next")
+		b.until(`document.querySelector("#summary") && document.querySelector(".fs-files") && document.body.innerText.includes("paper.txt")`)
+		b.set(field("a.n"), "Ada")
+		b.press("next")
+		b.shows("Thank you!")
+		stored := s.answers(form)
+		if len(stored) != 1 || !strings.Contains(stored[0]["f"], `"paper.txt"`) || script != strings.Contains(stored[0]["s"], "signature.png") {
+			t.Errorf("script %v: stored is %v", script, stored)
+		}
 	}
 }

@@ -2,22 +2,30 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"golang.org/x/net/websocket"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // firefox is a page of Firefox, driven by WebDriver BiDi over its own websocket.
 type firefox struct {
-	t       testing.TB
+	remote
 	wire    *websocket.Conn
 	n       int
 	context string
@@ -39,13 +47,12 @@ func newFirefox(t *testing.T) *firefox {
 		}
 	}
 	if path == "" {
-		if os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") != "" {
-			t.Fatal("there is no Firefox on this machine: install Debian's firefox-esr")
-		}
+		expect.Require(t, os.Getenv("FORMSVC_TEST_REQUIRE_BROWSER") == "",
+			"there is no Firefox on this machine: install Debian's firefox-esr")
 		t.Skip("reason: there is no Firefox on this machine")
 	}
 	profile := t.TempDir()
-	noError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(quiet), 0o600))
+	expect.NoError(t, os.WriteFile(filepath.Join(profile, "user.js"), []byte(quiet), 0o600))
 	const origin = "http://127.0.0.1/"
 	command := exec.CommandContext(t.Context(), path, "--headless", "--no-remote", "--profile", profile, "--remote-debugging-port=0", "--remote-allow-origins="+strings.TrimSuffix(origin, "/"), "about:blank")
 	command.Env = append(os.Environ(), "HOME="+profile, "MOZ_CRASHREPORTER_DISABLE=1")
@@ -53,9 +60,7 @@ func newFirefox(t *testing.T) *firefox {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = command.Process.Kill(); _ = command.Wait() })
 	found := make(chan string, 1)
 	go func() {
@@ -65,7 +70,8 @@ func newFirefox(t *testing.T) *firefox {
 			}
 		}
 	}()
-	f := &firefox{t: t}
+	f := &firefox{}
+	f.remote = remote{t: t, result: f.result, act: f.act}
 	select {
 	case address := <-found:
 		config, err := websocket.NewConfig(address+"/session", origin)
@@ -92,7 +98,7 @@ func (f *firefox) call(method string, params, result any) {
 	f.t.Helper()
 	f.n++
 	_ = f.wire.SetDeadline(time.Now().Add(patience))
-	noError(f.t, websocket.JSON.Send(f.wire, map[string]any{"id": f.n, "method": method, "params": params}))
+	expect.NoError(f.t, websocket.JSON.Send(f.wire, map[string]any{"id": f.n, "method": method, "params": params}))
 	for {
 		var m struct {
 			ID             int
@@ -101,9 +107,8 @@ func (f *firefox) call(method string, params, result any) {
 			Result         json.RawMessage
 			Params         struct{ Level, Text string }
 		}
-		if err := websocket.JSON.Receive(f.wire, &m); err != nil {
-			f.t.Fatalf("%s: %v", method, err)
-		}
+		err := websocket.JSON.Receive(f.wire, &m)
+		expect.Require(f.t, err == nil, "%s: %v", method, err)
 		switch {
 		case m.Method == "log.entryAdded" && (m.Params.Level == "error" || m.Params.Level == "warn"):
 			f.log = append(f.log, m.Params.Text)
@@ -112,7 +117,7 @@ func (f *firefox) call(method string, params, result any) {
 			f.t.Fatalf("%s: %s %s", method, m.Error, m.Message)
 		default:
 			if result != nil {
-				noError(f.t, json.Unmarshal(m.Result, result))
+				expect.NoError(f.t, json.Unmarshal(m.Result, result))
 			}
 			return
 		}
@@ -124,8 +129,8 @@ func (f *firefox) visit(url string) {
 	f.call("browsingContext.navigate", map[string]any{"context": f.context, "url": url, "wait": "complete"}, nil)
 }
 
-// result evaluates an expression: a text, or else a node, or what went wrong.
-func (f *firefox) result(expression string) (text string, node any, wrong string) {
+// value evaluates an expression: a text, or else a node, or what went wrong.
+func (f *firefox) value(expression string) (text string, node any, wrong string) {
 	f.t.Helper()
 	var got struct {
 		Result struct {
@@ -139,31 +144,65 @@ func (f *firefox) result(expression string) (text string, node any, wrong string
 	return text, got.Result.SharedID, got.ExceptionDetails.Text
 }
 
-func (f *firefox) evaluate(expression string) string {
+func (f *firefox) result(expression string) (string, error) {
 	f.t.Helper()
-	text, _, wrong := f.result(asJSON(expression))
+	text, _, wrong := f.value(asJSON(expression))
 	if wrong != "" {
-		f.t.Fatalf("%s: %s", expression, wrong)
+		return text, errors.New(wrong)
 	}
+	return text, nil
+}
+
+// remote is what browsers that WebDriver drives have in common.
+type remote struct {
+	t      testing.TB
+	result func(expression string) (string, error) // the JSON of what an expression promises
+	act    func(device string, actions []map[string]any)
+}
+
+func (r *remote) evaluate(expression string) string {
+	r.t.Helper()
+	text, err := r.result(expression)
+	expect.Require(r.t, err == nil, "%s: %s %v", expression, text, err)
 	return text
 }
 
-func (f *firefox) do(statements string) {
-	f.t.Helper()
-	f.evaluate("(() => { " + statements + " })()")
+func (r *remote) do(statements string) {
+	r.t.Helper()
+	r.evaluate("(() => { " + statements + " })()")
 }
 
-func (f *firefox) until(expression string) {
-	f.t.Helper()
+func (r *remote) until(expression string) {
+	r.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
-		got, _, wrong := f.result(asJSON("!!(" + expression + ")"))
+		got, err := r.result("!!(" + expression + ")")
 		if got == "true" {
 			return
 		}
 		if time.Now().After(deadline) {
-			f.t.Fatalf("never true: %s: %s\n%s", expression, wrong, f.evaluate("document.body.innerText"))
+			r.t.Fatalf("never true: %s: %s %v\n%s", expression, got, err, r.evaluate("document.body.innerText"))
 		}
 	}
+}
+
+func (r *remote) key(keys string, modifiers ...chromedp.Modifier) {
+	r.t.Helper()
+	r.act("key", keyActions(keys, modifiers))
+}
+
+func (r *remote) insert(text string) {
+	r.t.Helper()
+	r.key(text)
+}
+
+func (r *remote) stroke(points ...[2]float64) {
+	r.t.Helper()
+	r.act("pointer", strokeActions(points))
+}
+
+func (r *remote) clickAt(x, y float64) {
+	r.t.Helper()
+	r.stroke([2]float64{x, y})
 }
 
 // What keys of package kb and modifiers are in WebDriver's private range.
@@ -172,11 +211,6 @@ var (
 		kb.ArrowLeft, "\uE012", kb.ArrowUp, "\uE013", kb.ArrowRight, "\uE014", kb.ArrowDown, "\uE015", kb.Delete, "\uE017", kb.F6, "\uE036")
 	webdriverModifiers = map[chromedp.Modifier]string{chromedp.ModifierShift: "\uE008", chromedp.ModifierCtrl: "\uE009", chromedp.ModifierAlt: "\uE00A"}
 )
-
-func (f *firefox) key(keys string, modifiers ...chromedp.Modifier) {
-	f.t.Helper()
-	f.act("key", keyActions(keys, modifiers))
-}
 
 // keyActions are the actions of a keyboard, as WebDriver has them.
 func keyActions(keys string, modifiers []chromedp.Modifier) (actions []map[string]any) {
@@ -206,29 +240,14 @@ func strokeActions(points [][2]float64) []map[string]any {
 	return append(actions, map[string]any{"type": "pointerUp", "button": 0})
 }
 
-func (f *firefox) stroke(points ...[2]float64) {
-	f.t.Helper()
-	f.act("pointer", strokeActions(points))
-}
-
 func (f *firefox) size(width, height int64) {
 	f.t.Helper()
 	f.call("browsingContext.setViewport", map[string]any{"context": f.context, "viewport": map[string]any{"width": width, "height": height}}, nil)
 }
 
-func (f *firefox) insert(text string) {
-	f.t.Helper()
-	f.key(text)
-}
-
-func (f *firefox) clickAt(x, y float64) {
-	f.t.Helper()
-	f.stroke([2]float64{x, y})
-}
-
 func (f *firefox) setFiles(selector, name string) {
 	f.t.Helper()
-	_, node, _ := f.result("document.querySelector(" + quote(selector) + ")")
+	_, node, _ := f.value("document.querySelector(" + quote(selector) + ")")
 	f.call("input.setFiles", map[string]any{"context": f.context, "element": map[string]any{"sharedId": node}, "files": []string{name}}, nil)
 }
 
@@ -245,9 +264,7 @@ func (s *site) ownersFirefox(t *testing.T, f *firefox) *firefox {
 	f.call("browsingContext.setViewport", map[string]any{"context": f.context, "viewport": map[string]any{"width": 1280, "height": 900}}, nil)
 	f.call("storage.setCookie", map[string]any{"cookie": map[string]any{"name": userCookie, "value": map[string]any{"type": "string", "value": "owner"}, "domain": "127.0.0.1"}}, nil)
 	t.Cleanup(func() {
-		if len(f.log) > 0 {
-			t.Errorf("the page complained:\n%s", strings.Join(f.log, "\n"))
-		}
+		expect.That(t, len(f.log) == 0, "the page complained:\n%s", strings.Join(f.log, "\n"))
 	})
 	return f
 }
@@ -283,7 +300,139 @@ func TestEditorInFirefox(t *testing.T) {
 	h.until(`document.querySelector(".canvas-frame").contentDocument.body.innerText.includes("Really?")`)
 	h.start(path, ".outline")
 	h.until(`T.ids().length === 2 && document.querySelector(".outline").innerText.includes("How many?") && T.ids()[1] === ` + quote(first))
-	if got := s.label(form, first); got != "How many?" {
-		t.Errorf("stored is %q", got)
+	expect.Equal(t, s.label(form, first), "How many?", "stored")
+}
+
+// webkit is a page of WebKitGTK's MiniBrowser on a screen of its own, driven by WebDriver. What Safari
+// shows comes from the same source.
+type webkit struct {
+	remote
+	session string // the address of the session
+}
+
+// webkitPrograms are what Debian's webkit2gtk-driver and xvfb install.
+func webkitPrograms() (driver, browser, screen string) {
+	driver, _ = exec.LookPath("WebKitWebDriver")
+	screen, _ = exec.LookPath("Xvfb")
+	browsers, _ := filepath.Glob("/usr/lib/*/webkit2gtk-4.*/MiniBrowser")
+	if len(browsers) > 0 {
+		browser = browsers[len(browsers)-1]
 	}
+	return driver, browser, screen
+}
+
+func newWebKit(t *testing.T) *webkit {
+	t.Helper()
+	driver, browser, screen := webkitPrograms()
+	if driver == "" || browser == "" || screen == "" {
+		expect.Require(t, !full(), "there is no WebKit on this machine: install Debian's webkit2gtk-driver and xvfb")
+		t.Skip("reason: there is no WebKit on this machine")
+	}
+	start := func(env []string, name string, args ...string) *bufio.Scanner {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), name, args...)
+		command.Env = append(os.Environ(), env...)
+		command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // its children end with it
+		out, err := command.StdoutPipe()
+		if err == nil {
+			err = command.Start()
+		}
+		expect.NoError(t, err)
+		t.Cleanup(func() { _ = syscall.Kill(-command.Process.Pid, syscall.SIGKILL); _ = command.Wait() })
+		return bufio.NewScanner(out)
+	}
+	lines := start(nil, screen, "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp")
+	lines.Scan()
+	free := expect.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
+	address := free.Addr().String()
+	_ = free.Close()
+	_, port, _ := strings.Cut(address, ":")
+	home := t.TempDir()
+	start([]string{"DISPLAY=:" + lines.Text(), "HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_DATA_HOME=" + home, "GDK_BACKEND=x11", "LANG=C.UTF-8", "WEBKIT_DISABLE_COMPOSITING_MODE=1",
+		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "no_proxy=127.0.0.1,localhost"}, driver, "--host=127.0.0.1", "--port="+port) // it talks to nobody else
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = c.Close()
+			break
+		}
+		expect.Require(t, !time.Now().After(deadline), "%v", err)
+	}
+	w := &webkit{session: "http://" + address + "/session"}
+	w.remote = remote{t: t, result: w.result, act: w.act}
+	var made struct {
+		SessionID string `json:"sessionId"`
+	}
+	w.call(http.MethodPost, "", map[string]any{"capabilities": map[string]any{"alwaysMatch": map[string]any{
+		"webkitgtk:browserOptions": map[string]any{"binary": browser, "args": []string{"--automation"}}}}}, &made)
+	w.session += "/" + made.SessionID
+	return w
+}
+
+// try sends a command and decodes its value.
+func (w *webkit) try(method, path string, params, value any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	r, err := http.NewRequestWithContext(w.t.Context(), method, w.session+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = answer.Body.Close() }()
+	var got struct{ Value json.RawMessage }
+	if err := json.NewDecoder(answer.Body).Decode(&got); err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", path, got.Value)
+	}
+	if value == nil {
+		return nil
+	}
+	return json.Unmarshal(got.Value, value)
+}
+
+func (w *webkit) call(method, path string, params, value any) {
+	w.t.Helper()
+	expect.NoError(w.t, w.try(method, path, params, value))
+}
+
+func (w *webkit) visit(url string) {
+	w.t.Helper()
+	w.call(http.MethodPost, "/url", map[string]any{"url": url}, nil)
+}
+
+func (w *webkit) result(expression string) (text string, err error) {
+	err = w.try(http.MethodPost, "/execute/async", map[string]any{"args": []any{},
+		"script": "const done = arguments[arguments.length - 1]; " + asJSON(expression) + ".then(done, e => done('!' + e))"}, &text)
+	if strings.HasPrefix(text, "!") {
+		err = errors.New(text)
+	}
+	return text, err
+}
+
+func (w *webkit) act(kind string, actions []map[string]any) {
+	w.t.Helper()
+	w.call(http.MethodPost, "/actions", map[string]any{"actions": []any{map[string]any{"type": kind, "id": kind, "actions": actions}}}, nil)
+}
+
+func (w *webkit) setFiles(selector, name string) {
+	w.t.Helper()
+	var element map[string]string
+	w.call(http.MethodPost, "/element", map[string]any{"using": "css selector", "value": selector}, &element)
+	for _, id := range element {
+		w.call(http.MethodPost, "/element/"+id+"/value", map[string]any{"text": name}, nil)
+	}
+}
+
+// size sets the size of the window: the page in it is a little smaller, and not as narrow as a phone.
+func (w *webkit) size(width, height int64) {
+	w.t.Helper()
+	w.call(http.MethodPost, "/window/rect", map[string]any{"x": 0, "y": 0, "width": width, "height": height}, nil)
+	w.until(fmt.Sprintf("Math.abs(innerWidth - %d) < 200", width))
 }
