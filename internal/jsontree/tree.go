@@ -257,6 +257,17 @@ const (
 
 var pool = sync.Pool{New: func() any { return &Tree{seed: maphash.MakeSeed()} }}
 
+// Look parses a value, returns what look makes of it and releases the tree. For a value that
+// is not JSON it returns zero.
+func Look[T any](raw []byte, bounds Bounds, look func(Node) T) (seen T) {
+	tree, err := Parse(raw, bounds)
+	if err != nil {
+		return seen
+	}
+	defer tree.Release()
+	return look(tree.Root())
+}
+
 // Release hands the memory of the tree to the next [Parse]. Neither the tree nor a
 // Node of it may be used afterwards; texts and names that were taken out stay
 // valid. Releasing is optional.

@@ -83,6 +83,15 @@ func (w *Writer) Bool(v bool) { w.b = strconv.AppendBool(w.next(), v) }
 // Null writes null.
 func (w *Writer) Null() { w.b = append(w.next(), "null"...) }
 
+// OrNull writes a value, or null if it is not there.
+func (w *Writer) OrNull(there bool, value func()) {
+	if there {
+		value()
+	} else {
+		w.Null()
+	}
+}
+
 // Raw writes one value that is JSON already, without white space around it.
 func (w *Writer) Raw(value []byte) { w.b = append(w.next(), value...) }
 

@@ -65,19 +65,15 @@ type Watch struct {
 // read compiles the rule of the step at. Members that a rule does not have are free; null
 // is as good as absent.
 func (c *ruleCompiler) read(raw json.RawMessage, at int) Branch {
-	tree, err := jsontree.Parse(raw, kinds.Bounds)
-	if err != nil {
-		return Branch{} // no write stores such a rule
-	}
-	defer tree.Release()
 	c.at = at
-	rule := tree.Root()
-	return Branch{
-		Show:    c.logic(rule.Member("show"), false),
-		Require: c.logic(rule.Member("require"), false),
-		Set:     c.assignments(rule.Member("set")),
-		Next:    c.jumps(rule.Member("next")),
-	}
+	return jsontree.Look(raw, kinds.Bounds, func(rule jsontree.Node) Branch {
+		return Branch{
+			Show:    c.logic(rule.Member("show"), false),
+			Require: c.logic(rule.Member("require"), false),
+			Set:     c.assignments(rule.Member("set")),
+			Next:    c.jumps(rule.Member("next")),
+		}
+	})
 }
 
 // IsEmpty reports whether there is no rule, or none that counts.

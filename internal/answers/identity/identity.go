@@ -29,12 +29,7 @@ func digest(typ string, value jsontree.Node) []byte {
 
 // Unique is Answers.Unique for a value as it is stored.
 func Unique(typ string, value []byte) []byte {
-	tree, err := jsontree.Parse(value, storedBounds)
-	if err != nil {
-		return nil
-	}
-	defer tree.Release()
-	return digest(typ, tree.Root())
+	return jsontree.Look(value, storedBounds, func(n jsontree.Node) []byte { return digest(typ, n) })
 }
 
 // storedBounds are beyond what is stored: labels are copied into it, so that it may have
@@ -44,17 +39,14 @@ var storedBounds = jsontree.Bounds{Values: 100 * jsontree.MaxValues}
 // Stored returns what Answers.Unique is for a stored list of answers and the block that is to
 // be unique. nil: the block has no answer that is compared.
 func Stored(list json.RawMessage, block string) []byte {
-	tree, err := jsontree.Parse(list, storedBounds)
-	if err != nil {
-		return nil
-	}
-	defer tree.Release()
-	for _, item := range tree.Root().All() {
-		field := item.Member("field")
-		typ := field.Member("type").Text()
-		if k, _ := schema.KindOf(typ); k.IsCompared() && field.Member("id").Text() == block {
-			return digest(typ, item.Member("value"))
+	return jsontree.Look(list, storedBounds, func(answers jsontree.Node) []byte {
+		for _, item := range answers.All() {
+			field := item.Member("field")
+			typ := field.Member("type").Text()
+			if k, _ := schema.KindOf(typ); k.IsCompared() && field.Member("id").Text() == block {
+				return digest(typ, item.Member("value"))
+			}
 		}
-	}
-	return nil
+		return nil
+	})
 }

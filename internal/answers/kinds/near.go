@@ -102,14 +102,7 @@ func anyOf(texts []string) []any {
 	return list
 }
 
-func sampleOf(r Rule) any {
-	tree, err := jsontree.Parse([]byte(r.Sample()), Bounds)
-	if err != nil {
-		return nil
-	}
-	defer tree.Release()
-	return tree.Root().Value()
-}
+func sampleOf(r Rule) any { return jsontree.Look([]byte(r.Sample()), Bounds, jsontree.Node.Value) }
 
 // isBeyond reports whether each piece is too long for an answer, or has other characters.
 func (c Compared) isBeyond(alphabet string, most int) bool {

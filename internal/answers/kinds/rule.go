@@ -59,25 +59,12 @@ var Bounds = jsontree.Bounds{Values: jsontree.MaxValues}
 
 // Blank reports whether raw means unanswered.
 func Blank(raw json.RawMessage) bool {
-	if len(raw) == 0 {
-		return true
-	}
-	tree, err := jsontree.Parse(raw, Bounds)
-	if err != nil {
-		return false
-	}
-	defer tree.Release()
-	return IsBlank(tree.Root())
+	return len(raw) == 0 || jsontree.Look(raw, Bounds, IsBlank)
 }
 
 // Storable reports whether raw is JSON that every storage keeps.
 func Storable(raw json.RawMessage) bool {
-	tree, err := jsontree.Parse(raw, Bounds)
-	if err != nil {
-		return false
-	}
-	defer tree.Release()
-	return !tree.Root().HasNUL()
+	return jsontree.Look(raw, Bounds, func(n jsontree.Node) bool { return !n.HasNUL() })
 }
 
 // IsBlank reports whether n means unanswered: it is not there or null, text of which

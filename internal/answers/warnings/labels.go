@@ -29,15 +29,10 @@ var (
 )
 
 // shape is about a rule that is written in another way than ours. counts: a member is ours.
-func (w *warner) shape(b *schema.Block, path string) (counts bool) {
-	tree, err := jsontree.Parse(b.Properties.Rule, kinds.Bounds)
-	if err != nil {
-		return false // there is none
-	}
-	defer tree.Release()
+func (w *warner) shape(rule jsontree.Node, path string) (counts bool) {
 	const ours = "a rule has show, require, set and next"
 	unknown := false
-	for _, member := range tree.Root().All() {
+	for _, member := range rule.All() {
 		switch name := member.Name(); {
 		case slices.Contains(ruleMembers, name):
 			counts = counts || member.Kind() != jsontree.Null

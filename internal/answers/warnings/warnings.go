@@ -125,7 +125,7 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
-	ruled := w.shape(b, path+"/properties/rule")
+	ruled := jsontree.Look(b.Properties.Rule, kinds.Bounds, func(rule jsontree.Node) bool { return w.shape(rule, path+"/properties/rule") })
 	if inGroup {
 		w.inGroup(b, path, ruled)
 	} else {
