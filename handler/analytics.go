@@ -20,14 +20,12 @@ func getMetrics(c *call) error {
 	if err != nil {
 		return err
 	}
-	return c.body(func(w *jsontree.Writer) {
-		w.Object()
+	return c.object(func(w *jsontree.Writer) {
 		w.Name("period").String(string(m.Period))
 		w.Name("estimated").Bool(m.Estimated)
 		w.Name("views").Int(m.Views)
 		w.Name("starts").Int(m.Starts)
 		w.Name("submissions").Int(m.Submissions)
 		w.Name("completion_rate").Float(m.CompletionRate)
-		w.EndObject()
 	})
 }

@@ -19,10 +19,8 @@ func (c *call) blockList(f *storage.Form, err error) error {
 		return err
 	}
 	c.setETag(f.Revision)
-	return c.body(func(w *jsontree.Writer) {
-		w.Object()
+	return c.object(func(w *jsontree.Writer) {
 		w.Name("items").Raw(f.Blocks)
-		w.EndObject()
 	})
 }
 

@@ -140,6 +140,15 @@ func (c *call) body(fill func(w *jsontree.Writer)) error {
 	return nil
 }
 
+// object is body for an object of which fill writes the members.
+func (c *call) object(fill func(w *jsontree.Writer)) error {
+	return c.body(func(w *jsontree.Writer) {
+		w.Object()
+		fill(w)
+		w.EndObject()
+	})
+}
+
 var jsonType = []string{"application/json"}
 
 func (c *call) write(status int, body []byte) {

@@ -26,11 +26,7 @@ func listForms(c *call) error {
 	view := c.formView()
 	return writePage(c, q, list, read,
 		func(f *storage.Form) storage.Position { return storage.Position{Time: f.CreatedAt, ID: f.ID} },
-		func(w *jsontree.Writer, f *storage.Form) {
-			w.Object()
-			view.writeSummary(w, f)
-			w.EndObject()
-		})
+		view.writeSummary)
 }
 
 func createForm(c *call, body []byte) error {
@@ -58,7 +54,7 @@ func (c *call) showForm(f *storage.Form, err error) error {
 	}
 	c.setETag(f.Revision)
 	view := c.formView()
-	return c.body(func(w *jsontree.Writer) { view.writeForm(w, f) })
+	return c.object(func(w *jsontree.Writer) { view.writeForm(w, f) })
 }
 
 // formView has the values that the JSON of a form needs beside the form.
@@ -92,12 +88,10 @@ func (v formView) writeSummary(w *jsontree.Writer, f *storage.Form) {
 
 // writeForm passes the sections on as they are stored: a read decodes nothing.
 func (v formView) writeForm(w *jsontree.Writer, f *storage.Form) {
-	w.Object()
 	v.writeSummary(w, f)
 	w.Name("definition").Object()
 	for _, section := range f.Sections() {
 		w.Name(section.Name).Raw(*section.Value)
 	}
-	w.EndObject()
 	w.EndObject()
 }

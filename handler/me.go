@@ -10,8 +10,7 @@ func getMe(c *call) error {
 	p := c.principal
 	scopes := slices.Clone(p.Scopes)
 	slices.Sort(scopes)
-	return c.body(func(w *jsontree.Writer) {
-		w.Object()
+	return c.object(func(w *jsontree.Writer) {
 		w.Name("id").Hex(p.UserID[:])
 		w.Name("name").String(p.Name)
 		w.Name("email").String(p.Email)
@@ -22,6 +21,5 @@ func getMe(c *call) error {
 			}
 		}
 		w.EndArray()
-		w.EndObject()
 	})
 }

@@ -43,11 +43,12 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 	if err != nil {
 		return err
 	}
-	return c.body(func(w *jsontree.Writer) {
-		w.Object()
+	return c.object(func(w *jsontree.Writer) {
 		w.Name("items").Array()
 		for i := range records[:min(len(records), most)] {
+			w.Object()
 			writeItem(w, &records[i])
+			w.EndObject()
 		}
 		w.EndArray()
 		more := len(records) > most
@@ -56,7 +57,6 @@ func writePage[T any](c *call, q *query, list cursor.List, read func(storage.Pag
 			last = position(&records[most-1])
 		}
 		w.Name("page").Raw(appendPageEnd(nil, list, more, last))
-		w.EndObject()
 	})
 }
 

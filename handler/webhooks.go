@@ -39,7 +39,9 @@ func listWebhooks(c *call) error {
 	w.Name("items").Array()
 	for {
 		for i := range found {
+			w.Object()
 			writeWebhook(w, &found[i])
+			w.EndObject()
 		}
 		last := len(found) < page.Limit
 		if last {
@@ -62,14 +64,14 @@ func listWebhooks(c *call) error {
 
 // items writes a list response that has no pages.
 func (c *call) items(n int, writeItem func(w *jsontree.Writer, i int)) error {
-	return c.body(func(w *jsontree.Writer) {
-		w.Object()
+	return c.object(func(w *jsontree.Writer) {
 		w.Name("items").Array()
 		for i := range n {
+			w.Object()
 			writeItem(w, i)
+			w.EndObject()
 		}
 		w.EndArray()
-		w.EndObject()
 	})
 }
 
@@ -95,12 +97,11 @@ func (c *call) webhook(webhook storage.Webhook, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.body(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
+	return c.object(func(w *jsontree.Writer) { writeWebhook(w, &webhook) })
 }
 
 // writeWebhook says whether there is a secret, and never more of it.
 func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
-	w.Object()
 	w.Name("id").Hex(webhook.ID[:])
 	w.Name("form_id").Hex(webhook.FormID[:])
 	w.Name("url").String(webhook.URL)
@@ -108,7 +109,6 @@ func writeWebhook(w *jsontree.Writer, webhook *storage.Webhook) {
 	w.Name("has_secret").Bool(webhook.HasSecret)
 	w.Name("created_at").Time(webhook.CreatedAt)
 	w.Name("updated_at").Time(webhook.UpdatedAt)
-	w.EndObject()
 }
 
 func listDeliveries(c *call) error {
@@ -123,29 +123,15 @@ func listDeliveries(c *call) error {
 // writeAttempt writes a redacted summary: no body, header, URL, address or secret
 // is part of it.
 func writeAttempt(w *jsontree.Writer, a *storage.Delivery) {
-	w.Object()
 	w.Name("id").Hex(a.ID[:])
 	w.Name("event").String(a.EventType)
 	w.Name("event_id").Hex(a.EventID[:])
-	if w.Name("submission_id"); a.SubmissionID.IsZero() {
-		w.Null()
-	} else {
-		w.Hex(a.SubmissionID[:])
-	}
+	w.Name("submission_id").OrNull(!a.SubmissionID.IsZero(), func() { w.Hex(a.SubmissionID[:]) })
 	w.Name("attempt").Int(int64(a.Attempt))
 	w.Name("status").Int(int64(a.Status))
 	w.Name("success").Bool(a.Success)
-	if w.Name("error"); a.Error == "" {
-		w.Null()
-	} else {
-		w.String(a.Error)
-	}
+	w.Name("error").OrNull(a.Error != "", func() { w.String(a.Error) })
 	w.Name("duration_ms").Int(a.Duration.Milliseconds())
 	w.Name("created_at").Time(a.CreatedAt)
-	if w.Name("next_attempt_at"); a.NextAttemptAt.IsZero() {
-		w.Null()
-	} else {
-		w.Time(a.NextAttemptAt)
-	}
-	w.EndObject()
+	w.Name("next_attempt_at").OrNull(!a.NextAttemptAt.IsZero(), func() { w.Time(a.NextAttemptAt) })
 }

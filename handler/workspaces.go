@@ -38,15 +38,13 @@ func (c *call) workspace(workspace storage.Workspace, err error) error {
 	if err != nil {
 		return err
 	}
-	return c.body(func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
+	return c.object(func(w *jsontree.Writer) { writeWorkspace(w, &workspace) })
 }
 
 func writeWorkspace(w *jsontree.Writer, workspace *storage.Workspace) {
-	w.Object()
 	w.Name("id").Hex(workspace.ID[:])
 	w.Name("public_id").String(workspace.PublicID)
 	w.Name("name").String(workspace.Name)
 	w.Name("created_at").Time(workspace.CreatedAt)
 	w.Name("updated_at").Time(workspace.UpdatedAt)
-	w.EndObject()
 }
