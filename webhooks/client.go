@@ -264,8 +264,7 @@ func (t *transport) reach(ctx context.Context, address string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	var addrs []netip.Addr
-	err = protect(func() error { addrs, err = t.guard.resolve(ctx, h); return err }) // a host's resolver
+	addrs, err := protected(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // a host's resolver
 	if err != nil {
 		return nil, err
 	}

@@ -104,11 +104,7 @@ func (r *run) watch(ctx context.Context) {
 	defer tick.Stop()
 	var showing atomic.Bool
 	for {
-		var stats storage.QueueStats
-		err := protect(func() (err error) {
-			stats, err = r.d.store.QueueStats(ctx)
-			return err
-		})
+		stats, err := protected(func() (storage.QueueStats, error) { return r.d.store.QueueStats(ctx) })
 		if err != nil && ctx.Err() == nil {
 			r.d.log.Warn("webhook queue cannot be observed", "error", err)
 		} else if err == nil {

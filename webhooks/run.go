@@ -210,13 +210,9 @@ func (r *run) reached() {
 
 // write has the store settle deliveries.
 func (r *run) write(results []storage.Result) scheduler.Wrote {
-	var fenced []storage.Lease
 	ctx, cancel := context.WithTimeout(r.base, storeTimeout)
 	defer cancel()
-	err := protect(func() (err error) {
-		fenced, err = r.d.store.FinishDeliveries(ctx, results)
-		return err
-	})
+	fenced, err := protected(func() ([]storage.Lease, error) { return r.d.store.FinishDeliveries(ctx, results) })
 	for _, lease := range fenced {
 		r.d.log.Info("webhook result changed nothing: the delivery was ended, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
@@ -244,7 +240,13 @@ func passing(err error) bool {
 }
 
 // protect calls f and turns a panic into an error.
-func protect(f func() error) (err error) {
+func protect(f func() error) error {
+	_, err := protected(func() (struct{}, error) { return struct{}{}, f() })
+	return err
+}
+
+// protected is protect for a call that returns something.
+func protected[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("webhooks: panic: %v\n%s", p, debug.Stack())

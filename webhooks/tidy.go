@@ -48,15 +48,13 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 func (d *Dispatcher) expire(ctx context.Context, aside func(func())) error {
 	var from storage.ID
 	for {
-		var ended storage.Expired
-		err := protect(func() (err error) {
+		ended, err := protected(func() (storage.Expired, error) {
 			call, cancel := context.WithTimeout(ctx, storeTimeout)
 			defer cancel()
-			ended, err = d.store.ExpireDeliveries(call, storage.ExpireParams{
+			return d.store.ExpireDeliveries(call, storage.ExpireParams{
 				MaxAge: d.config.MaxAge, From: from, Max: expireAtOnce,
 				At: d.now().UTC().Truncate(time.Second), NewID: func() storage.ID { return d.ids.New(d.now()) },
 			})
-			return err
 		})
 		if err != nil {
 			return err

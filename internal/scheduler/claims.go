@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"slices"
 	"time"
 
 	"github.com/formsvc/formsvc/storage"
@@ -148,12 +149,7 @@ func (s *Scheduler) reached() {
 	}
 }
 
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
+func earlier(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
 // Reserve returns the webhooks of a form for which a delivery may be handed over as
 // soon as it is stored, without a claim: quick ones that have room. They leave half of
