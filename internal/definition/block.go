@@ -17,42 +17,31 @@ type BlockPatch struct {
 // Block checks the body of createBlock and returns its one block. That the form
 // has room for it is for [Writes.Append].
 func (w *Writes) Block(body []byte) (*Blocks, error) {
-	r, err := read(body)
+	r, err := checked(body, blockCreateSchema, func(r *request) {
+		if block := r.root.Member("block"); block.Exists() {
+			newBlockRules(&r.Check, w).one(block, 1)
+		}
+	})
 	if err != nil {
 		return nil, err
 	}
-	block := r.root.Member("block")
-	if block.Exists() {
-		newBlockRules(&r.Check, w).one(block, 1)
-	}
-	if err := r.check(blockCreateSchema); err != nil {
-		return nil, err
-	}
-	return &Blocks{list: block, one: true, edits: r.Edits}, nil
+	return &Blocks{list: r.root.Member("block"), one: true, edits: r.Edits}, nil
 }
 
 // Blocks checks the body of replaceBlocks.
 func (w *Writes) Blocks(body []byte) (*Blocks, error) {
-	r, err := read(body)
+	r, err := checked(body, blocksReplaceSchema, func(r *request) { newBlockRules(&r.Check, w).top(r.root.Member("blocks")) })
 	if err != nil {
 		return nil, err
 	}
-	list := r.root.Member("blocks")
-	newBlockRules(&r.Check, w).top(list)
-	if err := r.check(blocksReplaceSchema); err != nil {
-		return nil, err
-	}
-	return &Blocks{list: list, edits: r.Edits}, nil
+	return &Blocks{list: r.root.Member("blocks"), edits: r.Edits}, nil
 }
 
 // BlockPatch checks the body of updateBlock as far as that can be done without
 // the block. The rest is for [Writes.Apply].
 func (w *Writes) BlockPatch(body []byte) (*BlockPatch, error) {
-	r, err := read(body)
+	r, err := checked(body, blockUpdateSchema, func(*request) {})
 	if err != nil {
-		return nil, err
-	}
-	if err := r.check(blockUpdateSchema); err != nil {
 		return nil, err
 	}
 	return &BlockPatch{block: r.root.Member("block")}, nil

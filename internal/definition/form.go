@@ -54,16 +54,14 @@ func (w *Writes) CheckSizes(body []byte) error {
 }
 
 func (w *Writes) form(body []byte, s *validation.Schema) (FormWrite, error) {
-	r, err := read(body)
+	r, err := checked(body, s, func(r *request) {
+		r.name()
+		r.definition(r.root.Member("definition"), w)
+	})
 	if err != nil {
 		return FormWrite{}, err
 	}
-	r.name()
 	definition := r.root.Member("definition")
-	r.definition(definition, w)
-	if err := r.check(s); err != nil {
-		return FormWrite{}, err
-	}
 	f := FormWrite{
 		Name:        r.text("name"),
 		Type:        r.text("type"),

@@ -52,12 +52,8 @@ var (
 // Workspace checks a WorkspaceWrite (operations createWorkspace and
 // updateWorkspace) and returns the name as [visible.Name] does.
 func (w *Writes) Workspace(body []byte) (name string, err error) {
-	r, err := read(body)
+	r, err := checked(body, workspaceWriteSchema, (*request).name)
 	if err != nil {
-		return "", err
-	}
-	r.name()
-	if err := r.check(workspaceWriteSchema); err != nil {
 		return "", err
 	}
 	defer r.tree.Release()
@@ -98,19 +94,23 @@ func read(body []byte) (*request, error) {
 	return r, nil
 }
 
-// check holds the body against its schema, after the rules have looked at it. Without a
-// fault the edits are ready to be applied; with one the tree is released.
-func (r *request) check(s *validation.Schema) error {
-	err := r.Validate(r.root, s)
-	if err == nil {
+// checked reads a body and holds it against its schema, after the rules have looked at it.
+// The edits are ready to be applied.
+func checked(body []byte, s *validation.Schema, rules func(*request)) (*request, error) {
+	r, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	rules(r)
+	if err = r.Validate(r.root, s); err == nil {
 		err = r.Faults.Err()
 	}
 	if err != nil {
 		r.tree.Release()
-		return err
+		return nil, err
 	}
 	jsontree.SortEdits(r.Edits)
-	return nil
+	return r, nil
 }
 
 // noNUL reports the strings and names with U+0000, as many as an Error carries.
