@@ -149,9 +149,7 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 }
 
 // formReads reads a form by its public id, once for all who ask before the read begins.
-type formReads struct {
-	groups[string, struct{}, formRead]
-}
+type formReads = groups[string, struct{}, formRead]
 
 // formRead is the form that a read has found, or its error.
 type formRead struct {

@@ -190,8 +190,5 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		return storage.PurgedSubmissions{}, err
 	}
 	gone, err := s.removeSubmissions(ctx, removalByHost, forms[0], nil, old, true)
-	if err != nil {
-		return storage.PurgedSubmissions{}, err
-	}
-	return storage.PurgedSubmissions{Submissions: gone, More: true}, nil
+	return storage.PurgedSubmissions{Submissions: gone, More: err == nil}, err
 }

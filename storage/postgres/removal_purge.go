@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"strings"
 
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
@@ -11,10 +12,10 @@ import (
 // and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
 // so nobody waits for a lock on them, and a sweep that dies has lost one piece.
 
-// forRemovals is a statement of removals, which waits for rows that somebody else has
-// locked (true), and of sweeps, which pass them over (false).
-func forRemovals(text func(others string) string) map[bool]string {
-	return map[bool]string{true: text(""), false: text("SKIP LOCKED")}
+// forRemovals is a statement of sweeps, which pass over rows that somebody else has locked
+// (false), and of removals, which wait for them (true).
+func forRemovals(text string) map[bool]string {
+	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
 
 // endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
@@ -70,8 +71,7 @@ SELECT count(*) FROM trashed`
 
 // closeDeleted looks at deleted workspaces that have no form outside the trash: one
 // that no form at all refers to is removed, of the others there is nothing to do.
-var closeDeleted = forRemovals(func(others string) string {
-	return `
+var closeDeleted = forRemovals(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
 	FROM (
@@ -79,7 +79,7 @@ WITH empty AS MATERIALIZED (
 		WHERE o.deleted_at IS NOT NULL AND NOT o.tidied
 		ORDER BY o.deleted_at, o.id
 		LIMIT (SELECT $1::bigint)
-		FOR UPDATE ` + others + `
+		FOR UPDATE SKIP LOCKED
 	) o
 	WHERE (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id AND f.trashed_at IS NULL LIMIT 1) IS NULL
 ), tidied AS (
@@ -91,27 +91,24 @@ WITH empty AS MATERIALIZED (
 	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e WHERE e.unused))
 	RETURNING 1
 )
-SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`
-})
+SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
 // closePurged removes the workspaces of deleted users whose last form is removed. It asks
 // nobody whether they are tidied: when two sweeps work at once, one may say so of a
 // workspace whose last form the other is just removing.
-var closePurged = forRemovals(func(others string) string {
-	return `
+var closePurged = forRemovals(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
 	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
 	ORDER BY o.id
 	LIMIT (SELECT $1::bigint)
-	FOR UPDATE ` + others + `
+	FOR UPDATE SKIP LOCKED
 ), gone AS (
 	DELETE FROM formsvc.workspaces o
 	WHERE o.id = ANY (ARRAY(SELECT e.id FROM empty e))
 	RETURNING 1
 )
-SELECT count(*) FROM gone`
-})
+SELECT count(*) FROM gone`)
 
 // busyForm is a form of a deleted workspace that is not in the trash by its own row.
 const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
@@ -146,16 +143,14 @@ func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID
 }
 
 // markPurged is the whole of a purge for everybody who looks: the forms are gone.
-var markPurged = forRemovals(func(others string) string {
-	return `
+var markPurged = forRemovals(`
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.forms o
 	WHERE o.trashed_at < (SELECT $1::timestamptz) AND o.purged_at IS NULL
 	ORDER BY o.trashed_at
 	LIMIT (SELECT $2::bigint)
-	FOR UPDATE ` + others + `))`
-})
+	FOR UPDATE SKIP LOCKED))`)
 
 func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
 	if !p.TrashBefore.IsZero() {
@@ -190,7 +185,7 @@ const somePurged = `
 	WHERE f.purged_at IS NOT NULL
 	ORDER BY f.purged_at, f.id
 	LIMIT (SELECT $1::bigint)
-	FOR UPDATE`
+	FOR UPDATE SKIP LOCKED`
 
 // purgedSubmissions are some of the purged forms. None is added to those.
 const purgedSubmissions = `
@@ -204,9 +199,8 @@ LIMIT (SELECT $1::bigint)`
 // attempts that somebody else holds are left to the next sweep. Events come after them, in
 // the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
 // of the funnel come last, under the lock of the funnels: what was being folded is there.
-var removeRows = forRemovals(func(others string) string {
-	return `
-WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
+var removeRows = forRemovals(`
+WITH purged AS MATERIALIZED (` + somePurged + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
 	FROM purged p
@@ -214,7 +208,7 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 ), pending AS MATERIALIZED (
 	SELECT d.rel, d.place FROM hooks h
 	CROSS JOIN LATERAL (
-		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE ` + others + `) d
+		SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE d.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED) d
 	LIMIT (SELECT $1::bigint)
 ), ended AS (
 	DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM pending l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM pending l)
@@ -222,7 +216,7 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 ), recorded AS MATERIALIZED (
 	SELECT a.rel, a.place FROM hooks h
 	CROSS JOIN LATERAL (
-		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE ` + others + `) a
+		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a WHERE a.webhook_id = h.id LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED) a
 	WHERE (SELECT count(*) FROM ended) >= 0
 	LIMIT (SELECT $1::bigint)
 ), told AS (
@@ -246,10 +240,9 @@ WITH purged AS MATERIALIZED (` + somePurged + ` ` + others + `
 	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
 		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), ` + removeMost("partials", "FOR UPDATE "+others) + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `, ` + removeSome("documents", mostDocuments) + `
+), ` + removeMost("partials", "FOR UPDATE SKIP LOCKED") + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `, ` + removeSome("documents", mostDocuments) + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
-	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`
-})
+	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
 // removeMost is a part of a WITH list that removes rows of the purged forms from a table.
 // The part has the name of the table. Somebody else may have locked rows of half responses.
@@ -283,10 +276,9 @@ func removeSome(table, some string) string {
 // them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
 // lifetime counters. A deleted workspace that may have lost its last form is for
 // tidyWorkspaces.
-var removeForms = forRemovals(func(others string) string {
-	return `
+var removeForms = forRemovals(`
 WITH empty AS MATERIALIZED (
-	SELECT f.id FROM (` + somePurged + ` ` + others + `
+	SELECT f.id FROM (` + somePurged + `
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.partials h WHERE h.form_id = f.id)
@@ -313,8 +305,7 @@ WITH empty AS MATERIALIZED (
 	UPDATE formsvc.workspaces o SET tidied = false
 	WHERE o.id = ANY (ARRAY(SELECT g.workspace_id FROM gone g)) AND o.tidied
 )
-SELECT count(*) FROM gone`
-})
+SELECT count(*) FROM gone`)
 
 // removePurged removes what is left of purged forms.
 func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {

@@ -40,14 +40,19 @@ WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND NOT c.relispartition 
 GROUP BY c.relname
 ORDER BY c.relname`
 
+// faultsOf returns the fault that each row of a query with one argument stands for.
+func faultsOf(ctx context.Context, c *conn.Conn, query string, arg any, fault pgx.RowToFunc[string]) ([]string, error) {
+	rows, err := c.In(ctx).Query(ctx, query, arg)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.AppendRows([]string(nil), rows, fault)
+}
+
 // hiddenRowsOf says of which tables the role cannot see or write all rows. ofVersion says that
 // the version is one of them.
 func hiddenRowsOf(ctx context.Context, c *conn.Conn) (faults []string, ofVersion bool, err error) {
-	rows, err := c.In(ctx).Query(ctx, hiddenRows, c.Schema)
-	if err != nil {
-		return nil, false, err
-	}
-	faults, err = pgx.AppendRows(faults, rows, func(rows pgx.CollectableRow) (string, error) {
+	faults, err = faultsOf(ctx, c, hiddenRows, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var table, commands string
 		var version bool
 		err := rows.Scan(&table, &commands, &version)
@@ -80,11 +85,7 @@ ORDER BY s.name`
 
 // sessionFaults finds such settings. least is the shortest timeout; 0 allows all of them.
 func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []string, err error) {
-	rows, err := c.In(ctx).Query(ctx, sessionSettings, least)
-	if err != nil {
-		return nil, err
-	}
-	return pgx.AppendRows(faults, rows, func(rows pgx.CollectableRow) (string, error) {
+	return faultsOf(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string
 		err := rows.Scan(&name, &value)
 		switch name {

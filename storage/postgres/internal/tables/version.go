@@ -79,12 +79,8 @@ ORDER BY c.relname, r.place`
 // missingRightsOf names the rights that the role does not have. readable says whether the
 // version can be read.
 func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
-	rows, err := c.In(ctx).Query(ctx, missingRights, c.Schema)
-	if err != nil {
-		return nil, false, err
-	}
 	readable = true
-	missing, err = pgx.AppendRows([]string(nil), rows, func(rows pgx.CollectableRow) (string, error) {
+	missing, err = faultsOf(ctx, c, missingRights, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var right string
 		var ofVersion bool
 		err := rows.Scan(&right, &ofVersion)
