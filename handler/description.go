@@ -2,7 +2,7 @@ package handler
 
 import (
 	"net/http"
-	"strings"
+	"slices"
 )
 
 // getOpenAPI serves the description. It is public and may be cached.
@@ -21,16 +21,9 @@ func getOpenAPI(c *call) error {
 // matchesWeakly is the comparison of If-None-Match (RFC 9110, section 13.1.2), with tags that a
 // compressing proxy changed.
 func matchesWeakly(values []string, tag string) bool {
-	list := strings.TrimSpace(strings.Join(values, ","))
-	if list == "*" {
-		return true
-	}
-	for list != "" {
-		var candidate string
-		candidate, list = nextTag(list)
-		if own, _ := uncompressed(candidate); own == tag {
-			return true
-		}
-	}
-	return false
+	tags, star := tagsOf(values)
+	return star || slices.ContainsFunc(tags, func(candidate string) bool {
+		own, _ := uncompressed(candidate)
+		return own == tag
+	})
 }

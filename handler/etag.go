@@ -29,14 +29,12 @@ func (c *call) ifMatch() core.Precondition {
 		return core.Precondition{}
 	}
 	p := core.Precondition{Set: true}
-	list := strings.TrimSpace(strings.Join(values, ","))
-	if list == "*" {
+	tags, star := tagsOf(values)
+	if star {
 		p.Any = true
 		return p
 	}
-	for list != "" {
-		var tag string
-		tag, list = nextTag(list)
+	for _, tag := range tags {
 		own, ok := uncompressed(tag)
 		if !ok && tag != "" { // a list may have empty elements (RFC 9110, section 5.6.1)
 			return core.Precondition{Set: true}
@@ -63,17 +61,17 @@ func uncompressed(tag string) (own string, ok bool) {
 	return parts[1] + `"`, true
 }
 
-// nextTag cuts the first element off a list. Commas inside quotes belong to the
-// tag.
-func nextTag(list string) (tag, rest string) {
-	quoted := false
+// tagsOf returns the elements of a list, and whether it is * for any tag. Commas inside quotes
+// belong to a tag.
+func tagsOf(values []string) (tags []string, star bool) {
+	list, begin, quoted := strings.TrimSpace(strings.Join(values, ",")), 0, false
 	for i := range len(list) {
 		switch {
 		case list[i] == '"':
 			quoted = !quoted
 		case list[i] == ',' && !quoted:
-			return strings.TrimSpace(list[:i]), list[i+1:]
+			tags, begin = append(tags, strings.TrimSpace(list[begin:i])), i+1
 		}
 	}
-	return strings.TrimSpace(list), ""
+	return append(tags, strings.TrimSpace(list[begin:])), list == "*"
 }
