@@ -143,26 +143,24 @@ func (g *Guard) parse(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
 		return target{}, refuse(reasonLength)
 	}
-	if !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || visible.Name(raw) != raw || visible.Misleads(raw) {
-		return target{}, refuse(reasonCharacters)
-	}
-	u, err := url.Parse(raw)
-	if err != nil {
-		return target{}, refuse(reasonSyntax)
-	}
 	// An escaped host is decoded in u; other programs may read it in another way. An
 	// empty fragment leaves no trace there.
 	_, authority, _ := strings.Cut(raw, "://")
 	if end := strings.IndexAny(authority, "/?#"); end >= 0 {
 		authority = authority[:end]
 	}
-	if u.Host != "" && strings.Contains(authority, "%") {
+	switch u, err := url.Parse(raw); {
+	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || visible.Name(raw) != raw || visible.Misleads(raw):
+		return target{}, refuse(reasonCharacters)
+	case err != nil:
+		return target{}, refuse(reasonSyntax)
+	case u.Host != "" && strings.Contains(authority, "%"):
 		return target{}, refuse(reasonHost)
-	}
-	if strings.Contains(raw, "#") {
+	case strings.Contains(raw, "#"):
 		return target{}, refuse(reasonFragment)
+	default:
+		return g.judge(u)
 	}
-	return g.judge(u)
 }
 
 // judge applies to u every rule that its parts can decide.
@@ -246,28 +244,20 @@ var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainNa
 
 func (g *Guard) parseName(raw string) (host, error) {
 	name, err := mapping.ToASCII(raw)
-	if err != nil {
-		return host{}, refuse(reasonHost)
-	}
 	name = strings.TrimSuffix(name, ".")
-	if len(name) > 253 {
-		return host{}, refuse(reasonHost)
-	}
 	labels := strings.Split(name, ".")
-	for _, label := range labels {
-		if !isLabel(label) {
-			return host{}, refuse(reasonHost)
-		}
+	if err != nil || len(name) > 253 || slices.ContainsFunc(labels, func(label string) bool { return !isLabel(label) }) {
+		return host{}, refuse(reasonHost)
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
-		addr, err := netip.ParseAddr(raw) // raw: only what was written plainly
-		if err != nil || !addr.Is4() {
+		switch addr, err := netip.ParseAddr(raw); { // raw: only what was written plainly
+		case err != nil || !addr.Is4():
 			return host{}, refuse(reasonNumber)
-		}
-		if !g.permits(addr) {
+		case !g.permits(addr):
 			return host{}, refuse(reasonAddress)
+		default:
+			return host{addr: addr}, nil
 		}
-		return host{addr: addr}, nil
 	}
 	special := len(labels) == 1 || slices.ContainsFunc(specialNames[:], func(suffix string) bool {
 		return name == suffix || strings.HasSuffix(name, "."+suffix)
