@@ -55,8 +55,9 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 	if k.UserID != u.ID {
 		return storage.ErrInvalidValue
 	}
+	scopes := conn.Column(k.Scopes, func(scope *storage.Scope) string { return string(*scope) })
 	return s.db.Create(ctx, s.lock(lockKeys, u.ID), conn.Run(createKey, u.ID[:], u.Name, u.Email,
-		k.ID[:], k.Name, k.Prefix, scopesArg(k.Scopes), n.Hash[:],
+		k.ID[:], k.Name, k.Prefix, scopes, n.Hash[:],
 		k.CreatedAt.UTC(), conn.TimeArg(k.ExpiresAt), conn.TimeArg(k.RevokedAt), conn.TimeArg(k.LastUsedAt), int64(max(n.Max, 0))))
 }
 
@@ -69,17 +70,12 @@ WHERE k.hash = $1::bytea`
 func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, storage.User, error) {
 	var k storage.Key
 	var u storage.User
-	err := s.db.ReadRow(ctx, keyByHash, func(rows pgx.Rows) error { return scanKeyAndUser(rows, &k, &u) }, hash[:])
+	err := s.db.ReadRow(ctx, keyByHash, conn.Into(append(appendKey(make([]any, 0, 11), &k), &u.Name, &u.Email)...), hash[:])
+	u.ID = k.UserID
 	if err != nil {
 		return storage.Key{}, storage.User{}, err
 	}
 	return k, u, nil
-}
-
-func scanKeyAndUser(rows pgx.Rows, k *storage.Key, u *storage.User) error {
-	err := conn.Scan(rows, append(appendKey(make([]any, 0, 11), k), &u.Name, &u.Email)...)
-	u.ID = k.UserID
-	return err
 }
 
 // formForKey has nulls in place of the form when it was not read. The conditions on
@@ -217,11 +213,6 @@ func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) er
 	times := conn.Column(sorted, func(id *storage.ID) time.Time { return used[*id].UTC() })
 	_, err := s.db.ChangeRows(ctx, touchKeys, conn.IDsArg(sorted), times)
 	return err
-}
-
-// scopesArg is the argument for a text[].
-func scopesArg(scopes []storage.Scope) []string {
-	return conn.Column(scopes, func(scope *storage.Scope) string { return string(*scope) })
 }
 
 // scopesColumn scans a text[]. Every request reads the scopes of its key, so the
