@@ -62,7 +62,7 @@ var allowed = map[string][]string{
 		"ratelimit", "schema", "storage", "github.com/go-chi/chi/v5",
 		"internal/apidoc", "internal/apierror", "internal/core", "internal/cursor", "internal/download", "internal/export", "internal/httpapi", "internal/jsontree", "internal/keyring", "internal/requestid", "internal/timeout",
 	},
-	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/calendar", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
+	"handler/builder":  {"", "handler/formpage", "internal/apidoc", "internal/apierror", "internal/calendar", "internal/color", "internal/definition", "internal/download", "internal/gzipped", "internal/layout", "internal/requestid", "ratelimit", "schema", "golang.org/x/text"},
 	"handler/docs":     {},
 	"handler/formpage": {"", "internal/cache", "internal/gzipped", "internal/intake", "internal/layout", "internal/timeout", "ratelimit", "schema", "storage", "github.com/sethvargo/go-limiter", "golang.org/x/text"},
 	// Beside the rooms before them, see rooms.
@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 	rooms + "filetype":                  {"internal/answers/kinds", "schema"},
 	rooms + "host":                      {"schema"},
 	rooms + "policy":                    {"schema", "golang.org/x/net/idna"},
-	rooms + "theme":                     {"schema", "github.com/tdewolff/parse/v2"},
+	rooms + "theme":                     {"internal/color", "schema", "github.com/tdewolff/parse/v2"},
 	rooms + "visit":                     {"schema"},
 	rooms + "walk":                      {"", "schema"},
 	rooms + "read":                      {"internal/answers/kinds", "internal/calendar", "internal/jsontree", "schema", "golang.org/x/text/unicode/norm"},
@@ -92,6 +92,7 @@ var allowed = map[string][]string{
 	"internal/publicaddr":  {},
 	"internal/servicetest": {}, // tests alone
 	"internal/calendar":    {},
+	"internal/color":       {},
 	"internal/gzipped":     {},
 	"internal/layout":      {},
 	"internal/requestid":   {},

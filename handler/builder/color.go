@@ -1,11 +1,10 @@
 package builder
 
 import (
-	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/formsvc/formsvc/internal/color"
 )
 
 // isColor reports whether a text is a color as #rrggbb.
@@ -84,30 +83,12 @@ func (s scheme) readable(color string, least float64, surfaces []string) string 
 }
 
 // mix is a share of one color in another.
-func mix(a, b string, share float64) string {
-	of := func(at int) int { return int(math.Round(share*channel(a, at) + (1-share)*channel(b, at))) }
-	return fmt.Sprintf("#%02x%02x%02x", of(1), of(3), of(5))
-}
-
-// channel is one of the three of a color, 0 to 255, by where it stands.
-func channel(color string, at int) float64 {
-	n, _ := strconv.ParseUint(color[at:at+2], 16, 8) // it is a color
-	return float64(n)
-}
+func mix(a, b string, share float64) string { return color.Blend(rgb(a), rgb(b), share).String() }
 
 // contrast is the ratio of the luminances of two colors, as WCAG defines it.
-func contrast(a, b string) float64 {
-	x, y := luminance(a), luminance(b)
-	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
-}
+func contrast(a, b string) float64 { return color.Contrast(rgb(a), rgb(b)) }
 
-func luminance(color string) float64 {
-	linear := func(at int) float64 {
-		c := channel(color, at) / 255
-		if c <= 0.04045 {
-			return c / 12.92
-		}
-		return math.Pow((c+0.055)/1.055, 2.4)
-	}
-	return 0.2126*linear(1) + 0.7152*linear(3) + 0.0722*linear(5)
+func rgb(text string) color.RGB {
+	c, _ := color.Parse(text) // it is a color
+	return c
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/color"
 )
 
 // Sheet writes the author's style sheet anew from the allowed parts: properties,
@@ -278,7 +279,7 @@ func Color(text string) (string, bool) {
 	if strings.EqualFold(strings.TrimSpace(text), "transparent") {
 		return "transparent", true
 	}
-	c, ok := Parse(text)
+	c, ok := color.Parse(text)
 	return c.String(), ok
 }
 

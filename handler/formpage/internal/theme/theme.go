@@ -10,6 +10,7 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/formblock"
 	"github.com/formsvc/formsvc/handler/formpage/internal/policy"
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
+	"github.com/formsvc/formsvc/internal/color"
 	"github.com/formsvc/formsvc/schema"
 )
 
@@ -54,6 +55,12 @@ func (d *declarations) size(name, text string) {
 }
 
 // em scales text: 0, 1, 2 … are small, as usual, large and so on.
+func (d *declarations) color(name, text string) {
+	if c, ok := Color(text); ok {
+		d.set(name, c)
+	}
+}
+
 func (d *declarations) em(name string, n *float64) {
 	if n != nil {
 		d.set(name, words.Plain(math.Max(0.7, math.Min(0.85+0.15**n, 2)))+"em")
@@ -144,18 +151,14 @@ func (t *Theme) shape(theme *schema.Theme, settings *schema.Settings) {
 	in := given(theme.Inputs)
 	root.size("--in-width", in.Width)
 	root.size("--in-height", in.Height)
-	if background, ok := Parse(in.Background); ok {
+	if background, ok := color.Parse(in.Background); ok {
 		root.set("--in-bg", background.String())
-		root.set("--in-fg", Readable(Black, background, 4.5).String())
-		root.set("--in-hint", Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
-		root.set("--in-line", Readable(pickColor(in.Border, "#808080"), background, 3).String())
+		root.set("--in-fg", color.Readable(color.Black, background, 4.5).String())
+		root.set("--in-hint", color.Readable(pickColor(in.Placeholder, "#666666"), background, 4.5).String())
+		root.set("--in-line", color.Readable(pickColor(in.Border, "#808080"), background, 3).String())
 	} else {
-		if color, ok := Color(in.Placeholder); ok {
-			root.set("--in-hint", color)
-		}
-		if color, ok := Color(in.Border); ok {
-			root.set("--in-line", color)
-		}
+		root.color("--in-hint", in.Placeholder)
+		root.color("--in-line", in.Border)
 	}
 	root.pixels("--in-border", in.BorderWidth, most)
 	root.pixels("--in-radius", in.Radius, most)
@@ -168,9 +171,9 @@ func (t *Theme) shape(theme *schema.Theme, settings *schema.Settings) {
 	if _, flex, ok := side(button.Alignment); ok {
 		root.set("--bt-align", flex)
 	}
-	if background, ok := Parse(button.Background); ok {
+	if background, ok := color.Parse(button.Background); ok {
 		root.set("--bt-bg", background.String())
-		root.set("--bt-fg", Legible(pickColor(button.Text), background).String())
+		root.set("--bt-fg", color.Legible(pickColor(button.Text), background).String())
 	}
 	root.pixels("--bt-size", button.FontSize, most)
 	root.pixels("--bt-radius", button.Radius, most)
@@ -258,55 +261,55 @@ var (
 )
 
 // pickColor returns the first of the colours that can be read.
-func pickColor(texts ...string) RGB {
+func pickColor(texts ...string) color.RGB {
 	for _, text := range texts {
-		if c, ok := Parse(text); ok {
+		if c, ok := color.Parse(text); ok {
 			return c
 		}
 	}
-	return White
+	return color.White
 }
 
 // palette writes one set of colours as custom properties.
 func palette(p, preset *schema.Palette) string {
 	pick := pickColor
 	var out declarations
-	set := func(name string, c RGB) RGB {
+	set := func(name string, c color.RGB) color.RGB {
 		out.set("--"+name, c.String())
 		return c
 	}
 	back := set("bg", pick(p.Background, preset.Background))
 	// A light background under a dark preset, or the other way round, needs text of
 	// its own.
-	text := set("fg", Readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
+	text := set("fg", color.Readable(pick(p.Text, p.Foreground, preset.Foreground), back, 4.5))
 	card := set("card", pick(p.Card, p.Background, preset.Background))
-	set("card-fg", Readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
-	primary := set("primary", Readable(pick(p.Primary, preset.Primary), back, 4.5))
-	set("primary-fg", Legible(pick(p.PrimaryForeground, "#ffffff"), primary))
+	set("card-fg", color.Readable(pick(p.CardForeground, p.Text, p.Foreground, preset.Foreground), card, 4.5))
+	primary := set("primary", color.Readable(pick(p.Primary, preset.Primary), back, 4.5))
+	set("primary-fg", color.Legible(pick(p.PrimaryForeground, "#ffffff"), primary))
 	// What a theme does not name is between its text and its background, as in the preset.
-	shade := func(text string, fallback string, share float64) RGB {
+	shade := func(text string, fallback string, share float64) color.RGB {
 		if p.Background == "" && p.Foreground == "" && p.Text == "" {
 			return pick(text, fallback)
 		}
-		return pick(text, Blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
+		return pick(text, color.Blend(pick(p.Text, p.Foreground, preset.Foreground), back, share).String())
 	}
 	secondary := set("secondary", shade(p.Secondary, preset.Secondary, 0.07))
-	set("secondary-fg", Readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
+	set("secondary-fg", color.Readable(pick(p.SecondaryForeground, p.Foreground, preset.Foreground), secondary, 4.5))
 	// Stripes behind text: a colour that text cannot stand on gives way.
 	muted := shade(p.Muted, preset.Muted, 0.05)
-	if Contrast(text, muted) < 4.5 {
+	if color.Contrast(text, muted) < 4.5 {
 		muted = back
 	}
 	set("muted", muted)
-	set("muted-fg", Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
-	set("hint", Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
-	accent := set("accent", pick(p.Accent, Blend(primary, back, 0.1).String()))
-	set("accent-fg", Readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
-	danger := set("danger", Readable(pick(p.Destructive, preset.Destructive), back, 4.5))
-	set("danger-fg", Legible(pick(p.DestructiveForeground, "#ffffff"), danger))
+	set("muted-fg", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), back, 4.5))
+	set("hint", color.Readable(shade(p.MutedForeground, preset.MutedForeground, 0.65), card, 4.5))
+	accent := set("accent", pick(p.Accent, color.Blend(primary, back, 0.1).String()))
+	set("accent-fg", color.Readable(pick(p.AccentForeground, p.Foreground, preset.Foreground), accent, 4.5))
+	danger := set("danger", color.Readable(pick(p.Destructive, preset.Destructive), back, 4.5))
+	set("danger-fg", color.Legible(pick(p.DestructiveForeground, "#ffffff"), danger))
 	set("line", shade(p.Border, preset.Border, 0.16))
-	set("edge", Readable(shade(p.Input, preset.Input, 0.5), card, 3))
-	set("ring", Readable(pick(p.Ring, primary.String()), back, 3))
+	set("edge", color.Readable(shade(p.Input, preset.Input, 0.5), card, 3))
+	set("ring", color.Readable(pick(p.Ring, primary.String()), back, 3))
 	return strings.Join(out, ";")
 }
 

@@ -1,6 +1,5 @@
-package theme
-
-// This file reads colours and makes them readable, by WCAG 2.2.
+// Package color reads colours and makes them readable, by WCAG 2.2.
+package color
 
 import (
 	"fmt"
@@ -36,18 +35,15 @@ func Parse(text string) (RGB, bool) {
 	}
 	if inner, ok := strings.CutPrefix(text, "rgb("); ok && strings.HasSuffix(inner, ")") {
 		parts := strings.FieldsFunc(strings.TrimSuffix(inner, ")"), func(c rune) bool { return c == ',' || c == ' ' })
-		var n [3]uint8
-		for i := range n {
-			if len(parts) != 3 {
-				return RGB{}, false
-			}
-			v, err := strconv.ParseUint(parts[i], 10, 8)
+		var n uint64
+		for _, part := range parts {
+			v, err := strconv.ParseUint(part, 10, 8)
 			if err != nil {
 				return RGB{}, false
 			}
-			n[i] = uint8(v)
+			n = n<<8 | v
 		}
-		return RGB{n[0], n[1], n[2]}, true
+		return RGB{uint8(n >> 16), uint8(n >> 8), uint8(n)}, len(parts) == 3
 	}
 	c, ok := named[text]
 	return c, ok
