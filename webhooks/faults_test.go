@@ -208,57 +208,6 @@ func TestAFencedResultIsLogged(t *testing.T) {
 	})
 }
 
-// An outage longer than a lease repeats nothing whose result this process knows.
-// Which call comes back first is chance, hence the rounds.
-func TestAfterALongOutageResultsComeFirst(t *testing.T) {
-	t.Parallel()
-	worst := 0
-	for range 2 {
-		inBubble(t, func(t *testing.T) {
-			var mu sync.Mutex
-			sent := map[string]int{}
-			b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
-				body := make([]byte, 100)
-				n, _ := r.Body.Read(body)
-				mu.Lock()
-				sent[string(body[:n])]++
-				mu.Unlock()
-				time.Sleep(10 * time.Millisecond)
-				return reply(200), nil
-			}))
-			var down atomic.Bool
-			fails := func() error {
-				if down.Load() {
-					return errDown
-				}
-				return nil
-			}
-			b.d.store = gated{b.store, fails, fails}
-			for w := range 100 {
-				id := b.webhook(fmt.Sprintf("https://h%d.example/", w), nil)
-				for i := range 4 {
-					b.event(id, fmt.Sprintf("%d/%d", w, i))
-				}
-			}
-			b.run()
-			time.Sleep(50 * time.Millisecond)
-			down.Store(true)
-			time.Sleep(2 * time.Minute)
-			down.Store(false)
-			time.Sleep(2 * time.Minute)
-			twice := 0
-			mu.Lock()
-			defer mu.Unlock()
-			for _, n := range sent {
-				twice += n - 1
-			}
-			worst = max(worst, twice)
-			t.Logf("%d sent, %d of them again", len(sent), twice)
-		})
-	}
-	expect(t, worst == 0, "%d deliveries whose result was known were sent again", worst)
-}
-
 // halfway is a store that fails in the middle of a write: the results before that are
 // settled.
 type halfway struct {

@@ -81,33 +81,6 @@ func TestAWakeUpThroughAnEarlierRunReachesThePresentOne(t *testing.T) {
 	})
 }
 
-// Nothing is handed over to a webhook that hangs, fails or has never succeeded.
-func TestWhatIsNotQuickIsNotHandedOver(t *testing.T) {
-	t.Parallel()
-	inBubble(t, func(t *testing.T) {
-		b := newBench(t, Config{}, roundTrip(func(r *http.Request) (*http.Response, error) {
-			switch name, _, _ := strings.Cut(r.URL.Host, "."); name {
-			case "fails":
-				return reply(500), nil
-			case "slow":
-				time.Sleep(time.Second)
-				return reply(200), nil
-			}
-			return hangs(r)
-		}))
-		b.run()
-		for _, name := range []string{"fails", "slow", "new"} {
-			id := b.webhook("https://"+name+".example/", nil)
-			b.event(id, "x")
-			time.Sleep(3 * time.Second)
-			h := b.handOver()
-			reserved, _ := h.Reserve(b.forms[id])
-			expect(t, len(reserved) == 0, "room for the one that is called %s", name)
-			h.HandOver(nil, false)
-		}
-	})
-}
-
 // What is reserved ends once, however often HandOver is called, and what comes after that is
 // sent all the same.
 func TestReservationsEndOnce(t *testing.T) {
