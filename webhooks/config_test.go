@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 	"net"
@@ -134,52 +133,17 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-var inWords = [...]string{"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"}
-
-// said is the schedule in words: "5 seconds, 2 hours and twice 10 hours".
-func said(delays []time.Duration) string {
-	var parts []string
-	repeated := 1
-	for i, d := range delays {
-		n, unit := d/time.Hour, "hours"
-		if d < time.Minute {
-			n, unit = d/time.Second, "seconds"
-		} else if d < time.Hour {
-			n, unit = d/time.Minute, "minutes"
-		}
-		part := fmt.Sprintf("%d %s", n, unit)
-		if i > 0 && d == delays[i-1] {
-			if repeated++; repeated == 2 {
-				part = "twice " + part
-			} else {
-				part = fmt.Sprintf("%s times %s", inWords[repeated], part)
-			}
-			parts[len(parts)-1] = part
-			continue
-		}
-		repeated = 1
-		parts = append(parts, part)
-	}
-	return strings.Join(parts[:len(parts)-1], ", ") + " and " + parts[len(parts)-1]
-}
-
-// Who changes the schedule changes what callers and hosts read about it.
+// Who changes the schedule changes what callers and hosts read about it. These texts are about the
+// delays of TestTheDefaultSchedule.
 func TestTextsSayTheDefaultSchedule(t *testing.T) {
 	t.Parallel()
-	delays := defaultDelays
-	var all time.Duration
-	for _, d := range delays {
-		all += d
-	}
-	longest := time.Duration(float64(all) * (1 + RetryPolicy{}.withDefaults().Jitter))
-	count := inWords[len(delays)+1] + " attempts"
+	const schedule, attempts = "5 seconds, 5 minutes, 30 minutes, 2 hours, 5 hours and twice 10 hours", "eight attempts"
+	expect(t, DefaultMaxAge == 3*24*time.Hour, "the texts have another DefaultMaxAge")
 	for file, wants := range map[string][]string{
-		"doc.go": {
-			said(delays), count, fmt.Sprintf("about %.0f hours (%d at most", all.Hours(), int(longest.Hours())),
-			inWords[int(DefaultMaxAge.Hours()/24)+1] + " days at least", // longer than any retry, and its attempt
-		},
-		"retry.go":               {count + " with " + inWords[len(delays)] + " delays"},
-		"../schema/openapi.json": {said(delays), count},
+		// Ids come for as long as a retry may be set for, and its attempt takes.
+		"doc.go":                 {schedule, attempts, "about 28 hours (33 at most", "four days at least"},
+		"retry.go":               {attempts + " with seven delays"},
+		"../schema/openapi.json": {schedule, attempts},
 	} {
 		text, err := os.ReadFile(file)
 		must(t, err)

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -117,13 +116,8 @@ func TestHTTP2IsNotSpoken(t *testing.T) {
 		t.Run(through, func(t *testing.T) {
 			t.Parallel()
 			authority, spoken := newAuthority(t), make(chan string, 1)
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { spoken <- r.Proto }))
-			s.EnableHTTP2 = true
-			s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour)}
-			s.StartTLS()
-			defer s.Close()
-			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
-			url := "https://h.example:" + port + "/"
+			config := &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour)}
+			url := tlsServer(t, config, func(_ http.ResponseWriter, r *http.Request) { spoken <- r.Proto })
 			if through == "a delivery" {
 				d, text := hostileDispatcher(t, 10*time.Second)
 				d.guarded.tls.RootCAs = authority.pool
@@ -523,10 +517,9 @@ func TestTheEndOfTLSWaitsForNobody(t *testing.T) {
 // Answers say what TLS they came over, and traces see each handshake.
 func TestTLSIsTold(t *testing.T) {
 	t.Parallel()
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.StartTLS()
-	defer s.Close()
+	authority := newAuthority(t)
+	config := &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour)}
+	url := tlsServer(t, config, func(http.ResponseWriter, *http.Request) {})
 	tr := loopbackTransport(t)
 	var begun, done, reused int
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{
@@ -540,9 +533,9 @@ func TestTLSIsTold(t *testing.T) {
 	})
 	for i := range 3 {
 		if i == 1 { // the first one is refused
-			tr.tls.RootCAs = s.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+			tr.tls.RootCAs = authority.pool
 		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL, nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		must(t, err)
 		resp, err := tr.RoundTrip(req)
 		if i == 0 {
@@ -564,11 +557,8 @@ func TestTLSIsTold(t *testing.T) {
 func TestAPanicWhileDiallingIsAFailedAttempt(t *testing.T) {
 	t.Parallel()
 	authority := newAuthority(t)
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ErrorLog = log.New(io.Discard, "", 0)
-	s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequestClientCert}
-	s.StartTLS()
-	t.Cleanup(s.Close)
+	config := &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequestClientCert}
+	url := tlsServer(t, config, func(http.ResponseWriter, *http.Request) {})
 	for name, breaks := range map[string]func(*Dispatcher){
 		"in the resolver": func(d *Dispatcher) { d.guard.resolver = resolverFunc(func(context.Context) error { panic("boom") }) },
 		"for want of a certificate": func(d *Dispatcher) {
@@ -580,9 +570,7 @@ func TestAPanicWhileDiallingIsAFailedAttempt(t *testing.T) {
 			d, text := hostileDispatcher(t, 10*time.Second)
 			d.guarded.tls.RootCAs = authority.pool
 			breaks(d)
-			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
-			must(t, err)
-			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
+			a, _ := attemptAt(d, url, nil)
 			checkAttempt(t, a, text.String(), 0, ClassNetwork)
 			expect(t, strings.Contains(text.String(), "panic"), "the log says %s", text)
 		})

@@ -32,8 +32,7 @@ func TestADeliveryIsSentSignedAndRecorded(t *testing.T) {
 	b.d.secrets = secretsWith(t, gcm(t, 2), gcm(t, 1))
 	signed := b.webhook(s.URL, nil)
 	sealed := secretsWith(t, gcm(t, 1)).Seal(signed, secret)
-	_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), signed, storage.WebhookChange{Secret: &sealed, At: time.Now()})
-	must(t, err)
+	b.change(signed, storage.WebhookChange{Secret: &sealed})
 	stop := b.run()
 	event := b.event(signed, body)
 	b.d.Wake()
@@ -115,11 +114,8 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 		b.d.secrets = secretsWith(t, gcm(t, 1))
 		id := b.webhook(hook, nil)
 		foreign := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")
-		_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Secret: &foreign, At: time.Now()})
-		must(t, err)
-		for range 10 {
-			b.event(id, "x")
-		}
+		b.change(id, storage.WebhookChange{Secret: &foreign})
+		b.events(id, 10)
 		stop := b.run()
 		time.Sleep(100 * time.Hour) // longer than MaxAge
 		if got := b.attempts(id); sent.Load() != 0 || len(got) != 0 {
@@ -228,9 +224,7 @@ func TestAFailingWebhookIsPausedAndProbed(t *testing.T) {
 		}))
 		b.d.spread = polls(time.Second)
 		id := b.webhook(hook, nil)
-		for range 300 {
-			b.event(id, "x")
-		}
+		b.events(id, 300)
 		stop := b.run()
 		time.Sleep(6 * time.Hour)
 		mu.Lock()
@@ -302,9 +296,7 @@ func TestAPausedWebhookIsTriedWhenItsOwnerAsksForIt(t *testing.T) {
 			return reply(500), nil
 		}))
 		id := b.webhook(hook, nil)
-		for range 100 {
-			b.event(id, "x")
-		}
+		b.events(id, 100)
 		b.run()
 		time.Sleep(10 * time.Minute)
 		p := storage.PausedWebhook{}
@@ -321,8 +313,7 @@ func TestAPausedWebhookIsTriedWhenItsOwnerAsksForIt(t *testing.T) {
 			"a redelivery": func() { must(t, b.store.Redeliver(t.Context(), id, history[len(history)-1].ID)) },
 			"an enabling": func() {
 				yes := true
-				_, err := b.store.UpdateWebhook(t.Context(), storage.AsHost(), id, storage.WebhookChange{Enabled: &yes, At: time.Now()})
-				must(t, err)
+				b.change(id, storage.WebhookChange{Enabled: &yes})
 			},
 		} {
 			before := sent.Load()
@@ -389,9 +380,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 			}
 		}))
 		quick, hang := b.webhook("https://quick.example/", nil), b.webhook("https://hang.example/", nil)
-		for range 6 {
-			b.event(quick, "x")
-		}
+		b.events(quick, 6)
 		b.event(hang, "x")
 		stop := b.run()
 		time.Sleep(time.Second)

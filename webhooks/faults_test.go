@@ -14,48 +14,25 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// faulty fails calls of a store on demand.
-type faulty struct {
+// choosy is a store that does not take the results of some webhooks.
+type choosy struct {
 	storage.DeliveryStore
-	mu             sync.Mutex
-	claims, writes int        // how many of the next calls fail; negative: panic
-	poison         storage.ID // a result of this webhook fails its batch
-	held           storage.ID // somebody holds the deliveries of this webhook
+	poison storage.ID // a result of this webhook fails its batch
+	mu     sync.Mutex
+	held   storage.ID // somebody holds the deliveries of this webhook
 }
 
 var errDown = fmt.Errorf("down: %w", storage.ErrUnavailable)
 
-func (f *faulty) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	f.mu.Lock()
-	switch {
-	case f.claims > 0:
-		f.claims--
-		f.mu.Unlock()
-		return nil, false, errDown
-	case f.claims < 0:
-		f.claims++
-		f.mu.Unlock()
-		panic("claim")
-	}
-	f.mu.Unlock()
-	return f.DeliveryStore.ClaimDeliveries(ctx, p)
-}
-
-func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
-	f.mu.Lock()
-	fail, poison, heldBy := f.writes > 0, f.poison, f.held
-	if fail {
-		f.writes--
-	}
-	f.mu.Unlock()
-	if fail {
-		return nil, errDown
-	}
+func (c *choosy) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
+	c.mu.Lock()
+	heldBy := c.held
+	c.mu.Unlock()
 	rest := make([]storage.Result, 0, len(done))
 	var held storage.HeldError
 	for _, r := range done {
 		switch r.Lease.WebhookID {
-		case poison:
+		case c.poison:
 			return nil, fmt.Errorf("poison: %w", storage.ErrInvalidValue)
 		case heldBy:
 			held.Leases = append(held.Leases, r.Lease)
@@ -63,7 +40,7 @@ func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result) ([
 			rest = append(rest, r)
 		}
 	}
-	fenced, err := f.DeliveryStore.FinishDeliveries(ctx, rest)
+	fenced, err := c.DeliveryStore.FinishDeliveries(ctx, rest)
 	if err == nil && len(held.Leases) > 0 {
 		err = &held
 	}
@@ -72,22 +49,33 @@ func (f *faulty) FinishDeliveries(ctx context.Context, done []storage.Result) ([
 
 func TestFaultsOfTheStoreAreSurvived(t *testing.T) {
 	t.Parallel()
-	for name, f := range map[string]*faulty{
-		"claims fail":  {claims: 5},
-		"claims panic": {claims: -3},
-		"writes fail":  {writes: 5},
+	works := func() error { return nil }
+	fails := func() error { return errDown }
+	panics := func() error { panic("claim") }
+	// first calls f for the first calls.
+	first := func(calls int32, f func() error) func() error {
+		var n atomic.Int32
+		return func() error {
+			if n.Add(1) <= calls {
+				return f()
+			}
+			return nil
+		}
+	}
+	for name, store := range map[string]gated{
+		"claims fail":  {claim: first(5, fails), finish: works},
+		"claims panic": {claim: first(3, panics), finish: works},
+		"writes fail":  {claim: works, finish: first(5, fails)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(t *testing.T) {
 				sent := atomic.Int32{}
 				b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
-				f.DeliveryStore = b.store
-				b.d.store = f
+				store.DeliveryStore = b.store
+				b.d.store = store
 				id := b.webhook(hook, nil)
-				for range 10 {
-					b.event(id, "x")
-				}
+				b.events(id, 10)
 				stop := b.run()
 				time.Sleep(time.Minute)
 				stop()
@@ -108,7 +96,7 @@ func TestDeliveriesThatAreHeldHoldBackNoOther(t *testing.T) {
 		var sent atomic.Int32
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
 		slow, good := b.webhook("https://slow.example/", nil), b.webhook("https://good.example/", nil)
-		f := &faulty{DeliveryStore: b.store, held: slow}
+		f := &choosy{DeliveryStore: b.store, held: slow}
 		b.d.store = f
 		for range 5 {
 			b.event(slow, "x")
@@ -139,7 +127,7 @@ func TestAResultThatTheStoreRefusesHoldsBackNoOther(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
 		bad, good := b.webhook("https://bad.example/", nil), b.webhook("https://good.example/", nil)
-		b.d.store = &faulty{DeliveryStore: b.store, poison: bad}
+		b.d.store = &choosy{DeliveryStore: b.store, poison: bad}
 		for range 20 {
 			b.event(bad, "x")
 			b.event(good, "x")
@@ -357,9 +345,7 @@ func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
 			}))
 			b.d.spread = polls(time.Minute)
 			id := b.webhook(hook, nil)
-			for range 50 {
-				b.event(id, "x")
-			}
+			b.events(id, 50)
 			if failedBefore {
 				stop := b.run()
 				time.Sleep(2 * time.Hour)

@@ -148,9 +148,7 @@ func TestAnObserverThatBlocksHoldsUpNothing(t *testing.T) {
 		b := newBench(t, Config{Observer: o}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
 		id := b.webhook(hook, nil)
 		stop := b.run()
-		for range 100 {
-			b.event(id, "x")
-		}
+		b.events(id, 100)
 		time.Sleep(5 * time.Second)
 		if got := b.attempts(id); len(got) != 100 || o.calls.Load() < 101 {
 			t.Errorf("%d deliveries are written and the Observer was called %d times", len(got), o.calls.Load())

@@ -353,16 +353,10 @@ func TestHostileTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
-			s.Config.ErrorLog = log.New(io.Discard, "", 0)
-			s.TLS = c.config
-			s.StartTLS()
-			defer s.Close()
+			url := tlsServer(t, c.config, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 			d, text := hostileDispatcher(t, 10*time.Second)
 			d.guarded.tls.RootCAs = authority.pool
-			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
-			must(t, err)
-			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
+			a, _ := attemptAt(d, url, nil)
 			checkAttempt(t, a, text.String(), c.status, c.class)
 		})
 	}
@@ -385,16 +379,11 @@ func TestTheHostsCertificates(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			shown := make(chan string, 1)
-			s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { shown <- r.TLS.PeerCertificates[0].DNSNames[0] }))
-			s.Config.ErrorLog = log.New(io.Discard, "", 0)
-			s.TLS = &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.pool}
-			s.StartTLS()
-			defer s.Close()
+			config := &tls.Config{Certificates: authority.issue(t, "h.example", time.Hour), ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: authority.pool}
+			url := tlsServer(t, config, func(_ http.ResponseWriter, r *http.Request) { shown <- r.TLS.PeerCertificates[0].DNSNames[0] })
 			c.config.AllowedNetworks, c.config.Resolver = loopback, resolver{"h.example": {"127.0.0.1"}}
 			d := newDispatcher(t, c.config)
-			_, port, err := net.SplitHostPort(s.Listener.Addr().String())
-			must(t, err)
-			a, _ := attemptAt(d, "https://h.example:"+port+"/", nil)
+			a, _ := attemptAt(d, url, nil)
 			expect(t, a.Error == c.class, "class %q, want %q", a.Error, c.class)
 			close(shown)
 			if got := <-shown; c.class == "" && got != "sender.example" {
@@ -402,6 +391,19 @@ func TestTheHostsCertificates(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tlsServer starts a receiver named h.example and returns its URL.
+func tlsServer(t *testing.T, config *tls.Config, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.EnableHTTP2, s.TLS = true, config
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	_, port, err := net.SplitHostPort(s.Listener.Addr().String())
+	must(t, err)
+	return "https://h.example:" + port + "/"
 }
 
 // authority issues certificates.

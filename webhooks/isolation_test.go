@@ -40,9 +40,7 @@ func TestBadDestinationsCostHealthyOnesNothing(t *testing.T) {
 		for i := range 100 {
 			kind := []string{"bad", "good"}[i/50] // the bad ones are in front of the others
 			id := b.webhook(fmt.Sprintf("https://%s-%d.example/", kind, i), nil)
-			for range 40 {
-				b.event(id, "x")
-			}
+			b.events(id, 40)
 		}
 		started := time.Now()
 		stop := b.run()

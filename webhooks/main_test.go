@@ -104,6 +104,22 @@ func (b *bench) event(webhook storage.ID, body string) storage.ID {
 	return b.submit(webhook, body, nil)
 }
 
+// events queues n events.
+func (b *bench) events(webhook storage.ID, n int) {
+	b.t.Helper()
+	for range n {
+		b.event(webhook, "x")
+	}
+}
+
+// change changes a webhook as its owner does.
+func (b *bench) change(webhook storage.ID, c storage.WebhookChange) {
+	b.t.Helper()
+	c.At = time.Now()
+	_, err := b.store.UpdateWebhook(context.Background(), storage.AsHost(), webhook, c)
+	must(b.t, err)
+}
+
 // handOver is what New's handOver gives to a store, nil while none runs.
 func (b *bench) handOver() *handOver {
 	to, _ := b.d.offer()
@@ -212,11 +228,6 @@ func (g gated) FinishDeliveries(ctx context.Context, done []storage.Result) ([]s
 		return nil, err
 	}
 	return g.DeliveryStore.FinishDeliveries(ctx, done)
-}
-
-// takes is for a store whose calls take that long.
-func takes(d time.Duration) func() error {
-	return func() error { time.Sleep(d); return nil }
 }
 
 // recorder is an Observer that tests wait on.
