@@ -64,6 +64,14 @@ func (c *steps) delivery(webhook int, host string, standing storage.Standing) st
 	return storage.ClaimedDelivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Standing: standing, Attempt: 1}
 }
 
+// deliveries makes one for each of n webhooks of their own.
+func (c *steps) deliveries(n int, standing storage.Standing) (all []storage.ClaimedDelivery) {
+	for range n {
+		all = append(all, c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing))
+	}
+	return all
+}
+
 // end ends the request that was sent last.
 func (c *steps) end(success bool, asked time.Duration) {
 	c.t.Helper()
@@ -138,31 +146,12 @@ func TestAPauseComesWithAClaim(t *testing.T) {
 	})
 }
 
-// How long a webhook has failed is what the store says, on whatever clock.
-func TestAProcessThatJustStartedKnowsHowLongAWebhookFailed(t *testing.T) {
-	t.Parallel()
-	for failing, want := range map[time.Duration]time.Duration{10 * time.Second: 0, 30 * time.Minute: 10 * time.Minute} {
-		c := newSteps(t, testNumbers)
-		del := c.delivery(1, "h.example", storage.Standing{Failures: 9})
-		del.FailingFor = failing
-		c.step(claimedFrom(del))
-		c.end(false, 0)
-		if r := c.last(); r.PauseFor.Round(time.Second) != want {
-			t.Errorf("after %s of failures it is paused for %s, want %s", failing, r.PauseFor, want)
-		}
-	}
-}
-
 // A write that failed stops claims until nothing is left to write, and no longer.
 // Requests under way end meanwhile.
 func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.ClaimedDelivery
-	for i := range 20 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
-	}
-	c.step(claimedFrom(all...))
+	c.step(claimedFrom(c.deliveries(20, goodStanding)...))
 	c.endOf(c.sent[0], true, 0)
 	c.pass(c.n.Gather)
 	c.step(Claimed{}, Wrote{Err: errors.New("down")})
@@ -190,72 +179,12 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	}
 }
 
-// After a fault all results that waited then are written before anything is claimed:
-// their leases may have run out.
-func TestResultsAreWrittenBeforeMoreIsClaimed(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, testNumbers)
-	var all []storage.ClaimedDelivery
-	for i := range 4 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
-	}
-	c.step(claimedFrom(all...))
-	for _, r := range c.sent {
-		c.endOf(r, true, 0)
-	}
-	c.pass(c.n.Gather)
-	was := len(c.claims)
-	c.step(Claimed{}, Wrote{Err: errors.New("down")})
-	for _, written := range []int{2, 1, 1} { // in smaller batches
-		c.written = nil
-		c.pass(time.Second)
-		if len(c.written) != written {
-			t.Fatalf("%d results are written, want %d", len(c.written), written)
-		}
-		if len(c.claims) != was {
-			t.Fatal("something is claimed before all results are written")
-		}
-		c.step(Wrote{})
-	}
-	c.pass(time.Second)
-	if len(c.claims) == was {
-		t.Error("nothing is claimed afterwards")
-	}
-}
-
-// When neither pool has room, the next step comes by itself: what waits may have
-// waited for too long by then.
-func TestAFullSchedulerLooksAgain(t *testing.T) {
-	t.Parallel()
-	n := Default(4, 2, 4, 15*time.Second)
-	n.Patience = 125 * time.Millisecond // 8 may wait, and 4 of one name
-	c := newSteps(t, n)
-	var all []storage.ClaimedDelivery
-	for i := range 16 { // 3 of them get the quick places of their name
-		all = append(all, c.delivery(i, "same.example", goodStanding))
-	}
-	all = append(all, c.delivery(100, "a.example", storage.Standing{}), c.delivery(101, "b.example", storage.Standing{}))
-	c.step(Claimed{Deliveries: all, More: true})
-	for began := c.now; c.s.quick.waiting > 0; c.pass(c.next.Sub(c.now)) {
-		if c.next.IsZero() {
-			t.Fatal("nobody calls the scheduler until a request ends")
-		}
-		if c.now.Sub(began) > 2*n.Patience {
-			t.Fatalf("%d deliveries still wait", c.s.quick.waiting)
-		}
-	}
-}
-
 // A pool that has no room for half of what it may hold is asked for as soon as it has,
 // though the other one was asked for meanwhile and nothing is recorded.
 func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
-	var all []storage.ClaimedDelivery
-	for i := range c.n.ahead/2 + c.n.Quick + 1 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
-	}
-	c.step(claimedFrom(all...))
+	c.step(claimedFrom(c.deliveries(c.n.ahead/2+c.n.Quick+1, goodStanding)...))
 	c.step(Woken{})
 	c.pass(c.n.Gather)
 	if p := c.claims[len(c.claims)-1]; p.Quick.Room != 0 || p.Others.Room == 0 {
@@ -338,26 +267,6 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 	}
 }
 
-// A quarter of the results that need not be recorded is written without waiting for more.
-func TestManyResultsAreWrittenAtOnce(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, smallNumbers())
-	var all []storage.ClaimedDelivery
-	for i := range 16 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
-	}
-	c.step(claimedFrom(all...))
-	for i := range all {
-		if len(c.written) != 0 {
-			t.Fatalf("%d results are written at once, want 16", i)
-		}
-		c.endOf(c.sent[i], true, 0)
-	}
-	if len(c.written) != 16 {
-		t.Errorf("%d results are written at once, want 16", len(c.written))
-	}
-}
-
 // A quick webhook that has begun to hang gets no further request. One whose requests
 // take their time has not.
 func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
@@ -412,194 +321,6 @@ func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
 			took += time.Millisecond
 		}
 		c.step(Ended{Request: c.sent[i], Delivery: &storage.Delivery{Success: true}, Took: took})
-	}
-}
-
-// A webhook whose host name has its share gets a turn at once when it moves to another
-// name.
-func TestAWebhookThatMovesLeavesTheLineOfItsName(t *testing.T) {
-	t.Parallel()
-	n := testNumbers
-	n.Quick = 8 // a name has 2 of them, and 6 while it is alone
-	c := newSteps(t, n)
-	var all []storage.ClaimedDelivery
-	for i := range 8 {
-		all = append(all, c.delivery(i, "same.example", goodStanding))
-	}
-	c.step(claimedFrom(all...))
-	if len(c.sent) != 6 {
-		t.Fatalf("%d requests to one host name, want 6", len(c.sent))
-	}
-	moved := c.delivery(7, "other.example", goodStanding)
-	moved.Generation = 1
-	c.step(claimedFrom(moved))
-	if last := c.sent[len(c.sent)-1]; last.Delivery.URL != moved.URL {
-		t.Errorf("the last request went to %s, want %s", last.Delivery.URL, moved.URL)
-	}
-	// What the old destination did says nothing about the new one.
-	c.endOf(c.sent[len(c.sent)-1], true, 0)
-	before := c.s.webhooks[moved.Lease.WebhookID].standing
-	old := c.delivery(7, "same.example", goodStanding)
-	r := &Request{Delivery: old, webhook: &webhook{host: "same.example", pool: &c.s.quick}, pool: &c.s.quick}
-	r.pool.count(r, 0, 1)
-	c.endOf(r, false, 0)
-	if got := c.s.webhooks[moved.Lease.WebhookID].standing; got != before {
-		t.Errorf("its standing is %+v, want %+v", got, before)
-	}
-}
-
-// What is handed over counts for the bytes that a pool holds, though nobody knows how
-// large it is when room is reserved.
-func TestWhatIsHandedOverIsBoundedInBytes(t *testing.T) {
-	t.Parallel()
-	n := testNumbers
-	n.PoolBytes = 10_000
-	c := newSteps(t, n)
-	var forms []ID
-	for i := range 20 {
-		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
-		forms = append(forms, del.FormID)
-		c.step(claimedFrom(del))
-		c.end(true, 0)
-	}
-	c.sent = nil
-	for i, form := range forms { // all reserve before anything comes
-		if got := c.s.Reserve(form); len(got) != 1 {
-			t.Fatalf("form %d gets %v", i, got)
-		}
-	}
-	for i := range forms {
-		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
-		del.Body = make([]byte, 1000)
-		c.step(Handed{Reserved: []ID{del.Lease.WebhookID}, Deliveries: []storage.ClaimedDelivery{del}, At: c.now})
-	}
-	if c.s.quick.bytes > n.PoolBytes || len(c.sent) != 10 {
-		t.Errorf("%d deliveries with %d bytes are held, want 10 with %d", len(c.sent), c.s.quick.bytes, n.PoolBytes)
-	}
-	if c.s.quick.waiting != 0 || len(c.s.Reserve(forms[0])) != 0 {
-		t.Errorf("%d are still reserved, or more are", c.s.quick.waiting)
-	}
-}
-
-// Results of the second pool that are not recorded yet hold up no quick request.
-func TestManyTimeoutsAtOnceHoldUpNobody(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, testNumbers)
-	var all []storage.ClaimedDelivery
-	for i := range 512 {
-		all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), storage.Standing{}))
-	}
-	c.step(claimedFrom(all...))
-	if len(c.sent) != 512 {
-		t.Fatalf("%d requests, want 512", len(c.sent))
-	}
-	c.now = c.now.Add(c.n.Timeout)
-	var ended []Event
-	for _, r := range c.sent {
-		ended = append(ended, Ended{Request: r, Delivery: &storage.Delivery{}, Took: c.n.Timeout, RetryIn: time.Second})
-	}
-	c.step(ended...)
-	c.sent = nil
-	c.step(claimedFrom(c.delivery(1000, "healthy.example", goodStanding)))
-	if len(c.sent) != 1 {
-		t.Error("a healthy webhook waits for results to be written")
-	}
-}
-
-// While as many results as the second pool holds requests are not recorded, no request
-// moves over, and the quick pool goes on in its own places.
-func TestNoRequestMovesOverWhileTheStoreIsBehind(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, smallNumbers())
-	send := func(from, to int) (sent []*Request) {
-		var all []storage.ClaimedDelivery
-		for i := from; i < to; i++ {
-			all = append(all, c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding))
-		}
-		before := len(c.sent)
-		c.step(claimedFrom(all...))
-		return c.sent[before:]
-	}
-	for i := 0; i < c.n.Second; i += c.n.Quick { // they move over and succeed; nothing is written
-		sent := send(i, i+c.n.Quick)
-		c.pass(c.n.Stay)
-		for _, r := range sent {
-			c.endOf(r, true, 0)
-		}
-	}
-	if got := c.s.second.unrecorded; got != c.n.Second {
-		t.Fatalf("%d results of the second pool are not recorded, want %d", got, c.n.Second)
-	}
-	old := send(1000, 1000+c.n.Quick)
-	if len(old) != c.n.Quick {
-		t.Fatalf("%d requests began, want %d", len(old), c.n.Quick)
-	}
-	c.pass(c.n.Stay)
-	if c.s.second.used != 0 || c.s.quick.used != c.n.Quick {
-		t.Errorf("%d requests moved over", c.s.second.used)
-	}
-	c.endOf(old[0], true, 0)
-	if len(send(2000, 2001)) != 1 {
-		t.Error("the place of a request that ended is not used")
-	}
-	for c.s.results.active != nil || len(c.s.results.pending) > 0 {
-		c.step(Wrote{})
-		c.pass(c.n.Gather)
-	}
-	if want := c.n.Quick - 1; c.s.second.used < want {
-		t.Errorf("%d requests moved over after the write, want %d", c.s.second.used, want)
-	}
-}
-
-// A result that somebody holds up in the store is written again; the others are not.
-func TestAHeldResultIsWrittenAgain(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, testNumbers)
-	c.step(claimedFrom(c.delivery(1, "a.example", goodStanding), c.delivery(2, "b.example", goodStanding)))
-	for _, r := range c.sent {
-		c.endOf(r, true, 0)
-	}
-	held := c.sent[0].Delivery.Lease
-	c.last()
-	c.step(Wrote{Held: []storage.Lease{held}})
-	c.written = nil
-	c.pass(c.n.backoffFirst)
-	c.pass(c.n.Gather)
-	if len(c.written) != 1 || c.written[0].Lease != held {
-		t.Errorf("written again: %+v, want the one that was held", c.written)
-	}
-	c.step(Wrote{})
-	c.step(Stop{})
-	c.step(Claimed{})
-	if !c.s.Done() {
-		t.Error("something is left")
-	}
-}
-
-// Each pool begins as many requests as it has places, and no more. Of those in the
-// second pool, half are to webhooks that are new or failed last.
-func TestPoolsFillUp(t *testing.T) {
-	t.Parallel()
-	c := newSteps(t, smallNumbers())
-	for _, kind := range []struct {
-		name     string
-		standing storage.Standing
-		want     int
-	}{
-		{"quick", goodStanding, c.n.Quick},
-		{"new", storage.Standing{}, c.n.Second / 2},
-		{"failing", storage.Standing{Succeeded: true, Failures: 1}, 0},
-		{"slow", storage.Standing{Succeeded: true, SlowFor: 1}, c.n.Second*3/4 - c.n.Second/2},
-	} {
-		var all []storage.ClaimedDelivery
-		for i := range 100 {
-			all = append(all, c.delivery(c.serial, fmt.Sprintf("%s%d.example", kind.name, i), kind.standing))
-		}
-		before := len(c.sent)
-		c.step(claimedFrom(all...))
-		if got := len(c.sent) - before; got != kind.want {
-			t.Errorf("%d requests to webhooks that are %s, want %d", got, kind.name, kind.want)
-		}
 	}
 }
 
@@ -705,13 +426,9 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
 	claim := func(n int, standing storage.Standing) storage.ClaimParams {
-		var all []storage.ClaimedDelivery
-		for range n {
-			all = append(all, c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing))
-		}
 		before := len(c.claims)
 		c.now = c.now.Add(c.n.Gather)
-		c.step(Claimed{Deliveries: all, More: true})
+		c.step(Claimed{Deliveries: c.deliveries(n, standing), More: true})
 		if len(c.claims) != before+1 {
 			t.Fatalf("%d claims, want one more than %d", len(c.claims), before)
 		}
@@ -749,11 +466,9 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 		places := c.n.Second * 3 / 4
 		owner := storage.ID{7}
 		claim := func(n int) storage.ClaimParams {
-			var all []storage.ClaimedDelivery
-			for range n {
-				del := c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing)
-				del.WorkspaceID = owner
-				all = append(all, del)
+			all := c.deliveries(n, standing)
+			for i := range all {
+				all[i].WorkspaceID = owner
 			}
 			c.now = c.now.Add(c.n.Gather)
 			c.step(Claimed{Deliveries: all, More: true})
@@ -870,7 +585,8 @@ func TestASummaryIsWritten(t *testing.T) {
 	}
 }
 
-// For a webhook no more is handed over than it has room for, however many ask at once.
+// For a quick webhook no more is handed over than it has room for, however many ask at once. For
+// others nothing is.
 func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
@@ -883,6 +599,13 @@ func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	}
 	if want := c.n.PerWebhook + 1; granted != want { // one waits
 		t.Errorf("%d may be handed over, want %d", granted, want)
+	}
+	for i, standing := range []storage.Standing{{}, {Succeeded: true, Failures: 1}, {Succeeded: true, SlowFor: 1}} {
+		other := c.delivery(2+i, "other.example", standing)
+		c.step(claimedFrom(other))
+		if got := c.s.Reserve(other.FormID); got != nil {
+			t.Errorf("with the standing %+v %v may be handed over", standing, got)
+		}
 	}
 }
 
@@ -922,11 +645,9 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	var all []storage.ClaimedDelivery
-	for i := range c.n.ahead / 2 { // of one form
-		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
-		del.FormID = storage.ID{1}
-		all = append(all, del)
+	all := c.deliveries(c.n.ahead/2, goodStanding)
+	for i := range all {
+		all[i].FormID = storage.ID{1}
 	}
 	c.step(claimedFrom(all...))
 	for ended := 0; ended < len(c.sent); { // more begin as these end

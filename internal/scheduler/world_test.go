@@ -35,9 +35,7 @@ type world struct {
 	unchecked bool
 	storeDown time.Time     // until then the store fails
 	slowWrite time.Duration // the next write takes so long, without failing
-	writes    time.Duration // each takes at least so long
 	repeated  int           // deliveries that a kill would repeat: sent and not recorded
-	most      int           // of those so far
 	handOver  bool
 	places    map[string]int // quick ones by host name, after the last step
 	late      func(r *receiver, waited time.Duration)
@@ -344,7 +342,7 @@ func (w *world) step(events ...Event) {
 			}
 		}
 		takes := time.Duration(w.rand.Int64N(int64(8 * time.Millisecond)))
-		takes, w.slowWrite = max(takes, w.slowWrite, w.writes), 0
+		takes, w.slowWrite = max(takes, w.slowWrite), 0
 		w.after(takes, func() {
 			for _, r := range w.receivers {
 				r.locked = false
@@ -374,7 +372,6 @@ func (w *world) send(r *Request) {
 	of.underWay++
 	of.sent++
 	w.repeated++
-	w.most = max(w.most, w.repeated)
 	limit := w.n.PerWebhook
 	if !of.succeeded || of.failed {
 		limit = 1
