@@ -53,22 +53,10 @@ func TestEachFaultOfALedgerIsNamed(t *testing.T) {
 			func(l *Ledger) { l.Acknowledged[1].Submission = "s9" },
 			[]string{OtherSubmission},
 		},
-		"a submission is stored that nobody sent": {
-			func(l *Ledger) { l.Acknowledged = l.Acknowledged[:2] },
-			[]string{UnaskedSubmission},
-		},
-		"a submission never succeeds": {
-			func(l *Ledger) { l.Unanswered = []string{"c"} },
-			[]string{NeverAcknowledged},
-		},
-		"one webhook of two lacks an event": {
-			func(l *Ledger) { l.Received = slices.Delete(l.Received, 2, 3) },
-			[]string{LostEvent},
-		},
-		"an event was refused and not sent again": {
-			func(l *Ledger) { l.Received[2].Accepted = false },
-			[]string{LostEvent},
-		},
+		"a submission is stored that nobody sent": {func(l *Ledger) { l.Acknowledged = l.Acknowledged[:2] }, []string{UnaskedSubmission}},
+		"a submission never succeeds":             {func(l *Ledger) { l.Unanswered = []string{"c"} }, []string{NeverAcknowledged}},
+		"one webhook of two lacks an event":       {func(l *Ledger) { l.Received = slices.Delete(l.Received, 2, 3) }, []string{LostEvent}},
+		"an event was refused and not sent again": {func(l *Ledger) { l.Received[2].Accepted = false }, []string{LostEvent}},
 		"an event tells of a submission that is not stored": {
 			func(l *Ledger) {
 				l.Received = append(l.Received, Reception{Event: "e9", Submission: "s9", Key: "c", Signed: true, Accepted: true})
@@ -81,34 +69,13 @@ func TestEachFaultOfALedgerIsNamed(t *testing.T) {
 			},
 			[]string{SecondEvent},
 		},
-		"an event has the answers of another submission": {
-			func(l *Ledger) { l.Received[3].Key = "a" },
-			[]string{OtherContent},
-		},
-		"a body changes between attempts": {
-			func(l *Ledger) { l.Received[1].Body[5]++ },
-			[]string{ChangedBody},
-		},
-		"a body differs between webhooks": {
-			func(l *Ledger) { l.Received[2].Body[5]++ },
-			[]string{ChangedBody},
-		},
-		"a signature is wrong": {
-			func(l *Ledger) { l.Received[0].Signed = false },
-			[]string{BadSignature},
-		},
-		"there are more duplicates than kills explain": {
-			func(l *Ledger) { l.MaxDuplicates = 0 },
-			[]string{TooManyDuplicates},
-		},
-		"the queue is not empty": {
-			func(l *Ledger) { l.Left = []string{"e1"} },
-			[]string{NotDrained},
-		},
-		"the funnel counted a submission twice": {
-			func(l *Ledger) { l.Counted = 3 },
-			[]string{Miscounted},
-		},
+		"an event has the answers of another submission": {func(l *Ledger) { l.Received[3].Key = "a" }, []string{OtherContent}},
+		"a body changes between attempts":                {func(l *Ledger) { l.Received[1].Body[5]++ }, []string{ChangedBody}},
+		"a body differs between webhooks":                {func(l *Ledger) { l.Received[2].Body[5]++ }, []string{ChangedBody}},
+		"a signature is wrong":                           {func(l *Ledger) { l.Received[0].Signed = false }, []string{BadSignature}},
+		"there are more duplicates than kills explain":   {func(l *Ledger) { l.MaxDuplicates = 0 }, []string{TooManyDuplicates}},
+		"the queue is not empty":                         {func(l *Ledger) { l.Left = []string{"e1"} }, []string{NotDrained}},
+		"the funnel counted a submission twice":          {func(l *Ledger) { l.Counted = 3 }, []string{Miscounted}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,14 +68,6 @@ func (r *recorder) Skipf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// passed fails the test when the recorded one did not simply pass.
-func (r *recorder) passed(t *testing.T) {
-	t.Helper()
-	if r.fatal != "" || r.skipped != "" || len(r.errors) != 0 {
-		t.Errorf("fatal %q, skipped %q, errors %q", r.fatal, r.skipped, r.errors)
-	}
-}
-
 // must returns a value that is there unless the test is broken.
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -68,9 +68,7 @@ func (m *forgets) Submit(ctx context.Context, n storage.NewSubmission) (storage.
 type acknowledgesBeforeCommit struct{ storage.Storage }
 
 func (m acknowledgesBeforeCommit) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	time.AfterFunc(50*time.Millisecond, func() {
-		_, _, _ = m.Storage.Submit(context.WithoutCancel(ctx), n)
-	})
+	time.AfterFunc(50*time.Millisecond, func() { _, _, _ = m.Storage.Submit(context.WithoutCancel(ctx), n) })
 	return n.Submission, false, nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -33,16 +34,32 @@ func place(t *testing.T, path string, mode os.FileMode) {
 	}
 }
 
-func TestTheNewestPackagedServerIsFound(t *testing.T) {
+func TestTheServerIsFound(t *testing.T) {
 	t.Parallel()
-	root, finder := machine(t,
-		"usr/lib/postgresql/9.6/bin/postgres", "usr/lib/postgresql/9.6/bin/initdb",
-		"usr/lib/postgresql/10/bin/postgres", "usr/lib/postgresql/10/bin/initdb",
-		"usr/lib/postgresql/17/bin/psql", // the clients of a newer one
-	)
-	got, err := finder.Postgres(t.Context())
-	if want := filepath.Join(root, "usr/lib/postgresql/10/bin"); err != nil || got != want {
-		t.Errorf("got %s, %v; want %s", got, err, want)
+	server := func(dir string) []string { return []string{dir + "/postgres", dir + "/initdb"} }
+	const packaged, own = "usr/lib/postgresql/15/bin", "opt/pg/bin"
+	clients := "usr/lib/postgresql/17/bin/psql" // of a newer one
+	for name, c := range map[string]struct {
+		programs []string
+		bindir   string // that pg_config names
+		want     string
+	}{
+		"the newest package":         {slices.Concat(server("usr/lib/postgresql/9.6/bin"), server(packaged), []string{clients}), "", packaged},
+		"that of pg_config":          {slices.Concat([]string{"bin/pg_config"}, server(packaged), server(own)), own, own},
+		"the development files only": {slices.Concat([]string{"bin/pg_config"}, server(packaged)), "nowhere", packaged},
+		"none":                       {[]string{packaged + "/initdb"}, "", ""},
+	} {
+		root, finder := machine(t, c.programs...)
+		if c.bindir != "" {
+			finder.Bindir = func(context.Context, string) (string, error) { return filepath.Join(root, c.bindir), nil }
+		}
+		if c.want == "" {
+			place(t, filepath.Join(root, packaged, "postgres"), 0o644) // not a program
+		}
+		got, err := finder.Postgres(t.Context())
+		if c.want == "" && !errors.Is(err, ErrNotFound) || c.want != "" && (err != nil || got != filepath.Join(root, c.want)) {
+			t.Errorf("%s: got %s, %v; want %s", name, got, err, c.want)
+		}
 	}
 }
 
@@ -64,26 +81,12 @@ func TestTheEnvironmentNamesTheServer(t *testing.T) {
 	}
 }
 
-func TestPgConfigComesFirstWhenTheServerIsThere(t *testing.T) {
-	t.Parallel()
-	root, finder := machine(t, "bin/pg_config",
-		"usr/lib/postgresql/15/bin/postgres", "usr/lib/postgresql/15/bin/initdb",
-		"opt/pg/bin/postgres", "opt/pg/bin/initdb",
-	)
-	dir := filepath.Join(root, "opt/pg/bin")
-	finder.Bindir = func(context.Context, string) (string, error) { return dir, nil }
-	if got, err := finder.Postgres(t.Context()); err != nil || got != dir {
-		t.Errorf("got %s, %v; want %s", got, err, dir)
-	}
-	// The development files alone: pg_config names a directory without a server.
-	finder.Bindir = func(context.Context, string) (string, error) { return filepath.Join(root, "nowhere"), nil }
-	if got, err := finder.Postgres(t.Context()); err != nil || got != filepath.Join(root, "usr/lib/postgresql/15/bin") {
-		t.Errorf("got %s, %v", got, err)
-	}
-}
-
 func TestABouncerIsFoundOutsideOfPath(t *testing.T) {
 	t.Parallel()
+	_, finder := machine(t, "usr/sbin/pgbouncer/a file")
+	if got, err := finder.PgBouncer(); !errors.Is(err, ErrNotFound) {
+		t.Errorf("got %s, %v, although there is only a directory", got, err)
+	}
 	root, finder := machine(t, "usr/sbin/pgbouncer")
 	if got, err := finder.PgBouncer(); err != nil || got != filepath.Join(root, "usr/sbin/pgbouncer") {
 		t.Errorf("got %s, %v", got, err)
@@ -91,18 +94,5 @@ func TestABouncerIsFoundOutsideOfPath(t *testing.T) {
 	place(t, filepath.Join(root, "bin/pgbouncer"), 0o755)
 	if got, err := finder.PgBouncer(); err != nil || got != filepath.Join(root, "bin/pgbouncer") {
 		t.Errorf("got %s, %v; PATH comes first", got, err)
-	}
-}
-
-func TestWhatIsMissingIsNotFound(t *testing.T) {
-	t.Parallel()
-	root, finder := machine(t, "usr/lib/postgresql/15/bin/initdb")
-	place(t, filepath.Join(root, "usr/lib/postgresql/15/bin/postgres"), 0o644) // not a program
-	place(t, filepath.Join(root, "usr/sbin/pgbouncer/a file"), 0o755)          // a directory
-	if got, err := finder.Postgres(t.Context()); !errors.Is(err, ErrNotFound) {
-		t.Errorf("Postgres: %s, %v", got, err)
-	}
-	if got, err := finder.PgBouncer(); !errors.Is(err, ErrNotFound) {
-		t.Errorf("PgBouncer: %s, %v", got, err)
 	}
 }

@@ -75,15 +75,10 @@ func TestSignalsArePassedOn(t *testing.T) {
 			t.Parallel()
 			command := with(t, "--", "/bin/sh", "-c", `trap 'exit 9' INT TERM; echo "$`+databaseURL+`"; read -r line`)
 			// It waits for input that never comes, until the test is over.
-			stdin, err := command.StdinPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			stdin := must(command.StdinPipe())
 			defer func() { _ = stdin.Close() }()
 			dir := started(t, command)
-			if err := command.Process.Signal(sent); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, command.Process.Signal(sent))
 			if err := command.Wait(); code(err) != 9 {
 				t.Errorf("exit code %d, want the one of the trap: %v", code(err), err)
 			}
@@ -96,14 +91,9 @@ func TestNothingStaysWhenItIsKilled(t *testing.T) {
 	t.Parallel()
 	needsPostgres(t)
 	command := with(t, "--", "/bin/sh", "-c", `echo "$`+databaseURL+`"; exec cat`)
-	stdin, err := command.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdin := must(command.StdinPipe())
 	dir := started(t, command)
-	if err := command.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, command.Process.Kill())
 	_ = command.Wait()
 	_ = stdin.Close()
 	deadline := time.After(30 * time.Second)
@@ -159,26 +149,15 @@ func TestACommandThatThereIsNotIsAnError(t *testing.T) {
 // started starts the command and returns its server's directory.
 func started(t *testing.T, command *exec.Cmd) string {
 	t.Helper()
-	stdout, err := command.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
+	stdout := must(command.StdoutPipe())
+	noError(t, command.Start())
+	line := must(bufio.NewReader(stdout).ReadString('\n'))
 	return directory(t, line)
 }
 
 func directory(t *testing.T, line string) string {
 	t.Helper()
-	parsed, err := url.Parse(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parsed := must(url.Parse(strings.TrimSpace(line)))
 	dir := parsed.Query().Get("host")
 	if !strings.Contains(dir, "formsvc-pg-") {
 		t.Fatalf("no server in %q", line)
@@ -213,4 +192,20 @@ func code(err error) int {
 		return -1
 	}
 	return 0
+}
+
+// must returns a value that is there unless the test is broken.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// noError ends a test at an error.
+func noError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
