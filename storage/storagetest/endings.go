@@ -93,6 +93,7 @@ func endedBodyLives(b *bundle) {
 			last = r.Delivery.ID
 		}
 		end(f, w)
+		b.nothingFollows(w.ID)
 		b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
 		b.ok(b.store.Redeliver(b.Context(), w.ID, last), "Redeliver of an attempt, after its delivery ended because it was %s", what)
 		d := b.claimOne()

@@ -62,6 +62,7 @@ func expire(b *bundle) {
 		same(b, a.Status, 0, "Status of the summary")
 		same(b, a.Success, false, "Success of the summary")
 		same(b, len(b.attempts(id)), 2, "attempts in the history")
+		b.nothingFollows(id)
 	}
 	ended, summaries = b.expire(0)
 	same(b, ended+len(summaries), 0, "deliveries and summaries of a second pass")

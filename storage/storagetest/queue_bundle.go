@@ -174,6 +174,16 @@ func (b *bundle) attempts(webhook storage.ID) []storage.Delivery {
 	return got
 }
 
+// nothingFollows fails if the newest attempt says that another one comes.
+func (b *bundle) nothingFollows(webhook storage.ID) {
+	b.Helper()
+	got, err := b.store.Deliveries(b.Context(), storage.AsHost(), webhook, 1)
+	b.ok(err, "Deliveries")
+	if len(got) != 1 || !got[0].NextAttemptAt.IsZero() {
+		b.Errorf("Deliveries: want no NextAttemptAt after the delivery ended, got %v", got)
+	}
+}
+
 // newestAttempt returns the first one of the history.
 func (b *bundle) newestAttempt(webhook storage.ID) storage.Delivery {
 	b.Helper()
