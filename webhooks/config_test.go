@@ -90,21 +90,19 @@ func TestTheDefaultSchedule(t *testing.T) {
 
 func TestRetryPolicyTakesWhatItIsGiven(t *testing.T) {
 	t.Parallel()
-	p := RetryPolicy{Delays: []time.Duration{time.Second}}.withDefaults()
-	if wait, again := p.next(1, 0); wait != time.Second || !again {
-		t.Errorf("after attempt 1: %s, %v, want exactly 1s", wait, again)
-	}
-	if _, again := p.next(2, 0); again {
-		t.Error("a schedule of one delay has a third attempt")
-	}
-	if _, again := (RetryPolicy{Delays: []time.Duration{}}).withDefaults().next(1, 0); again {
-		t.Error("an empty schedule has a second attempt")
-	}
-	if wait, _ := p.next(1, time.Minute); wait != time.Minute {
-		t.Errorf("asked for a minute: %s", wait)
-	}
-	if wait, _ := p.next(1, 48*time.Hour); wait != 24*time.Hour {
-		t.Errorf("asked for two days: %s, want one", wait)
+	for _, c := range []struct {
+		delays  []time.Duration
+		attempt int
+		asked   time.Duration
+		want    time.Duration // zero: there is no other attempt
+	}{
+		{[]time.Duration{time.Second}, 1, 0, time.Second}, {[]time.Duration{time.Second}, 2, 0, 0}, {[]time.Duration{}, 1, 0, 0},
+		{[]time.Duration{time.Second}, 1, time.Minute, time.Minute}, {[]time.Duration{time.Second}, 1, 48 * time.Hour, 24 * time.Hour},
+	} {
+		wait, again := RetryPolicy{Delays: c.delays}.withDefaults().next(c.attempt, c.asked)
+		if again != (c.want > 0) || again && wait != c.want {
+			t.Errorf("%v, after attempt %d, asked for %s: %s, %v, want %s", c.delays, c.attempt, c.asked, wait, again, c.want)
+		}
 	}
 }
 

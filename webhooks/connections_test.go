@@ -19,16 +19,19 @@ import (
 	"time"
 )
 
-// counted counts the connections of a server that is to be started.
-func counted(h http.HandlerFunc) (*httptest.Server, *atomic.Int32) {
-	var connections atomic.Int32
-	s := httptest.NewUnstartedServer(h)
+// counted counts the connections of a server that is to be started, and how many of them are open.
+func counted(h http.HandlerFunc) (s *httptest.Server, connections, open *atomic.Int32) {
+	s, connections, open = httptest.NewUnstartedServer(h), &atomic.Int32{}, &atomic.Int32{}
 	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		if state == http.StateNew {
+		switch state {
+		case http.StateNew:
 			connections.Add(1)
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
 		}
 	}
-	return s, &connections
+	return s, connections, open
 }
 
 func loopbackTransport(t *testing.T) *transport {
@@ -86,7 +89,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s, connections := counted(c.answer)
+			s, connections, _ := counted(c.answer)
 			tr := loopbackTransport(t)
 			if c.tls {
 				s.StartTLS()
@@ -393,16 +396,7 @@ func TestKeptConnectionsEnd(t *testing.T) {
 // A run leaves no connection behind, also when a host wrapped the transport.
 func TestARunClosesItsConnections(t *testing.T) {
 	t.Parallel()
-	var open atomic.Int32
-	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	s.Config.ConnState = func(_ net.Conn, state http.ConnState) {
-		switch state {
-		case http.StateNew:
-			open.Add(1)
-		case http.StateClosed:
-			open.Add(-1)
-		}
-	}
+	s, _, open := counted(func(http.ResponseWriter, *http.Request) {})
 	s.Start()
 	defer s.Close()
 	b := newBench(t, Config{Transport: func(guarded http.RoundTripper) http.RoundTripper { return roundTrip(guarded.RoundTrip) }}, nil)

@@ -76,7 +76,7 @@ type received struct {
 func TestADeliverySendsWhatIsDocumented(t *testing.T) {
 	t.Parallel()
 	seen := make(chan received, 1)
-	s, _ := counted(func(_ http.ResponseWriter, r *http.Request) {
+	s, _, _ := counted(func(_ http.ResponseWriter, r *http.Request) {
 		text, _ := io.ReadAll(r.Body)
 		seen <- received{r.Method, r.RequestURI, r.Proto, r.Host, string(text), r.ContentLength, r.Header}
 	})

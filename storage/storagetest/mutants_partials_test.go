@@ -228,12 +228,6 @@ func savingMutants(bad makesBad, edits makesEdits, reads makesReads) []mutant {
 			}
 		}),
 		edits("knows no most", []string{"max", "max_counts", "concurrent_max"}, func(_ *badPartials, p *storage.SavePartialParams) { p.Max = 0 }),
-		bad("lists those without a captcha", []string{"verified"}, func(m *badPartials, s storage.Storage) {
-			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-				q.Verified = false
-				return s.Partials(ctx, who, form, q, each)
-			}
-		}),
 		bad("makes room in a step of its own", []string{"concurrent_max"}, func(m *badPartials, s storage.Storage) {
 			all := newRendezvous(40)
 			m.save = func(ctx context.Context, p storage.SavePartialParams) (int64, error) {
@@ -268,36 +262,26 @@ func (m *badPartials) forms() (ids []storage.ID) {
 }
 
 func listingMutants(bad makesBad) []mutant {
-	lists := func(name string, fails []string, edit func(m *badPartials, ctx context.Context, form storage.ID, q storage.PartialQuery, list []storage.Partial, more *bool) []storage.Partial) mutant {
+	queries := func(name string, fails []string, edit func(*storage.PartialQuery)) mutant {
 		return bad(name, fails, func(m *badPartials, s storage.Storage) {
 			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-				list, more, err := listPartials(ctx, s, who, form, q)
-				if err != nil {
-					return false, err
-				}
-				for _, p := range edit(m, ctx, form, q, list, &more) {
-					if err := each(&p); err != nil {
-						return false, err
-					}
-				}
-				return more, nil
+				edit(&q)
+				return s.Partials(ctx, who, form, q, each)
 			}
 		})
 	}
 	return []mutant{
-		lists("lists what is over", []string{"list", "over"}, func(m *badPartials, ctx context.Context, form storage.ID, q storage.PartialQuery, _ []storage.Partial, _ *bool) []storage.Partial {
-			q.Now = at(0)
-			list, _, _ := listPartials(ctx, m.Storage, storage.AsHost(), form, q)
-			return list
-		}),
-		lists("lists the oldest first", []string{"list", "list_order"}, func(_ *badPartials, _ context.Context, _ storage.ID, _ storage.PartialQuery, list []storage.Partial, _ *bool) []storage.Partial {
-			slices.Reverse(list)
-			return list
-		}),
-		lists("looks at no limit", []string{"list", "list_no_limit"}, func(m *badPartials, ctx context.Context, form storage.ID, q storage.PartialQuery, _ []storage.Partial, _ *bool) []storage.Partial {
-			q.Page.Limit = max(1, q.Page.Limit)
-			list, _, _ := listPartials(ctx, m.Storage, storage.AsHost(), form, q)
-			return list
+		queries("lists what is over", []string{"list", "over"}, func(q *storage.PartialQuery) { q.Now = at(0) }),
+		queries("looks at no limit", []string{"list", "list_no_limit"}, func(q *storage.PartialQuery) { q.Page.Limit = max(1, q.Page.Limit) }),
+		queries("lists those without a captcha", []string{"verified"}, func(q *storage.PartialQuery) { q.Verified = false }),
+		bad("lists the oldest first", []string{"list", "list_order"}, func(m *badPartials, s storage.Storage) {
+			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
+				list, more, err := listPartials(ctx, s, who, form, q)
+				for _, p := range slices.Backward(list) {
+					err = errors.Join(err, each(&p))
+				}
+				return more, err
+			}
 		}),
 		bad("continues after a record that is there", []string{"list_any_position", "list_stable"}, func(m *badPartials, s storage.Storage) {
 			m.list = func(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {

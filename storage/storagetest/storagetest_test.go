@@ -432,6 +432,9 @@ func TestReadOnlyFindsWhoWrites(t *testing.T) {
 	}
 	for method, read := range reads {
 		for name, caller := range callers {
+			if name == "appends" && method != "Form" {
+				continue // which alone is roomy: all methods are watched in the same way
+			}
 			t.Run(method+"/"+name, func(t *testing.T) {
 				t.Parallel()
 				r := &recorder{context: t.Context}
@@ -453,33 +456,13 @@ func TestReadOnlyFindsWhoWrites(t *testing.T) {
 	}
 }
 
-// roomy returns definitions with room behind each section.
+// roomy returns a definition with room behind each section.
 type roomy struct{ storage.Storage }
 
-func withRoom(f storage.Form, err error) (storage.Form, error) {
-	d := &f.Definition
-	for _, raw := range []*[]byte{(*[]byte)(&d.Blocks), (*[]byte)(&d.Settings), (*[]byte)(&d.Theme), (*[]byte)(&d.Variables), (*[]byte)(&d.HiddenFields)} {
-		*raw = append(make([]byte, 0, len(*raw)+8), *raw...)
+func (s roomy) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
+	f, err := s.Storage.Form(ctx, who, id)
+	for _, section := range f.Definition.Sections() {
+		*section.Value = append(make([]byte, 0, len(*section.Value)+8), *section.Value...)
 	}
 	return f, err
-}
-
-func (s roomy) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	return withRoom(s.Storage.Form(ctx, who, id))
-}
-
-func (s roomy) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
-	return withRoom(s.Storage.FormByPublicID(ctx, publicID))
-}
-
-func (s roomy) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	return withRoom(s.Storage.UpdateForm(ctx, who, id, c))
-}
-
-func (s roomy) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
-	got, err := s.Storage.FormForKey(ctx, p)
-	if got.Form != nil {
-		*got.Form, err = withRoom(*got.Form, err)
-	}
-	return got, err
 }

@@ -187,15 +187,7 @@ func TestTidy(t *testing.T) {
 		noError(t, os.MkdirAll(filepath.Dir(file), 0o750))
 		noError(t, os.WriteFile(file, []byte(text), 0o600))
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	page, err := os.ReadFile(filepath.Join(root, "internal/docs/release.md"))
-	must(err)
-	put("internal/docs/release.md", string(page))
+	put("internal/docs/release.md", string(must(os.ReadFile(filepath.Join(root, "internal/docs/release.md")))))
 	uses := ""
 	for _, module := range []string{"orm", "otel", "replicas"} {
 		uses += "\t./examples/" + module + "\n"
@@ -208,22 +200,15 @@ func TestTidy(t *testing.T) {
 	put("formsvc.go", "package formsvc\n")
 	put("go.work", "go 1.26.0\n\nuse (\n\t.\n"+uses+")\n\nreplace github.com/formsvc/formsvc v0.1.0 => ./\n")
 	put("CHANGELOG.md", "# Changelog\n\n## [Unreleased]\n\n## [0.1.0]\n")
-	_, err = command(t.Context(), dir, nil, "git", "init", "-q")
-	must(err)
-	sums := func() string {
-		text, err := os.ReadFile(filepath.Join(dir, "examples/otel/go.sum"))
-		must(err)
-		return string(text)
-	}
+	must(command(t.Context(), dir, nil, "git", "init", "-q"))
+	sums := func() string { return string(must(os.ReadFile(filepath.Join(dir, "examples/otel/go.sum")))) }
 	tidyAll := func() {
 		t.Helper()
-		files, err := tidy(t.Context(), dir)
-		must(err)
-		must(write(dir, files))
-		must(check(t.Context(), dir))
+		noError(t, write(dir, must(tidy(t.Context(), dir))))
+		noError(t, check(t.Context(), dir))
 	}
 
-	must(check(t.Context(), dir))
+	noError(t, check(t.Context(), dir))
 	put("go.mod", "module github.com/formsvc/formsvc\n\ngo 1.26.0\n\nrequire golang.org/x/text v0.43.0\n")
 	if err := check(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "changes go.mod") {
 		t.Errorf("a requirement that nothing needs: %v", err)
@@ -237,13 +222,12 @@ func TestTidy(t *testing.T) {
 	if !regexp.MustCompile(`^github.com/formsvc/formsvc v0.2.0 h1:\S+\ngithub.com/formsvc/formsvc v0.2.0/go.mod h1:\S+\n$`).MatchString(first) {
 		t.Errorf("go.sum has %q", first)
 	}
-	work, err := os.ReadFile(filepath.Join(dir, "go.work"))
-	must(err)
+	work := must(os.ReadFile(filepath.Join(dir, "go.work")))
 	if !bytes.Contains(work, []byte("replace github.com/formsvc/formsvc v0.2.0 => ./")) {
 		t.Errorf("go.work has %s", work)
 	}
 	put("examples/otel/main.go", "package main\n\nimport _ \"github.com/formsvc/formsvc\"\n\n// Changed.\nfunc main() {}\n")
-	must(check(t.Context(), dir)) // no part of the library
+	noError(t, check(t.Context(), dir)) // no part of the library
 	put("formsvc.go", "package formsvc\n\nconst A = 1\n")
 	if err := check(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "examples/otel/go.sum") {
 		t.Errorf("a library that is not the summed one: %v", err)
