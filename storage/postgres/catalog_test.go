@@ -169,14 +169,10 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 	s := New(pool, WithSchema(schema))
 	// What pgseed has no rows of.
 	must(t, s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}))
-	if _, err := pool.Exec(t.Context(), fmt.Sprintf("INSERT INTO %[1]s.form_removals SELECT id, 1 FROM %[1]s.forms", schema)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(pool.Exec(t.Context(), fmt.Sprintf("INSERT INTO %[1]s.form_removals SELECT id, 1 FROM %[1]s.forms", schema))))
 	one := int64(1)
 	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
-	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change)))
 
 	bad := maps.Clone(badValues)
 	for _, constraint := range catalog(t, s, `
@@ -204,9 +200,7 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 		FROM pg_type d JOIN pg_attribute a ON a.atttypid = d.oid JOIN pg_class c ON c.oid = a.attrelid
 		WHERE d.typnamespace = $1::text::regnamespace AND d.typtype = 'd' AND c.relkind = 'r'`) {
 		var table, name, domain string
-		if _, err := fmt.Sscan(column, &table, &name, &domain); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(fmt.Sscan(column, &table, &name, &domain)))
 		if badOfDomain[domain] == "" {
 			t.Errorf("no bad value is known for the domain %s", domain)
 			continue
@@ -329,9 +323,7 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 	is := map[string]float64{}
 	is["log of a response without a webhook"] = logged(func() { submitMany(t, s, bytesForms, n) })
 	is["response, its table"], is["response, its indexes"] = size("pg_table_size", "submissions"), size("pg_indexes_size", "submissions")
-	if _, err := pool.Exec(t.Context(), `ANALYZE`); err != nil { // the server does it by itself after a minute
-		t.Fatal(err)
-	}
+	must(t, errorOf(pool.Exec(t.Context(), `ANALYZE`))) // the server does it by itself after a minute
 	is["log of a response with a webhook"] = logged(func() { submitMany(t, s, 0, n) })
 	is["event, once for all webhooks"] = size("pg_total_relation_size", "events")
 	is["delivery that waits"] = size("pg_total_relation_size", "deliveries")
@@ -347,20 +339,29 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 func submitMany(t *testing.T, s *Store, first, n int) {
 	t.Helper()
 	ids := objectid.NewSource()
+	many(t, n, func(i int) error {
+		now := time.Now().UTC().Truncate(time.Second)
+		_, _, err := s.Submit(t.Context(), storage.NewSubmission{
+			Submission: storage.Submission{
+				ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, first+i%bytesForms), SubmittedAt: now, CompletionTime: 12.5,
+				Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`),
+			},
+			FormRevision: 1, IdempotencyKey: objectid.Random(22),
+			Event: storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: pgseed.Answers(600)},
+		})
+		return err
+	})
+}
+
+// many makes n calls as they come from many callers.
+func many(t *testing.T, n int, call func(i int) error) {
+	t.Helper()
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range 16 {
 		group.Go(func() {
 			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
-				now := time.Now().UTC().Truncate(time.Second)
-				if _, _, err := s.Submit(t.Context(), storage.NewSubmission{
-					Submission: storage.Submission{
-						ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, first+i%bytesForms), SubmittedAt: now, CompletionTime: 12.5,
-						Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`),
-					},
-					FormRevision: 1, IdempotencyKey: objectid.Random(22),
-					Event: storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: pgseed.Answers(600)},
-				}); err != nil {
+				if err := call(i); err != nil {
 					t.Error(err)
 					return
 				}
@@ -374,22 +375,14 @@ func submitMany(t *testing.T, s *Store, first, n int) {
 func saveMany(t *testing.T, s *Store, n int, fresh bool) {
 	t.Helper()
 	ids := objectid.NewSource()
-	var group sync.WaitGroup
-	for first := range 16 {
-		group.Go(func() {
-			for i := first; i < n; i += 16 {
-				now := time.Now().UTC()
-				if _, err := s.SavePartial(t.Context(), storage.SavePartialParams{New: fresh, Token: sha256.Sum256(fmt.Append(nil, i)), Partial: storage.Partial{
-					ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24*time.Hour).AddDate(0, 0, 31),
-					Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`), Block: "question-02", Seconds: 12.5,
-				}}); err != nil {
-					t.Error(err)
-					return
-				}
-			}
-		})
-	}
-	group.Wait()
+	many(t, n, func(i int) error {
+		now := time.Now().UTC()
+		_, err := s.SavePartial(t.Context(), storage.SavePartialParams{New: fresh, Token: sha256.Sum256(fmt.Append(nil, i)), Partial: storage.Partial{
+			ID: ids.New(now), FormID: pgseed.ID(pgseed.Form, i%bytesForms), SavedAt: now, EndsAt: now.Truncate(24*time.Hour).AddDate(0, 0, 31),
+			Answers: pgseed.Answers(300), Metadata: []byte(`{"country":"DE","device":"desktop"}`), Hidden: []byte(`{}`), Block: "question-02", Seconds: 12.5,
+		}})
+		return err
+	})
 }
 
 // sendAll ends n deliveries as a busy process does.
@@ -418,9 +411,7 @@ func TestWorkIsNotedRarely(t *testing.T) {
 	s, pool := testStore(t)
 	claim := func(s *Store) {
 		t.Helper()
-		if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, lastError(s.ClaimDeliveries(t.Context(), storage.ClaimParams{})))
 	}
 	version := func() (xmin string) {
 		t.Helper()

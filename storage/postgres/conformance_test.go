@@ -112,11 +112,7 @@ func (c setup) run(t *testing.T) {
 // rare makes the calls that only chance or a host would start.
 func rare(t *testing.T, s *Store) {
 	t.Helper()
-	if _, err := s.foldForm(t.Context(), storage.ID{1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.foldForm(t.Context(), storage.ID{1})))
 	must(t, s.endWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}))
-	if _, err := s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1})))
 }

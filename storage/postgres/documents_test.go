@@ -59,10 +59,7 @@ func TestDocumentsAreChangedUnderTheLockOfTheForm(t *testing.T) {
 		"a form trashed": {func(ctx context.Context, s *Store) error {
 			return s.TrashForm(ctx, storage.AsHost(), form, storage.TrashParams{At: time.Now()})
 		}, storage.ErrNotFound, 1},
-		"a form that was read": {func(ctx context.Context, s *Store) error {
-			_, err := s.Form(ctx, storage.AsHost(), form)
-			return err
-		}, nil, 2},
+		"a form that was read": {func(ctx context.Context, s *Store) error { return errorOf(s.Form(ctx, storage.AsHost(), form)) }, nil, 2},
 	} {
 		for call, run := range calls {
 			t.Run(call+" after "+name, func(t *testing.T) {
@@ -120,21 +117,4 @@ func TestDocumentsOfPurgedFormsGoInPieces(t *testing.T) {
 		}
 	}
 	wantRows(t, pool, s, 2, "documents")
-}
-
-// A process that remembers a form sees that a document beside it was changed.
-func TestARememberedFormHasItsBeside(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	other := New(pool, WithSchema(s.db.Schema))
-	p := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: pgseed.ID(pgseed.Form, 0), At: pgseed.Start()}
-	for want := range int64(3) {
-		for range 2 { // from the database, and remembered
-			got, err := s.FormForKey(t.Context(), p)
-			if err != nil || got.Form == nil || got.Form.Beside != want {
-				t.Fatalf("Beside is %+v (%v), want %d", got.Form, err, want)
-			}
-		}
-		must(t, putVersion(other, func(c *storage.DocumentChange) { c.Public = true }))
-	}
 }

@@ -44,6 +44,9 @@ func wantError(t testing.TB, what string, err, target error) {
 // errorOf returns the error of a call whose value does not matter.
 func errorOf[T any](_ T, err error) error { return err }
 
+// lastError does the same for a call with two values.
+func lastError[T, U any](_ T, _ U, err error) error { return err }
+
 // expect reports what does not hold.
 func expect(t testing.TB, holds bool, format string, args ...any) {
 	t.Helper()

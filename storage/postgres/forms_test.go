@@ -24,49 +24,11 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// fill gives every part of a record a value that is not the zero value.
-func fill(t *testing.T, v reflect.Value) {
-	t.Helper()
-	switch value := v.Addr().Interface().(type) {
-	case *time.Time:
-		*value = time.Date(2031, 2, 3, 4, 5, 6, 0, time.UTC)
-		return
-	case *json.RawMessage:
-		*value = json.RawMessage(`["filled"]`)
-		return
-	}
-	switch v.Kind() {
-	case reflect.String:
-		v.SetString("filled")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64, reflect.Uint8:
-		v.Set(reflect.ValueOf(7).Convert(v.Type()))
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(t, v.Field(i))
-		}
-	case reflect.Array:
-		for i := range v.Len() {
-			fill(t, v.Index(i))
-		}
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(t, v.Elem())
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(t, v.Index(0))
-	default:
-		t.Fatalf("a %s is not known here", v.Type())
-	}
-}
-
 // A member that a record gets is kept, and changed: no statement forgets it.
 func TestEveryMemberOfAFormIsKept(t *testing.T) {
 	t.Parallel()
 	s, _ := testStore(t)
-	var f storage.Form
-	fill(t, reflect.ValueOf(&f).Elem())
+	f := anyOf(reflect.TypeFor[storage.Form]()).Interface().(storage.Form)
 	f.WorkspaceID, f.Revision, f.Type, f.Status = storage.ID{1}, 1, "SINGLE", storage.StatusPublished
 	f.TrashedAt, f.Full, f.Beside = time.Time{}, false, 0 // set by the store, as DuplicatesCovered is
 	must(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: f.WorkspaceID, PublicID: "w"}, 0))
@@ -83,7 +45,7 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 			continue
 		}
 		c := storage.FormChange{At: f.UpdatedAt}
-		fill(t, reflect.ValueOf(&c).Elem().Field(i))
+		reflect.ValueOf(&c).Elem().Field(i).Set(anyOf(changes.Field(i).Type))
 		switch name {
 		case "Name":
 			*c.Name = "another"
@@ -137,15 +99,17 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 			}
 			name := "another name"
 			other := New(pgtest.Pool(t), WithSchema(s.db.Schema))
-			if _, err := other.UpdateForm(t.Context(), storage.As(owner), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errorOf(other.UpdateForm(t.Context(), storage.As(owner), form, storage.FormChange{At: pgseed.Start(), Name: &name})))
 			if got := ask(); got.Name != name {
 				t.Errorf("after a change by another process the name is %q", got.Name)
 			}
 			do(`UPDATE formsvc.forms SET name = 'by hand' WHERE id = '\x` + form.String() + `'`)
 			if got := ask(); got.Name != "by hand" {
 				t.Errorf("after a change by hand the name is %q", got.Name)
+			}
+			must(t, putVersion(other, func(c *storage.DocumentChange) { c.Public = true }))
+			if got := ask(); got.Beside != 1 {
+				t.Errorf("after a change of a public document Beside is %d", got.Beside)
 			}
 			limit := storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: 1}}
 			changed, err := other.UpdateForm(t.Context(), storage.As(owner), form, limit)
@@ -214,12 +178,9 @@ func TestATransactionRemembersNoForm(t *testing.T) {
 	params := storage.FormForKeyParams{Hash: pgseed.KeyHash(0), Form: form, At: pgseed.Start()}
 	before, err := s.FormForKey(t.Context(), params)
 	must(t, err)
-	tx, err := pool.Begin(t.Context())
-	must(t, err)
+	tx := begin(t, pool)
 	on := s.On(tx)
-	if _, err := on.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{At: pgseed.Start(), Name: &name}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(on.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{At: pgseed.Start(), Name: &name})))
 	if got, err := on.FormForKey(t.Context(), params); err != nil || got.Form.Name != name {
 		t.Errorf("in the transaction: %v, %v", got.Form, err)
 	}
@@ -274,22 +235,14 @@ func TestPagesOfAFormShareTheNextRead(t *testing.T) {
 	first := ask(t.Context())
 	eventually(t, "the first read has begun", func() bool { return reads.begun.Load() == 1 })
 	name := "changed meanwhile"
-	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{At: form.UpdatedAt, Name: &name}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), form.ID, storage.FormChange{At: form.UpdatedAt, Name: &name})))
 	leaving, leave := context.WithCancel(t.Context())
 	left := ask(leaving)
 	var others []<-chan answer
 	for range 20 {
 		others = append(others, ask(t.Context()))
 	}
-	eventually(t, "21 wait", func() bool {
-		g := s.formReads
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		l := g.lines[form.PublicID]
-		return l != nil && len(l.waiting) == 21
-	})
+	eventually(t, "21 wait", func() bool { return s.formReads.waitFor(form.PublicID) == 21 })
 	leave()
 	if got := <-left; !errors.Is(got.err, context.Canceled) {
 		t.Errorf("who left has %v", got)
@@ -549,16 +502,12 @@ func TestFold(t *testing.T) {
 		check("the first day", start, start.Add(day), 2)
 		check("a minute", start.Add(72*time.Hour), start.Add(72*time.Hour+time.Minute), 2)
 		check("since a time of day", start.Add(30*time.Hour), time.Time{}, 3)
-		if _, err := s.foldForm(t.Context(), form); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.foldForm(t.Context(), form)))
 	}
 	wantRows(t, pool, s, 0, "funnel_log")
 	wantRows(t, pool, s, 2, "funnel_minutes")
 	must(t, s.CountFunnel(t.Context(), counted(form, start, storage.Counters{Views: 1, Starts: 2, Submissions: 3})))
-	if _, err := s.foldForm(t.Context(), form); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.foldForm(t.Context(), form)))
 	check("a day of the past, counted late", start, start.Add(day), 3)
 	wantRows(t, pool, s, 2, "funnel_minutes")
 }
@@ -623,9 +572,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	p := storage.SweepParams{Max: 10}
 	for range 2 * len(sweepSteps) {
 		counts(0, 10) // the first form is never done
-		if _, err := s.foldCounts(t.Context(), p, &storage.Swept{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.foldCounts(t.Context(), p, &storage.Swept{})))
 	}
 	last := pgseed.ID(pgseed.Form, 2)
 	var left int

@@ -102,30 +102,6 @@ func (c *call) wantLeft(t *testing.T, begun bool) {
 	}
 }
 
-func TestWhatWaitsIsWrittenTogether(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		a := d.bring(t, "form", "a")
-		step(d.ready)
-		d.want(t, []string{"a"}) // at once, though it is alone
-		b, c := d.bring(t, "form", "b"), d.bring(t, "form", "c")
-		step(d.done)
-		a.want(t, "a")
-		step(d.ready)
-		d.want(t, []string{"a"}, []string{"b", "c"})
-		if b.over || c.over {
-			t.Error("a caller has the result of a write that has not ended")
-		}
-		step(d.done)
-		b.want(t, "b")
-		c.want(t, "c")
-		if len(d.lines) != 0 {
-			t.Errorf("%d keys are left", len(d.lines))
-		}
-	})
-}
-
 func TestAWriteIsBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,25 +114,6 @@ func TestAWriteIsBounded(t *testing.T) {
 			step(d.done)
 		}
 		d.want(t, []string{"1", "2", "3"}, []string{"4"}, []string{"twelve bytes"}, []string{"5", "nine byte"}, []string{"6"})
-	})
-}
-
-func TestWhoLeavesWhileWaitingIsNotWritten(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		d := newDesk(10, 100)
-		a := d.bring(t, "form", "a")
-		step(d.ready)
-		b, c := d.bring(t, "form", "b"), d.bring(t, "form", "c")
-		b.cancel()
-		synctest.Wait()
-		b.wantLeft(t, false)
-		step(d.done)
-		step(d.ready)
-		step(d.done)
-		d.want(t, []string{"a"}, []string{"c"})
-		a.want(t, "a")
-		c.want(t, "c")
 	})
 }
 
@@ -270,4 +227,21 @@ func TestGroupsUnderLoad(t *testing.T) {
 			t.Errorf("item %d was written %d times; its caller was told that it is not: %v", item, times, told)
 		}
 	}
+}
+
+// isIdle reports whether nothing waits or is written.
+func (g *groups[K, T, R]) isIdle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.lines) == 0
+}
+
+// waitFor returns how many wait for the next write of a key.
+func (g *groups[K, T, R]) waitFor(key K) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l := g.lines[key]; l != nil {
+		return len(l.waiting)
+	}
+	return 0
 }

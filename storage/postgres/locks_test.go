@@ -110,9 +110,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 				addSummaries(t, s, pool, f)
 				tx := begin(t, pool)
 				execute(t, tx, s, `SELECT FROM formsvc.`+table+` FOR UPDATE`)
-				done := make(chan error, 1)
-				go func() { done <- test.run(s, f) }()
-				eventually(t, "it waits for "+table, func() bool { return waited(t, pool, tx) })
+				done := waits(t, pool, tx, func() error { return test.run(s, f) })
 				for _, later := range lockOrder[slices.Index(lockOrder, table)+1:] {
 					if n := lockedRows(t, pool, s, later); n > 0 {
 						t.Errorf("it has locked %d rows of %s before those of %s", n, later, table)
@@ -227,8 +225,7 @@ func writesTo(form int) map[string]func(context.Context, *Store, int) error {
 		"a limit":                  update(storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1000}}),
 		"a form and its documents": update(storage.FormChange{Name: ptr("m"), Documents: []storage.DocumentChange{document}}),
 		"a document": func(ctx context.Context, s *Store, _ int) error {
-			_, err := s.PutDocument(ctx, host, id, document)
-			return err
+			return errorOf(s.PutDocument(ctx, host, id, document))
 		},
 		"one partial submission": func(ctx context.Context, s *Store, n int) error {
 			_, err := s.SavePartial(ctx, later(half(form, form), 100+n))
@@ -322,10 +319,7 @@ func TestHeldFormsDelayNoOther(t *testing.T) {
 					end := time.After(1500 * time.Millisecond)
 					for n, over := 0, false; !over; n++ {
 						for name, call := range map[string]func() error{
-							"a read": func() error {
-								_, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, held))
-								return err
-							},
+							"a read":       func() error { return errorOf(s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, held))) },
 							"a submission": func() error { return writesTo(held)["submissions"](t.Context(), s, n) },
 							"an edit":      func() error { return writesTo(held + 1)["a name"](t.Context(), s, n) },
 							"a document":   func() error { return writesTo(held + 1)["a document"](t.Context(), s, n) },
@@ -402,9 +396,7 @@ func TestASilentStandbyLeavesHalfOfThePool(t *testing.T) {
 	eventually(t, "commits wait", func() bool { return pool.Stat().AcquiredConns() == half })
 	for range 20 {
 		began := time.Now()
-		if _, err := s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0)); err != nil {
-			t.Error(err)
-		}
+		check(t, errorOf(s.Form(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0))))
 		if took := time.Since(began); took > othersWithin() {
 			t.Errorf("a read took %v", took)
 		}

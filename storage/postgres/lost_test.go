@@ -138,9 +138,7 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	} {
 		// Once with success, so that the statement is prepared and nothing but its
 		// answer can be lost.
-		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change[0]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), form, change[0])))
 		p.cut.Store(true)
 		_, err := s.UpdateForm(t.Context(), storage.AsHost(), form, change[1])
 		if !errors.Is(err, storage.ErrOutcomeUnknown) || errors.Is(err, storage.ErrUnavailable) {
@@ -258,43 +256,17 @@ func TestACallerWhoLeavesAChangeDoesNotKnow(t *testing.T) {
 	execute(t, tx, s, `LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)
 	for _, changes := range []bool{true, false} {
 		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() {
+		done := waits(t, pool, tx, func() error {
 			if changes {
-				done <- s.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}, 0)
-				return
+				return s.CreateWorkspace(ctx, storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}, 0)
 			}
-			_, err := s.Workspace(ctx, storage.AsHost(), storage.ID{1})
-			done <- err
-		}()
-		eventually(t, "the call waits", func() bool { return waited(t, pool, tx) })
+			return errorOf(s.Workspace(ctx, storage.AsHost(), storage.ID{1}))
+		})
 		cancel()
 		if err := <-done; !errors.Is(err, context.Canceled) || errors.Is(err, storage.ErrOutcomeUnknown) != changes {
 			t.Errorf("a call that changes something (%t) = %v", changes, err)
 		}
 		eventually(t, "the server knows that too", func() bool { return !waited(t, pool, tx) })
-	}
-}
-
-// A caller who leaves in the middle of a page gives the connection back.
-func TestACancelledReadGivesItsConnectionBack(t *testing.T) {
-	t.Parallel()
-	s, pool := testStore(t, pgtest.MaxConns(1))
-	locked, err := pgxpool.New(t.Context(), pgtest.URL(t))
-	must(t, err)
-	defer locked.Close()
-	tx, err := locked.Begin(t.Context())
-	must(t, err)
-	execute(t, tx, s, `LOCK TABLE formsvc.workspaces IN ACCESS EXCLUSIVE MODE`)
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	wantError(t, "Workspaces", errorOf(s.Workspaces(ctx, storage.AsHost(), storage.Page{Limit: 1})), context.DeadlineExceeded)
-	err = s.CreateWorkspace(ctx, storage.Workspace{}, 0)
-	expect(t, errors.Is(err, context.DeadlineExceeded), "CreateWorkspace = %v", err)
-	must(t, tx.Rollback(t.Context()))
-	wantError(t, "Workspaces on the pool's one connection", errorOf(s.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})), nil)
-	if n := pool.Stat().AcquiredConns(); n != 0 {
-		t.Errorf("%d connections were not given back", n)
 	}
 }
 

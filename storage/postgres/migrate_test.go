@@ -14,9 +14,6 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/golang-migrate/migrate/v4"
-	pgxmigrate "github.com/golang-migrate/migrate/v4/database/pgx/v5"
-	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -185,9 +182,7 @@ func TestMigrateAtOnceInManyProcesses(t *testing.T) {
 	pool, schema := migrating(t)
 	var group sync.WaitGroup
 	for range 6 {
-		group.Go(func() {
-			check(t, Migrate(t.Context(), pool, WithSchema(schema)))
-		})
+		group.Go(func() { check(t, Migrate(t.Context(), pool, WithSchema(schema))) })
 	}
 	group.Wait()
 	check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
@@ -224,56 +219,6 @@ func TestMigrateTakesTheBeforeConnectOfThePool(t *testing.T) {
 	expect(t, connects == 2, "BeforeConnect ran for %d connections, want 2", connects)
 }
 
-// Another program uses golang-migrate in the same database, with that library's default
-// table. Its version may be lower, equal or higher.
-func TestMigrateAndAnotherUserOfTheLibrary(t *testing.T) {
-	t.Parallel()
-	for name, versions := range map[string]int{"at the same version": 1, "ahead": 3} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			hostSchema := pgtest.Schema(t)
-			pool, schema := migrating(t)
-			run(t, pool, "CREATE SCHEMA "+hostSchema)
-			migrateHost(t, hostSchema, versions)
-			before := tablesOf(t, pool, hostSchema)
-
-			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
-			check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
-			if diff := cmp.Diff(before, tablesOf(t, pool, hostSchema)); diff != "" {
-				t.Errorf("the host's schema changed:\n%s", diff)
-			}
-			var version int
-			if err := pool.QueryRow(t.Context(), "SELECT version FROM "+hostSchema+".schema_migrations").Scan(&version); err != nil || version != versions {
-				t.Errorf("the host is at version %d (%v), want %d", version, err, versions)
-			}
-			// And the other way round.
-			migrateHost(t, hostSchema, versions+1)
-			check(t, New(pool, WithSchema(schema)).CheckVersion(t.Context()))
-		})
-	}
-}
-
-// migrateHost migrates a host's own tables, one a version.
-func migrateHost(t *testing.T, schema string, version int) {
-	t.Helper()
-	files := fstest.MapFS{}
-	for v := 1; v <= version; v++ {
-		number := string(rune('0' + v))
-		files["000"+number+"_host.up.sql"] = &fstest.MapFile{Data: []byte("CREATE TABLE host" + number + " (n int)")}
-	}
-	config, err := pgx.ParseConfig(pgtest.URL(t))
-	must(t, err)
-	config.RuntimeParams["search_path"] = schema
-	driver, err := pgxmigrate.WithInstance(stdlib.OpenDB(*config), &pgxmigrate.Config{})
-	must(t, err)
-	source, err := iofs.New(files, ".")
-	must(t, err)
-	runner, err := migrate.NewWithInstance("iofs", source, "pgx5", driver)
-	must(t, err)
-	defer func() { _, _ = runner.Close() }()
-	must(t, runner.Up())
-}
-
 func tablesOf(t *testing.T, pool *pgxpool.Pool, schema string) []string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), `SELECT tablename::text FROM pg_tables WHERE schemaname = $1 ORDER BY 1`, schema)
@@ -296,13 +241,6 @@ func TestMigrateRefusesASchemaOfSomethingElse(t *testing.T) {
 	if got := tablesOf(t, pool, schema); !cmp.Equal(got, []string{"forms"}) {
 		t.Errorf("the schema has %q", got)
 	}
-}
-
-func TestMigrateUsesASchemaThatIsThere(t *testing.T) {
-	t.Parallel()
-	pool, schema := migrating(t)
-	run(t, pool, "CREATE SCHEMA "+schema)
-	check(t, Migrate(t.Context(), pool, WithSchema(schema)))
 }
 
 func TestMigrateWithoutTheRights(t *testing.T) {
@@ -356,28 +294,15 @@ func TestAMigrationEndsInNoDeadlock(t *testing.T) {
 func deadlockedReaders(t *testing.T, name, migration string) (of []string) {
 	t.Helper()
 	pool, schema := migrating(t)
-	before := fstest.MapFS{}
-	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
-	must(t, err)
-	for _, earlier := range names {
-		if earlier[:4] < name[:4] {
-			text, err := fs.ReadFile(tables.ThisBuild.Files, earlier)
-			must(t, err)
-			before[earlier] = &fstest.MapFile{Data: text}
-		}
-	}
+	before := filesBefore(name)
 	must(t, migrateTo(t.Context(), tables.Build{Version: len(before) / 2, Files: before}, pool, WithSchema(schema)))
 	migrator, err := pool.Acquire(t.Context())
 	must(t, err)
 	defer migrator.Release()
 	all := tablesOf(t, pool, schema)
 	for _, table := range all {
-		program, err := pool.Begin(t.Context())
-		must(t, err)
-		exec := func(text string) error {
-			_, err := program.Exec(t.Context(), text)
-			return err
-		}
+		program := begin(t, pool)
+		exec := func(text string) error { return errorOf(program.Exec(t.Context(), text)) }
 		must(t, exec("SET LOCAL search_path = "+schema+"; SELECT FROM "+table+" LIMIT 0"))
 		ended := make(chan error, 1)
 		go func() {
@@ -450,9 +375,7 @@ func TestMigrateLeavesTheHostsSearchPath(t *testing.T) {
 	}
 	before := read()
 	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
-	if _, err := New(pool, WithSchema(schema)).Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(New(pool, WithSchema(schema)).Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})))
 	if after := read(); after != before {
 		t.Errorf("search_path was %q and is %q", before, after)
 	}
@@ -474,9 +397,7 @@ func TestAHostsOwnToolRunsTheMigrations(t *testing.T) {
 		var before, after string
 		must(t, tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&before))
 		around := []string{"CREATE SCHEMA IF NOT EXISTS " + schema + "; SET LOCAL search_path = " + schema + ";\n", "\nSET LOCAL search_path = DEFAULT;"}
-		if _, err := tx.ExecContext(t.Context(), around[0]+text+around[1]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(tx.ExecContext(t.Context(), around[0]+text+around[1])))
 		if err := tx.QueryRowContext(t.Context(), "SHOW search_path").Scan(&after); err != nil || after != before {
 			t.Fatalf("search_path is %q and then %q, %v", before, after, err)
 		}
@@ -573,22 +494,6 @@ func TestMigrateThroughPgBouncerInTransactionMode(t *testing.T) {
 	}
 }
 
-func TestServicesOnTwoSchemasDoNotSeeEachOther(t *testing.T) {
-	t.Parallel()
-	one, pool := testStore(t)
-	// A name that has to be quoted.
-	schema := pgtest.Schema(t)
-	run(t, pool, `DROP SCHEMA IF EXISTS "`+schema+`"`)
-	must(t, Migrate(t.Context(), pool, WithSchema(schema)))
-	two := New(pool, WithSchema(schema))
-	w := storage.Workspace{ID: storage.ID{1}, PublicID: "w", OwnerID: storage.ID{2}}
-	must(t, one.CreateWorkspace(t.Context(), w, 1))
-	wantError(t, "the other service's Workspace", errorOf(two.Workspace(t.Context(), storage.AsHost(), w.ID)), storage.ErrNotFound)
-	wantError(t, "the other service's CreateWorkspace", two.CreateWorkspace(t.Context(), w, 1), nil)
-	again := New(pool, WithSchema(schema))
-	wantError(t, "Workspace in the same schema", errorOf(again.Workspace(t.Context(), storage.AsHost(), w.ID)), nil)
-}
-
 func TestASchemaNameIsQuoted(t *testing.T) {
 	t.Parallel()
 	base := pgtest.Schema(t)
@@ -630,7 +535,9 @@ func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 			next.Version++
 			next.WaitFor = 4 * time.Second // two attempts
 			text := fmt.Sprintf("ALTER TABLE forms ADD COLUMN next bigint; UPDATE formsvc_version SET version = %d", next.Version)
-			next.Files = merged(t, fmt.Sprintf("%04d_next.up.sql", next.Version), text)
+			files := filesBefore("9999")
+			files[fmt.Sprintf("%04d_next.up.sql", next.Version)] = &fstest.MapFile{Data: []byte(text)}
+			next.Files = files
 			tx := begin(t, pool)
 			if strings.Contains(holds, "%d") {
 				holds = fmt.Sprintf(holds, s.db.Salt("migrations"))
@@ -674,20 +581,6 @@ func isClean(t *testing.T, pool *pgxpool.Pool, s *Store) {
 	if err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT bool_or(dirty) FROM formsvc.formsvc_migrations`)).Scan(&dirty); err != nil || dirty {
 		t.Errorf("golang-migrate's note is dirty (%v)", err)
 	}
-}
-
-// merged is the build's migrations and one more.
-func merged(t *testing.T, name, text string) fstest.MapFS {
-	t.Helper()
-	files := fstest.MapFS{name: {Data: []byte(text)}}
-	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
-	must(t, err)
-	for _, name := range names {
-		data, err := fs.ReadFile(tables.ThisBuild.Files, name)
-		must(t, err)
-		files[name] = &fstest.MapFile{Data: data}
-	}
-	return files
 }
 
 // A process is killed in the middle of a migration while a process of the version before stores

@@ -222,14 +222,9 @@ func TestANewHalfResponseReplacesTheOneOfTheMoment(t *testing.T) {
 			}
 			tx := begin(t, pool)
 			must(t, test.change(s.On(tx)))
-			done := make(chan error, 1)
-			go func() {
-				fresh := half(0, 20)
-				fresh.Max = most
-				_, err := s.SavePartial(context.WithoutCancel(t.Context()), fresh)
-				done <- err
-			}()
-			eventually(t, "the new one waits for the one that it replaces", func() bool { return waited(t, pool, tx) })
+			fresh := half(0, 20)
+			fresh.Max = most
+			done := waits(t, pool, tx, func() error { return errorOf(s.SavePartial(context.WithoutCancel(t.Context()), fresh)) })
 			keep(t, s, later(half(0, 0), 2))
 			must(t, tx.Commit(t.Context()))
 			must(t, <-done)
@@ -326,13 +321,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 			for number := 11; number < 40; number++ {
 				fresh(number)
 			}
-			eventually(t, "29 wait", func() bool {
-				g := s.partialBatches
-				g.mu.Lock()
-				defer g.mu.Unlock()
-				l := g.lines[pgseed.ID(pgseed.Form, 0)]
-				return l != nil && len(l.waiting) == 29
-			})
+			eventually(t, "29 wait", func() bool { return s.partialBatches.waitFor(pgseed.ID(pgseed.Form, 0)) == 29 })
 			if most < 0 {
 				execute(t, tx, s, `DELETE FROM formsvc.forms WHERE id = $1`, bytesOf(pgseed.ID(pgseed.Form, 0)))
 			}

@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -62,23 +60,16 @@ func TestAClaimThatCannotReadEveryBodyReleasesAll(t *testing.T) {
 	}
 }
 
-// withALostEvent returns a store with three deliveries, one of which has lost its event.
-func withALostEvent(t *testing.T) (*Store, *pgxpool.Pool, storage.ID) {
-	t.Helper()
+// Nothing of ours removes an event and leaves its delivery. One that is there all the same
+// ends with the claim that finds it; the others of the claim are delivered.
+func TestADeliveryWithoutItsEventEnds(t *testing.T) {
+	t.Parallel()
 	s, pool := seeded(t)
 	for i := range 3 {
 		mustSubmit(t, s, response(i))
 	}
 	lost := pgseed.ID(pgseed.Event, 1)
 	execute(t, pool, s, `DELETE FROM formsvc.events WHERE id = $1`, lost[:])
-	return s, pool, lost
-}
-
-// Nothing of ours removes an event and leaves its delivery. One that is there all the same
-// ends with the claim that finds it; the others of the claim are delivered.
-func TestADeliveryWithoutItsEventEnds(t *testing.T) {
-	t.Parallel()
-	s, pool, lost := withALostEvent(t)
 	var log bytes.Buffer
 	s.log = slog.New(slog.NewTextHandler(&log, nil))
 	if got := claimAll(t, s); len(got) != 2 || got[0].Lease.EventID == lost || got[1].Lease.EventID == lost {
@@ -87,44 +78,6 @@ func TestADeliveryWithoutItsEventEnds(t *testing.T) {
 	wantRows(t, pool, s, 2, "deliveries")
 	if !strings.Contains(log.String(), "deliveries=1") {
 		t.Errorf("the log says %q, want that one delivery was ended", log.String())
-	}
-}
-
-// faulty is a DB on which statements that have this part fail for so many times.
-type faulty struct {
-	DB
-	part string
-	left atomic.Int64
-}
-
-func (f *faulty) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	for _, q := range b.QueuedQueries {
-		if strings.Contains(q.SQL, f.part) && f.left.Add(-1) >= 0 {
-			return failedBatch{}
-		}
-	}
-	return f.DB.SendBatch(ctx, b)
-}
-
-// failedBatch is the results of a batch whose first statement fails.
-type failedBatch struct{ pgx.BatchResults }
-
-func (failedBatch) Exec() (pgconn.CommandTag, error) {
-	return pgconn.CommandTag{}, &pgconn.PgError{Code: "40001"}
-}
-func (failedBatch) Close() error { return nil }
-
-// The statement that ends deliveries without their event fails in a way that passes: it is
-// tried again, and reported as such a fault when that does not help.
-func TestAPassingFaultWhileDeliveriesWithoutTheirEventEnd(t *testing.T) {
-	t.Parallel()
-	for faults, want := range map[int64]error{1: nil, 1000: storage.ErrUnavailable} {
-		s, pool, _ := withALostEvent(t)
-		db := &faulty{DB: pool, part: "AS l (webhook_id, event_id)"}
-		db.left.Store(faults)
-		if _, _, err := s.On(db).ClaimDeliveries(t.Context(), everything()); !errors.Is(err, want) {
-			t.Errorf("%d faults: error %v, want %v", faults, err, want)
-		}
 	}
 }
 
@@ -152,57 +105,6 @@ func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	}})
 	if got, more, err := at.ClaimDeliveries(t.Context(), p); err != nil || len(got) > 0 || more || tries < 2 {
 		t.Errorf("%d deliveries, more %v, error %v after %d tries; want nothing after 2", len(got), more, err, tries)
-	}
-}
-
-// What deal must keep to, whatever the room: no bound is exceeded, none is left unused that
-// somebody could use, the first delivery of each goes in the order of the turns, and nobody
-// gets two more than another one who could have had more.
-func TestRoomIsDividedFairly(t *testing.T) {
-	t.Parallel()
-	for seed := range uint64(4000) {
-		random := rand.New(rand.NewPCG(seed, 1))
-		room, hosts := random.IntN(30), []string{"a.example", "b.example", "c.example"}
-		names, turns := map[string]int{}, make([]turn, random.IntN(20))
-		for _, host := range hosts {
-			names[host] = 1 + random.IntN(19)
-		}
-		for i := range turns {
-			turns[i] = turn{room: random.IntN(8), ClaimedDelivery: storage.ClaimedDelivery{Host: hosts[random.IntN(3)]}}
-		}
-		deal(turns, storage.Pool{Room: room, Hosts: names})
-		used := map[string]int{}
-		for i, one := range turns {
-			used[one.Host] += one.part
-			if one.part > one.room {
-				t.Fatalf("seed %d: turn %d got %d, of %d", seed, i, one.part, one.room)
-			}
-			for k, other := range turns {
-				if other.Host != one.Host || one.part == one.room {
-					continue
-				}
-				if other.part > one.part+1 {
-					t.Fatalf("seed %d: turn %d got %d and turn %d got %d", seed, k, other.part, i, one.part)
-				}
-				if k > i && one.part == 0 && other.part > 0 {
-					t.Fatalf("seed %d: turn %d was passed over for turn %d", seed, i, k)
-				}
-			}
-		}
-		for host, most := range names {
-			if used[host] > most {
-				t.Fatalf("seed %d: a host name gave %d of %d", seed, used[host], most)
-			}
-		}
-		all := used[hosts[0]] + used[hosts[1]] + used[hosts[2]]
-		if all > room {
-			t.Fatalf("seed %d: the pool gave %d of %d", seed, all, room)
-		}
-		for i, one := range turns {
-			if one.part < one.room && all < room && used[one.Host] < names[one.Host] {
-				t.Fatalf("seed %d: turn %d got %d of %d, and there was room", seed, i, one.part, one.room)
-			}
-		}
 	}
 }
 
@@ -480,9 +382,7 @@ func queueAndWake(t *testing.T, s *Store, number int) {
 func TestNothingIsStrandedWhileAWebhookIsServed(t *testing.T) {
 	t.Parallel()
 	asItIs := func(text string) string { return text }
-	unlocked := func(text string) string {
-		return strings.Replace(text, " FOR NO KEY UPDATE OF x SKIP LOCKED", "", 1)
-	}
+	unlocked := func(text string) string { return strings.Replace(text, " FOR NO KEY UPDATE OF x SKIP LOCKED", "", 1) }
 	for name, c := range map[string]struct {
 		number    int
 		condition string
@@ -549,9 +449,7 @@ func TestAWebhookThatIsEnabledWhileItIsServed(t *testing.T) {
 			queueAndWake(t, s, 1)
 			set := func(enabled bool) {
 				t.Helper()
-				if _, err := pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.webhooks SET enabled = $1`), enabled); err != nil {
-					t.Error(err)
-				}
+				check(t, errorOf(pool.Exec(t.Context(), s.db.SQL(`UPDATE formsvc.webhooks SET enabled = $1`), enabled)))
 			}
 			set(false)
 			claimAtGate(t, s, pool, test.number, "COALESCE(($5", test.edit, func() {
@@ -632,8 +530,7 @@ func TestAClaimWaitsForNobody(t *testing.T) {
 		"the webhook":              `SELECT FROM formsvc.webhooks w WHERE w.id = $1 FOR UPDATE`,
 		"the webhook's deliveries": `SELECT FROM formsvc.deliveries d WHERE d.webhook_id = $1 FOR UPDATE`,
 	} {
-		tx, err := pool.Begin(t.Context())
-		must(t, err)
+		tx := begin(t, pool)
 		execute(t, tx, s, hold, hook[:])
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		for _, p := range []storage.ClaimParams{{}, everything()} { // without room, and with

@@ -76,14 +76,9 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 					return strings.ReplaceAll(text, " SKIP LOCKED", "")
 				}})
 				ctx, cancel := context.WithCancel(t.Context())
-				waits := make(chan error, 1)
-				go func() {
-					_, err := mutant.FinishDeliveries(ctx, done)
-					waits <- err
-				}()
-				eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
+				ended := waits(t, pool, tx, func() error { return errorOf(mutant.FinishDeliveries(ctx, done)) })
 				cancel()
-				if err := <-waits; err == nil {
+				if err := <-ended; err == nil {
 					t.Error("the mutant has recorded the results")
 				}
 				eventually(t, "the server has ended it, and its locks", func() bool {
@@ -249,15 +244,13 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 				text = strings.Replace(text, "g.*, d.generation, d.urgency", s.db.SQL("g.*, d.generation, "+test.urgency), 1)
 				return strings.Replace(text, "WHERE d.token <> 0", fmt.Sprintf("WHERE d.token <> 0 AND (SELECT pg_advisory_xact_lock_shared(%d)) IS NOT NULL", test.lock), 1)
 			}})
-			done := make(chan error, 1)
-			go func() {
+			done := waits(t, pool, tx, func() error { // it has its snapshot then
 				fenced, err := slow.FinishDeliveries(context.WithoutCancel(t.Context()), []storage.Result{r})
 				if len(fenced) > 0 {
 					err = fmt.Errorf("fenced %v (%w)", fenced, err)
 				}
-				done <- err
-			}()
-			eventually(t, "the statement has its snapshot", func() bool { return waited(t, pool, tx) })
+				return err
+			})
 			execute(t, pool, s, `UPDATE formsvc.deliveries SET urgency = 2`)
 			must(t, tx.Rollback(t.Context()))
 			must(t, <-done)
@@ -275,12 +268,10 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 func TestTheServerEndsWhatIsCutOff(t *testing.T) {
 	t.Parallel()
 	claims := func(s *Store, _ []storage.Result) error {
-		_, _, err := s.ClaimDeliveries(context.Background(), everything())
-		return err
+		return lastError(s.ClaimDeliveries(context.Background(), everything()))
 	}
 	results := func(s *Store, done []storage.Result) error {
-		_, err := s.FinishDeliveries(context.Background(), done)
-		return err
+		return errorOf(s.FinishDeliveries(context.Background(), done))
 	}
 	for name, test := range map[string]struct {
 		part string // of the statement before which it is cut off
@@ -405,14 +396,12 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			tx := begin(t, pool)
 			run(t, tx, s.db.SQL(test.hold))
 			ctx, cancel := context.WithCancel(t.Context())
-			waits := make(chan error, 1)
-			go func() {
-				_, err := s.db.Exec(ctx, strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", ""), [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept))
-				waits <- err
-			}()
-			eventually(t, "the mutant waits", func() bool { return waited(t, pool, tx) })
+			mutant := strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", "")
+			ended := waits(t, pool, tx, func() error {
+				return errorOf(s.db.Exec(ctx, mutant, [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept)))
+			})
 			cancel()
-			<-waits
+			<-ended
 			eventually(t, "the server has ended it, and its locks", func() bool {
 				var others bool // that have a transaction in this schema
 				err := pool.QueryRow(t.Context(), `SELECT EXISTS (SELECT FROM pg_locks l WHERE l.relation = $1::text::regclass AND l.pid NOT IN ($2, pg_backend_pid()))`,
@@ -479,9 +468,7 @@ func TestAnAttemptKeepsTheEventOfADeliveryThatEndsMeanwhile(t *testing.T) {
 			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
 			tx := begin(t, pool)
 			finish(t, s.On(tx), r)
-			done := make(chan error, 1)
-			go func() { done <- end(s, r.Lease.WebhookID) }()
-			eventually(t, "it waits for the result", func() bool { return waited(t, pool, tx) })
+			done := waits(t, pool, tx, func() error { return end(s, r.Lease.WebhookID) })
 			must(t, tx.Commit(t.Context()))
 			must(t, <-done)
 			wantRows(t, pool, s, 0, "deliveries")
@@ -511,9 +498,7 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 	referencesAreCounted(t, pool, s)
 	tx := begin(t, pool)
 	must(t, s.On(tx).cutHistories(t.Context(), hook))
-	deleted := make(chan error, 1)
-	go func() { deleted <- s.DeleteWebhook(context.Background(), storage.AsHost(), other.ID) }()
-	eventually(t, "the second waits for the first", func() bool { return waited(t, pool, tx) })
+	deleted := waits(t, pool, tx, func() error { return s.DeleteWebhook(context.Background(), storage.AsHost(), other.ID) })
 	must(t, tx.Commit(t.Context()))
 	must(t, <-deleted)
 	wantRows(t, pool, s, storage.HistoryKept, "attempts", "events")

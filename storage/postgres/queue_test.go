@@ -103,6 +103,15 @@ func waited(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx) bool {
 	return yes
 }
 
+// waits begins a call and returns the end of it once it waits for a lock of the transaction.
+func waits(t *testing.T, pool *pgxpool.Pool, tx pgx.Tx, call func() error) <-chan error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	eventually(t, "the call waits", func() bool { return waited(t, pool, tx) })
+	return done
+}
+
 // deliver submits n responses to the first form and ends their deliveries, the
 // attempts of which are numbered from first on.
 func deliver(t *testing.T, s *Store, first, n int) {
@@ -175,41 +184,6 @@ func failsOnce(t *testing.T, s *Store) {
 	finish(t, s, r)
 }
 
-// The clock of the database is set back by an hour after a webhook has failed once. A sweep
-// later it gets its deliveries when its pause is over.
-func TestTheClockIsSetBack(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t)
-	const hour = "1 hour"
-	before := s.On(clockAt(pool, hour))
-	clock := func(text string) {
-		execute(t, pool, s, `ALTER TABLE formsvc.deliveries ALTER queued_at SET DEFAULT `+text)
-		execute(t, pool, s, `ALTER TABLE formsvc.arrivals ALTER at SET DEFAULT `+text)
-	}
-	clock(timeAt("statement_timestamp()", hour))
-	mustSubmit(t, s, response(1))
-	failsOnce(t, before)
-	mustSubmit(t, s, response(2))
-
-	clock("statement_timestamp()")
-	mustSubmit(t, s, response(3))
-	over := s.On(clockAt(pool, "40 seconds")) // the pause
-	for range 3 {
-		if n := claimEach(t, over); n > 0 {
-			t.Fatalf("%d deliveries are claimed before the sweep: the test sees nothing", n)
-		}
-	}
-	if n := broughtBack(t, s); n == 0 {
-		t.Error("the sweep brings nothing back")
-	}
-	if n := claimEach(t, s); n > 0 {
-		t.Errorf("%d deliveries are claimed before the pause is over", n)
-	}
-	if n := claimEach(t, over); n != 3 {
-		t.Errorf("%d deliveries are claimed when the pause is over, want 3", n)
-	}
-}
-
 // Each time that lies ahead is brought back, also where nothing else of its row shows by how
 // much: then it is farther ahead than any wait of its kind.
 func TestTimesThatLieAheadAreBroughtBack(t *testing.T) {
@@ -228,9 +202,7 @@ func TestTimesThatLieAheadAreBroughtBack(t *testing.T) {
 		years   = `interval '3 years'`
 	)
 	woken := func(t *testing.T, s *Store) {
-		if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, lastError(s.ClaimDeliveries(t.Context(), storage.ClaimParams{})))
 	}
 	leased := func(t *testing.T, s *Store) {
 		p := everything()
@@ -317,8 +289,7 @@ func TestASweepOfTimesWaitsForNobody(t *testing.T) {
 	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at + interval '1 hour'`)
 	execute(t, pool, s, `UPDATE formsvc.deliveries SET due_at = due_at + interval '1 year'`)
 	execute(t, pool, s, `UPDATE formsvc.destinations SET paused_until = paused_until + interval '1 year'`)
-	tx, err := pool.Begin(t.Context())
-	must(t, err)
+	tx := begin(t, pool)
 	for _, table := range []string{"arrivals", "deliveries", "destinations"} {
 		execute(t, tx, s, `SELECT FROM formsvc.`+table+` FOR UPDATE`)
 	}
@@ -462,9 +433,7 @@ func TestATurnThatComesLateIsSeenByOthers(t *testing.T) {
 	}
 	mustSubmit(t, s, response(1))
 	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at - interval '10 minutes'`)
-	if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lastError(s.ClaimDeliveries(t.Context(), storage.ClaimParams{})))
 	if n := claimEach(t, other); n != 1 {
 		t.Errorf("%d deliveries are claimed by another process, want 1", n)
 	}
@@ -479,9 +448,7 @@ func TestAnOldTurnInAnotherPool(t *testing.T) {
 	other := pgseed.ID(pgseed.Webhook, 1)
 	execute(t, pool, s, quick, other[:])
 	s.looked.Store(nil)
-	if _, _, err := s.ClaimDeliveries(t.Context(), storage.ClaimParams{}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lastError(s.ClaimDeliveries(t.Context(), storage.ClaimParams{})))
 	execute(t, pool, s, quick, turned[:])
 	if n := claimEach(t, s); n != 2 {
 		t.Errorf("%d deliveries are claimed, want 2", n)
@@ -580,21 +547,13 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 			f := failingWebhook(t, s, pool)
 			tx := begin(t, pool)
 			must(t, test.change(t, s, tx, f))
-			type answer struct {
-				storage.Expired
-				error
-			}
-			done := make(chan answer, 1)
-			go func() {
-				got, err := s.ExpireDeliveries(context.WithoutCancel(t.Context()), expireParams())
-				done <- answer{got, err}
-			}()
-			eventually(t, "ExpireDeliveries waits for the change", func() bool { return waited(t, pool, tx) })
+			var got storage.Expired
+			done := waits(t, pool, tx, func() (err error) {
+				got, err = s.ExpireDeliveries(context.WithoutCancel(t.Context()), expireParams())
+				return err
+			})
 			must(t, tx.Commit(t.Context()))
-			got := <-done
-			if got.error != nil {
-				t.Fatal(got.error)
-			}
+			must(t, <-done)
 			if got.Deliveries != test.ended || len(got.Summaries) != min(test.ended, 1) {
 				t.Errorf("%d deliveries ended with %d summaries, want %d", got.Deliveries, len(got.Summaries), test.ended)
 			}

@@ -121,14 +121,10 @@ func TestARemovalWaitsForTheSweepsOfOthers(t *testing.T) {
 				other := New(pool, WithSchema(s.db.Schema))
 				p := storage.SweepParams{Now: time.Now(), Max: 1}
 				for range pieces - 1 {
-					if _, err := other.Sweep(t.Context(), p); err != nil {
-						t.Fatal(err)
-					}
+					must(t, errorOf(other.Sweep(t.Context(), p)))
 				}
 				tx := begin(t, pool)
-				if _, err := other.On(tx).Sweep(t.Context(), p); err != nil {
-					t.Fatal(err)
-				}
+				must(t, errorOf(other.On(tx).Sweep(t.Context(), p)))
 				type outcome struct {
 					err  error
 					left []string
@@ -216,9 +212,7 @@ func TestARemovalWaitsForARowThatAHostHolds(t *testing.T) {
 	s, pool := seeded(t)
 	tx := begin(t, pool)
 	execute(t, tx, s, `SELECT FROM formsvc.forms FOR KEY SHARE`)
-	done := make(chan error, 1)
-	go func() { done <- removeUser(context.WithoutCancel(t.Context()), s, pgseed.ID(pgseed.User, 0)) }()
-	eventually(t, "the removal waits for the row", func() bool { return waited(t, pool, tx) })
+	done := waits(t, pool, tx, func() error { return removeUser(context.WithoutCancel(t.Context()), s, pgseed.ID(pgseed.User, 0)) })
 	must(t, tx.Rollback(t.Context()))
 	must(t, <-done)
 	if left := leftRows(t, pool, s); len(left) > 0 {
@@ -258,9 +252,7 @@ func elsewhere(t *testing.T, s *Store) storage.Form {
 	must(t, s.CreateWorkspace(t.Context(), w, 0))
 	f := storage.Form{
 		ID: storage.ID{9, 8}, PublicID: "elsewhere", WorkspaceID: w.ID, Status: storage.StatusPublished, Revision: 1,
-		FormContent: storage.FormContent{Name: "F", Type: "SINGLE", Definition: storage.Definition{
-			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`), Format: 1,
-		}},
+		FormContent: noBlocks(),
 	}
 	must(t, s.CreateForm(t.Context(), storage.AsHost(), f))
 	return f
@@ -316,27 +308,25 @@ func TestAWorkspaceOfManyFormsIsDeletedAtOnce(t *testing.T) {
 		return on.DeleteWorkspace(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Workspace, 0), pgseed.Start().Add(time.Hour))
 	})
 
+	page := storage.Page{Limit: 10_000}
+	forms := func(q storage.FormsParams) int {
+		q.Page = page
+		list, err := s.Forms(t.Context(), storage.AsHost(), q)
+		must(t, err)
+		return len(list)
+	}
 	gone := func(when string) {
 		t.Helper()
-		if got := claimable(t, s); len(got) != 0 {
-			t.Errorf("%s: %d deliveries can be claimed", when, len(got))
+		queue, err := s.QueueStats(t.Context())
+		must(t, err)
+		hooks, err := s.Webhooks(t.Context(), storage.AsHost(), page)
+		must(t, err)
+		got := []int{
+			len(claimable(t, s)), int(queue.Due + queue.Waiting), len(hooks), forms(storage.FormsParams{}),
+			forms(storage.FormsParams{Trashed: true}), forms(storage.FormsParams{Trashed: true, WorkspaceID: pgseed.ID(pgseed.Workspace, 0)}),
 		}
-		if st, err := s.QueueStats(t.Context()); err != nil || st.Due+st.Waiting != 0 {
-			t.Errorf("%s: %+v, %v", when, st, err)
-		}
-		page := storage.Page{Limit: 10_000}
-		live, err := s.Forms(t.Context(), storage.AsHost(), storage.FormsParams{Page: page})
-		if err != nil || len(live) != 1 || live[0].ID != other.ID {
-			t.Errorf("%s: %d forms are not in the trash, %v", when, len(live), err)
-		}
-		for _, q := range []storage.FormsParams{{Trashed: true, Page: page}, {Trashed: true, WorkspaceID: pgseed.ID(pgseed.Workspace, 0), Page: page}} {
-			trash, err := s.Forms(t.Context(), storage.AsHost(), q)
-			if err != nil || len(trash) != many+3 || !trash[0].TrashedAt.Equal(pgseed.Start().Add(time.Hour)) {
-				t.Errorf("%s: %d forms in the trash, %v", when, len(trash), err)
-			}
-		}
-		if hooks, err := s.Webhooks(t.Context(), storage.AsHost(), page); err != nil || len(hooks) != 0 {
-			t.Errorf("%s: %d webhooks, %v", when, len(hooks), err)
+		if want := []int{0, 0, 0, 1, many + 3, many + 3}; !slices.Equal(got, want) {
+			t.Errorf("%s: deliveries, webhooks, forms and trash: %v, want %v", when, got, want)
 		}
 	}
 	gone("at once")
@@ -410,9 +400,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 	hurried := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["statement_timeout"] = "3s" })
 	s := New(hurried, WithSchema(owner.db.Schema))
 	p := storage.SweepParams{TrashBefore: at.Add(time.Second), Max: rows}
-	if _, err := s.Sweep(t.Context(), p); err != nil { // marks the form
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sweep(t.Context(), p))) // marks the form
 	failed := false
 	for range sweepSteps {
 		_, err := s.Sweep(t.Context(), p)
@@ -422,9 +410,7 @@ func TestAPurgeMakesProgressUnderATimeout(t *testing.T) {
 		t.Fatalf("the whole in one piece: failed %v", failed)
 	}
 	p.Max = 40
-	if _, err := s.Sweep(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(s.Sweep(t.Context(), p)))
 	sweepAll(t, New(hurried, WithSchema(owner.db.Schema)), storage.SweepParams{Max: 40}) // of another process, that knows nothing of the purge
 	wantRows(t, pool, owner, 0, "submissions", "events", "funnel_log", "deliveries")
 	wantRows(t, pool, owner, 2, "forms")

@@ -85,12 +85,7 @@ func TestResponsesToManyFormsAreStoredInOneTransaction(t *testing.T) {
 		}
 	}
 	calls := atOnce(t, s, pool, group)
-	calls.group.Wait()
-	for number, err := range calls.errs {
-		if err != nil {
-			t.Errorf("Submit %d: %v", number, err)
-		}
-	}
+	calls.allStored(t)
 	if n := transactions(t, pool, s); n != 1 {
 		t.Errorf("%d transactions, want 1", n)
 	}
@@ -163,12 +158,7 @@ func TestTheSameValuesInTwoForms(t *testing.T) {
 	}
 	for range 2 { // the second time each is a replay
 		calls := atOnce(t, s, pool, group)
-		calls.group.Wait()
-		for i, err := range calls.errs {
-			if err != nil {
-				t.Errorf("Submit %d: %v", i, err)
-			}
-		}
+		calls.allStored(t)
 	}
 	wantRows(t, pool, s, spread, "submissions")
 }

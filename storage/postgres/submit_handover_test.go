@@ -70,17 +70,7 @@ func TestResponsesOfCallersWhoLeaveAreHandedOver(t *testing.T) {
 					})
 				}
 				group.Wait()
-				eventually(t, "nothing is being stored", func() bool {
-					for _, g := range []*groups[storage.ID, storage.NewSubmission, submitted]{&s.submits.together, &s.submits.alone} {
-						g.mu.Lock()
-						n := len(g.lines)
-						g.mu.Unlock()
-						if n > 0 {
-							return false
-						}
-					}
-					return true
-				})
+				eventually(t, "nothing is being stored", func() bool { return s.submits.together.isIdle() && s.submits.alone.isIdle() })
 				rows, err := pool.Query(t.Context(), s.db.SQL(`SELECT event_id FROM formsvc.deliveries WHERE token <> 0`))
 				must(t, err)
 				stored, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])

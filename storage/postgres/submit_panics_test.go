@@ -77,9 +77,7 @@ func TestAHostsHookThatPanics(t *testing.T) {
 			tracer := &hostTracer{}
 			pool := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
 			s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1, Webhooks: 1})))
-			if _, _, err := s.Submit(t.Context(), response(99)); err != nil { // every statement is prepared
-				t.Fatal(err)
-			}
+			mustSubmit(t, s, response(99))
 			hands := &handCounts{}
 			var callers sync.WaitGroup
 			var mu sync.Mutex
@@ -143,16 +141,11 @@ func TestWhoseContextAHostsHookSees(t *testing.T) {
 	pool := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = tracer })
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})))
 	ctx := context.WithValue(t.Context(), valueKey{}, "the caller's")
-	if _, _, err := s.Submit(ctx, response(1)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, lastError(s.Submit(ctx, response(1))))
 	if got := tracer.value.Load(); got != "" {
 		t.Errorf("on the pool the hook sees %q, want no value", got)
 	}
-	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		_, _, err := s.On(tx).Submit(ctx, response(2))
-		return err
-	})
+	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return lastError(s.On(tx).Submit(ctx, response(2))) })
 	if got := tracer.value.Load(); err != nil || got != "the caller's" {
 		t.Errorf("in a transaction the hook sees %q (%v), want the caller's value", got, err)
 	}

@@ -79,20 +79,13 @@ func TestACallIsOneRoundTrip(t *testing.T) {
 			_, _, err := s.Submit(t.Context(), responseTo(1, i)) // the first form gets other revisions
 			return err
 		},
-		"SavePartial": func(s *Store, i int) error {
-			_, err := s.SavePartial(t.Context(), half(0, i))
-			return err
-		},
-		"SavePartial again": func(s *Store, i int) error {
-			_, err := s.SavePartial(t.Context(), later(half(0, 100), 100+i))
-			return err
-		},
+		"SavePartial":               func(s *Store, i int) error { return errorOf(s.SavePartial(t.Context(), half(0, i))) },
+		"SavePartial again":         func(s *Store, i int) error { return errorOf(s.SavePartial(t.Context(), later(half(0, 100), 100+i))) },
 		"PutDocument":               func(s *Store, _ int) error { return putVersion(s) },
 		"UpdateForm":                func(s *Store, _ int) error { return renameWith(s) },
 		"UpdateForm with documents": func(s *Store, _ int) error { return renameWith(s, versionOf("a"), versionOf("b")) },
 		"Document": func(s *Store, _ int) error {
-			_, err := s.Document(t.Context(), host, form, "version", "0000000000000001")
-			return err
+			return errorOf(s.Document(t.Context(), host, form, "version", "0000000000000001"))
 		},
 		"Documents": func(s *Store, _ int) error {
 			_, _, err := s.Documents(t.Context(), host, form, storage.DocumentQuery{Kind: "version", Limit: 9})

@@ -32,9 +32,7 @@ func TestTextsOfSubmitting(t *testing.T) {
 		add("submissions without a conflict: "+strings.Trim(fmt.Sprintf("%+v", how), "{}"), storingTexts[how])
 	}
 	if *updateTexts {
-		if err := os.WriteFile(file, []byte(all.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(all.String()), 0o600))
 	}
 	if text, err := os.ReadFile(file); err != nil || string(text) != all.String() {
 		t.Errorf("%s is out of date (%v): run go test -run TestTextsOfSubmitting . -update", file, err)

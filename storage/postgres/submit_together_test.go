@@ -36,9 +36,7 @@ func hold(t *testing.T, s *Store, form int) (release func()) {
 	tx, err := pgtest.Pool(t, pgtest.MaxConns(1)).Begin(t.Context())
 	must(t, err)
 	t.Cleanup(func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) })
-	if _, err := tx.Exec(t.Context(), lockExclusive, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errorOf(tx.Exec(t.Context(), lockExclusive, s.lockKey(lockForms, pgseed.ID(pgseed.Form, form)))))
 	return func() {
 		t.Helper()
 		must(t, tx.Commit(t.Context()))
@@ -78,6 +76,17 @@ func (f *inFlight) returned() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.errs)
+}
+
+// allStored waits for the calls, which all succeed.
+func (f *inFlight) allStored(t *testing.T) {
+	t.Helper()
+	f.group.Wait()
+	for number, err := range f.errs {
+		if err != nil {
+			t.Errorf("Submit %d: %v", number, err)
+		}
+	}
 }
 
 // queued waits until so many responses to the form wait for a write of their own form.
@@ -123,12 +132,7 @@ func TestResponsesThatComeDuringAWriteAreStoredInOneTransaction(t *testing.T) {
 	}
 	queued(t, s, 0, 40)
 	release()
-	calls.group.Wait()
-	for number, err := range calls.errs {
-		if err != nil {
-			t.Errorf("Submit %d: %v", number, err)
-		}
-	}
+	calls.allStored(t)
 	var rows, events, deliveries, transactions int
 	err := pool.QueryRow(t.Context(), s.db.SQL(`SELECT count(*), count(DISTINCT xmin::text),
 			(SELECT count(*) FROM formsvc.events), (SELECT count(*) FROM formsvc.deliveries)
@@ -223,44 +227,6 @@ func TestNothingIsAcknowledgedBeforeItsCommit(t *testing.T) {
 	wantRows(t, pool, s, 0, "submissions")
 }
 
-// A host's transaction that holds one form's lock delays no response to another
-// form, however many to the locked form wait, and though the pool is small. (A smaller pool has
-// one connection for all responses.)
-func TestALockedFormDelaysNoOtherForm(t *testing.T) {
-	t.Parallel()
-	s, pool := seeded(t, pgtest.MaxConns(4))
-	s = patient(s, pool)
-	other := pgtest.Pool(t)
-	release := hold(t, s, 0)
-	var calls inFlight
-	stuck(t, &calls, other, s, 0, response(0))
-	for i := range 100 {
-		n := response(10 + i)
-		if i%2 == 0 {
-			n.FormRevision = 77
-		}
-		calls.submit(t.Context(), s, 10+i, n)
-	}
-	queued(t, s, 0, 100)
-	for i := range 50 {
-		mustSubmit(t, s, responseTo(1, 1000+i))
-	}
-	if n := calls.returned(); n != 0 {
-		t.Errorf("%d responses to the locked form came through", n)
-	}
-	release()
-	calls.group.Wait()
-	for number, err := range calls.errs {
-		refused := number >= 10 && (number-10)%2 == 0
-		if refused != errors.Is(err, storage.ErrRevisionMismatch) || !refused && err != nil {
-			t.Errorf("Submit %d: %v", number, err)
-		}
-	}
-	if pool.Stat().AcquiredConns() != 0 {
-		t.Error("connections were not given back")
-	}
-}
-
 // A host's transaction has stored a response with an idempotency key, and takes its
 // time to commit. Only a response with the same key waits for it.
 func TestAKeyInAnOpenTransactionDelaysNoOtherResponse(t *testing.T) {
@@ -353,12 +319,7 @@ func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
 		t.Errorf("Submit = %v", err)
 	}
 	conn.Release()
-	eventually(t, "nothing is left", func() bool {
-		g := &s.submits.together
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return len(g.lines) == 0
-	})
+	eventually(t, "nothing is left", s.submits.together.isIdle)
 	wantRows(t, pool, s, 0, "submissions")
 }
 
@@ -412,11 +373,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 		calls.submit(t.Context(), s, i, n)
 	}
 	eventually(t, "all are there", func() bool {
-		g := &s.submits.together
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		l := g.lines[pgseed.ID(pgseed.Form, 0)]
-		return l != nil && waitingFor(t, pool, s, 0) == 1 && len(l.waiting) == bigOnes-1
+		return waitingFor(t, pool, s, 0) == 1 && s.submits.together.waitFor(pgseed.ID(pgseed.Form, 0)) == bigOnes-1
 	})
 	var peak atomic.Uint64
 	watch := func() {
@@ -428,12 +385,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 	for calls.returned() < len(responses) {
 		watch()
 	}
-	calls.group.Wait()
-	for number, err := range calls.errs {
-		if err != nil {
-			t.Errorf("Submit %d: %v", number, err)
-		}
-	}
+	calls.allStored(t)
 	wantRows(t, pool, s, len(responses), "submissions")
 	t.Logf("peak %.1f MiB beside the responses' own %d MiB, bound %d MiB", float64(peak.Load())/(1<<20), 2*len(responses), submitMemory>>20)
 	if peak.Load() > submitMemory {

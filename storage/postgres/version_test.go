@@ -25,23 +25,28 @@ import (
 // nextBuild is the next version of this package, with one more migration that runs
 // a statement and serves programs from the given version on.
 func nextBuild(oldest int, statement string) tables.Build {
-	files := fstest.MapFS{}
-	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
-	if err != nil {
-		panic(err) // the pattern is a valid one
-	}
-	for _, name := range names {
-		text, err := fs.ReadFile(tables.ThisBuild.Files, name)
-		if err != nil {
-			panic(err) // the file is tables.ThisBuild.Files
-		}
-		files[name] = &fstest.MapFile{Data: text}
-	}
+	files := filesBefore("9999")
 	next := tables.Build{Version: tables.ThisBuild.Version + 1, Files: files}
 	files[fmt.Sprintf("%04d_next.up.sql", next.Version)] = &fstest.MapFile{
 		Data: fmt.Appendf(nil, "%s; UPDATE formsvc_version SET version = %d, oldest_program = %d;", statement, next.Version, oldest),
 	}
 	return next
+}
+
+// filesBefore returns the migrations before one that has this name.
+func filesBefore(name string) fstest.MapFS {
+	files := fstest.MapFS{}
+	names, err := fs.Glob(tables.ThisBuild.Files, "*.sql")
+	for _, earlier := range names {
+		if earlier[:4] < name[:4] && err == nil {
+			files[earlier] = &fstest.MapFile{}
+			files[earlier].Data, err = fs.ReadFile(tables.ThisBuild.Files, earlier)
+		}
+	}
+	if err != nil {
+		panic(err) // they are in the program
+	}
+	return files
 }
 
 // nextStep adds to the tables, as a later version may.
@@ -81,13 +86,9 @@ func upgraded(t *testing.T, pool *pgxpool.Pool, next tables.Build) *Store {
 	form := seedForm(t, s)
 	work := func() {
 		t.Helper()
-		if _, err := s.Form(t.Context(), storage.AsHost(), form); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.Form(t.Context(), storage.AsHost(), form)))
 		name := "renamed"
-		if _, err := s.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name})))
 	}
 	work()
 	must(t, migrateTo(t.Context(), next, pool, WithSchema(schema)))
@@ -102,9 +103,7 @@ func seedForm(t *testing.T, s *Store) storage.ID {
 	must(t, s.CreateWorkspace(t.Context(), w, 0))
 	f := storage.Form{
 		ID: storage.ID{3}, PublicID: "f", WorkspaceID: w.ID, Status: storage.StatusDraft,
-		FormContent: storage.FormContent{Name: "f", Type: "SINGLE", Definition: storage.Definition{
-			Blocks: []byte(`[]`), Settings: []byte(`{}`), Theme: []byte(`{}`), Variables: []byte(`{}`), HiddenFields: []byte(`[]`),
-		}},
+		FormContent: noBlocks(),
 	}
 	must(t, s.CreateForm(t.Context(), storage.AsHost(), f))
 	return f.ID
@@ -236,10 +235,7 @@ func poolWith(t *testing.T, base *pgxpool.Pool, mode pgx.QueryExecMode, settings
 	config := base.Config()
 	config.ConnConfig.DefaultQueryExecMode = mode
 	config.ConnConfig.RuntimeParams = settings
-	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error {
-		_, err := c.Exec(ctx, set)
-		return err
-	}
+	config.AfterConnect = func(ctx context.Context, c *pgx.Conn) error { return errorOf(c.Exec(ctx, set)) }
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	must(t, err)
 	t.Cleanup(pool.Close)
@@ -313,9 +309,7 @@ func TestSettingsThatTheStoreCannotLiveWith(t *testing.T) {
 			n.Submission.Answers = []byte(`[{"field":{"id":"a\\b","type":"short_text","label":"é"},"value":"日本 \\ ' ok"}]`)
 			mustSubmit(t, s, n)
 			finish(t, s, ended(claimAll(t, s)[0], 1))
-			if _, err := s.Sweep(t.Context(), storage.SweepParams{Now: pgseed.Start(), Max: 100}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errorOf(s.Sweep(t.Context(), storage.SweepParams{Now: pgseed.Start(), Max: 100})))
 			for _, read := range []*Store{s, plain} {
 				got, err := read.Submission(t.Context(), storage.AsHost(), n.Submission.FormID, n.Submission.ID)
 				if diff := cmp.Diff(n.Submission, got); err != nil || diff != "" {
@@ -499,9 +493,7 @@ func TestTheServerIsCheckedByManyAtOnce(t *testing.T) {
 	t.Parallel()
 	s, _ := testStore(t)
 	pool := pgtest.PoolAt(t, pgtest.PgBouncer(t, pgtest.URL(t)), pgtest.Mode(pgx.QueryExecModeExec), pgtest.MaxConns(8))
-	held, err := pool.Begin(t.Context())
-	must(t, err)
-	defer func() { _ = held.Rollback(t.Context()) }()
+	held := begin(t, pool)
 	behind := New(pool, WithSchema(s.db.Schema))
 	wantError(t, "in a transaction", behind.On(held).CheckVersion(t.Context()), nil)
 	done := make(chan error)
@@ -524,18 +516,9 @@ func TestReadOnlyConnectionsLeaveThePool(t *testing.T) {
 			_, err := s.UpdateForm(t.Context(), storage.AsHost(), id, storage.FormChange{Name: ptr("n"), At: pgseed.Start()})
 			return err
 		},
-		"a response": func(t *testing.T, s *Store) error {
-			_, _, err := s.Submit(t.Context(), response(5))
-			return err
-		},
-		"a partial submission": func(t *testing.T, s *Store) error {
-			_, err := s.SavePartial(t.Context(), half(0, 1))
-			return err
-		},
-		"the dispatcher": func(t *testing.T, s *Store) error {
-			_, _, err := s.ClaimDeliveries(t.Context(), everything())
-			return err
-		},
+		"a response":           func(t *testing.T, s *Store) error { return lastError(s.Submit(t.Context(), response(5))) },
+		"a partial submission": func(t *testing.T, s *Store) error { return errorOf(s.SavePartial(t.Context(), half(0, 1))) },
+		"the dispatcher":       func(t *testing.T, s *Store) error { return lastError(s.ClaimDeliveries(t.Context(), everything())) },
 		"a sweep": func(t *testing.T, s *Store) error {
 			_, err := s.bringBack(t.Context(), storage.SweepParams{Max: 10}, new(storage.Swept))
 			return err
