@@ -108,7 +108,7 @@ func routingMalformedIDs(s *session) {
 			continue
 		}
 		none := o.callAs(w.caller, w.nowhere(), probe()).wantError("NOT_FOUND")
-		for _, id := range []string{"x", "0", w.formID[:23], w.formID + "0", "g" + w.formID[1:], "%00", "%F0%9F%98%80", strings.Repeat("a", 3000), "-1", "null"} {
+		for _, id := range []string{"x", "0", w.formID[:23], w.formID + "0", "g" + w.formID[1:], "%00", "%F0%9F%98%80", strings.Repeat("a", 3000), "-1", "null", strings.Repeat("0", 24)} {
 			bad := w
 			bad.workspaceID, bad.formID, bad.webhookID = id, id, id
 			r := o.callAs(w.caller, bad, probe()).refused("NOT_FOUND")

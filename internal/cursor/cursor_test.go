@@ -3,6 +3,7 @@ package cursor
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
@@ -61,6 +62,15 @@ func TestForeignCursorsAreRefused(t *testing.T) {
 		"name and filter run over": {Name: list.Name + "w", Owner: list.Owner, Filters: list.Filters[1:]},
 	} {
 		expect.Error(t, fmt.Sprintf("%s: the cursor decodes", name), expect.ErrorOf(Decode(other, cursor)), ErrInvalid)
+	}
+}
+
+// The digest of a cursor is no secret, so a caller can write one for any time. Not every store can
+// compare with each.
+func TestTimesAtTheEndsOfTimeAreRefused(t *testing.T) {
+	for _, micros := range []int64{math.MinInt64, math.MaxInt64, -1 << 62, 1 << 62, 253_402_300_800_000_000} {
+		cursor := Encode(list, storage.Position{Time: time.UnixMicro(micros)})
+		expect.Error(t, fmt.Sprintf("the time %d", micros), expect.ErrorOf(Decode(list, cursor)), ErrInvalid)
 	}
 }
 

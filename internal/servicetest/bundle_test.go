@@ -19,6 +19,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/described"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -49,16 +50,18 @@ func SetupOn(t testing.TB, store storage.Storage, opts ...formsvc.Option) *Bundl
 	user := formsvc.User{ID: formsvc.UserIDFrom("ann"), Name: "Ann", Email: "ann@example.com"}
 	b := &Bundle{Service: New(t, store, opts...), T: t, Store: store, User: user}
 	issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "all", Scopes: storage.Scopes()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b.Key = issued.Secret
 	w, err := b.CreateWorkspace(t.Context(), b.User.ID, "Workspace")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	b.Workspace = w.ID
 	return b
+}
+
+// Issue makes a key of a user with some scopes.
+func (b *Bundle) Issue(user formsvc.ID, scopes ...formsvc.Scope) formsvc.IssuedKey {
+	b.T.Helper()
+	return expect.Must(b.CreateKey(b.T.Context(), formsvc.KeyRequest{User: formsvc.User{ID: user}, Name: "k", Scopes: scopes}))
 }
 
 // New makes a service without a user. The service is closed with the test. A benchmark has its
@@ -69,9 +72,7 @@ func New(t testing.TB, store storage.Storage, opts ...formsvc.Option) *formsvc.S
 		store = storagetest.ReadOnly(t, store)
 	}
 	svc, err := formsvc.New(append([]formsvc.Option{formsvc.WithStorage(store)}, opts...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	t.Cleanup(func() {
 		if err := svc.Close(context.Background()); err != nil { // t.Context() has ended by now
 			t.Error(err)
@@ -153,14 +154,16 @@ func (b *Bundle) Publish(form formsvc.ID) {
 	}
 }
 
+// Change replaces those sections of a form that are given.
+func (b *Bundle) Change(form formsvc.ID, sections formsvc.Definition) formsvc.Form {
+	b.T.Helper()
+	return expect.Must(b.AsHost().UpdateForm(b.T.Context(), form, formsvc.FormUpdate{Definition: sections}))
+}
+
 // Settings replaces the settings of a form.
 func (b *Bundle) Settings(form formsvc.ID, settings string) formsvc.Form {
 	b.T.Helper()
-	f, err := b.AsHost().UpdateForm(b.T.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(settings)}})
-	if err != nil {
-		b.T.Fatal(err)
-	}
-	return f
+	return b.Change(form, formsvc.Definition{Settings: json.RawMessage(settings)})
 }
 
 // Answer submits a response to a form. The pairs are those of [Answers].
@@ -189,9 +192,7 @@ func (b *Bundle) Submissions(form formsvc.ID) int {
 func WaitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited 20 s for %s", what)
-		}
+		expect.Require(t, !time.Now().After(end), "waited 20 s for %s", what)
 	}
 }
 
@@ -199,9 +200,7 @@ func WaitFor(t *testing.T, what string, holds func() bool) {
 func ReadAll(t testing.TB, r io.Reader) string {
 	t.Helper()
 	b, err := io.ReadAll(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return string(b)
 }
 
@@ -215,15 +214,22 @@ func Stores(t testing.TB) map[string]storage.Storage {
 // PostgreSQL. Both deliver to this machine and have no rate limit.
 func OnEachStorage(t *testing.T, test func(t *testing.T, b *Bundle)) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T) storage.Storage{
-		"memory":   func(*testing.T) storage.Storage { return memory.New() },
-		"postgres": func(t *testing.T) storage.Storage { return PostgresStore(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, SetupOn(t, open(t), Loopback(), formsvc.WithoutRateLimit()))
-		})
-	}
+	OnEachStore(t, func(t *testing.T, store storage.Storage) {
+		test(t, SetupOn(t, store, Loopback(), formsvc.WithoutRateLimit()))
+	})
+}
+
+// OnEachStore runs a test on a storage in memory and, beside it, on one with PostgreSQL.
+func OnEachStore(t *testing.T, test func(t *testing.T, store storage.Storage)) {
+	t.Helper()
+	t.Run("memory", func(t *testing.T) {
+		t.Parallel()
+		test(t, memory.New())
+	})
+	t.Run("postgres", func(t *testing.T) {
+		t.Parallel()
+		test(t, PostgresStore(t))
+	})
 }
 
 // PostgresStore is a store in a schema of its own on the tests' server.
@@ -237,9 +243,7 @@ func PostgresStore(t testing.TB) *postgres.Store {
 // Migrated is a store on a pool, of which the tables are made.
 func Migrated(t testing.TB, pool *pgxpool.Pool, opts ...postgres.Option) *postgres.Store {
 	t.Helper()
-	if err := postgres.Migrate(t.Context(), pool, opts...); err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, postgres.Migrate(t.Context(), pool, opts...))
 	return postgres.New(pool, opts...)
 }
 

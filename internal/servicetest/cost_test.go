@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -89,40 +90,34 @@ func TestWhatAnAnswerCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		paths := map[string]string{
 			http.MethodGet: "/forms/" + form.String(), http.MethodPatch: "/forms/" + form.String(), http.MethodPut: "/forms/" + form.String() + "/blocks",
 		}
-		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
-			return must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes}))
-		}
 
-		unable := issue(storage.ScopeSubmissionsRead)
+		unable := b.Issue(b.User.ID, storage.ScopeSubmissionsRead)
 		for range 2 { // with the key's id unknown, and known
 			for method, path := range paths {
 				store.reset()
 				w := b.DoAs(unable.Secret, method, path, "{}")
-				if w.Code != http.StatusForbidden || store.bytes.Load() != 0 {
-					t.Errorf("%s: %s without the scope: %d after reading %d bytes, want 403 and none", name, method, w.Code, store.bytes.Load())
-				}
+				expect.That(t, w.Code == http.StatusForbidden && store.bytes.Load() == 0,
+					"%s: %s without the scope: %d after reading %d bytes, want 403 and none", name, method, w.Code, store.bytes.Load())
 			}
 		}
 
-		reader := issue(storage.ScopeFormsRead, storage.ScopeFormsWrite)
+		reader := b.Issue(b.User.ID, storage.ScopeFormsRead, storage.ScopeFormsWrite)
 		for i := range limit {
 			store.reset()
 			w := b.DoAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
-			if w.Code != http.StatusOK || store.bytes.Load() < largeForm {
-				t.Fatalf("%s: call %d: %d after reading %d bytes", name, i, w.Code, store.bytes.Load())
-			}
+			expect.Require(t, w.Code == http.StatusOK && store.bytes.Load() >= largeForm,
+				"%s: call %d: %d after reading %d bytes", name, i, w.Code, store.bytes.Load())
 			got := store.calls.Load()
-			expect(t, i == 0 || got == 1, "%s: call %d made %d calls of the storage, want 1", name, i, got)
+			expect.That(t, i == 0 || got == 1, "%s: call %d made %d calls of the storage, want 1", name, i, got)
 		}
 		for method, path := range paths {
 			store.reset()
 			w := b.DoAs(reader.Secret, method, path, "{}")
-			if w.Code != http.StatusTooManyRequests || store.bytes.Load() != 0 {
-				t.Errorf("%s: %s over the limit: %d after reading %d bytes, want 429 and none", name, method, w.Code, store.bytes.Load())
-			}
+			expect.That(t, w.Code == http.StatusTooManyRequests && store.bytes.Load() == 0,
+				"%s: %s over the limit: %d after reading %d bytes, want 429 and none", name, method, w.Code, store.bytes.Load())
 		}
 
-		noError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
+		expect.NoError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
 		store.reset()
 		w := b.DoAs(reader.Secret, http.MethodGet, paths[http.MethodGet], "")
 		if w.Code != http.StatusUnauthorized || w.Header().Get("RateLimit") != "" || store.bytes.Load() != 0 {
@@ -140,10 +135,7 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		b := servicetest.SetupOn(t, store, formsvc.WithRateLimit(8, time.Hour))
 		form := b.Form(servicetest.TextBlock, `{}`)
 		for i := range 3 {
-			must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}))
-		}
-		issue := func(scopes ...formsvc.Scope) formsvc.IssuedKey {
-			return must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "k", Scopes: scopes}))
+			expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}))
 		}
 		path := "/forms/" + form.String() + "/submissions"
 		// ask makes a request and checks its status, and whether a response was read.
@@ -157,13 +149,13 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			return w
 		}
 
-		unable := issue(storage.ScopeFormsRead)
+		unable := b.Issue(b.User.ID, storage.ScopeFormsRead)
 		for range 2 { // with the key's id unknown, and known
 			ask(unable.Secret, path, "without the scope", http.StatusForbidden, false)
 			ask(unable.Secret, path+"?limit=0", "without the scope and with a wrong limit", http.StatusForbidden, false)
 		}
 
-		reader := issue(storage.ScopeSubmissionsRead)
+		reader := b.Issue(b.User.ID, storage.ScopeSubmissionsRead)
 		first := ask(reader.Secret, path+"?limit=2", "first page", http.StatusOK, true)
 		again := ask(reader.Secret, path+"?limit=2", "first page again", http.StatusOK, true)
 		if got := store.calls.Load(); got != 2 || again.Body.String() != first.Body.String() {
@@ -175,9 +167,9 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 			}
 		}
 		err := json.Unmarshal(first.Body.Bytes(), &page)
-		require(t, err == nil && page.Page.Next != "", "%s: %s, %v", name, first.Body, err)
+		expect.Require(t, err == nil && page.Page.Next != "", "%s: %s, %v", name, first.Body, err)
 		ask(reader.Secret, path+"?limit=2&cursor="+page.Page.Next, "second page", http.StatusOK, true)
-		equal(t, store.calls.Load(), 2, "%s: calls of the storage for the second page", name)
+		expect.Equal(t, store.calls.Load(), 2, "%s: calls of the storage for the second page", name)
 		ask(reader.Secret, path+"?limit=0", "a wrong limit", http.StatusUnprocessableEntity, false)
 		ask(reader.Secret, path+"?cursor=x", "a wrong cursor", http.StatusUnprocessableEntity, false)
 		ask(reader.Secret, "/forms/"+b.User.ID.String()+"/submissions", "an unknown form", http.StatusNotFound, false)
@@ -185,11 +177,11 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		ask(reader.Secret, path, "the last call", http.StatusOK, true)
 		ask(reader.Secret, path, "over the limit", http.StatusTooManyRequests, false)
 
-		noError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
+		expect.NoError(t, b.RevokeKey(t.Context(), b.User.ID, reader.Key.ID))
 		ask(reader.Secret, path, "revoked and over the limit", http.StatusUnauthorized, false)
-		ended := issue(storage.ScopeSubmissionsRead)
+		ended := b.Issue(b.User.ID, storage.ScopeSubmissionsRead)
 		ask(ended.Secret, path, "before it is revoked", http.StatusOK, true)
-		noError(t, b.RevokeKey(t.Context(), b.User.ID, ended.Key.ID))
+		expect.NoError(t, b.RevokeKey(t.Context(), b.User.ID, ended.Key.ID))
 		ask(ended.Secret, path, "revoked", http.StatusUnauthorized, false)
 	}
 }
@@ -220,7 +212,7 @@ func (d *discard) WriteHeader(status int)      { d.status = status }
 func call(b *testing.B, h http.Handler, r *http.Request, want int) {
 	w := &discard{header: http.Header{}}
 	h.ServeHTTP(w, r)
-	require(b, w.status == want, "%s %s: %d, want %d", r.Method, r.URL, w.status, want)
+	expect.Require(b, w.status == want, "%s %s: %d, want %d", r.Method, r.URL, w.status, want)
 }
 
 func benchBlocks(n int) string {
@@ -251,7 +243,7 @@ func BenchmarkNew(b *testing.B) {
 	store := memory.New()
 	b.ReportAllocs()
 	for b.Loop() {
-		must(formsvc.New(formsvc.WithStorage(store)))
+		expect.Must(formsvc.New(formsvc.WithStorage(store)))
 	}
 }
 
@@ -270,7 +262,7 @@ func BenchmarkPatchForm50Blocks(b *testing.B) {
 		b.SetBytes(int64(len(body)))
 		for b.Loop() {
 			var decoded any
-			noError(b, json.Unmarshal([]byte(body), &decoded))
+			expect.NoError(b, json.Unmarshal([]byte(body), &decoded))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 )
 
@@ -20,7 +21,7 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 	for name, store := range servicetest.Stores(t) {
 		for i, zoneName := range zones {
 			zone, err := time.LoadLocation(zoneName)
-			noError(t, err)
+			expect.NoError(t, err)
 			r := rand.New(rand.NewPCG(uint64(i), 9))
 			start := time.Date(2024, 10, 28, 8, 0, 0, 0, time.UTC) // days before Cairo and New York change their clocks
 			now := servicetest.NewClock(start)
@@ -47,25 +48,24 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 				},
 			}
 			for range 30 {
-				noError(t, steps[max(0, r.IntN(10)-6)]())
+				expect.NoError(t, steps[max(0, r.IntN(10)-6)]())
 				if r.IntN(3) > 0 {
-					must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r)}))
+					expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r)}))
 				}
 				today := time.Date(now.Now().In(zone).Year(), now.Now().In(zone).Month(), now.Now().In(zone).Day(), 0, 0, 0, 0, zone)
 				q := []formsvc.SubmissionQuery{
 					{}, {Since: today}, {Since: today.AddDate(0, 0, -3), Until: today.Add(-time.Second)}, {Since: now.Now().Add(-24 * time.Hour)}, {Until: today.AddDate(0, 0, -2)},
 				}[r.IntN(5)]
 				want, err := b.Using(store).AsHost().Summary(t.Context(), form, q)
-				noError(t, err)
+				expect.NoError(t, err)
 				within := []time.Duration{time.Nanosecond, time.Minute}[r.IntN(2)]
 				got, err := b.AsHost().SummaryWithin(t.Context(), form, q, within)
 				for n := 0; got.Unfinished && err == nil; n++ {
-					if got.Responses > want.Responses || n > 1000 {
-						t.Fatalf("%s, %s, %+v: %d of %d responses, and not finished", name, zoneName, q, got.Responses, want.Responses)
-					}
+					expect.Require(t, got.Responses <= want.Responses && n <= 1000,
+						"%s, %s, %+v: %d of %d responses, and not finished", name, zoneName, q, got.Responses, want.Responses)
 					got, err = b.AsHost().SummaryWithin(t.Context(), form, q, within)
 				}
-				noError(t, err)
+				expect.NoError(t, err)
 				if diff := cmp.Diff(want, got, cmpopts.EquateApprox(1e-9, 1e-9)); diff != "" {
 					t.Fatalf("%s, %s, %s, %+v: %s", name, zoneName, now.Now(), q, diff)
 				}

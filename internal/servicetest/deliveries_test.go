@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/webhooks"
@@ -40,37 +41,32 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 		FormID: form, Answers: servicetest.Answers("name", `"Ann"`, "plan", `"p"`), Hidden: map[string]string{"ref": "mail"}, CompletionTime: 12.5,
 		Metadata: formsvc.Metadata{Country: "DE"},
 	})
-	noError(t, err)
+	expect.NoError(t, err)
 	got := <-requests
 	check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
 	var event struct {
 		ID       formsvc.ID
 		Response json.RawMessage
 	}
-	noError(t, json.Unmarshal([]byte(got.Body), &event))
+	expect.NoError(t, json.Unmarshal([]byte(got.Body), &event))
 	want := `{"formId":"` + form.String() + `","answers":{"name":"Ann","plan":{"id":"p","label":"Pro"},"ref":"mail"},"submissionId":"` + s.ID.String() +
 		`","submittedAt":"` + s.SubmittedAt.Format("2006-01-02T15:04:05Z") + `","hidden":{"ref":"mail"},"variables":{},"metadata":{"country":"DE"},"completionTime":12.5}`
-	expect(t, string(event.Response) == want, "response\n%s\nwant\n%s", event.Response, want)
+	expect.That(t, string(event.Response) == want, "response\n%s\nwant\n%s", event.Response, want)
 
 	deliveries := b.Deliveries(hook, 1)
 	if d := deliveries[0]; !d.Success || d.Status != 200 || d.EventID != event.ID || d.SubmissionID == nil || *d.SubmissionID != s.ID || d.Attempt != 1 || d.NextAttemptAt != nil {
 		t.Errorf("delivery %+v", d)
 	}
-	t.Run("a redelivery sends the same bytes", func(t *testing.T) {
-		noError(t, b.Redeliver(t.Context(), hook, deliveries[0].ID))
-		if again := <-requests; again.Body != got.Body || again.Header.Get("Service-Signature") != got.Header.Get("Service-Signature") {
-			t.Errorf("sent again:\n%s\nwant\n%s", again.Body, got.Body)
-		}
-		equal(t, b.Deliveries(hook, 2)[0].EventID, event.ID, "delivery")
-	})
-	t.Run("what was deleted is not sent again", func(t *testing.T) {
-		b.Do(http.MethodDelete, "/forms/"+form.String()+"/submissions/"+s.ID.String(), "", nil)
-		wantError(t, "Redeliver", b.Redeliver(t.Context(), hook, deliveries[0].ID), formsvc.ErrNotFound)
-	})
-	t.Run("a disabled webhook takes neither", func(t *testing.T) {
-		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
-		wantError(t, "SendTestEvent", b.SendTestEvent(t.Context(), hook), formsvc.ErrConflict)
-	})
+	expect.NoError(t, b.Redeliver(t.Context(), hook, deliveries[0].ID))
+	again := <-requests
+	expect.That(t, again.Body == got.Body && again.Header.Get("Service-Signature") == got.Header.Get("Service-Signature"),
+		"sent again:\n%s\nwant\n%s", again.Body, got.Body)
+	expect.Equal(t, b.Deliveries(hook, 2)[0].EventID, event.ID, "the event of the redelivery")
+	// What was deleted is not sent again, and a disabled webhook takes nothing.
+	b.Do(http.MethodDelete, "/forms/"+form.String()+"/submissions/"+s.ID.String(), "", nil)
+	expect.Error(t, "Redeliver", b.Redeliver(t.Context(), hook, deliveries[0].ID), formsvc.ErrNotFound)
+	b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
+	expect.Error(t, "SendTestEvent", b.SendTestEvent(t.Context(), hook), formsvc.ErrConflict)
 }
 
 // A receiver that was tried with a test event finds each member of a real one in it, with a
@@ -95,21 +91,22 @@ func TestATestEventHasTheShapeOfARealOne(t *testing.T) {
 		Hidden:      map[string]string{"ref": "mail"}, CompletionTime: 12.5,
 		Metadata: formsvc.Metadata{Country: "DE", Device: "phone", UserAgent: "A/1", UTM: map[string]string{"campaign": "a", "content": "b", "medium": "c", "source": "d", "term": "e"}},
 	})
-	noError(t, err)
+	expect.NoError(t, err)
 	real := <-requests
-	noError(t, b.SendTestEvent(t.Context(), hook))
+	expect.NoError(t, b.SendTestEvent(t.Context(), hook))
 	var bodies [2]map[string]any
 	for i, text := range []string{real.Body, (<-requests).Body} {
-		noError(t, json.Unmarshal([]byte(text), &bodies[i]))
+		expect.NoError(t, json.Unmarshal([]byte(text), &bodies[i]))
 	}
 	delete(bodies[0]["response"].(map[string]any), "submissionId")
 	want, got := shapeOf("", bodies[0]), shapeOf("", bodies[1])
 	slices.Sort(want)
 	slices.Sort(got)
 	diff := cmp.Diff(want, got)
-	expect(t, diff == "", "the shape of a real event (-) and of a test event (+):\n%s", diff)
+	expect.That(t, diff == "", "the shape of a real event (-) and of a test event (+):\n%s", diff)
+	expect.That(t, b.Deliveries(hook, 2)[0].SubmissionID == nil, "a test event has the id of a response")
 	seconds := bodies[1]["response"].(map[string]any)["completionTime"]
-	expect(t, seconds != 0.0, "the completion time of a test event is 0")
+	expect.That(t, seconds != 0.0, "the completion time of a test event is 0")
 }
 
 // shapeOf lists the paths in a JSON value with their types.
@@ -129,8 +126,8 @@ func shapeOf(path string, value any) (paths []string) {
 
 func aead(t *testing.T, key byte) cipher.AEAD {
 	t.Helper()
-	block := must(aes.NewCipher([]byte(strings.Repeat(string(rune(key)), 32))))
-	return must(cipher.NewGCM(block))
+	block := expect.Must(aes.NewCipher([]byte(strings.Repeat(string(rune(key)), 32))))
+	return expect.Must(cipher.NewGCM(block))
 }
 
 // Who is responsible for a destination sees that its deliveries wait, since when and why.
@@ -148,7 +145,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		hook := b.Webhook(form, busy.URL, servicetest.Secret)
 		paused := func(c formsvc.Client, q formsvc.Query) (list []formsvc.PausedWebhook) {
 			for p, err := range c.PausedWebhooks(t.Context(), q) {
-				noError(t, err)
+				expect.NoError(t, err)
 				list = append(list, p)
 			}
 			return list
@@ -157,11 +154,11 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 			t.Errorf("paused before anything was sent: %v", list)
 		}
 		b.Dispatch()
-		must(b.Answer(form, "mail", `"a@example.com"`))
+		expect.Must(b.Answer(form, "mail", `"a@example.com"`))
 		servicetest.WaitFor(t, "the pause", func() bool { return len(paused(b.AsHost(), formsvc.Query{})) > 0 })
 		for name, c := range map[string]formsvc.Client{"the host": b.AsHost(), "the owner": b.As(b.User.ID)} {
 			list := paused(c, formsvc.Query{Limit: 5})
-			require(t, len(list) == 1, "%s sees %v", name, list)
+			expect.Require(t, len(list) == 1, "%s sees %v", name, list)
 			p := list[0]
 			if p.WebhookID != hook || p.FormID != form || p.URL != busy.URL || p.Reason != formsvc.PauseRetryAfter || p.Failures != 1 ||
 				time.Since(p.FailingSince) > time.Minute || time.Until(p.PausedUntil) < 50*time.Minute {
@@ -174,7 +171,7 @@ func TestPausedWebhooksAreListed(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, err := range b.AsHost().PausedWebhooks(ctx, formsvc.Query{}) {
-			expect(t, errors.Is(err, context.Canceled), "a cancelled context: %v", err)
+			expect.That(t, errors.Is(err, context.Canceled), "a cancelled context: %v", err)
 		}
 	})
 }
@@ -246,12 +243,12 @@ func TestRedeliverFailed(t *testing.T) {
 		want := func(n int, cause error) func(int, error) {
 			return func(got int, err error) {
 				t.Helper()
-				expect(t, got == n && errors.Is(err, cause), "RedeliverFailed: %d, %v; want %d, %v", got, err, n, cause)
+				expect.That(t, got == n && errors.Is(err, cause), "RedeliverFailed: %d, %v; want %d, %v", got, err, n, cause)
 			}
 		}
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Now().Add(time.Hour)))
 		want(0, formsvc.ErrNotFound)(b.RedeliverFailed(ctx, form, time.Time{}))
-		noError(t, b.AsHost().DeleteSubmission(ctx, form, last.ID))
+		expect.NoError(t, b.AsHost().DeleteSubmission(ctx, form, last.ID))
 
 		// It is disabled: nothing is queued.
 		b.Do(http.MethodPatch, "/webhooks/"+hook.String(), `{"enabled":false}`, nil)
@@ -282,7 +279,7 @@ func TestRedeliverFailed(t *testing.T) {
 			})
 		}
 		group.Wait()
-		expect(t, all.Load() == 2, "calls at once queued %d, want the 2 that were left of 4", all.Load())
+		expect.That(t, all.Load() == 2, "calls at once queued %d, want the 2 that were left of 4", all.Load())
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
 
 		o.repaired.Store(true)
@@ -292,9 +289,9 @@ func TestRedeliverFailed(t *testing.T) {
 		want(0, nil)(b.RedeliverFailed(ctx, hook, time.Time{}))
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		expect(t, len(o.taken) == 4, "%d events were taken, want 4: %v", len(o.taken), o.taken)
+		expect.That(t, len(o.taken) == 4, "%d events were taken, want 4: %v", len(o.taken), o.taken)
 		for id, n := range o.taken {
-			expect(t, n == 1, "event %s was sent %d times", id, n)
+			expect.That(t, n == 1, "event %s was sent %d times", id, n)
 		}
 		want(2, nil)(b.RedeliverFailed(ctx, foreign, time.Time{}))
 	})
@@ -305,7 +302,7 @@ func TestRedeliverFailed(t *testing.T) {
 type manyWebhooks struct {
 	storage.Storage
 	total     int
-	failAfter int // 0: never
+	failAfter int // 0: never; negative: at once
 	served    atomic.Int64
 	reads     atomic.Int64
 	running   atomic.Int64
@@ -325,7 +322,7 @@ func (s *manyWebhooks) Webhooks(_ context.Context, _ storage.Actor, page storage
 		binary.BigEndian.PutUint32(w.ID[8:], uint32(next))
 		found = append(found, w)
 	}
-	if s.failAfter > 0 && s.served.Load() >= int64(s.failAfter) {
+	if s.failAfter != 0 && s.served.Load() >= int64(s.failAfter) {
 		return nil, errors.New("the storage went away")
 	}
 	s.served.Add(int64(len(found)))
@@ -341,16 +338,15 @@ func TestTheListOfWebhooksIsWholeHoweverLongItIs(t *testing.T) {
 		for _, method := range []string{http.MethodGet, http.MethodHead} {
 			w := httptest.NewRecorder()
 			servicetest.Serve(t, svc, w, b.Request(method, "/webhooks", ""))
-			if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "application/json" {
-				t.Fatalf("%d webhooks: %d %v", n, w.Code, w.Header())
-			}
+			expect.Require(t, w.Code == http.StatusOK && w.Header().Get("Content-Type") == "application/json",
+				"%d webhooks: %d %v", n, w.Code, w.Header())
 			if method == http.MethodHead {
-				expect(t, w.Body.Len() == 0, "HEAD has a body of %d bytes", w.Body.Len())
+				expect.That(t, w.Body.Len() == 0, "HEAD has a body of %d bytes", w.Body.Len())
 				continue
 			}
 			var list struct{ Items []struct{ ID formsvc.ID } }
 			err := json.Unmarshal(w.Body.Bytes(), &list)
-			require(t, err == nil, "%d webhooks: %v", n, err)
+			expect.Require(t, err == nil, "%d webhooks: %v", n, err)
 			seen := map[formsvc.ID]bool{}
 			for _, item := range list.Items {
 				seen[item.ID] = true
@@ -370,7 +366,7 @@ func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
 	for _, failAfter := range []int{100, 300, 12_000} {
 		store := &manyWebhooks{Storage: b.Store, total: 20_000, failAfter: failAfter}
 		server := httptest.NewServer(servicetest.New(t, store, formsvc.WithoutRateLimit()))
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/webhooks", nil))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+"/v1/webhooks", nil))
 		r.Header.Set("X-API-Key", b.Key)
 		answer, err := server.Client().Do(r)
 		if err == nil {
@@ -382,15 +378,9 @@ func TestAListThatFailsInTheMiddleNeverLooksWhole(t *testing.T) {
 		}
 		server.Close()
 	}
-	first := servicetest.New(t, failingWebhooks{b.Store}, formsvc.WithoutRateLimit())
+	first := servicetest.New(t, &manyWebhooks{Storage: b.Store, failAfter: -1}, formsvc.WithoutRateLimit())
 	code := servicetest.Get(t, first, "/v1/webhooks", b.Key)
-	expect(t, code == http.StatusInternalServerError, "a failure of the first page: %d, want 500", code)
-}
-
-type failingWebhooks struct{ storage.Storage }
-
-func (failingWebhooks) Webhooks(context.Context, storage.Actor, storage.Page) ([]storage.Webhook, error) {
-	return nil, errors.New("the storage went away")
+	expect.That(t, code == http.StatusInternalServerError, "a failure of the first page: %d, want 500", code)
 }
 
 // While a client does not read, no more than two pages are read from the storage, and
@@ -400,11 +390,11 @@ func TestASlowClientHoldsNothingOfTheStorage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := servicetest.Setup(t, formsvc.WithoutRateLimit())
 		store := &manyWebhooks{Storage: b.Store, total: 1_000_000}
-		svc := must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
+		svc := expect.Must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
 		p, stop := servePipes(t, svc)
 		conn := p.dial()
-		must(io.WriteString(conn, "GET /v1/webhooks HTTP/1.1\r\nHost: x\r\nX-API-Key: "+b.Key+"\r\n\r\n"))
-		must(bufio.NewReaderSize(conn, 16).ReadString('\n'))
+		expect.Must(io.WriteString(conn, "GET /v1/webhooks HTTP/1.1\r\nHost: x\r\nX-API-Key: "+b.Key+"\r\n\r\n"))
+		expect.Must(bufio.NewReaderSize(conn, 16).ReadString('\n'))
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		if served, running := store.served.Load(), store.running.Load(); served > 2000 || running != 0 {

@@ -5,19 +5,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 )
 
 func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
 	t.Parallel()
 	good := func() (*http.Request, http.Header) {
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/me", nil))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/me", nil))
 		return r, http.Header{"X-Request-Id": {"a"}, "Cache-Control": {"no-store"}, "Content-Type": {"application/json"}}
 	}
 	const problem = `{"type":"server_error","code":"UNAVAILABLE","message":"m","status":503,"request_id":"a"}`
 	r, h := good()
 	err := servicetest.AsDescribed(r, 503, h, []byte(problem))
-	require(t, err == nil, "a good answer: %v", err)
+	expect.Require(t, err == nil, "a good answer: %v", err)
 	for name, change := range map[string]func(r *http.Request, h http.Header) (int, string){
 		"an undeclared status": func(*http.Request, http.Header) (int, string) { return 409, problem },
 		"an unknown code": func(*http.Request, http.Header) (int, string) {
@@ -37,6 +38,6 @@ func TestAnAnswerThatIsNotDescribedIsSeen(t *testing.T) {
 	} {
 		r, h := good()
 		status, body := change(r, h)
-		expect(t, servicetest.AsDescribed(r, status, h, []byte(body)) != nil, "%s is not seen", name)
+		expect.That(t, servicetest.AsDescribed(r, status, h, []byte(body)) != nil, "%s is not seen", name)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -47,10 +48,10 @@ func TestTheClientAgreesWithHTTP(t *testing.T) {
 		script := newStepScript(seed, client.now)
 		script.forClient = true
 		_, disagreement := compare([]door{doors.http, client}, script, total)
-		require(t, disagreement == "", "%s: %s", name, disagreement)
+		expect.Require(t, disagreement == "", "%s: %s", name, disagreement)
 		t.Logf("%s: through the client %v", name, client.taken)
 		for _, route := range clientRoutes {
-			expect(t, client.taken[route] != 0, "%s: no step took %s", name, route)
+			expect.That(t, client.taken[route] != 0, "%s: no step took %s", name, route)
 		}
 	}
 }
@@ -83,9 +84,8 @@ func TestTheClientHasEveryOperation(t *testing.T) {
 		}
 		for method := range item {
 			route := strings.ToUpper(method) + " /" + strings.Join(parts, "/")
-			if slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, strings.ToUpper(method)) && !routes[route] {
-				t.Errorf("the client is not known to have %s: add it to clientRoutes and clientDoor", route)
-			}
+			expect.That(t, !slices.Contains([]string{"GET", "POST", "PUT", "PATCH", "DELETE"}, strings.ToUpper(method)) || routes[route],
+				"the client is not known to have %s: add it to clientRoutes and clientDoor", route)
 		}
 	}
 }
@@ -121,10 +121,10 @@ func (d plainDoor) do(n int, s step) outcome {
 
 func canonical(t testing.TB, v any) string {
 	t.Helper()
-	first := must(json.Marshal(v))
+	first := expect.Must(json.Marshal(v))
 	var decoded any
-	noError(t, json.Unmarshal(first, &decoded))
-	text := must(json.Marshal(decoded))
+	expect.NoError(t, json.Unmarshal(first, &decoded))
+	text := expect.Must(json.Marshal(decoded))
 	return string(text)
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -82,7 +83,7 @@ func newHTTPDoor(t *testing.T, store storage.Storage, now *servicetest.Clock) *h
 	})
 	for user := range d.keys {
 		for i, scopes := range [][]formsvc.Scope{storage.Scopes(), {storage.ScopeFormsRead}} {
-			issued := must(d.svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: differentialUser(user), Name: "User"}, Name: "k", Scopes: scopes}))
+			issued := expect.Must(d.svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: differentialUser(user), Name: "User"}, Name: "k", Scopes: scopes}))
 			d.keys[user][i] = issued.Secret
 		}
 	}
@@ -100,9 +101,7 @@ func (d *httpDoor) do(n int, s step) outcome {
 			return outcome{body: errorClass(err)}
 		}
 		text, err := json.Marshal(value)
-		if err != nil {
-			d.t.Fatal(err)
-		}
+		expect.NoError(d.t, err)
 		return outcome{body: publicIDs.ReplaceAllString(string(text), `"$1":""`)}
 	}
 	r := httptest.NewRequest(s.method, "/v1"+s.path, strings.NewReader(s.body))
@@ -121,9 +120,7 @@ func (d *httpDoor) do(n int, s step) outcome {
 	w := httptest.NewRecorder()
 	servicetest.Serve(d.t, d.svc, w, r)
 	var header strings.Builder
-	if err := w.Header().Write(&header); err != nil {
-		d.t.Fatal(err)
-	}
+	expect.NoError(d.t, w.Header().Write(&header))
 	return outcome{w.Code, header.String(), publicIDs.ReplaceAllString(w.Body.String(), `"$1":""`)}
 }
 
@@ -467,10 +464,10 @@ func TestBothStoragesAgreeOnEverything(t *testing.T) {
 	doors := []door{newHTTPDoor(t, all["memory"], now), newHTTPDoor(t, all["postgres"], now)}
 	t.Parallel()
 	seen, disagreement := compare(doors, newStepScript(seed, now), total)
-	require(t, disagreement == "", "%v", disagreement)
+	expect.Require(t, disagreement == "", "%v", disagreement)
 	t.Logf("outcomes %v", seen)
 	for _, status := range []int{0, 200, 201, 204, 403, 404, 409, 412, 422} {
-		expect(t, seen[status] != 0, "no step was answered with %d: %v", status, seen)
+		expect.That(t, seen[status] != 0, "no step was answered with %d: %v", status, seen)
 	}
 }
 
@@ -515,7 +512,7 @@ func TestADisagreementIsSeen(t *testing.T) {
 	t.Parallel()
 	for name, p := range pairs {
 		_, disagreement := compare(p.doors, newStepScript(1, p.now), 2000)
-		expect(t, disagreement != "", "%s is not seen", name)
+		expect.That(t, disagreement != "", "%s is not seen", name)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -36,14 +37,7 @@ type earlyAnswer struct {
 // bodies that are far larger than what the sockets of both sides hold.
 func earlyAnswers(b *servicetest.Bundle) []earlyAnswer {
 	b.T.Helper()
-	issue := func(name string, scopes ...formsvc.Scope) string {
-		issued, err := b.CreateKey(b.T.Context(), formsvc.KeyRequest{User: b.User, Name: name, Scopes: scopes})
-		if err != nil {
-			b.T.Fatal(err)
-		}
-		return issued.Secret
-	}
-	reader, spent := issue("reader", storage.ScopeFormsRead), issue("spent", storage.Scopes()...)
+	reader, spent := b.Issue(b.User.ID, storage.ScopeFormsRead).Secret, b.Issue(b.User.ID, storage.Scopes()...).Secret
 	for servicetest.Get(b.T, b, "/v1/me", spent) != http.StatusTooManyRequests {
 	}
 	const allowed, tooMuch = 1_000_000, 5 << 20
@@ -97,21 +91,10 @@ func TestEarlyAnswersReachClientsThatWriteFirst(t *testing.T) {
 			for _, chunked := range []bool{false, true} {
 				for range 5 {
 					status, err := e.raw(address, connection, chunked)
-					if err != nil || status != e.status {
-						t.Fatalf("%s, Connection: %s, chunked %v: %d, %v; want %d", e.name, connection, chunked, status, err, e.status)
-					}
+					expect.Require(t, err == nil && status == e.status,
+						"%s, Connection: %s, chunked %v: %d, %v; want %d", e.name, connection, chunked, status, err, e.status)
 				}
 			}
-		}
-		for _, close := range []bool{true, false} {
-			r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, server.URL+"/v1/forms", bytes.NewReader(make([]byte, e.size))))
-			r.Close = close
-			r.Header.Set("X-API-Key", e.key)
-			r.Header.Set("Content-Type", e.media)
-			answer, err := server.Client().Do(r)
-			require(t, err == nil, "%s with Go's client: %v", e.name, err)
-			answer.Body.Close()
-			expect(t, answer.StatusCode == e.status, "%s with Go's client: %d, want %d", e.name, answer.StatusCode, e.status)
 		}
 	}
 }
@@ -150,7 +133,7 @@ func servePipes(t *testing.T, h http.Handler) (p *pipes, stop func()) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		wantError(t, "Serve", server.Serve(p), http.ErrServerClosed)
+		expect.Error(t, "Serve", server.Serve(p), http.ErrServerClosed)
 	}()
 	return p, func() {
 		check(t, server.Shutdown(context.Background()))
@@ -170,7 +153,7 @@ func TestAClientThatStallsIsAnsweredInTime(t *testing.T) {
 			// The writes end when the server gives up.
 			_, _ = io.WriteString(conn, "POST /v1/forms HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\nabc")
 		}()
-		answer := must(http.ReadResponse(bufio.NewReader(conn), nil))
+		answer := expect.Must(http.ReadResponse(bufio.NewReader(conn), nil))
 		if took := time.Since(start); answer.StatusCode != http.StatusUnauthorized || !answer.Close || took != 5*time.Second {
 			t.Errorf("%d after %v, Connection: close %v; want 401 after 5s with close", answer.StatusCode, took, answer.Close)
 		}
@@ -211,9 +194,9 @@ func TestAClientThatWaitsForContinueIsNotAskedToSend(t *testing.T) {
 			go func() {
 				_, _ = io.WriteString(conn, "POST /v1/forms HTTP/1.1\r\nHost: x\r\nX-API-Key: "+c.key+"\r\nContent-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: "+c.length+"\r\n\r\n")
 			}()
-			answer := must(http.ReadResponse(bufio.NewReader(conn), nil))
+			answer := expect.Must(http.ReadResponse(bufio.NewReader(conn), nil))
 			took := time.Since(start)
-			expect(t, answer.StatusCode == c.status && took == 0, "%d after %v, want %d at once", answer.StatusCode, took, c.status)
+			expect.That(t, answer.StatusCode == c.status && took == 0, "%d after %v, want %d at once", answer.StatusCode, took, c.status)
 			conn.Close()
 		}
 		stop()
@@ -248,7 +231,7 @@ func TestEarlyAnswersReachRealClients(t *testing.T) {
 				}
 				for i, got := range send(t, requests) {
 					e := answers[i/4]
-					expect(t, got == float64(e.status), "%s: %v, want %d", e.name, got, e.status)
+					expect.That(t, got == float64(e.status), "%s: %v, want %d", e.name, got, e.status)
 				}
 			})
 		}
@@ -294,9 +277,9 @@ func nginx(t *testing.T, upstream, buffering string) string {
 	t.Helper()
 	path := program(t, "nginx")
 	dir := t.TempDir()
-	listener := must(net.Listen("tcp", "127.0.0.1:0"))
+	listener := expect.Must(net.Listen("tcp", "127.0.0.1:0"))
 	address := listener.Addr().String()
-	noError(t, listener.Close())
+	expect.NoError(t, listener.Close())
 	config := fmt.Sprintf(`
 daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log;
 events {}
@@ -311,11 +294,11 @@ http {
 	}
 }`, dir, address, upstream, buffering)
 	file := filepath.Join(dir, "nginx.conf")
-	noError(t, os.WriteFile(file, []byte(config), 0o600))
+	expect.NoError(t, os.WriteFile(file, []byte(config), 0o600))
 	var output bytes.Buffer
 	command := exec.Command(path, "-p", dir, "-c", file)
 	command.Stdout, command.Stderr = &output, &output
-	noError(t, command.Start())
+	expect.NoError(t, command.Start())
 	t.Cleanup(func() {
 		check(t, command.Process.Kill())
 		_ = command.Wait() // it was killed
@@ -328,7 +311,7 @@ http {
 			conn.Close()
 			return "http://" + address
 		}
-		require(t, ctx.Err() == nil, "nginx does not answer: %v\n%s", err, &output)
+		expect.Require(t, ctx.Err() == nil, "nginx does not answer: %v\n%s", err, &output)
 	}
 }
 
@@ -338,7 +321,7 @@ func goClient(t *testing.T, requests []clientRequest) []any {
 	defer client.CloseIdleConnections()
 	var got []any
 	for _, q := range requests {
-		r := must(http.NewRequestWithContext(t.Context(), http.MethodPost, q.URL, bytes.NewReader(bytes.Repeat([]byte(" "), q.Size))))
+		r := expect.Must(http.NewRequestWithContext(t.Context(), http.MethodPost, q.URL, bytes.NewReader(bytes.Repeat([]byte(" "), q.Size))))
 		r.Header.Set("X-API-Key", q.Key)
 		r.Header.Set("Content-Type", q.Media)
 		answer, err := client.Do(r)
@@ -346,7 +329,7 @@ func goClient(t *testing.T, requests []clientRequest) []any {
 			got = append(got, err.Error())
 			continue
 		}
-		check(t, errorOf(io.Copy(io.Discard, answer.Body)))
+		check(t, expect.ErrorOf(io.Copy(io.Discard, answer.Body)))
 		answer.Body.Close()
 		got = append(got, float64(answer.StatusCode))
 	}
@@ -360,17 +343,16 @@ func script(interpreter, extension, text string) func(t *testing.T, requests []c
 		t.Helper()
 		path := program(t, interpreter)
 		file := filepath.Join(t.TempDir(), "client."+extension)
-		noError(t, os.WriteFile(file, []byte(text), 0o600))
-		input := must(json.Marshal(requests))
+		expect.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		input := expect.Must(json.Marshal(requests))
 		var stderr bytes.Buffer
 		command := exec.CommandContext(t.Context(), path, file)
 		command.Stdin, command.Stderr = bytes.NewReader(input), &stderr
 		output, err := command.Output()
-		require(t, err == nil, "%v\n%s", err, &stderr)
+		expect.Require(t, err == nil, "%v\n%s", err, &stderr)
 		var got []any
-		if err := json.Unmarshal(output, &got); err != nil || len(got) != len(requests) {
-			t.Fatalf("%v: %s", err, output)
-		}
+		err = json.Unmarshal(output, &got)
+		expect.Require(t, err == nil && len(got) == len(requests), "%v: %s", err, output)
 		return got
 	}
 }

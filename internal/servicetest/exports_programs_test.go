@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -30,7 +31,7 @@ var plainCells = []string{"-1.5", "+442083661177", "2026-02-28T10:30:00+01:00"}
 // hostileExport is a CSV with each of hostileCells in every column of text.
 func hostileExport(t *testing.T, e formsvc.Export) (text string, want [][]string) {
 	t.Helper()
-	quote := func(s string) string { return string(must(json.Marshal(s))) }
+	quote := func(s string) string { return string(expect.Must(json.Marshal(s))) }
 	store := &pagesOf{Storage: memory.New(), n: len(hostileCells), answers: func(i int) string {
 		c := quote(hostileCells[i])
 		item := func(id, kind, value string) string {
@@ -65,7 +66,7 @@ func isPrefixed(text string) bool {
 // keeps of a text.
 func sameCells(t *testing.T, program string, got, want [][]string, kept func(string) string) {
 	t.Helper()
-	require(t, len(got) == len(want), "%s: %d lines, want %d", program, len(got), len(want))
+	expect.Require(t, len(got) == len(want), "%s: %d lines, want %d", program, len(got), len(want))
 	for i := range want {
 		if len(got[i]) < 2+len(want[i]) {
 			t.Fatalf("%s: line %d has %d cells", program, i, len(got[i]))
@@ -76,14 +77,13 @@ func sameCells(t *testing.T, program string, got, want [][]string, kept func(str
 			if free && isPrefixed(answer) {
 				promised = "'" + answer
 			}
-			expect(t, cell == kept(promised), "%s: line %d, column %d is %q, want %q", program, i, j, cell, promised)
+			expect.That(t, cell == kept(promised), "%s: line %d, column %d is %q, want %q", program, i, j, cell, promised)
 			undone := cell
 			if free && isPrefixed(cell) {
 				undone = strings.TrimPrefix(cell, "'")
 			}
-			if kept(promised) == promised && undone != answer {
-				t.Errorf("%s: line %d, column %d is %q with the prefix undone, want %q", program, i, j, undone, answer)
-			}
+			expect.That(t, kept(promised) != promised || undone == answer,
+				"%s: line %d, column %d is %q with the prefix undone, want %q", program, i, j, undone, answer)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func TestCSVInPrograms(t *testing.T) {
 	t.Parallel()
 	text, _ := hostileExport(t, formsvc.Export{})
 	_, lines := table(t, text)
-	expect(t, len(lines) == len(hostileCells), "Go reads %d lines", len(lines))
+	expect.That(t, len(lines) == len(hostileCells), "Go reads %d lines", len(lines))
 	t.Run("several separators", func(t *testing.T) {
 		t.Parallel()
 		for _, c := range []struct {
@@ -119,9 +119,9 @@ func TestCSVInPrograms(t *testing.T) {
 data = io.TextIOWrapper(sys.stdin.buffer, encoding="utf-8-sig", newline="")
 json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			command.Stdin = strings.NewReader(text)
-			out := must(command.Output())
+			out := expect.Must(command.Output())
 			var got [][]string
-			noError(t, json.Unmarshal(out, &got))
+			expect.NoError(t, json.Unmarshal(out, &got))
 			sameCells(t, "python", got, want, func(text string) string { return text })
 		}
 	})
@@ -140,23 +140,22 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			kind, _, _ := strings.Cut(to, ":")
 			name := strings.TrimSuffix(filepath.Base(from), filepath.Ext(from)) + "." + kind
 			made, readErr := os.ReadFile(filepath.Join(dir, "out", name))
-			require(t, err == nil && readErr == nil, "convert %s to %s: %v, %v\n%s", from, to, err, readErr, out)
+			expect.Require(t, err == nil && readErr == nil, "convert %s to %s: %v, %v\n%s", from, to, err, readErr, out)
 			return string(made)
 		}
 		write := func(name, text string) string {
 			path := filepath.Join(dir, name)
-			noError(t, os.WriteFile(path, []byte(text), 0o600))
+			expect.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 			return path
 		}
 		const utf8 = "44/59/9,34,76,1" // the separators of its dialog, quote, UTF-8, from the first line on
 
 		// As a user opens it, no cell is a formula. The other file shows that one is seen.
 		sheet := convert(write("defused.csv", text), "fods", utf8)
-		expect(t, !strings.Contains(sheet, "table:formula="), "a cell is a formula")
+		expect.That(t, !strings.Contains(sheet, "table:formula="), "a cell is a formula")
 		kept, _ := hostileExport(t, formsvc.Export{KeepFormulas: true})
-		if sheet := convert(write("kept.csv", kept), "fods", utf8); !strings.Contains(sheet, "table:formula=") {
-			t.Error("LibreOffice takes no cell for a formula, so this test shows nothing")
-		}
+		sheet = convert(write("kept.csv", kept), "fods", utf8)
+		expect.That(t, strings.Contains(sheet, "table:formula="), "LibreOffice takes no cell for a formula, so this test shows nothing")
 		// With columns as text, the cells are the same after a workbook and back.
 		var columns []string
 		for i := range len(want[0]) + 20 {
@@ -170,7 +169,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 			back := convert(filepath.Join(dir, "out", workbook+"."+workbook), "csv:Text - txt - csv (StarCalc):44,34,76", "")
 			reader := csv.NewReader(strings.NewReader(back))
 			reader.FieldsPerRecord = -1
-			got := must(reader.ReadAll())
+			got := expect.Must(reader.ReadAll())
 			for i := range got { // empty cells at the end may be left out
 				got[i] = append(got[i], slices.Repeat([]string{""}, 40)...)
 			}

@@ -21,9 +21,9 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -48,9 +48,9 @@ func exportServer(t *testing.T, b *servicetest.Bundle, change func(*httptest.Ser
 // request asks for an export. The caller closes the body.
 func request(t *testing.T, server *httptest.Server, method, path, key string) *http.Response {
 	t.Helper()
-	r := must(http.NewRequestWithContext(t.Context(), method, server.URL+path, nil))
+	r := expect.Must(http.NewRequestWithContext(t.Context(), method, server.URL+path, nil))
 	r.Header.Set("X-API-Key", key)
-	response := must(server.Client().Do(r))
+	response := expect.Must(server.Client().Do(r))
 	t.Cleanup(func() { response.Body.Close() })
 	return response
 }
@@ -60,10 +60,7 @@ func TestExportsOverHTTP(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := everyTypeForm(b)
 	for range 3 {
-		must(b.Submit(t.Context(), everyAnswer(form)))
-	}
-	issue := func(user string, scopes ...formsvc.Scope) string {
-		return must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: formsvc.UserIDFrom(user)}, Name: "k", Scopes: scopes})).Secret
+		expect.Must(b.Submit(t.Context(), everyAnswer(form)))
 	}
 	server := exportServer(t, b, nil)
 	id := form.String()
@@ -73,10 +70,10 @@ func TestExportsOverHTTP(t *testing.T) {
 		contains          string
 	}{
 		{"GET", id + ".csv", b.Key, 200, "\r\n"},
-		{"GET", id + ".csv", issue("ann", "submissions:read"), 200, "\r\n"},
+		{"GET", id + ".csv", b.Issue(b.User.ID, "submissions:read").Secret, 200, "\r\n"},
 		{"GET", id + ".csv", "", 401, "INVALID_API_KEY"},
-		{"GET", id + ".csv", issue("ann", "forms:read", "submissions:write"), 403, "INSUFFICIENT_SCOPE"},
-		{"GET", id + ".csv", issue("stranger", "submissions:read"), 404, "NOT_FOUND"},
+		{"GET", id + ".csv", b.Issue(b.User.ID, "forms:read", "submissions:write").Secret, 403, "INSUFFICIENT_SCOPE"},
+		{"GET", id + ".csv", b.Issue(formsvc.UserIDFrom("stranger"), "submissions:read").Secret, 404, "NOT_FOUND"},
 		{"GET", "0123456789abcdef01234567.csv", b.Key, 404, "NOT_FOUND"},
 		{"GET", "nonsense.csv", b.Key, 404, "NOT_FOUND"},
 		{"GET", id + ".xlsx", "", 404, "NOT_FOUND"},
@@ -94,9 +91,8 @@ func TestExportsOverHTTP(t *testing.T) {
 		if response.StatusCode != c.status || !strings.Contains(body, c.contains) || c.contains == "" && body != "" {
 			t.Errorf("%s %s: %d %s, want %d %s", c.method, c.path, response.StatusCode, body, c.status, c.contains)
 		}
-		if response.Header.Get("X-Request-ID") == "" || response.Header.Get("Cache-Control") != "no-store" {
-			t.Errorf("%s %s: headers %v", c.method, c.path, response.Header)
-		}
+		expect.That(t, response.Header.Get("X-Request-ID") != "" && response.Header.Get("Cache-Control") == "no-store",
+			"%s %s: headers %v", c.method, c.path, response.Header)
 		if (c.status == 405 || c.status == 204) && response.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 			t.Errorf("%s %s: Allow %q", c.method, c.path, response.Header.Get("Allow"))
 		}
@@ -122,18 +118,18 @@ func TestExportsOverHTTP(t *testing.T) {
 		response := request(t, server, "GET", "/exports/"+id+query, b.Key)
 		body := servicetest.ReadAll(t, response.Body)
 		if e.Format == "none" {
-			expect(t, response.StatusCode == http.StatusUnprocessableEntity, "%s: %d", query, response.StatusCode)
+			expect.That(t, response.StatusCode == http.StatusUnprocessableEntity, "%s: %d", query, response.StatusCode)
 			continue
 		}
 		want := export(b, form, e)
-		expect(t, body == want && response.StatusCode == http.StatusOK, "%s: %d %q, want %q", query, response.StatusCode, body, want)
+		expect.That(t, body == want && response.StatusCode == http.StatusOK, "%s: %d %q, want %q", query, response.StatusCode, body, want)
 	}
 	// HTTP/1.0 has no way to say that a file was cut.
-	conn := must(net.Dial("tcp", server.Listener.Addr().String()))
+	conn := expect.Must(net.Dial("tcp", server.Listener.Addr().String()))
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /exports/%s.csv HTTP/1.0\r\nX-API-Key: %s\r\n\r\n", id, b.Key)
 	got := servicetest.ReadAll(t, conn)
-	expect(t, strings.HasPrefix(got, "HTTP/1.0 505") && strings.Contains(got, "HTTP_VERSION_NOT_SUPPORTED"), "HTTP/1.0: %s", got)
+	expect.That(t, strings.HasPrefix(got, "HTTP/1.0 505") && strings.Contains(got, "HTTP_VERSION_NOT_SUPPORTED"), "HTTP/1.0: %s", got)
 }
 
 // A truncated file never looks complete, over HTTP/1.1 and HTTP/2, also below a middleware that
@@ -175,7 +171,7 @@ func TestACutExportDoesNotLookWhole(t *testing.T) {
 				response := request(t, server, "GET", "/exports/"+form.String()+"."+string(format), b.Key)
 				body, err := io.ReadAll(response.Body)
 				name := fmt.Sprintf("%s, %s, page %d is not to be had", protocol, format, broken)
-				require(t, response.Proto == protocol, "%s: it is %s", name, response.Proto)
+				expect.Require(t, response.Proto == protocol, "%s: it is %s", name, response.Proto)
 				switch {
 				case broken <= firstWritten && (response.StatusCode != http.StatusServiceUnavailable || err != nil):
 					t.Errorf("%s: %d %q, %v; want 503", name, response.StatusCode, body, err)
@@ -207,7 +203,7 @@ func TestTheLastLineOfAnExport(t *testing.T) {
 		}
 	}
 	text := servicetest.ReadAll(t, request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.Key).Body)
-	expect(t, !strings.Contains(text, "complete\":true"), "a file that did not ask for it has a last line")
+	expect.That(t, !strings.Contains(text, "complete\":true"), "a file that did not ask for it has a last line")
 }
 
 // A key that is revoked during an export reads no further page: 401 while nothing was
@@ -218,7 +214,7 @@ func TestARevokedKeyEndsItsExport(t *testing.T) {
 		store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
 		b := servicetest.SetupOn(t, store)
 		form := b.Form(servicetest.TextBlock, `{}`)
-		issued := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "stolen", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead}}))
+		issued := expect.Must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "stolen", Scopes: []formsvc.Scope{formsvc.ScopeSubmissionsRead}}))
 		store.before = func(n int) error {
 			if n == page {
 				return b.RevokeKey(t.Context(), b.User.ID, issued.Key.ID)
@@ -241,7 +237,7 @@ func TestAKeyHasOneExportAtATime(t *testing.T) {
 	}}
 	b := servicetest.SetupOn(t, store)
 	form := b.Form(servicetest.TextBlock, `{}`)
-	other := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "other", Scopes: []formsvc.Scope{"submissions:read"}}))
+	other := expect.Must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "other", Scopes: []formsvc.Scope{"submissions:read"}}))
 	server := exportServer(t, b, nil)
 	path := "/exports/" + form.String() + ".ndjson"
 	first := request(t, server, "GET", path, b.Key) // 100 MB, of which nothing is read
@@ -249,12 +245,12 @@ func TestAKeyHasOneExportAtATime(t *testing.T) {
 		t.Fatalf("a second export: %d %v", second.StatusCode, second.Header)
 	}
 	beside := request(t, server, "GET", path, other.Secret)
-	require(t, beside.StatusCode == http.StatusOK, "an export with another key: %d", beside.StatusCode)
+	expect.Require(t, beside.StatusCode == http.StatusOK, "an export with another key: %d", beside.StatusCode)
 	head := request(t, server, "HEAD", path, b.Key)
-	expect(t, head.StatusCode == http.StatusOK, "HEAD beside an export: %d", head.StatusCode)
+	expect.That(t, head.StatusCode == http.StatusOK, "HEAD beside an export: %d", head.StatusCode)
 	first.Body.Close() // the client goes away
 	for request(t, server, "GET", path, b.Key).StatusCode != http.StatusOK {
-		require(t, t.Context().Err() == nil, "the key has an export for ever")
+		expect.Require(t, t.Context().Err() == nil, "the key has an export for ever")
 		time.Sleep(time.Millisecond)
 	}
 }
@@ -302,14 +298,14 @@ func TestPagesOfAnExportCountAgainstTheLimit(t *testing.T) {
 			}
 			store := &pagesOf{Storage: memory.New(), n: 3000, answers: nameAnswer}
 			b := servicetest.SetupOn(t, store, formsvc.WithLimiter(limits))
-			f := must(b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.Workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(servicetest.TextBlock)}}))
+			f := expect.Must(b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.Workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(servicetest.TextBlock)}}))
 			server := exportServer(t, b, nil)
 			response := request(t, server, "GET", "/exports/"+f.ID.String()+"."+string(c.format), b.Key)
 			body := servicetest.ReadAll(t, response.Body)
 			if response.StatusCode != c.status || limits.taken != c.taken || strings.Count(body, "\n") != c.lines {
 				t.Errorf("%d, %d calls counted, %d lines; want %d, %d, %d", response.StatusCode, limits.taken, strings.Count(body, "\n"), c.status, c.taken, c.lines)
 			}
-			expect(t, c.status != 429 || response.Header.Get("Retry-After") != "", "no Retry-After")
+			expect.That(t, c.status != 429 || response.Header.Get("Retry-After") != "", "no Retry-After")
 		})
 	}
 }
@@ -339,11 +335,11 @@ func TestAnExportLeavesCallsForOthers(t *testing.T) {
 	t.Parallel()
 	limits := &window{limit: 10, lowest: 10}
 	b := servicetest.SetupOn(t, &pagesOf{Storage: memory.New(), n: 15_000, answers: nameAnswer}, formsvc.WithLimiter(limits))
-	f := must(b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.Workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(servicetest.TextBlock)}}))
+	f := expect.Must(b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Workspace: b.Workspace, Name: "F", Definition: formsvc.Definition{Blocks: []byte(servicetest.TextBlock)}}))
 	response := request(t, exportServer(t, b, nil), "GET", "/exports/"+f.ID.String()+".ndjson", b.Key)
 	lines := strings.Count(servicetest.ReadAll(t, response.Body), "\n")
-	expect(t, response.StatusCode == http.StatusOK && lines == 15_000, "%d, %d lines", response.StatusCode, lines)
-	expect(t, limits.lowest >= limits.limit/2-1, "the export has left %d of %d calls", limits.lowest, limits.limit)
+	expect.That(t, response.StatusCode == http.StatusOK && lines == 15_000, "%d, %d lines", response.StatusCode, lines)
+	expect.That(t, limits.lowest >= limits.limit/2-1, "the export has left %d of %d calls", limits.lowest, limits.limit)
 }
 
 // bigResponses submits responses that fill two pages and more than a socket holds.
@@ -358,9 +354,7 @@ func bigResponses(b *servicetest.Bundle) (form formsvc.ID, count int) {
 	}
 	form = b.Form("["+strings.Join(blocks, ",")+"]", `{}`)
 	for range 30 {
-		if _, err := b.Submit(b.T.Context(), formsvc.Response{FormID: form, Answers: big}); err != nil {
-			b.T.Fatal(err)
-		}
+		expect.Must(b.Submit(b.T.Context(), formsvc.Response{FormID: form, Answers: big}))
 	}
 	return form, 30
 }
@@ -375,16 +369,16 @@ func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
 	server := exportServer(t, b, nil)
 	response := request(t, server, "GET", "/exports/"+form.String()+".csv", b.Key)
 	reader := bufio.NewReader(response.Body)
-	must(reader.ReadString('\n'))
+	expect.Must(reader.ReadString('\n'))
 	// The server has a page to write, and the client takes none of it.
-	must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("long0", `"late"`)}))
-	equal(t, pool.Stat().AcquiredConns(), 0, "connections are held")
+	expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("long0", `"late"`)}))
+	expect.Equal(t, pool.Stat().AcquiredConns(), 0, "connections are held")
 	var open int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND pid = pg_backend_pid()`).Scan(&open)
-	expect(t, err == nil && open == 0, "%d open transactions, %v", open, err)
+	expect.That(t, err == nil && open == 0, "%d open transactions, %v", open, err)
 	rest, err := io.ReadAll(reader)
 	got := strings.Count(string(rest), "\n")
-	expect(t, err == nil && got == count, "%d lines, %v; want %d", got, err, count)
+	expect.That(t, err == nil && got == count, "%d lines, %v; want %d", got, err, count)
 }
 
 // A server of the database that is killed in the middle cuts the file visibly.
@@ -397,20 +391,18 @@ func TestAnExportWhoseDatabaseIsKilled(t *testing.T) {
 	server := exportServer(t, b, nil)
 	response := request(t, server, "GET", "/exports/"+form.String()+".ndjson", b.Key)
 	reader := bufio.NewReader(response.Body)
-	must(reader.ReadString('\n'))
+	expect.Must(reader.ReadString('\n'))
 	database.Kill() // while the second page has not been read: the first one fills the socket
 	rest, err := io.ReadAll(reader)
 	got := strings.Count(string(rest), "\n") + 1
-	expect(t, errors.Is(err, io.ErrUnexpectedEOF) && got < count, "%d lines of %d and then %v, want io.ErrUnexpectedEOF", got, count, err)
+	expect.That(t, errors.Is(err, io.ErrUnexpectedEOF) && got < count, "%d lines of %d and then %v, want io.ErrUnexpectedEOF", got, count, err)
 }
 
 // export is an export as text.
 func export(b *servicetest.Bundle, form formsvc.ID, e formsvc.Export) string {
 	b.T.Helper()
 	var out bytes.Buffer
-	if err := b.As(b.User.ID).Export(b.T.Context(), &out, form, e); err != nil {
-		b.T.Fatal(err)
-	}
+	expect.NoError(b.T, b.As(b.User.ID).Export(b.T.Context(), &out, form, e))
 	return out.String()
 }
 
@@ -418,7 +410,7 @@ func export(b *servicetest.Bundle, form formsvc.ID, e formsvc.Export) string {
 // empty cells and those of every table.
 func table(t *testing.T, text string) (header []string, lines []map[string]string) {
 	t.Helper()
-	records := must(csv.NewReader(strings.NewReader(text)).ReadAll())
+	records := expect.Must(csv.NewReader(strings.NewReader(text)).ReadAll())
 	header = records[0]
 	for _, r := range records[1:] {
 		line := map[string]string{}
@@ -438,7 +430,7 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 		b := servicetest.SetupOn(t, store)
 		form := everyTypeForm(b)
 		for range 3 {
-			must(b.Submit(t.Context(), everyAnswer(form)))
+			expect.Must(b.Submit(t.Context(), everyAnswer(form)))
 		}
 		var page struct{ Items []json.RawMessage }
 		b.Do(http.MethodGet, "/forms/"+form.String()+"/submissions", "", &page)
@@ -448,7 +440,7 @@ func TestNDJSONHasTheItemsOfTheAPI(t *testing.T) {
 			want.WriteByte('\n')
 		}
 		got := export(b, form, formsvc.Export{Format: formsvc.NDJSON})
-		expect(t, got == want.String() && len(page.Items) == 3, "%s: %s\nwant %s", name, got, want.String())
+		expect.That(t, got == want.String() && len(page.Items) == 3, "%s: %s\nwant %s", name, got, want.String())
 	}
 }
 
@@ -458,12 +450,10 @@ func TestExportsThatAreRefused(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
 	c := b.As(b.User.ID)
-	var faults *schema.Error
 	for _, e := range []formsvc.Export{{Format: "xlsx"}, {Separator: '|'}, {Since: start, Until: start.Add(-1)}} {
-		err := c.Export(t.Context(), io.Discard, form, e)
-		expect(t, errors.As(err, &faults), "%+v: %v", e, err)
+		refused(t, c.Export(t.Context(), io.Discard, form, e), "%+v", e)
 	}
-	wantError(t, "a stranger", b.As(formsvc.UserIDFrom("stranger")).Export(t.Context(), io.Discard, form, formsvc.Export{}), formsvc.ErrNotFound)
+	expect.Error(t, "a stranger", b.As(formsvc.UserIDFrom("stranger")).Export(t.Context(), io.Discard, form, formsvc.Export{}), formsvc.ErrNotFound)
 }
 
 // pagesOf is a storage with n responses that are made while they are read, so that none
@@ -533,9 +523,8 @@ func TestAnExportHoldsOnePage(t *testing.T) { //nolint:paralleltest
 		},
 	} {
 		least, most = math.MaxUint64, 0
-		noError(t, run())
-		if most-least > count*bytesEach/10 || most == 0 {
-			t.Errorf("%s: the heap goes from %d to %d bytes for %d bytes of answers", name, least, most, count*bytesEach)
-		}
+		expect.NoError(t, run())
+		expect.That(t, most-least <= count*bytesEach/10 && most != 0,
+			"%s: the heap goes from %d to %d bytes for %d bytes of answers", name, least, most, count*bytesEach)
 	}
 }

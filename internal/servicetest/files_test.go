@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -85,8 +86,8 @@ func respond(t *testing.T, b *servicetest.Bundle, form formsvc.ID, name string) 
 	sub, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
 		"cv", "["+storedFile(name+"-1", "application/pdf")+","+storedFile(name+"-2", "text/plain")+"]", "sign", storedFile(name+"-3", "image/png"),
 	)})
-	noError(t, err)
-	must(b.Answer(form, "mail", `"`+name+`@answers.example"`))
+	expect.NoError(t, err)
+	expect.Must(b.Answer(form, "mail", `"`+name+`@answers.example"`))
 	return sub, []string{name + "-1", name + "-2", name + "-3"}
 }
 
@@ -146,12 +147,12 @@ var removals = map[string]func(ctx context.Context, b *servicetest.Bundle, form 
 // tenantForm makes a form of a user of its own.
 func tenantForm(t *testing.T, b *servicetest.Bundle) formsvc.Form {
 	t.Helper()
-	w := must(b.CreateWorkspace(t.Context(), formsvc.UserIDFrom("tenant"), "w"))
+	w := expect.Must(b.CreateWorkspace(t.Context(), formsvc.UserIDFrom("tenant"), "w"))
 	if err := b.AddMember(t.Context(), w.ID, b.User.ID); err != nil { // whose key the API is called with
 		t.Fatal(err)
 	}
 	id := b.Form(fileBlocks, `{}`)
-	return must(b.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Workspace: &w.ID}))
+	return expect.Must(b.AsHost().UpdateForm(t.Context(), id, formsvc.FormUpdate{Workspace: &w.ID}))
 }
 
 func TestFilesGoBeforeTheirResponse(t *testing.T) {
@@ -163,7 +164,7 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				ctx, files, hook := t.Context(), &fileStore{}, &beforeDelete{}
 				b := servicetest.SetupOn(t, store, formsvc.WithFiles(files), formsvc.WithBeforeDelete(hook.call), formsvc.WithoutRateLimit())
 				other := b.Form(fileBlocks, `{}`)
-				must(b.Answer(other, "mail", `"a@answers.example"`))
+				expect.Must(b.Answer(other, "mail", `"a@answers.example"`))
 				kept, _ := respond(t, b, other, "kept")
 				if name == "DELETE" || name == "DeleteSubmission" || name == "EraseRespondent" {
 					respond(t, b, other, "gone")
@@ -179,7 +180,7 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 				// The host's rows cannot be removed, and then its files: the response stays, and the next call
 				// gives the same again.
 				hook.fault = errors.New("the rows of the host cannot be removed")
-				expect(t, remove(ctx, b, form, gone) != nil, "no error, though the host's rows are there")
+				expect.That(t, remove(ctx, b, form, gone) != nil, "no error, though the host's rows are there")
 				toldOf("before a fault")
 				hook.fault = nil
 				files.since()
@@ -191,9 +192,9 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 					t.Errorf("error %v", err)
 				}
 				got := files.since()
-				expect(t, slices.Equal(got, want), "files to remove: %q, want %q", got, want)
+				expect.That(t, slices.Equal(got, want), "files to remove: %q, want %q", got, want)
 				if sub, err := b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID); errors.Is(err, storage.ErrNotFound) {
-					expect(t, errorOf(b.AsHost().Form(ctx, form.ID)) != nil, "the response is gone: %+v", sub)
+					expect.That(t, expect.ErrorOf(b.AsHost().Form(ctx, form.ID)) != nil, "the response is gone: %+v", sub)
 				}
 
 				// The process ends between the files and the rows.
@@ -206,23 +207,20 @@ func TestFilesGoBeforeTheirResponse(t *testing.T) {
 					}()
 					_ = remove(ctx, b, form, gone)
 				}()
-				if got := files.since(); !slices.Equal(got, want) {
-					t.Errorf("after a fault, files to remove: %q, want %q", got, want)
-				}
+				got = files.since()
+				expect.That(t, slices.Equal(got, want), "after a fault, files to remove: %q, want %q", got, want)
 
 				files.crashes = false
 				hook.since()
 				check(t, remove(ctx, b, form, gone))
-				if got := files.since(); !slices.Equal(got, want) {
-					t.Errorf("after a crash, files to remove: %q, want %q", got, want)
-				}
+				got = files.since()
+				expect.That(t, slices.Equal(got, want), "after a crash, files to remove: %q, want %q", got, want)
 				toldOf("after a crash")
-				wantError(t, "the response is there", errorOf(b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID)), storage.ErrNotFound)
+				expect.Error(t, "the response is there", expect.ErrorOf(b.Store.Submission(ctx, storage.AsHost(), form.ID, gone.ID)), storage.ErrNotFound)
 				_ = b.Maintain(ctx)
-				if got := files.since(); got != nil {
-					t.Errorf("files of what is gone: %q", got)
-				}
-				wantError(t, "a response of another form", errorOf(b.Store.Submission(ctx, storage.AsHost(), other, kept.ID)), nil)
+				got = files.since()
+				expect.That(t, got == nil, "files of what is gone: %q", got)
+				expect.Error(t, "a response of another form", expect.ErrorOf(b.Store.Submission(ctx, storage.AsHost(), other, kept.ID)), nil)
 			})
 		}
 	}
@@ -249,16 +247,16 @@ func TestFilesOfManyResponses(t *testing.T) {
 				t.Helper()
 				slices.Sort(want)
 				got := files.since()
-				expect(t, slices.Equal(got, want), "%s: %d files, want %d", what, len(got), len(want))
+				expect.That(t, slices.Equal(got, want), "%s: %d files, want %d", what, len(got), len(want))
 				want = nil
 			}
 			fill()
-			returns(t, 260, "PurgeAllSubmissions")(b.PurgeAllSubmissions(ctx, time.Now().Add(time.Hour)))
+			expect.Returns(t, 260, "PurgeAllSubmissions")(b.PurgeAllSubmissions(ctx, time.Now().Add(time.Hour)))
 			check("PurgeAllSubmissions")
-			noError(t, b.AsHost().TrashForm(ctx, fill()))
+			expect.NoError(t, b.AsHost().TrashForm(ctx, fill()))
 			got := files.since()
-			expect(t, got == nil, "a form in the trash lost files: %q", got)
-			returns(t, 1, "PurgeTrash")(b.PurgeTrash(ctx, time.Now().Add(time.Hour)))
+			expect.That(t, got == nil, "a form in the trash lost files: %q", got)
+			expect.Returns(t, 1, "PurgeTrash")(b.PurgeTrash(ctx, time.Now().Add(time.Hour)))
 			check("PurgeTrash")
 		})
 	}
@@ -279,18 +277,16 @@ func TestRemovalsInAHostsTransaction(t *testing.T) {
 				return err
 			}
 			got := files.since()
-			expect(t, slices.Equal(got, want), "before the end of the transaction, files to remove: %q", got)
-			if got := hook.since(); !slices.Equal(got[form.ID], []formsvc.ID{sub.ID}) {
-				t.Errorf("before the end of the transaction, the host received %v", got)
-			}
+			expect.That(t, slices.Equal(got, want), "before the end of the transaction, files to remove: %q", got)
+			told := hook.since()
+			expect.That(t, slices.Equal(told[form.ID], []formsvc.ID{sub.ID}), "before the end of the transaction, the host received %v", told)
 			if !commits {
 				return errors.New("rolled back")
 			}
 			return nil
 		})
-		expect(t, commits == (err == nil), "%v", err)
-		if _, err := b.AsHost().Submission(t.Context(), form.ID, sub.ID); commits != errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("commits %t: %v", commits, err)
-		}
+		expect.That(t, commits == (err == nil), "%v", err)
+		_, err = b.AsHost().Submission(t.Context(), form.ID, sub.ID)
+		expect.That(t, commits == errors.Is(err, formsvc.ErrNotFound), "commits %t: %v", commits, err)
 	}
 }

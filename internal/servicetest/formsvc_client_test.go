@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
@@ -36,12 +37,12 @@ func TestListsOfTheClientPageByThemselves(t *testing.T) {
 		form := b.Form(servicetest.TextBlock, `{}`)
 		var want []formsvc.ID
 		for i := range count {
-			s := must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))}))
+			s := expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))}))
 			want = append([]formsvc.ID{s.ID}, want...)
 		}
 		collect := func(q formsvc.SubmissionQuery, until int) (got []formsvc.ID) {
 			for s, err := range c.Submissions(t.Context(), form, q) {
-				noError(t, err)
+				expect.NoError(t, err)
 				if got = append(got, s.ID); len(got) == until {
 					break
 				}
@@ -63,12 +64,11 @@ func TestListsOfTheClientPageByThemselves(t *testing.T) {
 			}
 			cancel()
 		}
-		if seen != 1 || !errors.Is(last, context.Canceled) {
-			t.Errorf("%s: %d records and then %v, want one and context.Canceled", name, seen, last)
-		}
+		expect.That(t, seen == 1 && errors.Is(last, context.Canceled),
+			"%s: %d records and then %v, want one and context.Canceled", name, seen, last)
 		cancel()
 		for _, err := range b.As(formsvc.UserIDFrom("stranger")).Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
-			expect(t, errors.Is(err, formsvc.ErrNotFound), "%s: a stranger sees %v, want ErrNotFound", name, err)
+			expect.That(t, errors.Is(err, formsvc.ErrNotFound), "%s: a stranger sees %v, want ErrNotFound", name, err)
 		}
 	}
 }
@@ -79,17 +79,6 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
 	c := b.As(b.User.ID)
-	name := func(err error) string {
-		var faults *schema.Error
-		if !errors.As(err, &faults) {
-			return fmt.Sprint(err)
-		}
-		var list []string
-		for _, v := range faults.Violations {
-			list = append(list, v.Path+" "+v.Code)
-		}
-		return strings.Join(list, ", ")
-	}
 	update := func(u formsvc.FormUpdate) error {
 		_, err := c.UpdateForm(t.Context(), form, u)
 		return err
@@ -102,19 +91,19 @@ func TestWhatOnlyGoCanSayIsChecked(t *testing.T) {
 		" BAD_FORMAT":                   update(formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true,"closed":false}`)}}),
 		" TOO_FEW":                      update(formsvc.FormUpdate{}),
 	} {
-		equal(t, name(err), want, "faults")
+		expect.Equal(t, violations(err), want, "faults")
 	}
 	if _, err := c.CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: "x", Owner: formsvc.UserIDFrom("other")}); !errors.Is(err, formsvc.ErrNotOwner) {
 		t.Errorf("a workspace for another user: %v, want ErrNotOwner", err)
 	}
-	if _, err := b.AsHost().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: ""}); name(err) != "/name TOO_SHORT" && name(err) != "/owner REQUIRED" {
+	if _, err := b.AsHost().CreateWorkspace(t.Context(), formsvc.WorkspaceCreate{Name: ""}); violations(err) != "/name TOO_SHORT" && violations(err) != "/owner REQUIRED" {
 		t.Errorf("a workspace of nobody: %v", err)
 	}
 	for range b.As(formsvc.ID{}).Forms(t.Context(), formsvc.FormQuery{}) {
 		t.Error("nobody sees a form")
 	}
 	w, err := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{Form: form, URL: "http://127.0.0.1/"})
-	expect(t, name(err) == "/url NOT_ALLOWED" && w == (formsvc.Webhook{}), "a private URL: %+v, %v", w, err)
+	expect.That(t, violations(err) == "/url NOT_ALLOWED" && w == (formsvc.Webhook{}), "a private URL: %+v, %v", w, err)
 }
 
 func TestWhatANewRecordBelongsToIsRequired(t *testing.T) {
@@ -122,12 +111,8 @@ func TestWhatANewRecordBelongsToIsRequired(t *testing.T) {
 	b := servicetest.Setup(t)
 	_, formErr := b.AsHost().CreateForm(t.Context(), formsvc.FormCreate{Name: "F"})
 	_, hookErr := b.AsHost().CreateWebhook(t.Context(), formsvc.WebhookCreate{URL: "https://example.com/"})
-	for path, err := range map[string]error{"/workspace_id": formErr, "/form_id": hookErr} {
-		var faults *schema.Error
-		if !errors.As(err, &faults) || len(faults.Violations) != 1 || faults.Violations[0].Path != path || faults.Violations[0].Code != schema.CodeRequired {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
+	expect.Equal(t, violations(formErr), "/workspace_id REQUIRED", "a form")
+	expect.Equal(t, violations(hookErr), "/form_id REQUIRED", "a webhook")
 }
 
 // everyType is a form with every type of block that answers.
@@ -194,9 +179,7 @@ func everyTypeForm(b *servicetest.Bundle) formsvc.ID {
 	if err == nil {
 		_, err = b.As(b.User.ID).PublishForm(b.T.Context(), f.ID)
 	}
-	if err != nil {
-		b.T.Fatal(err)
-	}
+	expect.NoError(b.T, err)
 	return f.ID
 }
 
@@ -204,7 +187,7 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
 	form := everyTypeForm(b)
-	must(b.Submit(t.Context(), everyAnswer(form)))
+	expect.Must(b.Submit(t.Context(), everyAnswer(form)))
 	apple, beet, corn := schema.Pick{ID: "a", Label: "Apple"}, schema.Pick{ID: "b", Label: "Beet"}, schema.Pick{ID: "c", Label: "Corn"}
 	good, bad := schema.Pick{ID: "good", Label: "Good"}, schema.Pick{ID: "bad", Label: "Bad"}
 	file := func(name string) schema.File {
@@ -246,16 +229,16 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 		{"ref", schema.Text("@home"), "@home"},
 	}
 	for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
-		noError(t, err)
-		got := must(formsvc.DecodeAnswers(s))
-		require(t, len(got) == len(want), "%d answers, want %d: %v", len(got), len(want), got)
+		expect.NoError(t, err)
+		got := expect.Must(formsvc.DecodeAnswers(s))
+		expect.Require(t, len(got) == len(want), "%d answers, want %d: %v", len(got), len(want), got)
 		for i, w := range want {
 			if a := got[i]; a.ID != w.id || !cmp.Equal(a.Value, w.value) || a.String() != w.text || !json.Valid(a.JSON) {
 				t.Errorf("answer %d is %s %#v (%q), want %s %#v (%q)", i, a.ID, a.Value, a, w.id, w.value, w.text)
 			}
 		}
 		last := got[len(got)-1]
-		expect(t, last.Type == schema.TypeHidden, "the hidden field has the type %q", last.Type)
+		expect.That(t, last.Type == schema.TypeHidden, "the hidden field has the type %q", last.Type)
 	}
 
 	// A value of a shape that another release stored is handed out as JSON. Only what is
@@ -265,13 +248,12 @@ func TestEveryStoredAnswerHasAGoValue(t *testing.T) {
 	} {
 		for _, fieldType := range []string{"matrix", "variable", "no_such_type", "date", "payment"} {
 			got, err := schema.DecodeAnswers(json.RawMessage(`[{"field":{"id":"f","type":"` + fieldType + `"},"value":` + raw + `}]`))
-			if err != nil || len(got) != 1 || !cmp.Equal(got[0].Value, kind) {
-				t.Errorf("%s of type %s is %#v, %v; want %#v", raw, fieldType, got, err, kind)
-			}
+			expect.That(t, err == nil && len(got) == 1 && cmp.Equal(got[0].Value, kind),
+				"%s of type %s is %#v, %v; want %#v", raw, fieldType, got, err, kind)
 		}
 	}
 	_, err := formsvc.DecodeAnswers(formsvc.Submission{Answers: json.RawMessage(`{}`)})
-	expect(t, err != nil, "an object is taken for a list of answers")
+	expect.That(t, err != nil, "an object is taken for a list of answers")
 }
 
 // What a Client returns is the caller's, also on a storage that hands out its own bytes.
@@ -279,14 +261,14 @@ func TestFormsOfAClientAreTheCallers(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
 	host, form := b.AsHost(), b.Form(servicetest.TextBlock, `{}`)
-	want := must(host.Form(t.Context(), form))
+	want := expect.Must(host.Form(t.Context(), form))
 	for range 2 {
 		f, err := host.Form(t.Context(), form)
 		if err != nil || !cmp.Equal(f, want) {
 			t.Fatalf("%v %s", err, cmp.Diff(want, f))
 		}
-		all := must(host.Blocks(t.Context(), form))
-		one := must(host.Block(t.Context(), form, "name"))
+		all := expect.Must(host.Blocks(t.Context(), form))
+		one := expect.Must(host.Block(t.Context(), form, "name"))
 		for _, text := range [][]byte{f.Definition.Blocks, f.Definition.Settings, all.JSON, one.JSON} {
 			clear(text)
 		}
@@ -300,14 +282,14 @@ func TestDecodeForm(t *testing.T) {
 		Blocks: json.RawMessage(servicetest.TextBlock), Settings: json.RawMessage(`{"submitLabel":"Send"}`), Theme: json.RawMessage(`{"customCss":"a{}"}`),
 		Variables: json.RawMessage(`{"score":1.5,"level":"low"}`), HiddenFields: json.RawMessage(`["ref"]`),
 	}})
-	noError(t, err)
+	expect.NoError(t, err)
 	c, err := formsvc.DecodeForm(f)
 	if err != nil || c.Blocks[0].ID != "name" || c.Settings.SubmitLabel != "Send" || c.Theme.CustomCSS != "a{}" ||
 		!cmp.Equal(c.Variables, map[string]any{"score": 1.5, "level": "low"}) || !cmp.Equal(c.HiddenFields, []string{"ref"}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	for listed, err := range b.AsHost().Forms(t.Context(), formsvc.FormQuery{}) {
-		noError(t, err)
+		expect.NoError(t, err)
 		if c, err := formsvc.DecodeForm(listed); err == nil {
 			t.Errorf("a form out of a list, which has no definition, is decoded to %+v", c)
 		}
@@ -334,57 +316,18 @@ func TestASubmitInTheHostsTransaction(t *testing.T) {
 
 	submit := func(name string, end func(pgx.Tx) error) {
 		t.Helper()
-		tx := must(pool.Begin(t.Context()))
+		tx := expect.Must(pool.Begin(t.Context()))
 		inTx := b.Using(store.On(tx))
-		must(inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"`+name+`"`)}))
-		noError(t, end(tx))
+		expect.Must(inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"`+name+`"`)}))
+		expect.NoError(t, end(tx))
 		b.Dispatcher().Wake()
 	}
 	submit("rolled back", func(tx pgx.Tx) error { return tx.Rollback(t.Context()) })
-	equal(t, b.Submissions(form), 0, "submissions after a rollback")
+	expect.Equal(t, b.Submissions(form), 0, "submissions after a rollback")
 	submit("committed", func(tx pgx.Tx) error { return tx.Commit(t.Context()) })
 	got := <-requests
-	expect(t, strings.Contains(got.Body, "committed"), "sent %s, want the response that was committed", got.Body)
-	equal(t, b.Submissions(form), 1, "submissions")
-}
-
-// A transaction that is rolled back takes its revision with it, and the number
-// comes to mean another definition. What the transaction compiled must not be used
-// for that one.
-func TestARolledBackDefinitionIsNotRemembered(t *testing.T) {
-	t.Parallel()
-	schema := pgtest.Schema(t)
-	pool := pgtest.Pool(t)
-	store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
-	b := servicetest.SetupOn(t, store)
-	form := b.Form(servicetest.TextBlock, `{}`)
-	path := "/forms/" + form.String()
-
-	tx := must(pool.Begin(t.Context()))
-	inTx := *b
-	inTx.Service = b.Using(store.On(tx))
-	numbers := `[{"id":"name","type":"number"}]`
-	w := inTx.Do(http.MethodPatch, path, `{"definition":{"blocks":`+numbers+`}}`, nil)
-	require(t, w.Code == http.StatusOK, "in the transaction: %d %s", w.Code, w.Body)
-	for _, step := range []struct {
-		on     *formsvc.Service
-		answer string
-		stored bool
-	}{{inTx.Service, `1`, true}, {inTx.Service, `"text"`, false}} {
-		_, err := step.on.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", step.answer)})
-		expect(t, (err == nil) == step.stored, "in the transaction, %s: %v", step.answer, err)
-	}
-	noError(t, tx.Rollback(t.Context()))
-
-	// The same revision again, with another definition.
-	texts := `[{"id":"name","type":"long_text"}]`
-	if w := b.Do(http.MethodPatch, path, `{"definition":{"blocks":`+texts+`}}`, nil); w.Code != http.StatusOK {
-		t.Fatalf("after the rollback: %d %s", w.Code, w.Body)
-	}
-	var refused *formsvc.Error
-	_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `1`)})
-	expect(t, errors.As(err, &refused), "a number: %v, want an Error", err)
-	wantError(t, "a text", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"text"`)})), nil)
+	expect.That(t, strings.Contains(got.Body, "committed"), "sent %s, want the response that was committed", got.Body)
+	expect.Equal(t, b.Submissions(form), 1, "submissions")
 }
 
 // A host that forgets the schema of its service does not write into another one.
@@ -403,27 +346,26 @@ func TestAStoreOnATransactionKeepsItsSchema(t *testing.T) {
 			return err
 		})
 	}
-	wantError(t, "Store.On", submit(func(tx pgx.Tx) storage.Storage { return store.On(tx) }), nil)
+	expect.Error(t, "Store.On", submit(func(tx pgx.Tx) storage.Storage { return store.On(tx) }), nil)
 	err := submit(func(tx pgx.Tx) storage.Storage { return postgres.New(tx) })
-	if err == nil || !strings.Contains(err.Error(), `"tenant"`) {
-		t.Errorf("New without a schema: %v, want an error that names the other schema", err)
-	}
+	expect.That(t, err != nil && strings.Contains(err.Error(), `"tenant"`),
+		"New without a schema: %v, want an error that names the other schema", err)
 	for name, named := range map[string]postgres.Option{"the right one": postgres.WithSchema("tenant"), "the default one": postgres.WithSchema(postgres.DefaultSchema)} {
 		err := submit(func(tx pgx.Tx) storage.Storage { return postgres.New(tx, named) })
 		if (err == nil) != (name == "the right one") || err != nil && !errors.Is(err, formsvc.ErrNotFound) {
 			t.Errorf("New with the schema of %s: %v", name, err)
 		}
 	}
-	equal(t, b.Submissions(form), 2, "submissions")
+	expect.Equal(t, b.Submissions(form), 2, "submissions")
 	found, err := other.Workspaces(t.Context(), storage.AsHost(), storage.Page{Limit: 1})
-	expect(t, err == nil && len(found) == 0, "the other schema has %d workspaces, %v", len(found), err)
+	expect.That(t, err == nil && len(found) == 0, "the other schema has %d workspaces, %v", len(found), err)
 
 	// With one schema in the database there is nothing to forget. What the service has gathered
 	// goes with the other one.
-	noError(t, b.Close(t.Context()))
-	must(pool.Exec(t.Context(), `DROP SCHEMA tenant CASCADE`))
+	expect.NoError(t, b.Close(t.Context()))
+	expect.Must(pool.Exec(t.Context(), `DROP SCHEMA tenant CASCADE`))
 	err = submit(func(tx pgx.Tx) storage.Storage { return postgres.New(tx) })
-	expect(t, errors.Is(err, formsvc.ErrNotFound), "New without a schema, in a database with one: %v, want ErrNotFound", err)
+	expect.That(t, errors.Is(err, formsvc.ErrNotFound), "New without a schema, in a database with one: %v, want ErrNotFound", err)
 }
 
 // auditing is a host's decorator.
@@ -447,13 +389,11 @@ func TestNewRefusesAStorageThatIsNone(t *testing.T) {
 		{auditing{postgres.New(pool)}, "the pool or transaction is nil"},
 	} {
 		_, err := formsvc.New(formsvc.WithStorage(c.store))
-		if err == nil || !strings.Contains(err.Error(), "WithStorage") || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("New with %T = %v, want an error with %q", c.store, err, c.says)
-		}
+		expect.That(t, err != nil && strings.Contains(err.Error(), "WithStorage") && strings.Contains(err.Error(), c.says),
+			"New with %T = %v, want an error with %q", c.store, err, c.says)
 		said := fmt.Sprint(panicOf(func() { svc.Using(c.store) }))
-		if !strings.Contains(said, "formsvc: Using: ") || !strings.Contains(said, c.says) {
-			t.Errorf("Using(%T) says %q, want %q", c.store, said, c.says)
-		}
+		expect.That(t, strings.Contains(said, "formsvc: Using: ") && strings.Contains(said, c.says),
+			"Using(%T) says %q, want %q", c.store, said, c.says)
 	}
 }
 
@@ -491,7 +431,7 @@ func TestAZeroClientSaysSo(t *testing.T) {
 			}
 		})
 		text, ok := said.(string)
-		expect(t, ok && strings.Contains(text, "Client is zero"), "%s: %v", name, said)
+		expect.That(t, ok && strings.Contains(text, "Client is zero"), "%s: %v", name, said)
 	}
 }
 
@@ -499,7 +439,7 @@ func TestAClosedPoolIsUnavailable(t *testing.T) {
 	t.Parallel()
 	schema := pgtest.Schema(t)
 	servicetest.Migrated(t, pgtest.Pool(t), postgres.WithSchema(schema))
-	pool := must(pgxpool.New(t.Context(), pgtest.URL(t)))
+	pool := expect.Must(pgxpool.New(t.Context(), pgtest.URL(t)))
 	b := servicetest.SetupOn(t, postgres.New(pool, postgres.WithSchema(schema)), formsvc.WithoutRateLimit())
 	form := b.Form(servicetest.TextBlock, `{}`)
 	pool.Close()
@@ -511,9 +451,9 @@ func TestAClosedPoolIsUnavailable(t *testing.T) {
 			t.Errorf("%s %s: %d %s, want 503 with Retry-After", r.method, r.path, w.Code, w.Body)
 		}
 	}
-	wantError(t, "Submit", errorOf(b.Answer(form, "name", `"x"`)), storage.ErrUnavailable)
+	expect.Error(t, "Submit", expect.ErrorOf(b.Answer(form, "name", `"x"`)), storage.ErrUnavailable)
 	// What waits to be written cannot be any more, and the next call has nothing left to write.
-	wantError(t, "Close", b.Close(t.Context()), storage.ErrUnavailable)
+	expect.Error(t, "Close", b.Close(t.Context()), storage.ErrUnavailable)
 }
 
 // panickyStore is a host's storage with a fault: while broken it panics after it has made room
@@ -552,7 +492,7 @@ func TestWhatABrokenStorageReservedIsGivenBack(t *testing.T) {
 	b.Dispatch()
 	answer := func(text string) {
 		t.Helper()
-		must(b.Answer(form, "name", `"`+text+`"`))
+		expect.Must(b.Answer(form, "name", `"`+text+`"`))
 		select {
 		case got := <-requests:
 			if !strings.Contains(got.Body, text) {
@@ -569,9 +509,9 @@ func TestWhatABrokenStorageReservedIsGivenBack(t *testing.T) {
 		store.broken.Store(true)
 		for range 1000 {
 			thrown := panicOf(func() {
-				wantError(t, "Submit", errorOf(b.Answer(form, "name", `"x"`)), storage.ErrUnavailable)
+				expect.Error(t, "Submit", expect.ErrorOf(b.Answer(form, "name", `"x"`)), storage.ErrUnavailable)
 			})
-			require(t, (thrown == "broken") == panics, "Submit panics with %v", thrown)
+			expect.Require(t, (thrown == "broken") == panics, "Submit panics with %v", thrown)
 		}
 		store.broken.Store(false)
 		answer(fmt.Sprintf("after panics: %v", panics))

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -62,11 +63,11 @@ func newHostile(t testing.TB) *hostile {
 	svc, err := formsvc.New(formsvc.WithStorage(seed), formsvc.WithoutRateLimit(),
 		formsvc.WithClock(func() time.Time { return now }),
 		formsvc.WithLogger(slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelError}))))
-	noError(t, err)
+	expect.NoError(t, err)
 	h.svc = svc
 	var keys []func(storage.Storage) error
 	issue := func(name string, scopes ...storage.Scope) string {
-		issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: hostileUser, Name: "U"}, Name: name, Scopes: scopes}))
+		issued := expect.Must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: hostileUser, Name: "U"}, Name: name, Scopes: scopes}))
 		issued.Key.LastUsedAt = now // so that no request writes a last use
 		keys = append(keys, func(s storage.Storage) error {
 			return s.CreateKey(background, storage.NewKey{
@@ -233,7 +234,7 @@ func FuzzTheAPI(f *testing.F) {
 			q.mutate(rand.New(rand.NewPCG(seed, 1)), nil)
 		}
 		err := h.try(q)
-		require(t, err == nil, "%s %s\n%s\n%s\n%v", q.method, q.path, q.header, q.body, err)
+		expect.Require(t, err == nil, "%s %s\n%s\n%s\n%v", q.method, q.path, q.header, q.body, err)
 	})
 }
 
@@ -265,7 +266,7 @@ func TestHostileRequestsAreAnsweredAsDescribed(t *testing.T) {
 					q = seeds[i]
 				}
 				err := h.try(q)
-				expect(t, err == nil, "request %d: %s %s\n%s\n%s\n%v", i, q.method, q.path, q.header, q.body, err)
+				expect.That(t, err == nil, "request %d: %s %s\n%s\n%s\n%v", i, q.method, q.path, q.header, q.body, err)
 			}
 		})
 	}

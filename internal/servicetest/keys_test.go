@@ -12,7 +12,6 @@ import (
 	"log/slog"
 	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -24,10 +23,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 	"github.com/formsvc/formsvc/storage/postgres"
@@ -38,8 +37,8 @@ func TestKeyFormat(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithKeyPrefix("acme"))
 	format := regexp.MustCompile(`^acme_live_[0-9A-Za-z]{49}$`)
-	require(t, format.MatchString(b.Key), "the key %q is not of the form %s", b.Key, format)
-	keys := must(b.Keys(t.Context(), b.User.ID))
+	expect.Require(t, format.MatchString(b.Key), "the key %q is not of the form %s", b.Key, format)
+	keys := expect.Must(b.Keys(t.Context(), b.User.ID))
 	if got, want := keys[0].Prefix, b.Key[:len("acme_live_")+6]; got != want {
 		t.Errorf("the display prefix is %q, want %q", got, want)
 	}
@@ -65,23 +64,23 @@ func (s *countingStore) TouchKeys(ctx context.Context, used map[storage.ID]time.
 func TestAMistypedKeyIsRefusedWithoutALookUp(t *testing.T) {
 	t.Parallel()
 	store := &countingStore{Store: memory.New()}
-	svc := must(formsvc.New(formsvc.WithStorage(store)))
-	issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}}, Name: "k", Scopes: storage.Scopes()}))
+	svc := expect.Must(formsvc.New(formsvc.WithStorage(store)))
+	issued := expect.Must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: formsvc.User{ID: storage.ID{1}}, Name: "k", Scopes: storage.Scopes()}))
 	code := servicetest.Get(t, svc, "/v1/me", issued.Secret)
-	require(t, code == http.StatusOK && store.lookups.Load() == 1, "the key itself: %d after %d look-ups", code, store.lookups.Load())
+	expect.Require(t, code == http.StatusOK && store.lookups.Load() == 1, "the key itself: %d after %d look-ups", code, store.lookups.Load())
 	for i := range issued.Secret {
 		other := byte('x')
 		if issued.Secret[i] == other {
 			other = 'y'
 		}
 		mistyped := issued.Secret[:i] + string(other) + issued.Secret[i+1:]
-		equal(t, servicetest.Get(t, svc, "/v1/me", mistyped), http.StatusUnauthorized, "with character %d mistyped", i)
+		expect.Equal(t, servicetest.Get(t, svc, "/v1/me", mistyped), http.StatusUnauthorized, "with character %d mistyped", i)
 	}
 	for _, key := range []string{"fs_live_", issued.Secret[:30], issued.Secret + "0", strings.ToLower(issued.Secret), "fs_live_" + strings.Repeat("0", 49)} {
-		equal(t, servicetest.Get(t, svc, "/v1/me", key), http.StatusUnauthorized, "%q", key)
+		expect.Equal(t, servicetest.Get(t, svc, "/v1/me", key), http.StatusUnauthorized, "%q", key)
 	}
 	n := store.lookups.Load()
-	expect(t, n == 1, "%d look-ups, want only the first", n)
+	expect.That(t, n == 1, "%d look-ups, want only the first", n)
 	check(t, svc.Close(t.Context()))
 }
 
@@ -94,23 +93,16 @@ func TestEveryFaultOfAKeyRequestIsReportedAtOnce(t *testing.T) {
 			User: formsvc.User{Name: strings.Repeat("é", 201), Email: "a\x00@example.com"},
 			Name: " ", Scopes: []formsvc.Scope{"forms:read", "forms:eat"}, ExpiresAt: &past,
 		})
-		var faults *schema.Error
-		require(t, errors.As(err, &faults), "%s: %v, want a *schema.Error", name, err)
-		var got []string
-		for _, v := range faults.Violations {
-			got = append(got, v.Path+" "+v.Code)
-		}
-		want := []string{"/expires_at OUT_OF_RANGE", "/name TOO_SHORT", "/scopes/1 NOT_ALLOWED", "/user/email BAD_FORMAT", "/user/id REQUIRED", "/user/name TOO_LONG"}
-		expect(t, slices.Equal(got, want), "%s: faults %q, want %q", name, got, want)
+		const want = "/expires_at OUT_OF_RANGE, /name TOO_SHORT, /scopes/1 NOT_ALLOWED, /user/email BAD_FORMAT, /user/id REQUIRED, /user/name TOO_LONG"
+		expect.Equal(t, violations(err), want, "%s: faults", name)
 
 		longest := formsvc.User{ID: formsvc.UserIDFrom("long"), Name: strings.Repeat("é", 200), Email: strings.Repeat("e", 254)}
 		issued, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()})
-		require(t, err == nil, "%s: the longest name and e-mail: %v", name, err)
-		equal(t, servicetest.Get(t, b, "/v1/me", issued.Secret), http.StatusOK, "%s", name)
+		expect.Require(t, err == nil, "%s: the longest name and e-mail: %v", name, err)
+		expect.Equal(t, servicetest.Get(t, b, "/v1/me", issued.Secret), http.StatusOK, "%s", name)
 		longest.Email += "e"
-		if _, err := b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()}); !errors.As(err, &faults) {
-			t.Errorf("%s: an e-mail of 255 characters: %v, want a *schema.Error", name, err)
-		}
+		_, err = b.CreateKey(t.Context(), formsvc.KeyRequest{User: longest, Name: "k", Scopes: storage.Scopes()})
+		refused(t, err, "%s: an e-mail of 255 characters", name)
 	}
 }
 
@@ -120,19 +112,19 @@ func TestExpiryAndRevocationTakeEffectWithTheNextRequest(t *testing.T) {
 	b := servicetest.Setup(t, formsvc.WithClock(now.Now))
 	wants := func(what, key string, want int) {
 		t.Helper()
-		equal(t, servicetest.Get(t, b, "/v1/me", key), want, "%s", what)
+		expect.Equal(t, servicetest.Get(t, b, "/v1/me", key), want, "%s", what)
 	}
 	soon := now.Now().Add(time.Hour)
-	short := must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon}))
+	short := expect.Must(b.CreateKey(t.Context(), formsvc.KeyRequest{User: b.User, Name: "short", Scopes: storage.Scopes(), ExpiresAt: &soon}))
 	now.Advance(time.Hour - time.Second)
 	wants("a second before it expires", short.Secret, http.StatusOK)
 	now.Advance(time.Second)
 	wants("when it expires", short.Secret, http.StatusUnauthorized)
 
-	all := must(b.Keys(t.Context(), b.User.ID))[1]
-	wantError(t, "revoking another user's key", b.RevokeKey(t.Context(), formsvc.UserIDFrom("mallory"), all.ID), formsvc.ErrNotFound)
+	all := expect.Must(b.Keys(t.Context(), b.User.ID))[1]
+	expect.Error(t, "revoking another user's key", b.RevokeKey(t.Context(), formsvc.UserIDFrom("mallory"), all.ID), formsvc.ErrNotFound)
 	wants("before it is revoked", b.Key, http.StatusOK)
-	noError(t, b.RevokeKey(t.Context(), b.User.ID, all.ID))
+	expect.NoError(t, b.RevokeKey(t.Context(), b.User.ID, all.ID))
 	wants("when it is revoked", b.Key, http.StatusUnauthorized)
 }
 
@@ -140,38 +132,37 @@ func TestLastUseIsWrittenOutsideTheRequestAtMostOnceAMinute(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &countingStore{Store: memory.New()}
-		svc := must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
+		svc := expect.Must(formsvc.New(formsvc.WithStorage(store), formsvc.WithoutRateLimit()))
 		user := formsvc.User{ID: storage.ID{1}}
-		issued := must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()}))
+		issued := expect.Must(svc.CreateKey(t.Context(), formsvc.KeyRequest{User: user, Name: "k", Scopes: storage.Scopes()}))
 		lastUsed := func() time.Time {
-			keys := must(svc.Keys(t.Context(), user.ID))
+			keys := expect.Must(svc.Keys(t.Context(), user.ID))
 			return keys[0].LastUsedAt
 		}
 		for minute := range 3 {
 			for range 30 {
 				code := servicetest.Get(t, svc, "/v1/me", issued.Secret)
-				require(t, code == http.StatusOK, "%d", code)
+				expect.Require(t, code == http.StatusOK, "%d", code)
 				synctest.Wait()
 				time.Sleep(time.Second)
 			}
 			got := store.touches.Load()
-			require(t, got == int64(minute+1), "after %d minutes of use: %d writes", minute+1, got)
+			expect.Require(t, got == int64(minute+1), "after %d minutes of use: %d writes", minute+1, got)
 			time.Sleep(30 * time.Second)
 		}
 		age := time.Since(lastUsed())
-		expect(t, age == time.Minute, "the last use is %v ago, want that of the last write, a minute ago", age)
+		expect.That(t, age == time.Minute, "the last use is %v ago, want that of the last write, a minute ago", age)
 
 		// Close waits for the write of the last use.
 		servicetest.Get(t, svc, "/v1/me", issued.Secret)
-		noError(t, svc.Close(t.Context()))
-		if age := time.Since(lastUsed()); age != 0 {
-			t.Errorf("after Close the last use is %v ago, want now", age)
-		}
+		expect.NoError(t, svc.Close(t.Context()))
+		age = time.Since(lastUsed())
+		expect.That(t, age == 0, "after Close the last use is %v ago, want now", age)
 		servicetest.Get(t, svc, "/v1/me", issued.Secret)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		got := store.touches.Load()
-		expect(t, got == 4, "%d writes, want none after Close", got)
+		expect.That(t, got == 4, "%d writes, want none after Close", got)
 	})
 }
 
@@ -183,28 +174,28 @@ func TestUserIDsAreFrozen(t *testing.T) {
 		"ann":                                  "49915e0d7d4b402e3017d010",
 		"9b2f3c1e-7d7e-4a51-8d0a-3c0f6b1f2a11": "f70bee8e1aeaa1d4e2d6fd56",
 	} {
-		equal(t, formsvc.UserIDFrom(host).String(), want, "UserIDFrom(%q)", host)
+		expect.Equal(t, formsvc.UserIDFrom(host).String(), want, "UserIDFrom(%q)", host)
 	}
 }
 
 // secretsOf opens all secrets of a storage with one cipher alone.
 func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storage.ID]string {
 	t.Helper()
-	opener := must(secrets.New(with))
+	opener := expect.Must(secrets.New(with))
 	found := map[storage.ID]string{}
 	var after storage.ID
 	for {
-		page := must(store.Secrets(t.Context(), after, 100))
+		page := expect.Must(store.Secrets(t.Context(), after, 100))
 		if len(page) == 0 {
 			return found
 		}
 		for _, s := range page {
 			after = s.WebhookID
-			expect(t, s.Secret[0] != 0, "webhook %s: the secret is stored as it is", s.WebhookID)
+			expect.That(t, s.Secret[0] != 0, "webhook %s: the secret is stored as it is", s.WebhookID)
 			secret, err := opener.Open(s.WebhookID, s.Secret)
-			expect(t, err == nil, "webhook %s: %v", s.WebhookID, err)
+			expect.That(t, err == nil, "webhook %s: %v", s.WebhookID, err)
 			found[s.WebhookID] = secret
-			wantError(t, fmt.Sprintf("webhook %s, the secret before", s.WebhookID), errorOf(opener.Open(s.WebhookID, s.OldSecret)), nil)
+			expect.Error(t, fmt.Sprintf("webhook %s, the secret before", s.WebhookID), expect.ErrorOf(opener.Open(s.WebhookID, s.OldSecret)), nil)
 		}
 	}
 }
@@ -255,14 +246,11 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 			status(t, b.Do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil), 200, "a change in the meantime")
 		}
 		rotating := servicetest.New(t, changing, formsvc.WithSecretCipher(newer, older))
-		returns(t, count, "%s: sealed anew, one of them as the secret before", name)(rotating.ResealSecrets(t.Context()))
-		n, err := rotating.ResealSecrets(t.Context())
-		expect(t, err == nil && n == 1, "%s: %d sealed anew the second time, %v; want the one that was changed", name, n, err)
-		if n, err := rotating.ResealSecrets(t.Context()); err != nil || n != 0 {
-			t.Errorf("%s: %d sealed anew the third time, %v; want none", name, n, err)
-		}
+		expect.Returns(t, count, "%s: sealed anew, one of them as the secret before", name)(rotating.ResealSecrets(t.Context()))
+		expect.Returns(t, 1, "%s: sealed anew the second time, the one that was changed", name)(rotating.ResealSecrets(t.Context()))
+		expect.Returns(t, 0, "%s: sealed anew the third time", name)(rotating.ResealSecrets(t.Context()))
 		got := secretsOf(t, store, newer)
-		expect(t, len(got) == count, "%s: %d secrets, want %d", name, len(got), count)
+		expect.That(t, len(got) == count, "%s: %d secrets, want %d", name, len(got), count)
 		for id, secret := range want {
 			if got[id] != secret {
 				t.Errorf("%s: webhook %s has the secret %q, want %q", name, id, got[id], secret)
@@ -272,16 +260,13 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		// Without the cipher that sealed them, nothing is lost and the error says so.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		stranger := servicetest.New(t, store, formsvc.WithSecretCipher(aead(t, 's')))
-		if n, err := stranger.ResealSecrets(ctx); n != 0 || !errors.Is(err, formsvc.ErrSecret) {
-			t.Errorf("%s: %d, %v; want ErrSecret", name, n, err)
-		}
+		n, err := stranger.ResealSecrets(ctx)
+		expect.That(t, n == 0 && errors.Is(err, formsvc.ErrSecret), "%s: %d, %v; want ErrSecret", name, n, err)
 		cancel()
-		if n, err := rotating.ResealSecrets(ctx); n != 0 || !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: with a cancelled context: %d, %v", name, n, err)
-		}
-		if got := secretsOf(t, store, newer); len(got) != count {
-			t.Errorf("%s: %d secrets afterwards, want %d", name, len(got), count)
-		}
+		n, err = rotating.ResealSecrets(ctx)
+		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%s: with a cancelled context: %d, %v", name, n, err)
+		got = secretsOf(t, store, newer)
+		expect.That(t, len(got) == count, "%s: %d secrets afterwards, want %d", name, len(got), count)
 	}
 }
 
@@ -312,19 +297,19 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 		if n, err := strict.ResealSecrets(t.Context()); n != 0 || !errors.Is(err, formsvc.ErrSecret) || !strings.Contains(err.Error(), bad.String()) {
 			t.Errorf("%d sealed, %v; want ErrSecret and the webhook's id", n, err)
 		}
-		must(strict.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}))
+		expect.Must(strict.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}))
 		servicetest.Dispatch(t, strict)
 		got := <-requests
 		check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
 		if line := <-log; !strings.Contains(line, "put off") || !strings.Contains(line, bad.String()) {
 			t.Errorf("the log has %s, want that the deliveries of %s are put off", line, bad)
 		}
-		expect(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
+		expect.That(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
 
 		// Sealed, its deliveries go out.
-		returns(t, 1, "sealed")(servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()))
-		returns(t, 0, "when all are sealed")(strict.ResealSecrets(t.Context()))
-		noError(t, strict.SendTestEvent(t.Context(), bad))
+		expect.Returns(t, 1, "sealed")(servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()))
+		expect.Returns(t, 0, "when all are sealed")(strict.ResealSecrets(t.Context()))
+		expect.NoError(t, strict.SendTestEvent(t.Context(), bad))
 		if got := <-stolen; webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")) != nil {
 			t.Error("what is sent then has no valid signature")
 		}
@@ -341,17 +326,16 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 		id := b.Webhook(b.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", "the first secret")
 		for range 3 {
 			w := b.Do("PATCH", "/webhooks/"+id.String(), `{"signing_secret":"the second secret"}`, nil)
-			require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
+			expect.Require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
 		}
 		stored, err := store.Secrets(t.Context(), storage.ID{}, 10)
-		require(t, err == nil && len(stored) == 1, "%s: %d secrets, %v", name, len(stored), err)
-		opener := must(secrets.New(cipher))
+		expect.Require(t, err == nil && len(stored) == 1, "%s: %d secrets, %v", name, len(stored), err)
+		opener := expect.Must(secrets.New(cipher))
 		for _, s := range []struct {
 			stored []byte
 			want   string
 		}{{stored[0].Secret, "the second secret"}, {stored[0].OldSecret, "the first secret"}} {
-			got, err := opener.Open(id, s.stored)
-			expect(t, err == nil && got == s.want, "%s: %q (%v), want %q", name, got, err, s.want)
+			expect.Returns(t, s.want, "%s: a secret", name)(opener.Open(id, s.stored))
 		}
 	}
 }
@@ -391,7 +375,7 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		patch := func(b *servicetest.Bundle, id formsvc.ID, secret string) {
 			t.Helper()
 			w := b.Do("PATCH", "/webhooks/"+id.String(), fmt.Sprintf(`{"signing_secret":%q}`, secret), nil)
-			require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
+			expect.Require(t, w.Code == 200, "%s: %d %s", name, w.Code, w.Body)
 		}
 
 		// Sealed, on a server that logs all parameters. That it does shows the first secret,
@@ -400,19 +384,18 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		form := plain.Form(servicetest.TextBlock, `{}`)
 		shown := plain.Webhook(form, "http://127.0.0.1:8099/", secret("one"))
 		log := server.Log()
-		expect(t, in(log, secret("one")), "%s: the log has no parameters:\n%s", name, log)
-		if mode != pgx.QueryExecModeSimpleProtocol && in(texts(log), secret("one")) {
-			t.Errorf("%s: a secret stands in the text of a statement", name)
-		}
+		expect.That(t, in(log, secret("one")), "%s: the log has no parameters:\n%s", name, log)
+		expect.That(t, mode == pgx.QueryExecModeSimpleProtocol || !in(texts(log), secret("one")),
+			"%s: a secret stands in the text of a statement", name)
 		logged := len(log)
 		sealing := servicetest.New(t, plain.Store, servicetest.Loopback(), cipher)
 		n, err := sealing.ResealSecrets(t.Context())
-		expect(t, err == nil && n != 0, "%s: %d sealed, %v", name, n, err)
+		expect.That(t, err == nil && n != 0, "%s: %d sealed, %v", name, n, err)
 		sealed := &servicetest.Bundle{Service: sealing, T: t, Store: plain.Store, User: plain.User, Key: plain.Key, Workspace: plain.Workspace}
 		patch(sealed, sealed.Webhook(form, "http://127.0.0.1:8099/", secret("two")), secret("three"))
 		patch(sealed, shown, secret("four"))
 		for _, what := range []string{"one", "two", "three", "four"} {
-			expect(t, !in(server.Log()[logged:], secret(what)), "%s: the log has the sealed secret %s", name, what)
+			expect.That(t, !in(server.Log()[logged:], secret(what)), "%s: the log has the sealed secret %s", name, what)
 		}
 
 		// Not sealed, on a server that logs no parameters.
@@ -422,7 +405,7 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 		bare := open("0")
 		patch(bare, bare.Webhook(bare.Form(servicetest.TextBlock, `{}`), "http://127.0.0.1:8099/", secret("five")), secret("six"))
 		for _, what := range []string{"five", "six"} {
-			expect(t, !in(server.Log(), secret(what)), "%s: the log has the secret %s, though parameters are not logged", name, what)
+			expect.That(t, !in(server.Log(), secret(what)), "%s: the log has the secret %s, though parameters are not logged", name, what)
 		}
 	}
 }
@@ -459,7 +442,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%d", "%s", "%q", "%x", "%X", "%+q", "%40v", "%t"} {
 			check(verb, fmt.Sprintf(verb, v))
 		}
-		text := must(json.Marshal(v))
+		text := expect.Must(json.Marshal(v))
 		check("JSON", string(text))
 		for how, handler := range map[string]func(io.Writer, *slog.HandlerOptions) slog.Handler{
 			"slog's text": func(w io.Writer, o *slog.HandlerOptions) slog.Handler { return slog.NewTextHandler(w, o) },
@@ -476,7 +459,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 		fmt.Sprint(key): "fs_live_ab12…", fmt.Sprintf("%#v", key): "fs_live_ab12…",
 		fmt.Sprintf("%+v", hook): "https://named.example/", fmt.Sprintf("%v", &hook): "…",
 	} {
-		expect(t, strings.Contains(text, want), "%q is not in %q", want, text)
+		expect.That(t, strings.Contains(text, want), "%q is not in %q", want, text)
 	}
 	for want, v := range map[string]any{
 		`{"Key":{"ID":"000000000000000000000000"`: key, `"SigningSecret":"…"`: hook,
@@ -486,8 +469,8 @@ func TestNoSecretIsPrinted(t *testing.T) {
 			t.Errorf("%s, %v; want %s", text, err, want)
 		}
 	}
-	expect(t, key.Secret == secret && hook.SigningSecret == secret && *update.SigningSecret == secret, "printing changed a value")
+	expect.That(t, key.Secret == secret && hook.SigningSecret == secret && *update.SigningSecret == secret, "printing changed a value")
 	var read formsvc.WebhookCreate
 	err := json.Unmarshal([]byte(`{"SigningSecret":"`+secret+`"}`), &read)
-	expect(t, err == nil && read.SigningSecret == secret, "a signing secret is not read from JSON: %v", err)
+	expect.That(t, err == nil && read.SigningSecret == secret, "a signing secret is not read from JSON: %v", err)
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/handler/formpage"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -68,7 +69,7 @@ func behindAWire(t *testing.T, forms int, maxConns int32) (*doors, *pgtest.Wire)
 
 func openDoors(t *testing.T, pool *pgxpool.Pool, forms int, opts ...postgres.Option) *doors {
 	t.Helper()
-	noError(t, postgres.Migrate(t.Context(), pool, opts...))
+	expect.NoError(t, postgres.Migrate(t.Context(), pool, opts...))
 	return serveDoors(t, pool, forms, opts...)
 }
 
@@ -77,10 +78,10 @@ func serveDoors(t *testing.T, pool *pgxpool.Pool, forms int, opts ...postgres.Op
 	t.Helper()
 	d := &doors{t: t, pool: pool, store: postgres.New(pool, opts...), longest: map[string]time.Duration{}, good: map[string]time.Time{}}
 	d.Bundle = servicetest.SetupOn(t, d.store, formsvc.WithoutRateLimit())
-	pages := must(formpage.New(d.Service, formpage.Config{MinFillTime: -1}))
+	pages := expect.Must(formpage.New(d.Service, formpage.Config{MinFillTime: -1}))
 	d.pages = pages
 	for range forms {
-		form := must(d.AsHost().Form(t.Context(), d.Form(servicetest.TextBlock, `{}`)))
+		form := expect.Must(d.AsHost().Form(t.Context(), d.Form(servicetest.TextBlock, `{}`)))
 		d.forms = append(d.forms, form)
 	}
 	return d
@@ -228,9 +229,7 @@ func (d *doors) check() {
 	there := int64(0)
 	for _, form := range d.forms {
 		for _, err := range d.AsHost().Submissions(d.t.Context(), form.ID, formsvc.SubmissionQuery{}) {
-			if err != nil {
-				d.t.Fatal(err)
-			}
+			expect.NoError(d.t, err)
 			there++
 		}
 	}
@@ -249,11 +248,11 @@ func TestNetworkThatSwallowsConnections(t *testing.T) {
 	d.worksAgain(time.Now())
 	for range 2 {
 		at := time.Now()
-		expect(t, wire.Swallow() != 0, "there was no connection to swallow")
+		expect.That(t, wire.Swallow() != 0, "there was no connection to swallow")
 		t.Logf("every door works after %v", d.worksAgain(at))
 	}
 	stop()
-	expect(t, d.failed != 0, "no call was refused: nothing was swallowed in the middle of one")
+	expect.That(t, d.failed != 0, "no call was refused: nothing was swallowed in the middle of one")
 	d.check()
 	// pgxpool's own ping of a connection that was idle keeps the connection's place for 15
 	// seconds after it has failed.
@@ -274,15 +273,15 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	d := openDoors(t, pgtest.Pool(t, pgtest.MaxConns(8)), 4, postgres.WithSchema(pgtest.Schema(t)), postgres.WithTimeout(call))
 	held := d.forms[0]
 	d.forms = d.forms[1:]
-	tx := must(d.pool.Begin(t.Context()))
+	tx := expect.Must(d.pool.Begin(t.Context()))
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 	name := "held"
-	must(d.Using(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}))
+	expect.Must(d.Using(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}))
 	stop := d.work(4)
 	var waiting sync.WaitGroup
 	for range 4 { // together they wait for one lock
 		waiting.Go(func() {
-			wantError(t, "a change of the form that is held", d.ask("PATCH", func() error {
+			expect.Error(t, "a change of the form that is held", d.ask("PATCH", func() error {
 				return answered(d.DoAs(d.Key, http.MethodPatch, "/forms/"+held.ID.String(), `{"name":"other"}`))
 			}), storage.ErrUnavailable)
 		})
@@ -292,7 +291,7 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	d.through("PATCH", held, 1)
 	d.worksAgain(time.Now())
 	stop()
-	expect(t, d.failed == 4, "%d calls were refused, want those to the form that is held", d.failed)
+	expect.That(t, d.failed == 4, "%d calls were refused, want those to the form that is held", d.failed)
 	d.check()
 }
 
@@ -310,7 +309,7 @@ func TestNetworkToAStandbyThatHangs(t *testing.T) {
 	execute(t, pool, `ALTER SYSTEM SET synchronous_standby_names = '*'`)
 	execute(t, pool, `SELECT pg_reload_conf()`)
 	for synchronous := false; !synchronous; {
-		noError(t, pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous))
+		expect.NoError(t, pool.QueryRow(t.Context(), `SELECT count(*) > 0 FROM pg_stat_replication WHERE sync_state = 'sync'`).Scan(&synchronous))
 	}
 	stop := d.work(12)
 	for name, server := range map[string]*pgtest.Server{"the standby": standby, "the primary": primary} {
@@ -321,7 +320,7 @@ func TestNetworkToAStandbyThatHangs(t *testing.T) {
 		t.Logf("every door works %v after %s does", d.worksAgain(time.Now()), name)
 	}
 	stop()
-	expect(t, d.failed != 0, "no call was refused: nothing hung")
+	expect.That(t, d.failed != 0, "no call was refused: nothing hung")
 	d.check()
 	// What waits to be written needs the standby, which ends before the service does.
 	check(t, d.Close(t.Context()))
@@ -335,7 +334,7 @@ func TestNetworkBehindAPgBouncerWhoseServerRestarts(t *testing.T) {
 		restarts = 10
 	}
 	server := pgtest.NewServer(t, pgtest.Config{})
-	noError(t, postgres.Migrate(t.Context(), pgtest.PoolAt(t, server.URL())))
+	expect.NoError(t, postgres.Migrate(t.Context(), pgtest.PoolAt(t, server.URL())))
 	pool := pgtest.PoolAt(t, pgtest.PgBouncer(t, server.URL(), "server_login_retry = 1"), pgtest.MaxConns(16), pgtest.Mode(pgx.QueryExecModeExec))
 	d := serveDoors(t, pool, 6, postgres.WithTimeout(waits().call))
 	stop := d.work(12)
@@ -348,13 +347,13 @@ func TestNetworkBehindAPgBouncerWhoseServerRestarts(t *testing.T) {
 		t.Logf("every door works after %v", d.worksAgain(time.Now()))
 	}
 	stop()
-	expect(t, d.failed != 0, "no call was refused: the server did not go in the middle of one")
+	expect.That(t, d.failed != 0, "no call was refused: the server did not go in the middle of one")
 	d.check()
 }
 
 func execute(t *testing.T, pool *pgxpool.Pool, text string) {
 	t.Helper()
-	must(pool.Exec(t.Context(), text))
+	expect.Must(pool.Exec(t.Context(), text))
 }
 
 // The short forms of these two are TestTheClockIsSetBack and TestALookBesideAHeldSnapshot of
@@ -371,7 +370,7 @@ func unlessLong(t *testing.T) {
 func faketime(t *testing.T) string {
 	t.Helper()
 	found, err := filepath.Glob("/usr/lib/*/faketime/libfaketime.so.1")
-	require(t, err == nil && len(found) != 0, "libfaketime is missing: apt-get install libfaketime")
+	expect.Require(t, err == nil && len(found) != 0, "libfaketime is missing: apt-get install libfaketime")
 	return found[0]
 }
 
@@ -402,11 +401,11 @@ func TestNetworkLongTheServersClockIsSetBack(t *testing.T) {
 	if err == nil {
 		err = os.Chmod(dir, 0o755)
 	}
-	noError(t, err)
+	expect.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	clock := filepath.Join(dir, "clock")
 	set := func(offset string) {
-		noError(t, os.WriteFile(clock, []byte(offset+"\n"), 0o644))
+		expect.NoError(t, os.WriteFile(clock, []byte(offset+"\n"), 0o644))
 	}
 	set("+0")
 	server := pgtest.NewServer(t, pgtest.Config{NoSync: true, Env: []string{
@@ -424,15 +423,14 @@ func TestNetworkLongTheServersClockIsSetBack(t *testing.T) {
 	}
 	set("-3600")
 	var behind float64
-	if err := pool.QueryRow(t.Context(), `SELECT $1 - extract(epoch FROM clock_timestamp())::float8`, float64(time.Now().Unix())).Scan(&behind); err != nil || behind < 3000 {
-		t.Fatalf("the server's clock is %v seconds behind (%v)", behind, err)
-	}
+	err = pool.QueryRow(t.Context(), `SELECT $1 - extract(epoch FROM clock_timestamp())::float8`, float64(time.Now().Unix())).Scan(&behind)
+	expect.Require(t, err == nil && behind >= 3000, "the server's clock is %v seconds behind (%v)", behind, err)
 	began := time.Now()
 	submit(t, b.Service, form, 2)
 	for range 2 {
 		select {
 		case ok := <-got:
-			expect(t, ok, "a later attempt failed")
+			expect.That(t, ok, "a later attempt failed")
 		case <-time.After(5 * time.Minute):
 			t.Fatal("five minutes after the clock was set back something still waits")
 		}
@@ -456,7 +454,7 @@ func TestNetworkLongASnapshotIsHeld(t *testing.T) {
 	b.Webhook(other, url, servicetest.Secret)
 	b.Dispatch()
 
-	tx := must(pool.Begin(t.Context()))
+	tx := expect.Must(pool.Begin(t.Context()))
 	submit(t, b.Using(store.On(tx)), held, 0)
 	before := buffers(t, pool, schema)
 	began := time.Now()
@@ -469,7 +467,7 @@ func TestNetworkLongASnapshotIsHeld(t *testing.T) {
 		slowest = max(slowest, time.Since(at))
 	}
 	t.Logf("%d deliveries beside it, the slowest after %v; the queue has %d pages, %d before", others, slowest, buffers(t, pool, schema), before)
-	noError(t, tx.Commit(t.Context()))
+	expect.NoError(t, tx.Commit(t.Context()))
 	committed := time.Now()
 	select {
 	case <-got:
@@ -482,11 +480,11 @@ func TestNetworkLongASnapshotIsHeld(t *testing.T) {
 // buffers is how many pages the queue's table has.
 func buffers(t *testing.T, pool *pgxpool.Pool, schema string) (pages int) {
 	t.Helper()
-	noError(t, pool.QueryRow(t.Context(), `SELECT pg_relation_size(format('%I.deliveries', $1::text)::regclass) / 8192`, schema).Scan(&pages))
+	expect.NoError(t, pool.QueryRow(t.Context(), `SELECT pg_relation_size(format('%I.deliveries', $1::text)::regclass) / 8192`, schema).Scan(&pages))
 	return pages
 }
 
 func submit(t *testing.T, svc *formsvc.Service, form formsvc.ID, n int) {
 	t.Helper()
-	must(svc.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, n))}))
+	expect.Must(svc.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, n))}))
 }

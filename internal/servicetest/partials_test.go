@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -24,30 +25,24 @@ import (
 // onEachWithClock is OnEachStorage with a clock of the test's, which begins at now.
 func onEachWithClock(t *testing.T, now time.Time, test func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock), opts ...formsvc.Option) {
 	t.Helper()
-	for name, open := range map[string]func(*testing.T) storage.Storage{
-		"memory":   func(*testing.T) storage.Storage { return memory.New() },
-		"postgres": func(t *testing.T) storage.Storage { return servicetest.PostgresStore(t) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			clock := servicetest.NewClock(now)
-			test(t, servicetest.SetupOn(t, open(t), append(opts, formsvc.WithClock(clock.Now))...), clock)
-		})
-	}
+	servicetest.OnEachStore(t, func(t *testing.T, store storage.Storage) {
+		clock := servicetest.NewClock(now)
+		test(t, servicetest.SetupOn(t, store, append(slices.Clone(opts), formsvc.WithClock(clock.Now))...), clock)
+	})
 }
 
 // save saves a half response that has to be kept as a whole, and returns its token.
 func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string {
 	t.Helper()
 	token, dropped, err := svc.SavePartial(t.Context(), r)
-	require(t, err == nil && len(dropped) == 0, "SavePartial: dropped %q, %v", dropped, err)
+	expect.Require(t, err == nil && len(dropped) == 0, "SavePartial: dropped %q, %v", dropped, err)
 	return token
 }
 
 // resumed is what is saved with a token, without its times.
 func resumed(t *testing.T, svc *formsvc.Service, form formsvc.ID, token string) formsvc.PartialResponse {
 	t.Helper()
-	r := must(svc.ResumePartial(t.Context(), form, token))
+	r := expect.Must(svc.ResumePartial(t.Context(), form, token))
 	r.SavedAt, r.EndsAt = time.Time{}, time.Time{}
 	return r
 }
@@ -57,7 +52,7 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 	start := time.Date(2026, 11, 20, 8, 0, 0, 123456000, time.UTC)
 	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)}}))
+		b.Change(form, formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)})
 		r := formsvc.PartialResponse{
 			FormID: form, Answers: servicetest.Answers("name", `"A \u0041"`, "mail", `"ann@"`), Hidden: map[string]string{"ref": "mail", "gone": "x", "none": ""},
 			Metadata: formsvc.Metadata{Country: "NL", Device: "phone", UserAgent: "Browser", UTM: map[string]string{"source": "mail"}},
@@ -65,34 +60,32 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 			SavedAt: start.Add(time.Hour), EndsAt: start.Add(time.Hour), SubmissionID: formsvc.ID{1}, // which only ResumePartial sets
 		}
 		token := save(t, b.Service, r)
-		expect(t, regexp.MustCompile(`^[\w-]{22}$`).MatchString(token), "the token is %q, want 128 bits in base64url", token)
+		expect.That(t, regexp.MustCompile(`^[\w-]{22}$`).MatchString(token), "the token is %q, want 128 bits in base64url", token)
 		second := save(t, b.Service, r)
-		expect(t, second != token, "two half responses have one token")
+		expect.That(t, second != token, "two half responses have one token")
 		want := r
 		want.Token, want.Revision, want.Hidden = token, 1, map[string]string{"ref": "mail"}
 		want.SavedAt, want.EndsAt, want.SubmissionID = start, time.Date(2026, 12, 21, 0, 0, 0, 0, time.UTC), formsvc.ID{}
 		got, err := b.ResumePartial(t.Context(), form, token)
-		expect(t, err == nil && reflect.DeepEqual(got, want), "resumed %+v\nwant %+v\n%v", got, want, err)
+		expect.That(t, err == nil && reflect.DeepEqual(got, want), "resumed %+v\nwant %+v\n%v", got, want, err)
 
 		clock.Advance(24 * time.Hour)
 		r = formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`), Block: "gone", Seconds: 20}
-		equal(t, save(t, b.Service, r), token, "a later save returned")
+		expect.Equal(t, save(t, b.Service, r), token, "a later save returned")
 		want = r
 		want.Revision, want.Block, want.Hidden, want.SavedAt, want.EndsAt = 2, "", map[string]string{}, start.Add(24*time.Hour), want.EndsAt.Add(24*time.Hour)
 		want.EndsAt = time.Date(2026, 12, 22, 0, 0, 0, 0, time.UTC)
-		if got, err := b.ResumePartial(t.Context(), form, token); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("resumed after a second save %+v\nwant %+v\n%v", got, want, err)
-		}
+		got, err = b.ResumePartial(t.Context(), form, token)
+		expect.That(t, err == nil && reflect.DeepEqual(got, want), "resumed after a second save %+v\nwant %+v\n%v", got, want, err)
 
-		sent := must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token}))
+		sent := expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token}))
 		want = formsvc.PartialResponse{FormID: form, Token: token, Revision: 2, SavedAt: want.SavedAt, EndsAt: want.EndsAt, SubmissionID: sent.ID}
 		if got, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrSent) || !reflect.DeepEqual(got, want) {
 			t.Errorf("resumed when it was sent %+v\nwant %+v\n%v", got, want, err)
 		}
-		if _, _, err := b.SavePartial(t.Context(), r); !errors.Is(err, formsvc.ErrSent) {
-			t.Errorf("saved when it was sent: %v", err)
-		}
-		wantError(t, "a response with a spent token", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
+		_, _, err = b.SavePartial(t.Context(), r)
+		expect.That(t, errors.Is(err, formsvc.ErrSent), "saved when it was sent: %v", err)
+		expect.Error(t, "a response with a spent token", expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
 	})
 }
 
@@ -114,10 +107,10 @@ func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
 		kept := func(name string, answers, want map[string]json.RawMessage, wantDropped ...string) {
 			t.Helper()
 			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Answers: answers})
-			require(t, err == nil, "%s: %v", name, err)
-			expect(t, slices.Equal(dropped, wantDropped), "%s: dropped %q, want %q", name, dropped, wantDropped)
+			expect.Require(t, err == nil, "%s: %v", name, err)
+			expect.That(t, slices.Equal(dropped, wantDropped), "%s: dropped %q, want %q", name, dropped, wantDropped)
 			got := resumed(t, b.Service, form, token).Answers
-			expect(t, fmt.Sprintf("%s", got) == fmt.Sprintf("%s", want), "%s: kept %s, want %s", name, got, want)
+			expect.That(t, fmt.Sprintf("%s", got) == fmt.Sprintf("%s", want), "%s: kept %s, want %s", name, got, want)
 		}
 		kept("everything", all, servicetest.Answers("go", `true`, "n", `1.50`, "in", `"no address"`, "vip", `{"b":1,"a":[null]}`),
 			"", "box", "end", "file", "file in", "gone", "note", "pay", "plan", "robot", "sign", "tier")
@@ -136,7 +129,7 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithLimits(formsvc.Limits{Partial: 100}))
 	form := b.Form(servicetest.MailBlocks, `{}`)
-	must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}}))
+	b.Change(form, formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)})
 	text := func(n int) map[string]json.RawMessage {
 		return servicetest.Answers("name", `"`+strings.Repeat("n", n-len(`{"name":""}{}`))+`"`)
 	}
@@ -159,14 +152,14 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 	} {
 		c.r.FormID = form
 		_, _, err := b.SavePartial(t.Context(), c.r)
-		var faults *formsvc.Error
-		switch {
-		case c.code == "" && err == nil:
-		case !errors.As(err, &faults) || !slices.ContainsFunc(faults.Violations, func(v schema.Violation) bool { return v.Path == c.path && v.Code == c.code }):
-			t.Errorf("%s: %v, want %s at %q", name, err, c.code, c.path)
+		if c.code == "" {
+			expect.Error(t, name, err, nil)
+			continue
 		}
+		got := ", " + violations(err) + ","
+		expect.That(t, strings.Contains(got, ", "+c.path+" "+c.code+","), "%s: %v, want %s at %q", name, err, c.code, c.path)
 	}
-	equal(t, (formsvc.Limits{}).WithDefaults().Partial, 64_000, "the default of Limits.Partial")
+	expect.Equal(t, (formsvc.Limits{}).WithDefaults().Partial, 64_000, "the default of Limits.Partial")
 }
 
 // A half response ends in whole days of the service's zone.
@@ -179,18 +172,16 @@ func TestAHalfResponseEnds(t *testing.T) {
 		token := save(t, b.Service, formsvc.PartialResponse{FormID: form})
 		got, err := b.ResumePartial(t.Context(), form, token)
 		end := time.Date(2026, 12, 21, 0, 0, 0, 0, zone)
-		if err != nil || !got.EndsAt.Equal(end) || got.EndsAt.Location() != time.UTC {
-			t.Errorf("it ends at %v, want %v in UTC: %v", got.EndsAt, end, err)
-		}
+		expect.That(t, err == nil && got.EndsAt.Equal(end) && got.EndsAt.Location() == time.UTC,
+			"it ends at %v, want %v in UTC: %v", got.EndsAt, end, err)
 		clock.Advance(end.Sub(start) - time.Microsecond)
 		resumed(t, b.Service, form, token)
 		clock.Advance(time.Microsecond)
-		wantError(t, "resumed when it is over", errorOf(b.ResumePartial(t.Context(), form, token)), formsvc.ErrNotFound)
-		if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); !errors.Is(err, formsvc.ErrNotFound) {
-			t.Errorf("saved when it is over: %v", err)
-		}
-		check(t, errorOf(b.Answer(form)))
-		wantError(t, "submitted when it is over", errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
+		expect.Error(t, "resumed when it is over", expect.ErrorOf(b.ResumePartial(t.Context(), form, token)), formsvc.ErrNotFound)
+		_, _, err = b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token})
+		expect.That(t, errors.Is(err, formsvc.ErrNotFound), "saved when it is over: %v", err)
+		check(t, expect.ErrorOf(b.Answer(form)))
+		expect.Error(t, "submitted when it is over", expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
 	}, formsvc.WithTimeZone(zone))
 }
 
@@ -201,7 +192,7 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
 		state := func(name string, saves, resumes error, change func() error) {
 			t.Helper()
-			noError(t, change())
+			expect.NoError(t, change())
 			for _, token := range []string{"", token} {
 				if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`)}); !errors.Is(err, saves) {
 					t.Errorf("%s: saved with the token %q: %v, want %v", name, token, err, saves)
@@ -254,7 +245,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		list := func(c formsvc.Client, q formsvc.Query) (all []formsvc.Partial) {
 			t.Helper()
 			for p, err := range c.Partials(t.Context(), form, q) {
-				noError(t, err)
+				expect.NoError(t, err)
 				all = append(all, p)
 			}
 			return all
@@ -262,7 +253,7 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		check := func(c formsvc.Client) []formsvc.Partial {
 			t.Helper()
 			all := list(c, formsvc.Query{})
-			require(t, len(all) == 2, "%d half responses, want 2", len(all))
+			expect.Require(t, len(all) == 2, "%d half responses, want 2", len(all))
 			for _, p := range all {
 				private := p.Answers == nil && p.Hidden == nil && p.Metadata == nil && p.Block == "" && p.Seconds == 0
 				if p.ID.IsZero() || p.FormID != form || p.SavedAt.IsZero() || p.EndsAt.Before(p.SavedAt) || p.Revision != 1 || private == p.Shared {
@@ -277,19 +268,19 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		check(b.AsHost())
 		all := check(ann)
 		got := list(ann, formsvc.Query{Limit: 1})
-		expect(t, len(got) == 1 && got[0].ID == all[0].ID, "with a limit of 1: %+v", got)
+		expect.That(t, len(got) == 1 && got[0].ID == all[0].ID, "with a limit of 1: %+v", got)
 		for _, err := range bob.Partials(t.Context(), form, formsvc.Query{}) {
-			expect(t, errors.Is(err, formsvc.ErrNotFound), "a foreign form: %v", err)
+			expect.That(t, errors.Is(err, formsvc.ErrNotFound), "a foreign form: %v", err)
 		}
 		for _, err := range []error{
 			bob.DeletePartial(t.Context(), form, all[0].ID), ann.DeletePartial(t.Context(), other, all[0].ID), ann.DeletePartial(t.Context(), form, formsvc.ID{1}),
 		} {
-			expect(t, errors.Is(err, formsvc.ErrNotFound), "deleted: %v", err)
+			expect.That(t, errors.Is(err, formsvc.ErrNotFound), "deleted: %v", err)
 		}
-		noError(t, ann.DeletePartial(t.Context(), form, all[0].ID))
-		wantError(t, "deleted twice", ann.DeletePartial(t.Context(), form, all[0].ID), formsvc.ErrNotFound)
+		expect.NoError(t, ann.DeletePartial(t.Context(), form, all[0].ID))
+		expect.Error(t, "deleted twice", ann.DeletePartial(t.Context(), form, all[0].ID), formsvc.ErrNotFound)
 		left := list(ann, formsvc.Query{})
-		expect(t, len(left) == 1 && left[0].ID == all[1].ID, "left are %+v", left)
+		expect.That(t, len(left) == 1 && left[0].ID == all[1].ID, "left are %+v", left)
 		// A save that says no more that it is shared takes it back.
 		token := shared
 		if all[0].Shared {
@@ -297,11 +288,10 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		}
 		r.Share, r.Token = false, token
 		save(t, b.Service, r)
-		if left := list(ann, formsvc.Query{}); len(left) != 1 || left[0].Answers != nil || left[0].Revision != 2 {
-			t.Errorf("no longer shared: %+v", left)
-		}
-		must(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}))
-		equal(t, len(list(ann, formsvc.Query{})), 0, "submitted")
+		left = list(ann, formsvc.Query{})
+		expect.That(t, len(left) == 1 && left[0].Answers == nil && left[0].Revision == 2, "no longer shared: %+v", left)
+		expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}))
+		expect.Equal(t, len(list(ann, formsvc.Query{})), 0, "submitted")
 	})
 }
 
@@ -313,13 +303,13 @@ func TestARespondentForgetsAHalfResponse(t *testing.T) {
 		for range 2 {
 			check(t, b.ForgetPartial(t.Context(), form, gone))
 		}
-		wantError(t, "resumed what is forgotten", errorOf(b.ResumePartial(t.Context(), form, gone)), formsvc.ErrNotFound)
+		expect.Error(t, "resumed what is forgotten", expect.ErrorOf(b.ResumePartial(t.Context(), form, gone)), formsvc.ErrNotFound)
 		for _, token := range []string{"", "x", gone} {
-			wantError(t, fmt.Sprintf("the token %q", token), b.ForgetPartial(t.Context(), form, token), nil)
+			expect.Error(t, fmt.Sprintf("the token %q", token), b.ForgetPartial(t.Context(), form, token), nil)
 		}
 		check(t, b.ForgetPartial(t.Context(), other, stays))
 		resumed(t, b.Service, form, stays)
-		wantError(t, "an unknown form", b.ForgetPartial(t.Context(), formsvc.ID{1}, stays), formsvc.ErrNotFound)
+		expect.Error(t, "an unknown form", b.ForgetPartial(t.Context(), formsvc.ID{1}, stays), formsvc.ErrNotFound)
 	})
 }
 
@@ -381,14 +371,14 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 	clock := servicetest.NewClock(time.Date(2026, 11, 20, 8, 0, 0, 0, time.UTC))
 	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
 	form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
-	f := must(b.AsHost().Form(t.Context(), form))
+	f := expect.Must(b.AsHost().Form(t.Context(), form))
 	costs := func(name string, reads, submits, half int64, call func() error) {
 		t.Helper()
 		store.reads.Store(0)
 		store.submits.Store(0)
 		store.half.Store(0)
 		err := call()
-		require(t, err == nil, "%s: %v", name, err)
+		expect.Require(t, err == nil, "%s: %v", name, err)
 		if r, s, h := store.reads.Load(), store.submits.Load(), store.half.Load(); r != reads || s != submits || h != half {
 			t.Errorf("%s: %d reads, %d of Submit and %d of half responses, want %d, %d and %d", name, r, s, h, reads, submits, half)
 		}
@@ -404,14 +394,14 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 		return err
 	})
 	costs("the first response", 0, 1, 0, submit(""))
-	expect(t, store.submitted.Partial == [32]byte{}, "a response without a token has one")
+	expect.That(t, store.submitted.Partial == [32]byte{}, "a response without a token has one")
 	r := formsvc.PartialResponse{FormID: form}
 	costs("a new half response", 1, 0, 1, func() (err error) {
 		r.Token, _, err = b.SavePartial(t.Context(), r)
 		return err
 	})
 	p := store.saved
-	expect(t, p.Max == 10_000 && p.IfRevision == 0 && p.New, "saved with %+v", p)
+	expect.That(t, p.Max == 10_000 && p.IfRevision == 0 && p.New, "saved with %+v", p)
 	costs("a later save", 1, 0, 1, func() error {
 		_, _, err := b.SavePartial(t.Context(), r)
 		return err
@@ -442,29 +432,13 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 
 // noPartials is a storage that keeps no half responses.
 type noPartials struct {
-	storage.Storage
-	none storage.Unimplemented
-}
-
-func (s noPartials) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
-	return s.none.SavePartial(ctx, p)
-}
-
-func (s noPartials) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-	return s.none.Partial(ctx, form, token, now)
-}
-
-func (s noPartials) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (bool, error) {
-	return s.none.Partials(ctx, who, form, q, each)
-}
-
-func (s noPartials) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (int, bool, error) {
-	return s.none.DeletePartials(ctx, who, form, p)
+	storage.PartialStore
+	beneath
 }
 
 func TestAStorageWithoutHalfResponses(t *testing.T) {
 	t.Parallel()
-	b := servicetest.SetupOn(t, noPartials{Storage: memory.New()})
+	b := servicetest.SetupOn(t, noPartials{storage.Unimplemented{}, beneath{memory.New()}})
 	form := b.Form(servicetest.MailBlocks, `{}`)
 	_, _, saves := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form})
 	_, resumes := b.ResumePartial(t.Context(), form, "x")
@@ -475,11 +449,11 @@ func TestAStorageWithoutHalfResponses(t *testing.T) {
 		"SavePartial": saves, "ResumePartial": resumes, "Partials": lists,
 		"DeletePartial": b.AsHost().DeletePartial(t.Context(), form, formsvc.ID{1}), "ForgetPartial": b.ForgetPartial(t.Context(), form, "x"),
 	} {
-		expect(t, errors.Is(err, formsvc.ErrUnsupported), "%s: %v", name, err)
+		expect.That(t, errors.Is(err, formsvc.ErrUnsupported), "%s: %v", name, err)
 	}
-	check(t, errorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"})))
-	returns(t, 1, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}))
-	returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now(), form))
+	check(t, expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"})))
+	expect.Returns(t, 1, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}))
+	expect.Returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now(), form))
 }
 
 // A half response is erased by what is in it, faulty or off the path as it may be, and by
@@ -491,7 +465,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 			{"id":"pick","type":"single_choice","choices":[{"id":"a","label":"A"},{"id":"b","label":"B"}]},{"id":"old","type":"short_text"},{"id":"note","type":"long_text"}]`
 		form, other := b.Form(blocks, `{}`), b.Form(blocks, `{}`)
 		withHidden := formsvc.Definition{HiddenFields: json.RawMessage(`["ref"]`)}
-		must(b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: withHidden}))
+		b.Change(form, withHidden)
 		add := func(form formsvc.ID, note string, hidden map[string]string, pairs ...string) {
 			t.Helper()
 			save(t, b.Service, formsvc.PartialResponse{
@@ -516,7 +490,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 				list.there(t, find, want, name+": "+when)
 			}
 			in(true, "before")
-			returns(t, 0, "%s", name)(b.EraseRespondent(t.Context(), form, wanted))
+			expect.Returns(t, 0, "%s", name)(b.EraseRespondent(t.Context(), form, wanted))
 			in(false, "after")
 		}
 		gone("by what nobody has", map[string]string{"mail": "ann@answers.example", "old": "bob"})
@@ -525,25 +499,20 @@ func TestHalfResponsesAreErased(t *testing.T) {
 		gone("by a choice", map[string]string{"pick": "b"}, "five")
 		gone("by a hidden field", map[string]string{"ref": "user 1", "old": "Ann"}, "three")
 		needles{"faulty": []byte("note four"), "another form's": []byte("note seven")}.there(t, find, true, "so far")
-		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
-			Blocks: json.RawMessage(`[{"id":"note","type":"long_text"},{"id":"mail","type":"email","properties":{"rule":{"show":{"==":[1,2]}}}}]`)}}); err != nil {
-			t.Fatal(err)
-		}
+		b.Change(form, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"note","type":"long_text"},{"id":"mail","type":"email","properties":{"rule":{"show":{"==":[1,2]}}}}]`)})
 		gone("by a block that is gone", map[string]string{"old": "ann@answers.example"}, "six")
 		add(form, "late", nil)
 		gone("by an answer that is faulty, to a block that is off the path now", map[string]string{"mail": "ann@answers.example and more"}, "four")
 
-		var faults *formsvc.Error
-		_, err := b.EraseRespondent(t.Context(), form, map[string]string{"never": "x"})
-		expect(t, errors.As(err, &faults), "a name that nothing has: %v", err)
+		refused(t, expect.ErrorOf(b.EraseRespondent(t.Context(), form, map[string]string{"never": "x"})), "a name that nothing has")
 		list := needles{"of the form": []byte("note late"), "of another form": []byte("note seven")}
-		returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(-time.Hour), form))
+		expect.Returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(-time.Hour), form))
 		list.there(t, find, true, "after a purge of older ones")
-		returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), form))
+		expect.Returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), form))
 		needles{"of the form": []byte("note late")}.there(t, find, false, "after PurgeSubmissions")
 		needles{"of another form": []byte("note seven")}.there(t, find, true, "after PurgeSubmissions")
-		noError(t, b.AsHost().TrashForm(t.Context(), other))
-		returns(t, 0, "PurgeAllSubmissions")(b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)))
+		expect.NoError(t, b.AsHost().TrashForm(t.Context(), other))
+		expect.Returns(t, 0, "PurgeAllSubmissions")(b.PurgeAllSubmissions(t.Context(), time.Now().Add(time.Hour)))
 		needles{"of a form in the trash": []byte("note seven")}.there(t, find, false, "after PurgeAllSubmissions")
 	})
 }
@@ -564,15 +533,15 @@ func TestManyHalfResponsesAreErased(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"})
-		expect(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
-		returns(t, 0, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
+		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
+		expect.Returns(t, 0, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
 		left := 0
 		for _, err := range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
-			noError(t, err)
+			expect.NoError(t, err)
 			left++
 		}
-		expect(t, left == 60, "%d half responses are left, want 60", left)
+		expect.That(t, left == 60, "%d half responses are left, want 60", left)
 		clock.Advance(-40 * 24 * time.Hour)
-		wantError(t, "one that was over when it was erased", errorOf(b.ResumePartial(t.Context(), form, over)), formsvc.ErrNotFound)
+		expect.Error(t, "one that was over when it was erased", expect.ErrorOf(b.ResumePartial(t.Context(), form, over)), formsvc.ErrNotFound)
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -112,10 +113,10 @@ func searchTables(t *testing.T, pool *pgxpool.Pool, schema string, needle []byte
 	rows, err := pool.Query(t.Context(), `SELECT c.table_name::text, c.column_name::text, c.data_type::text
 		FROM information_schema.columns c JOIN information_schema.tables t USING (table_schema, table_name)
 		WHERE c.table_schema = $1 AND t.table_type = 'BASE TABLE' ORDER BY 1, 2`, schema)
-	noError(t, err)
+	expect.NoError(t, err)
 	type column struct{ Table, Column, Type string }
 	columns, err := pgx.CollectRows(rows, pgx.RowToStructByPos[column])
-	require(t, err == nil && len(columns) >= 100, "%d columns: %v", len(columns), err)
+	expect.Require(t, err == nil && len(columns) >= 100, "%d columns: %v", len(columns), err)
 	for _, c := range columns {
 		name := pgx.Identifier{c.Column}.Sanitize()
 		value := "convert_to(" + name + "::text, 'UTF8')"
@@ -124,7 +125,7 @@ func searchTables(t *testing.T, pool *pgxpool.Pool, schema string, needle []byte
 		}
 		var n int
 		text := fmt.Sprintf("SELECT count(*) FROM %s WHERE position($1::bytea IN %s) > 0", pgx.Identifier{schema, c.Table}.Sanitize(), value)
-		noError(t, pool.QueryRow(t.Context(), text, needle).Scan(&n))
+		expect.NoError(t, pool.QueryRow(t.Context(), text, needle).Scan(&n))
 		if n > 0 {
 			found = append(found, c.Table+"."+c.Column)
 		}
@@ -140,7 +141,7 @@ func (n needles) id(name string, id formsvc.ID) { n[name] = bytes.Clone(id[:]) }
 func (n needles) there(t *testing.T, find search, want bool, when string) {
 	t.Helper()
 	for name, needle := range n {
-		equal(t, len(find(needle)) > 0, want, "%s: %s is in", when, name)
+		expect.Equal(t, len(find(needle)) > 0, want, "%s: %s is in", when, name)
 	}
 }
 
@@ -157,44 +158,31 @@ type tenant struct {
 func newTenant(b *servicetest.Bundle, name, url string) *tenant {
 	b.T.Helper()
 	ctx := b.T.Context()
-	ok := func(err error) {
-		b.T.Helper()
-		if err != nil {
-			b.T.Fatal(err)
-		}
-	}
 	u := &tenant{user: formsvc.User{ID: formsvc.UserIDFrom(name), Name: name + " the user", Email: name + "@users.example"}, needles: needles{}}
-	_, err := b.CreateKey(ctx, formsvc.KeyRequest{User: u.user, Name: name + "'s key", Scopes: storage.Scopes()})
-	ok(err)
-	u.workspace, err = b.CreateWorkspace(ctx, u.user.ID, name+"'s workspace")
-	ok(err)
-	gone, err := b.CreateWorkspace(ctx, u.user.ID, name+"'s other workspace")
-	ok(err)
+	expect.Must(b.CreateKey(ctx, formsvc.KeyRequest{User: u.user, Name: name + "'s key", Scopes: storage.Scopes()}))
+	u.workspace = expect.Must(b.CreateWorkspace(ctx, u.user.ID, name+"'s workspace"))
+	gone := expect.Must(b.CreateWorkspace(ctx, u.user.ID, name+"'s other workspace"))
 	for i, workspace := range []formsvc.ID{u.workspace.ID, u.workspace.ID, gone.ID} {
 		f, err := b.AsHost().CreateForm(ctx, formsvc.FormCreate{Workspace: workspace, Name: fmt.Sprintf("%s's form %d", name, i), Definition: formsvc.Definition{
 			Blocks: json.RawMessage(`[{"id":"mail","type":"email","label":"` + name + `'s label"}]`), Settings: json.RawMessage(`{"duplicateField":"mail"}`),
 		}})
-		ok(err)
-		_, err = b.AsHost().PublishForm(ctx, f.ID)
-		ok(err)
-		_, err = b.AsHost().CreateWebhook(ctx, formsvc.WebhookCreate{Form: f.ID, URL: url + "/" + name, SigningSecret: servicetest.Secret})
-		ok(err)
-		s, err := b.Submit(ctx, formsvc.Response{
+		expect.NoError(b.T, err)
+		expect.Must(b.AsHost().PublishForm(ctx, f.ID))
+		expect.Must(b.AsHost().CreateWebhook(ctx, formsvc.WebhookCreate{Form: f.ID, URL: url + "/" + name, SigningSecret: servicetest.Secret}))
+		s := expect.Must(b.Submit(ctx, formsvc.Response{
 			FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`@answers.example"`), IdempotencyKey: name + "'s attempt",
 			Metadata: formsvc.Metadata{UserAgent: name + "'s browser"},
-		})
-		ok(err)
+		}))
 		_, _, err = b.SavePartial(ctx, formsvc.PartialResponse{FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`'s half response"`)})
-		ok(err)
-		ok(b.RecordView(ctx, f.ID))
-		_, err = b.AsHost().Metrics(ctx, f.ID, formsvc.PeriodAll) // writes it
-		ok(err)
+		expect.NoError(b.T, err)
+		expect.NoError(b.T, b.RecordView(ctx, f.ID))
+		expect.Must(b.AsHost().Metrics(ctx, f.ID, formsvc.PeriodAll)) // writes it
 		u.forms = append(u.forms, f.ID)
 		u.needles.id(fmt.Sprint("the id of form ", i), f.ID)
 		u.needles.id(fmt.Sprint("the id of the response to form ", i), s.ID)
 	}
-	ok(b.AsHost().TrashForm(ctx, u.forms[1]))
-	ok(b.AsHost().DeleteWorkspace(ctx, gone.ID))
+	expect.NoError(b.T, b.AsHost().TrashForm(ctx, u.forms[1]))
+	expect.NoError(b.T, b.AsHost().DeleteWorkspace(ctx, gone.ID))
 	u.needles.id("the id of the user", u.user.ID)
 	u.needles.id("the id of the workspace", u.workspace.ID)
 	u.needles.id("the id of the deleted workspace", gone.ID)
@@ -211,12 +199,12 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		stop := dispatching(t, b)
 		first, second := newTenant(b, "first", url), newTenant(b, "second", url)
 		for _, pair := range [][2]*tenant{{first, second}, {second, first}} {
-			noError(t, b.AddMember(t.Context(), pair[0].workspace.ID, pair[1].user.ID))
+			expect.NoError(t, b.AddMember(t.Context(), pair[0].workspace.ID, pair[1].user.ID))
 		}
 		servicetest.WaitFor(t, "an attempt of each user", func() bool {
 			for _, u := range []*tenant{first, second} {
 				for hook, err := range b.AsHost().Webhooks(t.Context(), formsvc.Query{}) {
-					noError(t, err)
+					expect.NoError(t, err)
 					if hook.FormID != u.forms[0] {
 						continue
 					}
@@ -229,28 +217,28 @@ func TestDeleteUserLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		})
 		stop()
 		for _, u := range []*tenant{first, second} { // pending when the user goes
-			must(b.Answer(u.forms[0], "mail", `"later@answers.example"`))
+			expect.Must(b.Answer(u.forms[0], "mail", `"later@answers.example"`))
 		}
 		first.needles.there(t, find, true, "before")
 		second.needles.there(t, find, true, "before")
-		noError(t, b.DeleteUser(t.Context(), first.user.ID))
+		expect.NoError(t, b.DeleteUser(t.Context(), first.user.ID))
 		first.needles.there(t, find, false, "after DeleteUser")
 		second.needles.there(t, find, true, "after DeleteUser of another user")
-		expect(t, b.DeleteUser(t.Context(), formsvc.ID{}) != nil, "DeleteUser of the zero ID is done")
-		wantError(t, "DeleteUser once more", b.DeleteUser(t.Context(), first.user.ID), nil)
+		expect.That(t, b.DeleteUser(t.Context(), formsvc.ID{}) != nil, "DeleteUser of the zero ID is done")
+		expect.Error(t, "DeleteUser once more", b.DeleteUser(t.Context(), first.user.ID), nil)
 
 		// Everything of the other user works as before, and so does their trash.
 		members, err := b.Members(t.Context(), second.workspace.ID)
-		expect(t, err == nil && len(members) == 0, "members %v, %v", members, err)
+		expect.That(t, err == nil && len(members) == 0, "members %v, %v", members, err)
 		keys, err := b.Keys(t.Context(), second.user.ID)
-		expect(t, err == nil && len(keys) == 1, "%d keys, %v", len(keys), err)
+		expect.That(t, err == nil && len(keys) == 1, "%d keys, %v", len(keys), err)
 		check(t, b.RestoreForm(t.Context(), second.forms[1], formsvc.ID{}))
 		check(t, b.RestoreForm(t.Context(), second.forms[2], second.workspace.ID))
 		for _, form := range second.forms {
-			wantError(t, "a form of another user", errorOf(b.Answer(form, "mail", `"SECOND@answers.example"`)), formsvc.ErrDuplicate)
+			expect.Error(t, "a form of another user", expect.ErrorOf(b.Answer(form, "mail", `"SECOND@answers.example"`)), formsvc.ErrDuplicate)
 		}
 		stats, err := b.Store.QueueStats(t.Context())
-		expect(t, err == nil && stats.Due+stats.Waiting == 1, "%+v, %v", stats, err)
+		expect.That(t, err == nil && stats.Due+stats.Waiting == 1, "%+v, %v", stats, err)
 	})
 }
 
@@ -287,13 +275,13 @@ func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 		left := 2
 		dying := b.Using(interrupted{b.Store, &left})
 		err := dying.DeleteUser(t.Context(), u.user.ID)
-		require(t, err == nil || errors.Is(err, storage.ErrUnavailable), "%v", err)
+		expect.Require(t, err == nil || errors.Is(err, storage.ErrUnavailable), "%v", err)
 		for _, form := range u.forms {
-			wantError(t, "a form of the user is there", errorOf(b.AsHost().Form(t.Context(), form)), formsvc.ErrNotFound)
-			wantError(t, "a form of the user can be restored", b.RestoreForm(t.Context(), form, b.Workspace), formsvc.ErrNotFound)
+			expect.Error(t, "a form of the user is there", expect.ErrorOf(b.AsHost().Form(t.Context(), form)), formsvc.ErrNotFound)
+			expect.Error(t, "a form of the user can be restored", b.RestoreForm(t.Context(), form, b.Workspace), formsvc.ErrNotFound)
 		}
 		for range 10 {
-			noError(t, b.Maintain(t.Context()))
+			expect.NoError(t, b.Maintain(t.Context()))
 		}
 		u.needles.there(t, find, false, "after Maintain")
 	})
@@ -325,7 +313,7 @@ func TestDeleteUserIsDoneWhenItReturnsThoughMaintainRuns(t *testing.T) {
 		defer close(stop)
 		for i := range 6 {
 			u := newTenant(b, fmt.Sprint("somebody", i), "http://127.0.0.1:8099")
-			noError(t, b.DeleteUser(t.Context(), u.user.ID))
+			expect.NoError(t, b.DeleteUser(t.Context(), u.user.ID))
 			u.needles.there(t, find, false, "after DeleteUser")
 			if t.Failed() {
 				return
@@ -339,18 +327,18 @@ func TestPurgeForm(t *testing.T) {
 	onEachSearched(t, func(t *testing.T, b *servicetest.Bundle, find search) {
 		u, other := newTenant(b, "somebody", "http://127.0.0.1:8099"), newTenant(b, "nobody", "http://127.0.0.1:8099")
 		for _, form := range []formsvc.ID{u.forms[0], {1}} {
-			wantError(t, "PurgeForm of a form that is not in the trash", b.PurgeForm(t.Context(), form), formsvc.ErrNotFound)
+			expect.Error(t, "PurgeForm of a form that is not in the trash", b.PurgeForm(t.Context(), form), formsvc.ErrNotFound)
 		}
 		purged := needles{}
 		for i := 1; i < 3; i++ {
-			noError(t, b.PurgeForm(t.Context(), u.forms[i]))
+			expect.NoError(t, b.PurgeForm(t.Context(), u.forms[i]))
 			purged.id(fmt.Sprint("the id of form ", i), u.forms[i])
 			purged[fmt.Sprint("the name of form ", i)] = []byte(fmt.Sprintf("somebody's form %d", i))
 		}
 		purged.there(t, find, false, "after PurgeForm")
 		other.needles.there(t, find, true, "after PurgeForm of others")
 		found := find([]byte("somebody's form 0"))
-		expect(t, len(found) != 0, "the form outside the trash is gone")
+		expect.That(t, len(found) != 0, "the form outside the trash is gone")
 	})
 }
 
@@ -367,7 +355,7 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 				FormID: form, Answers: servicetest.Answers("mail", `"`+mail+`"`, "who", `{"email":"`+contact+`"}`, "note", `"`+note+`"`),
 				IdempotencyKey: "key of " + note, Metadata: formsvc.Metadata{UserAgent: "browser of " + note},
 			})
-			noError(t, err)
+			expect.NoError(t, err)
 		}
 		respond(form, "Ann@Answers.example", "ann@work.example", "erased one")
 		respond(form, "ann2@answers.example", "ANN@work.example", "erased two")
@@ -381,27 +369,24 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		erased.there(t, find, true, "before")
 
 		for _, none := range []map[string]string{nil, {}, {"mail": " "}, {"note": "\u200b"}, {"note": "a\xffb"}, {"mail": "ann@answers.example", "note": ""}} {
-			var faults *formsvc.Error
-			n, err := b.EraseRespondent(t.Context(), form, none)
-			expect(t, n == 0 && errors.As(err, &faults), "%v: %d, %v", none, n, err)
+			refused(t, expect.ErrorOf(b.EraseRespondent(t.Context(), form, none)), "%v", none)
 		}
-		n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@WORK.example", "mail": "bob@answers.example"})
-		expect(t, n == 0 && err == nil, "two conditions that no response meets: %d, %v", n, err)
-		returns(t, 0, "a part of an address")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob"}))
+		both := map[string]string{"who/email": "ann@WORK.example", "mail": "bob@answers.example"}
+		expect.Returns(t, 0, "two conditions that no response meets")(b.EraseRespondent(t.Context(), form, both))
+		expect.Returns(t, 0, "a part of an address")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "bob"}))
 		kept.there(t, find, true, "before")
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": " Ann@work.example"}); n != 2 || err != nil {
-			t.Fatalf("%d, %v, want 2", n, err)
-		}
+		n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": " Ann@work.example"})
+		expect.Require(t, n == 2 && err == nil, "%d, %v, want 2", n, err)
 		erased.there(t, find, false, "after EraseRespondent")
 		kept.there(t, find, true, "after EraseRespondent")
 		stats, err := b.Store.QueueStats(t.Context())
-		expect(t, err == nil && stats.Due == 1, "%+v, %v", stats, err)
+		expect.That(t, err == nil && stats.Due == 1, "%+v, %v", stats, err)
 		for i := range 4 { // two places and both addresses are free
 			mail := []string{"ann@answers.example", "ann2@answers.example", "c@answers.example", "d@answers.example"}[i]
 			respond(form, mail, "x@work.example", fmt.Sprint("later ", i))
 		}
-		wantError(t, "a response beyond the limit", errorOf(b.Answer(form, "mail", `"e@answers.example"`)), formsvc.ErrClosed)
-		wantError(t, "an unknown form", errorOf(b.EraseRespondent(t.Context(), formsvc.ID{1}, map[string]string{"mail": "x"})), formsvc.ErrNotFound)
+		expect.Error(t, "a response beyond the limit", expect.ErrorOf(b.Answer(form, "mail", `"e@answers.example"`)), formsvc.ErrClosed)
+		expect.Error(t, "an unknown form", expect.ErrorOf(b.EraseRespondent(t.Context(), formsvc.ID{1}, map[string]string{"mail": "x"})), formsvc.ErrNotFound)
 	})
 }
 
@@ -411,19 +396,19 @@ func TestEraseRespondentOfManyResponses(t *testing.T) {
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		for i := range 1100 {
-			must(b.Answer(form, "mail", fmt.Sprintf(`"%d@example.com"`, i%2)))
+			expect.Must(b.Answer(form, "mail", fmt.Sprintf(`"%d@example.com"`, i%2)))
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		n, err := b.EraseRespondent(ctx, form, map[string]string{"mail": "0@example.com"})
-		expect(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
-		returns(t, 550, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
+		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%d, %v", n, err)
+		expect.Returns(t, 550, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"mail": "0@example.com"}))
 		left := 0
 		for s, err := range b.AsHost().Submissions(t.Context(), form, formsvc.SubmissionQuery{}) {
-			require(t, err == nil && strings.Contains(string(s.Answers), "1@example.com"), "%s, %v", s.Answers, err)
+			expect.Require(t, err == nil && strings.Contains(string(s.Answers), "1@example.com"), "%s, %v", s.Answers, err)
 			left++
 		}
-		expect(t, left == 550, "%d responses are left, want 550", left)
+		expect.That(t, left == 550, "%d responses are left, want 550", left)
 	})
 }
 
@@ -437,7 +422,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 			_, err := b.Submit(t.Context(), formsvc.Response{
 				FormID: form, Answers: servicetest.Answers("mail", `"`+name+`@answers.example"`), SubmittedAt: at, IdempotencyKey: name + "'s attempt",
 			})
-			noError(t, err)
+			expect.NoError(t, err)
 		}
 		old := time.Now().AddDate(-1, 0, 0)
 		respond(form, old, "old")
@@ -445,17 +430,17 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		respond(other, old, "else")
 		trashed := b.Form(servicetest.MailBlocks, settings)
 		respond(trashed, old, "trashed")
-		noError(t, b.AsHost().TrashForm(t.Context(), trashed))
+		expect.NoError(t, b.AsHost().TrashForm(t.Context(), trashed))
 		digest := sha256.Sum256([]byte("sold@answers.example"))
 		purged := needles{"the address": []byte("old@answers.example"), "the key": []byte("old's attempt"), "the digest": digest[:]}
 		purged.there(t, find, true, "before")
-		returns(t, 1, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), form))
+		expect.Returns(t, 1, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now().AddDate(0, -1, 0), form))
 		purged.there(t, find, false, "after PurgeSubmissions")
 		needles{"the new address": []byte("new@answers.example"), "another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.
 			there(t, find, true, "after PurgeSubmissions")
-		wantError(t, "the answer of a purged response", errorOf(b.Answer(form, "mail", `"OLD@answers.example"`)), nil)
-		wantError(t, "the place of a purged response", errorOf(b.Answer(form, "mail", `"fourth@answers.example"`)), formsvc.ErrClosed)
-		returns(t, 2, "all forms")(b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)))
+		expect.Error(t, "the answer of a purged response", expect.ErrorOf(b.Answer(form, "mail", `"OLD@answers.example"`)), nil)
+		expect.Error(t, "the place of a purged response", expect.ErrorOf(b.Answer(form, "mail", `"fourth@answers.example"`)), formsvc.ErrClosed)
+		expect.Returns(t, 2, "all forms")(b.PurgeAllSubmissions(t.Context(), time.Now().AddDate(0, -1, 0)))
 		needles{"another form's": []byte("else@answers.example"), "that in the trash": []byte("trashed@answers.example")}.there(t, find, false, "after PurgeSubmissions of all forms")
 	})
 }
@@ -466,12 +451,8 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(`[{"id":"mail","type":"email"},{"id":"old","type":"short_text"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`, `{"duplicateField":"mail"}`)
-		must(b.Answer(form, "mail", `"ann@example.com"`, "old", `"Ann"`))
-		if _, err := b.AsHost().UpdateForm(t.Context(), form, formsvc.FormUpdate{Definition: formsvc.Definition{
-			Blocks: json.RawMessage(`[{"id":"mail","type":"email"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`),
-		}}); err != nil {
-			t.Fatal(err)
-		}
+		expect.Must(b.Answer(form, "mail", `"ann@example.com"`, "old", `"Ann"`))
+		b.Change(form, formsvc.Definition{Blocks: json.RawMessage(`[{"id":"mail","type":"email"},{"id":"grid","type":"matrix"},{"id":"who","type":"contact_info"}]`)})
 		for _, test := range []struct {
 			wanted map[string]string
 			faults string
@@ -482,25 +463,12 @@ func TestEraseRespondentRefusesWhatCannotMeanAnybody(t *testing.T) {
 			{map[string]string{"who": "ann@example.com"}, "/answers/who NOT_ALLOWED"},
 		} {
 			n, err := b.EraseRespondent(t.Context(), form, test.wanted)
-			var refused *formsvc.Error
-			if n != 0 || !errors.As(err, &refused) {
-				t.Fatalf("%v: %d, %v, want an Error", test.wanted, n, err)
-			}
-			var got []string
-			for _, v := range refused.Violations {
-				got = append(got, v.Path+" "+v.Code)
-			}
-			equal(t, strings.Join(got, ", "), test.faults, "%v", test.wanted)
+			expect.That(t, n == 0 && violations(err) == test.faults, "%v: %d, %v, want %s", test.wanted, n, err, test.faults)
 		}
-		n, err := b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@example.com"})
-		expect(t, n == 0 && err == nil, "a block that nobody answered: %d, %v", n, err)
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann", "mail": "ann@example.com"}); n != 1 || err != nil {
-			t.Errorf("a block that the form had before: %d, %v, want 1", n, err)
-		}
-		var refused *formsvc.Error
-		if n, err := b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann"}); n != 0 || !errors.As(err, &refused) {
-			t.Errorf("when no response has that block any more: %d, %v", n, err)
-		}
+		old := map[string]string{"old": "ann", "mail": "ann@example.com"}
+		expect.Returns(t, 0, "a block that nobody answered")(b.EraseRespondent(t.Context(), form, map[string]string{"who/email": "ann@example.com"}))
+		expect.Returns(t, 1, "a block that the form had before")(b.EraseRespondent(t.Context(), form, old))
+		refused(t, expect.ErrorOf(b.EraseRespondent(t.Context(), form, map[string]string{"old": "ann"})), "when no response has that block any more")
 	})
 }
 
@@ -508,17 +476,14 @@ func TestPurgesNeedATime(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		must(b.Answer(form, "mail", `"a@example.com"`))
+		expect.Must(b.Answer(form, "mail", `"a@example.com"`))
 		n, err := b.PurgeSubmissions(t.Context(), time.Time{}, form)
-		expect(t, n == 0 && err != nil, "PurgeSubmissions: %d, %v", n, err)
-		if n, err := b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), formsvc.ID{}); n != 0 || err == nil {
-			t.Errorf("PurgeSubmissions of the zero form: %d, %v", n, err)
-		}
-		if n, err := b.PurgeAllSubmissions(t.Context(), time.Time{}); n != 0 || err == nil {
-			t.Errorf("PurgeSubmissions of all forms: %d, %v", n, err)
-		}
-		if n, err := b.PurgeTrash(t.Context(), time.Time{}); n != 0 || err == nil {
-			t.Errorf("PurgeTrash: %d, %v", n, err)
-		}
+		expect.That(t, n == 0 && err != nil, "PurgeSubmissions: %d, %v", n, err)
+		n, err = b.PurgeSubmissions(t.Context(), time.Now().Add(time.Hour), formsvc.ID{})
+		expect.That(t, n == 0 && err != nil, "PurgeSubmissions of the zero form: %d, %v", n, err)
+		n, err = b.PurgeAllSubmissions(t.Context(), time.Time{})
+		expect.That(t, n == 0 && err != nil, "PurgeSubmissions of all forms: %d, %v", n, err)
+		n, err = b.PurgeTrash(t.Context(), time.Time{})
+		expect.That(t, n == 0 && err != nil, "PurgeTrash: %d, %v", n, err)
 	})
 }

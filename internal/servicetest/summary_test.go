@@ -19,9 +19,9 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/gather"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
-	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
 )
@@ -72,7 +72,7 @@ func naiveSummary(t *testing.T, all []map[string]json.RawMessage) formsvc.Summar
 		for _, answers := range all {
 			if raw, ok := answers[id]; ok {
 				var v any
-				noError(t, json.Unmarshal(raw, &v))
+				expect.NoError(t, json.Unmarshal(raw, &v))
 				values = append(values, v)
 			}
 		}
@@ -231,12 +231,12 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 			var all []map[string]json.RawMessage
 			for range []int{0, 1, 7, 60}[seed] {
 				answers := randomAnswers(r)
-				must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers}))
+				expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers}))
 				all = append(all, answers)
 				now.Advance(time.Minute)
 			}
 			c := b.As(b.User.ID)
-			must(c.DeleteBlock(t.Context(), form, "gone"))
+			expect.Must(c.DeleteBlock(t.Context(), form, "gone"))
 			first, last := 0, len(all)
 			for _, q := range []formsvc.SubmissionQuery{{}, {Since: start.Add(5 * time.Minute), Until: start.Add(30 * time.Minute)}, {Limit: 3}} {
 				switch {
@@ -246,14 +246,14 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 				case !q.Since.IsZero():
 					first, last = min(5, len(all)), min(31, len(all))
 				}
-				got := must(c.Summary(t.Context(), form, q))
+				got := expect.Must(c.Summary(t.Context(), form, q))
 				want := naiveSummary(t, all[first:last])
 				options := cmp.Options{
 					cmpopts.EquateApprox(1e-9, 1e-9),
 					cmpopts.IgnoreFields(formsvc.TextCount{}, "Submission"),
 					cmpopts.SortSlices(func(a, b formsvc.ChoiceCount) bool { return a.ID < b.ID }),
 				}
-				equal(t, cmp.Diff(want, got, options), "", "%s, seed %d, %+v", name, seed, q)
+				expect.Equal(t, cmp.Diff(want, got, options), "", "%s, seed %d, %+v", name, seed, q)
 			}
 		}
 	}
@@ -269,20 +269,18 @@ func TestASummaryIsBounded(t *testing.T) {
 	}}
 	b := servicetest.SetupOn(t, store)
 	form := b.Form(`[{"id":"name","type":"single_choice"}]`, `{}`)
-	s := must(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}))
+	s := expect.Must(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}))
 	name, day, n := s.Blocks[0], s.Blocks[1], s.Blocks[2]
 	if len(name.Choices) != 10_000 || name.Unlisted != 10_000 || len(day.Days) != 10_000 || day.Unlisted != 10_000 || name.Gone || !day.Gone || name.Answered != 20_000 {
 		t.Errorf("%d choices and %d more, %d days and %d more", len(name.Choices), name.Unlisted, len(day.Days), day.Unlisted)
 	}
-	expect(t, !n.Numbers.Exact && math.Abs(n.Numbers.Median-10_000) <= 100 && n.Numbers.Max == 19_999.5, "%+v", n.Numbers)
+	expect.That(t, !n.Numbers.Exact && math.Abs(n.Numbers.Median-10_000) <= 100 && n.Numbers.Max == 19_999.5, "%+v", n.Numbers)
 
 	store.answers = func(i int) string { return fmt.Sprintf(`[{"field":{"id":"f%d","type":"short_text"},"value":"x"}]`, i) }
-	var faults *schema.Error
-	_, err := b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})
-	expect(t, errors.As(err, &faults), "20,000 fields: %v", err)
+	refused(t, expect.ErrorOf(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})), "20,000 fields")
 	store.before = func(page int) error { return errDown }
-	wantError(t, "without its storage", errorOf(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})), errDown)
-	wantError(t, "for a stranger", errorOf(b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{})), formsvc.ErrNotFound)
+	expect.Error(t, "without its storage", expect.ErrorOf(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{})), errDown)
+	expect.Error(t, "for a stranger", expect.ErrorOf(b.As(formsvc.UserIDFrom("stranger")).Summary(t.Context(), form, formsvc.SubmissionQuery{})), formsvc.ErrNotFound)
 }
 
 // countedLists remembers what the funnel was asked to count, each list as one call.
@@ -312,9 +310,8 @@ func (s *countedLists) calls() int {
 func visited(t *testing.T, svc *formsvc.Service, form formsvc.ID, period formsvc.Period, views, starts int64) {
 	t.Helper()
 	m, err := svc.AsHost().Metrics(t.Context(), form, period)
-	if err != nil || m.Views != views || m.Starts != starts {
-		t.Errorf("%s: %d views and %d starts, want %d and %d; %v", period, m.Views, m.Starts, views, starts, err)
-	}
+	expect.That(t, err == nil && m.Views == views && m.Starts == starts,
+		"%s: %d views and %d starts, want %d and %d; %v", period, m.Views, m.Starts, views, starts, err)
 }
 
 // Views and starts of all forms within a quarter of a second are one call of the store, each
@@ -327,14 +324,14 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 		b := servicetest.SetupOn(t, store, formsvc.WithClock(now.Now))
 		form, other := b.Form(servicetest.TextBlock, `{}`), b.Form(servicetest.TextBlock, `{}`)
 		visit := func(of formsvc.ID) {
-			noError(t, errors.Join(b.RecordView(t.Context(), of), b.RecordStart(t.Context(), of)))
+			expect.NoError(t, errors.Join(b.RecordView(t.Context(), of), b.RecordStart(t.Context(), of)))
 		}
 		visit(form)
 		visit(storage.ID{1}) // there is none
 		now.Advance(2 * time.Second)
 		visit(form)
 		visit(other)
-		equal(t, store.calls(), 0, "writes at once")
+		expect.Equal(t, store.calls(), 0, "writes at once")
 		time.Sleep(gather.Pause)
 		synctest.Wait()
 		if n := store.calls(); n != 1 || len(store.lists[0]) != 8 {
@@ -348,14 +345,14 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 		visited(t, b.Service, form, formsvc.PeriodAll, 3, 3)
 		visit(form)
 		check(t, b.Close(t.Context()))
-		equal(t, store.calls(), 3, "writes after Metrics and Close")
+		expect.Equal(t, store.calls(), 3, "writes after Metrics and Close")
 		visit(form) // one by one from now on
-		equal(t, store.calls(), 5, "writes after Close and a visit")
+		expect.Equal(t, store.calls(), 5, "writes after Close and a visit")
 		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantError(t, "a view with a cancelled context", b.RecordView(ctx, form), context.Canceled)
+		expect.Error(t, "a view with a cancelled context", b.RecordView(ctx, form), context.Canceled)
 		visited(t, b.Service, form, formsvc.PeriodAll, 5, 5)
 	})
 }
@@ -370,13 +367,13 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 		form := b.Form(servicetest.TextBlock, `{}`)
 		start := time.Now()
 		for range 100 {
-			noError(t, b.RecordView(t.Context(), form))
+			expect.NoError(t, b.RecordView(t.Context(), form))
 			time.Sleep(gather.Pause)
 		}
 		took := time.Since(start)
-		expect(t, took == 100*gather.Pause, "100 views in %v: they waited", took-100*gather.Pause)
+		expect.That(t, took == 100*gather.Pause, "100 views in %v: they waited", took-100*gather.Pause)
 		n := store.calls()
-		expect(t, n <= 3, "%d writes at once of a store that hangs", n)
+		expect.That(t, n <= 3, "%d writes at once of a store that hangs", n)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start = time.Now()
@@ -394,7 +391,7 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 		visited(t, b.Service, form, formsvc.PeriodAll, 0, 0)
 		check(t, b.RecordView(t.Context(), form))
 		err := b.Close(t.Context())
-		expect(t, err != nil && err.Error() == "refused", "Close, of a store that refuses views: %v", err)
+		expect.That(t, err != nil && err.Error() == "refused", "Close, of a store that refuses views: %v", err)
 	})
 }
 
@@ -417,10 +414,10 @@ func TestVisitsInAHostsTransaction(t *testing.T) {
 				return err
 			}
 			m, err := inTx.AsHost().Metrics(t.Context(), form, formsvc.PeriodAll)
-			expect(t, m.Views == 1, "in the transaction: %d views, %v", m.Views, err)
+			expect.That(t, m.Views == 1, "in the transaction: %d views, %v", m.Views, err)
 			return errors.Join(end, err)
 		})
-		require(t, errors.Is(err, end), "%v", err)
+		expect.Require(t, errors.Is(err, end), "%v", err)
 		visited(t, b.Service, form, formsvc.PeriodAll, int64(i), int64(i+1))
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
@@ -58,9 +59,7 @@ func (d *deployment) warnings() int {
 // queue queues a delivery in Go.
 func (d *deployment) queue() {
 	d.T.Helper()
-	if _, err := d.Answer(d.form, "name", `"x"`); err != nil {
-		d.T.Fatal(err)
-	}
+	expect.Must(d.Answer(d.form, "name", `"x"`))
 }
 
 // want fails unless so many warnings were logged until now.
@@ -77,9 +76,7 @@ func (d *deployment) claims() []storage.ClaimedDelivery {
 	claimed, _, err := d.process().ClaimDeliveries(d.T.Context(), storage.ClaimParams{
 		Lease: time.Hour, Quick: storage.Pool{Room: 100}, Others: storage.Pool{Room: 100}, PerWebhook: 100,
 	})
-	if err != nil {
-		d.T.Fatal(err)
-	}
+	expect.NoError(d.T, err)
 	return claimed
 }
 
@@ -129,7 +126,7 @@ func onEachDeployment(t *testing.T, test func(t *testing.T, d *deployment)) {
 		store := servicetest.Migrated(t, pool, postgres.WithSchema(schema))
 		d.process = func() storage.Storage { return postgres.New(pool, postgres.WithSchema(schema)) }
 		d.inTx = func(do func(*formsvc.Service)) {
-			noError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
+			expect.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 				do(d.Using(store.On(tx)))
 				return nil
 			}))
@@ -149,7 +146,7 @@ func move(t *testing.T, pool *pgxpool.Pool, schema string, by time.Duration) {
 		`UPDATE %[1]s.upkeep SET since = since - %[2]s, done_at = done_at - %[2]s`,
 		`UPDATE %[1]s.deliveries SET queued_at = queued_at - %[2]s`,
 	} {
-		must(pool.Exec(t.Context(), fmt.Sprintf(text, schema, fmt.Sprintf("interval '%d microseconds'", by.Microseconds()))))
+		expect.Must(pool.Exec(t.Context(), fmt.Sprintf(text, schema, fmt.Sprintf("interval '%d microseconds'", by.Microseconds()))))
 	}
 }
 
@@ -160,7 +157,7 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 		"Go": func(_ *testing.T, d *deployment) { d.queue() },
 		"a host's transaction": func(t *testing.T, d *deployment) {
 			d.inTx(func(svc *formsvc.Service) {
-				check(t, errorOf(svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)})))
+				check(t, expect.ErrorOf(svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)})))
 			})
 		},
 		"a test event": func(t *testing.T, d *deployment) {
@@ -168,7 +165,7 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 		},
 		"a redelivery": func(t *testing.T, d *deployment) {
 			attempts, err := d.AsHost().Deliveries(t.Context(), d.hook)
-			require(t, err == nil && len(attempts) != 0, "%d attempts, %v", len(attempts), err)
+			expect.Require(t, err == nil && len(attempts) != 0, "%d attempts, %v", len(attempts), err)
 			check(t, d.Redeliver(t.Context(), d.hook, attempts[0].ID))
 		},
 	}
@@ -211,10 +208,10 @@ func TestNobodyIsWarnedForNothing(t *testing.T) {
 			d.queue()
 			d.want(0, "while another process claims")
 		}
-		wantError(t, "Check", d.Check(t.Context()), nil)
+		expect.Error(t, "Check", d.Check(t.Context()), nil)
 		d.claims()
 		d.pass(6 * time.Minute)
-		must(d.process().ExpireDeliveries(t.Context(), storage.ExpireParams{MaxAge: time.Hour, Max: 1, At: d.clock.Now(), NewID: func() storage.ID { return storage.ID{9} }}))
+		expect.Must(d.process().ExpireDeliveries(t.Context(), storage.ExpireParams{MaxAge: time.Hour, Max: 1, At: d.clock.Now(), NewID: func() storage.ID { return storage.ID{9} }}))
 		d.pass(4 * time.Minute)
 		d.queue()
 		d.want(0, "while another process has no room to claim")
@@ -228,11 +225,10 @@ func TestCheck(t *testing.T) {
 			t.Helper()
 			err := d.Check(t.Context())
 			for _, fault := range []error{formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance} {
-				expect(t, errors.Is(err, fault) == slices.Contains(want, fault), "%s: Check = %v, want %v", when, err, want)
+				expect.That(t, errors.Is(err, fault) == slices.Contains(want, fault), "%s: Check = %v, want %v", when, err, want)
 			}
-			if errors.Is(err, formsvc.ErrUnavailable) || (err == nil) != (len(want) == 0) {
-				t.Errorf("%s: Check = %v, want %v", when, err, want)
-			}
+			expect.That(t, !errors.Is(err, formsvc.ErrUnavailable) && (err == nil) == (len(want) == 0),
+				"%s: Check = %v, want %v", when, err, want)
 		}
 		check("new tables")
 		d.queue()
@@ -243,7 +239,7 @@ func TestCheck(t *testing.T) {
 		check("it waits for five minutes", formsvc.ErrNoDispatcher)
 		d.pass(24*time.Hour - 5*time.Minute)
 		check("a day has passed", formsvc.ErrNoDispatcher, formsvc.ErrNoMaintenance)
-		noError(t, d.Maintain(t.Context()))
+		expect.NoError(t, d.Maintain(t.Context()))
 		check("maintenance was done", formsvc.ErrNoDispatcher)
 		d.finish(d.claims())
 		check("the delivery was sent")
@@ -253,7 +249,7 @@ func TestCheck(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		wantError(t, "Check with a cancelled context", d.Check(ctx), context.Canceled)
+		expect.Error(t, "Check with a cancelled context", d.Check(ctx), context.Canceled)
 	})
 }
 
@@ -263,9 +259,8 @@ func TestCheckWithoutTables(t *testing.T) {
 	svc := servicetest.New(t, postgres.New(pgtest.Pool(t), postgres.WithSchema(pgtest.Schema(t))))
 	err := svc.Check(t.Context())
 	var version *postgres.VersionError
-	if !errors.As(err, &version) || !errors.Is(err, formsvc.ErrUnavailable) || strings.Count(err.Error(), "\n") > 0 {
-		t.Errorf("Check = %v", err)
-	}
+	expect.That(t, errors.As(err, &version) && errors.Is(err, formsvc.ErrUnavailable) && strings.Count(err.Error(), "\n") <= 0,
+		"Check = %v", err)
 }
 
 // A standby, or a role that may only read, passes every other check.
@@ -276,7 +271,7 @@ func TestCheckFindsASessionThatCannotWrite(t *testing.T) {
 	pool := pgtest.Pool(t, func(c *pgxpool.Config) { c.ConnConfig.RuntimeParams["default_transaction_read_only"] = "on" })
 	err := servicetest.New(t, postgres.New(pool, postgres.WithSchema(schema))).Check(t.Context())
 	var setup *postgres.SetupError
-	expect(t, errors.As(err, &setup) && strings.Contains(err.Error(), "nothing can be written"), "Check = %v", err)
+	expect.That(t, errors.As(err, &setup) && strings.Contains(err.Error(), "nothing can be written"), "Check = %v", err)
 }
 
 // A look that fails is no fault of the call, nor of the host's transaction.
@@ -287,7 +282,7 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 	clock := servicetest.NewClock(time.Now())
 	b := servicetest.SetupOn(t, store, formsvc.WithClock(clock.Now))
 	form := b.Form(servicetest.TextBlock, `{}`)
-	must(pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`))
+	expect.Must(pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`))
 	for range 2 {
 		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
 			_, err := b.Using(store.On(tx)).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
@@ -296,5 +291,5 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 		check(t, err)
 		clock.Advance(time.Hour)
 	}
-	equal(t, b.Submissions(form), 2, "submissions")
+	expect.Equal(t, b.Submissions(form), 2, "submissions")
 }

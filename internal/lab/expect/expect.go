@@ -56,6 +56,14 @@ func NoError(t Test, err error) {
 	}
 }
 
+// Nil reports an error.
+func Nil(t Test, err error) {
+	t.Helper()
+	if err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
 // Error reports an error that is not target. The target of what succeeds is nil.
 func Error(t Test, what string, err, target error) {
 	t.Helper()
