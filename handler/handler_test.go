@@ -52,9 +52,8 @@ func TestIfMatch(t *testing.T) {
 	got := c.ifMatch()
 	expect.That(t, got.Holds(1) && got.Holds(2) && !got.Holds(3), "two headers: %+v", got)
 	c = &call{r: &http.Request{}}
-	if got := c.ifMatch(); got.Set || !got.Holds(5) || got.OnlyRevisions() != nil {
-		t.Errorf("no header: %+v", got)
-	}
+	got = c.ifMatch()
+	expect.That(t, !got.Set && got.Holds(5) && got.OnlyRevisions() == nil, "no header: %+v", got)
 }
 
 func parsed(text string) int64 {

@@ -98,9 +98,8 @@ func TestTheDocumentationListsTheOperations(t *testing.T) {
 // A key with a scope that nothing needs would be a key for nothing.
 func TestEveryScopeIsNeeded(t *testing.T) {
 	for _, scope := range storage.Scopes() {
-		if !slices.ContainsFunc(operations(), func(op operation) bool { return op.scope == scope }) {
-			t.Errorf("no operation needs %s", scope)
-		}
+		expect.That(t, slices.ContainsFunc(operations(), func(op operation) bool { return op.scope == scope }),
+			"no operation needs %s", scope)
 	}
 }
 

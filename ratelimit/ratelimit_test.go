@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -41,19 +43,14 @@ func (s *fakeStore) Close(context.Context) error                              { 
 func TestEachKeyHasItsOwnLimit(t *testing.T) {
 	t.Parallel()
 	l, err := New(3, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer l.Close(t.Context())
 	for key, calls := range map[string]int{"a": 5, "b": 2} {
 		for i := range calls {
 			r, err := l.Take(t.Context(), key)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if want := i < 3; r.Allowed != want {
-				t.Errorf("call %d of %s: allowed %v, want %v", i, key, r.Allowed, want)
-			}
+			expect.NoError(t, err)
+			want := i < 3
+			expect.That(t, r.Allowed == want, "call %d of %s: allowed %v, want %v", i, key, r.Allowed, want)
 			if r.Limit != 3 || r.Reset < time.Second || r.Reset > time.Hour || r.Reset%time.Second != 0 {
 				t.Errorf("call %d of %s: %+v", i, key, r)
 			}
@@ -67,27 +64,22 @@ func TestEachKeyHasItsOwnLimit(t *testing.T) {
 func TestConcurrentCallsNeverExceedTheLimit(t *testing.T) {
 	t.Parallel()
 	l, err := New(50, time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	defer l.Close(t.Context())
 	var allowed atomic.Int64
 	var wg sync.WaitGroup
 	for range 200 {
 		wg.Go(func() {
 			r, err := l.Take(context.Background(), "k")
-			if err != nil {
-				t.Error(err)
-			}
+			expect.Nil(t, err)
 			if r.Allowed {
 				allowed.Add(1)
 			}
 		})
 	}
 	wg.Wait()
-	if got := allowed.Load(); got != 50 {
-		t.Fatalf("%d calls were allowed, want 50", got)
-	}
+	got := allowed.Load()
+	expect.Require(t, got == 50, "%d calls were allowed, want 50", got)
 }
 
 func TestAHostsStoreGetsPrefixedKeysAndStaysOpen(t *testing.T) {
@@ -95,34 +87,23 @@ func TestAHostsStoreGetsPrefixedKeysAndStaysOpen(t *testing.T) {
 	store := &fakeStore{ok: false, reset: time.Now().Add(1500 * time.Millisecond)}
 	l := Over(store)
 	r, err := l.Take(t.Context(), "key-id")
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	if r.Allowed || r.RetryAfter() != "2" || r.Policy() != `"key";q=5` || r.Header() != `"key";r=2;t=2` {
 		t.Errorf("%+v: retry after %s, policy %s, header %s", r, r.RetryAfter(), r.Policy(), r.Header())
 	}
-	if len(store.keys) != 1 || store.keys[0] != "formsvc:key-id" {
-		t.Errorf("the store saw %q, want one formsvc:key-id", store.keys)
-	}
+	expect.That(t, len(store.keys) == 1 && store.keys[0] == "formsvc:key-id", "the store saw %q, want one formsvc:key-id", store.keys)
 	for range 2 {
-		if err := l.Close(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		expect.NoError(t, l.Close(t.Context()))
 	}
-	if store.closed {
-		t.Error("the host's store was closed")
-	}
-	if _, err := l.Take(t.Context(), "k"); !errors.Is(err, ErrClosed) {
-		t.Errorf("after Close: %v, want ErrClosed", err)
-	}
+	expect.That(t, !store.closed, "the host's store was closed")
+	expect.Error(t, "after Close", expect.ErrorOf(l.Take(t.Context(), "k")), ErrClosed)
 }
 
 func TestAStoresErrorIsPassedOn(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection refused")
-	if _, err := Over(&fakeStore{err: broken}).Take(t.Context(), "k"); !errors.Is(err, broken) {
-		t.Fatalf("%v, want the store's error", err)
-	}
+	_, err := Over(&fakeStore{err: broken}).Take(t.Context(), "k")
+	expect.Require(t, errors.Is(err, broken), "%v, want the store's error", err)
 }
 
 // hangingStore answers nothing until it is let go, whatever its context says.
@@ -159,9 +140,7 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		if n := store.running.Load(); n != maxAsked {
-			t.Errorf("%d calls of the store hang, want %d", n, maxAsked)
-		}
+		expect.Equal(t, store.running.Load(), maxAsked, "calls of the store hang")
 
 		// A request that ends first is not the store's fault.
 		ctx, cancel := context.WithTimeout(t.Context(), Patience/2)
@@ -173,9 +152,8 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 		store.hang.Store(false)
 		close(store.release)
 		synctest.Wait()
-		if r, err := l.Take(t.Context(), "k"); err != nil || !r.Allowed {
-			t.Errorf("afterwards: %+v, %v", r, err)
-		}
+		r, err := l.Take(t.Context(), "k")
+		expect.That(t, err == nil && r.Allowed, "afterwards: %+v, %v", r, err)
 	})
 }
 
@@ -187,9 +165,8 @@ func (*panickingStore) Take(context.Context, string) (tokens, remaining, reset u
 
 func TestAStoreThatPanicsIsAStoreThatFails(t *testing.T) {
 	t.Parallel()
-	if _, err := Over(&panickingStore{}).Take(t.Context(), "k"); err == nil || !strings.Contains(err.Error(), "out of luck") {
-		t.Errorf("%v, want an error that names the panic", err)
-	}
+	_, err := Over(&panickingStore{}).Take(t.Context(), "k")
+	expect.That(t, err != nil && strings.Contains(err.Error(), "out of luck"), "%v, want an error that names the panic", err)
 }
 
 func TestResetInThePastIsOneSecond(t *testing.T) {
@@ -204,28 +181,20 @@ func TestResetInThePastIsOneSecond(t *testing.T) {
 		59 * time.Second:               59 * time.Second,
 		time.Minute - time.Microsecond: time.Minute,
 	} {
-		if got := wait(uint64(now.Add(reset).UnixNano()), now); got != want {
-			t.Errorf("a reset in %v is %v, want %v", reset, got, want)
-		}
+		expect.Equal(t, wait(uint64(now.Add(reset).UnixNano()), now), want, "a reset in %v", reset)
 	}
 }
 
 func TestNewRefusesLimitsThatLimitNothing(t *testing.T) {
 	t.Parallel()
-	if _, err := New(0, time.Minute); err == nil {
-		t.Error("no tokens: no error")
-	}
-	if _, err := New(1, 0); err == nil {
-		t.Error("no interval: no error")
-	}
+	expect.That(t, expect.ErrorOf(New(0, time.Minute)) != nil, "no tokens: no error")
+	expect.That(t, expect.ErrorOf(New(1, 0)) != nil, "no interval: no error")
 }
 
 // New starts nothing: goleak fails the package if one of these left a goroutine.
 func TestNothingStartsBeforeTheFirstTake(t *testing.T) {
 	t.Parallel()
-	if _, err := New(1, time.Minute); err != nil {
-		t.Fatal(err)
-	}
+	expect.Must(New(1, time.Minute))
 }
 
 func BenchmarkTake(b *testing.B) {

@@ -37,9 +37,8 @@ func TestDecodeSectionsKeepsWhatIsAbsent(t *testing.T) {
 	} {
 		got, err := decode(nil)
 		expect.That(t, err == nil && reflect.ValueOf(got).IsZero(), "%s of nothing: %v, %v", name, got, err)
-		if _, err := decode(json.RawMessage(`"x"`)); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s of the wrong type: %v", name, err)
-		}
+		_, err = decode(json.RawMessage(`"x"`))
+		expect.That(t, err != nil && strings.Contains(err.Error(), name), "%s of the wrong type: %v", name, err)
 	}
 }
 
@@ -66,9 +65,8 @@ func TestDecodeIsLenientToStoredData(t *testing.T) {
 	expect.That(t, settings.CloseAt.Equal(want), "closeAt %v, want %v", settings.CloseAt, want)
 	theme, err := DecodeTheme(json.RawMessage(`{"colors":{"primary":"#fff","dark":{"primary":"#000"}},"customCss":"a{}","added":1}`))
 	expect.NoError(t, err)
-	if theme.Colors.Primary != "#fff" || theme.Colors.Dark.Primary != "#000" || theme.CustomCSS != "a{}" {
-		t.Errorf("got %+v", theme.Colors)
-	}
+	expect.That(t, theme.Colors.Primary == "#fff" && theme.Colors.Dark.Primary == "#000" && theme.CustomCSS == "a{}",
+		"got %+v", theme.Colors)
 }
 
 func TestInteger(t *testing.T) {

@@ -70,9 +70,8 @@ func TestDiff(t *testing.T) {
 			} else {
 				words = append(words, sign+b.ID)
 			}
-			if (b.Before == nil) != b.Added || (b.After == nil) != b.Removed {
-				t.Errorf("%s: block %s was %q and is %q", name, b.ID, b.Before, b.After)
-			}
+			expect.That(t, (b.Before == nil) == b.Added && (b.After == nil) == b.Removed,
+				"%s: block %s was %q and is %q", name, b.ID, b.Before, b.After)
 		}
 		expect.Same(t, c.want, strings.Join(words, " "), "%s", name)
 	}

@@ -38,9 +38,8 @@ func TestCodeParams(t *testing.T) {
 		code := found[1]
 		always, optional := CodeParams(code)
 		for _, name := range slices.Concat(always, optional) {
-			if !regexp.MustCompile(`(?m)^//   - ([a-z]+, )?` + name + `[:,]`).MatchString(words) {
-				t.Errorf("%s: the parameter %s is not described", code, name)
-			}
+			expect.That(t, regexp.MustCompile(`(?m)^//   - ([a-z]+, )?`+name+`[:,]`).MatchString(words),
+				"%s: the parameter %s is not described", code, name)
 		}
 		if always != nil {
 			always[0] = "changed"

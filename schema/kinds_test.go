@@ -40,9 +40,8 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 		got, ok := schema.KindOf(k.Type)
 		expect.That(t, ok && got == k, "KindOf(%s) is %v, %v", k.Type, got, ok)
 		expect.That(t, (k.Shape != "") == k.TakesAnswer(), "%s: answered by %v, with answers of the shape %q", k.Type, k.Answerer, k.Shape)
-		if _, ok := d.find("/components/schemas/" + string(k.Shape)); k.Shape != "" && !ok {
-			t.Errorf("%s: the description has no %s", k.Type, k.Shape)
-		}
+		_, ok = d.find("/components/schemas/" + string(k.Shape))
+		expect.That(t, k.Shape == "" || ok, "%s: the description has no %s", k.Type, k.Shape)
 		if b := (&schema.Block{Type: k.Type}); b.TakesAnswer() != k.TakesAnswer() {
 			t.Errorf("a block of the type %s takes an answer: %v", k.Type, b.TakesAnswer())
 		}
@@ -54,9 +53,8 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 	expect.That(t, slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(declared))),
 		"the table and the other fields are %v,\nthe constants %v", got, declared)
 	answered = append(answered, schema.TypeHidden, schema.TypeVariable)
-	if want := d.strings("/components/schemas/AnswerField/properties/type/x-extensible-enum"); !slices.Equal(answered, want) {
-		t.Errorf("answers are of %v,\nin the description of %v", answered, want)
-	}
+	want = d.strings("/components/schemas/AnswerField/properties/type/x-extensible-enum")
+	expect.That(t, slices.Equal(answered, want), "answers are of %v,\nin the description of %v", answered, want)
 	if k, ok := schema.KindOf("poem"); ok || k != (schema.Kind{}) || !(&schema.Block{Type: "poem"}).TakesAnswer() {
 		t.Error("an unknown type has a kind, or a block of it takes no answer")
 	}
@@ -68,9 +66,8 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 		if (k.Scale != schema.Scale{}) && (k.Scale.Step <= 0 || k.Scale.From >= k.Scale.To || k.Comparison != schema.CompareNumber) {
 			t.Errorf("%s has the scale %v", k.Type, k.Scale)
 		}
-		if k.MaxDrawn > 0 && k.Scale.Step > 0 && int((k.Scale.To-k.Scale.From)/k.Scale.Step)+1 > k.MaxDrawn {
-			t.Errorf("the default scale of %s is not drawn", k.Type)
-		}
+		expect.That(t, k.MaxDrawn <= 0 || k.Scale.Step <= 0 || int((k.Scale.To-k.Scale.From)/k.Scale.Step)+1 <= k.MaxDrawn,
+			"the default scale of %s is not drawn", k.Type)
 		expect.That(t, k.Shape != schema.ShapeText || k.MaxText != 0, "the text of a %s has no bound", k.Type)
 		if k.Answerer != schema.Respondent && (k.MaxText > 0 || k.MaxDrawn > 0 || k.Comparison != schema.CompareNever) {
 			t.Errorf("%s is not answered by a respondent: %+v", k.Type, k)
@@ -83,9 +80,8 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 	}
 	k, _ := schema.KindOf(schema.TypeRating)
 	expect.That(t, k.Scale == (schema.Scale{From: 1, To: 5, Step: 1}), "a rating is from 1 to 5, not %v", k.Scale)
-	if k, _ := schema.KindOf(schema.TypeNPS); k.Scale != (schema.Scale{From: 0, To: 10, Step: 1}) {
-		t.Errorf("an nps is from 0 to 10, not %v", k.Scale)
-	}
+	k, _ = schema.KindOf(schema.TypeNPS)
+	expect.That(t, k.Scale == (schema.Scale{From: 0, To: 10, Step: 1}), "an nps is from 0 to 10, not %v", k.Scale)
 }
 
 // The table of answers in words gives each type the shape that its kind has.
@@ -129,9 +125,8 @@ func TestPropertiesOfKinds(t *testing.T) {
 			takes(t, d, "/components/schemas/BlockProperties/properties/"+p.Name, p)
 		}
 		for name, list := range types {
-			if (slices.Contains(list, k.Type) || slices.Contains(list, "*")) != slices.Contains(own, name) {
-				t.Errorf("%s has the properties %v, and the description says that %s is for %v", k.Type, own, name, list)
-			}
+			expect.That(t, (slices.Contains(list, k.Type) || slices.Contains(list, "*")) == slices.Contains(own, name),
+				"%s has the properties %v, and the description says that %s is for %v", k.Type, own, name, list)
 		}
 	}
 	for name := range members {

@@ -113,9 +113,8 @@ func TestSchemasTellRightFromWrong(t *testing.T) {
 			var v any
 			err := json.Unmarshal([]byte(text), &v)
 			expect.Require(t, err == nil, "%s: %s: %v", name, text, err)
-			if err := d.schema(pointer).Validate(v); (err == nil) != right {
-				t.Errorf("%s: %s: right %t, verdict %v", name, text, right, err)
-			}
+			err = d.schema(pointer).Validate(v)
+			expect.That(t, (err == nil) == right, "%s: %s: right %t, verdict %v", name, text, right, err)
 		}
 		for _, text := range c.right {
 			judge(d, text, true)

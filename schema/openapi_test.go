@@ -639,9 +639,8 @@ func TestABlockPatchMirrorsTheBlock(t *testing.T) {
 		}
 		whole := d.schema("/components/schemas/BlockProperties/properties/" + name)
 		for kind, value := range example {
-			if (s.Validate(value) == nil) != (whole.Validate(value) == nil) {
-				t.Errorf("%s: a patch and a block disagree about %s", name, kind)
-			}
+			expect.That(t, (s.Validate(value) == nil) == (whole.Validate(value) == nil),
+				"%s: a patch and a block disagree about %s", name, kind)
 		}
 	}
 }
@@ -755,7 +754,6 @@ func TestTheDocumentIsWrittenForTools(t *testing.T) {
 		t.Errorf("the events %q are described, and deliveries are of %q", described, summarised)
 	}
 	event := d.object("/webhooks/form.response.completed/post")
-	if event["operationId"] != "formResponseCompleted" || d.object("/info")["license"] == nil {
-		t.Error("the event has no operationId, or the document no licence")
-	}
+	expect.That(t, event["operationId"] == "formResponseCompleted" && d.object("/info")["license"] != nil,
+		"the event has no operationId, or the document no licence")
 }

@@ -43,9 +43,8 @@ func TestRoutes(t *testing.T) {
 	var made struct {
 		ID string `json:"id"`
 	}
-	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil || w.Code != http.StatusCreated {
-		t.Fatalf("a workspace: %d %s", w.Code, w.Body)
-	}
+	err = json.Unmarshal(w.Body.Bytes(), &made)
+	expect.Require(t, err == nil && w.Code == http.StatusCreated, "a workspace: %d %s", w.Code, w.Body)
 	location := w.Header().Get("Location")
 	want := "/api/v1/workspaces/" + made.ID
 	expect.That(t, location == want, "Location is %q, want %q", location, want)
@@ -65,8 +64,6 @@ func TestRun(t *testing.T) {
 			cancel() // it listens
 			return context.WithoutCancel(ctx)
 		}}
-		if err := run(ctx, server, slog.New(slog.DiscardHandler)); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, run(ctx, server, slog.New(slog.DiscardHandler)))
 	})
 }

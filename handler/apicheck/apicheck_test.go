@@ -147,11 +147,9 @@ func TestTheWrapperIsTransparent(t *testing.T) {
 	expect.NoError(t, err)
 	defer response.Body.Close()
 	sent, err := io.ReadAll(response.Body)
-	if !flushed || !read || err != nil || string(sent) != "compressed" || response.StatusCode != http.StatusOK {
-		t.Errorf("flushed %t, read %t, sent %d %s, %v", flushed, read, response.StatusCode, sent, err)
-	}
-	if len(all) != 1 || !all[0].InRequest || !strings.Contains(all[0].Reason, "name") {
-		t.Errorf("reported %+v, want the missing name of the request", all)
-	}
+	expect.That(t, flushed && read && err == nil && string(sent) == "compressed" && response.StatusCode == http.StatusOK,
+		"flushed %t, read %t, sent %d %s, %v", flushed, read, response.StatusCode, sent, err)
+	expect.That(t, len(all) == 1 && all[0].InRequest && strings.Contains(all[0].Reason, "name"),
+		"reported %+v, want the missing name of the request", all)
 	expect.That(t, expect.ErrorOf(apicheck.New(h, apicheck.Config{})) != nil, "a wrapper without Report is made")
 }

@@ -38,10 +38,13 @@ func compileOne(t testing.TB, typ, members string) Form {
 	return compileTestForm(t, "["+block+"}]", "", "")
 }
 
-// inputOne is an answer to the block "q" from the side that may give it.
-func inputOne(f Form, raw string) Input {
-	answers := map[string]json.RawMessage{"q": json.RawMessage(raw)}
-	if f.form.Blocks[0].Host {
+// inputOne is an answer to the first block from the side that may give it.
+func inputOne(f Form, raw string) Input { return inputOf(f, 0, raw) }
+
+// inputOf is an answer to a block from the side that may give it.
+func inputOf(f Form, block int, raw string) Input {
+	answers := raws(f.form.Blocks[block].ID, raw)
+	if f.form.Blocks[block].Host {
 		return Input{HostAnswers: answers}
 	}
 	return Input{Answers: answers}
@@ -159,9 +162,8 @@ func checkCases(t *testing.T, typ, members string, cases []answerCase) {
 				return
 			}
 			value := storedValue(t, got)
-			if diff := cmp.Diff(c.want, value); diff != "" {
-				t.Fatalf("value (-want +got):\n%s", diff)
-			}
+			diff = cmp.Diff(c.want, value)
+			expect.Require(t, diff == "", "value (-want +got):\n%s", diff)
 			if value == "" {
 				return
 			}
@@ -183,9 +185,8 @@ func storedValue(t testing.TB, a Answers) string {
 	err := json.Unmarshal(a.List, &list)
 	expect.Require(t, err == nil, "List %s: %v", a.List, err)
 	var byField map[string]json.RawMessage
-	if err := json.Unmarshal(a.ByField, &byField); err != nil {
-		t.Fatalf("ByField %s: %v", a.ByField, err)
-	}
+	err = json.Unmarshal(a.ByField, &byField)
+	expect.Require(t, err == nil, "ByField %s: %v", a.ByField, err)
 	expect.Require(t, len(list) == len(byField) && len(list) <= 1, "%d answers in List, %d in ByField", len(list), len(byField))
 	if len(list) == 0 {
 		return ""
@@ -525,9 +526,8 @@ func TestCheckSides(t *testing.T) {
 	if got, want := answerFaults(t, err), "/answers/q NOT_ALLOWED, /host_answers/q REQUIRED"; got != want {
 		t.Errorf("a respondent's own payment: %s, want %s", got, want)
 	}
-	if _, err := f.Check(Input{HostAnswers: forged, Answers: map[string]json.RawMessage{"q": json.RawMessage("null")}}); err != nil {
-		t.Errorf("null from the respondent beside the host's payment: %v", err)
-	}
+	_, err = f.Check(Input{HostAnswers: forged, Answers: map[string]json.RawMessage{"q": json.RawMessage("null")}})
+	expect.That(t, err == nil, "null from the respondent beside the host's payment: %v", err)
 }
 
 func TestCheckWholeResponse(t *testing.T) {
@@ -585,9 +585,8 @@ func TestCheckWholeResponse(t *testing.T) {
 		want := Answers{List: json.RawMessage("[]"), ByField: json.RawMessage("{}"), Hidden: json.RawMessage("{}"), Variables: json.RawMessage("{}")}
 		diff := cmp.Diff(want, got)
 		expect.That(t, err == nil && diff == "", "error %v, answers (-want +got):\n%s", err, diff)
-		if _, err := empty.Check(Input{Answers: raws("q", "null")}); answerFaults(t, err) != "/answers/q UNKNOWN_FIELD" {
-			t.Errorf("got %v", err)
-		}
+		_, err = empty.Check(Input{Answers: raws("q", "null")})
+		expect.That(t, answerFaults(t, err) == "/answers/q UNKNOWN_FIELD", "got %v", err)
 	})
 }
 

@@ -34,9 +34,8 @@ func TestCompileUsesTheFileSizeLimit(t *testing.T) {
 func TestCompileKeepsTheFirstOfEqualIDs(t *testing.T) {
 	f := compileTestForm(t, `[{"id":"q","type":"number"},{"id":"q","type":"email"}]`, "", `["q"]`)
 	got, err := f.Check(Input{Answers: raws("q", "1"), Hidden: map[string]string{"q": "x"}})
-	if err != nil || string(got.ByField) != `{"q":1}` || string(got.Hidden) != `{}` {
-		t.Errorf("got %s and %s (%v)", got.ByField, got.Hidden, err)
-	}
+	expect.That(t, err == nil && string(got.ByField) == `{"q":1}` && string(got.Hidden) == `{}`,
+		"got %s and %s (%v)", got.ByField, got.Hidden, err)
 }
 
 func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
@@ -54,7 +53,5 @@ func TestCheckEscapesWhatADefinitionSays(t *testing.T) {
 func TestARowWithALongIDCanBeAnswered(t *testing.T) {
 	row := strings.Repeat("r", 2*jsontree.MaxName)
 	f := compileOne(t, schema.TypeMatrix, `"matrix_rows":[{"id":"`+row+`"}],"matrix_columns":[{"id":"c"}]`)
-	if _, err := f.Check(inputOne(f, `{"`+row+`":"c"}`)); err != nil {
-		t.Error(err)
-	}
+	expect.Nil(t, expect.ErrorOf(f.Check(inputOne(f, `{"`+row+`":"c"}`))))
 }

@@ -98,9 +98,8 @@ func TestRules(t *testing.T) {
 			expect.Equal(t, answerFaults(t, err), c.fault, "%s: faults", name)
 			continue
 		}
-		if err != nil || string(got.ByField) != c.stored || string(got.Variables) != c.variables {
-			t.Errorf("%s: stored %s and %s (%v), want %s and %s", name, got.ByField, got.Variables, err, c.stored, c.variables)
-		}
+		expect.That(t, err == nil && string(got.ByField) == c.stored && string(got.Variables) == c.variables,
+			"%s: stored %s and %s (%v), want %s and %s", name, got.ByField, got.Variables, err, c.stored, c.variables)
 	}
 }
 
@@ -153,9 +152,8 @@ func TestIgnoredRules(t *testing.T) {
 			t.Errorf("%s: path %q (%v), want %q", rule, got, err, want)
 		}
 		got, err := f.Check(Input{Answers: raws("b", "1", "child", "2")})
-		if err != nil || string(got.ByField) != `{"b":1,"child":2}` || string(got.Variables) != `{}` {
-			t.Errorf("%s: stored %s, %s, %v", rule, got.ByField, got.Variables, err)
-		}
+		expect.That(t, err == nil && string(got.ByField) == `{"b":1,"child":2}` && string(got.Variables) == `{}`,
+			"%s: stored %s, %s, %v", rule, got.ByField, got.Variables, err)
 	}
 }
 
@@ -189,9 +187,7 @@ func TestRequireReachesTheWholeAnswer(t *testing.T) {
 		{"id":"m","type":"matrix","matrix_rows":[{"id":"r"},{"id":"s"}],"matrix_columns":[{"id":"x"}],"properties":{"rule":{"require":{"var":"answers.on"}}}},
 		{"id":"l","type":"legal","required":true,"properties":{"rule":{"require":{"var":"answers.on"}}}}]`
 	f := compileRuled(t, blocks, ``, ``)
-	if _, err := f.Check(Input{Answers: raws("on", "false", "m", `{"r":"x"}`, "l", "false")}); err != nil {
-		t.Error(err)
-	}
+	expect.Nil(t, expect.ErrorOf(f.Check(Input{Answers: raws("on", "false", "m", `{"r":"x"}`, "l", "false")})))
 	_, err := f.Check(Input{Answers: raws("on", "true", "m", `{"r":"x"}`, "l", "false")})
 	if got, want := answerFaults(t, err), "/answers/l REQUIRED, /answers/m/s REQUIRED"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -203,8 +199,7 @@ func TestHiddenBlocksAreData(t *testing.T) {
 	f := compileRuled(t, `[{"id":"plan","type":"short_text","properties":{"hide":true}},
 		{"id":"q","type":"number","required":true,"properties":{"rule":{"show":{"==":[{"var":"answers.plan"},"gold"]}}}}]`, ``, ``)
 	expect.Error(t, "a respondent's answer to a hidden block counts", expect.ErrorOf(f.Check(Input{Answers: raws("plan", `"gold"`)})), nil)
-	_, err := f.Check(Input{HostAnswers: raws("plan", `"gold"`)})
-	expect.Equal(t, answerFaults(t, err), "/answers/q REQUIRED", "faults")
+	expect.Equal(t, answerFaults(t, expect.ErrorOf(f.Check(Input{HostAnswers: raws("plan", `"gold"`)}))), "/answers/q REQUIRED", "faults")
 }
 
 // A rule that costs too much refuses the response, and says so.
@@ -223,12 +218,10 @@ func TestRulesBeyondTheirBudgetRefuseTheResponse(t *testing.T) {
 	rule := `{"show":{"or":[` + strings.TrimSuffix(strings.Repeat(read+",", 400), ",") + `]}}`
 	f := compileRuled(t, `[{"id":"q","type":"long_text"},{"id":"w","type":"statement","properties":{"rule":`+rule+`}}]`, ``, ``)
 	in := Input{Answers: raws("q", `"`+strings.Repeat("n", 100_000)+`"`)}
-	if _, err := f.Check(in); paths(t, err) != " TOO_MANY" {
-		t.Errorf("got %v", err)
-	}
-	if _, err := f.Path(in.Answers, nil); paths(t, err) != " TOO_MANY" {
-		t.Errorf("Path: got %v", err)
-	}
+	_, err = f.Check(in)
+	expect.That(t, paths(t, err) == " TOO_MANY", "got %v", err)
+	_, err = f.Path(in.Answers, nil)
+	expect.That(t, paths(t, err) == " TOO_MANY", "Path: got %v", err)
 	in = Input{Answers: raws("q", `"short"`)}
 	expect.Error(t, "a short answer", expect.ErrorOf(f.Check(in)), nil)
 }
@@ -256,9 +249,8 @@ func FuzzRules(f *testing.F) {
 			answerFaultsOf(t, err)
 			return
 		}
-		if !json.Valid(got.List) || !json.Valid(got.ByField) || !json.Valid(got.Variables) {
-			t.Errorf("stored %s, %s, %s", got.List, got.ByField, got.Variables)
-		}
+		expect.That(t, json.Valid(got.List) && json.Valid(got.ByField) && json.Valid(got.Variables),
+			"stored %s, %s, %s", got.List, got.ByField, got.Variables)
 	})
 }
 

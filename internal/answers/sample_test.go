@@ -51,9 +51,8 @@ func asInput(t expect.Test, f Form, a Answers) Input {
 	in := Input{Answers: make(map[string]json.RawMessage), HostAnswers: make(map[string]json.RawMessage)}
 	err := json.Unmarshal(a.ByField, &all)
 	expect.Require(t, err == nil, "ByField %s: %v", a.ByField, err)
-	if err := json.Unmarshal(a.Hidden, &in.Hidden); err != nil {
-		t.Fatalf("Hidden %s: %v", a.Hidden, err)
-	}
+	err = json.Unmarshal(a.Hidden, &in.Hidden)
+	expect.Require(t, err == nil, "Hidden %s: %v", a.Hidden, err)
 	for i := range f.form.Blocks {
 		b := &f.form.Blocks[i]
 		if raw, ok := all[b.ID]; ok && b.Host {

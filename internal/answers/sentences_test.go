@@ -38,9 +38,8 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		Hidden  map[string]string
 	}
 	expect.NoError(t, json.Unmarshal(file.Responses, &responses))
-	if len(file.Conditions) < 250 || len(file.Values) < 20 || len(responses) < 4 {
-		t.Fatalf("the file has %d conditions, %d values and %d responses", len(file.Conditions), len(file.Values), len(responses))
-	}
+	expect.Require(t, len(file.Conditions) >= 250 && len(file.Values) >= 20 && len(responses) >= 4,
+		"the file has %d conditions, %d values and %d responses", len(file.Conditions), len(file.Values), len(responses))
 	names := []string{"none", "low", "middle", "high"} // the order of gives
 	form := func(rule string) Form {
 		blocks := expect.Must(json.Marshal(append(slices.Clone(file.Form.Blocks), json.RawMessage(`{"id":"result","type":"statement","properties":{"rule":`+rule+`}}`))))

@@ -30,6 +30,16 @@ func warningsOf(t testing.TB, from Source) []string {
 	return list
 }
 
+// below lists the warnings in a text with a path in front.
+func below(path, warnings string) (list []string) {
+	for w := range strings.SplitSeq(warnings, ", ") {
+		if w != "" {
+			list = append(list, path+w)
+		}
+	}
+	return list
+}
+
 func TestWarningsOfOneBlock(t *testing.T) {
 	const two = `"choices":[{"id":"a"},{"id":"b"}]`
 	for block, want := range map[string]string{
@@ -90,12 +100,7 @@ func TestWarningsOfOneBlock(t *testing.T) {
 		for _, required := range []bool{false, true} {
 			blocks := fmt.Sprintf(`[{"id":"q","required":%v,%s}]`, required, block)
 			got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks)}})
-			var wanted []string
-			for _, w := range strings.Split(want, ", ") {
-				if w != "" {
-					wanted = append(wanted, "/blocks/0"+w)
-				}
-			}
+			wanted := below("/blocks/0", want)
 			if required && strings.Contains(want, "UNANSWERABLE") {
 				wanted = append(wanted, "/blocks UNANSWERABLE_FORM")
 			}
@@ -117,9 +122,8 @@ func TestWarningsKnowTheZone(t *testing.T) {
 	expect.That(t, len(got) == 0, "nine hours later: %v", got)
 	// There the bound is a Saturday that cannot be written, 1 January 10000; the one before can.
 	blocks = json.RawMessage(`[{"id":"q","type":"date","required":true,"properties":{"beforeDate":"9999-12-31T12:00:00Z","disabledDays":63}}]`)
-	if got := warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("east", 14*3600)}); len(got) != 0 {
-		t.Errorf("fourteen hours later: %v", got)
-	}
+	got = warningsOf(t, Source{Definition: storage.Definition{Blocks: blocks}, TimeZone: time.FixedZone("east", 14*3600)})
+	expect.That(t, len(got) == 0, "fourteen hours later: %v", got)
 }
 
 func TestWarningsOfRules(t *testing.T) {
@@ -166,12 +170,7 @@ func TestWarningsOfRules(t *testing.T) {
 	} {
 		blocks := "[" + before + `{"id":"b","type":"number","properties":{"rule":` + rule + `}}` + after + "]"
 		got := warningsOf(t, Source{Definition: storage.Definition{Blocks: json.RawMessage(blocks), Variables: json.RawMessage(`{"v":1}`), HiddenFields: json.RawMessage(`["h"]`)}})
-		var wanted []string
-		for _, w := range strings.Split(want, ", ") {
-			if w != "" {
-				wanted = append(wanted, "/blocks/2/properties/rule"+w)
-			}
-		}
+		wanted := below("/blocks/2/properties/rule", want)
 		expect.That(t, fmt.Sprint(got) == fmt.Sprint(wanted), "%s: %v, want %v", rule, got, wanted)
 	}
 }

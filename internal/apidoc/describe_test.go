@@ -37,9 +37,8 @@ func TestDescribeFillsInServerAndPaths(t *testing.T) {
 				Paths   map[string]any
 			}
 			expect.NoError(t, json.Unmarshal(got, &d))
-			if len(d.Servers) != 1 || len(d.Servers[0]) != 1 || d.Servers[0]["url"] != c.server {
-				t.Errorf("servers are %v, want %s", d.Servers, c.server)
-			}
+			expect.That(t, len(d.Servers) == 1 && len(d.Servers[0]) == 1 && d.Servers[0]["url"] == c.server,
+				"servers are %v, want %s", d.Servers, c.server)
 			var embedded struct{ Paths map[string]any }
 			expect.NoError(t, json.Unmarshal(schema.OpenAPI(), &embedded))
 			want := make(map[string]any)

@@ -16,7 +16,7 @@ func TestACacheIsBounded(t *testing.T) {
 	for i := range 50 {
 		for n := range 2 { // what replaces an entry counts once
 			was, there := c.Put(i, "x", each-entryBytes)
-			expect.Require(t, there == (n == 1) && there == (was == "x"), "entry %d, put %d: there was %q, %v", i, n, was, there)
+			expect.Require(t, (was == "x") == (n == 1) && there == (n == 1), "entry %d, put %d: there was %q, %v", i, n, was, there)
 		}
 		v, ok := c.Get(i)
 		expect.Require(t, ok && v == "x", "entry %d is not there right after it was put", i)
@@ -39,12 +39,10 @@ func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
 	expect.That(t, there && was == "two", "key 2 had %q, %v", was, there)
 	v, ok := c.Get(2)
 	expect.That(t, !ok, "key 2 has %q, want nothing: what it had before is out of date", v)
-	if v, ok := c.Get(1); !ok || v != "one" || c.size != 1+entryBytes {
-		t.Errorf("key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
-	}
-	if was, there := c.Put(3, "too large", Bytes); there {
-		t.Errorf("key 3 had %q", was)
-	}
+	v, ok = c.Get(1)
+	expect.That(t, ok && v == "one" && c.size == 1+entryBytes, "key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
+	was, there = c.Put(3, "too large", Bytes)
+	expect.That(t, !there, "key 3 had %q", was)
 }
 
 func TestACacheIsSafeForConcurrentUse(t *testing.T) {
@@ -68,12 +66,11 @@ func TestGetAllocatesNothing(t *testing.T) {
 	var c Cache[storage.ID, storage.Form]
 	id := storage.ID{1}
 	c.Put(id, storage.Form{ID: id}, 0)
-	if n := testing.AllocsPerRun(100, func() {
+	allocations := testing.AllocsPerRun(100, func() {
 		f, ok := c.Get(id)
 		expect.That(t, ok && f.ID == id, "the form is not there")
-	}); n != 0 {
-		t.Errorf("Get allocates %v times", n)
-	}
+	})
+	expect.That(t, allocations == 0, "Get allocates %v times", allocations)
 }
 
 // BenchmarkGet is a hit among as many readers as there are processors: -cpu 1,2.

@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 	_ "time/tzdata" // the zones of the tests, wherever they run
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func zone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	l, err := time.LoadLocation(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	return l
 }
 
@@ -36,12 +36,8 @@ func TestStart(t *testing.T) {
 		{"America/New_York", "9999-12-31", "9999-12-31T05:00:00Z"},
 	} {
 		day, err := time.Parse(time.DateOnly, c.day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := Start(day, zone(t, c.zone)).Format(time.RFC3339); got != c.want {
-			t.Errorf("%s in %s begins at %s, want %s", c.day, c.zone, got, c.want)
-		}
+		expect.NoError(t, err)
+		expect.Equal(t, Start(day, zone(t, c.zone)).Format(time.RFC3339), c.want, "%s in %s begins at", c.day, c.zone)
 	}
 }
 

@@ -82,17 +82,14 @@ func TestEditorsOfAFormTakeTurns(t *testing.T) {
 		for range editors {
 			editing.Go(func() {
 				for range each {
-					if err := c.edit(t.Context(), edited); err != nil {
-						t.Error(err)
-					}
+					expect.Nil(t, c.edit(t.Context(), edited))
 				}
 			})
 		}
 		editing.Wait()
 		// All begin at once and all but one of them lose; then they take turns.
-		if store.revision != 1+editors*each || store.lost > 2*editors {
-			t.Errorf("revision %d after %d writes, of which %d were lost", store.revision, store.writes, store.lost)
-		}
+		expect.That(t, store.revision == 1+editors*each && store.lost <= 2*editors,
+			"revision %d after %d writes, of which %d were lost", store.revision, store.writes, store.lost)
 		if took, most := time.Since(began), (editors*each+2*editors)*2*time.Millisecond; took > most {
 			t.Errorf("%v, want at most %v", took, most)
 		}
@@ -108,9 +105,7 @@ func TestTurnsBeginWithALostRace(t *testing.T) {
 		var editing sync.WaitGroup
 		for range 2 {
 			editing.Go(func() {
-				if err := c.edit(t.Context(), edited); err != nil {
-					t.Error(err)
-				}
+				expect.Nil(t, c.edit(t.Context(), edited))
 			})
 		}
 		editing.Wait()
@@ -128,9 +123,8 @@ func TestAnEditorAloneWaitsForNobody(t *testing.T) {
 		err := c.edit(t.Context(), Target{ID: storage.ID{2}})
 		expect.That(t, err == nil && time.Since(began) == 2*time.Millisecond, "another form: %v after %v", err, time.Since(began))
 		began = time.Now()
-		if err := c.On(c.Storage).edit(t.Context(), edited); err != nil || time.Since(began) != 2*time.Millisecond {
-			t.Errorf("a transaction: %v after %v", err, time.Since(began))
-		}
+		err = c.On(c.Storage).edit(t.Context(), edited)
+		expect.That(t, err == nil && time.Since(began) == 2*time.Millisecond, "a transaction: %v after %v", err, time.Since(began))
 		began = time.Now()
 		if err := c.edit(t.Context(), Target{ID: edited.ID, Read: true}); !errors.Is(err, storage.ErrNotFound) || time.Since(began) != 0 {
 			t.Errorf("who has no access: %v after %v", err, time.Since(began))
@@ -173,9 +167,7 @@ func TestWaitingForATurnEndsWithTheContext(t *testing.T) {
 		}
 		end()
 		forgotten(t, c)
-		if err := c.edit(t.Context(), edited); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, c.edit(t.Context(), edited))
 	})
 }
 
@@ -195,9 +187,8 @@ func TestATurnEndsWithItsContext(t *testing.T) {
 		end() // late, and nothing to the one whose turn it is
 		began = time.Now()
 		time.AfterFunc(100*time.Millisecond, endNext)
-		if err := c.edit(t.Context(), edited); err != nil || time.Since(began) != 102*time.Millisecond {
-			t.Errorf("%v after %v", err, time.Since(began))
-		}
+		err = c.edit(t.Context(), edited)
+		expect.That(t, err == nil && time.Since(began) == 102*time.Millisecond, "%v after %v", err, time.Since(began))
 		forgotten(t, c)
 	})
 }

@@ -119,24 +119,20 @@ func TestBlockAndAppend(t *testing.T) {
 			t.Error(diff)
 		}
 		first, err := w.Append(stored(t, ``), added)
-		if err != nil || string(first) != `[{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]` {
-			t.Errorf("got %s, %v", first, err)
-		}
+		expect.That(t, err == nil && string(first) == `[{"id":"b", "properties":{"min":1.0,"afterDate":"2026-01-01T00:00:00Z"}}]`,
+			"got %s, %v", first, err)
 	})
 	t.Run("faults of the block stand under /block", func(t *testing.T) {
 		_, err := w.Block([]byte(`{"block":{"id":"` + strings.Repeat("a", 201) + `","type":"poem","children":[{"id":"x"},{"id":"x","properties":{"pdfLink":"x"}}]},"a":1}`))
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/block/children/1/id DUPLICATE", "/block/children/1/properties/pdfLink BAD_FORMAT", "/block/id TOO_LONG", "/block/type NOT_ALLOWED")
-		_, err = w.Block([]byte(`{}`))
-		wantFaults(t, err, "/block REQUIRED")
-		_, err = w.Block([]byte(`{"block":[]}`))
-		wantFaults(t, err, "/block WRONG_TYPE")
+		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{}`))), "/block REQUIRED")
+		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":[]}`))), "/block WRONG_TYPE")
 		_, err = w.Block([]byte(`{"block":{"id":"a","children":[{"id":"b"},{"id":"c"},{"id":"d"},{"id":"e"}]}}`))
 		wantFaults(t, err, "/block TOO_MANY")
 	})
 	t.Run("the form's limits and ids count", func(t *testing.T) {
-		_, err := w.Append(stored(t, `[{"id":"a"},{"id":"b"}]`), one(t, `{"id":"c"}`))
-		wantFaults(t, err, "/block TOO_MANY")
-		_, err = w.Append(stored(t, `[{"id":"a","children":[{"id":"b"},{"id":"c"}]}]`), one(t, `{"id":"d","children":[{"id":"e"}]}`))
+		wantFaults(t, expect.ErrorOf(w.Append(stored(t, `[{"id":"a"},{"id":"b"}]`), one(t, `{"id":"c"}`))), "/block TOO_MANY")
+		_, err := w.Append(stored(t, `[{"id":"a","children":[{"id":"b"},{"id":"c"}]}]`), one(t, `{"id":"d","children":[{"id":"e"}]}`))
 		wantFaults(t, err, "/block TOO_MANY")
 		_, err = w.Append(stored(t, `[{"id":"a","children":[{"id":"b"}]}]`), one(t, `{"id":"c","children":[{"id":"b"}]}`))
 		wantFaults(t, err, "/block/children/0/id DUPLICATE")
@@ -145,8 +141,7 @@ func TestBlockAndAppend(t *testing.T) {
 		big := func(id string) string {
 			return `{"id":"` + id + `","properties":{"image":{"x":[0` + strings.Repeat(",0", 60_000) + `]}}}`
 		}
-		_, err := w.Append(stored(t, "["+big("a")+"]"), one(t, big("b")))
-		wantFaults(t, err, "/block TOO_MANY")
+		wantFaults(t, expect.ErrorOf(w.Append(stored(t, "["+big("a")+"]"), one(t, big("b")))), "/block TOO_MANY")
 	})
 }
 
@@ -157,8 +152,7 @@ func TestBlocksReplace(t *testing.T) {
 	wantRaw(t, b, `[ {"id":"b"},{"id":"a"} ]`)
 	_, err = w.Blocks([]byte(`{"blocks":[{"id":"a"},{"label":"x"},{"id":"a"}]}`))
 	wantFaults(t, err, "/blocks/1/id REQUIRED", "/blocks/2/id DUPLICATE")
-	_, err = w.Blocks([]byte(`{"blocks":{}}`))
-	wantFaults(t, err, "/blocks WRONG_TYPE")
+	wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":{}}`))), "/blocks WRONG_TYPE")
 }
 
 func TestApply(t *testing.T) {
@@ -221,8 +215,7 @@ func TestApply(t *testing.T) {
 			`{"block":{"properties":{"rule":"\u0000"}}}`: {"/block/properties/rule BAD_FORMAT"},
 			`{"block":{}}`: {"/block TOO_FEW"},
 		} {
-			_, err := w.BlockPatch([]byte(patch))
-			wantFaults(t, err, want...)
+			wantFaults(t, expect.ErrorOf(w.BlockPatch([]byte(patch))), want...)
 		}
 	})
 }
@@ -257,9 +250,7 @@ func TestWritesAndBlocksAreSafeForConcurrentUse(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := w.FormUpdate(body); err != nil {
-				t.Error(err)
-			}
+			expect.Nil(t, expect.ErrorOf(w.FormUpdate(body)))
 			if _, _, _, err := w.Apply(form.Blocks, "q3", p); err != nil {
 				t.Error(err)
 			}

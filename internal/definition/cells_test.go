@@ -62,8 +62,7 @@ func TestCells(t *testing.T) {
 		"a type that is none, at least": {`{"id":"a","type":"dropdowns","choices":` + items(300) + `}`, []string{"/blocks/0/type NOT_ALLOWED"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := w.Blocks([]byte(`{"blocks":[` + test.blocks + `]}`))
-			wantFaults(t, err, test.want...)
+			wantFaults(t, expect.ErrorOf(w.Blocks([]byte(`{"blocks":[`+test.blocks+`]}`))), test.want...)
 		})
 	}
 }
@@ -85,8 +84,7 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 	} {
 		parsed, err := w.Blocks([]byte(`{"blocks":[` + blocks + `]}`))
 		expect.NoError(t, err)
-		_, err = w.TypedFrom(parsed, within)
-		wantFaults(t, err, want...)
+		wantFaults(t, expect.ErrorOf(w.TypedFrom(parsed, within)), want...)
 		f := expect.Must(w.FormUpdate([]byte(`{"definition":{"blocks":[` + blocks + `]}}`)))
 		_, err = w.ChangeDefinition(f, storage.Definition{Blocks: within.Raw()})
 		for i := range want {
@@ -111,7 +109,6 @@ func TestCellsOfStoredBlocks(t *testing.T) {
 	for block, want := range map[string][]string{`{"id":"c","type":"nps"}`: {"/block TOO_MANY"}, `{"id":"c","type":"email"}`: nil} {
 		added, err := w.Block([]byte(`{"block":` + block + `}`))
 		expect.NoError(t, err)
-		_, err = w.Append(beyond, added)
-		wantFaults(t, err, want...)
+		wantFaults(t, expect.ErrorOf(w.Append(beyond, added)), want...)
 	}
 }

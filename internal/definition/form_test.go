@@ -21,9 +21,8 @@ func TestFormCreate(t *testing.T) {
 			"hidden_fields": ["utm"], "variables":{"n":1.50}, "theme":{"font" : "Inter"},
 			"settings":{"closed":true,"closeAt":"2026-11-20T10:33:01.7+02:00","responseLimit":1e2},
 			"blocks":[ {"id":"a"} ]}}`)))
-		if *got.WorkspaceID != "0123456789abcdefABCDEF01" || *got.Name != "A form" || *got.Type != "MULTI" || got.Status != nil {
-			t.Errorf("got %+v", got)
-		}
+		expect.That(t, *got.WorkspaceID == "0123456789abcdefABCDEF01" && *got.Name == "A form" && *got.Type == "MULTI" && got.Status == nil,
+			"got %+v", got)
 		for name, section := range map[string]struct{ got, want string }{
 			"hidden_fields": {string(got.Sections.HiddenFields), `["utm"]`},
 			"variables":     {string(got.Sections.Variables), `{"n":1.50}`},
@@ -58,10 +57,8 @@ func TestFormUpdate(t *testing.T) {
 		}
 	})
 	t.Run("none is not", func(t *testing.T) {
-		_, err := w.FormUpdate([]byte(`{}`))
-		wantFaults(t, err, " TOO_FEW")
-		_, err = w.FormUpdate([]byte(" "))
-		wantFaults(t, err, " REQUIRED")
+		wantFaults(t, expect.ErrorOf(w.FormUpdate([]byte(`{}`))), " TOO_FEW")
+		wantFaults(t, expect.ErrorOf(w.FormUpdate([]byte(" "))), " REQUIRED")
 	})
 	t.Run("null is refused everywhere", func(t *testing.T) {
 		_, err := w.FormUpdate([]byte(`{"name":null,"status":null,"workspace_id":null,"definition":{"blocks":null,"settings":null,"theme":null,"variables":null,"hidden_fields":null}}`))
@@ -108,10 +105,8 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("a name that cannot be seen is refused", func(t *testing.T) {
 		for _, name := range []string{`\u200b`, `\ufeff\u2060`, ` \u3164 `, `\u2800`, `\u202e`, `  `, ``} {
-			_, err := w.FormUpdate([]byte(`{"name":"` + name + `"}`))
-			wantFaults(t, err, "/name TOO_SHORT")
-			_, err = w.Workspace([]byte(`{"name":"` + name + `"}`))
-			wantFaults(t, err, "/name TOO_SHORT")
+			wantFaults(t, expect.ErrorOf(w.FormUpdate([]byte(`{"name":"`+name+`"}`))), "/name TOO_SHORT")
+			wantFaults(t, expect.ErrorOf(w.Workspace([]byte(`{"name":"`+name+`"}`))), "/name TOO_SHORT")
 		}
 		got, err := w.FormUpdate([]byte(`{"name":" \u200ba\u200d "}`))
 		if err != nil || *got.Name != "a\u200d" {

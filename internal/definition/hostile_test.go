@@ -127,9 +127,8 @@ func smallAnswer(t *testing.T, e *schema.Error) {
 	t.Helper()
 	expect.That(t, len(e.Violations) <= schema.MaxViolations, "%d violations", len(e.Violations))
 	for _, v := range e.Violations {
-		if len(v.Path) > jsontree.MaxPointer || len(v.Message) > 1000 {
-			t.Errorf("a path of %d bytes, a message of %d", len(v.Path), len(v.Message))
-		}
+		expect.That(t, len(v.Path) <= jsontree.MaxPointer && len(v.Message) <= 1000,
+			"a path of %d bytes, a message of %d", len(v.Path), len(v.Message))
 	}
 }
 
@@ -166,9 +165,8 @@ func TestHostileInputIsCheap(t *testing.T) {
 		if errors.As(err, &invalid) {
 			smallAnswer(t, invalid)
 		}
-		if bytes > trees*mostBytes || objects > trees*mostObjects {
-			t.Errorf("%d bytes in %d objects, want at most %d in %d", bytes, objects, trees*mostBytes, trees*mostObjects)
-		}
+		expect.That(t, bytes <= trees*mostBytes && objects <= trees*mostObjects,
+			"%d bytes in %d objects, want at most %d in %d", bytes, objects, trees*mostBytes, trees*mostObjects)
 	}
 	for name, body := range hostileBodies() {
 		expect.Require(t, len(body) <= mib+100, "%s: %d bytes", name, len(body))
@@ -249,9 +247,8 @@ func TestCostlyBodiesAreBounded(t *testing.T) {
 			raw := []byte(body)
 			bytes, objects := allocated(func() { stores(t, w, raw) })
 			t.Logf("%d kB in, %d kB in %d objects", len(body)>>10, bytes>>10, objects)
-			if bytes > mostBytes || objects > mostObjects {
-				t.Errorf("%d bytes in %d objects, want at most %d in %d", bytes, objects, mostBytes, mostObjects)
-			}
+			expect.That(t, bytes <= mostBytes && objects <= mostObjects,
+				"%d bytes in %d objects, want at most %d in %d", bytes, objects, mostBytes, mostObjects)
 		})
 	}
 }

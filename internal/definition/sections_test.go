@@ -80,10 +80,9 @@ func TestTheRuleOfABlockIsBounded(t *testing.T) {
 		return `"properties":{"rule":{"x":"` + strings.Repeat("x", n-len(`{"x":""}`)) + `"}}`
 	}
 	for size, want := range map[int][]string{16_000: nil, 16_001: {"/block/properties/rule TOO_LONG"}} {
-		_, err := w.Block([]byte(`{"block":{"id":"a",` + rule(size) + `}}`))
-		wantFaults(t, err, want...)
+		wantFaults(t, expect.ErrorOf(w.Block([]byte(`{"block":{"id":"a",`+rule(size)+`}}`))), want...)
 		p := expect.Must(w.BlockPatch([]byte(`{"block":{` + rule(size) + `}}`)))
-		_, _, _, err = w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
+		_, _, _, err := w.Apply(stored(t, `[{"id":"a"}]`), "a", p)
 		wantFaults(t, err, want...)
 	}
 	_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[{"id":"a","children":[{"id":"b",` + rule(20_000) + `}]}]}}`))

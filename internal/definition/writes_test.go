@@ -75,8 +75,7 @@ func TestWorkspace(t *testing.T) {
 		"a body of white space":           {" \r\n\t", []string{" REQUIRED"}},
 	} {
 		t.Run(name+" is refused", func(t *testing.T) {
-			_, err := w.Workspace([]byte(test.body))
-			wantFaults(t, err, test.want...)
+			wantFaults(t, expect.ErrorOf(w.Workspace([]byte(test.body))), test.want...)
 		})
 	}
 
@@ -111,9 +110,8 @@ func TestWebhook(t *testing.T) {
 	})
 	t.Run("null takes the secret away in an update only", func(t *testing.T) {
 		got, err := w.Webhook([]byte(`{"signing_secret":null}`), false)
-		if err != nil || got.Secret == nil || *got.Secret != "" || got.URL != nil || got.Enabled != nil {
-			t.Errorf("got %+v, %v", got, err)
-		}
+		expect.That(t, err == nil && got.Secret != nil && *got.Secret == "" && got.URL == nil && got.Enabled == nil,
+			"got %+v, %v", got, err)
 		_, err = w.Webhook([]byte(`{"form_id":"`+form+`","url":"https://example.com/a","signing_secret":null}`), true)
 		wantFaults(t, err, "/signing_secret WRONG_TYPE")
 		for _, create := range []bool{true, false} {
@@ -124,20 +122,16 @@ func TestWebhook(t *testing.T) {
 			_, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_not base64 at all"}`), create)
 			wantFaults(t, err, "/signing_secret BAD_FORMAT")
 			got, err = w.Webhook([]byte(`{`+url+`,"signing_secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZg=="}`), create)
-			if err != nil || got.Secret == nil || *got.Secret != "whsec_MDEyMzQ1Njc4OWFiY2RlZg==" {
-				t.Errorf("a secret with base64 is %+v: %v", got, err)
-			}
+			expect.That(t, err == nil && got.Secret != nil && *got.Secret == "whsec_MDEyMzQ1Njc4OWFiY2RlZg==",
+				"a secret with base64 is %+v: %v", got, err)
 		}
 	})
 	t.Run("faults are reported together", func(t *testing.T) {
 		_, err := w.Webhook([]byte(`{"form_id":"x","enabled":"yes","signing_secret":"short","a":1}`), true)
 		wantFaults(t, err, "/a UNKNOWN_FIELD", "/enabled WRONG_TYPE", "/form_id BAD_FORMAT", "/signing_secret TOO_SHORT", "/url REQUIRED")
-		_, err = w.Webhook([]byte(`{}`), false)
-		wantFaults(t, err, " TOO_FEW")
-		_, err = w.Webhook([]byte(`{"form_id":"`+form+`","url":null}`), false)
-		wantFaults(t, err, "/form_id UNKNOWN_FIELD", "/url WRONG_TYPE")
-		_, err = w.Webhook(nil, false)
-		wantFaults(t, err, " REQUIRED")
+		wantFaults(t, expect.ErrorOf(w.Webhook([]byte(`{}`), false)), " TOO_FEW")
+		wantFaults(t, expect.ErrorOf(w.Webhook([]byte(`{"form_id":"`+form+`","url":null}`), false)), "/form_id UNKNOWN_FIELD", "/url WRONG_TYPE")
+		wantFaults(t, expect.ErrorOf(w.Webhook(nil, false)), " REQUIRED")
 	})
 	t.Run("what has the right type is returned beside the faults of the rest", func(t *testing.T) {
 		got, err := w.Webhook([]byte(`{"form_id":1,"url":"http://127.0.0.1","enabled":false,"signing_secret":"short"}`), true)

@@ -137,9 +137,8 @@ func TestEveryOperationOfTheDescriptionIsHeld(t *testing.T) {
 				t.Errorf("%s %s is not held", method, path)
 				continue
 			}
-			if len(op.responses) != len(o.Responses) {
-				t.Errorf("%s %s has %d responses, %d are described", method, path, len(op.responses), len(o.Responses))
-			}
+			expect.That(t, len(op.responses) == len(o.Responses),
+				"%s %s has %d responses, %d are described", method, path, len(op.responses), len(o.Responses))
 		}
 	}
 	expect.That(t, n == 29 && len(r.operations) == n, "%d operations are held and %d described, want 29 of each", len(r.operations), n)

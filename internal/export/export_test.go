@@ -203,9 +203,8 @@ func TestAnExportByteForByte(t *testing.T) {
 	says, err := os.ReadFile("../../client.go")
 	expect.NoError(t, err)
 	for name := range strings.SplitSeq(strings.TrimSpace(rest), ",") {
-		if !regexp.MustCompile(`(?m)^//.*\b` + name + `\b`).Match(says) {
-			t.Errorf("the comment of formsvc.Export does not name the column %s", name)
-		}
+		expect.That(t, regexp.MustCompile(`(?m)^//.*\b`+name+`\b`).Match(says),
+			"the comment of formsvc.Export does not name the column %s", name)
 	}
 	const first = `000000000000000000000001,2026-11-20T08:33:01Z,"a` + "\r\n" + `b",31.5,"NL","phone","'=a","c","d","m","s","t"` + "\r\n"
 	const second = "000000000000000000000002,2026-11-20T08:33:01Z,,0,,,,,,,,\r\n"
@@ -339,7 +338,6 @@ func TestMaxColumns(t *testing.T) {
 	var out bytes.Buffer
 	var faults *schema.Error
 	err := Write(t.Context(), &out, storage.Definition{}, Options{Separator: ','}, onePage(most, response(2, answer("more", "number", "1"))))
-	if !errors.As(err, &faults) || faults.Violations[0].Code != schema.CodeTooMany || out.Len() > 0 {
-		t.Errorf("%v after %d bytes", err, out.Len())
-	}
+	expect.That(t, errors.As(err, &faults) && faults.Violations[0].Code == schema.CodeTooMany && out.Len() == 0,
+		"%v after %d bytes", err, out.Len())
 }

@@ -84,7 +84,6 @@ func TestJoin(t *testing.T) {
 	if got := faultsOf(t, first); len(got) != schema.MaxViolations || got[0] != "/a REQUIRED" {
 		t.Errorf("got %d, beginning with %s", len(got), got[0])
 	}
-	if len(many.Violations) != schema.MaxViolations || many.Violations[0].Path != "/m0" || many.Violations[2].Path != "/m2" {
-		t.Error("an argument was changed")
-	}
+	expect.That(t, len(many.Violations) == schema.MaxViolations && many.Violations[0].Path == "/m0" && many.Violations[2].Path == "/m2",
+		"an argument was changed")
 }

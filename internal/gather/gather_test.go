@@ -187,9 +187,7 @@ func TestClose(t *testing.T) {
 		g := w.group()
 		add(t, g, 1)
 		for range 2 {
-			if err := g.Close(t.Context()); err != nil {
-				t.Error(err)
-			}
+			expect.Nil(t, g.Close(t.Context()))
 		}
 		expect.That(t, !g.Add(2), "a value is taken after Close")
 		pass(time.Hour)
@@ -276,8 +274,6 @@ func TestAnOutageDoesNotFillTheLog(t *testing.T) {
 		pass(Pause)
 		last := w.lists[len(w.lists)-1]
 		expect.That(t, slices.Equal(last, []int{2}), "after the outage %v is written last, want 2 after %v", last, Pause)
-		if err := g.Close(t.Context()); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, g.Close(t.Context()))
 	})
 }

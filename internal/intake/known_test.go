@@ -55,9 +55,8 @@ func TestADefinitionIsKnownOnce(t *testing.T) {
 		"in one that has changed it": {tx, read(3, oneBlock)},
 	} {
 		got := know(t, c.on, c.f)
-		if got.answers != first.answers || &got.Blocks[0] != &first.Blocks[0] {
-			t.Errorf("%s, the definition is decoded or compiled once more", name)
-		}
+		expect.That(t, got.answers == first.answers && &got.Blocks[0] == &first.Blocks[0],
+			"%s, the definition is decoded or compiled once more", name)
 		for i, section := range [][2]json.RawMessage{
 			{got.Definition.Blocks, first.Definition.Blocks}, {got.Definition.Settings, first.Definition.Settings}, {got.Definition.Theme, first.Definition.Theme},
 			{got.Definition.Variables, first.Definition.Variables}, {got.Definition.HiddenFields, first.Definition.HiddenFields},
@@ -101,9 +100,8 @@ func TestAFormOfATransactionTakesNoPlaceOfACommittedOne(t *testing.T) {
 			t.Error("a form of a transaction takes the place of a committed one")
 		}
 	}
-	if got := know(t, s, read(3, oneBlock)); cached() != got || !got.committed {
-		t.Error("a new revision does not take the place of the old one")
-	}
+	got = know(t, s, read(3, oneBlock))
+	expect.That(t, cached() == got && got.committed, "a new revision does not take the place of the old one")
 }
 
 // BenchmarkKnow reads a form of 30 questions.

@@ -94,9 +94,8 @@ func TestMergePatchAgreesWithTheDefinition(t *testing.T) {
 		expect.NoError(t, json.Unmarshal(target, &before))
 		expect.NoError(t, json.Unmarshal(patch, &change))
 		result := merged(t, string(target), string(patch))
-		if err := json.Unmarshal([]byte(result), &got); err != nil {
-			t.Fatalf("%s: %v", result, err)
-		}
+		err = json.Unmarshal([]byte(result), &got)
+		expect.Require(t, err == nil, "%s: %v", result, err)
 		want := patched(before, change)
 		expect.Require(t, reflect.DeepEqual(got, want), "got %v, want %v", got, want)
 	})

@@ -120,9 +120,8 @@ func checkParsed(t *testing.T, body []byte) {
 	defer tree.Release()
 	root := tree.Root()
 	var want any
-	if err := json.Unmarshal(body, &want); err != nil {
-		t.Fatalf("%.80q: encoding/json refuses it: %v", body, err)
-	}
+	err = json.Unmarshal(body, &want)
+	expect.Require(t, err == nil, "%.80q: encoding/json refuses it: %v", body, err)
 	expect.Require(t, reflect.DeepEqual(want, root.Value()), "%.80q: another value than encoding/json", body)
 	checkSpans(t, body, root)
 	got := rebuild(body, root)
@@ -215,19 +214,16 @@ func TestPointersAreBounded(t *testing.T) {
 		for n = n.First(); n.Next().Exists(); n = n.Next() {
 		}
 		last = n.Pointer("")
-		if level == 2 && last != strings.Repeat("/"+strings.Repeat("~0", MaxName/2)+"/7", 3) {
-			t.Errorf("cut too early: %d bytes", len(last))
-		}
+		expect.That(t, level != 2 || last == strings.Repeat("/"+strings.Repeat("~0", MaxName/2)+"/7", 3),
+			"cut too early: %d bytes", len(last))
 	}
-	if len(last) > MaxPointer || len(last) < MaxPointer/2 || strings.Count(last, "/") != 2*3 {
-		t.Errorf("64 levels give %d bytes", len(last))
-	}
+	expect.That(t, len(last) <= MaxPointer && len(last) >= MaxPointer/2 && strings.Count(last, "/") == 2*3,
+		"64 levels give %d bytes", len(last))
 	got := n.MemberPointer("", "x")
 	expect.That(t, len(got) <= MaxPointer, "a member below gives %d bytes", len(got))
 	expect.Equal(t, parsed(t, `{}`).MemberPointer("/base", "a/~"), "/base/a~1~0", "the pointer")
-	if got := parsed(t, `{}`).MemberPointer("/base", strings.Repeat("n", MaxPointer)); got != "/base" {
-		t.Errorf("a long name gives %d bytes", len(got))
-	}
+	got = parsed(t, `{}`).MemberPointer("/base", strings.Repeat("n", MaxPointer))
+	expect.That(t, got == "/base", "a long name gives %d bytes", len(got))
 }
 
 // parsed parses what is acceptable and returns its value.

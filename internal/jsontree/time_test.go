@@ -28,9 +28,8 @@ func TestParseTime(t *testing.T) {
 			t.Errorf("%s: got %s, %t, want %s", in, FormatTime(got), ok, want)
 		}
 		expect.That(t, got.Location() == time.UTC && got.Nanosecond() == 0, "%s: %v is not UTC in whole seconds", in, got)
-		if written, ok := ParseWrittenTime(in); !ok || !written.Equal(got) {
-			t.Errorf("%s: %v, %t with its offset", in, written, ok)
-		}
+		written, ok := ParseWrittenTime(in)
+		expect.That(t, ok && written.Equal(got), "%s: %v, %t with its offset", in, written, ok)
 	}
 	for _, in := range []string{
 		"", "2026-11-20", "2026-11-20T08:33Z", "2026-11-20T08:33:01", "2026-11-20 08:33:01Z", "2026-11-20T08:33:01,5Z",

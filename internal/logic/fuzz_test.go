@@ -86,8 +86,7 @@ func TestWhatLogicReads(t *testing.T) {
 			}
 			got += p
 		}
-		if got != want.paths || others != want.any || compiled.Constant() != (want.paths == "" && !want.any) {
-			t.Errorf("%s reads %q, others: %v", rule, got, others)
-		}
+		expect.That(t, got == want.paths && others == want.any && compiled.Constant() == (want.paths == "" && !want.any),
+			"%s reads %q, others: %v", rule, got, others)
 	}
 }

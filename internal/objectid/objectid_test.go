@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/storage"
 )
 
@@ -26,9 +27,7 @@ func TestNewCarriesTheSecondAndIsUniqueUnderConcurrency(t *testing.T) {
 	seen := map[storage.ID]bool{}
 	for _, ids := range made {
 		for _, id := range ids {
-			if seen[id] {
-				t.Fatalf("%s was made twice", id)
-			}
+			expect.Require(t, !seen[id], "%s was made twice", id)
 			seen[id] = true
 			if got := int64(binary.BigEndian.Uint32(id[:4])); got != at.Unix() {
 				t.Fatalf("%s carries second %d, want %d", id, got, at.Unix())
@@ -41,14 +40,10 @@ func TestPublicIDUsesTheWholeAlphabet(t *testing.T) {
 	used := map[rune]int{}
 	for range 2000 {
 		id := PublicID()
-		if len(id) != 12 {
-			t.Fatalf("%q has %d characters, want 12", id, len(id))
-		}
+		expect.Require(t, len(id) == 12, "%q has %d characters, want 12", id, len(id))
 		for _, c := range id {
 			used[c]++
 		}
 	}
-	if len(used) != len(Base62) {
-		t.Fatalf("%d different characters in 24,000, want %d", len(used), len(Base62))
-	}
+	expect.Require(t, len(used) == len(Base62), "%d different characters in 24,000, want %d", len(used), len(Base62))
 }

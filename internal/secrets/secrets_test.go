@@ -120,9 +120,8 @@ func TestPlainSecretsAreRefused(t *testing.T) {
 	plain := none.Seal(id, secret)
 	got, err := s.Open(id, plain)
 	expect.That(t, got == "" && errors.Is(err, storage.ErrSecret), "a plain secret opens to %q, %v; want ErrSecret", got, err)
-	if got, err := s.Reseal(id, plain); got != nil || !errors.Is(err, storage.ErrSecret) {
-		t.Errorf("a plain secret is sealed anew: %v, %v; want ErrSecret", got, err)
-	}
+	resealed, err := s.Reseal(id, plain)
+	expect.That(t, resealed == nil && errors.Is(err, storage.ErrSecret), "a plain secret is sealed anew: %v, %v; want ErrSecret", resealed, err)
 	for name, sealed := range map[string][]byte{"current": s.Seal(id, secret), "previous": secretsWith(t, gcm(t, 1)).Seal(id, secret)} {
 		expect.Returns(t, secret, "sealed with the %s key", name)(s.Open(id, sealed))
 	}

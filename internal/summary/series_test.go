@@ -108,9 +108,8 @@ func TestTheMedianOfManyNumbers(t *testing.T) {
 		if n.Exact() || math.Abs(want) < largest && math.Abs(got-want) > 0.01*math.Abs(want)+smallest {
 			t.Errorf("%s: the median is %v, want %v", name, got, want)
 		}
-		if n.Min != given[0] || n.Max != given[len(given)-1] || len(n.counts) > 5600 {
-			t.Errorf("%s: %v to %v with %d counters", name, n.Min, n.Max, len(n.counts))
-		}
+		expect.That(t, n.Min == given[0] && n.Max == given[len(given)-1] && len(n.counts) <= 5600,
+			"%s: %v to %v with %d counters", name, n.Min, n.Max, len(n.counts))
 		total := int64(0)
 		for _, b := range n.Histogram(20) {
 			if total += b.Count; math.IsNaN(b.From) || math.IsInf(b.To, 0) || b.From > b.To {

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func left(ctx context.Context) time.Duration {
@@ -20,9 +22,7 @@ func TestCallsShareOneTime(t *testing.T) {
 		for _, want := range []time.Duration{10 * time.Second, 6 * time.Second, 2 * time.Second} {
 			time.Sleep(time.Hour) // between the calls
 			call, end := Start(Share(ctx), 10*time.Second)
-			if got := left(call); got != want {
-				t.Errorf("a call has %v, want %v", got, want)
-			}
+			expect.Equal(t, left(call), want, "a call")
 			time.Sleep(4 * time.Second)
 			end()
 		}
@@ -39,9 +39,7 @@ func TestACallAloneHasItsOwnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 {
 			call, end := Start(t.Context(), time.Second)
-			if got := left(call); got != time.Second {
-				t.Errorf("a call has %v", got)
-			}
+			expect.Equal(t, left(call), time.Second, "a call")
 			time.Sleep(time.Minute)
 			end()
 		}

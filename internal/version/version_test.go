@@ -3,6 +3,8 @@ package version
 import (
 	"runtime/debug"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 func TestOf(t *testing.T) {
@@ -25,8 +27,6 @@ func TestOf(t *testing.T) {
 		{"another build system", debug.BuildInfo{}, "(devel)"},
 		{"a host without a note of it", debug.BuildInfo{Main: host}, "(devel)"},
 	} {
-		if got := of(&c.info); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		expect.Equal(t, of(&c.info), c.want, "%s", c.name)
 	}
 }

@@ -1,23 +1,21 @@
 package visible
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
+)
 
 func TestIsBlank(t *testing.T) {
 	for _, s := range []string{
 		"", " ", "\t\r\n", "\u00a0", "\u2003", "\u3000", "\u200b", "\ufeff", "\u2060", "\u200c\u200d", "\u00ad", "\u034f", "\u061c", "\u180e", "\u115f\u1160",
 		"\u17b4", "\u2800", "\u3164", "\uffa0", "\u202e", "\u2066\u2069", "\ufe0f", "\U000e0001\U000e0020", "\U000e0100", "\U0001d173", "\x00\x1f\x7f\u0085", "\u2028",
 	} {
-		if !IsBlank(s) {
-			t.Errorf("%+q can be seen", s)
-		}
-		if IsBlank(s + "a") {
-			t.Errorf("%+q before a letter is blank", s)
-		}
+		expect.That(t, IsBlank(s), "%+q can be seen", s)
+		expect.That(t, !IsBlank(s+"a"), "%+q before a letter is blank", s)
 	}
 	for _, s := range []string{"a", "!", "é", "日", "\u0600", "\u06dd", "\ufffd", "\ufffc", "\u0301", "😀", "-", "\u2063x", "\U00013430"} {
-		if IsBlank(s) {
-			t.Errorf("%+q is blank", s)
-		}
+		expect.That(t, !IsBlank(s), "%+q is blank", s)
 	}
 }
 
@@ -37,9 +35,7 @@ func TestName(t *testing.T) {
 		"a\x00\ab":                        "a\x00\ab",
 		"\u200b":                          "",
 	} {
-		if got := Name(in); got != want {
-			t.Errorf("%+q becomes %+q, want %+q", in, got, want)
-		}
+		expect.Equal(t, Name(in), want, "%+q becomes", in)
 	}
 }
 
@@ -52,8 +48,6 @@ func TestTrim(t *testing.T) {
 		"\u202a+31 20\u202c":                 "+31 20",
 		"\u00a0\u200b\tx\u200cy\u2028\u00ad": "x\u200cy",
 	} {
-		if got := Trim(in); got != want {
-			t.Errorf("%+q becomes %+q, want %+q", in, got, want)
-		}
+		expect.Equal(t, Trim(in), want, "%+q becomes", in)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/formsvc/formsvc/internal/dispatch"
 	"github.com/formsvc/formsvc/internal/lab/dialguard"
+	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/objectid"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -49,41 +50,27 @@ func (a attempts) AttemptFinished(_ context.Context, attempt storage.Delivery) {
 // of the tests fails.
 func TestADispatcherThatWouldSendIsCaught(t *testing.T) {
 	store, ids, now := memory.New(), objectid.NewSource(), time.Now()
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	workspace, form, hook := ids.New(now), ids.New(now), ids.New(now)
-	must(store.CreateWorkspace(t.Context(), storage.Workspace{ID: workspace, OwnerID: ids.New(now), CreatedAt: now, UpdatedAt: now}, 0))
-	must(store.CreateForm(t.Context(), storage.AsHost(), storage.Form{ID: form, WorkspaceID: workspace, Status: storage.StatusPublished, Revision: 1}))
-	must(store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}}))
-	must(store.Enqueue(t.Context(), hook, storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: []byte("{}")}))
+	expect.NoError(t, store.CreateWorkspace(t.Context(), storage.Workspace{ID: workspace, OwnerID: ids.New(now), CreatedAt: now, UpdatedAt: now}, 0))
+	expect.NoError(t, store.CreateForm(t.Context(), storage.AsHost(), storage.Form{ID: form, WorkspaceID: workspace, Status: storage.StatusPublished, Revision: 1}))
+	expect.NoError(t, store.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: storage.Webhook{ID: hook, FormID: form, URL: "http://" + public + "/hook", Enabled: true}}))
+	expect.NoError(t, store.Enqueue(t.Context(), hook, storage.Event{ID: ids.New(now), Type: "form.response.completed", Body: []byte("{}")}))
 
 	seen := attempts{finished: make(chan storage.Delivery, 10)}
 	var log bytes.Buffer
 	d, _, err := webhooks.NewDispatcher(webhooks.Config{Observer: seen}, dispatch.Params{Store: store, Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	must(err)
+	expect.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- d.Run(ctx) }()
 	attempt := <-seen.finished
 	stop()
-	must(<-ended)
-	if attempt.Success || attempt.Status != 0 || attempt.Error != webhooks.ClassNetwork {
-		t.Errorf("the attempt: %+v", attempt)
-	}
-	if !strings.Contains(log.String(), "dialguard: "+public+":80 is not on this machine") {
-		t.Errorf("the log does not say why:\n%s", &log)
-	}
+	expect.NoError(t, <-ended)
+	expect.That(t, !attempt.Success && attempt.Status == 0 && attempt.Error == webhooks.ClassNetwork, "the attempt: %+v", attempt)
+	expect.That(t, strings.Contains(log.String(), "dialguard: "+public+":80 is not on this machine"), "the log does not say why:\n%s", &log)
 	// The run fails with it, unless a test asks for it.
-	if code := guarded.Run(); code != 1 {
-		t.Errorf("the exit status is %d", code)
-	}
-	if code := guarded.Run(); code != 0 {
-		t.Errorf("the exit status is %d without a dial", code)
-	}
+	expect.Equal(t, guarded.Run(), 1, "the exit status")
+	expect.Equal(t, guarded.Run(), 0, "the exit status without a dial")
 }
 
 func TestWhatIsRefused(t *testing.T) {
@@ -104,9 +91,7 @@ func TestWhatIsRefused(t *testing.T) {
 		}, "the name server"},
 		"a look-up": {func() error { _, err := net.DefaultResolver.LookupTXT(t.Context(), "public.example"); return err }, "the name server"},
 	} {
-		if err := c.dial(); err == nil {
-			t.Errorf("%s: there is no error", name)
-		}
+		expect.That(t, c.dial() != nil, "%s: there is no error", name)
 		refused := dialguard.Refused()
 		if len(refused) == 0 || slices.ContainsFunc(refused, func(r string) bool { return !strings.HasPrefix(r, c.want) }) {
 			t.Errorf("%s: refused is %q, want %q", name, refused, c.want)
@@ -117,9 +102,7 @@ func TestWhatIsRefused(t *testing.T) {
 func get(t *testing.T, client *http.Client, url string) error {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	response, err := client.Do(r)
 	if err == nil {
 		response.Body.Close()

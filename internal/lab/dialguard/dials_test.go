@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/formsvc/formsvc/internal/lab/expect"
 )
 
 // dialers are the places of the library and of its test helpers that connect to others by
@@ -37,9 +39,7 @@ var dialing = regexp.MustCompile(`^(net\.(Dial|DialTimeout|DialTCP|DialUDP|DialI
 func dialsOf(t *testing.T, path string, source any) string {
 	t.Helper()
 	file, err := parser.ParseFile(gotoken.NewFileSet(), path, source, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	expect.NoError(t, err)
 	found := map[string]bool{}
 	ast.Inspect(file, func(n ast.Node) bool {
 		if _, ok := n.(*ast.TypeAssertExpr); ok { // http.DefaultTransport.(*http.Transport)
@@ -84,25 +84,15 @@ func TestWhoDials(t *testing.T) {
 		guarded[dir] = guarded[dir] || strings.Contains(string(text), "dialguard.Guard(m)")
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !maps.Equal(seen, dialers) {
-		t.Errorf("these dial: %v\nwant %v", seen, dialers)
-	}
+	expect.NoError(t, err)
+	expect.That(t, maps.Equal(seen, dialers), "these dial: %v\nwant %v", seen, dialers)
 	for dir, dial := range tests {
-		if dial && !guarded[dir] {
-			t.Errorf("the tests of %s dial, and nothing guards them: see package dialguard", dir)
-		}
+		expect.That(t, !dial || guarded[dir], "the tests of %s dial, and nothing guards them: see package dialguard", dir)
 	}
-	if !guarded["internal/servicetest"] || !guarded["webhooks"] || !guarded["storage/postgres"] {
-		t.Errorf("guarded is %v", guarded)
-	}
+	expect.That(t, guarded["internal/servicetest"] && guarded["webhooks"] && guarded["storage/postgres"], "guarded is %v", guarded)
 
 	// The test is only worth what dialsOf sees.
 	const source = `package x
 		func a() { _, _ = net.Dial("", ""); _ = &http.Transport{}; var d net.Dialer; _, _ = net.LookupHost(""); _ = http.DefaultTransport.(*http.Transport).Clone() }`
-	if got := dialsOf(t, "x.go", source); got != "http.Transport net.Dial net.Dialer net.LookupHost" {
-		t.Errorf("seen is %q", got)
-	}
+	expect.Equal(t, dialsOf(t, "x.go", source), "http.Transport net.Dial net.Dialer net.LookupHost", "seen")
 }
