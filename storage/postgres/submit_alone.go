@@ -43,12 +43,7 @@ const (
 // A response that repeats one writes an empty message to the server's log, so that its commit
 // waits for the synchronous standby as well. The first may have been cut off while it waited:
 // then its row is seen, but a failover still loses it.
-const (
-	submit            = submitChanges + submitResult
-	submitWithPartial = submitChanges + emptyPartial + submitResult
-)
-
-const submitChanges = `
+const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
 	FROM formsvc.forms f
@@ -99,20 +94,15 @@ WITH form AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size)
 	SELECT hooks.id, stored.event_id, 0, octet_length($13::bytea) FROM hooks, stored WHERE stored.event_id IS NOT NULL
 ), arrived AS (
-	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL`
-
-const submitResult = `
+	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
+), emptied AS (
+	UPDATE formsvc.partials p SET ` + partialEmptied + `
+	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
+	WHERE ` + partialOfResponse + `
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
 FROM verdict v LEFT JOIN earlier e ON v.code = 1`
-
-// emptyPartial ends the half response $17 with which the response was begun.
-const emptyPartial = `
-), emptied AS (
-	UPDATE formsvc.partials p SET ` + partialEmptied + `
-	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
-	WHERE ` + partialOfResponse
 
 // lockPartial comes before all other locks of a response: nobody waits for those while the
 // response waits for this one.
@@ -157,21 +147,21 @@ func (r *submitted) known() bool { return r.stored || r.replayed || r.err != nil
 func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
 	sub := &n.Submission
 	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
-	text, args := submit, []any{
+	token := tokenArg(&n.Partial)
+	args := []any{
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
 		sub.Answers, sub.Metadata, sub.Hidden,
 		conn.TextArg(n.IdempotencyKey), n.UniqueAnswer, n.FormRevision,
 		conn.IDArg(n.Event.ID), n.Event.Type, conn.ListArg(n.Event.Body),
-		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules),
+		jsonBytes(sub), n.UniqueField.Block, int64(n.UniqueField.Rules), token,
 	}
-	if token := tokenArg(&n.Partial); token != nil {
-		text, args = submitWithPartial, append(args, token)
+	if token != nil {
 		batch = slices.Insert(batch, 0, conn.Run(lockPartial, token, sub.FormID[:]))
 	}
 
 	var code int
 	var revision int64
-	err = s.db.SendWrite(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
+	err = s.db.SendWrite(ctx, append(batch, conn.Run(submit, args...).Row(func(rows pgx.Rows) error {
 		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {

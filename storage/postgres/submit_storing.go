@@ -8,32 +8,21 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// storing is a kind of statement that stores those responses that have no conflict, when
-// the statement before it had the lock of their form. It returns their ids; the statement
-// submit determines why another response is not stored. It waits for no other transaction
-// but a piece of a count: a response with an idempotency key or a unique answer that
-// another transaction is about to store is left out, because both take the value's lock.
-// So is one whose unique answer is of another field than the form's gate has, and one whose
-// half response somebody holds.
+// The statements that store those responses that have no conflict, when the statement before them
+// had the lock of their form. They return the ids; the statement submit determines why another
+// response is not stored. They wait for no other transaction but a piece of a count: a response with
+// an idempotency key or a unique answer that another transaction is about to store is left out,
+// because both take the value's lock. So is one whose unique answer is of another field than the
+// form's gate has, and one whose half response somebody holds.
 //
-// A statement has only what its responses need, because each part of it costs even
-// when it has nothing to do. testdata/submit.txt has every text whole.
-type storing struct {
-	one     bool // the arguments are the values of one response, not arrays
-	checked bool // all are of one form, which may have a limit, and may have unique answers
-	leased  bool // some deliveries are leased
-	partial bool // some were begun with a half response
-}
-
-// storingTexts are the statements, by the work that they do.
-var storingTexts = func() map[storing]string {
-	all := map[storing]string{}
-	for i := range 16 {
-		how := storing{one: i&1 != 0, checked: i&2 != 0, leased: i&4 != 0, partial: i&8 != 0}
-		all[how] = how.text()
-	}
-	return all
-}()
+// What leases deliveries is in statements of its own, because it costs a response that comes alone a
+// quarter more even when it has nothing to do. testdata/submit.txt has every text whole.
+const (
+	storeToForms       = responsesToForms + storeGiven + queueDeliveries
+	storeToFormsLeased = responsesToForms + storeGiven + leaseDeliveries
+	storeToForm        = responsesToForm + storeGiven + takeLimits + queueDeliveries
+	storeToFormLeased  = responsesToForm + storeGiven + takeLimits + leaseDeliveries
+)
 
 // tryForms takes the locks of those forms of the responses that nobody holds or waits for,
 // and leaves these forms to the statement after it, in a setting that ends with the
@@ -44,22 +33,10 @@ const tryForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// tryForm is tryForms for the form of one response, which leaves whether the lock was had: a third of what
-// the arrays cost.
-const tryForm = `
-SELECT set_config('formsvc_responses.locked', pg_try_advisory_xact_lock_shared($1::bigint)::text, true), ` + conn.LockTimeoutSet
-
-// The responses as a table. An array's length is known to a plan that is made for its values
-// alone, and such a plan, made anew each time, would look cheaper than the one for all: the
+// responses are the arguments as a table. An array's length is known to a plan that is made for its
+// values alone, and such a plan, made anew each time, would look cheaper than the one for all: the
 // planner does not look into a subquery.
-const (
-	oneResponse = `
-		SELECT $1::bytea AS form_id, $2::bytea AS id, $3::bigint AS revision, $4::timestamptz AS submitted_at,
-			$5::float8 AS completion_time, $6::json AS answers, $7::json AS metadata, $8::json AS hidden, $9::integer AS json_bytes,
-			$10::text AS idempotency_key, $11::bigint AS key_lock, $12::bytea AS event_id, $13::text AS event_type, $14::bytea AS event_body,
-			$15::bytea AS unique_answer, $16::bigint AS answer_lock, $17::text AS unique_block, $18::bigint AS unique_rules,
-			$19::bytea AS partial, 1 AS place`
-	manyResponses = `
+const responses = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
 			(SELECT $5::float8[]), (SELECT $6::json[]), (SELECT $7::json[]), (SELECT $8::json[]), (SELECT $9::integer[]),
@@ -70,40 +47,79 @@ const (
 			idempotency_key, key_lock, event_id, event_type, event_body,
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
-)
 
-// The condition that f is a form whose responses the statement stores: one whose lock the
-// statement before it had and that does not count its responses, or the form of a checked
-// statement, before which the lock was waited for. The planner does not look into the subquery.
-const (
-	lockedForm   = `f.id = $1::bytea AND current_setting('formsvc_responses.locked')::boolean AND NOT f.counted`
-	lockedForms  = `f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted`
-	checkedForm  = `f.id = $1::bytea`
-	checkedForms = `f.id = ($1::bytea[])[1]`
-)
+// responsesToForms are those to any forms whose lock the statement before had and that do not count
+// their responses.
+const responsesToForms = `
+WITH form AS MATERIALIZED (
+	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
+	FROM formsvc.forms f
+	WHERE f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted
+		AND ` + formThere + ` AND f.status = 'published'
+), given AS MATERIALIZED (
+	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
+	FROM form JOIN (` + responses + `
+	) g ON g.form_id = form.id
+	WHERE ` + isFree + `
+)`
 
-// limitsOfForm are the columns of a form that only checked statements read, and isWithinLimits their
-// condition on a response. Whether a value is there is a scalar subquery: with EXISTS the planner
-// may hash all responses of the form instead.
-const (
-	limitsOfForm = `,
+// responsesToForm are those to one form, before which its lock was waited for: it may have a limit and
+// a unique field. Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
+// responses of the form instead.
+const responsesToForm = `
+WITH form AS MATERIALIZED (
+	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
 		f.unique_block, f.unique_rules, f.response_limit, f.counted,
-		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room`
-	isWithinLimits = `
+		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room
+	FROM formsvc.forms f
+	WHERE f.id = ($1::bytea[])[1] AND ` + formThere + ` AND f.status = 'published'
+), given AS MATERIALIZED (
+	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
+	FROM form JOIN (` + responses + `
+	) g ON g.form_id = form.id
+	WHERE ` + isFree + `
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
 				SELECT true FROM formsvc.unique_answers u
-				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)`
-	takeLimits = `
-), entered AS (
+				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)
+)`
+
+// isFree is the condition on a response g that it is for the form's revision, that its key is new, and
+// that nobody holds its half response.
+const isFree = `g.revision = form.revision
+		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
+			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)
+		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
+			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + `) IS NULL)`
+
+// storeGiven stores the responses in given.
+const storeGiven = `, stored AS (
+	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
+		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
+	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
+		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
+		CASE WHEN g.hooks <> '{}' THEN g.event_id END
+	FROM given g
+), emptied AS (
+	UPDATE formsvc.partials p SET ` + partialEmptied + ` FROM given g WHERE ` + partialOfResponse + `
+), counted AS (
+	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
+	SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')
+), told AS (
+	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
+	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
+)`
+
+// takeLimits counts the responses in given towards what the form limits.
+const takeLimits = `, entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
-	WHERE l.form_id = form.id AND form.counted`
-)
+	WHERE l.form_id = form.id AND form.counted
+)`
 
 // partialOfResponse is the condition that p is the half response that the response g was begun
 // with, and partialEmptied what becomes of it. No index but that of the token serves the
@@ -111,66 +127,7 @@ const (
 const (
 	partialOfResponse = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
 	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
-	noOneHoldsPartial = `
-		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
-			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + `) IS NULL)`
-	emptyPartials = `
-), emptied AS (
-	UPDATE formsvc.partials p SET ` + partialEmptied + ` FROM given g
-	WHERE ` + partialOfResponse
 )
-
-// text puts the parts together that a kind of statement has.
-func (how storing) text() string {
-	responses, form := manyResponses, lockedForms
-	switch {
-	case how.one && how.checked:
-		responses, form = oneResponse, checkedForm
-	case how.one:
-		responses, form = oneResponse, lockedForm
-	case how.checked:
-		form = checkedForms
-	}
-	deliveries := queueDeliveries
-	if how.leased {
-		deliveries = leaseDeliveries
-	}
-	return `
-WITH form AS MATERIALIZED (
-	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks` + when(how.checked, limitsOfForm) + `
-	FROM formsvc.forms f
-	WHERE ` + form + ` AND ` + formThere + ` AND f.status = 'published'
-), given AS MATERIALIZED (
-	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
-	FROM form JOIN (` + responses + `
-	) g ON g.form_id = form.id
-	WHERE g.revision = form.revision
-		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
-			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)` +
-		when(how.checked, isWithinLimits) + when(how.partial, noOneHoldsPartial) + `
-), stored AS (
-	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
-		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
-	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
-		g.answers, g.metadata, g.hidden, g.revision, g.json_bytes, NULLIF(g.idempotency_key, ''),
-		CASE WHEN g.hooks <> '{}' THEN g.event_id END
-	FROM given g` + when(how.checked, takeLimits) + when(how.partial, emptyPartials) + `
-), counted AS (
-	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
-	SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')
-), told AS (
-	INSERT INTO formsvc.events (id, form_id, submission_id, type, body, refs)
-	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
-)` + deliveries
-}
-
-// when is a part of a text that only some need.
-func when(needed bool, text string) string {
-	if needed {
-		return text
-	}
-	return ""
-}
 
 // queueDeliveries leaves all deliveries to be claimed.
 const queueDeliveries = `, queued AS (
@@ -248,51 +205,29 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 	return rows, places
 }
 
-// responseColumns are the arguments of a statement, in the order of oneResponse and manyResponses.
-var responseColumns = []responseColumn{
-	column(formOf),
-	column(func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
-	column(func(r *responseRow) int64 { return r.n.FormRevision }),
-	column(func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
-	column(func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
-	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
-	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
-	column(func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
-	column(func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
-	column(func(r *responseRow) string { return r.n.IdempotencyKey }),
-	column(func(r *responseRow) int64 { return r.keyLock }),
-	column(func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
-	column(func(r *responseRow) string { return r.n.Event.Type }),
-	column(func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
-	column(func(r *responseRow) []byte { return r.n.UniqueAnswer }),
-	column(func(r *responseRow) int64 { return r.answerLock }),
-	column(func(r *responseRow) string { return r.n.UniqueField.Block }),
-	column(func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }),
-	column(func(r *responseRow) []byte { return tokenArg(&r.n.Partial) }),
-}
-
-type responseColumn struct {
-	one func(*responseRow) any  // the value of a response
-	all func([]responseRow) any // an array with the value of each
+// responseArgs are the arguments of a statement, in the order of responses.
+func responseArgs(rows []responseRow) []any {
+	return []any{
+		conn.Column(rows, formOf),
+		conn.Column(rows, func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
+		conn.Column(rows, func(r *responseRow) int64 { return r.n.FormRevision }),
+		conn.Column(rows, func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
+		conn.Column(rows, func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
+		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
+		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
+		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
+		conn.Column(rows, func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
+		conn.Column(rows, func(r *responseRow) string { return r.n.IdempotencyKey }),
+		conn.Column(rows, func(r *responseRow) int64 { return r.keyLock }),
+		conn.Column(rows, func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
+		conn.Column(rows, func(r *responseRow) string { return r.n.Event.Type }),
+		conn.Column(rows, func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
+		conn.Column(rows, func(r *responseRow) []byte { return r.n.UniqueAnswer }),
+		conn.Column(rows, func(r *responseRow) int64 { return r.answerLock }),
+		conn.Column(rows, func(r *responseRow) string { return r.n.UniqueField.Block }),
+		conn.Column(rows, func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }),
+		conn.Column(rows, func(r *responseRow) []byte { return tokenArg(&r.n.Partial) }),
+	}
 }
 
 func formOf(r *responseRow) []byte { return r.n.Submission.FormID[:] }
-
-func column[T any](value func(*responseRow) T) responseColumn {
-	return responseColumn{
-		func(r *responseRow) any { return value(r) },
-		func(rows []responseRow) any { return conn.Column(rows, value) },
-	}
-}
-
-func (how storing) args(rows []responseRow) []any {
-	args := make([]any, 0, len(responseColumns)+3)
-	for _, c := range responseColumns {
-		if how.one {
-			args = append(args, c.one(&rows[0]))
-		} else {
-			args = append(args, c.all(rows))
-		}
-	}
-	return args
-}

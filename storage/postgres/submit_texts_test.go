@@ -1,12 +1,9 @@
 package postgres
 
 import (
-	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -20,17 +17,15 @@ func TestTextsOfSubmitting(t *testing.T) {
 	const file = "testdata/submit.txt"
 	var all strings.Builder
 	add := func(title, text string) { fmt.Fprintf(&all, "-- %s\n%s;\n\n", title, strings.TrimSpace(text)) }
-	add("lock of a form, if no one holds it or waits for it", tryForm)
-	add("locks of several forms, likewise", tryForms)
+	add("locks of forms, if no one holds them or waits for them", tryForms)
 	add("lock of a form, which waits", lockForSubmit)
 	add("locks of an idempotency key and a unique answer, which wait", lockValuesOfResponse)
 	add("lock of a partial submission, which waits", lockPartial)
 	add("one submission, or the reason why it is refused", submit)
-	add("the same with a partial submission", submitWithPartial)
-	inOrder := func(a, b storing) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) }
-	for _, how := range slices.SortedFunc(maps.Keys(storingTexts), inOrder) {
-		add("submissions without a conflict: "+strings.Trim(fmt.Sprintf("%+v", how), "{}"), storingTexts[how])
-	}
+	add("submissions without a conflict, to any forms", storeToForms)
+	add("the same with leased deliveries", storeToFormsLeased)
+	add("submissions without a conflict, to one form with its limits", storeToForm)
+	add("the same with leased deliveries", storeToFormLeased)
 	if *updateTexts {
 		must(t, os.WriteFile(file, []byte(all.String()), 0o600))
 	}

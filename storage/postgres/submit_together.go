@@ -64,20 +64,26 @@ func (s *Store) submitTogether(ctx context.Context, form storage.ID, taken []sto
 	hands, committed := reserve(taken), false
 	defer func() { hands.handOver(taken, committed) }() // whatever becomes of the statement
 	forms := formsOf(rows)
-	how := storing{one: len(rows) == 1, checked: !form.IsZero(), leased: len(hands.webhooks) > 0,
-		partial: slices.ContainsFunc(rows, func(r responseRow) bool { return r.n.Partial != [32]byte{} })}
-
-	lock, send := s.tryForms(forms, how.one), s.db.Send
-	if how.checked {
+	lock, send := s.tryForms(forms), s.db.Send
+	if !form.IsZero() {
 		lock, send = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
 	}
-	args := how.args(rows)
-	if how.leased {
+	args, leased := responseArgs(rows), len(hands.webhooks) > 0
+	if leased {
 		args = append(args, hands.webhooks, hands.events, hands.leases)
 	}
+	text := storeToForm
+	switch {
+	case form.IsZero() && leased:
+		text = storeToFormsLeased
+	case form.IsZero():
+		text = storeToForms
+	case leased:
+		text = storeToFormLeased
+	}
 	out := make([]submitted, len(taken))
-	err := send(ctx, lock, conn.Run(storingTexts[how], args...).Each(func(rows pgx.Rows) error {
-		if how.leased {
+	err := send(ctx, lock, conn.Run(text, args...).Each(func(rows pgx.Rows) error {
+		if leased {
 			return scanLeased(rows, places, taken, out, hands)
 		}
 		var id storage.ID
@@ -102,11 +108,8 @@ func formsOf(rows []responseRow) [][]byte {
 	return slices.CompactFunc(forms, bytes.Equal)
 }
 
-func (s *Store) tryForms(forms [][]byte, one bool) conn.Statement {
+func (s *Store) tryForms(forms [][]byte) conn.Statement {
 	locks := conn.Column(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
-	if one {
-		return conn.Run(tryForm, locks[0])
-	}
 	return conn.Run(tryForms, forms, locks)
 }
 
