@@ -356,7 +356,7 @@ func execute(t *testing.T, pool *pgxpool.Pool, text string) {
 	expect.Must(pool.Exec(t.Context(), text))
 }
 
-// The short forms of these two are TestTheClockIsSetBack and TestALookBesideAHeldSnapshot of
+// The short forms of these two are TestTimesThatLieAheadAreBroughtBack and TestALookBesideAHeldSnapshot of
 // package postgres, which move the times that statements see.
 func unlessLong(t *testing.T) {
 	t.Helper()

@@ -139,8 +139,8 @@ func (c *crowd) submit(number int) {
 }
 
 // dispatch claims some deliveries and settles them in any order, some of them
-// twice, and returns how many there were.
-func (c *crowd) dispatch(lease time.Duration) int {
+// twice.
+func (c *crowd) dispatch(lease time.Duration) {
 	ctx := c.t.Context()
 	claimed, _, err := c.ClaimDeliveries(ctx, storage.ClaimParams{
 		Lease: lease, Quick: storage.Pool{Room: 12, PerHost: 5}, Slow: storage.Pool{Room: 12, PerHost: 5}, Others: storage.Pool{Room: 12, PerHost: 5}, PerWebhook: 1 + rand.N(8),
@@ -172,7 +172,6 @@ func (c *crowd) dispatch(lease time.Duration) int {
 		}
 		c.allow("FinishDeliveries", err)
 	}
-	return len(claimed)
 }
 
 func (c *crowd) deleteSubmission() {

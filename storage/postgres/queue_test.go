@@ -63,15 +63,11 @@ const strandedDelivery = `d.due_at IS NULL AND (x.next_at IS NULL OR x.next_at >
 	AND NOT EXISTS (SELECT FROM formsvc.arrivals a WHERE a.webhook_id = d.webhook_id)`
 
 // everything claims what is due, of 1,000 at most.
-func everything(hooks ...storage.ID) storage.ClaimParams {
-	p := storage.ClaimParams{
+func everything() storage.ClaimParams {
+	return storage.ClaimParams{
 		Lease: time.Hour, Quick: storage.Pool{Room: 1000}, Slow: storage.Pool{Room: 1000}, Others: storage.Pool{Room: 1000},
-		PerWebhook: 1000, Webhooks: map[storage.ID]int{},
+		PerWebhook: 1000, Webhooks: map[storage.ID]int{pgseed.ID(pgseed.Webhook, 0): 1000},
 	}
-	for _, w := range append(hooks, pgseed.ID(pgseed.Webhook, 0)) {
-		p.Webhooks[w] = 1000
-	}
-	return p
 }
 
 func claimAll(t *testing.T, s *Store) (all []storage.ClaimedDelivery) {
