@@ -153,8 +153,8 @@ func ExampleService_SetLifetimeCounters() {
 // exampleResponses is exampleForm with three responses.
 func exampleResponses() (*formsvc.Service, formsvc.ID) {
 	svc, form := exampleForm()
-	for score, why := range map[string]string{`10`: `"Quick help"`, `7`: `"=1+1"`, `2`: `"Slow"`} {
-		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(score), "why": []byte(why)}}); err != nil {
+	for _, r := range [][2]string{{`10`, `"Quick help"`}, {`7`, `"=1+1"`}, {`2`, `"Slow"`}} {
+		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(r[0]), "why": []byte(r[1])}}); err != nil {
 			log.Fatal(err)
 		}
 	}
