@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -42,12 +43,8 @@ func (d *Definition) Sections() [5]Section {
 
 // HasSections reports whether a section is set.
 func (d *Definition) HasSections() bool {
-	for _, section := range d.Sections() {
-		if *section.Value != nil {
-			return true
-		}
-	}
-	return false
+	sections := d.Sections()
+	return slices.ContainsFunc(sections[:], func(s Section) bool { return *s.Value != nil })
 }
 
 // Size returns the number of bytes of all sections.
