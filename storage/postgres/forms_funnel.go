@@ -99,20 +99,13 @@ WHERE f.id = ANY ((SELECT $1::bytea[])::bytea[]) AND ` + formAccess
 
 // SubmissionTotals implements [storage.MetricsStore].
 func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
-	type total struct {
-		form        storage.ID
-		submissions int64
-	}
-	found, err := conn.ReadAll(ctx, &s.db, func(t *total) []any { return []any{&t.form, &t.submissions} },
-		submissionTotals, conn.IDsArg(forms), userArg(who))
-	if err != nil {
-		return nil, err
-	}
-	totals := make(map[storage.ID]int64, len(found))
-	for _, t := range found {
-		totals[t.form] = t.submissions
-	}
-	return totals, nil
+	totals := make(map[storage.ID]int64, len(forms))
+	var form storage.ID
+	var submissions int64
+	err := s.db.Read(ctx, func(ctx context.Context) error {
+		return s.db.Each(ctx, submissionTotals, []any{&form, &submissions}, func() { totals[form] = submissions }, conn.IDsArg(forms), userArg(who))
+	})
+	return totals, err
 }
 
 // parts of a window: whole days, whose bounds may be zero for none, and the
