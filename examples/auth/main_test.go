@@ -122,18 +122,14 @@ func TestASessionIsAsGoodAsAKey(t *testing.T) {
 	expect.That(t, me.ID == formsvc.UserIDFrom("1").String() && me.Name == "Ann", "%+v, want the id made of account 1", me)
 	status, body = ann.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"Ann's"}`)
 	var made struct{ ID string }
-	if err := json.Unmarshal([]byte(body), &made); err != nil || status != http.StatusCreated {
-		t.Fatalf("%d %s", status, body)
-	}
-	if status, _ := bob.send(http.MethodGet, basePath+"/workspaces/"+made.ID, "", ""); status != http.StatusNotFound {
-		t.Errorf("another user reads it: %d", status)
-	}
-	if status, page := ann.post("/logout", nil); status != http.StatusOK || !strings.Contains(page, "Sign in") {
-		t.Errorf("sign out: %d", status)
-	}
-	if status, _ := ann.send(http.MethodGet, basePath+"/me", "", ""); status != http.StatusUnauthorized {
-		t.Errorf("after signing out: %d", status)
-	}
+	err = json.Unmarshal([]byte(body), &made)
+	expect.Require(t, err == nil && status == http.StatusCreated, "%d %s", status, body)
+	status, _ = bob.send(http.MethodGet, basePath+"/workspaces/"+made.ID, "", "")
+	expect.That(t, status == http.StatusNotFound, "another user reads it: %d", status)
+	status, page := ann.post("/logout", nil)
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "Sign in"), "sign out: %d", status)
+	status, _ = ann.send(http.MethodGet, basePath+"/me", "", "")
+	expect.That(t, status == http.StatusUnauthorized, "after signing out: %d", status)
 }
 
 func TestASessionEnds(t *testing.T) {
@@ -159,29 +155,23 @@ func TestAUserMakesSeesAndRevokesKeys(t *testing.T) {
 	}
 	status, page := ann.post("/keys", url.Values{"name": {"<b>CI</b>"}, "scope": {"forms:read", "workspaces:read"}, "expires": {"90"}})
 	secret := regexp.MustCompile(`fs_live_[0-9A-Za-z]{49}`).FindString(page)
-	if status != http.StatusCreated || secret == "" || !strings.Contains(page, "&lt;b&gt;CI&lt;/b&gt;") {
-		t.Fatalf("%d %s", status, page)
-	}
+	expect.Require(t, status == http.StatusCreated && secret != "" && strings.Contains(page, "&lt;b&gt;CI&lt;/b&gt;"),
+		"%d %s", status, page)
 	if _, page := ann.send(http.MethodGet, "/", "", ""); strings.Contains(page, secret) || !strings.Contains(page, secret[:14]) {
 		t.Error("the page shows the key again, or not its beginning")
 	}
 	key := []string{"X-API-Key", secret}
-	if status, body := program.send(http.MethodGet, basePath+"/me", "", "", key...); status != http.StatusOK || !strings.Contains(body, `"forms:read","workspaces:read"`) {
-		t.Errorf("the key: %d %s", status, body)
-	}
-	if status, _ := program.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"W"}`, key...); status != http.StatusForbidden {
-		t.Errorf("a scope that the key lacks: %d", status)
-	}
+	status, body := program.send(http.MethodGet, basePath+"/me", "", "", key...)
+	expect.That(t, status == http.StatusOK && strings.Contains(body, `"forms:read","workspaces:read"`), "the key: %d %s", status, body)
+	status, _ = program.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"W"}`, key...)
+	expect.That(t, status == http.StatusForbidden, "a scope that the key lacks: %d", status)
 	revoke := regexp.MustCompile(`/keys/[0-9a-f]{24}/revoke`).FindString(page)
-	if status, _ := bob.post(revoke, nil); status != http.StatusNotFound {
-		t.Errorf("another user revokes the key: %d", status)
-	}
-	if status, page := ann.post(revoke, nil); status != http.StatusOK || !strings.Contains(page, "revoked") {
-		t.Errorf("revoke: %d", status)
-	}
-	if status, _ := program.send(http.MethodGet, basePath+"/me", "", "", key...); status != http.StatusUnauthorized {
-		t.Errorf("the revoked key: %d", status)
-	}
+	status, _ = bob.post(revoke, nil)
+	expect.That(t, status == http.StatusNotFound, "another user revokes the key: %d", status)
+	status, page = ann.post(revoke, nil)
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "revoked"), "revoke: %d", status)
+	status, _ = program.send(http.MethodGet, basePath+"/me", "", "", key...)
+	expect.That(t, status == http.StatusUnauthorized, "the revoked key: %d", status)
 }
 
 // A page of another origin makes the browser send the cookie, and gets nowhere.
@@ -199,9 +189,8 @@ func TestOtherOriginsCannotWrite(t *testing.T) {
 	// What an HTML form can send is no body of the API, should a browser send neither header.
 	status, _ := ann.send(http.MethodPost, basePath+"/workspaces", "text/plain", `{"name":"W"}`)
 	expect.That(t, status == http.StatusUnsupportedMediaType, "a form's body: %d", status)
-	if status, _ := ann.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin"); status != http.StatusCreated {
-		t.Errorf("the product's own page: %d", status)
-	}
+	status, _ = ann.send(http.MethodPost, basePath+"/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin")
+	expect.That(t, status == http.StatusCreated, "the product's own page: %d", status)
 }
 
 func TestMetricsAreByOperation(t *testing.T) {
@@ -248,16 +237,12 @@ func TestTheOwnersPagesAreBehindTheSession(t *testing.T) {
 	ann.signIn("ann")
 	status, page := ann.send(http.MethodGet, "/forms/", "", "")
 	expect.That(t, status == http.StatusOK && strings.Contains(page, `id="formsvc-builder"`), "ann: %d %s", status, page)
-	if status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin"); status != http.StatusCreated {
-		t.Errorf("ann makes a workspace: %d %s", status, body)
-	}
-	if status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "cross-site"); status != http.StatusForbidden {
-		t.Errorf("another origin makes one: %d %s", status, body)
-	}
-	if status, page := nobody.send(http.MethodGet, "/forms/", "", ""); status != http.StatusOK || !strings.Contains(page, "<h1>Sign in</h1>") {
-		t.Errorf("nobody: %d %s", status, page)
-	}
-	if status, _ := nobody.send(http.MethodGet, "/forms/-/v1/workspaces", "", ""); status != http.StatusUnauthorized {
-		t.Errorf("nobody's script: %d", status)
-	}
+	status, body := ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "same-origin")
+	expect.That(t, status == http.StatusCreated, "ann makes a workspace: %d %s", status, body)
+	status, body = ann.send(http.MethodPost, "/forms/-/v1/workspaces", jsonType, `{"name":"W"}`, "Sec-Fetch-Site", "cross-site")
+	expect.That(t, status == http.StatusForbidden, "another origin makes one: %d %s", status, body)
+	status, page = nobody.send(http.MethodGet, "/forms/", "", "")
+	expect.That(t, status == http.StatusOK && strings.Contains(page, "<h1>Sign in</h1>"), "nobody: %d %s", status, page)
+	status, _ = nobody.send(http.MethodGet, "/forms/-/v1/workspaces", "", "")
+	expect.That(t, status == http.StatusUnauthorized, "nobody's script: %d", status)
 }

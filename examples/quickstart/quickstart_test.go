@@ -235,9 +235,8 @@ func (q *quickstart) paste(t *testing.T) {
 	expect.That(t, len(seeded.Items) == 3 && len(seeded.Items[0].Answers) >= 6, "the page of submissions is %+v", seeded)
 	expect.That(t, form.ID != "" && form.Name == "Tasting evening" && form.Status == "draft", "the new form is %+v", form)
 	expect.That(t, published.ID == form.ID && published.Status == "published", "the published form is %+v", published)
-	if len(first.Items) != 1 || len(first.Items[0].Answers) != 2 || string(first.Items[0].Answers[0].Value) != `"Grace"` {
-		t.Errorf("the first submission is %+v", first)
-	}
+	expect.That(t, len(first.Items) == 1 && len(first.Items[0].Answers) == 2 && string(first.Items[0].Answers[0].Value) == `"Grace"`,
+		"the first submission is %+v", first)
 }
 
 // All of it works on a unix socket, also one whose name a shell would split.
@@ -262,9 +261,7 @@ func TestUnixSocket(t *testing.T) {
 	res := expect.Must((&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(r))
 	defer res.Body.Close()
 	expect.That(t, res.StatusCode != http.StatusOK, "the receiver's port has the API, too")
-	if err := q.shutDown(); err != nil {
-		t.Error(err)
-	}
+	expect.Nil(t, q.shutDown())
 	expect.That(t, expect.ErrorOf(os.Stat(socket)) != nil, "the socket is still there")
 }
 
@@ -279,9 +276,7 @@ func TestSeed(t *testing.T) {
 	})
 	t.Run("sends a test event that arrives verified", func(t *testing.T) {
 		d := q.delivered(t, "")
-		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, webhooks.Verify(q.demo.Secret, d.Body, d.Signature))
 	})
 }
 
@@ -340,9 +335,7 @@ func TestFormPage(t *testing.T) {
 		expect.That(t, len(utm) == 1 && utm["source"] == "flyer", "utm is %v", stored.Metadata.UTM)
 
 		d := q.delivered(t, stored.ID)
-		if err := webhooks.Verify(q.demo.Secret, d.Body, d.Signature); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, webhooks.Verify(q.demo.Secret, d.Body, d.Signature))
 		var shown submissionPage // to the owner, in the builder
 		_, page = q.get(t, "/forms/-/v1/forms/"+q.demo.FormID.String()+"/submissions?limit=1")
 		err := json.Unmarshal([]byte(page), &shown)
@@ -364,9 +357,8 @@ func TestFormPage(t *testing.T) {
 		status, _ := q.get(t, "/files/"+file.ID)
 		expect.That(t, status == http.StatusOK, "a file is answered with %d", status)
 		expect.NoError(t, owner.DeleteSubmission(t.Context(), form.ID, sent.ID))
-		if status, _ := q.get(t, "/files/"+file.ID); status != http.StatusNotFound {
-			t.Errorf("a file of a response that is gone is answered with %d", status)
-		}
+		status, _ = q.get(t, "/files/"+file.ID)
+		expect.That(t, status == http.StatusNotFound, "a file of a response that is gone is answered with %d", status)
 		expect.NoError(t, owner.TrashForm(t.Context(), form.ID))
 	})
 
@@ -486,9 +478,8 @@ func TestADatabaseSurvivesARestart(t *testing.T) {
 		t.Errorf("the old key: %d, the new one: %d; want 401 and 200", old, now)
 	}
 	stored, err := storage.ListSubmissions(t.Context(), store, storage.AsHost(), second.demo.FormID, storage.SubmissionsParams{Page: storage.Page{Limit: 100}})
-	if err != nil || len(stored.Submissions) != seedResponses {
-		t.Errorf("%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
-	}
+	expect.That(t, err == nil && len(stored.Submissions) == seedResponses,
+		"%d submissions, %v; want %d: seeded once", len(stored.Submissions), err, seedResponses)
 	expect.NoError(t, second.service.SendTestEvent(t.Context(), hookOf(t, store)))
 	second.delivered(t, "") // the webhook follows the new address
 }
