@@ -320,7 +320,9 @@ func TestHostileFormsInTheEditorRunNothing(t *testing.T) {
 	}
 	b.do(`T.row("b1").click()`)
 	b.until(`T.control("/choices")`)
-	for _, text := range texts[:12] {
+	b.do(typed(labelField, `<img src=https://evil.example/typed.png>`)) // which the canvas would load
+	b.until(inCanvas("b1") + `.textContent.includes("typed.png")`)
+	for _, text := range texts[:20] {
 		b.do(typed(`document.querySelector(".props-choice input")`, text))
 		b.do(typed(labelField, text))
 	}

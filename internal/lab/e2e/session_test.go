@@ -152,6 +152,7 @@ func TestTypingWhileAnswersAreFetched(t *testing.T) {
 			g.open()
 		case "rules":
 			b.set(choice("a.y", "true"), "")
+			time.Sleep(400 * time.Millisecond) // the script's own wait ends before the page comes
 			g.open()
 			b.until(`document.querySelector("[name='a.a']").value === "one"`)
 			b.set(".fs-fields "+field("a.x"), "two")
