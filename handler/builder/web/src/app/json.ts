@@ -7,6 +7,9 @@ export const isObject = (v: unknown): v is Obj => typeof v === 'object' && v !==
 /** The value of v's own field, even if the field is called constructor. */
 export const member = (v: unknown, name: string): unknown => (isObject(v) && Object.hasOwn(v, name) ? v[name] : undefined);
 
+/** The segments of a JSON Pointer. */
+export const segments = (pointer: string): string[] => pointer.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+
 /** Reports whether two JSON values are equal. The order of fields does not matter. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;

@@ -12,13 +12,13 @@ import { users } from '../rules/references';
 import { Button, IconButton } from '../ui/Button';
 import { Dialog } from '../ui/Dialog';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, hush, Loading, say } from '../ui/states';
+import { Empty, Failed, hush, Loading, say, useDocumentEvent } from '../ui/states';
 import { AddMenu } from './AddMenu';
 import { Canvas } from './Canvas';
 import { Conflicts } from './Conflicts';
 import { Keys } from './Keys';
 import { iconOf, typeName } from './kinds';
-import type { Path } from './content';
+import { pathOf, type Path } from './content';
 import { MoveTo } from './MoveTo';
 import { browserStore } from './drafts';
 import { type Actions, Outline } from './Outline';
@@ -27,8 +27,9 @@ import { nameOf } from './places';
 import { PublishButton } from './Publish';
 import { Saved } from './Saved';
 import { openPreview, ShareButton } from './Share';
+import type { Fault } from './operations';
 import { EditorStore } from './store';
-import { FormBackend } from './requests';
+import { formBackend } from './requests';
 import { explained } from './warnings';
 
 /** The types of blocks that most forms have: one click adds one. */
@@ -38,7 +39,7 @@ type Pane = 'outline' | 'canvas' | 'panel';
 
 /** The editor of one form: outline, the form as respondents see it, and what is selected. */
 export function Editor({ form }: { form: string; view: string }) {
-  const store = useMemo(() => new EditorStore({ backend: new FormBackend(request, form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
+  const store = useMemo(() => new EditorStore({ backend: formBackend(request, form), key: `${config.user}/${form}`, storage: browserStore() }), [form]);
   const selected = useSignal('');
   const tab = useSignal('block');
   const pane = useSignal<Pane>('canvas'); // that a narrow window shows
@@ -72,8 +73,8 @@ export function Editor({ form }: { form: string; view: string }) {
   }, [saved, store.form.value]);
 
   const blocks = useComputed(() => store.shown.value?.blocks ?? []);
-  const warned = useComputed(() => explained(found.value, blocks.value));
-  const warnings = useComputed(() => byBlock(warned.value, blocks.value));
+  const warned = useComputed<Fault[]>(() => explained(found.value, blocks.value).map((w) => ({ ...w, path: store.shown.value ? pathOf(store.shown.value, w.path) : [] })));
+  const warnings = useComputed(() => byBlock(warned.value));
   const faults = useComputed(() => {
     const found = new Map<string, string>();
     for (const f of store.faults.value) if (f.path[0] === 'blocks' && f.path[1] && !found.has(f.path[1])) found.set(f.path[1], f.message);
@@ -161,21 +162,9 @@ export function Editor({ form }: { form: string; view: string }) {
   };
   // The text that is being typed: it has changed since it got the focus.
   const typed = useRef<EventTarget | null>(null);
-  useEffect(() => {
-    const note = (e: Event) => (typed.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null);
-    const forget = () => (typed.current = null);
-    document.addEventListener('input', note);
-    document.addEventListener('focusin', forget);
-    return () => (document.removeEventListener('input', note), document.removeEventListener('focusin', forget));
-  }, []);
-  // The keys count wherever the focus is, also before there is one.
-  const latest = useRef(key);
-  latest.current = key;
-  useEffect(() => {
-    const pressed = (e: KeyboardEvent) => latest.current(e);
-    document.addEventListener('keydown', pressed);
-    return () => document.removeEventListener('keydown', pressed);
-  }, []);
+  useDocumentEvent('input', (e) => (typed.current = (e.target as Element).matches('textarea, input:not([type=checkbox], [type=radio], [type=color], [type=file], [type=range])') ? e.target : null));
+  useDocumentEvent('focusin', () => (typed.current = null));
+  useDocumentEvent('keydown', key); // wherever the focus is, also before there is one
 
   const content = store.shown.value;
   const about = store.form.value as (FormSummary & { id: string }) | null;
@@ -221,7 +210,7 @@ export function Editor({ form }: { form: string; view: string }) {
                 ))}
               </div>
             </div>
-            {warned.value.filter((w) => w.path === '/blocks').map((w) => (
+            {warned.value.filter((w) => w.path.join() === 'blocks').map((w) => (
               <p key={w.code} class="notice" role="status"><Icon name="triangle-alert" /> <span>{w.message}</span></p>
             ))}
             {content.blocks.length === 0 && <p class="muted pane-note">{t('editor.empty')}</p>}
@@ -236,9 +225,7 @@ export function Editor({ form }: { form: string; view: string }) {
               store={store}
               block={block}
               tab={tab}
-              notes={block ? warned.value.flatMap((w) => noteOf(w, block.id, blocks.value)) : []}
-              nameNote={warned.value.find((w) => w.path === '/name')?.message}
-              settingsNotes={warned.value.filter((w) => w.path.startsWith(settings)).map((w) => ({ ...w, path: w.path.slice(settings.length) }))}
+              warnings={warned.value}
               readOnly={readOnly}
               onRemoved={sayRemoved}
               onChanged={offerUndo}
@@ -270,32 +257,16 @@ const firstControl = (): HTMLElement | undefined =>
     .sort((a, b) => Number(a.matches('select')) - Number(b.matches('select')))
     .find((e) => e.checkVisibility());
 
-const settings = '/settings';
-
 const firstEnding = (blocks: readonly Block[]): number => {
   const at = blocks.findIndex((b) => b.type === 'ending');
   return at < 0 ? blocks.length : at;
 };
 
-/** The block that a JSON Pointer leads into, at whatever depth, and the rest of the pointer. */
-function blockAt(pointer: string, blocks: readonly Block[]): { id: string; rest: string } | undefined {
-  const found = /^\/blocks\/(\d+)((?:\/children\/\d+)*)(.*)$/.exec(pointer);
-  if (!found) return undefined;
-  let block = blocks[Number(found[1])];
-  for (const [, index] of found[2]!.matchAll(/children\/(\d+)/g)) block = block?.children?.[Number(index)];
-  return block && { id: block.id, rest: found[3]! };
-}
-
-function noteOf(w: Detail, id: string, blocks: readonly Block[]): Detail[] {
-  const at = blockAt(w.path, blocks);
-  return at?.id === id ? [{ ...w, path: at.rest }] : [];
-}
-
-function byBlock(warnings: readonly Detail[], blocks: readonly Block[]): Map<string, string> {
+/** What is said of each block. */
+function byBlock(warnings: readonly Fault[]): Map<string, string> {
   const found = new Map<string, string>();
-  for (const w of warnings) {
-    const id = blockAt(w.path, blocks)?.id;
-    if (id) found.set(id, found.has(id) ? found.get(id) + ' ' + w.message : w.message);
+  for (const { path: [first, id], message } of warnings) {
+    if (first === 'blocks' && id) found.set(id, found.has(id) ? found.get(id) + ' ' + message : message);
   }
   return found;
 }

@@ -12,7 +12,8 @@ import { RuleEditor } from '../rules/RuleEditor';
 import { Select, TextField } from '../ui/Field';
 import { patchBlock, renameField } from './edits';
 import { typeName } from './kinds';
-import type { Fault } from './operations';
+import { get, pointerTo } from './content';
+import { isWithin, type Fault } from './operations';
 import { nameOf } from './places';
 import type { EditorStore } from './store';
 import { rememberChoice } from './warnings';
@@ -26,10 +27,7 @@ interface Props {
   store: EditorStore;
   block: Block | undefined;
   tab: Signal<string>;
-  /** Of the service, by JSON Pointer into the block, and into the settings. */
-  notes: readonly Detail[];
-  settingsNotes: readonly Detail[];
-  nameNote: string | undefined;
+  warnings: readonly Fault[];
   readOnly: boolean;
   onRemoved: Removed;
   /** Says what an edit did beside what was asked for, with a way back. */
@@ -40,10 +38,13 @@ interface Props {
 const kinds = ['multiSelection', 'showSeconds', 'showTimePicker', 'otherOption'];
 
 /** What is selected, and what the whole form has beside its blocks. */
-export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readOnly, onRemoved, onChanged }: Props) {
+export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChanged }: Props) {
   const content = store.shown.value!;
   const faults = store.faults.value;
-  const of = (section: string): Detail[] => faults.filter((f) => f.path[0] === section).map((f) => detail(f, f.path.slice(1), content[section as 'settings']));
+  const nameNote = warnings.find((w) => w.path[0] === 'name')?.message;
+  /** Those of a list that are about something in a place, with JSON Pointers into what is there. */
+  const within = (list: readonly Fault[], ...place: string[]): Detail[] =>
+    list.filter((f) => isWithin(f.path, place)).map((f) => ({ ...f, path: pointerTo(get(content, place), f.path.slice(place.length)) }));
 
   // Rules whose conditions have no equal for the new type of the block that they read, as long as both stay as they are.
   const unfit = useSignal<readonly { rule: unknown; source: string; type: string }[]>([]);
@@ -62,9 +63,8 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
     if (said.length > 0) onChanged(said.join(' '));
   };
   const rule = block?.properties?.rule;
-  const inRule = '/properties/rule';
   const ruleNotes = [
-    ...notes.filter((n) => n.path.startsWith(inRule)).map((n) => ({ ...n, path: n.path.slice(inRule.length) })),
+    ...(block ? within(warnings, 'blocks', block.id, 'properties', 'rule') : []),
     ...unfit.value.flatMap((u) => {
       const source = u.rule === rule ? store.find(u.source)?.block : undefined;
       return source?.type === u.type ? [{ path: '', code: '', message: t('editor.rule_unfit', { name: nameOf(source, typeName) }) }] : [];
@@ -97,8 +97,8 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
               key={block.id}
               block={block as never}
               onPatch={(patch) => edit(block, patch)}
-              faults={faults.filter((f) => f.path[0] === 'blocks' && f.path[1] === block.id).map((f) => detail(f, f.path.slice(2), block))}
-              notes={notes}
+              faults={within(faults, 'blocks', block.id)}
+              notes={within(warnings, 'blocks', block.id)}
               onRemoved={(label, choice, list) => {
                 if (choice === undefined) return onRemoved(label, 'choice', 0);
                 rememberChoice(block.id, choice, label);
@@ -120,7 +120,7 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
           )}
           {tab.value === 'form' && (
             <>
-              <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameNote && <span class="props-note">{nameNote}</span>} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.rename(name)} />
+              <TextField label={t('editor.name')} value={content.name} maxLength={200} hint={nameNote && <span class="props-note">{nameNote}</span>} fault={faults.find((f) => f.path[0] === 'name')?.message} onInput={(name) => store.set(['name'], name)} />
               <Select
                 label={t('forms.type')}
                 hint={t(`forms.type_${content.type}_text`)}
@@ -128,11 +128,11 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
                 options={(['MULTI', 'SINGLE'] as const).map((type) => [type, t('forms.type_' + type)] as const)}
                 onChange={(type) => store.set(['type'], type)}
               />
-              <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={of('settings')} notes={settingsNotes} />
+              <FormSettings settings={content.settings} blocks={content.blocks as never} onPatch={(patch) => store.patchSection('settings', patch)} faults={within(faults, 'settings')} notes={within(warnings, 'settings')} />
             </>
           )}
           {tab.value === 'design' && (
-            <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} faults={of('theme')} />
+            <ThemeEditor theme={content.theme} settings={content.settings} onPatch={(patch) => store.patchSection('theme', patch)} faults={within(faults, 'theme')} />
           )}
           {tab.value === 'data' && (
             <VariablesEditor
@@ -141,10 +141,10 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
               blocks={content.blocks as never}
               onPatch={(patch) => {
                 if (patch.variables) store.patchSection('variables', patch.variables);
-                if (patch.hidden_fields) store.setHiddenFields(patch.hidden_fields);
+                if (patch.hidden_fields) store.set(['hidden_fields'], patch.hidden_fields);
               }}
               onRename={(kind, from, to) => store.apply((c) => renameField(c, kind, from, to))}
-              faults={faults.filter((f) => f.path[0] === 'variables' || f.path[0] === 'hidden_fields').map((f) => detail(f, f.path, content))}
+              faults={within(faults)}
               onRemoved={(name) => onRemoved(name, 'field', users(content as never, { kind: Object.hasOwn(content.variables, name) ? 'variable' : 'hidden', id: name }))}
             />
           )}
@@ -152,16 +152,4 @@ export function Panel({ store, block, tab, notes, settingsNotes, nameNote, readO
       </div>
     </>
   );
-}
-
-/** A fault with a JSON Pointer into a value: items that the path names by id have their index there. */
-function detail(fault: Fault, path: readonly string[], value: unknown): Detail {
-  let pointer = '';
-  for (const name of path) {
-    const index: number = Array.isArray(value) ? value.findIndex((item: { id?: string }) => item?.id === name) : -1;
-    const key = index >= 0 ? String(index) : name;
-    pointer += '/' + key.replaceAll('~', '~0').replaceAll('/', '~1');
-    value = (value as Record<string, unknown> | undefined)?.[key];
-  }
-  return { path: pointer, code: fault.code, message: fault.message };
 }

@@ -1,7 +1,7 @@
 // The content of a form, and its places. Contents are never modified: every change returns a new one
 // that shares the unchanged parts, so that `===` shows quickly that nothing changed.
 
-import { isObject, member, type Obj } from '../app/json';
+import { isObject, member, segments, type Obj } from '../app/json';
 import type { Block, Definition } from '../app/records';
 
 /** The parts of a form that people edit. */
@@ -74,6 +74,31 @@ export const find = (c: Content, id: string): Node | undefined => treeOf(c.block
 
 export const step = (v: unknown, name: string): unknown => (Array.isArray(v) ? v.find((item) => keyOf(item) === name) : member(v, name));
 
+/** Returns the place that a JSON Pointer into a content means. */
+export function pathOf(c: Content, pointer: string): Path {
+  let value: unknown = c;
+  let path: string[] = [];
+  for (const name of segments(pointer)) {
+    const list = Array.isArray(value) ? value : undefined;
+    value = list ? list[Number(name)] : member(value, name);
+    const key = list ? (keyOf(value) ?? name) : name;
+    path = list && ['blocks', 'children'].includes(path.at(-1) ?? '') ? ['blocks', key] : [...path, key];
+  }
+  return path;
+}
+
+/** Returns a JSON Pointer into a value, where a path leads: items that the path names by id have their index in it. */
+export function pointerTo(value: unknown, path: Path): string {
+  let pointer = '';
+  for (const name of path) {
+    const index = Array.isArray(value) ? value.findIndex((item) => keyOf(item) === name) : -1;
+    const key = index >= 0 ? String(index) : name;
+    pointer += '/' + key.replaceAll('~', '~0').replaceAll('/', '~1');
+    value = Array.isArray(value) ? value[index] : member(value, name);
+  }
+  return pointer;
+}
+
 /** Returns the value at a place. */
 export function get(c: Content, path: Path): unknown {
   const [first, id, ...rest] = path;
@@ -95,11 +120,12 @@ export function put(v: unknown, path: Path, value: unknown): unknown {
   return Object.fromEntries(made === undefined ? entries : [...entries, [name, made]]);
 }
 
-/** Returns c with another value at a place. If it is undefined, the field or the item is removed. */
+/** Returns c with another value at a place that is there. If it is undefined, the field or the item is removed. */
 export function set(c: Content, path: Path, value: unknown): Content {
   const [first, id, ...rest] = path;
   if (first !== 'blocks' || id === undefined) return put(c, path, value) as Content;
   if (rest.length > 0) return replace(c, id, (b) => put(b, rest, value) as Block);
+  if (value !== undefined) return replace(c, id, () => value as Block);
   const without = (list: Block[]): Block[] => list.filter((b) => b.id !== id);
   const parent = find(c, id)?.parent;
   return parent ? replace(c, parent, (p) => ({ ...p, children: without(p.children ?? []) })) : { ...c, blocks: without(c.blocks) };

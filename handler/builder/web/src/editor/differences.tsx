@@ -1,3 +1,4 @@
+import { segments } from '../app/json';
 import type { Block, Choice, Definition, Json, JsonObject } from '../app/records';
 import { config } from '../app/config';
 import { moment, number, t } from '../app/words';
@@ -5,6 +6,8 @@ import { fieldsOf } from '../rules/fields';
 import { tellRule, type Untold } from '../rules/tell';
 import { typeName } from './kinds';
 import { nameOf } from './places';
+
+export { segments };
 
 /** What people write of a form: see text in publish.go. */
 export type Text = { name: string } & { [S in keyof Definition]: Definition[S] | null };
@@ -18,11 +21,6 @@ export interface Comparison {
 }
 
 export const isSame = (c: Comparison): boolean => c.blocks.length === 0 && c.members.length === 0;
-
-const unescape = (part: string): string => part.replace(/~1/g, '/').replace(/~0/g, '~');
-
-/** The segments of a JSON Pointer. */
-export const segments = (pointer: string): string[] => pointer.split('/').slice(1).map(unescape);
 
 /** What stands at the segments of a JSON Pointer. */
 export const valueAt = (value: unknown, path: string[]): Json | undefined =>

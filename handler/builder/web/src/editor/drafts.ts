@@ -1,4 +1,5 @@
 // Unsent edits in the browser, by user and form.
+import type { Obj } from '../app/json';
 import type { Content } from './content';
 import type { Pending } from './operations';
 
@@ -7,6 +8,7 @@ export interface Known {
   content: Content;
   etag: string;
   at: string; // where it is written
+  about: Obj; // the fields of the form next to its content
   maybe: readonly Content[]; // what it is if a write with unknown outcome was done
   disputed?: boolean; // a write was refused because of the ETag, although nobody else had written
 }
@@ -29,28 +31,31 @@ export interface KeyValue {
 const table = 'drafts';
 
 /** Returns a KeyValue in IndexedDB. */
-export function browserStore(factory: IDBFactory = indexedDB, name = 'formsvc-drafts'): KeyValue {
+export function browserStore(): KeyValue {
   let opened: Promise<IDBDatabase> | undefined;
-  const result = <T>(request: IDBRequest<T>): Promise<T> =>
+  const ended = (work: IDBRequest | IDBTransaction): Promise<void> =>
     new Promise((resolve, reject) => {
-      request.onsuccess = () => resolve(request.result);
-      request.onerror = () => reject(request.error ?? new Error('IndexedDB'));
+      for (const name of ['success', 'complete']) work.addEventListener(name, () => resolve());
+      for (const name of ['error', 'abort']) work.addEventListener(name, () => reject(work.error ?? new Error('IndexedDB')));
     });
-  const open = (): Promise<IDBDatabase> => {
-    const request = factory.open(name, 1);
+  const open = async (): Promise<IDBDatabase> => {
+    const request = indexedDB.open('formsvc-drafts', 1);
     request.onupgradeneeded = () => request.result.createObjectStore(table);
-    return result(request).catch((cause: unknown) => {
-      opened = undefined;
-      throw cause;
-    });
+    await ended(request);
+    return request.result;
   };
-  const begin = async (mode: IDBTransactionMode): Promise<IDBTransaction> => (await (opened ??= open())).transaction(table, mode);
+  const begin = async (mode: IDBTransactionMode): Promise<IDBTransaction> => {
+    opened ??= open();
+    opened.catch(() => (opened = undefined));
+    return (await opened).transaction(table, mode);
+  };
   return {
     async entries(prefix) {
-      const store = (await begin('readonly')).objectStore(table);
+      const work = await begin('readonly');
       const range = IDBKeyRange.bound(prefix, prefix + '\uffff');
-      const [keys, values] = await Promise.all([result(store.getAllKeys(range)), result(store.getAll(range) as IDBRequest<Draft[]>)]);
-      return values.map((v, i) => [String(keys[i]), v]);
+      const [keys, values] = [work.objectStore(table).getAllKeys(range), work.objectStore(table).getAll(range) as IDBRequest<Draft[]>];
+      await ended(work);
+      return values.result.map((v, i) => [String(keys.result[i]), v]);
     },
     async put(key, value, others) {
       const work = await begin('readwrite');
@@ -59,15 +64,10 @@ export function browserStore(factory: IDBFactory = indexedDB, name = 'formsvc-dr
       else store.delete(key);
       for (const other of others) store.delete(other);
       work.commit(); // otherwise it ends with the page
-      await new Promise((resolve, reject) => {
-        work.oncomplete = resolve;
-        work.onabort = () => reject(work.error ?? new Error('IndexedDB'));
-      });
+      await ended(work);
     },
   };
 }
-
-const isSame = (a: Draft | null, b: Draft | null): boolean => a === b || (a?.known === b?.known && a?.mine === b?.mine && a?.pending === b?.pending);
 
 /** The drafts of a user and a form: the one of this page, and those of pages that are gone. */
 export class Drafts {
@@ -81,10 +81,10 @@ export class Drafts {
   async find(): Promise<Draft | null> {
     await this.writing;
     const found = await this.storage.entries(this.prefix).catch(() => undefined);
-    const isTaken = found && this.stored && !found.some(([key]) => key === this.prefix + this.id);
-    if (found && (isTaken || !this.stored)) this.others = found.filter(([key]) => key !== this.prefix + this.id);
-    const taken = isTaken ? this.stored : null;
-    if (isTaken) this.stored = null;
+    if (!found) return null;
+    this.others = found.filter(([key]) => key !== this.prefix + this.id);
+    const taken = this.others.length === found.length ? this.stored : null;
+    if (taken) this.stored = null;
     return taken;
   }
 
@@ -98,16 +98,15 @@ export class Drafts {
   }
 
   /** Stores the unsent edits, one version after the other. If now is set, it does not wait for the one before. */
-  save(now = false, others: readonly string[] = []): Promise<void> {
+  async save(now = false, others: readonly string[] = []): Promise<void> {
     if (this.writing && !now) return this.writing;
     const draft = this.current();
-    if (isSame(draft, this.stored) && others.length === 0) return Promise.resolve();
-    const stored = this.storage.put(this.prefix + this.id, draft, others).then(() => void (this.stored = draft), () => undefined);
-    const writing = stored.then(() => {
-      if (this.writing !== writing) return;
-      this.writing = undefined;
-      if (!isSame(this.current(), draft)) void this.save();
-    });
-    return (this.writing = writing);
+    if (draft === this.stored && others.length === 0) return;
+    const writing = this.storage.put(this.prefix + this.id, draft, others).then(() => void (this.stored = draft), () => undefined);
+    this.writing = writing;
+    await writing;
+    if (this.writing !== writing) return;
+    this.writing = undefined;
+    if (this.current() !== draft) void this.save();
   }
 }

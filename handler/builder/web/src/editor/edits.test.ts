@@ -109,5 +109,4 @@ test('new ids are free, and can stand in a path and in a rule', () => {
 test('sections', () => {
   assert.deepEqual(edits.patchSection(form, 'theme', { colors: { text: '#fff' } }).theme, { colors: { text: '#fff' } });
   assert.equal(edits.patchSection(form, 'theme', { font: null }), form);
-  assert.equal(edits.rename(form, 'F'), form);
 });

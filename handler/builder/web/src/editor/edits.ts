@@ -85,8 +85,6 @@ export function patchSection(c: Content, section: Section, patch: Obj): Content 
   return made === c[section] ? c : { ...c, [section]: made };
 }
 
-export const setHiddenFields = (c: Content, names: string[]): Content => ({ ...c, hidden_fields: names });
-
 /** Gives a variable or a hidden field another name, in the rules too. One that there is already stays as it is. */
 export function renameField(c: Content, kind: 'variables' | 'hidden', from: string, to: string): Content {
   if (kind === 'variables' ? Object.hasOwn(c.variables, to) : c.hidden_fields.includes(to)) return c;
@@ -94,9 +92,6 @@ export function renameField(c: Content, kind: 'variables' | 'hidden', from: stri
   if (kind === 'hidden') return { ...c, blocks, hidden_fields: c.hidden_fields.map((name) => (name === from ? to : name)) };
   return { ...c, blocks, variables: Object.fromEntries(Object.entries(c.variables).map(([name, v]) => [name === from ? to : name, v])) };
 }
-
-/** The service takes the white space at both ends away. */
-export const rename = (c: Content, name: string): Content => (c.name === name ? c : { ...c, name });
 
 /**
  * Puts a copy of a block behind it. The copy, and what is in it, has new ids, of choices, rows and

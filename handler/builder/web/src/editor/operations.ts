@@ -1,7 +1,7 @@
 // Operations on a form's content. The difference of two contents is a list of them, and everything else
 // follows: an operation whose old value is no longer there is a conflict, and its inverse undoes it.
 
-import { isObject, same } from '../app/json';
+import { isObject, member, same } from '../app/json';
 import type { Block } from '../app/records';
 import { childrenOf, find, get, keyOf, ownOf, put, replace, sameItems, set, step, treeOf, type Content, type Path, type Tree } from './content';
 
@@ -9,7 +9,6 @@ import { childrenOf, find, get, keyOf, ownOf, put, replace, sameItems, set, step
 interface Place {
   parent: string;
   siblings: readonly string[];
-  at: number;
 }
 
 export type Operation = { path: Path; old: unknown; value: unknown } & (
@@ -22,8 +21,8 @@ export type Operation = { path: Path; old: unknown; value: unknown } & (
 const treeWith = (c: Content, path: Path): Tree | undefined => treeOf(get(c, path.slice(0, -1)));
 
 function placeIn(tree: Tree | undefined, id: string): Place {
-  const { parent = '', at = 0 } = tree?.nodes.get(id) ?? {};
-  return { parent, siblings: tree?.lists.get(parent) ?? [], at };
+  const { parent = '' } = tree?.nodes.get(id) ?? {};
+  return { parent, siblings: tree?.lists.get(parent) ?? [] };
 }
 
 const idOf = (path: Path): string => path.at(-1) as string;
@@ -45,14 +44,12 @@ export const diff = (from: Content, to: Content): Operation[] => compare([], fro
 function compare(path: Path, old: unknown, value: unknown): Operation[] {
   if (same(old, value)) return [];
   if (!isWhole(path)) {
-    if (isObject(old) && isObject(value)) return [...new Set([...Object.keys(old), ...Object.keys(value)])].flatMap((n) => compare([...path, n], field(old, n), field(value, n)));
+    if (isObject(old) && isObject(value)) return [...new Set([...Object.keys(old), ...Object.keys(value)])].flatMap((n) => compare([...path, n], member(old, n), member(value, n)));
     const [before, after] = [treeOf(old), treeOf(value)];
     if (before && after) return compareItems(path, before, after);
   }
   return [{ kind: 'set', path, old, value }];
 }
-
-const field = (v: object, n: string): unknown => (Object.hasOwn(v, n) ? v[n as never] : undefined);
 
 /** Parents come before their children, and siblings in order, so that every place exists when it is needed. */
 function compareItems(list: Path, before: Tree, after: Tree): Operation[] {
@@ -92,20 +89,14 @@ function movedIn(from: readonly string[], to: readonly string[]): string[] {
   return moved;
 }
 
-// Doing and undoing -----------------------------------------------------------------------------
-
-const opposite = { set: 'set', add: 'remove', move: 'move', remove: 'add' } as const;
-
-/** Returns the operations that undo others. As in diff, items get their places from the first to the last, then others are removed. */
-export function inverse(ops: readonly Operation[]): Operation[] {
-  const made = ops.toReversed().map(({ kind, path, old, value, from, to }) => ({ kind: opposite[kind], path, old: value, value: old, from: to, to: from }) as Operation);
-  const rank = (op: Operation): number => op.to?.at ?? (op.kind === 'remove' ? 1e6 : 1e7);
-  return made.sort((a, b) => rank(a) - rank(b));
-}
+// Doing ---------------------------------------------------------------------------------------
 
 /** Returns c after those operations whose old values are still there. */
 export const apply = (c: Content, ops: readonly Operation[]): Content =>
-  ops.filter((op) => op.kind !== 'move' || isAt(c, op.path, op.from)).reduce((now, op) => perform(now, op), c);
+  ops.filter((op) => op.kind !== 'move' || isAt(c, op.path, op.from)).flatMap(parts).reduce((now, op) => perform(now, op), c);
+
+/** Makes the changes that lead from one content to another, as far as their old values are still there. */
+export const replay = (from: Content, to: Content, onto: Content): Content => apply(onto, diff(from, to));
 
 /** The edits of this page, while they are replayed on what others did: they win, and conflicts are collected. */
 interface Replay {
@@ -113,17 +104,19 @@ interface Replay {
   conflicts: Operation[];
 }
 
+/** Splits the addition of an item into those of itself and of each block in it. */
+function parts(op: Operation): Operation[] {
+  if (op.kind !== 'add') return [op];
+  const siblings = childrenOf(op.value).map((b) => keyOf(b) as string);
+  const inside = childrenOf(op.value).map((value, i) => ({ ...op, path: ['blocks', siblings[i] as string], value, to: { parent: idOf(op.path), siblings } }));
+  return [{ ...op, value: ownOf(op.value) }, ...inside.flatMap(parts)];
+}
+
 function perform(c: Content, op: Operation, replay?: Replay): Content {
   const { path } = op;
   const now = get(c, path);
   if (op.kind === 'remove') return remove(c, op, replay);
-  if (op.kind === 'add') {
-    const own = ownOf(op.value);
-    const made = now === undefined ? insert(c, path, own, op.to) : assign(c, { ...op, value: own }, replay);
-    const siblings = childrenOf(op.value).map((b) => keyOf(b) as string);
-    const inside = (id: string, value: unknown): Operation => ({ ...op, path: ['blocks', id], value, to: { parent: idOf(path), siblings, at: 0 } });
-    return childrenOf(op.value).reduce<Content>((all, b, i) => perform(all, inside(siblings[i] as string, b), replay), made);
-  }
+  if (op.kind === 'add' && now === undefined) return insert(c, path, op.value, op.to);
   if (op.kind === 'move') {
     if (now === undefined) return c;
     for (let up = op.to.parent; up !== ''; up = find(c, up)?.parent ?? '') if (up === idOf(path) || !has(c, up)) return c;
@@ -162,7 +155,7 @@ function remove(c: Content, op: Operation & { kind: 'remove' }, replay?: Replay,
     stays ||= isConflict;
     if (!stays) c = detach(c, op.path, mine);
   }
-  const from = { parent: id, siblings: childrenOf(op.old).map((b) => keyOf(b) as string), at: 0 };
+  const from = { parent: id, siblings: childrenOf(op.old).map((b) => keyOf(b) as string) };
   return childrenOf(op.old).reduce<Content>((made, old) => remove(made, { ...op, path: ['blocks', keyOf(old) as string], old, from }, replay, stays), c);
 }
 
@@ -204,14 +197,11 @@ function isAt(c: Content, path: Path, { parent, siblings }: Place): boolean {
  * maybe are the contents after writes with unknown outcome: what theirs has of them is no edit of others.
  */
 export function rebase(base: Content, mine: Content, theirs: Content, maybe: readonly Content[] = []): { content: Content; conflicts: Operation[] } {
-  const known = (path: Path, item: unknown): unknown => {
-    const there = get(theirs, path) as object;
-    if (!isObject(item)) return item;
-    const children = childrenOf(item).filter((b) => has(theirs, keyOf(b) as string)).map((b) => known(['blocks', keyOf(b) as string], b));
-    return { ...Object.fromEntries(Object.entries(item).filter(([n, v]) => same(field(there, n), v))), ...(item.children !== undefined && { children }) };
+  const seen = (op: Operation): Operation => {
+    const there = ownOf(get(theirs, op.path));
+    return op.kind === 'add' && isObject(op.value) ? { ...op, value: Object.fromEntries(Object.entries(op.value).filter(([n, v]) => same(member(there, n), v))) } : op;
   };
-  const seen = (op: Operation): Operation => (op.kind === 'add' ? { ...op, value: known(op.path, op.value) } : op);
-  const from = maybe.reduce((now, sent) => apply(now, diff(now, sent).filter((op) => isDone(theirs, op)).map(seen)), base);
+  const from = maybe.reduce((now, sent) => apply(now, diff(now, sent).flatMap(parts).filter((op) => isDone(theirs, op)).map(seen)), base);
   const ops = diff(from, mine);
   const replay: Replay = { mine, conflicts: [] };
   let c = theirs;
@@ -225,7 +215,7 @@ export function rebase(base: Content, mine: Content, theirs: Content, maybe: rea
     replay.conflicts.push(again);
     c = again.kind === 'add' ? insert(c, path, value, again.to) : set(c, path, value);
   }
-  c = ops.reduce((now, op) => perform(now, op, replay), c);
+  c = ops.flatMap(parts).reduce((now, op) => perform(now, op, replay), c);
   return { content: same(c, mine) ? mine : c, conflicts: replay.conflicts };
 }
 
@@ -312,21 +302,4 @@ export function typedAt(ops: readonly Operation[]): string | undefined {
   const leaves = (op: Operation): Operation[] => (op.kind === 'set' && op.old === undefined && isObject(op.value) && !isWhole(op.path) ? compare(op.path, {}, op.value).flatMap(leaves) : [op]);
   const all = ops.flatMap(leaves);
   return all.every((op) => op.kind === 'set' && isText(op.old) && isText(op.value)) ? all.map((op) => op.path.join('/')).join('\n') : undefined;
-}
-
-/** Returns the operations of one edit and of another one that follows it, without the values in between. */
-export function joined(first: readonly Operation[], next: readonly Operation[]): Operation[] {
-  const isNew = (op: Operation): boolean => !first.some((f) => sameItems(f.path, op.path));
-  return [...first.map((f) => ({ ...f, value: (next.find((op) => sameItems(f.path, op.path)) ?? f).value })), ...next.filter(isNew)];
-}
-
-/** Returns the steps of undo as if the service's own way of writing values had been typed. */
-export function rewrite(ops: readonly Operation[], rewritten: readonly Operation[], near: Content): Operation[] {
-  const own = (path: Path, value: unknown): unknown => {
-    const inside = value === undefined ? [] : rewritten.filter((r) => r.kind === 'set' && (isWithin(r.path, path) || (path.length === 2 && path[0] === 'blocks')));
-    if (inside.length === 0) return value;
-    const holder = path.length === 2 && path[0] === 'blocks' ? { ...near, blocks: [value as Block] } : set(near, path, value);
-    return get(apply(holder, inside), path);
-  };
-  return ops.map((op) => ({ ...op, old: own(op.path, op.old), value: own(op.path, op.value) }) as Operation);
 }

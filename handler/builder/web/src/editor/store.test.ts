@@ -4,10 +4,11 @@ import { env } from 'node:process';
 import { setImmediate as settled } from 'node:timers/promises';
 import type { Block } from '../app/records';
 import { renameField } from './edits';
+import { ApiError } from '../app/api';
 import { isObject, patched, same, type Obj } from '../app/json';
 import { find, type Content } from './content';
 import type { Draft, KeyValue } from './drafts';
-import { FormBackend, type Clock, type Request } from './requests';
+import { formBackend, type Clock, type Request } from './requests';
 import { EditorStore } from './store';
 
 /** Numbers that look random, the same for the same seed. */
@@ -95,7 +96,7 @@ class Service {
       const body = JSON.parse(JSON.stringify(options.body ?? {})) as Obj;
       const fate = this.fate(method);
       const fail = (status: number, code = '', details: Fault[] = []): never => {
-        throw Object.assign(new Error(code), { status, code, details, retryAfter: fate.retryAfter ?? 0 });
+        throw new ApiError(status, code, '', details, fate.retryAfter);
       };
       const log = { method, path, status: 0, body, keepalive };
       this.log.push(log);
@@ -219,6 +220,11 @@ class Bench {
 
   constructor(list: Block[] = blocks(), more: Partial<Content> = {}) {
     this.service = new Service(this.time, list, more);
+    AbortSignal.timeout = (milliseconds) => {
+      const end = new AbortController();
+      this.time.after(milliseconds, () => end.abort());
+      return end.signal;
+    };
   }
 
   private readonly pages = new Map<EditorStore, { gone: boolean; waiting?: (() => void)[] | undefined }>();
@@ -234,7 +240,7 @@ class Bench {
       entries: (prefix) => alive(shelf.entries(prefix)),
       put: (key, value, others) => (page.gone ? never : alive(shelf.put(key, value, others))),
     };
-    const backend = new FormBackend((path, options) => (page.gone ? never : alive(request(path, options))), 'f', clock);
+    const backend = formBackend((path, options) => (page.gone ? never : alive(request(path, options))), 'f');
     const store = new EditorStore({ backend, key: by + '/f', storage, clock, random: dice(++this.made) });
     this.pages.set(store, page);
     return store;
@@ -362,9 +368,9 @@ test('structure is sent at once, with what was typed', async () => {
   await bench.time.pass(100);
   store.remove('a');
   await bench.time.pass(100);
-  store.rename('New');
+  store.set(['name'], 'New');
   store.patchSection('settings', { closed: true });
-  store.setHiddenFields(['utm']);
+  store.set(['hidden_fields'], ['utm']);
   await bench.time.pass(100);
   assert.deepEqual(bench.writes().slice(1), ['POST /blocks 200', 'DELETE /blocks/a 200', 'PATCH  200', 'PATCH  200']);
   assert.equal(order(bench.service.content), 'g(g1,c,g2),b,n');
@@ -738,7 +744,7 @@ test('what the service writes in its own way is shown so, and can be undone', as
   const bench = new Bench();
   const store = await bench.open();
   store.add(q('n', { properties: { afterDate: '2026-01-01T00:00:00+00:00' } }));
-  store.rename(' Name ');
+  store.set(['name'], ' Name ');
   await bench.time.pass(1000);
   assert.deepEqual([find(store.shown.value as Content, 'n')?.block.properties?.afterDate, store.shown.value?.name, store.status.value], ['2026-01-01T00:00:00Z', 'Name', 'saved']);
   store.undo();
@@ -1013,8 +1019,8 @@ class World {
     const shown = store.shown.value;
     if (!shown) return;
     const conflicts = store.conflicts.value.map((c) => '/' + c.path.join('/'));
-    if (store.status.value === 'saved') assert.ok(same(shown, this.bench.service.history.get(store['known'].value?.etag ?? '')), 'what is shown as saved is not');
-    const base = store['known'].value?.content as Content;
+    if (store.status.value === 'saved') assert.ok(same(shown, this.bench.service.history.get(store['draft'].value?.known.etag ?? '')), 'what is shown as saved is not');
+    const base = store['draft'].value?.known.content as Content;
     if (shown === page.shown && base === page.base && same(conflicts, page.conflicts) && !acted) return;
     const values = shown === page.shown ? page.values : leaves(shown);
     const seen = this.seen.get(page.by) ?? new Map<string, Set<string>>();
@@ -1068,8 +1074,8 @@ class World {
       case 5: if (all.length < 16) store.duplicate(block.id); break;
       case 6: store.patch(block.id, { type: this.pick(['short_text', 'dropdown', 'matrix']), choices: this.pick([null, [{ id: '1' }]]), children: null }); break;
       case 7: store.patchSection(this.pick(['settings', 'theme', 'variables']), { [this.pick(['p', 'q'])]: this.pick([text(), null, { r: text() }]) }); break;
-      case 8: store.rename(text()); break;
-      case 9: store.setHiddenFields([...shown.hidden_fields.filter(() => this.chance(0.7)), ...(this.chance(0.5) ? [text()] : [])]); break;
+      case 8: store.set(['name'], text()); break;
+      case 9: store.set(['hidden_fields'], [...shown.hidden_fields.filter(() => this.chance(0.7)), ...(this.chance(0.5) ? [text()] : [])]); break;
       case 10: case 11: store.patch(block.id, { choices: [...(block.choices ?? []).filter(() => this.chance(0.8)).map((ch) => (this.chance(0.3) ? { ...ch, label: text() } : ch)), ...(this.chance(0.3) ? [{ id: store.newId(), label: text() }] : [])] }); break;
       case 12: store.undo(); break;
       case 13: store.redo(); break;

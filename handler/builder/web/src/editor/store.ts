@@ -5,32 +5,31 @@ import type { Obj } from '../app/json';
 import type { Block } from '../app/records';
 import { find, set, type Content, type Path } from './content';
 import * as edits from './edits';
-import { apply, diff, inverse, joined, rewrite, typedAt, type Operation } from './operations';
+import { apply, diff, replay, typedAt, type Operation } from './operations';
 import { Sync } from './sync';
 
 const mergeTyping = 1000; // milliseconds between keys in one step of undo
 const undoSteps = 500;
 
 interface Step {
-  ops: readonly Operation[];
+  before: Content;
+  after: Content;
   key: string; // where text was typed, '' for other edits
   at: number;
 }
 
 export class EditorStore extends Sync {
-  private readonly past = signal<readonly Step[]>([]);
-  private readonly future = signal<readonly Step[]>([]);
+  /** The steps of undo, and how many of them are done. The others can be done again. */
+  private readonly history = signal<{ steps: readonly Step[]; done: number }>({ steps: [], done: 0 });
 
-  readonly canUndo = computed(() => this.past.value.length > 0);
-  readonly canRedo = computed(() => this.future.value.length > 0);
+  readonly canUndo = computed(() => this.history.value.done > 0);
+  readonly canRedo = computed(() => this.history.value.done < this.history.value.steps.length);
 
   /** Gives a place another value, undefined for none: ['blocks', id, 'choices', choice, 'label'], ['theme', 'font'], ['name']. */
   set = (path: Path, value: unknown): void => this.apply((c) => set(c, path, value));
   /** Merges a patch (RFC 7396) into a block. children: null puts its children behind it. */
   patch = (id: string, patch: Partial<Record<keyof Block, unknown>>): void => this.apply((c) => edits.patchBlock(c, id, patch));
   patchSection = (section: edits.Section, patch: Obj): void => this.apply((c) => edits.patchSection(c, section, patch));
-  rename = (name: string): void => this.apply((c) => edits.rename(c, name));
-  setHiddenFields = (names: string[]): void => this.apply((c) => edits.setHiddenFields(c, names));
   /** Adds a block. Its id must be new, see newId. */
   add = (block: Block, place: edits.Place = { parent: undefined, index: Infinity }): void => this.apply((c) => edits.addBlock(c, block, place));
   remove = (id: string): void => this.apply((c) => edits.removeBlock(c, id));
@@ -39,13 +38,9 @@ export class EditorStore extends Sync {
 
   /** Puts a copy behind a block and returns its id. */
   duplicate(id: string): string {
-    let made = '';
-    this.apply((c) => {
-      const copy = edits.duplicate(c, id, this.options.random);
-      made = copy.id;
-      return copy.content;
-    });
-    return made;
+    const made = edits.duplicate(this.shown.peek() as Content, id, this.options.random);
+    this.apply(() => made.content);
+    return made.id;
   }
 
   /** A block at any depth as it is shown, and the id of its parent, '' at the top. */
@@ -64,46 +59,53 @@ export class EditorStore extends Sync {
     const after = before && edit(before);
     const ops = before && after ? diff(before, after) : [];
     if (!after || ops.length === 0) return;
-    const [key, at, last] = [typedAt(ops) ?? '', this.clock.now(), this.past.peek().at(-1)];
+    const [key, at, last] = [typedAt(ops) ?? '', this.clock.now(), this.last()];
     const isTyped = key !== '' && last?.key === key && at - last.at <= mergeTyping;
-    const step = isTyped ? { ops: joined(last.ops, ops), key, at } : { ops, key, at };
-    this.past.value = [...this.past.peek().slice(0, isTyped ? -1 : undefined), step].slice(-undoSteps);
-    this.future.value = [];
+    const { steps, done } = this.history.peek();
+    const kept = steps.slice(0, isTyped ? done - 1 : done);
+    const made = [...kept, { before: isTyped ? last.before : before, after, key, at }].slice(-undoSteps);
+    this.history.value = { steps: made, done: made.length };
     this.edit(after, key === '');
   }
 
   /** Undoes the last edit that can be undone. What others changed stays. Returns the places that changed. */
   undo(): Path[] {
-    return this.back(this.past, this.future, inverse);
+    return this.go(-1);
   }
 
   redo(): Path[] {
-    return this.back(this.future, this.past, (ops) => ops);
+    return this.go(1);
   }
 
   /** Returns a function that undoes the last edit, by one more edit if others follow it. */
   takeBack(): () => Path[] {
-    const step = this.past.peek().at(-1);
+    const step = this.last();
     return () => {
-      const [last, before] = [this.past.peek().at(-1), this.shown.peek()];
-      if (!step || !before || last === step) return this.undo();
-      this.apply((c) => apply(c, inverse(step.ops)));
+      const before = this.shown.peek();
+      if (!step || !before || this.last() === step) return this.undo();
+      this.apply((c) => replay(step.after, step.before, c));
       return diff(before, this.shown.peek() as Content).map((op) => op.path);
     };
   }
 
-  private back(from: typeof this.past, to: typeof this.past, way: (ops: readonly Operation[]) => readonly Operation[]): Path[] {
-    for (let step; this.shown.peek() && (step = from.peek().at(-1)); ) {
-      const now = this.shown.peek() as Content;
-      const made = apply(now, way(step.ops));
-      from.value = from.peek().slice(0, -1);
-      const changed = diff(now, made);
+  private last(): Step | undefined {
+    const { steps, done } = this.history.peek();
+    return steps[done - 1];
+  }
+
+  private go(by: -1 | 1): Path[] {
+    for (;;) {
+      const [{ steps, done }, now] = [this.history.peek(), this.shown.peek()];
+      const step = steps[by < 0 ? done - 1 : done];
+      if (!step || !now) return [];
+      this.history.value = { steps, done: done + by };
+      step.key = '';
+      const made = by < 0 ? replay(step.after, step.before, now) : replay(step.before, step.after, now);
+      const changed = diff(now, made).map((op) => op.path);
       if (changed.length === 0) continue;
-      to.value = [...to.peek(), { ...step, key: '' }];
       this.edit(made, true);
-      return changed.map((op) => op.path);
+      return changed;
     }
-    return [];
   }
 
   /** Resolves a conflict: which value counts. */
@@ -114,9 +116,10 @@ export class EditorStore extends Sync {
     this.edit(this.shown.peek() as Content, true);
   }
 
-  protected override changed(rewritten: readonly Operation[], near: Content): void {
-    for (const step of [...this.past.peek(), ...this.future.peek()]) {
-      step.ops = rewrite(step.ops, rewritten, near);
+  protected override changed(rewritten: readonly Operation[]): void {
+    for (const step of this.history.peek().steps) {
+      step.before = apply(step.before, rewritten);
+      step.after = apply(step.after, rewritten);
       if (rewritten.length === 0) step.key = ''; // what others did between two keys is theirs
     }
   }

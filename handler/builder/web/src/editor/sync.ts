@@ -1,26 +1,22 @@
 // A form on its way to the service and back. The page shows the content that the service had last, with the
 // pending operations applied. At most one request is in flight, and every write is conditional.
 
-import { batch, computed, signal, type ReadonlySignal } from '@preact/signals';
+import { batch, computed, signal } from '@preact/signals';
+import type { ApiError } from '../app/api';
 import { same, type Obj } from '../app/json';
-import { get, sameItems, set, treeOf, type Content, type Path } from './content';
+import { sameItems, set, treeOf, type Content, type Path } from './content';
 import { Drafts, type Draft, type KeyValue, type Known } from './drafts';
-import { apply, conflictsOf, detach, diff, isConflict, isWithin, pendingOf, rebase, type Conflict, type Fault, type Operation, type Pending } from './operations';
-import { afterWrite, browserClock, contentOf, isSuccess, isUnknown, placeOf, plan, planAll, type Clock, type FormBackend, type Reply, type Write } from './requests';
+import { apply, conflictsOf, detach, diff, isConflict, isWithin, pendingOf, rebase, replay, type Conflict, type Fault, type Operation, type Pending } from './operations';
+import { afterWrite, browserClock, contentOf, isUnknown, placeOf, plan, planAll, type Clock, type FormBackend, type Reply, type Write } from './requests';
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
 
-/** What goes on between this page and the service. The state before a request says how it was reached last. */
-type Rest =
+/** What goes on between this page and the service. */
+type State =
   | { is: 'idle' }
+  | { is: 'sending' }
   | { is: 'waiting'; until: number; failures: number; isOffline: boolean; isAsked: boolean } // isAsked: by Retry-After
   | { is: 'blocked'; by: 'signed-out' | 'read-only' | 'gone'; write: boolean };
-type State = Rest | { is: 'sending'; write: boolean; before: Rest };
-
-interface Due {
-  readonly at: number; // when unsent edits are sent
-  readonly latest: number; // while typing goes on
-}
 
 export interface Options {
   backend: FormBackend;
@@ -37,48 +33,51 @@ const pollEvery = 15_000;
 const firstRetry = 1000;
 const lastRetry = 30_000;
 const keepaliveBytes = 65_536; // limit of fetch
-const idle: Rest = { is: 'idle' };
-const never: Due = { at: Infinity, latest: Infinity };
-const immediately: Due = { at: 0, latest: Infinity };
+const idle: State = { is: 'idle' };
 
 export class Sync {
   protected readonly clock: Clock;
   private readonly drafts: Drafts;
-  private readonly known = signal<Known | null>(null);
-  private readonly mine = signal<Content | null>(null);
-  private readonly pending = signal<readonly Pending[]>([]);
+  private readonly draft = signal<Draft | null>(null);
   private readonly state = signal<State>(idle);
-  private readonly about = signal<Obj | null>(null);
   private phase: 'opening' | 'open' | 'closed' = 'opening'; // nothing is sent before the drafts are known
   private readAt = 0;
-  private due: Due = immediately;
+  private dueAt = 0; // when unsent edits are sent
+  private latest = Infinity; // when they are sent while typing goes on
   private cancel: (() => void) | undefined;
   private loop: Promise<void> | undefined;
 
   /** The content with all edits. null until it was read. */
-  readonly shown: ReadonlySignal<Content | null> = this.mine;
+  readonly shown = computed<Content | null>(() => this.draft.value?.mine ?? null);
   /** The fields of the form next to its content, as last read: id, status, public_id, links … */
-  readonly form: ReadonlySignal<Obj | null> = this.about;
+  readonly form = computed<Obj | null>(() => this.draft.value?.known.about ?? null);
   /** What was changed here and elsewhere. Nothing that overlaps is sent before resolve. */
-  readonly conflicts = computed<Conflict[]>(() => (this.known.value && this.mine.value ? conflictsOf(this.known.value.content, this.mine.value, this.pending.value) : []));
+  readonly conflicts = computed<Conflict[]>(() => {
+    const draft = this.draft.value;
+    return draft ? conflictsOf(draft.known.content, draft.mine, draft.pending) : [];
+  });
   /** What the service refused. It is shown and kept here. */
-  readonly faults = computed<Fault[]>(() => this.pending.value.flatMap((op) => op.refused?.faults ?? []));
+  readonly faults = computed<Fault[]>(() => this.draft.value?.pending.flatMap((op) => op.refused?.faults ?? []) ?? []);
+  private readonly isUnsent = computed(() => {
+    const { pending = [], known } = this.draft.value ?? {};
+    return pending.length > 0 || (known !== undefined && known.maybe.length > 0 && this.state.value.is !== 'idle');
+  });
   /** 'saved' only while the service has everything. 'loading' until the first read. */
   readonly status = computed<Status>(() => {
-    const [now, rest, known] = [this.state.value, this.rest(), this.known.value];
-    if (rest.is === 'blocked') return rest.by;
-    if (rest.is === 'waiting' && rest.isOffline) return 'offline';
-    if (!known || !this.mine.value) return 'loading';
+    const state = this.state.value;
+    if (state.is === 'blocked') return state.by;
+    if (state.is === 'waiting' && state.isOffline) return 'offline';
+    if (!this.draft.value) return 'loading';
     if (this.conflicts.value.length > 0) return 'conflict';
     if (this.faults.value.length > 0) return 'refused';
-    if (now.is === 'sending' && now.write) return 'saving';
-    return this.pending.value.length > 0 || (known.maybe.length > 0 && now.is !== 'idle') ? 'unsaved' : 'saved';
+    if (state.is === 'sending') return 'saving';
+    return this.isUnsent.value ? 'unsaved' : 'saved';
   });
 
   constructor(protected readonly options: Options) {
     this.clock = options.clock ?? browserClock;
     const id = Math.floor((options.random ?? Math.random)() * 2 ** 48).toString(36);
-    this.drafts = new Drafts(options.storage, options.key + '/', id, () => this.draft());
+    this.drafts = new Drafts(options.storage, options.key + '/', id, () => (this.isUnsent.value ? this.draft.value : null));
   }
 
   // Opening and closing --------------------------------------------------------------------------
@@ -89,22 +88,22 @@ export class Sync {
     const taken = await this.drafts.find();
     if ((this.phase as string) === 'closed') return;
     // Another page has the edits of that draft: what is left of them here is what was edited since.
-    if (taken && this.mine.value) this.settle({ ...taken.known, content: taken.mine, etag: '', maybe: [] }, this.mine.value, []);
-    if (!this.known.value) this.drafts.take(({ known, mine, pending }) => batch(() => ([this.known.value, this.mine.value, this.pending.value] = [known, mine, pending])));
+    if (taken) this.settle({ ...taken.known, content: taken.mine, etag: '', maybe: [] });
+    if (!this.draft.value) this.drafts.take((draft) => (this.draft.value = draft));
     this.phase = 'open';
     await this.retry();
   }
 
   /** Follows the page: focus, connection, hiding and leaving. Returns a function that ends it. */
   listen(page: Window): () => void {
-    const back = (): void => void (this.phase === 'open' && this.retry());
-    const shown = (e: Event): void => void (this.phase === 'open' && ((e as PageTransitionEvent).persisted ? this.open() : this.retry()));
-    const hidden = (): void => void (page.document.visibilityState === 'hidden' && this.flush());
-    const ways: [EventTarget, string, (e: Event) => void][] = [
-      [page, 'focus', back], [page, 'online', back], [page, 'pageshow', shown], [page, 'pagehide', () => this.leave()], [page.document, 'visibilitychange', hidden],
-    ];
-    for (const [on, event, run] of ways) on.addEventListener(event, run);
-    return () => ways.forEach(([on, event, run]) => on.removeEventListener(event, run));
+    const end = new AbortController();
+    const on = (target: EventTarget, type: string, run: (e: Event) => unknown): void => target.addEventListener(type, (e) => void run(e), { signal: end.signal });
+    on(page, 'focus', () => this.retry());
+    on(page, 'online', () => this.retry());
+    on(page, 'pageshow', (e) => ((e as PageTransitionEvent).persisted ? this.open() : this.retry()));
+    on(page, 'pagehide', () => this.leave());
+    on(page.document, 'visibilitychange', () => page.document.visibilityState === 'hidden' && this.flush());
+    return () => end.abort();
   }
 
   /** Sends what is unsent and ends. Edits that cannot be sent stay in the browser. */
@@ -117,28 +116,20 @@ export class Sync {
 
   /** The page is closed: one last write that outlives it, if the browser takes it. */
   leave(): void {
-    const known = this.known.value;
-    const target = known && this.state.value.is !== 'blocked' ? this.target(known, (op) => !op.refused) : undefined;
-    const write = target && [planAll(known!.content, target), plan(known!.content, target)].find((w) => w && new TextEncoder().encode(JSON.stringify(w.body ?? '')).length < keepaliveBytes);
-    if (!known || !write) return void this.drafts.save(true);
-    this.known.value = { ...known, maybe: [...known.maybe, write.after] };
+    const draft = this.draft.value;
+    const writes = draft && this.state.value.is !== 'blocked' ? [planAll, plan].map((make) => make(draft.known.content, sendable(draft))) : [];
+    const write = writes.find((w) => w && new TextEncoder().encode(JSON.stringify(w.body ?? '')).length < keepaliveBytes);
+    if (!draft || !write) return void this.drafts.save(true);
+    void this.send(draft, write, true);
     this.readAt = 0; // if the page comes back
-    this.due = immediately;
-    void this.drafts.save(true);
-    void this.options.backend.write(known.at, write, known.etag, true).catch(() => undefined);
-  }
-
-  private draft(): Draft | null {
-    const [known, mine, pending] = [this.known.value, this.mine.value, this.pending.value];
-    const isUnsent = pending.length > 0 || (known && known.maybe.length > 0 && (this.readAt === 0 || this.state.value.is !== 'idle'));
-    return known && mine && isUnsent ? { known, mine, pending } : null;
+    this.dueAt = 0;
   }
 
   // Saving ---------------------------------------------------------------------------------------
 
   /** Sends what is unsent without waiting for a pause. Resolves when no more can be sent now. */
   flush(): Promise<void> {
-    this.due = { ...this.due, at: 0 };
+    this.dueAt = 0;
     return this.pump();
   }
 
@@ -159,29 +150,28 @@ export class Sync {
 
   /** Shows an edited content, and sends it after a pause or now. */
   protected edit(content: Content, now: boolean): void {
-    if (!this.known.value) return;
-    this.settle(this.known.value, content, this.held());
+    if (!this.draft.value) return;
+    this.settle(this.draft.value.known, content);
     const at = this.clock.now();
-    const latest = Math.min(this.due.latest, at + longest);
-    this.due = { at: now ? 0 : Math.min(at + pause, latest), latest };
+    this.latest = Math.min(this.latest, at + longest);
+    this.dueAt = now ? 0 : Math.min(at + pause, this.latest);
     if (now) void this.pump();
     else this.schedule();
   }
 
-  /** The pending operations that are in conflict. */
-  private held(): Pending[] {
-    const [known, mine] = [this.known.value, this.mine.value];
-    return known && mine ? this.pending.value.filter((op) => isConflict(op, known.content, mine)) : [];
-  }
-
-  private rest(): Rest {
-    return this.state.value.is === 'sending' ? this.state.value.before : this.state.value;
-  }
-
-  private settle(known: Known, content: Content, conflicts: readonly Operation[]): void {
-    const { pending, mine } = pendingOf(known.content, content, [...conflicts, ...this.pending.value.filter((op) => op.refused)]);
-    batch(() => ([this.known.value, this.mine.value, this.pending.value] = [known, mine, pending]));
+  /** Shows a content over what the service has. Conflicts and refusals are those of a draft, and new conflicts. */
+  private settle(known: Known, mine = this.draft.value?.mine ?? known.content, conflicts: readonly Operation[] = [], draft = this.draft.value): void {
+    const held = draft?.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)) ?? [];
+    const refused = draft?.pending.filter((op) => op.refused) ?? [];
+    this.draft.value = { known, ...pendingOf(known.content, mine, [...held, ...conflicts, ...refused]) };
     void this.drafts.save();
+  }
+
+  /** Replays the edits of a draft on what the service has. */
+  private replay(known: Known, draft: Draft | null): void {
+    const { content, conflicts } = draft ? rebase(draft.known.content, draft.mine, known.content, draft.known.maybe) : { content: known.content, conflicts: [] };
+    this.settle(known, content, conflicts, draft);
+    this.dueAt = 0;
   }
 
   private pump(): Promise<void> {
@@ -197,147 +187,119 @@ export class Sync {
     this.cancel?.();
     const state = this.state.value;
     if (this.phase !== 'open' || this.loop) return;
-    const at = Math.min(this.readAt, state.is === 'blocked' ? Infinity : this.due.at);
-    this.cancel = this.clock.after(Math.max(at, state.is === 'waiting' ? state.until : 0, this.clock.now()) - this.clock.now(), () => void this.pump());
+    const at = Math.max(Math.min(this.readAt, state.is === 'blocked' ? Infinity : this.dueAt), state.is === 'waiting' ? state.until : 0);
+    this.cancel = this.clock.after(Math.max(at - this.clock.now(), 0), () => void this.pump());
   }
 
   private async run(): Promise<void> {
-    const written = new Set<string>(); // parts of the form, in this round
     for (;;) {
-      const [state, now, known] = [this.state.value, this.clock.now(), this.known.value];
+      const [state, now, draft] = [this.state.value, this.clock.now(), this.draft.value];
       if (this.phase !== 'open' || (state.is === 'waiting' && now < state.until)) return;
-      if (!known || this.readAt <= now) {
-        if (!(await this.read())) return;
+      if (this.readAt <= now) {
+        await this.read();
         continue;
       }
-      if (state.is === 'blocked') return;
-      if (this.due.at <= now) {
-        this.due = never;
-        written.clear();
-      } else if (written.size === 0) return;
-      let write = plan(known.content, this.target(known, (op) => !op.refused), written);
-      // What was refused may be right next to what was saved since.
-      const isLate = (op: Pending): boolean => op.refused !== undefined && op.refused.etag !== known.etag;
-      if (!write && this.pending.value.some(isLate)) write = plan(known.content, this.target(known, (op) => !op.refused || isLate(op)));
+      if (!draft || state.is === 'blocked' || this.dueAt > now) return;
+      this.latest = Infinity;
+      const write = plan(draft.known.content, sendable(draft)) ?? plan(draft.known.content, sendable(draft, true));
       if (write) {
-        written.add(write.part);
-        if (!(await this.send(known, write))) written.delete(write.part);
-      } else if (this.pending.value.length > 0 || !this.drafts.take((draft) => this.takeOver(known, draft))) written.clear();
+        const reply = await this.send(draft, write, false);
+        batch(() => this.wasSent(write, reply));
+      } else if (draft.pending.length > 0 || !this.drafts.take((other) => this.replay(draft.known, other))) this.dueAt = Infinity;
     }
   }
 
-  /** The content that can be sent. */
-  private target({ content }: Known, isSent: (op: Pending) => boolean): Content {
-    return apply(content, this.pending.value.filter((op) => isSent(op) && !isConflict(op, content, this.mine.value as Content)));
-  }
-
-  private takeOver({ content, ...known }: Known, draft: Draft): void {
-    const { content: mine, conflicts } = rebase(draft.known.content, draft.mine, content, draft.known.maybe);
-    this.settle({ content, ...known }, mine, [...draft.pending.filter((op) => isConflict(op, draft.known.content, draft.mine)), ...conflicts]);
-    this.due = immediately;
-  }
-
-  /** Sends a write. Returns true if it was done. */
-  private async send(known: Known, write: Write): Promise<boolean> {
-    this.known.value = { ...known, maybe: [...known.maybe, write.after] };
-    this.state.value = { is: 'sending', write: true, before: this.rest() };
+  /** Sends a write, which may be done from now on. */
+  private send({ known, ...draft }: Draft, write: Write, keepalive: boolean): Promise<Reply> {
+    this.draft.value = { ...draft, known: { ...known, maybe: [...known.maybe, write.after] } };
+    this.state.value = { is: 'sending' };
     void this.drafts.save(true);
-    const reply = await this.options.backend.write(known.at, write, known.etag, false);
-    batch(() => this.ended(this.known.value as Known, write, reply));
-    void this.drafts.save(true);
-    return isSuccess(reply.status);
+    return this.options.backend.write(known.at, write, known.etag, keepalive);
   }
 
-  private ended(known: Known, write: Write, reply: Reply): void {
-    if (isSuccess(reply.status)) {
-      this.state.value = idle;
+  private wasSent(write: Write, reply: Reply): void {
+    const draft = this.draft.value as Draft;
+    const { known, mine } = draft;
+    this.state.value = idle;
+    const { error } = reply;
+    if (!error) {
       const rewritten = diff(write.after, afterWrite(known.content, write, reply.body));
-      this.changed(rewritten, write.after);
-      const mine = apply(this.mine.value as Content, rewritten);
-      return this.settle({ content: apply(write.after, rewritten), etag: reply.etag, at: known.at, maybe: [] }, mine, this.held());
+      this.changed(rewritten);
+      return this.settle({ ...known, content: apply(write.after, rewritten), etag: reply.etag, maybe: [], disputed: false }, apply(mine, rewritten));
     }
-    this.due = { ...this.due, at: 0 };
-    const disputed = [404, 409, 412].includes(reply.status) && !known.disputed;
-    if (!isUnknown(reply.status)) known = { ...known, maybe: known.maybe.filter((c) => c !== write.after) };
-    this.known.value = { ...known, disputed: known.disputed || disputed };
-    if (disputed) {
-      this.state.value = idle;
-      this.readAt = 0;
-    } else if (reply.status === 404 || !this.failed(reply, true)) this.refuse(write, reply);
+    const disputed = [404, 409, 412].includes(error.status) && !known.disputed;
+    const maybe = isUnknown(error) ? known.maybe : known.maybe.filter((c) => c !== write.after);
+    this.draft.value = { ...draft, known: { ...known, maybe, disputed: known.disputed || disputed } };
+    if (disputed) this.readAt = 0;
+    else if (error.status === 404 || !this.failed(error, true)) this.draft.value = refused(this.draft.value, write, error);
   }
 
   /** Changes the state after a failure that is not about what was sent. Returns false for others. */
-  private failed(reply: Reply, write: boolean): boolean {
-    const by = ({ 401: 'signed-out', 403: 'read-only', 404: 'gone' } as const)[reply.status as 401];
+  private failed(error: ApiError, write: boolean): boolean {
+    const by = ({ 401: 'signed-out', 403: 'read-only', 404: 'gone' } as const)[error.status as 401];
     if (by) this.state.value = { is: 'blocked', by, write };
-    else if (reply.status === 429 || isUnknown(reply.status)) {
-      const before = this.rest();
-      const failures = before.is === 'waiting' ? before.failures + 1 : 1;
-      const wait = Math.max(Math.min(firstRetry * 2 ** (failures - 1), lastRetry), reply.retryAfter * 1000);
-      this.state.value = { is: 'waiting', until: this.clock.now() + wait, failures, isOffline: reply.status === 0, isAsked: reply.retryAfter > 0 };
-      if (reply.status !== 429 || !write) this.readAt = 0;
+    else if (!write || error.status === 429 || isUnknown(error)) {
+      const failures = this.state.value.is === 'waiting' ? this.state.value.failures + 1 : 1;
+      const wait = Math.max(Math.min(firstRetry * 2 ** (failures - 1), lastRetry), error.retryAfter * 1000);
+      this.state.value = { is: 'waiting', until: this.clock.now() + wait, failures, isOffline: error.status < 400, isAsked: error.retryAfter > 0 };
+      this.readAt = 0;
     } else return false;
     return true;
   }
 
-  /** Holds operations that were refused: those that have errors, otherwise all of the write. */
-  private refuse(write: Write, reply: Reply): void {
-    this.state.value = idle;
-    const { content, etag } = this.known.value as Known;
-    const sent = diff(content, write.after);
-    const faults = reply.details.map((d) => ({ ...d, path: placeOf(write, d.path) }));
-    const isSent = (op: Operation): boolean => sent.some((s) => s.kind === op.kind && sameItems(s.path, op.path) && same(s.value, op.value));
-    const isAbout = (op: Operation, path: Path): boolean =>
-      isWithin(path, op.path) || (isWithin(op.path, path) && (path.length > 1 || path[0] !== 'blocks')) || (op.kind === 'add' && path[0] === 'blocks' && treeOf([op.value])?.nodes.has(path[1] as string) === true);
-    const ops = this.pending.value.filter(isSent);
-    const isFound = ops.some((op) => faults.some((f) => isAbout(op, f.path)));
-    const isOrder = (op: Operation): boolean => op.kind !== 'set' && op.path.length === 2 && op.path[0] === 'blocks';
-    const all = write.method !== 'PATCH' && ops.some(isOrder) ? ops.filter(isOrder) : ops;
-    const { code, message } = reply;
-    this.pending.value = this.pending.value.map((op) => {
-      let own = isFound && ops.includes(op) ? faults.filter((f) => isAbout(op, f.path)) : [];
-      if (!isFound && all.includes(op)) own = [{ path: op.path, code, message, ...faults[0] }];
-      return own.length > 0 ? { ...op, refused: { faults: own, etag } } : op;
-    });
-  }
-
-  private async read(): Promise<boolean> {
+  private async read(): Promise<void> {
     this.readAt = this.clock.now() + pollEvery;
-    this.state.value = { is: 'sending', write: false, before: this.rest() };
-    const known = this.known.value;
-    const reply = await this.options.backend.read(known && !known.disputed ? known : undefined);
+    const known = this.draft.value?.known;
+    const reply = await this.options.backend.read(known?.disputed ? undefined : known);
     batch(() => this.wasRead(reply));
-    return isSuccess(reply.status);
   }
 
   private wasRead(reply: Reply & { at: string }): void {
-    if (!isSuccess(reply.status)) return void (this.failed(reply, false) || this.failed({ ...reply, status: 500 }, false));
-    const before = this.rest();
-    this.state.value = before.is === 'blocked' && before.by === 'read-only' && before.write ? before : idle;
-    const known = this.known.value;
-    if (!known || reply.etag !== known.etag) {
-      const fresh = contentOf(reply.body as Obj);
-      const theirs = known ? apply(known.content, diff(known.content, fresh)) : fresh;
-      const { content, conflicts } = known ? rebase(known.content, this.mine.value as Content, theirs, known.maybe) : { content: theirs, conflicts: [] };
-      this.changed([], theirs);
-      this.settle({ content: theirs, etag: reply.etag, at: reply.at, maybe: [] }, content, [...this.held(), ...conflicts]);
-      this.due = immediately;
-    }
-    const { definition: _, ...rest } = reply.body as Obj;
-    this.about.value = rest;
+    if (reply.error) return void this.failed(reply.error, false);
+    const state = this.state.value;
+    if (state.is !== 'blocked' || state.by !== 'read-only' || !state.write) this.state.value = idle;
+    const draft = this.draft.value;
+    const { definition: _, ...about } = reply.body as Obj;
+    if (draft && reply.etag === draft.known.etag) return void (this.draft.value = { ...draft, known: { ...draft.known, about } });
+    const fresh = contentOf(reply.body as Obj);
+    const content = draft ? replay(draft.known.content, fresh, draft.known.content) : fresh; // shares what is the same
+    this.changed([]);
+    this.replay({ content, etag: reply.etag, at: reply.at, about, maybe: [] }, draft);
   }
 
-  /** Called when the service has something new: what others did, or its own way of writing what near has. */
-  protected changed(_rewritten: readonly Operation[], _near: Content): void {}
+  /** Called when the service has something new: its own way of writing some values, otherwise what others did. */
+  protected changed(_rewritten: readonly Operation[]): void {}
 
   /** Returns the content after a conflict is resolved, and forgets the conflict. */
   protected release(path: Path, side: 'mine' | 'theirs'): Content | undefined {
-    const [known, mine] = [this.known.value, this.mine.value];
-    const op = known && mine && this.pending.value.find((o) => sameItems(o.path, path) && isConflict(o, known.content, mine));
-    if (!op) return undefined;
-    this.pending.value = this.pending.value.filter((o) => o !== op);
-    if (op.kind === 'remove') return side === 'mine' ? set(mine, path, undefined) : mine;
-    if (side === 'mine') return mine;
-    return op.kind === 'set' ? set(mine, path, get(known.content, path)) : detach(mine, path, known.content);
+    const draft = this.draft.value;
+    const conflict = this.conflicts.value.find((c) => sameItems(c.path, path));
+    if (!draft || !conflict) return undefined;
+    const { known, mine, pending } = draft;
+    this.draft.value = { ...draft, pending: pending.filter((op) => !sameItems(op.path, path) || !isConflict(op, known.content, mine)) };
+    return conflict[side] === undefined ? detach(mine, path, known.content) : set(mine, path, conflict[side]);
   }
+}
+
+/** The content that can be sent: without conflicts, and without what was refused, unless the form has changed since and isLate is set. */
+function sendable({ known: { content, etag }, mine, pending }: Draft, isLate = false): Content {
+  const isSent = ({ refused }: Pending): boolean => !refused || (isLate && refused.etag !== etag);
+  return apply(content, pending.filter((op) => isSent(op) && !isConflict(op, content, mine)));
+}
+
+/** Holds operations that were refused: those that have errors, otherwise all of the write. */
+function refused(draft: Draft, write: Write, { code, message, details }: ApiError): Draft {
+  const { content, etag } = draft.known;
+  const sent = diff(content, write.after);
+  const ops = draft.pending.filter((op) => sent.some((s) => s.kind === op.kind && sameItems(s.path, op.path) && same(s.value, op.value)));
+  const faults = details.map((d) => ({ ...d, path: placeOf(write, d.path) }));
+  const isAbout = (op: Operation, path: Path): boolean =>
+    isWithin(path, op.path) || (isWithin(op.path, path) && (path.length > 1 || path[0] !== 'blocks')) || (op.kind === 'add' && path[0] === 'blocks' && treeOf([op.value])?.nodes.has(path[1] as string) === true);
+  const found = ops.filter((op) => faults.some((f) => isAbout(op, f.path)));
+  const held = [found, ops.filter((op) => op.kind !== 'set'), ops].find((list) => list.length > 0) ?? [];
+  const pending = draft.pending.map((op) => {
+    if (!held.includes(op)) return op;
+    return { ...op, refused: { etag, faults: held === found ? faults.filter((f) => isAbout(op, f.path)) : [{ path: op.path, code, message, ...faults[0] }] } };
+  });
+  return { ...draft, pending };
 }

@@ -54,6 +54,17 @@ export interface Loaded<T> {
   reload(): void;
 }
 
+/** Calls run for each event of the document. */
+export function useDocumentEvent<K extends keyof DocumentEventMap>(type: K, run: (e: DocumentEventMap[K]) => void): void {
+  const latest = useRef(run);
+  latest.current = run;
+  useEffect(() => {
+    const called = (e: DocumentEventMap[K]) => latest.current(e);
+    document.addEventListener(type, called);
+    return () => document.removeEventListener(type, called);
+  }, [type]);
+}
+
 /** What had the focus may be gone with what was shown before: then the page has it. */
 export function useFocusKept(shown: unknown): void {
   const before = useRef<unknown>(undefined);
