@@ -96,18 +96,15 @@ func (h *Handler) redeliverFailed(r *http.Request) (any, error) {
 	var in struct {
 		Since time.Time `json:"since"`
 	}
-	var out struct {
-		Queued int `json:"queued"`
-	}
-	err := read(r, &in)
-	if err != nil {
+	if err := read(r, &in); err != nil {
 		return nil, err
 	}
 	hook, err := hookOf(r)
-	if err == nil {
-		out.Queued, err = h.service.RedeliverFailed(r.Context(), hook.ID, in.Since)
+	if err != nil {
+		return nil, err
 	}
-	return out, err
+	queued, err := h.service.RedeliverFailed(r.Context(), hook.ID, in.Since)
+	return map[string]int{"queued": queued}, err
 }
 
 func (h *Handler) redeliver(r *http.Request) (any, error) {

@@ -91,11 +91,8 @@ func idIn(r *http.Request, name string) formsvc.ID {
 
 // revisionIn is the revision in the path; 0 is none.
 func revisionIn(r *http.Request) int64 {
-	n, err := strconv.ParseInt(r.PathValue("revision"), 10, 64)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
+	n, _ := strconv.ParseInt(r.PathValue("revision"), 10, 64)
+	return max(n, 0)
 }
 
 // read reads the body of a request into v. An empty one leaves v.
@@ -280,19 +277,14 @@ func (h *Handler) preview(r *http.Request) (any, error) {
 		return nil, err
 	}
 	path, err := h.config.Pages.PreviewPath(form.ID, time.Now().Add(time.Hour))
-	return struct {
-		URL string `json:"url"`
-	}{h.config.PublicURL + path}, err
+	return map[string]string{"url": h.config.PublicURL + path}, err
 }
 
 func (h *Handler) share(r *http.Request) (any, error) {
 	form, err := clientOf(r).Form(r.Context(), idIn(r, "form"))
 	path := h.config.Pages.Path(form.PublicID)
-	return struct {
-		URL      string `json:"url"`
-		Embed    string `json:"embed"`
-		PublicID string `json:"public_id"`
-	}{h.config.PublicURL + path, h.config.PublicURL + strings.TrimSuffix(path, form.PublicID) + "-/embed.js", form.PublicID}, err
+	embed := strings.TrimSuffix(path, form.PublicID) + "-/embed.js"
+	return map[string]string{"url": h.config.PublicURL + path, "embed": h.config.PublicURL + embed, "public_id": form.PublicID}, err
 }
 
 // trashed are the forms in the trash of a workspace that the user may see. own says that it is the user's.
@@ -331,10 +323,7 @@ func (h *Handler) trash(r *http.Request) (any, error) {
 	for _, f := range forms {
 		items = append(items, item{f.ID, f.Name, f.Status, f.TrashedAt})
 	}
-	return struct {
-		Items []item `json:"items"`
-		Owner bool   `json:"owner"` // the user may remove them for good
-	}{items, own}, err
+	return map[string]any{"items": items, "owner": own}, err // the owner may remove them for good
 }
 
 func (h *Handler) restoreForm(r *http.Request) (any, error) {

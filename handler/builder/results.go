@@ -218,12 +218,8 @@ func (h *Handler) texts(r *http.Request) (any, error) {
 		return nil, formsvc.ErrNotFound
 	}
 	from, _ := strconv.Atoi(q.Get("from_text")) // what is no number begins the list
-	var out struct {
-		Items []text `json:"items"`
-		More  bool   `json:"more"`
-	}
-	out.Items, out.More = textsFrom(&found.Blocks[at], max(from, 0), maxTexts)
-	return out, nil
+	items, more := textsFrom(&found.Blocks[at], max(from, 0), maxTexts)
+	return map[string]any{"items": items, "more": more}, nil
 }
 
 // textsFrom returns some of a block's texts, and whether there are more.
