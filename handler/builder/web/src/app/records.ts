@@ -50,6 +50,9 @@ export interface Block {
   matrix_rows?: Choice[];
 }
 
+/** All blocks, with those in groups. */
+export const allBlocks = (blocks: readonly Block[]): Block[] => blocks.flatMap((b) => [b, ...allBlocks(b.children ?? [])]);
+
 export interface Definition {
   blocks: Block[];
   settings: Obj;

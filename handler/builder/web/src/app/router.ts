@@ -17,19 +17,10 @@ const reread = (): void => {
   search.value = location.search;
 };
 
-const guards = new Set<() => boolean>();
-
-/** The page asks guards before it is left: false keeps it. Returns how to take the guard away. */
-export function guard(may: () => boolean): () => void {
-  guards.add(may);
-  return () => guards.delete(may);
-}
-
 export const href = (to: string): string => config.base + '/' + to;
 
 /** Goes to a page; one that is shown already is no other step of the history. */
 export function go(to: string, replace = false): void {
-  if (![...guards].every((may) => may())) return;
   const same = href(to) === location.pathname + location.search;
   history[replace || same ? 'replaceState' : 'pushState'](null, '', href(to));
   reread();

@@ -5,7 +5,7 @@ import { effect, useSignal, type ReadonlySignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { ApiError, request } from '../app/api';
 import { config } from '../app/config';
-import type { Block } from '../app/records';
+import { allBlocks, type Block } from '../app/records';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import type { Content } from './content';
@@ -136,7 +136,7 @@ class Drawing {
   show(content: Content): void {
     const before = this.shown;
     this.content = content;
-    this.shown = new Map(flat(content.blocks).map((b) => [b.id, b]));
+    this.shown = new Map(allBlocks(content.blocks).map((b) => [b.id, b]));
     const order = JSON.stringify(content.blocks, ['id', 'type', 'children']);
     const moved = order !== this.order;
     this.order = order;
@@ -246,7 +246,7 @@ class Drawing {
     }
     this.arrange();
     const now = this.elements();
-    for (const block of flat(this.content!.blocks.filter((b) => blocks.some((d) => d.id === b.id)))) write(now.get(block.id), block);
+    for (const block of allBlocks(this.content!.blocks.filter((b) => blocks.some((d) => d.id === b.id)))) write(now.get(block.id), block);
     replace(this.rules, Array.from(this.doc.querySelectorAll<HTMLElement>('[data-style]'), (e) => e.dataset.style).join(''));
     this.signs();
   }
@@ -286,8 +286,6 @@ function replace(sheet: CSSStyleSheet, style: string): void {
   styles.set(sheet, style);
   sheet.replaceSync(style);
 }
-
-const flat = (blocks: Block[]): Block[] => blocks.flatMap((b) => [b, ...flat(b.children ?? [])]);
 
 const same = (a: Block, b: Block | undefined): boolean => a === b || JSON.stringify(a) === JSON.stringify(b);
 

@@ -2,11 +2,11 @@ import { useMemo } from 'preact/hooks';
 import { useSignal } from '@preact/signals';
 import type { Block } from '../app/records';
 import { t } from '../app/words';
-import { Button } from '../ui/Button';
-import { Dialog } from '../ui/Dialog';
+import { Ask } from '../ui/Dialog';
 import { Select } from '../ui/Field';
+import type { Place } from './edits';
 import { typeName } from './kinds';
-import { afterwards, nameOf, type Place, placesFor, rowsOf } from './places';
+import { afterwards, nameOf, placesFor, rowsOf } from './places';
 
 /** Asks where a block shall go: before which other one, or at which end. */
 export function MoveTo({ blocks, id, onChoose, onClose }: { blocks: readonly Block[]; id: string; onChoose(to: Place): void; onClose(): void }) {
@@ -23,17 +23,8 @@ export function MoveTo({ blocks, id, onChoose, onClose }: { blocks: readonly Blo
     return parent === undefined ? t('editor.at_end') : t('editor.at_end_of', { name: name(parent) });
   };
   return (
-    <Dialog
-      title={t('editor.move_title', { name: name(id) })}
-      onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" onClick={() => onChoose(afterwards(rows, id, places[Number(at.value)]!))}>{t('editor.move')}</Button>
-        </>
-      }
-    >
+    <Ask title={t('editor.move_title', { name: name(id) })} action={t('editor.move')} run={() => onChoose(afterwards(rows, id, places[Number(at.value)]!))} onClose={onClose}>
       <Select label={t('editor.where')} value={at.value} options={places.map((p, i) => [String(i), text(p)] as const)} onChange={(v) => (at.value = v)} />
-    </Dialog>
+    </Ask>
   );
 }

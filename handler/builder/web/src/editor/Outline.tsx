@@ -9,9 +9,10 @@ import { t } from '../app/words';
 import { IconButton } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
+import type { Place } from './edits';
 import { iconOf, typeName } from './kinds';
 import { sameItems } from './content';
-import { afterwards, nameOf, type Place, type Row, rowsOf, step } from './places';
+import { afterwards, nameOf, type Row, rowsOf, step } from './places';
 
 /** What is done to blocks. The editor does it. */
 export interface Actions {

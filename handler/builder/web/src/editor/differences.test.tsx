@@ -1,9 +1,9 @@
-import '../props/testdom';
+import '../props/dom.test';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { render } from 'preact';
 import { config } from '../app/config';
-import { Node } from '../props/testdom';
+import { Node } from '../props/dom.test';
 import { Conflicts } from './Conflicts';
 import { Differences, differingMembers, memberName, segments, Side, valueAt, valueWords } from './differences';
 import type { EditorStore } from './store';

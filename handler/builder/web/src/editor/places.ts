@@ -1,10 +1,5 @@
 import type { Block } from '../app/records';
-
-/** Where a block stands: in the form or in a group, before the one at an index. */
-export interface Place {
-  parent: string | undefined;
-  index: number;
-}
+import type { Place } from './edits';
 
 /** A block as the outline shows it. */
 export interface Row {

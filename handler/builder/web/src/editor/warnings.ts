@@ -1,6 +1,6 @@
 // Warnings in the page's language, with the names that blocks and choices have, or had.
 import type { Detail } from '../app/api';
-import type { Block } from '../app/records';
+import { allBlocks, type Block } from '../app/records';
 import { t, told } from '../app/words';
 import { typeName } from './kinds';
 import { nameOf } from './places';
@@ -12,11 +12,9 @@ const keyOf = (block: string, choice: string): string => block + '\0' + choice;
 
 export const rememberChoice = (block: string, choice: string, label: string): void => void removed.set(keyOf(block, choice), label);
 
-const all = (blocks: readonly Block[]): Block[] => blocks.flatMap((b) => [b, ...all(b.children ?? [])]);
-
 /** Warnings about a form, as they are said. former: the blocks of an older state, where deleted choices may be. */
 export function explained(warnings: readonly Detail[], blocks: readonly Block[], former: readonly Block[] = []): Detail[] {
-  const [now, old] = [all(blocks), all(former)];
+  const [now, old] = [allBlocks(blocks), allBlocks(former)];
   const atRule = new Set(warnings.filter((w) => w.code === 'NEVER_HOLDS').map((w) => w.path));
   return warnings.filter((w) => !(w.code === 'UNREACHABLE' && atRule.has(w.path + '/properties/rule/show'))).map((w) => {
     const { block: id, choice } = w.params ?? {};

@@ -1,61 +1,12 @@
 import { useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
-import { useRef } from 'preact/hooks';
 import { api, ApiError } from '../app/api';
 import type { Form, FormSummary, Workspace } from '../app/records';
 import { config } from '../app/config';
 import { go } from '../app/router';
-import { placeOf, t } from '../app/words';
-import { Button } from '../ui/Button';
-import { Dialog } from '../ui/Dialog';
+import { t } from '../app/words';
+import { Ask } from '../ui/Dialog';
 import { Select, TextArea, TextField } from '../ui/Field';
-import { explain } from '../ui/states';
 import { templates } from './templates';
-
-/** A dialog with a form in it: Enter sends it, a fault is shown, and it closes when it has worked. */
-function Ask({ title, action, disabled, run, onClose, wide, children }: { title: string; action: string; disabled?: boolean; run(): Promise<unknown>; onClose(): void; wide?: boolean; children: ComponentChildren }) {
-  const busy = useSignal(false);
-  const fault = useSignal<unknown>(undefined);
-  const id = useRef('ask' + Math.random().toString(36).slice(2)).current;
-  const send = async (e: Event) => {
-    e.preventDefault();
-    if (busy.value || disabled) return;
-    busy.value = true;
-    fault.value = undefined;
-    try {
-      await run();
-      onClose();
-    } catch (error) {
-      fault.value = error;
-    } finally {
-      busy.value = false;
-    }
-  };
-  return (
-    <Dialog
-      title={title}
-      onClose={onClose}
-      wide={wide ?? false}
-      foot={
-        <>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" form={id} busy={busy.value} disabled={disabled}>{action}</Button>
-        </>
-      }
-    >
-      <form id={id} class="stack" onSubmit={send}>
-        {children}
-        {fault.value !== undefined && (
-          <div class="fault" role="alert">
-            {fault.value instanceof ApiError && fault.value.details.length > 0
-              ? <ul>{fault.value.details.slice(0, 20).map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul>
-              : explain(fault.value)}
-          </div>
-        )}
-      </form>
-    </Dialog>
-  );
-}
 
 /** Asks for a name, of a new thing or another one for an old thing. */
 export function Rename({ title, label, action, name, run, onClose }: { title: string; label: string; action: string; name: string; run(name: string): Promise<unknown>; onClose(): void }) {

@@ -2,7 +2,7 @@ import type { Detail } from '../app/api';
 import { t } from '../app/words';
 import { Select } from '../ui/Field';
 import type { Obj } from '../app/json';
-import type { Block } from '../app/records';
+import { allBlocks, type Block } from '../app/records';
 import { patchFor } from './model';
 import { settings as table, types } from './props.gen';
 import { Here, hintOf, labelOf, useMember } from './scope';
@@ -55,8 +55,7 @@ export function FormSettings({ settings, blocks, onPatch, faults = [], notes = [
 /** The question whose answer must be new. */
 function Unique({ blocks }: { blocks: readonly Block[] }) {
   const { scope, value, fault, note, pointers } = useMember('duplicateField');
-  const flat = (list: readonly Block[]): Block[] => list.flatMap((b) => [b, ...flat(b.children ?? [])]);
-  const options = flat(blocks).filter((b) => types[b.type]?.compared).map((b) => [b.id, b.label || t('props.type_' + b.type)] as const);
+  const options = allBlocks(blocks).filter((b) => types[b.type]?.compared).map((b) => [b.id, b.label || t('props.type_' + b.type)] as const);
   const now = typeof value === 'string' ? value : '';
   const gone = now !== '' && !options.some(([id]) => id === now);
   return (

@@ -3,7 +3,8 @@ import { number, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Icon } from '../ui/Icon';
 import { Draft, plain } from './Draft';
-import { isObject, type Obj } from '../app/json';
+import { isObject, patched, type Obj } from '../app/json';
+import { patchFor } from './model';
 import { completeURL, readNumber, readURL, showNumber } from './values';
 
 interface Props {
@@ -24,8 +25,7 @@ export function Picture({ at, label, bare, value, fault, most, set }: Props) {
   const [problem, setProblem] = useState('');
   const image: Obj = isObject(value) ? value : typeof value === 'string' ? { url: value } : {};
   const put = (changes: Obj): void => {
-    const made: Obj = { ...image, ...changes };
-    for (const [name, v] of Object.entries(made)) if (v === undefined) delete made[name];
+    const made = patched(image, patchFor(changes)) as Obj;
     set(Object.keys(made).length > 0 ? made : undefined);
   };
   const text = (member: string) => (typeof image[member] === 'string' ? (image[member] as string) || undefined : undefined);

@@ -8,8 +8,8 @@ import { Here, pointer, type Scope } from './scope';
 const faulty = (scope: Scope, paths: readonly string[]): boolean =>
   paths.some((p) => scope.faults.some((d) => d.path === pointer(p) || d.path.startsWith(pointer(p) + '/')));
 
-/** A part of a panel that opens: by hand, where it has a value at first, and where something in it is wrong. */
-export function Section({ title, paths, closed, hint, children }: { title: string; paths: readonly string[]; closed?: boolean; hint?: string; children?: ComponentChildren }) {
+/** A part of a panel that opens: by hand, where it has a value at first, and where something in it is wrong. children are drawn in place of its members. */
+export function Section({ title, paths, closed, hint, children }: { title: string; paths: readonly string[]; closed?: boolean; hint?: string | undefined; children?: ComponentChildren }) {
   const scope = useContext(Here);
   const [open, setOpen] = useState(!closed && paths.some((p) => valueAt(scope.value, p) !== undefined));
   const wrong = faulty(scope, paths);
@@ -21,8 +21,7 @@ export function Section({ title, paths, closed, hint, children }: { title: strin
       <summary>{title}</summary>
       <div class="props-list">
         {hint && <p class="hint">{hint}</p>}
-        <Members paths={paths} />
-        {children}
+        {children ?? <Members paths={paths} />}
       </div>
     </details>
   );

@@ -1,4 +1,3 @@
-import { useContext } from 'preact/hooks';
 import type { Detail } from '../app/api';
 import { number, t } from '../app/words';
 import { Icon } from '../ui/Icon';
@@ -52,34 +51,21 @@ export function ThemeEditor({ theme, settings, onPatch, faults = [] }: Props) {
         <h3>{t('props.theme_colors')}</h3>
         <Colors look="light" names={main} />
         <Contrast list={pairs(theme, 'light')} />
-        <Group title={t('props.theme_more_colors')} paths={light(further)}><Colors look="light" names={further} /></Group>
-        <Group title={t('props.theme_dark')} paths={dark([...main, ...further])} hint={settings.darkMode === true ? undefined : t('props.theme_no_dark')}>
+        <Section title={t('props.theme_more_colors')} paths={light(further)} closed><Colors look="light" names={further} /></Section>
+        <Section title={t('props.theme_dark')} paths={dark([...main, ...further])} hint={settings.darkMode === true ? undefined : t('props.theme_no_dark')} closed>
           <Colors look="dark" names={[...main, ...further]} />
           {settings.darkMode === true && <Contrast list={pairs(theme, 'dark')} />}
-        </Group>
+        </Section>
         <Section title={t('props.theme_type')} paths={themeParts.type!} />
         {['logo', 'background', 'inputs', 'buttons'].map((part) => <Section key={part} title={t('props.theme_' + part)} paths={themeParts[part]!} closed />)}
         <Section title={t('props.more')} paths={otherTheme} closed />
-        <Group title={t('props.elsewhere')} paths={[]} hint={t('props.theme_elsewhere')}>
+        <Section title={t('props.elsewhere')} paths={[]} hint={t('props.theme_elsewhere')} closed>
           <Colors look="light" names={others} />
           <h4>{t('props.theme_dark')}</h4>
           <Colors look="dark" names={others} />
-        </Group>
+        </Section>
       </div>
     </Here.Provider>
-  );
-}
-
-function Group({ title, paths, hint, children }: { title: string; paths: readonly string[]; hint?: string | undefined; children: preact.ComponentChildren }) {
-  const { faults } = useContext(Here);
-  return (
-    <details class="props-section" open={paths.some((p) => faults.some((d) => d.path === '/' + p.replaceAll('.', '/'))) || undefined}>
-      <summary>{title}</summary>
-      <div class="props-list">
-        {hint && <p class="hint">{hint}</p>}
-        {children}
-      </div>
-    </details>
   );
 }
 

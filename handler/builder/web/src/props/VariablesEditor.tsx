@@ -5,7 +5,7 @@ import { Button, IconButton } from '../ui/Button';
 import { Select, TextField } from '../ui/Field';
 import { Draft, plain } from './Draft';
 import type { Obj } from '../app/json';
-import type { Block } from '../app/records';
+import { allBlocks, type Block } from '../app/records';
 import { Fault, readNumber, showNumber } from './values';
 
 interface Props {
@@ -24,8 +24,7 @@ interface Props {
 
 /** The variables that rules set, and the hidden fields that a page hands over. */
 export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRename, faults = [], onRemoved }: Props) {
-  const flat = (list: readonly Block[]): string[] => list.flatMap((b) => [b.id, ...flat(b.children ?? [])]);
-  const ids = flat(blocks);
+  const ids = allBlocks(blocks).map((b) => b.id);
   const at = (pointer: string): string | undefined => faults.filter((d) => d.path === pointer).map((d) => d.message).join(' ') || undefined;
   /** What is wrong with a name among others. */
   const check = (others: readonly string[], blocked: readonly string[]) => (text: string): string | Fault => {

@@ -6,7 +6,7 @@ import type { Obj } from '../app/json';
 import type { Block } from '../app/records';
 import { changeType, fits, groups, listsOf, newBlock, patchFor, patchOf, propertiesOf } from './model';
 import { parts, properties, types } from './props.gen';
-import { sampleOf } from './samples';
+import { sampleOf } from './samples.test';
 
 const all = Object.keys(types);
 

@@ -1,4 +1,4 @@
-import './testdom';
+import './dom.test';
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -13,8 +13,8 @@ import { isObject, type Obj } from '../app/json';
 import type { Block } from '../app/records';
 import { newBlock, propertiesOf, valueAt } from './model';
 import { choiceMembers, imageMembers, members, partMembers, parts, properties, settings, theme, types, type Property } from './props.gen';
-import { sampleOf } from './samples';
-import { Node } from './testdom';
+import { sampleOf } from './samples.test';
+import { Node } from './dom.test';
 import { ThemeEditor } from './ThemeEditor';
 import { showMoment } from './values';
 import { VariablesEditor } from './VariablesEditor';

@@ -4,7 +4,7 @@ import type { Form } from '../app/records';
 import { ago, day, moment, t } from '../app/words';
 import { Button } from '../ui/Button';
 import { Confirm } from '../ui/Dialog';
-import { Empty, Failed, Loading, explain, say, usePages } from '../ui/states';
+import { Empty, Failed, Loading, say, usePages } from '../ui/states';
 import { details, duration, labelled, questions, titleOf, type Metadata } from './answers';
 import { Group } from './Response';
 
@@ -82,11 +82,7 @@ export function Halves({ form }: { form: Form }) {
           action={t('results.delete')}
           onClose={() => (deleting.value = '')}
           run={async () => {
-            try {
-              await door(`/forms/${form.id}/partials/${deleting.value}`, { method: 'DELETE' });
-            } catch (error) {
-              throw new Error(explain(error));
-            }
+            await door(`/forms/${form.id}/partials/${deleting.value}`, { method: 'DELETE' });
             say(t('results.partial_deleted'));
             list.remove(deleting.value);
           }}

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { config } from '../app/config';
-import type { Block, Choice, Form } from '../app/records';
+import { allBlocks, type Block, type Choice, type Form } from '../app/records';
 import { moment, number, t } from '../app/words';
+import { isQuestion } from '../editor/places';
 
 export interface Answer {
   field: { id: string; type: string; label: string };
@@ -30,11 +31,8 @@ interface File {
   size: number;
 }
 
-const silent = new Set(['welcome', 'statement', 'ending', 'heading', 'text', 'image', 'video', 'pdf', 'embed', 'divider', 'page_break', 'group', 'captcha']);
-
 /** All blocks that are answered, in the order of the form. */
-export const questions = (blocks: Block[]): Block[] =>
-  blocks.flatMap((b) => [...(silent.has(b.type) ? [] : [b]), ...questions(b.children ?? [])]);
+export const questions = (blocks: Block[]): Block[] => allBlocks(blocks).filter((b) => isQuestion(b.type));
 
 export const titleOf = (b: { id: string; label?: string }): string => b.label?.trim() || t('results.untitled') + ' (' + b.id + ')';
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { api, ApiError, pages, query, type Page } from '../app/api';
-import { explain, type Pages, usePages } from '../ui/states';
+import { type Pages, usePages } from '../ui/states';
 import type { Submission } from './answers';
 import { bounds, timeQuery, type Bounds, type Time } from './time';
 
@@ -29,20 +29,15 @@ export function useFresh(form: string): { count: number; seen(): void } {
   const count = useSignal(0);
   const turn = useSignal(0);
   useEffect(() => {
-    let newest: Submission | undefined;
+    let newest: Submission | null | undefined; // undefined: it is not known yet, null: there is none
     let current = true;
-    let begun = false;
     count.value = 0;
     const look = async () => {
       try {
-        const found = await page(form, { since: newest?.submitted_at, limit: begun ? 100 : 1 });
+        const found = await page(form, { since: newest?.submitted_at, limit: newest === undefined ? 1 : 100 });
         if (!current) return;
-        if (!begun) {
-          begun = true;
-          newest = found.items[0];
-          return;
-        }
-        const at = newest ? found.items.findIndex((s) => s.id === newest!.id) : -1;
+        if (newest === undefined) return void (newest = found.items[0] ?? null);
+        const at = found.items.findIndex((s) => s.id === newest?.id);
         const later = at >= 0 ? found.items.slice(0, at) : found.items.filter((s) => !newest || s.submitted_at > newest.submitted_at);
         count.value = later.length + (found.page.has_more && at < 0 ? 1 : 0);
       } catch {
@@ -117,7 +112,7 @@ export async function deleteAll(form: string, ids: string[], gone: (id: string) 
       } catch (error) {
         if (!(error instanceof ApiError && error.status === 404)) {
           left.length = 0;
-          throw new Error(explain(error));
+          throw error;
         }
       }
       gone(id);

@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { isObject } from '../app/json';
 import { t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
 import { Select } from '../ui/Field';
@@ -25,7 +26,6 @@ interface Props {
 }
 
 type Members = { [name: string]: Json };
-const isMembers = (v: Json | undefined): v is Members => typeof v === 'object' && v !== null && !Array.isArray(v);
 
 /** The object with a member that has another value, or is gone; undefined when it was the last. */
 function withMember(of: Members, name: string, value: Json | undefined): Members | undefined {
@@ -41,7 +41,7 @@ export function RuleEditor({ content, block, value, notes = [], onChange }: Prop
   const notesAt = (at: string) => (
     <Notes list={notes.filter(({ path }) => path === at || (at !== '' && path.startsWith(at + '/')))} />
   );
-  if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
+  if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.title')} value={value} onChange={onChange} />;
   const rule = value ?? {};
   const part = (name: string) => ({ content, block, value: rule[name], onChange: (v: Json | undefined) => onChange(withMember(rule, name, v)) });
   const answers = new Fields({ blocks: [at] }).all.length > 0 && at.type !== 'group';
@@ -220,7 +220,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
 /** What variables get when the block is answered. */
 export function VariableEditor({ content, block, value, onChange }: Props) {
   const fields = fieldsOf(content);
-  if (value !== undefined && !isMembers(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
+  if (value !== undefined && !isObject(value)) return <JSONBox label={t('rules.set')} value={value} onChange={onChange} />;
   const set = value ?? {};
   const free = Object.keys(content.variables ?? {}).filter((name) => !Object.hasOwn(set, name));
   const rename = (from: string, to: string, v: Value) =>

@@ -1,6 +1,7 @@
 // How what refers to a block, a choice, a row, a hidden field or a variable is given another name.
 // Whatever JsonLogic a rule has is walked, said in a sentence or not.
 
+import { isObject } from '../app/json';
 import type { Block } from '../app/records';
 import { fieldsOf, pathOf, type Content, type Fields, type Json } from './fields';
 
@@ -26,13 +27,9 @@ type Found = (target: Target) => string;
 export function rewrite<T extends Json | undefined>(rule: T, renames: Renames, fields: Fields): T {
   return new Walk(fields, (target) => {
     const own = (names: Names | undefined) => (names && Object.hasOwn(names, target.id) ? (names[target.id] as string) : target.id);
-    switch (target.kind) {
-      case 'block': return own(renames.blocks);
-      case 'hidden': return own(renames.hidden);
-      case 'variable': return own(renames.variables);
-      case 'choice': return own(renames.choices?.[target.block]);
-      case 'row': return own(renames.rows?.[target.block]);
-    }
+    const { blocks, hidden, variables, choices, rows } = renames;
+    if ('block' in target) return own((target.kind === 'row' ? rows : choices)?.[target.block]);
+    return own({ block: blocks, hidden, variable: variables }[target.kind]);
   }).rule(rule) as T;
 }
 
@@ -66,15 +63,13 @@ export function users(content: Content, of: Target): number {
 
 /** The rule with each logic in it changed. */
 export function mapLogic(rule: Json, change: (logic: Json) => Json): Json {
-  if (!isMembers(rule)) return rule;
+  if (!isObject(rule)) return rule;
   const made = { ...rule };
   for (const name of ['show', 'require']) if (made[name] !== undefined) made[name] = change(made[name]);
-  if (Array.isArray(made.next)) made.next = made.next.map((jump) => (isMembers(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
-  if (isMembers(made.set)) made.set = Object.fromEntries(Object.entries(made.set).map(([name, logic]) => [name, change(logic)]));
+  if (Array.isArray(made.next)) made.next = made.next.map((jump) => (isObject(jump) && jump.if !== undefined ? { ...jump, if: change(jump.if) } : jump));
+  if (isObject(made.set)) made.set = Object.fromEntries(Object.entries(made.set).map(([name, logic]) => [name, change(logic)]));
   return made;
 }
-
-const isMembers = (v: Json | undefined): v is { [name: string]: Json } => typeof v === 'object' && v !== null && !Array.isArray(v);
 
 const comparisons = ['==', '===', '!=', '!==', 'in'];
 

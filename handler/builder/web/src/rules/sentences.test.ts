@@ -4,7 +4,8 @@ import test from 'node:test';
 
 import words from '../../../words/en.json';
 import { Fields, fits, ops, type Content, type Field, type Json, type Op, type Ref } from './fields';
-import { isOutOfOrder, parse, parseNext, parseValue, same, write, writeNext, writeValue, type Condition, type Leaf, type Value } from './sentences';
+import { same } from '../app/json';
+import { isOutOfOrder, parse, parseNext, parseValue, write, writeNext, writeValue, type Condition, type Leaf, type Value } from './sentences';
 import { tell, tellNext, tellRule, tellValue, type Translate } from './tell';
 
 const t: Translate = (key, params = {}) => {

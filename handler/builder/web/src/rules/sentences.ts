@@ -3,6 +3,7 @@
 // The law: what is parsed and written again is the same JSON value. Whatever does not keep it
 // is not said: parse returns null, and the editor shows the JSON.
 
+import { same } from '../app/json';
 import { fits, ops, pathOf, type Fields, type Json, type Kind, type Op, type Ref } from './fields';
 
 /** One comparison of a field. value is absent, a scalar, or a list for exactly, oneOf and between. */
@@ -114,16 +115,6 @@ function lawful<T>(logic: Json | undefined, said: T | null, write: (said: T) => 
   return said !== null && logic !== undefined && same(write(said), logic) ? said : null;
 }
 
-/** Whether two JSON values are the same. */
-export function same(a: Json, b: Json): boolean {
-  if (a === null || b === null || typeof a !== 'object' || typeof b !== 'object') return a === b;
-  if (Array.isArray(a) || Array.isArray(b)) {
-    return Array.isArray(a) && Array.isArray(b) && a.length === b.length && a.every((v, i) => same(v, b[i] as Json));
-  }
-  const names = Object.keys(a);
-  return names.length === Object.keys(b).length && names.every((n) => Object.hasOwn(b, n) && same(a[n] as Json, b[n] as Json));
-}
-
 /** Whether choices stand in another order than in the form, in which answers are stored: then the comparison fails for all. */
 export function isOutOfOrder(l: Leaf, fields: Fields): boolean {
   const { kind, choices } = fields.get(l.ref);
@@ -179,17 +170,11 @@ function comparison(name: string, args: Json[], fields: Fields): Leaf | undefine
     if (name === 'in') return { op: 'has', ref: within, value: first };
     return name === '<=' && third !== undefined ? { op: 'between', ref: within, value: [first, third] } : undefined;
   }
-  const list = Array.isArray(second);
-  switch (name) {
-    case '==': return second === null ? { op: 'unanswered', ref: q } : { op: list ? 'exactly' : 'is', ref: q, value: second };
-    case '!=': return second === null ? { op: 'answered', ref: q } : { op: list ? 'notExactly' : 'isNot', ref: q, value: second };
-    case 'in': return { op: 'oneOf', ref: q, value: second };
-    case '<': return { op: 'below', ref: q, value: second };
-    case '<=': return { op: 'atMost', ref: q, value: second };
-    case '>': return { op: 'above', ref: q, value: second };
-    case '>=': return { op: 'atLeast', ref: q, value: second };
-  }
-  return undefined;
+  const not = name === '!=';
+  if ((not || name === '==') && second === null) return { op: not ? 'answered' : 'unanswered', ref: q };
+  if ((not || name === '==') && Array.isArray(second)) return { op: not ? 'notExactly' : 'exactly', ref: q, value: second };
+  const op = (Object.keys(binary) as (keyof typeof binary)[]).find((o) => binary[o] === name);
+  return op && { op, ref: q, value: second };
 }
 
 /** Kinds whose values a variable can take, and those that can be counted with. */

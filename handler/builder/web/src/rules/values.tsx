@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { same } from '../app/json';
 import { t } from '../app/words';
 import { NumberField, Select, TextArea, TextField } from '../ui/Field';
 import { listed } from './edit';
 import { pathOf, type Field, type Fields, type Json, type Ref } from './fields';
-import { isOutOfOrder, isRef, same, type Leaf, type Operand } from './sentences';
+import { isOutOfOrder, isRef, type Leaf, type Operand } from './sentences';
 import { fieldName, inTime, valueName } from './tell';
 import { Button } from '../ui/Button';
 

@@ -1,7 +1,10 @@
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { t } from '../app/words';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { ApiError } from '../app/api';
+import { placeOf, t } from '../app/words';
 import { Button, IconButton } from './Button';
+import { explain } from './states';
 
 interface Props {
   title: string;
@@ -50,37 +53,67 @@ export function Dialog({ title, onClose, children, foot, wide }: Props) {
   );
 }
 
-/** Asks before something is done; run is done with the button, and the dialog closes when it has worked. */
-export function Confirm(props: { title: string; text: ComponentChildren; action: string; danger?: boolean; run(): Promise<unknown> | void; onClose(): void }) {
-  const [busy, setBusy] = useState(false);
-  const [fault, setFault] = useState('');
-  const press = async () => {
-    setBusy(true);
-    setFault('');
+interface Question {
+  title: string;
+  /** The text of the button that sends. */
+  action: string;
+  danger?: boolean;
+  disabled?: boolean;
+  wide?: boolean;
+  run(): Promise<unknown> | void;
+  onClose(): void;
+}
+
+/**
+ * A dialog with a form in it: Enter sends it, a fault is shown, and it closes when it has worked. Faults at
+ * the JSON Pointers in own are for the children, which get them, and go when something is typed.
+ */
+export function Ask({ title, action, danger, disabled, wide, run, onClose, own = [], children }: Question & { own?: readonly string[]; children: ComponentChildren | ((at: (path: string) => string | undefined) => ComponentChildren) }) {
+  const busy = useSignal(false);
+  const fault = useSignal<unknown>(undefined);
+  const form = useRef<HTMLFormElement>(null);
+  const id = useId();
+  const send = async (e: Event) => {
+    e.preventDefault();
+    if (busy.value || disabled) return;
+    busy.value = true;
+    fault.value = undefined;
     try {
-      await props.run();
-      props.onClose();
-    } catch (e) {
-      setFault(e instanceof Error ? e.message : String(e));
+      await run();
+      onClose();
+    } catch (error) {
+      fault.value = error;
+      requestAnimationFrame(() => form.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus());
     } finally {
-      setBusy(false);
+      busy.value = false;
     }
   };
+  const details = fault.value instanceof ApiError ? fault.value.details : [];
+  const rest = details.filter((d) => !own.includes(d.path));
+  const at = (path: string) => details.filter((d) => d.path === path).map((d) => d.message).join(' ') || undefined;
   return (
     <Dialog
-      title={props.title}
-      onClose={props.onClose}
+      title={title}
+      onClose={onClose}
+      wide={wide ?? false}
       foot={
         <>
-          <Button onClick={props.onClose}>{t('app.cancel')}</Button>
-          <Button kind={props.danger ? 'danger' : 'primary'} busy={busy} onClick={press}>
-            {props.action}
-          </Button>
+          <Button onClick={onClose}>{t('app.cancel')}</Button>
+          <Button kind={danger ? 'danger' : 'primary'} type="submit" form={id} busy={busy.value} disabled={disabled}>{action}</Button>
         </>
       }
     >
-      <div>{props.text}</div>
-      {fault && <p class="fault" role="alert">{fault}</p>}
+      <form ref={form} id={id} class="stack" noValidate={own.length > 0} onSubmit={send} onInput={() => own.length > 0 && (fault.value = undefined)}>
+        {typeof children === 'function' ? children(at) : children}
+        {fault.value !== undefined && (details.length === 0 || rest.length > 0) && (
+          <div class="fault" role="alert">
+            {rest.length > 0 ? <ul>{rest.slice(0, 20).map((d) => <li key={d.path + d.code}><b>{placeOf(d.path)}</b> {d.message}</li>)}</ul> : explain(fault.value)}
+          </div>
+        )}
+      </form>
     </Dialog>
   );
 }
+
+/** Asks before something is done. */
+export const Confirm = ({ text, ...question }: Question & { text: ComponentChildren }) => <Ask {...question}><div>{text}</div></Ask>;

@@ -132,18 +132,3 @@ export function Switch({ label, hint, fault, value, onChange, disabled }: Around
     </div>
   );
 }
-
-/** A colour as #rrggbb; undefined: none is set. */
-export function ColorField({ label, hint, fault, value, onInput, placeholder }: Around & { value: string | undefined; onInput(value: string | undefined): void; placeholder?: string }) {
-  const plain = /^#[0-9a-f]{6}$/i.test(value ?? '') ? value! : (placeholder ?? '#000000');
-  return (
-    <Field label={label} hint={hint} fault={fault}>
-      {(ids) => (
-        <span class="color">
-          <input type="color" aria-label={label} value={plain} onInput={(e) => onInput(e.currentTarget.value)} />
-          <input {...ids} class="input" value={value ?? ''} placeholder={placeholder} onInput={(e) => onInput(e.currentTarget.value || undefined)} />
-        </span>
-      )}
-    </Field>
-  );
-}

@@ -1,8 +1,8 @@
-import '../props/testdom';
+import '../props/dom.test';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { options, render } from 'preact';
-import { Node } from '../props/testdom';
+import { Node } from '../props/dom.test';
 import { usePages, type Pages } from './states';
 
 test('a list is read page by page, each item once, and anew for another key', async () => {

@@ -3,10 +3,10 @@ import { useEffect } from 'preact/hooks';
 import { api, ApiError, door } from '../app/api';
 import { moment, number, t } from '../app/words';
 import { Button, IconButton } from '../ui/Button';
-import { Dialog } from '../ui/Dialog';
+import { Ask, Dialog } from '../ui/Dialog';
 import { TextField } from '../ui/Field';
 import { Icon } from '../ui/Icon';
-import { Empty, Failed, Loading, explain, say, useLoaded } from '../ui/states';
+import { Empty, Failed, Loading, explain, say, useDocumentEvent, useLoaded } from '../ui/states';
 import { type Delivery, isLatest, isUnderWay, outcome } from './deliveries';
 import { type Hook, PauseNote, type Paused } from './Webhooks';
 
@@ -27,10 +27,9 @@ export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | und
 
   useEffect(() => {
     const timer = underWay ? setInterval(() => document.visibilityState === 'visible' && !log.loading && log.reload(), every) : undefined;
-    const seen = () => document.visibilityState === 'visible' && log.reload();
-    document.addEventListener('visibilitychange', seen);
-    return () => (clearInterval(timer), document.removeEventListener('visibilitychange', seen));
+    return () => clearInterval(timer);
   }, [underWay, log.loading]);
+  useDocumentEvent('visibilitychange', () => document.visibilityState === 'visible' && log.reload());
   useEffect(() => {
     if (came) onSent(); // whether it is paused may have changed
   }, [came?.id]);
@@ -139,37 +138,14 @@ function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onC
 function Failures({ hook, since, onQueued, onClose }: { hook: Hook; since: string | undefined; onQueued(n: number): void; onClose(): void }) {
   const local = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
   const from = useSignal(local(since ? new Date(since) : new Date(Date.now() - 24 * 3600_000)));
-  const busy = useSignal(false);
-  const fault = useSignal('');
-  const send = async (e: Event) => {
-    e.preventDefault();
-    busy.value = true;
-    fault.value = '';
-    try {
-      const body = from.value === '' ? {} : { since: new Date(from.value).toISOString() };
-      onQueued((await door<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
-      onClose();
-    } catch (error) {
-      fault.value = explain(error);
-      busy.value = false;
-    }
+  const send = async () => {
+    const body = from.value === '' ? {} : { since: new Date(from.value).toISOString() };
+    onQueued((await door<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
   };
   return (
-    <Dialog
-      title={t('webhooks.again_failed')}
-      onClose={onClose}
-      foot={
-        <>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" form="failures" busy={busy.value}>{t('webhooks.again')}</Button>
-        </>
-      }
-    >
-      <form id="failures" class="stack" onSubmit={send}>
-        <p>{t('webhooks.again_text')}</p>
-        <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
-        {fault.value && <p class="fault" role="alert">{fault.value}</p>}
-      </form>
-    </Dialog>
+    <Ask title={t('webhooks.again_failed')} action={t('webhooks.again')} run={send} onClose={onClose}>
+      <p>{t('webhooks.again_text')}</p>
+      <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
+    </Ask>
   );
 }

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
-import { api, ApiError, door } from '../app/api';
+import { api, door } from '../app/api';
 import { Frame } from '../app/Frame';
 import type { FormSummary } from '../app/records';
 import { go, href } from '../app/router';
 import { ago, moment, t } from '../app/words';
 import { Button, LinkButton } from '../ui/Button';
-import { Confirm, Dialog } from '../ui/Dialog';
+import { Ask, Confirm } from '../ui/Dialog';
 import { Select, TextField } from '../ui/Field';
 import { Icon } from '../ui/Icon';
 import { Menu } from '../ui/Menu';
@@ -169,67 +169,34 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
   const url = useSignal(hook?.url ?? '');
   const signing = useSignal<'keep' | 'none' | 'new'>(hook?.has_secret ? 'keep' : 'none');
   const secret = useSignal('');
-  const busy = useSignal(false);
-  const fault = useSignal<unknown>(undefined);
-  const details = fault.value instanceof ApiError ? fault.value.details : [];
-  const at = (path: string) => details.filter((d) => d.path === path).map((d) => d.message).join(' ') || undefined;
-  const rest = details.filter((d) => d.path !== '/url' && d.path !== '/signing_secret');
-
-  const send = async (e: Event) => {
-    e.preventDefault();
-    if (busy.value) return;
-    busy.value = true;
-    fault.value = undefined;
+  const send = async () => {
     const body: Record<string, unknown> = {};
     if (url.value.trim() !== hook?.url) body.url = url.value.trim();
     if (signing.value === 'new') body.signing_secret = secret.value;
     if (signing.value === 'none' && hook?.has_secret) body.signing_secret = null;
-    try {
-      if (!hook) await api('/webhooks', { body: { ...body, form_id: form } });
-      else if (Object.keys(body).length > 0) await api('/webhooks/' + hook.id, { method: 'PATCH', body });
-      onSaved();
-      onClose();
-    } catch (error) {
-      fault.value = error;
-      busy.value = false;
-      requestAnimationFrame(() => document.querySelector<HTMLElement>('#hook [aria-invalid]')?.focus());
-    }
-  };
-  const typed = (what: { value: string }, value: string) => {
-    what.value = value;
-    fault.value = undefined;
+    if (!hook) await api('/webhooks', { body: { ...body, form_id: form } });
+    else if (Object.keys(body).length > 0) await api('/webhooks/' + hook.id, { method: 'PATCH', body });
+    onSaved();
   };
   const choose = (way: string) => {
     signing.value = way as 'keep' | 'none' | 'new';
     if (way === 'new' && secret.value === '') secret.value = newSecret();
   };
   return (
-    <Dialog
-      title={t(hook ? 'webhooks.change' : 'webhooks.add')}
-      onClose={onClose}
-      foot={
+    <Ask title={t(hook ? 'webhooks.change' : 'webhooks.add')} action={t(hook ? 'app.save' : 'webhooks.add')} disabled={url.value.trim() === ''} own={['/url', '/signing_secret']} run={send} onClose={onClose}>
+      {(at) => (
         <>
-          <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" type="submit" form="hook" busy={busy.value} disabled={url.value.trim() === ''}>{t(hook ? 'app.save' : 'webhooks.add')}</Button>
+          <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
+          <Select
+            label={t('webhooks.signing')}
+            hint={t('webhooks.signing_hint')}
+            value={signing.value}
+            options={(hook?.has_secret ? (['keep', 'new', 'none'] as const) : (['none', 'new'] as const)).map((way) => [way, t('webhooks.signing_' + way)] as const)}
+            onChange={choose}
+          />
+          {signing.value === 'new' && <Copied label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => (secret.value = v)} />}
         </>
-      }
-    >
-      <form id="hook" class="stack" noValidate onSubmit={send}>
-        <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => typed(url, v)} />
-        <Select
-          label={t('webhooks.signing')}
-          hint={t('webhooks.signing_hint')}
-          value={signing.value}
-          options={(hook?.has_secret ? (['keep', 'new', 'none'] as const) : (['none', 'new'] as const)).map((way) => [way, t('webhooks.signing_' + way)] as const)}
-          onChange={choose}
-        />
-        {signing.value === 'new' && (
-          <Copied label={t('webhooks.secret')} hint={t('webhooks.secret_hint')} fault={at('/signing_secret')} value={secret.value} onInput={(v) => typed(secret, v)} />
-        )}
-        {fault.value !== undefined && (details.length === 0 || rest.length > 0) && (
-          <p class="fault" role="alert">{rest.length > 0 ? rest.map((d) => d.message).join(' ') : explain(fault.value)}</p>
-        )}
-      </form>
-    </Dialog>
+      )}
+    </Ask>
   );
 }
