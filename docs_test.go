@@ -205,9 +205,7 @@ func TestTheExamplesPrintTheirPort(t *testing.T) {
 				_ = response.Body.Close()
 			}
 			_ = cmd.Process.Signal(os.Interrupt)
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			expect.Nil(t, <-ended)
 		})
 	}
 }
@@ -218,9 +216,7 @@ func newDatabase(t *testing.T) string {
 	admin, name := pgtest.Pool(t), strings.ReplaceAll(pgtest.Schema(t), "formsvc", "program")
 	expect.Must(admin.Exec(t.Context(), "CREATE DATABASE "+name))
 	t.Cleanup(func() {
-		if _, err := admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
-			t.Error(err)
-		}
+		expect.Nil(t, expect.ErrorOf(admin.Exec(context.WithoutCancel(t.Context()), "DROP DATABASE "+name+" WITH (FORCE)")))
 	})
 	at := admin.Config().ConnConfig
 	return fmt.Sprintf("host=%s port=%d user=%s password='%s' dbname=%s", at.Host, at.Port, at.User, at.Password, name)
@@ -260,9 +256,8 @@ func TestTheAfternoonRuns(t *testing.T) {
 		response := expect.Must(client.Do(r))
 		defer response.Body.Close()
 		text, err := io.ReadAll(response.Body)
-		if err != nil || response.StatusCode != want {
-			t.Fatalf("%s %s: %d %s, %v; want %d", method, path, response.StatusCode, text, err, want)
-		}
+		expect.Require(t, err == nil && response.StatusCode == want,
+			"%s %s: %d %s, %v; want %d", method, path, response.StatusCode, text, err, want)
 		return string(text)
 	}
 	send("GET", "/health", "", 200) // answered when the tables are there
@@ -283,19 +278,14 @@ func TestTheAfternoonRuns(t *testing.T) {
 	id := strings.TrimSuffix(path.Base(paths[1]), ".csv")
 	form := expect.Must(formsvc.ParseID(id))
 	expect.Must(other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
-	if err := <-delivered; err != nil {
-		t.Error(err)
-	}
+	expect.Nil(t, <-delivered)
 	file := send("GET", paths[1], "", 200)
 	expect.That(t, strings.Contains(file, "carl@example.com"), "the export: %s", file)
 	send("POST", "/forms/1/erase", "email=carl@example.com", 404)
-	if text := send("POST", "/forms/"+id+"/erase", "email=CARL@example.com", 200); !strings.HasPrefix(text, "1 ") {
-		t.Errorf("erased: %s", text)
-	}
+	text = send("POST", "/forms/"+id+"/erase", "email=CARL@example.com", 200)
+	expect.That(t, strings.HasPrefix(text, "1 "), "erased: %s", text)
 	stop()
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
+	expect.Nil(t, <-stopped)
 }
 
 // The README names the release that the modules beside the library require.

@@ -220,9 +220,8 @@ func TestAHostLinksNoTestDependency(t *testing.T) {
 			continue
 		}
 		for _, path := range p.Deps {
-			if strings.HasPrefix(path, module+"/internal/lab/") || path == module+"/internal/servicetest" {
-				t.Errorf("%s depends on %s, which only tests need", p.ImportPath, path)
-			}
+			expect.That(t, !strings.HasPrefix(path, module+"/internal/lab/") && path != module+"/internal/servicetest",
+				"%s depends on %s, which only tests need", p.ImportPath, path)
 		}
 	}
 	for _, p := range list(t, ".", "./handler", "./handler/docs", "./handler/formpage", "./storage/memory") {
