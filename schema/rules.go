@@ -229,12 +229,7 @@ func (c Condition) add(variable string, by any) Clause {
 		if c.logic != nil {
 			term = map[string]any{"if": []any{c.logic, by, 0}}
 		}
-		now, _ := r.value(variable).(map[string]any)
-		sum, ok := now["+"].([]any)
-		if !ok {
-			sum = []any{r.value(variable)}
-		}
-		r.Set[variable] = map[string]any{"+": append(sum, term)}
+		r.Set[variable] = map[string]any{"+": append(r.operands(variable, "+"), term)}
 	}}
 }
 
@@ -244,12 +239,7 @@ func (c Condition) set(variable string, value any) Clause {
 			r.Set[variable] = value
 			return
 		}
-		now, _ := r.value(variable).(map[string]any)
-		rest, ok := now["if"].([]any)
-		if !ok {
-			rest = []any{r.value(variable)}
-		}
-		r.Set[variable] = map[string]any{"if": append([]any{c.logic, value}, rest...)}
+		r.Set[variable] = map[string]any{"if": append([]any{c.logic, value}, r.operands(variable, "if")...)}
 	}}
 }
 
@@ -259,6 +249,15 @@ func (r *rule) value(variable string) any {
 		return now
 	}
 	return WhenVariable(variable).read()
+}
+
+// operands are those of the operator that gives a variable its value, or else the value alone.
+func (r *rule) operands(variable, operator string) []any {
+	now, _ := r.value(variable).(map[string]any)
+	if operands, ok := now[operator].([]any); ok {
+		return operands
+	}
+	return []any{r.value(variable)}
 }
 
 func (c Condition) value() any {
