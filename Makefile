@@ -146,7 +146,7 @@ FAULTS ?= 20
 cluster:
 	$(GO) run -C internal/lab/cluster . -faults $(FAULTS)
 
-## lint: formatting, static analysis, and the modules as make tidy leaves them
+## lint: formatting, static analysis, the modules as make tidy leaves them, and the limits of lines
 lint:
 	$(GO) run ./internal/lab/release tidy -check
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); \
@@ -154,6 +154,7 @@ lint:
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(GOLANGCI_LINT) run ./...
+	.ci/lines -check
 
 ## vulnerabilities: known ones in what the library calls, of its modules and of this Go (needs vuln.go.dev)
 vulnerabilities:

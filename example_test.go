@@ -678,6 +678,9 @@ func ExampleClient_WorkingCopy() {
 	warnings, err := w.Warnings(ctx)
 	fmt.Println(len(warnings), err)
 
+	unpublished, err := ann.FormsWithWorkingCopy(ctx, form)
+	fmt.Println(len(unpublished), err)
+
 	// Meanwhile somebody changed the same block of the form.
 	if _, err := ann.UpdateBlock(ctx, form, "why", json.RawMessage(`{"label":"Tell us why"}`)); err != nil {
 		log.Fatal(err)
@@ -695,6 +698,7 @@ func ExampleClient_WorkingCopy() {
 	fmt.Println(w.Discard(ctx)) // what is written from here on would begin anew
 	// Output:
 	// 0 <nil>
+	// 1 <nil>
 	// /definition/blocks/why
 	// Feedback 2027 <nil>
 	// <nil>
