@@ -352,7 +352,7 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 		s.halves.before = func() {
 			s.change(form, formsvc.FormUpdate{Definition: formsvc.Definition{Settings: json.RawMessage(`{"closed":true}`)}})
 		}
-		p = p.press("back").expect(http.StatusGone, shows("fs-main", "a <long> text"))
+		p.press("back").expect(http.StatusGone, shows("fs-main", "a <long> text"))
 	})
 	for name, away := range map[string]func(formsvc.Form) (back func()){
 		"a draft": func(form formsvc.Form) func() {

@@ -255,7 +255,7 @@ func TestALimitPerAddress(t *testing.T) {
 		"the third page: %d", p.status)
 	expect.Equal(t, len(s.answers(form)), 2, "responses are stored, want 2")
 	address = "192.0.2.2"
-	p = p.press("next").about("another address").expect(http.StatusOK)
+	p.press("next").about("another address").expect(http.StatusOK)
 	_ = store.Close(t.Context())
 	if p := s.open(form, "").fill("a.n", "x"); p != nil {
 		s.wait(time.Minute)

@@ -78,7 +78,7 @@ func (w *warner) dependencies(n jsontree.Node, l *logic.Logic, step int, after b
 // encoded is a block as JSON.
 func (w *warner) encoded(block int) string {
 	if w.texts[block] == "" {
-		text, _ := json.Marshal(w.blocks[block]) // it was made of JSON
+		text, _ := json.Marshal(w.blocks[block]) //nolint:errchkjson // it was read from JSON, which has no NaN
 		w.texts[block] = string(text)
 	}
 	return w.texts[block]
