@@ -38,12 +38,17 @@ func (w *written) group() *Group[int] {
 	})
 }
 
+func (w *written) all() [][]int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.lists)
+}
+
 func (w *written) is(t *testing.T, want ...[]int) {
 	t.Helper()
 	synctest.Wait()
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	expect.That(t, slices.EqualFunc(w.lists, want, slices.Equal), "written is %v, want %v", w.lists, want)
+	lists := w.all()
+	expect.That(t, slices.EqualFunc(lists, want, slices.Equal), "written is %v, want %v", lists, want)
 }
 
 // pass lets time pass, and what is due then happen.
@@ -203,7 +208,7 @@ func TestCloseDuringAWriteThatFails(t *testing.T) {
 			var w written
 			w.end = func(context.Context, []int) error {
 				time.Sleep(time.Second)
-				if len(w.lists) <= faults {
+				if len(w.all()) <= faults {
 					return storage.ErrUnavailable
 				}
 				return nil
@@ -213,8 +218,8 @@ func TestCloseDuringAWriteThatFails(t *testing.T) {
 			pass(Pause)
 			err := g.Close(t.Context())
 			expect.That(t, errors.Is(err, want) && (err == nil) == (want == nil), "Close after %d faults: %v, want %v", faults, err, want)
-			n := len(w.lists)
-			expect.That(t, n == min(faults, 2)+1 && slices.Equal(w.lists[n-1], []int{1}), "after %d faults written is %v", faults, w.lists)
+			lists := w.all()
+			expect.That(t, len(lists) == min(faults, 2)+1 && slices.Equal(lists[len(lists)-1], []int{1}), "after %d faults written is %v", faults, lists)
 		})
 	}
 }
@@ -266,13 +271,14 @@ func TestAnOutageDoesNotFillTheLog(t *testing.T) {
 		g := w.group()
 		add(t, g, 1)
 		pass(time.Hour)
-		n := len(w.lists)
+		n := len(w.all())
 		expect.That(t, n >= 300 && n <= 361, "%d writes in an hour", n)
 		up.Store(true)
 		pass(afterFault)
 		add(t, g, 2)
 		pass(Pause)
-		last := w.lists[len(w.lists)-1]
+		lists := w.all()
+		last := lists[len(lists)-1]
 		expect.That(t, slices.Equal(last, []int{2}), "after the outage %v is written last, want 2 after %v", last, Pause)
 		expect.Nil(t, g.Close(t.Context()))
 	})
