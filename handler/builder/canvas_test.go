@@ -156,7 +156,7 @@ func resident(t *testing.T) (now, peak int) {
 		t.Skip("the race detector takes memory of its own")
 	}
 	if testing.Short() {
-		t.Skip("reason: other tests at the same time take memory, too; make test runs it alone")
+		t.Skip("reason: other tests at the same time take memory, too; make test-all runs it alone")
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil || os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) != nil {

@@ -466,7 +466,7 @@ func TestCostlyBodies(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	if raceDetector {
-		t.Skip("reason: the race detector allocates for itself; make test runs this without it")
+		t.Skip("reason: the race detector allocates for itself; make test-all runs this without it")
 	}
 	c := newCosts(t)
 	form := c.form(every)

@@ -33,9 +33,9 @@ const tryForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// responses are the arguments as a table. An array's length is known to a plan that is made for its
-// values alone, and such a plan, made anew each time, would look cheaper than the one for all: the
-// planner does not look into a subquery.
+// responses are the arguments as a table. The subqueries hide the length of the arrays from the
+// planner: otherwise a plan for these values alone looks cheaper than the generic one, and is made
+// again for each call.
 const responses = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),

@@ -65,7 +65,7 @@ type warner struct {
 	misled map[int]string          // the same of a jump to a step
 	all    map[int]*answers        // to blocks with few answers
 
-	service string         // what answers depend on beside the form
+	service string         // the settings of the service that answers depend on
 	texts   map[int]string // blocks as JSON
 }
 

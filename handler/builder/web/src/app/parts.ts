@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 
-/** What the pages of a form have beside the list of forms, once it is loaded. */
+/** The script of the pages of a form, once it is loaded. */
 export const loaded = signal<typeof import('../form') | undefined>(undefined);
 export const failed = signal(false);
 

@@ -11,7 +11,7 @@ import { afterWrite, browserClock, contentOf, isUnknown, placeOf, plan, planAll,
 
 export type Status = 'loading' | 'saved' | 'saving' | 'unsaved' | 'offline' | 'signed-out' | 'refused' | 'conflict' | 'read-only' | 'gone';
 
-/** What goes on between this page and the service. */
+/** The state of the synchronization between this page and the service. */
 type State =
   | { is: 'idle' }
   | { is: 'sending' }
@@ -43,7 +43,7 @@ export class Sync {
   private phase: 'opening' | 'open' | 'closed' = 'opening'; // nothing is sent before the drafts are known
   private readAt = 0;
   private dueAt = 0; // when unsent edits are sent
-  private latest = Infinity; // when they are sent while typing goes on
+  private latest = Infinity; // when they are sent although the user is still typing
   private cancel: (() => void) | undefined;
   private loop: Promise<void> | undefined;
 
