@@ -25,7 +25,7 @@ func TestADeliveryIsCounted(t *testing.T) {
 	reader := metric.NewManualReader()
 	observer, err := NewObserver(metric.NewMeterProvider(metric.WithReader(reader)))
 	check(t, err)
-	received := make(chan struct{}, 1)
+	received, seen := make(chan struct{}, 1), make(chan struct{}, 1)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		received <- struct{}{}
@@ -34,7 +34,7 @@ func TestADeliveryIsCounted(t *testing.T) {
 	svc, err := formsvc.New(
 		formsvc.WithStorage(memory.New()),
 		formsvc.WithWebhookConfig(webhooks.Config{
-			Observer: observer, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
+			Observer: queueSeen{observer, seen}, AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")},
 		}),
 	)
 	check(t, err)
@@ -64,6 +64,7 @@ func TestADeliveryIsCounted(t *testing.T) {
 	hook := made("/v1/webhooks", `{"form_id":"`+form.String()+`","url":"`+receiver.URL+`"}`)
 	check(t, svc.SendTestEvent(ctx, hook))
 	<-received
+	<-seen
 	stop()
 	check(t, <-ended)
 
@@ -86,6 +87,20 @@ func TestADeliveryIsCounted(t *testing.T) {
 		if found[name] == nil {
 			t.Errorf("%s is not observed", name)
 		}
+	}
+}
+
+// queueSeen says when the queue was observed: the dispatcher looks at it beside its deliveries.
+type queueSeen struct {
+	*Observer
+	seen chan<- struct{}
+}
+
+func (o queueSeen) QueueObserved(ctx context.Context, q storage.QueueStats) {
+	o.Observer.QueueObserved(ctx, q)
+	select {
+	case o.seen <- struct{}{}:
+	default:
 	}
 }
 
