@@ -26,7 +26,7 @@
 //		ctx := context.Background()
 //		svc, err := formsvc.New(formsvc.WithStorage(memory.New()))
 //		check(err)
-//		ann := svc.As(formsvc.UserIDFrom("user 1")) // your own user id
+//		ann := svc.As(formsvc.UserIDFrom("user 1")) // the user ID in your product
 //		workspace, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 //		check(err)
 //		form, err := ann.CreateForm(ctx, formsvc.FormCreate{Workspace: workspace.ID, Name: "Feedback",
@@ -39,8 +39,8 @@
 //		check(err)
 //
 //		mux := http.NewServeMux()
-//		mux.Handle("/v1/", svc)      // the API
-//		mux.Handle("/f/", pages)     // the pages of respondents
+//		mux.Handle("/v1/", svc)      // the HTTP API
+//		mux.Handle("/f/", pages)     // the form pages
 //		go svc.Dispatcher().Run(ctx) // sends the webhooks
 //		log.Println("http://127.0.0.1:8080/f/" + form.PublicID)
 //		log.Fatal(http.ListenAndServe("127.0.0.1:8080", mux))

@@ -246,7 +246,7 @@ func TestAHostLinksTheModulesThatReadmeCounts(t *testing.T) {
 		slices.Sort(modules)
 		return len(slices.Compact(modules))
 	}
-	says := fmt.Sprintf("the code of %d other modules, of %d with pages, of %d with PostgreSQL too",
+	says := fmt.Sprintf("the code of %d other modules, of %d with form pages, of %d with form pages and PostgreSQL",
 		linked(".", "./storage/memory"), linked(".", "./handler/formpage"), linked(".", "./handler/formpage", "./storage/postgres"))
 	readme, err := os.ReadFile("README.md")
 	expect.That(t, err == nil && strings.Contains(string(readme), says), "README does not say %q, %v", says, err)
