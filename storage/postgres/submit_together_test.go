@@ -20,6 +20,7 @@ import (
 	"github.com/formsvc/formsvc/internal/lab/pgseed"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
 // responseTo returns a response to the form with this number.
@@ -265,14 +266,36 @@ func TestAKeyInAnOpenTransactionDelaysNoOtherResponse(t *testing.T) {
 	}
 }
 
+// lockWaits is a tracer that stops each batch whose lock was held before the store learns of it.
+// Until then the write has its responses: otherwise it returns them after 50 ms, and a test that
+// looks later than that sees another state.
+type lockWaits struct {
+	hostTracer
+	stopped   chan struct{} // gets a value for each batch
+	continues chan struct{} // is closed when no batch is stopped any longer
+}
+
+func (l *lockWaits) TraceBatchEnd(_ context.Context, _ *pgx.Conn, end pgx.TraceBatchEndData) {
+	if conn.LockHeld(end.Err) {
+		select {
+		case l.stopped <- struct{}{}:
+		case <-l.continues:
+		}
+		<-l.continues
+	}
+}
+
 func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
 	t.Parallel()
-	s, pool := seeded(t)
+	held := &lockWaits{stopped: make(chan struct{}), continues: make(chan struct{})}
+	s, pool := seeded(t, func(c *pgxpool.Config) { c.ConnConfig.Tracer = held })
+	goOn := sync.OnceFunc(func() { close(held.continues) })
+	t.Cleanup(goOn)
 	release := hold(t, s, 0)
 	var calls inFlight
 	begun, leaveBegun := context.WithCancel(t.Context())
 	calls.submit(begun, s, 0, response(0))
-	eventually(t, "a write waits for the form", func() bool { return waitingFor(t, pool, s, 0) == 1 })
+	<-held.stopped // the write has waited for the form
 	waits, leaveWaiting := context.WithCancel(t.Context())
 	calls.submit(waits, s, 10, response(10))
 	queued(t, s, 0, 1)
@@ -285,6 +308,7 @@ func TestACallerWhoLeavesLearnsWhetherTheResponseMayBeStored(t *testing.T) {
 	eventually(t, "the one that waits has left", func() bool { return calls.returned() == 1 })
 	leaveBegun()
 	eventually(t, "both have left", func() bool { return calls.returned() == 2 })
+	goOn()
 	if err := calls.errs[0]; !errors.Is(err, context.Canceled) || !errors.Is(err, storage.ErrOutcomeUnknown) {
 		t.Errorf("Submit of what is being stored = %v", err)
 	}

@@ -48,7 +48,7 @@ func PoolAt(t TB, url string, options ...Option) *pgxpool.Pool {
 	if err != nil {
 		t.Fatalf("pool: %v", err)
 	}
-	t.Cleanup(func() { closePool(t, pool, 10*time.Second) })
+	t.Cleanup(func() { closePool(t, pool, time.Minute) })
 	return pool
 }
 
