@@ -13,7 +13,7 @@ import (
 
 const root = "../.."
 
-var guards = []string{"Way in", "Size", "Cost", "Limiter", "Captcha", "Framing", "Origin"}
+var guards = []string{"Entry point", "Size", "Cost", "Limiter", "Captcha", "Framing", "Origin"}
 
 // tests are the names of all tests of the tree.
 func tests(t *testing.T) map[string]bool {
