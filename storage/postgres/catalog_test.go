@@ -321,17 +321,17 @@ func measuredBytes(t *testing.T, up string, n int) map[string]float64 {
 			WHERE c.relkind = 'r' AND COALESCE(h.inhparent, c.oid) = 'formsvc.%[2]s'::regclass`, function, table))
 	}
 	is := map[string]float64{}
-	is["log of a response without a webhook"] = logged(func() { submitMany(t, s, bytesForms, n) })
-	is["response, its table"], is["response, its indexes"] = size("pg_table_size", "submissions"), size("pg_indexes_size", "submissions")
+	is["WAL of a submission without a webhook"] = logged(func() { submitMany(t, s, bytesForms, n) })
+	is["submission, table"], is["submission, indexes"] = size("pg_table_size", "submissions"), size("pg_indexes_size", "submissions")
 	must(t, errorOf(pool.Exec(t.Context(), `ANALYZE`))) // the server does it by itself after a minute
-	is["log of a response with a webhook"] = logged(func() { submitMany(t, s, 0, n) })
+	is["WAL of a submission with a webhook"] = logged(func() { submitMany(t, s, 0, n) })
 	is["event, once for all webhooks"] = size("pg_total_relation_size", "events")
-	is["delivery that waits"] = size("pg_total_relation_size", "deliveries")
-	is["log of sending a delivery"] = logged(func() { sendAll(t, s, n) })
+	is["pending delivery"] = size("pg_total_relation_size", "deliveries")
+	is["WAL of sending a delivery"] = logged(func() { sendAll(t, s, n) })
 	is["attempt"] = size("pg_total_relation_size", "attempts")
-	is["log of a partial submission"] = logged(func() { saveMany(t, s, n, true) })
+	is["WAL of a partial submission"] = logged(func() { saveMany(t, s, n, true) })
 	is["partial submission"] = size("pg_total_relation_size", "partials")
-	is["log of another save of it"] = logged(func() { saveMany(t, s, n, false) })
+	is["WAL of another save"] = logged(func() { saveMany(t, s, n, false) })
 	return is
 }
 

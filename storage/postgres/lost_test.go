@@ -393,7 +393,7 @@ func TestTablesMoveByLogicalReplication(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	say := operations(t, "Upgrades of PostgreSQL")
+	say := operations(t, "PostgreSQL upgrades")
 	if len(say) != 7 {
 		t.Fatalf("%d statements: %q", len(say), say)
 	}

@@ -1,23 +1,23 @@
--- Partitions for installations that expect hundreds of millions of responses: the tables that
--- grow with them are divided by hash, so that each vacuum and each rebuild of an index has a
--- part of the rows to go through, and several workers do them at the same time. Below that
--- they only cost: a table of 100 million rows needs none.
+-- This script partitions the tables that grow with the submissions by hash, for installations
+-- that expect hundreds of millions of submissions. Each vacuum and each index rebuild then reads
+-- only a part of the rows, and several workers can run concurrently. Smaller installations get
+-- no benefit: a table of 100 million rows needs no partitions.
 --
--- This makes the tables anew, so it has to run before there is data, right after
--- postgres.Migrate and as the role that ran it. It refuses tables with rows. Rights on the
--- four tables go with the old ones: give them afterwards, as the package's documentation says.
+-- The script creates the tables again, so run it before there is data: right after
+-- postgres.Migrate and as the same role. It refuses tables with rows. The privileges on the four
+-- tables are lost; grant them afterwards, as the package's documentation describes.
 --
 --     psql "$DATABASE_URL" -v ON_ERROR_STOP=1 -f partitions.sql
 --
--- The program notices nothing: it names rows by key. Most statements name a form, a webhook
--- or an event, and so go to one partition.
+-- The service needs no change, because it addresses rows by key. Most statements contain a form,
+-- a webhook or an event, and therefore use one partition.
 --
--- Migrations of later versions run as on whole tables, and a dump has the partitions in it.
--- How many there are can only be changed by copying the rows: take as many as the tables will
--- need in the end. A statement that reads all of them locks each with its indexes, and locks
--- beyond 16 are slower before PostgreSQL 18, so fewer are better.
+-- Later migrations work as on whole tables, and a dump contains the partitions. You can change
+-- the number of partitions only by copying the rows, so choose the final number. A statement that
+-- reads all partitions locks each one with its indexes. Before PostgreSQL 18, more than 16 locks
+-- are slower, so fewer partitions are better.
 --
--- With the schema of WithSchema change the name here:
+-- If you use WithSchema, change the name here:
 BEGIN;
 SET LOCAL search_path = formsvc;
 
@@ -32,16 +32,16 @@ DECLARE
     has_rows boolean;
 BEGIN
     FOR part IN SELECT * FROM (VALUES
-        -- A form's responses are read together, and its idempotency keys must be unique.
+        -- Lists read a form's submissions, and its idempotency keys must be unique.
         ('submissions', 'form_id'),
-        -- Of a webhook the oldest deliveries are taken, and the newest attempts kept.
+        -- A claim takes a webhook's oldest deliveries, and its newest attempts are retained.
         ('deliveries', 'webhook_id'),
         ('attempts', 'webhook_id'),
-        -- Deliveries of several webhooks have the same event, and know its id alone.
+        -- Deliveries of several webhooks share an event, and contain only its ID.
         ('events', 'id')
     ) AS p (name, key)
     LOOP
-        -- Nobody writes to it from here on.
+        -- This lock blocks all writes from here.
         EXECUTE format('LOCK TABLE %I', part.name);
         SELECT * INTO STRICT old FROM pg_class WHERE oid = part.name::regclass;
         IF old.relkind = 'p' THEN
@@ -52,7 +52,7 @@ BEGIN
             RAISE EXCEPTION 'the table % has rows: partitions are made before there is data', part.name;
         END IF;
 
-        -- The new table has all that the old one has, under the same names: migrations use them.
+        -- The new table has the same columns, indexes and names, because migrations use them.
         about := obj_description(old.oid, 'pg_class');
         SELECT array_agg(CASE WHEN k.oid IS NULL THEN pg_get_indexdef(i.indexrelid)
                 ELSE format('ALTER TABLE %I ADD CONSTRAINT %I %s', part.name, k.conname, pg_get_constraintdef(k.oid)) END)
