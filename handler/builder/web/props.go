@@ -158,7 +158,7 @@ func (o *ordered) property(m member) property {
 		p.Type = "url"
 	case strings.Contains(about, "ISO 3166-1"):
 		p.Type = "country"
-	case strings.Contains(strings.ToLower(about), "colour"):
+	case strings.Contains(strings.ToLower(about), "color"):
 		p.Type = "color"
 	}
 	return p
