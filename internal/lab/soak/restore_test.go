@@ -92,6 +92,9 @@ func loseAll(t *testing.T) *disaster {
 	d.received, d.acknowledged = len(received), d.load.count()
 	ask(`SELECT clock_timestamp(), pg_walfile_name(pg_current_wal_lsn())`, &d.point, &d.segment)
 	d.load.more(t, 100)
+	for after := d.load.count(); !d.sentAfter(after); { // not stored before the point, and delivered
+		d.load.more(t, 1)
+	}
 	ask(`SELECT pg_walfile_name(pg_switch_wal())`, new(string))
 	for archived := false; !archived; {
 		d.load.more(t, 1)
@@ -104,6 +107,18 @@ func loseAll(t *testing.T) *disaster {
 	}
 	abandon()
 	return d
+}
+
+// sentAfter reports whether the receiver has a response that was acknowledged after the first n.
+func (d *disaster) sentAfter(n int) bool {
+	later := map[string]bool{}
+	d.load.note(func() {
+		for _, a := range d.load.acknowledged[n:] {
+			later[a.Submission] = true
+		}
+	})
+	received, _ := d.receiver.Log()
+	return slices.ContainsFunc(received, func(got ledger.Reception) bool { return later[got.Submission] })
 }
 
 // fleet starts a process on a server.

@@ -36,7 +36,8 @@ func TestAStoppedProcessThatGoesOnChangesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			z := newZombies(t, 20*time.Second)
-			first, log := z.start("first", time.Second)
+			// Before its lease runs out it is stopped, or it would claim the delivery again itself.
+			first, log := z.start("first", 3*time.Second)
 			z.submit(first, 1)
 			old := z.next("first")
 			sendSignal(t, first, syscall.SIGSTOP)
@@ -82,7 +83,7 @@ func TestAStoppedProcessThatGoesOnSendsNothing(t *testing.T) {
 		t.Skip("a lease of the dispatcher's own length takes half a minute to run out")
 	}
 	const events = 8
-	z := newZombies(t, time.Second)
+	z := newZombies(t, 5*time.Second) // all are submitted and the process is stopped while the first request waits
 	first, log := z.start("first", 0)
 	z.submit(first, events)
 	old := z.next("first")
@@ -193,7 +194,7 @@ func (z *zombies) next(process string) request {
 			z.t.Error("the signature is wrong")
 		}
 		return r
-	case <-time.After(time.Minute):
+	case <-time.After(2 * time.Minute):
 		z.t.Fatalf("no request of the %s process", process)
 		return request{}
 	}
@@ -212,7 +213,7 @@ func (z *zombies) checkQuiet() {
 // drained waits until the queue is empty.
 func (z *zombies) drained() {
 	z.t.Helper()
-	must(drain(z.t.Context(), z.db, 30*time.Second))
+	must(drain(z.t.Context(), z.db, time.Minute))
 	if n, err := z.db.pending(z.t.Context()); err != nil || n != 0 {
 		z.t.Fatalf("%d deliveries are left: %v", n, err)
 	}
@@ -221,7 +222,7 @@ func (z *zombies) drained() {
 // fenced waits until the log says that a result changed nothing.
 func (z *zombies) fenced(log *os.File) {
 	z.t.Helper()
-	ctx, cancel := context.WithTimeout(z.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(z.t.Context(), time.Minute)
 	defer cancel()
 	for !bytes.Contains(readLog(z.t, log), []byte("changed nothing")) {
 		if ctx.Err() != nil {
