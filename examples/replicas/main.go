@@ -40,6 +40,7 @@ import (
 // config has the values of the flags.
 type config struct {
 	addr, database, schema, redis string
+	redisTimeout                  time.Duration
 	rate                          int
 	dispatch, loopback            bool
 }
@@ -50,6 +51,7 @@ func main() {
 	flag.StringVar(&c.database, "database-url", os.Getenv("DATABASE_URL"), "PostgreSQL that all processes share")
 	flag.StringVar(&c.schema, "schema", "formsvc", "schema in it")
 	flag.StringVar(&c.redis, "redis", "127.0.0.1:6379", "Redis that all processes share")
+	flag.DurationVar(&c.redisTimeout, "redis-timeout", redisTimeout, "how long a request may wait for Redis")
 	flag.IntVar(&c.rate, "rate", ratelimit.DefaultTokens, "requests a minute that a key may make, at all processes together")
 	flag.BoolVar(&c.dispatch, "dispatch", true, "send webhooks")
 	flag.BoolVar(&c.loopback, "loopback", false, "let webhooks lead to this machine, for development")
@@ -84,7 +86,7 @@ func run(ctx context.Context, c config) error {
 	}
 	service, err := formsvc.New(
 		formsvc.WithStorage(postgres.New(pool, schema)),
-		formsvc.WithLimiter(newRedisLimiter(client, c.rate, time.Minute)),
+		formsvc.WithLimiter(newRedisLimiter(client, c.rate, time.Minute, c.redisTimeout)),
 		formsvc.WithWebhookConfig(sending),
 		formsvc.WithLogger(logger),
 	)

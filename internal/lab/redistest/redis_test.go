@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -54,16 +54,8 @@ func redisServer(t *testing.T) (address string, process *os.Process) {
 		}
 		t.Skipf("%v (make clients installs it)", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address = listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(address)
-	command := exec.Command(path, "--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir())
+	address = filepath.Join(t.TempDir(), "redis") // a socket: a free port may not be free when Redis begins
+	command := exec.Command(path, "--port", "0", "--unixsocket", address, "--save", "", "--appendonly", "no", "--dir", t.TempDir())
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +66,7 @@ func redisServer(t *testing.T) (address string, process *os.Process) {
 	})
 	client := redis.NewClient(&redis.Options{Addr: address})
 	defer client.Close()
-	for deadline := time.Now().Add(20 * time.Second); client.Ping(t.Context()).Err() != nil; {
+	for deadline := time.Now().Add(time.Minute); client.Ping(t.Context()).Err() != nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("redis does not answer")
 		}
@@ -128,9 +120,25 @@ func TestARedisThatHangsDoesNotHangTheAPI(t *testing.T) {
 		return w.Code, time.Since(start), w.Header()
 	}
 
-	if code, _, header := call(); code != http.StatusOK || header.Get("RateLimit") == "" {
-		t.Fatalf("%d %v", code, header)
+	// counted calls until Redis has answered in time: on a busy machine the first connection may take too long.
+	deadline := time.Now().Add(time.Minute)
+	counted := func() (code, uncounted int) {
+		t.Helper()
+		for ; ; uncounted++ {
+			code, _, header := call()
+			if header.Get("RateLimit") != "" {
+				return code, uncounted
+			}
+			if code != http.StatusOK || time.Now().After(deadline) {
+				t.Fatalf("Redis runs, and a call is not counted: %d %v\n%s", code, header, log)
+			}
+		}
 	}
+	if code, _ := counted(); code != http.StatusOK {
+		t.Fatalf("%d", code)
+	}
+	before := log.String() // the log is about the outage from here on
+	logged := func() string { return strings.TrimPrefix(log.String(), before) }
 
 	if err := process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -151,27 +159,31 @@ func TestARedisThatHangsDoesNotHangTheAPI(t *testing.T) {
 	}
 	wg.Wait()
 	t.Logf("the slowest of 40 calls beside a stopped Redis took %v", slowest)
-	if slowest > 2*time.Second { // go-redis by itself takes 5 to 10
+	if slowest > 4*time.Second { // go-redis by itself takes 5 to 10
 		t.Errorf("a call took %v", slowest)
 	}
-	if got := strings.Count(log.String(), "the rate limiter"); got != 1 {
+	if got := strings.Count(logged(), "the rate limiter"); got != 1 {
 		t.Errorf("%d lines of the log while it hangs, want 1:\n%s", got, log)
 	}
 
 	if err := process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(time.Minute); !strings.Contains(log.String(), "the rate limiter works again"); time.Sleep(20 * time.Millisecond) {
+	deadline = time.Now().Add(time.Minute)
+	for !strings.Contains(logged(), "the rate limiter works again") {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never works again:\n%s", log)
 		}
 		call()
 	}
-	// The limit holds again.
+	// The limit holds again. What a busy machine lets pass uncounted is an outage of its own.
+	outages := 1
 	for range 60 {
-		if code, _, _ := call(); code == http.StatusTooManyRequests {
-			if got := strings.Count(log.String(), "the rate limiter"); got != 2 {
-				t.Errorf("%d lines of the log, want 2:\n%s", got, log)
+		code, uncounted := counted()
+		outages += min(uncounted, 1)
+		if code == http.StatusTooManyRequests {
+			if got := strings.Count(logged(), "the rate limiter"); got != 2*outages {
+				t.Errorf("%d lines of the log, want %d:\n%s", got, 2*outages, log)
 			}
 			return
 		}
