@@ -35,6 +35,7 @@ type serverConfig struct {
 	Timeout  time.Duration // of an attempt
 	Lease    time.Duration // of a claim; zero: the dispatcher's own
 	InFlight int           // requests at one time
+	Slow     int           // requests at one time of the second pool; zero: the dispatcher's own
 	Mutant   string        // for tests
 	Name     string        // the User-Agent of its requests
 }
@@ -79,7 +80,7 @@ func serve(c serverConfig, wrap func(storage.Storage) storage.Storage) error {
 		store = shortLease{store, c.Lease}
 	}
 	sending := webhooks.Config{AllowedNetworks: loopback()}
-	sending.Timeout, sending.InFlight, sending.UserAgent = c.Timeout, c.InFlight, c.Name
+	sending.Timeout, sending.InFlight, sending.InFlightSlow, sending.UserAgent = c.Timeout, c.InFlight, c.Slow, c.Name
 	sending.Retry = webhooks.RetryPolicy{Delays: manyDelays(), Jitter: 0.5}
 	svc, err := formsvc.New(
 		formsvc.WithStorage(store),
