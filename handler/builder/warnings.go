@@ -58,7 +58,7 @@ func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings)
 	c, _ := compare(copied.FormContent, merged.FormContent)
 	for _, path := range c.Members {
 		if path == "/name" || strings.HasPrefix(path, "/settings/") {
-			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form itself has another value here since these changes were begun. Publishing keeps it."})
+			list = append(list, schema.Warning{Path: path, Code: "CHANGED_OUTSIDE", Message: "The form has a different value here because it was changed elsewhere. Publishing keeps that value."})
 		}
 	}
 	return list

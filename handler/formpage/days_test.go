@@ -93,7 +93,7 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 		}
 
 		p, form = ask(`"disabledDays":65,"afterDate":"2026-09-01T12:00:00Z"`)
-		if help := p.text("fs-help"); help != "02.09.2026 oder später. Mögliche Tage: Montag, Dienstag, Mittwoch, Donnerstag, Freitag." {
+		if help := p.text("fs-help"); help != "02.09.2026 oder später. Verfügbare Tage: Montag, Dienstag, Mittwoch, Donnerstag, Freitag." {
 			t.Errorf("%s: %s", kind, help)
 		}
 		again = p.fill("a.d", "2026-09-06").press("next")
@@ -111,7 +111,7 @@ func TestDaysThatCanBeChosen(t *testing.T) {
 // Nothing is demanded that the page cannot take: a form that cannot be sent says so at once.
 func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 	t.Parallel()
-	const vain = "This form cannot be sent from this page. Please tell whoever gave you the link."
+	const vain = "This form cannot be sent from this page. Please contact the person who gave you the link."
 	paid := false
 	host := func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
 		if !paid {

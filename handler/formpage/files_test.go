@@ -134,9 +134,9 @@ func TestFilesThatAreNotTaken(t *testing.T) {
 		want string
 	}{
 		"too large":             {[3]string{"u.f", "a.pdf", pdfBytes + strings.Repeat("x", 1001)}, "too large"},
-		"another type":          {[3]string{"u.f", "a.exe", "MZ"}, "cannot take this type"},
-		"a page named png":      {[3]string{"u.f", "a.png", "<html><script>alert(1)</script>"}, "cannot take this type"},
-		"a signature of text":   {[3]string{"u.s", "a.png", "text"}, "cannot take this type"},
+		"another type":          {[3]string{"u.f", "a.exe", "MZ"}, "cannot accept this type"},
+		"a page named png":      {[3]string{"u.f", "a.png", "<html><script>alert(1)</script>"}, "cannot accept this type"},
+		"a signature of text":   {[3]string{"u.s", "a.png", "text"}, "cannot accept this type"},
 		"an empty file":         {[3]string{"u.f", "a.pdf", ""}, "This file is empty"},
 		"an empty signature":    {[3]string{"u.s", "a.png", ""}, "This file is empty"},
 		"an empty file of any":  {[3]string{"u.f", "a.xyz", ""}, "This file is empty"},
@@ -582,7 +582,7 @@ func TestAFullDirectoryIsAFaultOfThePage(t *testing.T) {
 	p := s.open(s.form("MULTI", manyFiles, "", ""), "").fill("a.n", "kept")
 	log.list = nil
 	p = p.attach("next", [3]string{"u.f", "a.txt", strings.Repeat("x", 9000)})
-	p.expect(http.StatusUnprocessableEntity, value("a.n", "kept"), shows("fs-fault", "no room for this file"))
+	p.expect(http.StatusUnprocessableEntity, value("a.n", "kept"), shows("fs-fault", "no space for this file"))
 	expect.Equal(t, strings.Join(log.list, "\n"), "WARN a file was not stored", "logged")
 }
 

@@ -136,7 +136,7 @@ func TestMistakesComeBackWithEverythingFilledIn(t *testing.T) {
 	for _, want := range []string{
 		"Short Please answer this question.", "Email Please enter an email address such as name@example.com.",
 		"Number Please enter a number from 1 to 9,999.", "Legal Please accept this to continue.",
-		"Many Please choose no more than 2.", "Rank Please give each item a different place.",
+		"Many Please choose no more than 2.", "Rank Please give each item a different position.",
 		"Parts Please enter a real date with a day, month and four-digit year.", "Time Please enter a time such as 14:30.", "Address: City Please fill this in.",
 	} {
 		expect.That(t, strings.Contains(summary, want), "the summary lacks %q", want)

@@ -130,7 +130,7 @@ func TestOwnersSeeWhatTheRespondentWasTold(t *testing.T) {
 	}
 	p := s.open(form, "").fill("a.a", "x").press("next")
 	text := p.text("fs-keep")
-	expect.That(t, strings.Contains(text, "only someone who has your link") && shown() == "", "%s: %s", text, shown())
+	expect.That(t, strings.Contains(text, "only people who have your link") && shown() == "", "%s: %s", text, shown())
 	s.config.Partials = formpage.ResumeAndShow
 	p = p.fill("a.b", "y").press("back") // this page had not said it
 	text = p.text("fs-keep")
@@ -164,7 +164,7 @@ func TestAPressForgets(t *testing.T) {
 	got := s.open(form, "").press("forget")
 	expect.That(t, got.status == http.StatusOK && s.halves.calls == before, "what was never saved is looked for: %d", got.status)
 	p = p.fill("a.b", "y").press("forget")
-	if !strings.Contains(p.text("summary"), "has been deleted") || p.values.Get("a.b") != "y" || button(p) || !strings.Contains(p.text("fs-keep"), "not being saved") {
+	if !strings.Contains(p.text("summary"), "answers have been deleted") || p.values.Get("a.b") != "y" || button(p) || !strings.Contains(p.text("fs-keep"), "not being saved") {
 		t.Errorf("%s", p.text("fs-main"))
 	}
 	gone := func(token string) {
@@ -194,7 +194,7 @@ func TestAPressForgets(t *testing.T) {
 		"the button for a link does not begin again")
 	// The page of a link forgets without showing anything.
 	address, _, _ := strings.Cut(link, "#")
-	s.get(address).fill("link", link).press("forget").expect(http.StatusOK, lacks("a.a"), holds("has been deleted"))
+	s.get(address).fill("link", link).press("forget").expect(http.StatusOK, lacks("a.a"), holds("answers have been deleted"))
 	gone(s.token())
 }
 

@@ -326,7 +326,7 @@ func TestAFormChangesWhileItsResponseIsAway(t *testing.T) {
 			{"id":"color","type":"single_choice","label":"Color","choices":[{"id":"g","label":"Green"}]},{"id":"last","type":"rating","label":"How <i>much</i>"}]`))
 		p := s.follow(link)
 		note := p.text("summary")
-		for _, want := range []string{"no longer asks for these answers", "nameAda", "How <i>much</i>a <long> text", "Color–"} {
+		for _, want := range []string{"no longer has these questions", "nameAda", "How <i>much</i>a <long> text", "Color–"} {
 			expect.That(t, strings.Contains(note, want), "the page lacks %q: %s", want, note)
 		}
 		if p.values.Get("a.size") != "3" || p.values.Has("a.name") || p.values.Get("a.color") != "" || p.find(func(n *html.Node) bool { return n.Data == "i" || n.Data == "long" }) != nil {

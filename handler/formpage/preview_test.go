@@ -149,7 +149,7 @@ func TestLinksThatAreNotGood(t *testing.T) {
 	s.wait(time.Hour - time.Millisecond)
 	s.get(good).about("the link ended early").expect(http.StatusOK)
 	s.wait(2 * time.Millisecond)
-	s.get(good).about("after its time").expect(http.StatusNotFound, holds("There is no form here"))
+	s.get(good).about("after its time").expect(http.StatusNotFound, holds("Form not found"))
 	p.press("next").about("sent after its time").expect(http.StatusNotFound)
 	if _, err := s.pages.PreviewPath(form.ID, s.clock()); err == nil {
 		t.Error("a link that has ended already")

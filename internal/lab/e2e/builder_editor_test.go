@@ -153,11 +153,11 @@ func TestAFormThatNobodyCanAnswer(t *testing.T) {
 	form := s.draft("Stuck", `[{"id":"pet","type":"dropdown","label":"Pet","required":true}]`)
 	b := s.ownersTab(1280, 800)
 	s.openOwners(b, "/"+form.ID.String(), ".outline")
-	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No response is ever accepted") && document.querySelector('[data-id=pet] [aria-label^="Note: There is nothing to choose"]')`)
+	b.until(`document.querySelector("#outline > .notice")?.textContent.includes("No response can be accepted") && document.querySelector('[data-id=pet] [aria-label^="Warning: There are no choices yet"]')`)
 	b.shot("stuck")
 	expect.Must(s.service.As(s.owner).UpdateBlock(t.Context(), form.ID, "pet", json.RawMessage(`{"required":false}`)))
 	b.do(`window.dispatchEvent(new Event("focus"))`)
-	b.until(`!document.querySelector("#outline > .notice") && document.querySelector('[data-id=pet] [aria-label^="Note: "]')`)
+	b.until(`!document.querySelector("#outline > .notice") && document.querySelector('[data-id=pet] [aria-label^="Warning: "]')`)
 }
 
 // orders is a form with a branch, a score and two endings, as a shop would make it.

@@ -144,7 +144,7 @@ func TestResults(t *testing.T) {
 	// The table: pages, columns that are kept, a filter that is in the address.
 	b.named("Responses")
 	b.until(rows + `===50`)
-	b.shows("The newest 50 responses")
+	b.shows("Latest 50 responses")
 	b.named("Show more")
 	b.until(rows + `===60`)
 	b.shows("All 60 responses")
@@ -239,7 +239,7 @@ func TestResults(t *testing.T) {
 	// Half responses stand apart; what was not shared is not shown.
 	s.half(form, false, `{"short":"Never seen"}`)
 	s.half(form, true, `{"short":"Half a guest","single":"b","matrix":{"food":"3"}}`)
-	b.named("Half responses")
+	b.named("Partial responses")
 	b.until(`document.querySelectorAll(".halves li").length===2`)
 	b.named("3 answers")
 	b.shows("Half a guest")
@@ -254,10 +254,10 @@ func TestResults(t *testing.T) {
 	// Where nothing came in, the page says what to do.
 	empty := s.publish("Nobody", "MULTI", formsvc.Definition{})
 	s.openOwners(b, "/"+empty.ID.String()+"/results/responses", ".empty")
-	b.shows("Share the form: each response shows here")
+	b.shows("Share the form. Responses appear here")
 	s.openOwners(b, "/"+empty.ID.String()+"/results?time=7d", ".empty")
 	b.named("Show all time")
-	b.shows("Share the form: each response shows here")
+	b.shows("Share the form. Responses appear here")
 }
 
 // Somebody without a pointer reads, chooses and deletes.
@@ -380,7 +380,7 @@ func TestResultsOfMany(t *testing.T) {
 			list := `document.querySelectorAll(".block")[0].querySelectorAll(".recent li").length`
 			b.until(list + `===10`)
 			b.shows("× 70")
-			b.shows("Not counted here, from before the type was changed: Rating (70).")
+			b.shows("Answers from before the question type changed aren’t counted: Rating (70).")
 			b.named("Show more")
 			b.until(list + `===60`)
 			b.named("Show more")

@@ -92,7 +92,7 @@ func TestNothingIsLost(t *testing.T) {
 	s.signIn(b, "")
 	h.write(field, "Signed out")
 	shown("signed-out", "Signed out")
-	b.shows("You were signed out")
+	b.shows("You’ve been signed out")
 	s.signIn(b, "owner")
 	b.do(`dispatchEvent(new Event("focus"))`)
 	want("Signed out")
@@ -157,7 +157,7 @@ const editing = `window.E = {
 	press: (on, key, o = {}) => on.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true, ...o})),
 	async label(id, text) { await E.choose(id); E.put(document.querySelector('[data-path="/label"] :is(textarea,input)'), text); await E.frame() },
 	async require(id) { await E.choose(id); document.querySelector('[data-path="/required"] input').click(); await E.frame() },
-	async choice(id) { await E.choose(id); T.named("Add a choice").click(); await E.frame() },
+	async choice(id) { await E.choose(id); T.named("Add choice").click(); await E.frame() },
 	async move(id, by) { await E.choose(id); E.press(T.row(id), by < 0 ? "ArrowUp" : "ArrowDown", {altKey: true}); await E.frame() },
 	async add(after, text) {
 		await E.choose(after); E.press(T.row(after), "/"); await E.frame();

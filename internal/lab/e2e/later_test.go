@@ -65,7 +65,7 @@ func TestGoingOnLater(t *testing.T) {
 			}
 			one, two, three := tabs[0], tabs[1], tabs[2]
 			one.open(s.url(form, ""))
-			one.shows("The owners of this form and anyone who has your link can read it")
+			one.shows("The owners of this form and anyone who has your link can read your answers")
 			one.shot("later-first-" + name)
 			if script {
 				one.until(`document.querySelector("[name=viewed]").value`)
@@ -189,7 +189,7 @@ func TestComingBackAfterSending(t *testing.T) {
 	// And forgets it again, with what is typed left alone.
 	b.shows("Your answers are saved.")
 	b.click("[value=forget]")
-	b.shows("What was saved has been deleted.")
+	b.shows("Your saved answers have been deleted.")
 	s.halves(form, 0, "")
 	b.set(field("a.a"), "3")
 	b.press("next")

@@ -460,23 +460,23 @@ func TestAnswersOfProxies(t *testing.T) {
 			says   string
 		}{
 			"too large":                  {answer(413, "<html><center>nginx"), "more than the server takes"},
-			"forbidden":                  {answer(403, "Blocked"), "refused on its way"},
-			"of a country":               {answer(451, ""), "refused on its way"},
-			"unauthorized":               {answer(401, login), "refused on its way"},
+			"forbidden":                  {answer(403, "Blocked"), "blocked the request"},
+			"of a country":               {answer(451, ""), "blocked the request"},
+			"unauthorized":               {answer(401, login), "blocked the request"},
 			"bad gateway":                {answer(502, "<html>502 Bad Gateway"), "could not save your answers just now"},
 			"a gateway's timeout":        {answer(504, ""), "could not save your answers just now"},
 			"own error of a cloud":       {answer(522, "<html>"), "could not save your answers just now"},
 			"too many":                   {answer(429, "slow down"), "wait a minute"},
-			"a page to sign in":          {answer(200, login), "Another page came back"},
-			"nothing":                    {answer(200, ""), "Another page came back"},
-			"no content":                 {answer(204, ""), "Another page came back"},
-			"not found":                  {answer(404, "<html>404"), "Another page came back"},
-			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "Another page came back"},
-			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "Another page came back"},
+			"a page to sign in":          {answer(200, login), "The server returned another page"},
+			"nothing":                    {answer(200, ""), "The server returned another page"},
+			"no content":                 {answer(204, ""), "The server returned another page"},
+			"not found":                  {answer(404, "<html>404"), "The server returned another page"},
+			"a redirect":                 {http.RedirectHandler("/login", http.StatusFound).ServeHTTP, "The server returned another page"},
+			"a redirect to another host": {http.RedirectHandler(target, http.StatusSeeOther).ServeHTTP, "The server returned another page"},
 			"nobody":                     {hangUp, map[bool]string{false: "check your connection", true: "more than the server takes"}[files]},
 			"the service's own": {func(w http.ResponseWriter, r *http.Request) {
 				s.pages.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/f/none", nil))
-			}, "There is no form here"},
+			}, "Form not found"},
 		} {
 			proxy.Store(&test.answer)
 			b.do(`document.querySelector(".fs-status").textContent = ""; document.querySelector(` + quote(ok) + `).click()`)
@@ -535,5 +535,5 @@ func TestSavingBehindAProxy(t *testing.T) {
 	opened(b, server.URL+"/f/"+form.PublicID)
 	b.do(soon)
 	b.set(field("a.a"), "x")
-	b.until(`document.querySelector(".fs-keep [role=status]").textContent.includes("refused on its way") && document.querySelector("[name='a.a']").value === "x"`)
+	b.until(`document.querySelector(".fs-keep [role=status]").textContent.includes("blocked the request") && document.querySelector("[name='a.a']").value === "x"`)
 }

@@ -32,18 +32,18 @@ test('values are told in few words', () => {
 });
 
 test('a switch that is not there is off', () => {
-  Object.assign(config.words, { 'editor.publish_yes': 'yes', 'editor.publish_no': 'no', 'editor.publish_nothing': 'nothing' });
+  Object.assign(config.words, { 'editor.publish_yes': 'yes', 'editor.publish_no': 'no', 'editor.publish_nothing': 'empty' });
   const text = (settings: object) => ({ name: 'F', settings: settings as never, theme: null, variables: null, hidden_fields: null, blocks: [] });
   const [was, is] = [text({ closed: true }), text({ submitLabel: 'Go' })];
   const root = new Node('div');
   render(<Differences of={{ before: was, after: is, members: ['/settings/closed', '/settings/submitLabel'], blocks: [] }} />, root as never);
-  assert.match(root.textContent, /yes.*no.*nothing.*Go/);
+  assert.match(root.textContent, /yes.*no.*empty.*Go/);
   render(<Side value={null} other={true} path={['definition', 'settings', 'closed']} text={is} />, root as never);
   assert.equal(root.textContent, 'no');
 });
 
 test('a rule that changed is told in sentences, with the names that its own text has', async () => {
-  Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.publish_nothing': 'nothing' });
+  Object.assign(config.words, { 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'rules.when.is': '{q} is {v}', 'rules.no': 'No', 'rules.quoted': '“{text}”', 'editor.publish_nothing': 'empty' });
   const text = (label: string, more: object) => ({
     name: 'F', settings: null, theme: null, variables: null, hidden_fields: null,
     blocks: [{ id: 'pet', type: 'yes_no', label, ...more }, { id: 'last', type: 'ending', label: 'Bye' }],
@@ -51,12 +51,12 @@ test('a rule that changed is told in sentences, with the names that its own text
   const rule = { next: [{ if: { '==': [{ var: 'answers.pet' }, false] }, to: 'last' }] };
   const root = new Node('div');
   render(<Differences of={{ before: text('Pet', {}), after: text('Animal', { properties: { rule } }), members: [], blocks: [{ id: 'pet', added: false, removed: false, moved: false, changed: ['/properties/rule'] }] }} />, root as never);
-  assert.match(root.textContent, /nothing.*when “Animal” is No: to “Bye”/);
+  assert.match(root.textContent, /empty.*when “Animal” is No: to “Bye”/);
 });
 
 test('a rule that two changed is told in sentences, and what these cannot say is JSON', () => {
   Object.assign(config.words, {
-    'editor.publish_member_rule': 'Branches', 'editor.conflict_removed': '(deleted)', 'rules.shown': 'shown when {c}', 'rules.do.set': 'set {x} to {v}', 'rules.when.is': '{q} is {v}',
+    'editor.publish_member_rule': 'Logic', 'editor.conflict_removed': '(deleted)', 'rules.shown': 'shown when {c}', 'rules.do.set': 'set {x} to {v}', 'rules.when.is': '{q} is {v}',
     'rules.no': 'No', 'rules.quoted': '“{text}”', 'rules.goElse': 'otherwise {to}', 'rules.goWhen': 'when {c}: {to}', 'rules.to': 'to {name}', 'editor.publish_kept_there': '“{name}” stays',
   });
   const no = { '==': [{ var: 'answers.pet' }, false] };
@@ -81,9 +81,9 @@ test('a rule that two changed is told in sentences, and what these cannot say is
     ['"odd"', '[]'],
     ['(deleted)', 'shown when “Pet” is No'],
     ['4', '5'],
-    ['(deleted)', 'Branches shown when “Pet” is No'],
+    ['(deleted)', 'Logic shown when “Pet” is No'],
   ]);
-  assert.match(root.textContent, /Pet › Branches/);
+  assert.match(root.textContent, /Pet › Logic/);
   render(<Side value={{ id: 'pet', properties: { rule: { show: no } } }} other={{ id: 'pet' }} path={['definition', 'blocks', 'pet']} text={{ name: 'F', blocks, settings: null, theme: null, variables: null, hidden_fields: null }} />, root as never);
   assert.match(root.textContent, /shown when “Pet” is No/);
 });

@@ -178,7 +178,7 @@ test('every setting and every member of a theme can be set', async () => {
 
 test('everything of a choice and of its picture can be set', async () => {
   const panel = ofBlock({ ...newBlock('picture_choice', 'b'), choices: [{ id: 'c0', label: 'One' }, { id: 'c1', label: 'Two' }] });
-  panel.press('/choices', 'Picture, colour and more of “One”');
+  panel.press('/choices', 'More options for “One”');
   await later();
   const field = (label: string): Node => {
     const found = panel.of('/choices', 'label').find((n) => n.textContent === label);
@@ -186,13 +186,13 @@ test('everything of a choice and of its picture can be set', async () => {
     return panel.root.find((n) => n.attributes.id === found.attributes.for)[0]!;
   };
   panel.type(field('Choice 1'), 'First');
-  panel.type(field('Address on the web'), 'example.com/a.png');
-  panel.type(field('What the picture shows'), 'A tree');
-  panel.type(field('Colour'), 'teal');
-  panel.type(field('Row'), 'r1');
+  panel.type(field('Image URL'), 'example.com/a.png');
+  panel.type(field('Alt text'), 'A tree');
+  panel.type(field('Color'), 'teal');
+  panel.type(field('Row ID'), 'r1');
   await later();
-  panel.type(field('Width in pixels'), '20');
-  panel.type(field('Height in pixels'), '10');
+  panel.type(field('Width (px)'), '20');
+  panel.type(field('Height (px)'), '10');
   panel.type(field('ID'), 'i');
   const [choice] = panel.value.choices as Obj[];
   assert.deepEqual(choice, {
@@ -210,7 +210,7 @@ test('choices are added, pasted, moved and removed', async () => {
     <BlockProperties block={value as unknown as Block} onPatch={onPatch} onRemoved={(label) => removed.push(label)} />
   ));
   const line = (i: number): Node => panel.of('/choices', 'input')[i]!;
-  panel.press('/choices', 'Add a choice');
+  panel.press('/choices', 'Add choice');
   assert.deepEqual(labels(panel), ['A', 'B', 'Choice 3']);
   Object.assign(line(1), { selectionStart: 1, selectionEnd: 1 });
   line(1).fire('paste', { clipboardData: { getData: () => 'x\r\n\n Y \nZ\n' } });
@@ -224,7 +224,7 @@ test('choices are added, pasted, moved and removed', async () => {
   assert.deepEqual(removed, ['Y']);
   line(1).fire('keydown', { key: 'Enter' });
   assert.deepEqual(labels(panel), ['Bx', 'A', 'Choice 5', 'Z', 'Choice 3']);
-  panel.press('/choices', 'Add several');
+  panel.press('/choices', 'Add multiple');
   await later();
   panel.type(panel.of('/choices', 'textarea')[0]!, 'one\ntwo');
   await later();
@@ -249,7 +249,7 @@ test('what cannot be a value stays in the field with its fault, and changes noth
     panel.type(input(), bad);
     await later();
     assert.equal(input().value, bad);
-    assert.ok(shows('An address begins with'), bad);
+    assert.ok(shows('Enter a link that starts with'), bad);
     assert.deepEqual(panel.patches, [], bad);
   }
   // Closed and opened again, it is still there.

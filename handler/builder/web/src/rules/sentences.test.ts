@@ -340,9 +340,9 @@ test('rules read well', () => {
   };
   assert.deepEqual(tellRule(rule, fields, t), [
     'shown when “Pet” is Yes and (“Day” is before 2026-11-20 or “Drink” is other than “TEA” or “MILK” (or unanswered))',
-    'required when (a rule in JSON)',
+    'required when (JSON logic)',
     'when “Age” is below 18, add 1 to “score”',
-    'set “tier” to (a rule in JSON)',
+    'set “tier” to (JSON logic)',
     'when “Meals” includes “LUNCH”, go to “Terms”; otherwise go to the end',
   ]);
   assert.deepEqual(tellRule('x', fields, t), []);
