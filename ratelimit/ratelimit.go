@@ -1,5 +1,5 @@
-// Package ratelimit limits how often an API key may call the service,
-// over any store of github.com/sethvargo/go-limiter.
+// Package ratelimit limits the request rate of each API key,
+// with any store of github.com/sethvargo/go-limiter.
 package ratelimit
 
 import (

@@ -1,24 +1,22 @@
-// Command auth puts formsvc into a product that has users already: they have integer
-// ids and sign in with a password, and a session in the product's own table stands
-// behind a cookie. The API and the pages of forms' owners take that session; the API takes
-// keys too, which a signed-in user makes, sees and revokes on a page of the product.
+// Command auth adds formsvc to a product with its own users. They have integer IDs and sign in with a
+// password; a cookie identifies their session in the product's table. The API and the builder accept this
+// session. The API also accepts keys, which signed-in users can create, list and revoke in the product.
 //
 //	go run ./examples/auth -database-url postgres://localhost/product
 //
-// Read host.go first: it puts everything together. accounts.go is the product without
-// formsvc. resolver.go is the bridge to formsvc. pages.go has the pages, and metrics.go
-// the product's own middleware.
+// Read host.go first: it combines all parts. accounts.go is the product without formsvc. resolver.go
+// connects its sessions with formsvc. pages.go contains the product's pages, and metrics.go its middleware.
 //
 // # Cross-site requests
 //
-// A browser sends a cookie with every request to its site, whichever page caused
-// it. An API that reads a cookie therefore needs a protection that one with keys in
-// a header does not. Here it is three things: the cookie is SameSite=Lax, so that
-// other sites' forms and scripts do not send it with a POST; net/http's
-// CrossOriginProtection refuses writes that a browser says come from another
-// origin; and the API takes no body but application/json, which a page of another
-// origin cannot send without asking, and nobody answers that question (there is no
-// CORS).
+// A browser sends a cookie with every request to its site, even if a page of another site causes the request. An
+// API that accepts cookies therefore needs protection, unlike an API that accepts only keys in a header. This
+// example has three protections:
+//
+//   - The cookie is SameSite=Lax, so forms and scripts of other sites cannot send it with a POST.
+//   - CrossOriginProtection of net/http rejects writes from other origins.
+//   - The API accepts only bodies of the type application/json. A page of another origin cannot send this type
+//     without a CORS preflight, which the service does not allow.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command mount puts formsvc into a product that has an http.ServeMux, a logger and
-// a way to shut down already.
+// Command mount adds formsvc to a product that already has an http.ServeMux, a logger and
+// a graceful shutdown.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Command orm is a shop on database/sql, gorm or bun. An order and the response to the form
-// that came with it are stored in one transaction: both are there, or neither.
+// Command orm is a shop on database/sql, gorm or bun. It stores an order and the submission of its form in
+// one transaction, so that both are stored or neither.
 //
 //	go run . -database-url postgres://localhost/shop
 //
-// Read shop.go first: it has one pool of connections for everything. sql.go, gorm.go and
-// bun.go are the same transaction in three ways.
+// Read shop.go first: it shares one connection pool. sql.go, gorm.go and bun.go show the same transaction in
+// three ways.
 //
-// It is a module of its own, so that gorm and bun are nobody's but its.
+// The command is a separate module, so that other hosts do not depend on gorm and bun.
 package main
 
 import (

@@ -1,10 +1,10 @@
-// Command otel feeds OpenTelemetry's metrics from the dispatcher of webhooks, and prints
-// them. It has a receiver of its own, to which it sends an event at its start.
+// Command otel exports metrics of the webhook dispatcher to OpenTelemetry and prints them. At its start, it
+// sends an event to its own receiver.
 //
 //	go run . -every 5s
 //
-// Read observer.go first: it is for copying. This is a module of its own, so that the library
-// does not depend on OpenTelemetry.
+// Read observer.go first; you can copy it. The command is a separate module, so that the library does not
+// depend on OpenTelemetry.
 package main
 
 import (

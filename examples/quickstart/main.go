@@ -1,14 +1,13 @@
-// Command quickstart shows formsvc at work: one process with the API, pages for owners and
-// respondents, a receiver of webhooks, and data to look at. Everything is kept in
-// memory and is gone when the process ends, unless it is given a database.
+// Command quickstart runs the API, the builder, the form pages and a webhook receiver in one process, with
+// sample data. Without a database, it stores everything in memory and loses it when the process ends.
 //
 //	go run ./examples/quickstart
 //	go run ./examples/quickstart -database-url postgres://localhost/forms
 //	go run ./examples/quickstart -addr unix:/tmp/forms.sock
 //
-// Read main.go first: it is how a host puts formsvc together. The pages for owners are
-// handler/builder, those for respondents handler/formpage. seed.go makes what there is to look
-// at, from the forms in the directory forms; receiver.go is the other end of a webhook.
+// Read main.go first: it shows how a host uses formsvc. The builder is package handler/builder, and the form
+// pages are package handler/formpage. seed.go creates the sample data from the directory forms, and
+// receiver.go is the webhook receiver.
 package main
 
 import (

@@ -1,17 +1,16 @@
-// Command replicas is one of several processes that serve the API together: they
-// keep everything in one PostgreSQL and share their rate limits through one Redis.
+// Command replicas is one of several processes that serve the API together. They share one PostgreSQL
+// database, and their rate limits in one Redis.
 //
 //	replicas -addr 127.0.0.1:8081 -database-url postgres://localhost/forms -redis 127.0.0.1:6379
 //	replicas -addr 127.0.0.1:8082 -database-url postgres://localhost/forms -redis 127.0.0.1:6379
 //	replicas -addr 127.0.0.1:8083 -database-url postgres://localhost/forms -redis 127.0.0.1:6379
 //
-// There is nothing else to it: a process keeps no state of its own, so a load
-// balancer sends a request to any of them, and one that dies loses nothing that was
-// answered. Each runs a dispatcher of webhooks; they share the queue in the database
-// and never send a delivery twice at once. With -dispatch=false a process only
-// serves; at least one has to dispatch.
+// Processes need no other configuration, because they store no state of their own. A load balancer can send
+// a request to any process. If a process dies, no acknowledged data is lost. Each process runs a dispatcher.
+// The dispatchers share the queue in the database, so no two of them send a delivery concurrently. With
+// -dispatch=false, a process runs no dispatcher. At least one process must run one.
 //
-// It is a module of its own, so that the Redis client is nobody's but its.
+// The command is a separate module, so that other hosts do not depend on the Redis client.
 package main
 
 import (

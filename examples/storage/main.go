@@ -1,5 +1,5 @@
-// Command storage runs the service on a storage of the host's own: a decorator that logs who removed
-// what. README.md says how to write one and how to test it.
+// Command storage runs the service with a custom storage: a decorator that logs removals. README.md explains
+// how to write and test one.
 package main
 
 import (

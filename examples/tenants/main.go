@@ -1,11 +1,11 @@
-// Command tenants serves several customers of a product, its tenants, from one process and
-// one pool. Each tenant has users of its own, and two tenants may well have a user with the
-// same id: their data and their limits must not meet all the same.
+// Command tenants serves several customers of a product, its tenants, with one process and one pool. Each
+// tenant has its own users, and users of two tenants can have the same ID. Their data and rate limits must
+// still be separate.
 //
 //	go run ./examples/tenants -database-url postgres://localhost/product
 //	go run ./examples/tenants -database-url postgres://localhost/product -together
 //
-// Read tenants.go first: it has the two ways, a schema a tenant or one schema for all.
+// Read tenants.go first: it shows both variants, one schema per tenant and one schema for all.
 package main
 
 import (

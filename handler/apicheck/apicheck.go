@@ -1,7 +1,7 @@
-// Package apicheck compares the requests and responses of a service with the API description while
-// they pass, for a host's tests and for staging. It finds clients that send what is not described,
-// and middleware that changes a response. It does not belong in production: it holds each body in
-// memory and validates it with jsonschema.
+// Package apicheck checks a service's requests and responses against the API description, for hosts'
+// tests and staging. It finds clients that send undocumented requests, and middleware that changes
+// responses. Do not use it in production, because it holds each body in memory and validates it with
+// jsonschema.
 package apicheck
 
 import (

@@ -1,36 +1,36 @@
-// Package builder serves the pages in which the users of a host make forms and read what came
-// in: the list of forms, the editor, results and webhooks, below one path.
+// Package builder serves the builder: pages in which a host's users create forms, read results and
+// manage webhooks. All pages are below one path.
 //
 //	pages, err := formpage.New(svc, formpage.Config{Secret: secret})
 //	owners, err := builder.New(svc, builder.Config{User: signedIn, Pages: pages})
 //	mux.Handle("/f/", pages)
 //	mux.Handle("/forms/", owners)
 //
-// A user sees and changes what [formsvc.Service.As] lets the user: the workspaces that the user owns
-// or is a member of. No API key reaches a browser. Whoever is not signed in is led to the host's
-// sign-in; requests from pages of another origin that would change something are refused.
+// A user has the same access as with [formsvc.Service.As]: to the workspaces that the user owns or is
+// a member of. Browsers never receive an API key. Users who are not signed in are redirected to the
+// host's sign-in page. The builder rejects changes from pages of another origin.
 //
-// # What a form's editors share
+// # Concurrent edits
 //
-// A draft is edited itself. Of a published form the working copy is edited
-// ([formsvc.Client.WorkingCopy]), so respondents see what was published until somebody publishes
-// the copy. What is typed is saved as it is typed, each write conditional on what its editor has
-// read: edits of different parts are both kept, and of the same part both are shown.
+// Users edit a draft directly. For a published form they edit its working copy
+// ([formsvc.Client.WorkingCopy]), so respondents see no changes until a user publishes the copy. The
+// editor saves while the user types. Each save depends on the content that the editor has loaded. Edits of
+// different parts are merged. For edits of the same part, the editor shows both.
 //
-// # Forms that strangers write
+// # Forms from untrusted authors
 //
-// A form shows what its author chose: pictures, pages of other hosts in a frame, custom CSS. Someone who can make a
-// form, can make it look like the builder. If users of the builder do not trust each other, serve [Config.Pages]
-// on an origin of its own, such as https://forms.example next to https://app.example, and set
-// [Config.PublicURL]; the canvas and the assets of the builder stay on the builder's. On one origin
-// these limits hold: no page of the builder can be framed, unless [Config.FrameAncestors] lists the page that
-// frames it, and a form frames no page of its own host.
+// A form can contain pictures, framed pages of other hosts, and custom CSS. An author can therefore make a
+// form look like the builder. If users of the builder do not trust each other, serve [Config.Pages] on a
+// separate origin, such as https://forms.example next to https://app.example, and set
+// [Config.PublicURL]. The canvas and the assets of the builder stay on its own origin. On a shared origin,
+// these limits apply: no page can frame the builder unless [Config.FrameAncestors] lists it, and a form
+// cannot frame pages of its own host.
 //
-// # In the browser
+// # Browsers
 //
-// The page needs a browser of the years since 2022 with JavaScript. It works below the strict
-// Content-Security-Policy that it is sent with, and asks no other host for anything. Its script and
-// its style are part of the package.
+// The builder requires JavaScript and a browser from 2022 or later. It sends a strict
+// Content-Security-Policy and loads nothing from other hosts. The package contains its script and style
+// sheet.
 package builder
 
 import (

@@ -1,16 +1,13 @@
-// Package docs serves the API description as a page for people. A host mounts it
-// in one line, beside the service:
+// Package docs renders the API description as an HTML page. A host mounts it next to the service:
 //
 //	mux.Handle("GET /docs", docs.Handler(svc, "/v1/openapi.json", docs.Options{}))
 //
-// The page is one HTML document of the standard library's making: it loads nothing
-// from elsewhere, works without JavaScript, and has what a caller needs: every
-// operation with requests in curl, Go and JavaScript, its parameters, bodies,
-// response headers and errors, and every schema.
+// The page is one HTML document. It loads nothing from other hosts and works without JavaScript. It
+// describes every operation with its parameters, bodies, response headers and errors, and shows requests
+// in curl, Go and JavaScript. It also contains every schema.
 //
-// A host that would rather have a renderer with a console to try requests in adds
-// one in three lines. Scalar, for example, reads the description that the service
-// serves (its script is then loaded from where the host says):
+// To use a renderer with a request console instead, a host adds three lines. Scalar, for example, reads
+// the API description from the service, and the host provides its script:
 //
 //	mux.HandleFunc("GET /reference", func(w http.ResponseWriter, _ *http.Request) {
 //		fmt.Fprint(w, `<!doctype html><script id="api-reference" data-url="/v1/openapi.json"></script><script src="/static/scalar.js"></script>`)

@@ -1,16 +1,16 @@
-// Package answers checks the answers to a form and finds the path through it.
+// Package answers checks the answers to a form and computes the path through it.
 //
-// A definition is compiled once ([Compile]) and holds many responses. Data flows one way, and
-// each package below imports only packages that stand before it here:
+// [Compile] compiles a definition once, for use with many submissions. Data flows in one direction. Each
+// subpackage imports only packages above it in this list:
 //
-//   - kinds: the rules for one answer, one file for each kind of answer
-//   - compile: a definition made ready, its blocks and its rules
-//   - identity: when two answers mean the same, for duplicates and conditions
-//   - check: one answer held against its block, and written as it is stored
-//   - path: the way through the form, which says whose answers count
-//   - warnings: the parts of a form that make it unanswerable, or have no effect
+//   - kinds: the rules for one answer, with one file per kind of answer
+//   - compile: compiles a definition, its blocks and its rules
+//   - identity: compares two answers by their meaning, for duplicates and conditions
+//   - check: checks one answer against its block and normalizes it
+//   - path: computes the path through the form, which determines the answers that count
+//   - warnings: finds parts of a form that make it unanswerable or have no effect
 //
-// This package is what callers use of them.
+// This package is the API of these subpackages.
 package answers
 
 import (

@@ -1,2 +1,2 @@
-// Package apidoc fills in the API description for one service.
+// Package apidoc completes the API description for a specific service.
 package apidoc

@@ -1,4 +1,4 @@
-// Package apierror says how the API reports an error: with which status, code and message.
+// Package apierror defines the status, code and message of each error in the API.
 package apierror
 
 import (

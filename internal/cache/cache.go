@@ -1,5 +1,5 @@
-// Package cache keeps values that can be made again at a cost. There is one kind of
-// cache for everything: a map that is bounded in bytes.
+// Package cache implements a map with a limit in bytes. All caches of the service use it, for values
+// that can be computed again.
 package cache
 
 import (

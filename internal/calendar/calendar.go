@@ -1,5 +1,5 @@
-// Package calendar turns points in time into calendar days and back. A day is a
-// [time.Time] at midnight UTC, whatever the zone of the time that it was taken from.
+// Package calendar converts times to calendar days and back. A day is a
+// [time.Time] at midnight UTC, whatever the time zone of the original time.
 package calendar
 
 import "time"

@@ -1,4 +1,4 @@
-// Package color reads colours and makes them readable, by WCAG 2.2.
+// Package color parses colors and corrects their contrast according to WCAG 2.2.
 package color
 
 import (

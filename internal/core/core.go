@@ -1,13 +1,12 @@
-// Package core carries out the operations of the API for an actor. Each rule of an
-// operation is here, or in a package that this one calls. It has two doors: package
-// handler, which turns requests into these calls, and the Client of package formsvc.
+// Package core implements every operation for the HTTP API and the Go API. Each rule of an operation is
+// in this package or in a package that it imports. Package handler calls it for the HTTP API, and the
+// Client of package formsvc for the Go API.
 //
-// What an operation is given as JSON is the body of the API's description, so that both
-// doors have one set of rules. Methods of the storage that need no rule beside their own
-// contract are called by the doors themselves.
+// JSON arguments are request bodies as in the API description, so that both APIs use the same rules. If
+// an operation needs no rule in addition to the storage's contract, both APIs call the storage directly.
 //
-// An id that the caller could not read is passed on as the zero id, which names nothing:
-// the faults of the body are reported first.
+// If a caller passes an invalid ID, it becomes the zero ID, which identifies no record. Errors in the body
+// are reported first.
 package core
 
 import (

@@ -1,10 +1,9 @@
-// Package cursor writes and reads the opaque page cursors of the API.
+// Package cursor encodes and decodes the opaque page cursors of the API.
 //
-// A cursor is URL-safe text over a version byte, a position and a digest. The
-// digest covers the position and the list that the cursor was made for, so a
-// cursor that was altered, or comes from another list, owner or filter, does not
-// decode. It is no secret and needs none: a position reveals nothing that the
-// page before it did not show, and access is checked with every page.
+// A cursor is URL-safe text with a version byte, a position and a digest. The digest covers the position
+// and the list. A cursor therefore does not decode if it was changed, or if it belongs to another list, user
+// or filter. The digest needs no secret key: a position reveals only what the previous page showed, and each
+// page checks the access again.
 package cursor
 
 import (

@@ -1,14 +1,12 @@
-// Package definition checks request bodies: against the schemas of the API
-// description, and against the rules that no schema keyword can say (ids that are
-// unique in a whole form, limits that a host can change, addresses, names that can
-// be seen).
+// Package definition validates request bodies. It checks them against the schemas of the API
+// description, and against rules that JSON Schema cannot express: unique IDs in a whole form, limits
+// that a host can change, URLs, and names with visible characters.
 //
-// Data flows one way. The bytes of a body are parsed once, strictly and within
-// bounds. Rules and schemas look at the tree and report their faults together; what
-// has to change before it is stored (times, integers, missing types) becomes a list
-// of edits, applied in one splice. Nothing is decoded and encoded again, so number
-// literals, the order of members and free JSON stay as the caller wrote them.
+// Data flows in one direction. The parser reads the body once, strictly and with limits. Rules and schemas
+// check the tree and report all their violations together. Values that must change before they are
+// stored (times, integers, missing types) become a list of edits, which are applied in one step. No value
+// is decoded and encoded again, so number literals, the order of fields and free-form JSON stay as
+// the caller wrote them.
 //
-// Only writes are checked. A rule that becomes stricter never makes a stored form
-// unreadable.
+// Only writes are checked. A stricter rule therefore never makes a stored form unreadable.
 package definition

@@ -1,7 +1,7 @@
-// Package described compares requests and responses with the API description. It is made for the
-// conformance suite and for tests: the service never checks its own responses.
+// Package described checks requests and responses against the API description, for the conformance
+// suite and for tests. The service never checks its own responses.
 //
-// The jsonschema library validates each body as the description has it. The service validates
-// request bodies with it as well (package validation), but from schemas without references and
-// with a walk for large bodies, whose faults this package would find.
+// The jsonschema library validates each body against the original API description. The service also
+// validates request bodies with this library (package validation). It uses schemas without references,
+// and its own validator for large bodies. This package can find errors in both.
 package described

@@ -1,5 +1,5 @@
-// Package dispatch has what package formsvc passes to package webhooks to make its dispatcher. No host
-// sees it.
+// Package dispatch contains types with which package formsvc creates the dispatcher of package webhooks.
+// Hosts cannot use them.
 package dispatch
 
 import (

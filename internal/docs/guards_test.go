@@ -1,4 +1,4 @@
-// Package docs_test checks the documents of this directory against the tree.
+// Package docs_test checks the documents of this directory against the code.
 package docs_test
 
 import (

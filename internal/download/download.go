@@ -1,5 +1,5 @@
-// Package download sends an export as a response over HTTP: in pieces, each within the time
-// that a client has for it.
+// Package download sends an export as an HTTP response. It sends the export in chunks, and a client has a
+// limited time for each chunk.
 package download
 
 import (

@@ -1,3 +1,3 @@
-// Package export writes the responses to a form as a stream, CSV or NDJSON, from pages
-// of the storage. It holds one page at a time.
+// Package export writes the submissions of a form as CSV or NDJSON. It reads them from the storage page
+// by page, and holds only one page in memory.
 package export

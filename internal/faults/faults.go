@@ -1,4 +1,4 @@
-// Package faults collects the faults of a body, sorted and bounded, and words the
+// Package faults collects the violations in a body, sorted and up to a limit. It also contains the
 // messages that several checks share.
 package faults
 

@@ -1,5 +1,5 @@
-// Package gather writes together what comes one by one, so that nobody waits for it and a
-// store has one write in place of many.
+// Package gather combines single values into batches. Callers do not wait, and the store gets one write
+// instead of many.
 package gather
 
 import (

@@ -1,4 +1,4 @@
-// Package gzipped compresses responses for clients that accept gzip, unless the host does.
+// Package gzipped compresses responses for clients that accept gzip, unless the host compresses them.
 package gzipped
 
 import (

@@ -1,5 +1,5 @@
-// Package httpapi has what package formsvc passes to package handler to make the HTTP API, and what
-// it gets. No host sees either.
+// Package httpapi contains types that package formsvc and package handler exchange to create the HTTP
+// API. Hosts cannot use them.
 package httpapi
 
 import (

@@ -1,5 +1,5 @@
-// Package intake takes a response from its arrival to the storage: the cached form, the check of
-// the answers, the path through the form, the record, and the event for webhooks.
+// Package intake processes a submission up to the storage. It loads the cached form, checks the answers,
+// computes the path, and creates the record and the event for webhooks.
 package intake
 
 import (

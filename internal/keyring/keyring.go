@@ -1,4 +1,4 @@
-// Package keyring makes API keys and says whose they are.
+// Package keyring creates API keys and finds their users.
 package keyring
 
 import (

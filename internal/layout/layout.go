@@ -1,4 +1,4 @@
-// Package layout checks a host's document around the pages of a handler.
+// Package layout checks the HTML document in which a host embeds the pages of a handler.
 package layout
 
 import (

@@ -1,4 +1,4 @@
-// Package objectid makes ids in the layout of an ObjectId.
+// Package objectid creates IDs in the format of a MongoDB ObjectId.
 package objectid
 
 import (

@@ -1,5 +1,5 @@
-// Package parts compares the contents of forms: what a working copy and its form changed, what a
-// version differs in, and what was changed in a form since its copy was made.
+// Package parts compares the content of forms. It finds the changes of a working copy, of its form since the
+// copy was created, and between versions.
 package parts
 
 import (

@@ -1,4 +1,4 @@
-// Package publicaddr knows which IP addresses belong to the public internet.
+// Package publicaddr checks whether an IP address belongs to the public internet.
 package publicaddr
 
 import (

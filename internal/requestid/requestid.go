@@ -1,4 +1,4 @@
-// Package requestid has the id that a response has in the header X-Request-ID.
+// Package requestid manages the request ID in the response header X-Request-ID.
 package requestid
 
 import (

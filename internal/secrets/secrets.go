@@ -1,4 +1,4 @@
-// Package secrets seals the signing secrets of webhooks for the storage.
+// Package secrets encrypts the signing secrets of webhooks for the storage.
 package secrets
 
 import (

@@ -1,5 +1,5 @@
-// Package summary counts the answers to a form, one response after the other. Its memory
-// grows with the form, and not with the responses.
+// Package summary counts the answers to a form, one submission at a time. Its memory
+// grows with the form, not with the number of submissions.
 package summary
 
 import (

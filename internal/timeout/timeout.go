@@ -1,5 +1,5 @@
-// Package timeout bounds how long a call waits for the storage, however many calls of the
-// storage it makes.
+// Package timeout limits how long an operation waits for the storage in total, over all of its storage
+// calls.
 package timeout
 
 import (

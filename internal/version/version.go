@@ -1,4 +1,4 @@
-// Package version knows which release of the module a program contains.
+// Package version finds the release of the module that a program contains.
 package version
 
 import (

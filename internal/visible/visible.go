@@ -1,4 +1,4 @@
-// Package visible knows which text shows nothing.
+// Package visible checks whether a text contains visible characters.
 package visible
 
 import (

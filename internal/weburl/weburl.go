@@ -1,4 +1,4 @@
-// Package weburl reads absolute URLs that every reader takes for the same one.
+// Package weburl parses absolute URLs and accepts only URLs that all parsers interpret in the same way.
 package weburl
 
 import (

@@ -1,21 +1,18 @@
-// Package memory keeps everything in the memory of one process. It implements
-// the whole of [storage.Storage], for tests, for trying the service out, and for
-// hosts that can lose their data with the process.
+// Package memory implements [storage.Storage] in the memory of one process. Use it for tests, for trying
+// out the service, or if you can lose the data when the process ends.
 //
-// # How it is built
+// # Implementation
 //
-// Records are in maps by their ids, behind one mutex. A method copies what it is
-// given, looks through the maps for what it needs, makes its change when nothing
-// speaks against it, and copies what it returns but the definition of a form. So each
-// method is one atomic effect.
+// Records are in maps by their IDs, and one mutex protects them. A method copies its arguments, checks all
+// conditions, makes its change and returns copies. Only the definition of a form is returned without copying.
+// Each method is therefore one atomic change.
 //
-// Lists are looked for among all records of their kind. Only what there are
-// many of is kept in order (index.go): the submissions and half responses of a form, and
-// the deliveries that wait for a webhook. A claim looks at each webhook, and at
-// deliveries only where one may be due (queue.go).
+// To create a list, a method reads all records of a type. Only large sets are sorted (index.go): the
+// submissions and partial submissions of a form, and the pending deliveries of a webhook. A claim reads each
+// webhook, and reads only deliveries that may be due (queue.go).
 //
-// The body of an event is referred to by the deliveries and the attempts that
-// need it and by nothing else, so it goes when the last of them does.
+// Only the deliveries and attempts of an event refer to its body. When the last of them is removed, the body
+// is removed too.
 package memory
 
 import (

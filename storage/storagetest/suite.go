@@ -1,7 +1,7 @@
-// Package storagetest proves that a [storage.Storage] keeps the contract of
+// Package storagetest tests whether a [storage.Storage] fulfills the contract of
 // package storage.
 //
-// A store's own test runs the whole suite with one call:
+// The test of a store runs the whole suite with one call:
 //
 //	func TestStorage(t *testing.T) {
 //		storagetest.Run(t, func(t *testing.T) storage.Storage {
@@ -9,15 +9,13 @@
 //		})
 //	}
 //
-// Every case gets a store of its own and runs in parallel with the others. Every case
-// fails, too, when a definition that the store returned is written to: see [ReadOnly]. A
-// case that a store cannot pass is left out by name and with a reason ([Skip]). [Cases]
-// lists the names, which are stable, each with the sentence of the contract that the
-// case proves.
+// Every case gets its own store and runs in parallel with the others. A case also fails if the caller or the
+// store modifies a definition that the store returned; see [ReadOnly]. If a store cannot pass a case, use [Skip]
+// with the name and a reason. [Cases] lists the names, which are stable, with the sentence of the contract that
+// each case tests.
 //
-// The suite uses nothing but the methods of [storage.Storage]. Its times are
-// fixed and in the past or future of the real clock; deliveries run on the store's
-// own clock, and the cases about them take leases and delays of a few milliseconds.
+// The suite uses only the methods of [storage.Storage]. Its times are fixed, and are in the past or future of the
+// real clock. Deliveries use the store's own clock, so their cases use leases and delays of a few milliseconds.
 package storagetest
 
 import (

@@ -1,5 +1,5 @@
-// Package servicetarget makes a [conformance.Target] of a [formsvc.Service], for
-// the test in which a host proves its own mounting and wiring.
+// Package servicetarget creates a [conformance.Target] from a [formsvc.Service], for
+// a host's test of its own mounted service.
 package servicetarget
 
 import (

@@ -1,4 +1,4 @@
-// Package check holds one answer against its block and writes it as it is stored.
+// Package check checks one answer against its block and normalizes it for the storage.
 package check
 
 import (

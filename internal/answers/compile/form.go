@@ -1,5 +1,5 @@
-// Package compile makes a stored definition ready: its blocks with the rules of their answers,
-// and the logic of properties.rule.
+// Package compile compiles a stored definition: its blocks with the rules of their answers,
+// and the logic in properties.rule.
 package compile
 
 import (

@@ -1,5 +1,5 @@
-// Package identity says when two answers mean the same: for duplicates, and for conditions on
-// stored responses.
+// Package identity compares two answers by their meaning, for duplicate checks and for conditions on
+// stored submissions.
 package identity
 
 import (

@@ -1,9 +1,9 @@
-// Package kinds has the kinds of answers, one file for each. A file says what its [Rule]
-// accepts and stores, makes a sample, finds rules that accept no answer, and says which answers
-// are the same. Package schema says in words what each type of blocks accepts and stores, and
-// has the table of types.
+// Package kinds contains the rules for each kind of answer, with one file per kind. A [Rule] validates
+// and normalizes an answer, creates a sample, finds properties that allow no answer, and compares
+// answers. Package schema documents which answers each block type accepts and stores, and
+// contains the table of block types.
 //
-// A new type of answers is a file here and a row in rules.
+// To add a kind of answer, add a file here and a row in rules.
 package kinds
 
 import (

@@ -1,5 +1,5 @@
-// Package path takes a response through a form, as the form's rules lead a respondent: only
-// answers to blocks on that path are checked and stored.
+// Package path computes the path of a submission through a form by the form's rules. Only answers to
+// blocks on this path are checked and stored.
 package path
 
 import (

@@ -1,5 +1,5 @@
-// Package draw writes pages: of the questions of a form, of its ending, and of what there is to
-// say instead. Requests and the handler are above it: a page is drawn of data.
+// Package draw renders pages: the questions of a form, its ending, and messages. It does not depend on
+// requests or the handler; it renders a page only from data.
 package draw
 
 import (

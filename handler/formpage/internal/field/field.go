@@ -1,11 +1,11 @@
-// Package field draws the blocks of a form: it makes the view of each block and writes its HTML,
-// with the faults of its answer in words.
+// Package field renders the blocks of a form. It creates the view of each block and writes its HTML,
+// including the violations of its answer.
 //
-// A page may have thousands of them: html/template takes ten times as long for one, and as much
-// memory. Values stand in text or in an attribute in double quotes, as a pen escapes them, and
-// addresses were checked before (policy.Link, Policy.Picture).
+// It does not use html/template, because a page can have thousands of blocks: html/template takes ten times as
+// long per block, and ten times the memory. Package pen escapes values in text and in attributes with double
+// quotes. The URLs were checked before (policy.Link, Policy.Picture).
 //
-// How blocks of a type are drawn stands in kinds.go.
+// kinds.go contains the rendering of each block type.
 package field
 
 import (

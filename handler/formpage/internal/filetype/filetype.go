@@ -1,5 +1,5 @@
-// Package filetype finds the type of a file by its first bytes and its name, and whether a block
-// takes the file.
+// Package filetype detects the type of a file from its first bytes and its name, and checks whether a
+// block accepts the file.
 package filetype
 
 import (

@@ -1,4 +1,4 @@
-// Package formblock says of a form's blocks what both those need who read a page and who draw it.
+// Package formblock contains helpers for blocks that both reading and rendering a page need.
 package formblock
 
 import (

@@ -1,5 +1,5 @@
-// Package host has the parts that a host gives to its pages, and finds the parts that a
-// form lacks.
+// Package host contains the parts that a host provides for its form pages, such as file storage. It also
+// finds the parts that a form needs but the host does not provide.
 package host
 
 import (

@@ -1,4 +1,4 @@
-// Package input names the inputs of a page.
+// Package input defines the names of a page's inputs.
 package input
 
 import (

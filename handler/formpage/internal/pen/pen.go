@@ -1,4 +1,4 @@
-// Package pen writes the HTML of pages.
+// Package pen writes and escapes the HTML of pages.
 package pen
 
 import (

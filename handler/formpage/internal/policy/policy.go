@@ -1,4 +1,4 @@
-// Package policy says which addresses a page may load and lead to, and which names may stand in what it writes.
+// Package policy defines which URLs a page can load and link to, and which names its HTML can contain.
 package policy
 
 import (

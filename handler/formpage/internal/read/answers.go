@@ -1,5 +1,5 @@
-// Package read reads the requests of a page or a front end: the inputs of a body, and the
-// answers, hidden fields and readings in them.
+// Package read parses the requests of a page or a front end: the inputs of a body, and the
+// answers, hidden fields and confirmed interpretations in them.
 package read
 
 import (

@@ -1,4 +1,4 @@
-// Package static serves the style and the scripts of pages.
+// Package static serves the style sheet and the scripts of form pages.
 package static
 
 import (

@@ -1,4 +1,4 @@
-// Package theme reads how a form looks, and writes it anew as a style sheet.
+// Package theme converts a form's theme to a style sheet.
 package theme
 
 import (

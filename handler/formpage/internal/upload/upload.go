@@ -1,5 +1,5 @@
-// Package upload has the files of a page: the records that it carries of them, and the space that
-// they take.
+// Package upload manages the files of a page: the file records that the page contains, and the storage
+// space of the files.
 package upload
 
 import (

@@ -1,4 +1,4 @@
-// Package visit has the tokens that a page carries from one request to the next.
+// Package visit creates and verifies the tokens that a page passes from one request to the next.
 package visit
 
 import (

@@ -1,5 +1,5 @@
-// Package walk divides the blocks on the path of a form into the pages that are shown, and finds
-// the faults of the answers of one page and the reasons why it is not the last page.
+// Package walk divides the blocks on a form's path into pages. It also finds the violations in the
+// answers of a page, and the reasons why a page is not the last one.
 package walk
 
 import (

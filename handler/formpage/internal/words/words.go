@@ -1,5 +1,5 @@
-// Package words has the texts of the page itself in every language, and writes numbers, days and
-// countries as these do.
+// Package words contains the texts of form pages in every language. It also formats numbers, dates and
+// country names for each language.
 package words
 
 import (

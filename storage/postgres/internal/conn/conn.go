@@ -1,6 +1,5 @@
-// Package conn runs statements on a host's pool or in its transaction: what is tried again
-// after a fault, what a fault means for the caller, and how values come and go. It knows no
-// forms.
+// Package conn runs statements on a host's pool or in a host's transaction. It retries after errors, classifies
+// errors for the caller, and converts values. It does not depend on forms.
 package conn
 
 import (

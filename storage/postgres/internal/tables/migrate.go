@@ -1,5 +1,5 @@
-// Package tables makes the tables and brings them to the version that a program needs. It
-// knows no form: what the tables mean stands in package postgres.
+// Package tables creates the tables and migrates them to the version that the service needs. It does not
+// depend on forms; package postgres documents the tables.
 package tables
 
 import (
