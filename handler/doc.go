@@ -1,10 +1,10 @@
-// Package handler is the HTTP API of formsvc.
+// Package handler implements the HTTP API of formsvc.
 //
 // # Operations
 //
-// Behind the base path, /v1 by default, with the scope that a key needs, and the call of
-// [github.com/formsvc/formsvc.Client] that does the same in Go. GET /v1/openapi.json describes
-// them in full:
+// The table lists each operation below the base path (by default /v1), the scope that a key needs, and
+// the method of [github.com/formsvc/formsvc.Client] that does the same in Go. GET /v1/openapi.json
+// describes the operations in full:
 //
 //	GET    /openapi.json                               no key
 //	GET    /me                                         any key
@@ -36,18 +36,16 @@
 //	DELETE /webhooks/{webhookId}                       webhooks:write     Client.DeleteWebhook
 //	GET    /webhooks/{webhookId}/deliveries            webhooks:read      Client.Deliveries
 //
-// Workspaces, forms and submissions come in pages over HTTP, and the lists in Go read page by
-// page. Only Go has what the methods of [github.com/formsvc/formsvc.Service] do: API keys,
+// The HTTP API returns workspaces, forms and submissions in pages, and the lists in Go read page by page.
+// Only the Go API provides the methods of [github.com/formsvc/formsvc.Service]: API keys,
 // members, the trash, erasure, test events.
 //
-// # For the root package
+// # Internal API
 //
-// Hosts use it through package [github.com/formsvc/formsvc], which alone can call [New]. Hosts see
-// [KeyResolver] and [Principal], which the root re-exports.
+// Hosts use this package through package [github.com/formsvc/formsvc]. Only that package can call [New].
+// It exports [KeyResolver] and [Principal] for hosts.
 //
-// One request goes through api.ServeHTTP from top to bottom: request id,
-// route, key, rate limit, scope, and then the function of the operation, which
-// checks the body and the parameters before it touches the storage. Functions of
-// operations return an error instead of writing one, so there is one place that
-// writes errors.
+// api.ServeHTTP processes a request in a fixed order: request ID, route, key, rate limit, scope,
+// and then the function of the operation. This function checks the body and the parameters before it calls the
+// storage. It returns an error instead of writing one, so that only one function writes errors.
 package handler

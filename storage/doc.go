@@ -1,49 +1,41 @@
-// Package storage is the contract between formsvc and whatever keeps its data.
+// Package storage defines the interface between formsvc and its storage.
 //
-// It holds the records, the role interfaces that make up [Storage], and the errors that a
-// store answers with. It has no behaviour of its own and imports the standard library only.
+// It contains the records, the role interfaces that form [Storage], and the errors that a
+// store returns. It has no implementation and imports only the standard library.
 // [github.com/formsvc/formsvc/storage/memory] and
 // [github.com/formsvc/formsvc/storage/postgres] implement it.
 //
-// A host may bring a storage of its own. It embeds [Unimplemented], which answers for every
-// method that is not written yet or that a later version adds, and proves the rest with
-// [github.com/formsvc/formsvc/storage/storagetest]. examples/storage wraps another
-// storage; [github.com/formsvc/formsvc/storage/memory] is a whole one to read.
+// A host can use its own storage. The storage embeds [Unimplemented], which returns an error for every
+// missing method, including methods of later versions. Test it with
+// [github.com/formsvc/formsvc/storage/storagetest]. examples/storage wraps another storage, and
+// [github.com/formsvc/formsvc/storage/memory] is a complete implementation that you can use as a model.
 //
 // # Rules for every method
 //
-//   - One method is one atomic effect: when it returns an error other than
-//     [ErrOutcomeUnknown] or [ErrUnavailable], nothing has changed; when it
-//     returns nil, everything it describes has.
-//   - Every method is safe for concurrent use, by any number of processes when
-//     the store is shared by them.
-//   - A context that is already cancelled makes the call fail with the context's
-//     error and leaves the data as it was.
-//   - Values that go in or come out are the caller's own: a store keeps no slice,
-//     map or pointer that it was given, and hands out none that it keeps. The
-//     sections of a [Definition] that come out are read only: a store may hand the
-//     same bytes to many callers. They never change, whatever becomes of the form, and
-//     neither does the room behind them. The suite finds a store that writes to them, and
-//     [github.com/formsvc/formsvc/storage/storagetest.ReadOnly] a caller.
-//   - The caller makes ids and times, so every store behaves alike. Times are
-//     UTC and kept at least to the microsecond. The store makes fencing tokens
-//     and measures leases on a clock of its own.
-//   - Text is valid UTF-8 without U+0000, and so is the text of a JSON value; a
-//     time lies in the years 1 to 9999. Any other value is [ErrInvalidValue],
-//     which comes before all other errors. A read that looks for a record by an
-//     invalid text returns ErrNotFound.
-//   - Whose data it is, is a parameter ([Actor]). What an actor may not see is
-//     ErrNotFound, exactly as if it did not exist.
-//   - JSON values come back with the members, the member order and the number
-//     literals that they came with. White space between tokens may differ.
-//   - A method that can fail in several ways at once says which error it returns:
-//     the first of those that it numbers. Unnumbered, ErrNotFound comes first.
-//   - A method that would remove or change much makes its whole effect visible
-//     at once and leaves the records that nobody can see any more to
-//     [Storage.Sweep].
-//   - Errors may be wrapped; callers compare with [errors.Is] and [errors.As].
+//   - Each method makes one atomic change. If it returns nil, it has made the whole change. If it
+//     returns an error other than [ErrOutcomeUnknown] or [ErrUnavailable], nothing has changed.
+//   - Every method is safe for concurrent use, also by several processes if they share the store.
+//   - If the context is already canceled, the call returns the context's error and changes nothing.
+//   - Arguments and results belong to the caller. A store retains no slice, map or pointer of an argument,
+//     and returns none that it retains. The sections of a returned [Definition] are an exception: they are
+//     read only, because a store can return the same bytes to many callers. These bytes never change, even
+//     if the form changes, and neither does their unused capacity. The suite detects a store that modifies
+//     them, and [github.com/formsvc/formsvc/storage/storagetest.ReadOnly] detects a caller.
+//   - The caller creates IDs and times, so that every store behaves alike. Times are UTC and are stored with
+//     at least microsecond precision. The store creates fencing tokens and measures leases with its own clock.
+//   - Text is valid UTF-8 without U+0000, also in JSON values. Times are in the years 1 to 9999. For other
+//     values, a method returns [ErrInvalidValue] before all other errors. A read by an invalid text returns
+//     ErrNotFound.
+//   - The actor is a parameter ([Actor]). If an actor cannot access a record, the method returns ErrNotFound,
+//     as if the record did not exist.
+//   - JSON values retain their fields, their order of fields and their number literals. Whitespace between
+//     tokens may change.
+//   - If several errors apply, a method returns the first one in its numbered list. Without a numbered list,
+//     ErrNotFound comes first.
+//   - A method that changes or removes many records makes the whole effect visible immediately. It leaves
+//     records that are no longer accessible to [Storage.Sweep].
+//   - Errors may be wrapped. Callers compare them with [errors.Is] and [errors.As].
 //
-// What a store does not know: response shapes, the meaning of settings,
-// cursors, revision tokens, retry policy and validation. Those live in the
-// packages schema, handler and webhooks.
+// A store does not implement response formats, the meaning of settings, cursors, revision tokens, the retry
+// policy or validation. The packages schema, handler and webhooks implement them.
 package storage

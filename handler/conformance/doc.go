@@ -1,79 +1,68 @@
-// Package conformance tests a mounted formsvc service over real HTTP: the server under
-// a base URL has to keep the promises of the API. It does not matter how a host has
-// mounted the service, or which storage and key resolver it has.
+// Package conformance tests a mounted formsvc service over HTTP. It checks that the server at a base URL keeps
+// the promises of the API. Hosts can use any way of mounting, any storage and any key resolver.
 //
 // A host writes one test:
 //
 //	func TestAPI(t *testing.T) {
 //		conformance.Run(t, func(t *testing.T) conformance.Target {
-//			svc := newService(t) // the host's own wiring
+//			svc := newService(t) // the host's own setup
 //			srv := httptest.NewServer(svc)
 //			t.Cleanup(srv.Close)
 //			return servicetarget.New(svc, srv.URL+"/v1")
 //		})
 //	}
 //
-// A host without such a test can point the suite at a running server, with a key
-// and nothing else; see the command remote below this package:
+// To test a running server, a host needs only an API key. See the command remote below this package:
 //
 //	go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
 //
-// The suite knows the service only by its HTTP answers and by the functions of
-// [Target], which do what the HTTP API has no operation for: making keys, adding
-// members, storing responses. A case whose function is missing is skipped and
-// says so.
+// The suite uses only HTTP responses and the functions of [Target]. These functions do what the HTTP API
+// does not support: create keys, add members and store submissions. If a function is missing, the suite skips the
+// cases that need it and reports the reason.
 //
-// Every case works as users that it makes itself and reads nothing but what
-// belongs to them. One target therefore serves all cases at once, in parallel,
-// and may hold data of others. Only the cases that move the clock
-// ([Target].Advance) run alone. With a target that has no CreateKey, the cases that
-// can do with one user run as the user of its Key, and delete what they made. The
-// report begins with how many cases ran, and what the target would have to offer for the rest.
+// Every case creates its own users and reads only their data. One target can therefore serve all cases in
+// parallel, and can contain other data. Only cases that change the clock ([Target].Advance) run alone. If the
+// target has no CreateKey, cases that need only one user run as the user of its Key, and delete the data that
+// they create. The report starts with the number of cases that ran, and lists what the target needs for the others.
 //
-// # What the service sends
+// # Requests that the service sends
 //
-// The suite makes the service send to nobody but itself. A webhook that is enabled leads
-// to a receiver of the suite, by [Target].ReceiverURL; a case that needs one is skipped
-// where that is nil. All other webhooks are made disabled, and nothing enables them. They
-// lead to a receiver as well. Without a receiver they lead to the literal address
-// 93.184.215.14, which belongs to others and is never called. The case
-// webhooks/url-accepted shows with such literals that a public address is accepted: its
-// webhooks are disabled too, and deleted in the case. The case webhooks/url-unresolved
-// names a host below .invalid, which nobody has (RFC 6761). Package webhooks refuses it
-// without asking; another service may ask its name server.
+// The suite makes the service send webhooks only to the suite itself. Enabled webhooks use a receiver of the
+// suite ([Target].ReceiverURL); if it is nil, the suite skips cases that need it. All other webhooks are
+// created disabled, and stay disabled. They also use a receiver. Without a receiver, they use the literal
+// address 93.184.215.14, which is public but is never called. The case webhooks/url-accepted uses such
+// literals to check that public addresses are accepted. It creates its webhooks disabled and deletes them. The
+// case webhooks/url-unresolved uses a hostname below .invalid, which does not exist (RFC 6761). Package
+// webhooks rejects it without a lookup; another service may query its name server.
 //
-// # What is checked of every answer
+// # Checks of every response
 //
-// In every case, each answer must carry a request id, and the API description must
-// declare it with its status, headers and schema. An error must have the shape of
-// errors. An answer to a request with a key must forbid storing. No answer may contain
-// a key or a signing secret.
+// In every case, each response must have a request ID. The API description must declare its status,
+// headers and schema. An error must have the documented format. The response to a request with a key must forbid
+// caching. No response may contain a key or a signing secret.
 //
-// # Answers of others
+// # Responses from other servers
 //
-// A proxy, a gateway or the host's own routing may answer instead of the service. The case is
-// then skipped, with the answer as the reason, because it has found out nothing about the
-// service. An answer counts as one of others when all of this holds:
+// A proxy, a gateway or the host's own routing may respond instead of the service. The suite then skips the case
+// with this response as the reason, because the case has not tested the service. A response counts as
+// from another server if all of the following is true:
 //
-//   - It is no success, has no X-Request-ID, and its body is no error of the API.
-//   - The same request without its key gets such an answer too. The service refuses that with
-//     401 before it looks at anything else. For a 502, 503 or 504 it is enough that the request
-//     succeeds when it is sent again.
-//   - Its status is none of those that only the service may give for a path below the base path:
-//     401, 404, 405, 500, 501 and redirects are faults. Requests with another Host are
-//     excepted, and without [Target].RawPaths those with an unclean path or an unknown method.
-//   - GET /me is answered otherwise. When it gets the same, the case is broken: nothing reaches the service.
+//   - It is not a success, has no X-Request-ID, and its body is not an API error.
+//   - The same request without its key also gets such a response. The service would return 401 before all
+//     other checks. For a 502, 503 or 504, it is enough that a repeated request succeeds.
+//   - For a path below the base path, its status is not one that only the service may return. A 401, 404, 405,
+//     500, 501 or a redirect is an error. Requests with another Host are excepted. Without [Target].RawPaths,
+//     requests with an unclean path or an unknown method are excepted too.
+//   - GET /me gets another response. If it gets the same one, the case is broken, because no request reaches
+//     the service.
 //
-// A request on a connection that the server has closed in the meantime is sent again on a new one.
+// If the server has closed an idle connection, the suite sends the request again on a new one.
 //
-// # Faults
+// # Failures
 //
-// A case that finds a fault shows the request and the answer with it; keys and
-// signing secrets in them are replaced. When the suite itself cannot go on (a
-// function of the target returns an error, the server cannot be reached), the case
-// is reported as broken rather than failed. A server that takes a request and does
-// not answer it is at fault.
+// A failed case shows the request and the response, without keys and signing secrets. If the suite cannot
+// continue, it reports the case as broken instead of failed. This happens if a function of the target returns
+// an error, or if the server is unreachable. A server that accepts a request but does not respond fails.
 //
-// [Check] runs the same cases without package testing's T and returns a report
-// that marshals to JSON.
+// [Check] runs the same cases without testing.T and returns a report that you can encode as JSON.
 package conformance

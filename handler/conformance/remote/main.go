@@ -1,24 +1,23 @@
-// Command remote runs the conformance suite against a running server, with nothing
-// but its URL and an API key:
+// Command remote runs the conformance suite against a running server. It needs only
+// the server's URL and an API key:
 //
 //	FORMS_KEY=fs_live_… go run github.com/formsvc/formsvc/handler/conformance/remote -url https://api.example.com/v1
 //
-// The key needs all scopes. Cases that need more than that (other users,
-// stored responses, a clock) are skipped, and the report begins with how many ran and what the
-// rest needs. What a case makes is deleted when it ends; forms stay in the trash. The suite sends
-// some 3,500 requests, several at a time, and waits where a rate limit asks it to: a key with
-// the default of 600 a minute takes some six minutes.
+// The key needs all scopes. The command skips cases that need other users, stored submissions or a controlled
+// clock. The report starts with the number of cases that ran, and lists what the others need. Each case deletes
+// the data that it creates; forms stay in the trash. The suite sends about 3,500 requests, several concurrently,
+// and respects rate limits. With a key that has the default limit of 600 a minute, it takes about six minutes.
 //
-// -allow names the networks that the server may send webhooks to although they are not
-// public. Without it the suite expects that all of them are refused. It enables no webhook, so
-// the server sends to nobody because of it. The exception is a server on this machine that may
-// send to loopback addresses: its enabled webhooks lead to a receiver of the suite.
+// -allow lists networks to which the server may send webhooks although they are not public. Without it, the
+// suite expects that the server rejects all of them. The suite enables no webhook, so the server sends no
+// requests because of it. A server on the same machine that allows loopback addresses is an exception: its
+// enabled webhooks use a receiver of the suite.
 //
-// A case is also skipped when a proxy or a gateway answers instead of the service; package
-// conformance documents how the suite tells that.
+// The command also skips a case if a proxy or a gateway responds instead of the service. Package conformance
+// documents how the suite detects this.
 //
-// The exit status is 0 when no case failed, 1 when the server breaks a promise, 2
-// when the suite could not be run or could not go on.
+// The exit status is 0 if no case failed, 1 if the server breaks a promise, and 2 if the suite could not start
+// or continue.
 package main
 
 import (
