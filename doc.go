@@ -1,13 +1,13 @@
-// Package formsvc is a form backend that a Go program embeds: workspaces, forms with
-// ordered blocks, submissions, funnel analytics, signed webhooks and scoped API keys, as an
+// Package formsvc is a form backend that you embed in a Go program. It provides workspaces, forms with
+// ordered blocks, submissions, funnel analytics, signed webhooks and scoped API keys as one
 // [http.Handler].
 //
-// The example [A product in an afternoon] is a program with sessions, PostgreSQL, pages, exports,
-// webhooks and erasure. "go doc -http" shows the examples of a package, go doc alone does not.
+// The example [A product in an afternoon] is a program with sessions, PostgreSQL, form pages, exports,
+// webhooks and erasure. "go doc -http" shows the examples of a package; go doc alone does not.
 //
-// # A whole use
+// # A first program
 //
-// This program makes a form, shows it to respondents and serves the API:
+// This program creates a form, serves its page and serves the API:
 //
 //	package main
 //
@@ -52,143 +52,135 @@
 //		}
 //	}
 //
-// # The parts by name
+// # Overview
 //
-//   - [New] makes the [Service] with its options, of which [WithStorage] is required: package
+//   - [New] creates the [Service]. Its only required option is [WithStorage]. Use package
 //     [github.com/formsvc/formsvc/storage/memory],
-//     [github.com/formsvc/formsvc/storage/postgres], whose Migrate makes the tables, or a
-//     storage of your own, which [github.com/formsvc/formsvc/storage/storagetest] proves.
-//   - The Service is the HTTP API. [Service.As] and [Service.AsHost] do the same in Go: by the
-//     same rules and storage calls, and with [Service.Using] in a host's own transaction.
-//     [DecodeForm] and [DecodeAnswers] make Go values of stored JSON.
-//   - Users are yours: [UserIDFrom] makes ids of your ids. [Service.CreateKey] makes API
-//     keys; [WithKeyResolver] takes the sessions that you have, see below. examples/tenants is
-//     for several customers on one pool.
-//   - Respondents have no keys. Package [github.com/formsvc/formsvc/handler/formpage] shows
-//     forms and takes responses. A page of your own calls [Service.PublicForm],
-//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit], and
-//     [Service.SavePartial] and [Service.ResumePartial] for respondents who go on later. What
-//     answers look like, and what the rules of a form mean, is in package
-//     [github.com/formsvc/formsvc/schema].
-//   - [Client.Export] streams responses as CSV or NDJSON, [Service.ExportHandler] does so over
-//     HTTP, and [Client.Summary] counts the answers by block.
-//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] says
-//     how, and what receivers do. [Service.Redeliver] sends an event again, and
-//     [Service.RedeliverFailed] all that failed.
-//   - [Service.DeleteUser] removes a user with everything that is theirs,
-//     [Service.EraseRespondent] the responses with given answers,
-//     [Service.PurgeSubmissions] responses that are too old, and [Service.PurgeTrash] forms
-//     that were deleted; [WithFiles] has their files removed too. [Service.RestoreForm] brings
-//     a form back.
-//   - The comment of [Client] has the errors of the Go calls, and the HTTP status of each.
-//     Package [github.com/formsvc/formsvc/handler] has the paths of the API with the Go call
-//     that does the same.
+//     [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates the tables, or your own
+//     storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
+//   - The Service is the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
+//     [Service.Using] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
+//     stored JSON to Go values.
+//   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API
+//     keys, and [WithKeyResolver] accepts your sessions, see below. examples/tenants shows several customers
+//     on one pool.
+//   - Respondents need no keys. Package [github.com/formsvc/formsvc/handler/formpage] renders
+//     forms and accepts submissions. Your own pages call [Service.PublicForm],
+//     [Service.RecordView], [Service.RecordStart], [Service.Path] and [Service.Submit].
+//     [Service.SavePartial] and [Service.ResumePartial] let respondents continue later. Package
+//     [github.com/formsvc/formsvc/schema] documents answers and rules.
+//   - [Client.Export] streams submissions as CSV or NDJSON, and [Service.ExportHandler] does this over
+//     HTTP. [Client.Summary] counts the answers by block.
+//   - [Service.Dispatcher] sends webhooks; package [github.com/formsvc/formsvc/webhooks] explains
+//     this for hosts and receivers. [Service.Redeliver] sends an event again, and
+//     [Service.RedeliverFailed] sends all failed events again.
+//   - [Service.DeleteUser] removes a user with all of their data. [Service.EraseRespondent] removes
+//     submissions with given answers, [Service.PurgeSubmissions] old submissions, and
+//     [Service.PurgeTrash] deleted forms. With [WithFiles], their files are removed too.
+//     [Service.RestoreForm] restores a form from the trash.
+//   - The comment of [Client] lists the errors of the Go API with their HTTP statuses.
+//     Package [github.com/formsvc/formsvc/handler] lists the paths of the API with the equivalent
+//     Go methods.
 //   - [Service.Maintain] is for a deployment without a running dispatcher. [Service.Check]
-//     says what a deployment lacks: tables, rights, settings, dispatcher, maintenance.
-//   - [github.com/formsvc/formsvc/handler/builder] has the pages in which owners make forms and
-//     read what came in, behind the host's own sign-in. [Client.ServeHTTP] is the API for a user who is
-//     signed in, without a key.
-//   - [github.com/formsvc/formsvc/handler/docs] shows the API description to people,
-//     [github.com/formsvc/formsvc/handler/conformance] tests your mount, and
-//     [github.com/formsvc/formsvc/handler/apicheck] compares what your clients send with the description.
+//     reports problems of a deployment: tables, privileges, settings, dispatcher, maintenance.
+//   - [github.com/formsvc/formsvc/handler/builder] is the builder, in which users create forms and
+//     read results. It uses the host's own sign-in. [Client.ServeHTTP] is the API for a signed-in
+//     user, without a key.
+//   - [github.com/formsvc/formsvc/handler/docs] renders the API description as a page,
+//     [github.com/formsvc/formsvc/handler/conformance] tests your mounted service, and
+//     [github.com/formsvc/formsvc/handler/apicheck] checks your clients' requests against the API description.
 //
-// # What the service never does
+// # No side effects
 //
-// [New] starts no goroutine and opens no connection. The service registers nothing global,
-// reads no environment, writes no log unless it is given a logger, and never closes a part
-// that the host gave it. [Service.Close] stops the parts that were started lazily.
+// [New] starts no goroutine and opens no connection. The service registers nothing globally
+// and reads no environment variables. It logs only if you provide a logger, and never closes a part
+// that you provide. [Service.Close] stops the parts that start on first use.
 //
 // # Mounting
 //
-// The service finds its paths wherever it is mounted: on the standard mux with or without
-// [http.StripPrefix], in a chi router by Mount, Route or Handle, or at a server's root. A
-// base path other than /v1 is [WithBasePath]; a prefix in front of it, or an absolute
-// address for links, is [WithBaseURL]. Links and Location headers never repeat the request's
-// Host header.
+// You can mount the service on the standard mux with or without [http.StripPrefix], in a chi router with
+// Mount, Route or Handle, or at a server's root. To use a base path other than /v1, set [WithBasePath]. For
+// a prefix before the base path, or absolute links, set [WithBaseURL]. Links and Location headers never
+// contain the request's Host header.
 //
-// The time-outs of the server are the host's: without ReadTimeout and WriteTimeout a client
-// that sends or reads a byte now and then holds a connection for ever. A middleware whose
-// [http.ResponseWriter] wraps another one has the method Unwrap() http.ResponseWriter: without
-// it the WriteTimeout cuts exports ([Service.ExportHandler]). [http.TimeoutHandler] buffers whole
-// responses, also exports: mount these outside of it.
+// The host sets the server's timeouts. Without ReadTimeout and WriteTimeout, a slow client
+// can hold a connection forever. If a middleware wraps the [http.ResponseWriter], it needs a method
+// Unwrap() http.ResponseWriter. Otherwise the WriteTimeout truncates exports ([Service.ExportHandler]).
+// [http.TimeoutHandler] buffers whole responses, so mount exports outside of it.
 //
-// Each key may make 600 requests a minute, counted in this process, unless [WithRateLimit]
-// or [WithLimiter] says otherwise. Nobody limits requests with unknown keys: limit them by
-// address, in the proxy or in a middleware in front.
+// Each key can make 600 requests a minute, counted in this process, unless you set [WithRateLimit]
+// or [WithLimiter]. The service does not limit requests with unknown keys. Limit them by IP address, in a
+// proxy or a middleware.
 //
-// CORS and compression are the host's. A host that serves browsers exposes ETag, Location,
-// X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. API keys do not belong in
-// browsers.
+// The host provides CORS and compression. For browsers, expose ETag, Location,
+// X-Request-ID, Retry-After, RateLimit and RateLimit-Policy. Do not use API keys in browsers.
 //
-// After a call Request.Pattern is the operation's path as the description has it, behind the
-// base path and without the method: /v1/forms/{formId}. Metrics and traces group requests by
-// it. A request that is no operation keeps the pattern of the host's mux. A middleware sees
-// the pattern unless something between it and the service copies the request, as
-// http.StripPrefix, a chi router and Request.WithContext do: then it stands inside of that.
+// After a call, Request.Pattern contains the operation's path as in the API description, after the
+// base path and without the method: /v1/forms/{formId}. Use it to group metrics and traces. Requests
+// without an operation retain the pattern of the host's mux. A middleware does not see the pattern if a
+// handler below it copies the request, as http.StripPrefix, a chi router and Request.WithContext do. In
+// this case, move the middleware below that handler.
 //
 // # Sessions and keys
 //
-// Without options the API takes the keys of [Service.CreateKey], in X-API-Key or as a bearer
-// token. A host whose users have sessions gives two functions, and the example of
-// [WithKeyResolver] has both in full:
+// By default, the API accepts the keys of [Service.CreateKey], in X-API-Key or as a bearer
+// token. If your users have sessions, provide two functions. The example of
+// [WithKeyResolver] contains both:
 //
-//   - [WithCredential] says where a credential stands. It asks [Credential] first, and takes the
-//     cookie of the session only where that finds no key.
-//   - [WithKeyResolver] says whose credential it is. A session becomes a [Principal]; everything
-//     else goes on to [Service.ResolveKey], or no API key is accepted any more. [ErrInvalidKey] is
-//     status 401, any other error 503.
+//   - [WithCredential] finds the credential in a request. It calls [Credential] first, and uses the
+//     session cookie only if there is no key.
+//   - [WithKeyResolver] finds the user of a credential. It returns a [Principal] for a session, and calls
+//     [Service.ResolveKey] for everything else. Otherwise the service accepts no API keys.
+//     [ErrInvalidKey] is status 401, and any other error is 503.
 //
-// The resolver needs the service, and [New] needs the resolver: New calls no resolver, so the
-// service is put into the resolver after New and before the first request.
+// The resolver needs the service, and [New] needs the resolver. New does not call the resolver, so you can
+// give the service to the resolver after New and before the first request.
 //
-// Principal.KeyID stands in the rate limiter's store, and callers with one KeyID share a limit.
-// Make it of the session's id or of a digest of the cookie, never of the cookie itself.
-// Principal.UserID is [UserIDFrom] of the user's id in the product, as for [Service.As].
+// The rate limiter's store contains Principal.KeyID, and callers with the same KeyID share a limit.
+// Derive it from the session ID or from a digest of the cookie, never use the cookie itself.
+// Principal.UserID is [UserIDFrom] of your product's user ID, as for [Service.As].
 //
-// Browsers send cookies along with requests that other sites cause, so a host that takes a
-// cookie puts [http.CrossOriginProtection] in front of the service and of
-// [Service.ExportHandler]. examples/auth is a whole product with users.
+// Browsers send cookies with requests from other sites. If you accept a cookie, wrap the service and
+// [Service.ExportHandler] in [http.CrossOriginProtection]. examples/auth is a complete product with users.
 //
 // # Polling
 //
-// A submission has the time at which it was made, and becomes visible when its transaction is
-// committed: a host's transaction can take long, imports have older times, and the clocks of
-// processes differ. So a program that polls and continues at the last submitted_at that it has read
-// loses submissions. The safe way is to read the last minutes again each time (longer than the
-// longest transaction and the difference of the clocks), and to drop the ids that it knows, as the
-// [example Polling] does. What must not be lost is received by a webhook: its delivery is part of
-// the submission's transaction.
+// A submission has its creation time, but becomes visible when its transaction commits. A host's
+// transaction can take long, imports have older times, and the clocks of processes differ. If a program polls
+// and continues after the last submitted_at, it therefore misses submissions. To be safe, read the last
+// minutes again each time, and ignore known IDs, as the [example Polling] does. The period must be longer
+// than the longest transaction plus the clock difference. If you must not miss a submission, use a webhook,
+// because its delivery is part of the submission's transaction.
 //
-// # Stopping
+// # Graceful shutdown
 //
-// A process that is told to stop ends its parts in this order, as the [example Stopping] does:
+// Stop the parts of a process in this order, as the [example Stopping] does:
 //
-//  1. The server, by its Shutdown: no request comes in, and those under way end. An export may
-//     take longer than the time that Shutdown is given; Close of the server then cuts it.
-//  2. The dispatcher, by its own context, and wait until Run has returned: deliveries under way
-//     have 10 seconds to end, and Run returns after 16 seconds at the latest. The context is not
-//     the one that the signal ends: the dispatcher would stop while responses still come.
-//  3. The service: [Service.Close] writes pending views, starts and last uses of keys, which takes
-//     a moment.
-//  4. What the host gave the service: the pool.
+//  1. The server, with Shutdown: it accepts no more requests and finishes those in flight. An export may
+//     take longer than the timeout of Shutdown. In this case, Close of the server truncates it.
+//  2. The dispatcher, with its own context. Wait until Run returns. Deliveries in flight
+//     have 10 seconds to finish, and Run returns within 16 seconds. Do not use the context that the signal
+//     cancels, because the dispatcher would stop while submissions still arrive.
+//  3. The service: [Service.Close] writes pending views, starts and key usage times, which is fast.
+//  4. The parts that you gave to the service, such as the pool.
 //
-// So a process stops within 30 seconds when Shutdown is given 10. In the wrong order, or killed,
-// it loses nothing that was acknowledged: deliveries wait for the next process. Views and starts
-// of the last 250 ms may be lost, and a delivery that was under way may come twice.
+// With a Shutdown timeout of 10 seconds, a process stops within 30 seconds. If you use another order or kill the
+// process, no acknowledged data is lost: deliveries wait for the next process. The views and starts
+// of the last 250 ms may be lost, and a delivery in flight may be sent twice.
 //
-// # Log lines
+// # Logs
 //
-// The lines of [WithLogger] have one set of keys:
+// The entries of [WithLogger] use these keys:
 //
-//	error, panic, stack                  what went wrong
+//	error, panic, stack                  the error
 //	request_id, method, operation        a request of the API
-//	path, base_path                      a request at another path than the service's
-//	form, webhook, event, delivery       ids
-//	attempt, class, duration, retry_in   an attempt to deliver
+//	path, base_path                      a request with a path outside of the base path
+//	form, webhook, event, delivery       IDs
+//	attempt, class, duration, retry_in   a delivery attempt
 //	reason, failures, since, until       a pause of a webhook
-//	lacks                                what a form's page has no part for
-//	origin, host                         a request from a page of another origin that was refused
-//	deliveries, results, values          how many
+//	lacks                                missing parts of a form page
+//	origin, host                         a rejected request from a page of another origin
+//	deliveries, results, values          counts
 //
 // [A product in an afternoon]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Afternoon
 // [example Polling]: https://pkg.go.dev/github.com/formsvc/formsvc#example-package-Polling
