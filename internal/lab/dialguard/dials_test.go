@@ -1,6 +1,7 @@
 package dialguard_test
 
 import (
+	"errors"
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
@@ -66,9 +67,11 @@ func TestWhoDials(t *testing.T) {
 	root := os.DirFS("../../..")
 	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
+		case errors.Is(err, fs.ErrNotExist) && path != ".": // other tests and programs make files for a moment
+			return nil
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "node_modules" || d.Name() == "testdata"):
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules" || d.Name() == "testdata"):
 			return fs.SkipDir
 		case !strings.HasSuffix(path, ".go"):
 			return nil
