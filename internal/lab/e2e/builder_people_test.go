@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/heapprofiler"
@@ -131,10 +132,13 @@ func TestEditorAxe(t *testing.T) {
 	}
 }
 
+// focusLost is what focus says when nothing has it.
+const focusLost = "the focus is lost"
+
 // focus reports where the focus is, as an outline and whether it shows.
 const focus = `(() => { const e = document.activeElement, s = getComputedStyle(e); let marked = (parseFloat(s.outlineWidth) >= 2 && s.outlineStyle !== "none") || s.boxShadow !== "none";
 	if (e.matches("input[type=color],input[type=radio],input[type=checkbox],input[type=file]")) marked ||= [e.parentElement, e.nextElementSibling].some(m => m && getComputedStyle(m).outlineStyle !== "none");
-	if (e === document.body) return "the focus is lost";
+	if (e === document.body) return "` + focusLost + `";
 	if (!e.checkVisibility()) return "the focus is on something that is not shown: " + e.outerHTML.slice(0, 200);
 	const r = e.getBoundingClientRect();
 	if (e.tagName !== "MAIN" && e.tagName !== "IFRAME" && (r.bottom < 1 || r.top > innerHeight - 1 || r.right < 1 || r.left > innerWidth - 1)) return "the focus is outside: " + e.outerHTML.slice(0, 200);
@@ -147,16 +151,21 @@ func TestEditorByKeyboard(t *testing.T) {
 		{"id":"g","type":"group","label":"Group","children":[{"id":"g1","type":"email","label":"Inner"}]},{"id":"e","type":"ending","label":"End"}]`)
 	b := s.ownersTab(1280, 900)
 	h := s.hand(b, true)
+	// The page moves the focus with the next frame, and on a busy machine some frames later.
 	look := func(after string) {
 		t.Helper()
-		expect.Equal(t, ask[string](h, focus), "", "%v after", after)
+		got := ask[string](h, focus)
+		for end := time.Now().Add(patience); got != "" && time.Now().Before(end); {
+			got = ask[string](h, `new Promise(done => requestAnimationFrame(() => done(`+focus+`)))`)
+		}
+		expect.Equal(t, got, "", "%v after", after)
 	}
 	round := func(name string) {
 		t.Helper()
 		b.do(`window.visited = new Set(); window.missing = () => T.stops().filter(e => !visited.has(e)).map(e => e.outerHTML.slice(0, 120))`)
 		for range 150 {
 			h.key(kb.Tab)
-			if get(b, chromedp.Evaluate[string](`document.activeElement.tagName`)) != "BODY" { // the round begins anew
+			if ask[string](h, focus) != focusLost { // the round begins anew
 				look("Tab in " + name)
 			}
 			b.do(`visited.add(document.activeElement)`)
@@ -185,7 +194,6 @@ func TestEditorByKeyboard(t *testing.T) {
 		was := ask[string](h, `T.ids().join()`)
 		h.key(key, modifiers...)
 		h.until(`T.ids().join() !== ` + quote(was))
-		// The page moves the focus with the next frame, and on a busy machine some frames later.
 		h.until(`new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(document.activeElement !== document.body))))`)
 		look(does)
 	}
@@ -197,14 +205,12 @@ func TestEditorByKeyboard(t *testing.T) {
 	look("Escape")
 	steps("moving a block down", kb.ArrowDown, chromedp.ModifierAlt)
 	steps("moving a block up", kb.ArrowUp, chromedp.ModifierAlt)
-	got := ask[bool](h, `T.row(T.chosen()) === document.activeElement`)
-	expect.That(t, got, "a block that was moved does not have the focus")
+	h.until(`T.row(T.chosen()) === document.activeElement`) // the block that was moved has the focus
 	steps("duplicating a block", "d", chromedp.ModifierCtrl)
 	h.key(kb.Escape)
 	h.until(`T.row(T.chosen()) === document.activeElement`)
 	steps("deleting a block", kb.Delete)
-	got = ask[bool](h, `T.row(T.chosen()) === document.activeElement`)
-	expect.That(t, got, "after a removal the next row does not have the focus")
+	h.until(`T.row(T.chosen()) === document.activeElement`) // after a removal the next row has the focus
 	steps("undoing", "z", chromedp.ModifierCtrl)
 	steps("redoing", "z", chromedp.ModifierCtrl, chromedp.ModifierShift)
 	steps("undoing again", "z", chromedp.ModifierCtrl)

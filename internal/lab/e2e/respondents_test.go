@@ -241,7 +241,7 @@ func framesLeadOn(t *testing.T, b respondent) {
 		for range times {
 			select {
 			case <-heard:
-			case <-time.After(20 * time.Second):
+			case <-time.After(patience):
 				t.Fatal("the page has not heard of a response")
 			}
 		}
