@@ -20,6 +20,7 @@ import (
 
 	"github.com/formsvc/formsvc"
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/internal/lab/freeport"
 	"github.com/formsvc/formsvc/internal/servicetest"
 	"github.com/formsvc/formsvc/storage"
 )
@@ -277,9 +278,7 @@ func nginx(t *testing.T, upstream, buffering string) string {
 	t.Helper()
 	path := program(t, "nginx")
 	dir := t.TempDir()
-	listener := expect.Must(net.Listen("tcp", "127.0.0.1:0"))
-	address := listener.Addr().String()
-	expect.NoError(t, listener.Close())
+	address := expect.Must(freeport.Address(t.Context()))
 	config := fmt.Sprintf(`
 daemon off; master_process off; pid %[1]s/pid; error_log %[1]s/error.log;
 events {}
@@ -303,7 +302,7 @@ http {
 		check(t, command.Process.Kill())
 		_ = command.Wait() // it was killed
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)

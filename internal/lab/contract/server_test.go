@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/formsvc/formsvc"
+	"github.com/formsvc/formsvc/internal/lab/freeport"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/storage"
 	"github.com/formsvc/formsvc/storage/memory"
@@ -131,9 +131,7 @@ func (h *host) document(t *testing.T) string {
 // freeAddress is an address that a program can listen on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	l := must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
-	defer func() { _ = l.Close() }()
-	return l.Addr().String()
+	return must(freeport.Address(t.Context()))
 }
 
 // patience bounds what waits for a program.

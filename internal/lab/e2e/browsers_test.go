@@ -21,6 +21,7 @@ import (
 	"golang.org/x/net/websocket"
 
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/internal/lab/freeport"
 )
 
 // firefox is a page of Firefox, driven by WebDriver BiDi over its own websocket.
@@ -343,9 +344,7 @@ func newWebKit(t *testing.T) *webkit {
 	}
 	lines := start(nil, screen, "-displayfd", "1", "-screen", "0", "1400x1000x24", "-nolisten", "tcp")
 	lines.Scan()
-	free := expect.Must((&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0"))
-	address := free.Addr().String()
-	_ = free.Close()
+	address := expect.Must(freeport.Address(t.Context()))
 	_, port, _ := strings.Cut(address, ":")
 	home := t.TempDir()
 	start([]string{"DISPLAY=:" + lines.Text(), "HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_DATA_HOME=" + home, "GDK_BACKEND=x11", "LANG=C.UTF-8", "WEBKIT_DISABLE_COMPOSITING_MODE=1",

@@ -11,9 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/formsvc/formsvc/internal/lab/expect"
+	"github.com/formsvc/formsvc/internal/lab/freeport"
 )
 
 // compressingProxies are programs that compress what they pass on, with their configuration. %[1]s
@@ -79,7 +79,7 @@ func TestTheBuilderSavesBehindCompressingProxies(t *testing.T) {
 			if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // a server's other user reads it
 				t.Fatal(err)
 			}
-			address := freeAddress(t)
+			address := expect.Must(freeport.Address(t.Context()))
 			fill := func(text string) string { return fmt.Sprintf(text+"%.0[1]s%.0[2]s%.0[3]s", dir, address, upstream) }
 			expect.NoError(t, os.WriteFile(filepath.Join(dir, proxy.file), []byte(fill(proxy.config)), 0o600))
 			var args []string
@@ -114,14 +114,6 @@ func (s *site) tagBehind(t *testing.T, form string) string {
 	return response.Header.Get("Etag")
 }
 
-// freeAddress is a loopback address that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener := expect.Must(net.Listen("tcp", "127.0.0.1:0"))
-	defer func() { _ = listener.Close() }()
-	return listener.Addr().String()
-}
-
 // runProxy starts a proxy and waits until it accepts connections.
 func runProxy(t *testing.T, program, address string, args []string) {
 	t.Helper()
@@ -134,7 +126,7 @@ func runProxy(t *testing.T, program, address string, args []string) {
 		_ = command.Process.Kill() // it may have ended
 		_ = command.Wait()
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
