@@ -188,11 +188,11 @@ func (b *Bundle) Submissions(form formsvc.ID) int {
 	return len(page.Items)
 }
 
-// WaitFor polls until a condition holds. The test fails after 20 seconds.
+// WaitFor polls until a condition holds. The test fails after a minute.
 func WaitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
-		expect.Require(t, !time.Now().After(end), "waited 20 s for %s", what)
+	for end := time.Now().Add(time.Minute); !holds(); time.Sleep(5 * time.Millisecond) {
+		expect.Require(t, !time.Now().After(end), "waited a minute for %s", what)
 	}
 }
 

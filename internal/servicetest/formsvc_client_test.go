@@ -498,7 +498,7 @@ func TestWhatABrokenStorageReservedIsGivenBack(t *testing.T) {
 			if !strings.Contains(got.Body, text) {
 				t.Fatalf("sent %s, want %q", got.Body, text)
 			}
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%q is not sent", text)
 		}
 	}

@@ -37,7 +37,7 @@ func waits() patience {
 	if os.Getenv("FORMSVC_TEST_NETWORK") == "full" {
 		return patience{postgres.DefaultTimeout, 12 * time.Second, 15 * time.Second}
 	}
-	return patience{time.Second, 20 * time.Second, 20 * time.Second}
+	return patience{time.Second, 40 * time.Second, 40 * time.Second}
 }
 
 // doors is one service behind every door that a host has, and forms to ask it about.
@@ -257,7 +257,7 @@ func TestNetworkThatSwallowsConnections(t *testing.T) {
 	// pgxpool's own ping of a connection that was idle keeps the connection's place for 15
 	// seconds after it has failed.
 	for began := time.Now(); d.pool.Stat().AcquiredConns() > 0; {
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > 40*time.Second {
 			t.Fatalf("%d connections were not given back", d.pool.Stat().AcquiredConns())
 		}
 		time.Sleep(10 * time.Millisecond)
@@ -269,7 +269,7 @@ func TestNetworkThatSwallowsConnections(t *testing.T) {
 func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	t.Parallel()
 	// So long, because on a busy machine the others are not to run out of their time.
-	call := max(waits().call, 3*time.Second)
+	call := max(waits().call, 8*time.Second)
 	d := openDoors(t, pgtest.Pool(t, pgtest.MaxConns(8)), 4, postgres.WithSchema(pgtest.Schema(t)), postgres.WithTimeout(call))
 	held := d.forms[0]
 	d.forms = d.forms[1:]
