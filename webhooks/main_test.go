@@ -249,12 +249,12 @@ func (r *recorder) InFlightObserved(_ context.Context, i InFlight)        { r.in
 // wait waits for the end of the next n attempts.
 func (r *recorder) wait(t *testing.T, n int) {
 	t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	for i := range n {
 		select {
 		case <-r.attempts:
 		case <-limit:
-			t.Fatalf("%d of %d attempts within 30 s", i, n)
+			t.Fatalf("%d of %d attempts within a minute", i, n)
 		}
 	}
 }
