@@ -1,56 +1,50 @@
-// Package scheduler decides what a dispatcher of webhooks does next: what to claim,
-// which deliveries to send, and when to write down what became of them. It keeps the
-// promise that destinations which do not answer delay no others.
+// Package scheduler decides what a webhook dispatcher does next: which deliveries to claim and send, and when to
+// record their results. It ensures that destinations that do not respond delay no others.
 //
-// # In short
+// # Overview
 //
-//   - A delivery comes in by a claim or is handed over by whoever stored it. It waits
-//     with its webhook, and the webhook waits in the line of a pool. Its request takes a
-//     place in that pool. Its result waits for others, and they are written together.
-//     Every delivery that comes in ends in one result: sent, or given back as it was.
-//     A result that the store refuses for good is dropped, and the delivery is repeated
-//     when its lease runs out.
-//   - There are two pools. A webhook is quick when its last request succeeded and none
-//     of its last eight successes took longer than a moment, half a second. Quick webhooks
-//     start in the quick pool of 64 places, all others in the second pool of 4,096.
-//   - Nobody keeps a quick place: at the first step after 50 ms a request moves over to
-//     the second pool. So the quick pool begins about 64 requests in 50 ms, whoever hangs,
-//     until the second pool is full, or the host name that hangs has its half of that pool.
-//     An Observer is told for how long it was full.
-//   - The second pool keeps a quarter of its places for requests that move over, and a
-//     quarter for webhooks that are slow but work. New and failing webhooks have half.
-//   - A workspace that has more of the second pool than half of what is free there gets
-//     nothing more. So with n owners who could fill it, about one part of n + 1 stays free, and
-//     whoever has little under way finds a place at once.
-//   - A webhook has four requests under way, and one while it is new or fails. With
-//     another URL it is another webhook. A quick webhook hangs when one of its requests
-//     lasts for 50 ms, and for twice as long as its requests usually do. The webhook gets no
-//     further request until the hanging request has ended. Deliveries that wait for it go
-//     back to the store, and so does a delivery that has waited for a second for any webhook.
-//   - A host name has a quarter of the quick places while another name waits, else three
-//     quarters, and half of the second pool. It has half of what may wait for the quick pool.
-//   - Within a pool webhooks take turns. The store has turns of its own: a claim
-//     brings deliveries of the webhooks that were served longest ago, for the quick pool, for
-//     slow webhooks and for new and failing ones as much as there is room for, and for each webhook about as much as it sends before the
-//     next claim. One claim is under way at a time. The next claim begins when somebody
-//     calls, when results of claimed deliveries are recorded, or of a webhook that the
-//     last claim had no room for, or after at most a quarter of a second. A claim for the
-//     quick pool waits until that pool has room for half of what may wait there.
-//   - A process that dies repeats what it sent and did not record. Each pool bounds how much.
+//   - A delivery arrives by a claim or by direct dispatch. It waits with its webhook, and the webhook waits in the
+//     queue of a pool. Its request takes a slot in that pool. Results are recorded in batches. Every delivery
+//     ends in one result: sent, or released unchanged. If the store permanently rejects a result, the
+//     result is dropped, and the delivery is repeated after its lease expires.
+//   - There are two pools. A webhook is fast if its last request succeeded and none of its last eight successes
+//     took longer than half a second. Fast webhooks start in the fast pool of 64 slots, all others in the slow
+//     pool of 4,096.
+//   - No request keeps a fast slot for long. At the first step after 50 ms, it moves to the slow pool. The fast pool
+//     therefore starts about 64 requests in 50 ms, even if destinations hang. This ends only if the slow pool is
+//     full, or if the hanging hostname uses its half of that pool. An Observer receives the time for which the
+//     pool was full.
+//   - The slow pool reserves a quarter of its slots for requests that move over, and a
+//     quarter for webhooks that are slow but work. New and failing webhooks can use half.
+//   - A workspace gets no more slots of the slow pool while it uses more than half of the number of free slots.
+//     With n workspaces that could fill the pool, about one part of n + 1 therefore stays free. A workspace with few
+//     requests finds a slot immediately.
+//   - A webhook has four requests in flight, and one while it is new or fails. A webhook with a changed URL counts
+//     as another webhook. A fast webhook hangs if one of its requests takes longer than 50 ms, and longer than
+//     twice its usual time. The webhook gets no further request until the hanging request has ended. Its
+//     waiting deliveries return to the store. A delivery that has waited a second for any webhook also returns.
+//   - A hostname can use a quarter of the fast slots while another hostname waits, otherwise three
+//     quarters. It can use half of the slow pool, and half of the deliveries that wait for the fast pool.
+//   - Each pool serves its webhooks in round robin. The store has its own round robin: a claim returns deliveries of
+//     the webhooks that were served longest ago. For the fast pool, for slow webhooks, and for new and failing
+//     webhooks, it returns as many as there are free slots. For each webhook, it returns about as many as the webhook
+//     sends before the next claim. Only one claim runs at a time. The next claim starts after a call, or after
+//     results are recorded of claimed deliveries or of a webhook that did not fit into the last claim. At the
+//     latest, it starts after a quarter of a second. A claim for the fast pool waits until
+//     that pool can accept half of its limit of waiting deliveries.
+//   - A process that dies repeats the deliveries that it sent but did not record. Each pool limits their number.
 //   - A webhook that fails ten times in a row over half a minute is paused and probed.
-//     The store keeps the pause and how the webhook fared; a claim brings both.
-//   - After a fault of the store the next call waits for at most 0.4 s, and as soon as any call
-//     succeeds for at most 0.1 s after the fault.
-//   - After a write failed nothing is claimed or handed over until all results are written
-//     but those that somebody else holds up.
+//     The store contains the pause and the webhook's health; a claim returns both.
+//   - After an error of the store, the next call waits for at most 0.4 s. As soon as any call
+//     succeeds, this decreases to at most 0.1 s after the error.
+//   - After a failed write, the scheduler claims and dispatches nothing until all results are written, except
+//     results that another transaction blocks.
 //
-// The scheduler is a state machine without a clock, a goroutine, a lock or I/O: the
-// same events at the same times lead to the same actions. Package webhooks is the shell
-// that feeds it and carries out what it says. So its tests are tables and histories in
-// virtual time. [Numbers] are the twelve numbers that were tuned, and [Default] says why. All
-// others follow from them in derive.
+// The scheduler is a state machine without a clock, goroutines, locks or I/O: the same events at the same times lead to
+// the same actions. Package webhooks passes events to it and executes its actions. The tests are therefore tables and
+// histories in virtual time. [Numbers] contains the twelve numbers that were tuned, and [Default] gives the reasons.
+// derive computes all others.
 //
-// A reader begins with [Scheduler.Step]. scheduler.go follows a delivery from its
-// arrival to its end. webhook.go has what is known of a webhook and what follows from
-// it, pool.go the places and turns, claims.go and results.go the two calls of the store.
+// Start reading at [Scheduler.Step]. scheduler.go follows a delivery from its arrival to its end. webhook.go contains
+// the state of a webhook, pool.go the slots and queues, and claims.go and results.go the two calls to the store.
 package scheduler
