@@ -120,7 +120,7 @@ type Config struct {
 	Language func(r *http.Request) string
 	// Words adds languages and changes words: by language tag, then by key. The keys are those of the files
 	// in handler/builder/words, as in "editor.add". What is missing is English. Those that begin with
-	// "faults." are what the service refuses or warns of, by its code; {message} in them is its English sentence.
+	// "errors." are what the service refuses or warns of, by its code; {message} in them is its English sentence.
 	Words map[string]map[string]string
 
 	// Logger gets what users are not told. Default: discards.

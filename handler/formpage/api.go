@@ -216,7 +216,7 @@ func (c *call) submitJSON() {
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
 	case errors.Is(err, formsvc.ErrKeyUsed):
-		c.refuse(http.StatusConflict, visit.CodeSpent, "fault."+visit.CodeSpent, faults...)
+		c.refuse(http.StatusConflict, visit.CodeSpent, "error."+visit.CodeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)
 	default:
@@ -276,10 +276,10 @@ func (h *Handler) say(w http.ResponseWriter, r *http.Request, inJSON bool, statu
 // unread answers that there is no form, or that it could not be read.
 func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, err error) {
 	if errors.Is(err, storage.ErrNotFound) {
-		h.say(w, r, inJSON, http.StatusNotFound, "missing.title", "missing.text")
+		h.say(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	}
 	h.config.Logger.ErrorContext(r.Context(), "a form was not read", "error", err)
 	w.Header().Set("Retry-After", "1")
-	h.say(w, r, inJSON, http.StatusServiceUnavailable, "broken.title", "broken.text")
+	h.say(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
 }

@@ -30,7 +30,7 @@ func (h *Handler) framedByOthers(w http.ResponseWriter, r *http.Request) bool {
 	if site == "" || site == "same-origin" || site == "none" || kind == "document" || kind == "" {
 		return false
 	}
-	h.say(w, r, false, http.StatusForbidden, "foreign.text", "foreign.text")
+	h.say(w, r, false, http.StatusForbidden, "cross_site.text", "cross_site.text")
 	return true
 }
 
@@ -89,7 +89,7 @@ func (h *Handler) answersMethod(w http.ResponseWriter, r *http.Request, methods 
 	case r.Method == http.MethodOptions:
 		w.WriteHeader(http.StatusNoContent)
 	case inJSON:
-		h.say(w, r, true, http.StatusMethodNotAllowed, "broken.title", "unreadable.text")
+		h.say(w, r, true, http.StatusMethodNotAllowed, "failure.title", "unreadable.text")
 	default:
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 	}

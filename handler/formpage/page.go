@@ -52,7 +52,7 @@ func (c *call) post() {
 	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
 		h.config.Logger.InfoContext(r.Context(), "a page was not read", "error", err)
-		c.showMessage(http.StatusBadRequest, c.Words.Get("broken.title"), c.Words.Get("unreadable.text"))
+		c.showMessage(http.StatusBadRequest, c.Words.Get("failure.title"), c.Words.Get("unreadable.text"))
 		return
 	}
 	c.bring(values)
@@ -150,7 +150,7 @@ func (c *call) forward() {
 	case len(c.given.Unplaced) > 0 && c.Values.Get(input.Lost) == "":
 		c.Lost = c.given.Unplaced
 		c.Values.Set(input.Lost, "1")
-		c.again(http.StatusConflict, "lost")
+		c.again(http.StatusConflict, "questions_removed")
 	case c.behind():
 		c.again(http.StatusConflict, "partial.merged")
 	default:
@@ -211,5 +211,5 @@ func (c *call) refuseForeign() {
 	if values, _, err := c.read(c.h.config.MaxBody); err == nil {
 		c.Values = values
 	}
-	c.handBack(http.StatusForbidden, "broken.title", c.Words.Get("foreign.text"), nil)
+	c.handBack(http.StatusForbidden, "failure.title", c.Words.Get("cross_site.text"), nil)
 }

@@ -223,7 +223,7 @@ func (c *call) forget() {
 		}
 	}
 	c.half = visit.Half{Off: true}
-	c.again(http.StatusOK, "partial.forgotten")
+	c.again(http.StatusOK, "partial.deleted")
 }
 
 // ended answers the request where the response is sent or the form closed, and reports whether it
@@ -237,7 +237,7 @@ func (c *call) ended(err error) bool {
 		// The browser went back after it had submitted: another response begins, in the same visit.
 		c.half.Off = true
 	case errors.Is(err, formsvc.ErrSent) && c.changed():
-		c.handBack(http.StatusConflict, "partial.sent", "", nil)
+		c.handBack(http.StatusConflict, "partial.submitted", "", nil)
 		return true
 	case errors.Is(err, formsvc.ErrSent):
 		c.onlyEnding()
@@ -248,9 +248,9 @@ func (c *call) ended(err error) bool {
 		return true
 	case errors.Is(err, storage.ErrNotFound):
 		// Somebody had it removed, or it is over. Made anew, it would be kept against a wish.
-		c.half, c.kept = visit.Half{Off: true}, "partial.gone"
+		c.half, c.kept = visit.Half{Off: true}, "partial.expired"
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
-		c.kept = "partial.long"
+		c.kept = "partial.too_long"
 	default:
 		c.notTaken("a half response", err)
 		c.w.Header().Del("Retry-After") // the page itself was taken
@@ -312,7 +312,7 @@ func (c *call) byLink(forget bool) {
 	}
 	switch {
 	case err == nil && forget:
-		c.showMessage(http.StatusOK, c.Words.Get("partial.forgotten"), c.Words.Get("partial.none"))
+		c.showMessage(http.StatusOK, c.Words.Get("partial.deleted"), c.Words.Get("partial.none"))
 	case err == nil:
 		c.resume(&p)
 	case errors.Is(err, formsvc.ErrSent):
@@ -321,7 +321,7 @@ func (c *call) byLink(forget bool) {
 		c.askForLink(http.StatusNotFound, "partial.none")
 	default:
 		status, _, _ := c.notTaken("a half response", err)
-		c.askForLink(status, "broken.text")
+		c.askForLink(status, "failure.text")
 	}
 }
 
@@ -354,7 +354,7 @@ func (c *call) resume(p *formsvc.PartialResponse) {
 	}
 	c.Notice = c.Words.Get("partial.resumed")
 	if len(lost) > 0 {
-		c.Notice, c.Lost = c.Words.Get("lost"), c.labelled(lost)
+		c.Notice, c.Lost = c.Words.Get("questions_removed"), c.labelled(lost)
 	}
 	for b, hidden := range formblock.Walk(c.OnPath) {
 		if !hidden && c.takesFiles(b.ID) != nil {

@@ -74,12 +74,12 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 	switch {
 	case !known:
 		h.warnMisplaced(r, true)
-		h.say(w, r, false, http.StatusNotFound, "missing.title", "missing.text")
+		h.say(w, r, false, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	case h.answersMethod(w, r, route.methods, route.json):
 		return
 	case rest != "" && h.foreign(r, route.shared):
-		h.say(w, r, route.json, http.StatusForbidden, "foreign.text", "foreign.text")
+		h.say(w, r, route.json, http.StatusForbidden, "cross_site.text", "cross_site.text")
 		return
 	}
 	r = r.WithContext(timeout.Share(r.Context()))

@@ -75,7 +75,7 @@ func TestEveryCodeHasAText(t *testing.T) {
 	codes, english := d.Components.Schemas.ErrorDetail.Properties.Code.Words, readWords(t, "en")
 	expect.Require(t, len(codes) != 0, "the description has no codes")
 	for _, code := range codes {
-		expect.That(t, english["fault."+code] != "", "there is no text fault.%s", code)
+		expect.That(t, english["error."+code] != "", "there is no text fault.%s", code)
 	}
 	for k := range schema.Kinds() {
 		expect.That(t, !k.TakesAnswer() || english["type."+k.Type] != "", "there is no text type.%s", k.Type)
@@ -145,7 +145,7 @@ func TestFaultsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for tag, please := range map[string]string{"en": "Please ", "de": "Bitte "} {
 		for key, text := range readWords(t, tag) {
-			if strings.HasPrefix(key, "fault.") && key != "fault.KNOWN" && key != "fault.UNKNOWN_FIELD" &&
+			if strings.HasPrefix(key, "error.") && key != "error.KNOWN" && key != "error.UNKNOWN_FIELD" &&
 				!strings.Contains(text, please) && !strings.Contains(text, strings.ToLower(please)) {
 				t.Errorf("%s %s does not say what to do: %s", tag, key, text)
 			}

@@ -74,7 +74,7 @@ func TestFormsTakeFewClicks(t *testing.T) {
 			}
 			h.saved()
 			b.shot("clicks-" + form.name)
-			h.pressNamed("editor.publish_do")
+			h.pressNamed("editor.publish")
 			h.until(`document.querySelector("dialog[open] .primary")?.disabled === false`)
 			h.press(`document.querySelector("dialog[open] .primary")`)
 			h.until(`document.querySelector("dialog[open] .copied input")`)

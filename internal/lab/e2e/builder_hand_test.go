@@ -467,7 +467,7 @@ func (h hand) choices(pointer string, list []choiceWanted) {
 	for i := range list {
 		labels[i] = list[i].Label
 	}
-	h.press(`T.named(` + quote(h.word("props.add_several")) + `, ` + at + `)`)
+	h.press(`T.named(` + quote(h.word("props.add_multiple")) + `, ` + at + `)`)
 	h.until(at + `.querySelector(".props-several textarea")`)
 	h.write(at+`.querySelector(".props-several textarea")`, strings.Join(labels, "\n"))
 	h.press(at + `.querySelector(".props-several .button.primary")`)

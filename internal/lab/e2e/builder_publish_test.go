@@ -30,7 +30,7 @@ func TestUnpublishedChangesAreShown(t *testing.T) {
 func (s *site) publishesChanges(h hand, look func(state string)) {
 	h.t.Helper()
 	form := s.draft("Two questions", twoQuestions)
-	publish := `T.named(` + quote(h.word("editor.publish_do")) + `)`
+	publish := `T.named(` + quote(h.word("editor.publish")) + `)`
 	unpublished := `[...document.querySelectorAll(".badge")].some(e => e.textContent === ` + quote(h.word("forms.status_unpublished")) + `)`
 	link := `document.querySelector("dialog[open] .copied input")?.value.includes("/` + form.PublicID + `")`
 	confirm := func() {
@@ -71,5 +71,5 @@ func (s *site) publishesChanges(h hand, look func(state string)) {
 	h.press(`document.querySelector("dialog[open] header button")`)
 	h.until(`!` + unpublished)
 	h.press(actions)
-	h.until(item("forms.take_back") + ` && !` + item("forms.publish_changes"))
+	h.until(item("forms.unpublish") + ` && !` + item("forms.publish_changes"))
 }

@@ -27,7 +27,7 @@ func (h hand) rule(rule map[string]any) {
 		j := jump.(map[string]any)
 		at := h.part("next")
 		if when, ok := j["if"]; ok {
-			h.press(`T.named(` + quote(h.word("rules.add_jump")) + `, ` + at + `)`)
+			h.press(`T.named(` + quote(h.word("rules.add_rule")) + `, ` + at + `)`)
 			card := fmt.Sprintf(`%s.querySelector(".rule-next > ol > li:nth-child(%d)")`, at, i+1)
 			h.condition(card, when)
 			h.choose(card+`.querySelector(":scope > .field select")`, j["to"].(string))
@@ -200,7 +200,7 @@ func (s *site) losesAChoice(h hand, look func(state string)) {
 	h.edit("sorry")
 	h.until(note + `?.includes("This condition is never true because “Will you come?” no longer has the choice “No”.")`)
 	look("never")
-	h.pressNamed("editor.publish_do")
+	h.pressNamed("editor.publish")
 	h.until(`document.querySelector("dialog[open] .differences:last-child")?.textContent.includes("“Will you come?” has no choice “No” any longer.")`)
 	look("publishing")
 	h.pressNamed("app.cancel")

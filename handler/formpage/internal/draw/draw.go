@@ -107,7 +107,7 @@ func (p *Page) Step(w http.ResponseWriter, status int) error {
 	v.problems(append(drawn.Problems, p.elsewhere(drawn)...))
 	v.Inputs = v.inserts.Add(p.inputs(s, drawn.Used))
 	if v.First && p.Notice == "" && slices.ContainsFunc(p.Steps, func(s walk.Step) bool { return p.Host.InVain(s.Blocks) }) { // said before somebody fills in the rest
-		p.Notice = p.Words.Get("fault.REQUIRED.unavailable")
+		p.Notice = p.Words.Get("error.REQUIRED.unavailable")
 	}
 	v.Next = v.nextLabel(s)
 	for i := range p.Form.Blocks {
@@ -118,7 +118,7 @@ func (p *Page) Step(w http.ResponseWriter, status int) error {
 		if utf8.RuneCountInString(label) > 100 {
 			label = string([]rune(label)[:100]) + "…"
 		}
-		v.Cut = p.Words.Get("cut", "n", drawn.Cut, "label", label)
+		v.Cut = p.Words.Get("truncated", "n", drawn.Cut, "label", label)
 	}
 	return v.send(w, status)
 }

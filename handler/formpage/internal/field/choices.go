@@ -181,11 +181,11 @@ func (p *writer) ranking(f *Field) {
 		p.Put(`<li data-label="%s"><span class="grip" aria-hidden="true"></span>`, o.Label)
 		if len(f.Options) > most {
 			p.Put(`<input id="%i" name="%i" value="%v" inputmode="numeric" autocomplete="off" aria-label="`, o.ID, o.Name, o.Value)
-			p.Sentence(p.words.Get("place"), "label", o.Label)
+			p.Sentence(p.words.Get("ranking.position"), "label", o.Label)
 			p.Put(`">`)
 		} else {
 			p.Put(`<select id="%i" name="%i" aria-label="`, o.ID, o.Name)
-			p.Sentence(p.words.Get("place"), "label", o.Label)
+			p.Sentence(p.words.Get("ranking.position"), "label", o.Label)
 			p.Put(`"><option value="">–</option>`)
 			for n := range f.Options {
 				place := strconv.Itoa(n + 1)
@@ -198,7 +198,7 @@ func (p *writer) ranking(f *Field) {
 		p.move("1", "down", "M6 9l6 6 6-6", o.Label)
 		p.Put("</span></li>")
 	}
-	p.Put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.right"))
+	p.Put(`</ol><button type="button" class="fs-button quiet" data-ranked hidden>%s</button>`, p.words.Get("ranking.keep"))
 }
 
 func (p *writer) move(by, word, drawing, label string) {

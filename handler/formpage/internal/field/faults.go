@@ -19,7 +19,7 @@ func (s *Source) FaultText(v schema.Violation, b *schema.Block, part bool) strin
 		return v.Message
 	}
 	code, kind, params := s.faultKind(v, b, part)
-	for _, key := range []string{"fault." + code + "." + kind, "fault." + code} {
+	for _, key := range []string{"error." + code + "." + kind, "error." + code} {
 		if _, known := s.Words.Texts[key]; known {
 			return s.Words.Get(key, params...)
 		}

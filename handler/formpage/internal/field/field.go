@@ -182,7 +182,7 @@ func (b *builder) field(f *Field, block *schema.Block) {
 	b.draw(f, block, p)
 	if b.Host.CannotGive(block) { // the page demands nothing that it cannot take
 		f.Required = false
-		f.Help += " " + b.Words.Get("fault.REQUIRED.unavailable")
+		f.Help += " " + b.Words.Get("error.REQUIRED.unavailable")
 	}
 	if f.Input == "radio" {
 		for i := range f.Options {

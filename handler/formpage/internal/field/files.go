@@ -53,7 +53,7 @@ func (p *writer) files(f *Field) {
 	p.Put(`<div class="fs-drop"><input type="file" id="%i" name="%i"`, f.ID, f.Name)
 	p.When(f.Accept != "", ` accept="%s"`, f.Accept)
 	p.Put(` data-bytes="%i" data-size="%s" data-type="%s" data-empty="%s"`, strconv.FormatInt(f.MaxBytes, 10),
-		p.words.Get("fault."+upload.CodeSize, "size", words.Megabytes(f.MaxBytes)), p.words.Get("fault."+upload.CodeType), p.words.Get("fault.FILE_EMPTY"))
+		p.words.Get("error."+upload.CodeSize, "size", words.Megabytes(f.MaxBytes)), p.words.Get("error."+upload.CodeType), p.words.Get("error.FILE_EMPTY"))
 	p.When(f.Several, " multiple")
 	p.When(f.Required && len(f.Stored) == 0, " required")
 	p.aria(f)

@@ -33,7 +33,7 @@ export function Frame({ form, workspace, title, actions, fill, children }: Props
         <a class="brand" href={form ? href(workspace ? 'w/' + workspace : '') : config.home}>{config.name}</a>
         {form && <h1 class="bar-title" dir="auto">{title}</h1>}
         {form && (
-          <nav aria-label={t('app.parts')} class="tabs">
+          <nav aria-label={t('app.form_navigation')} class="tabs">
             {['', 'results', 'webhooks', 'versions'].map((p) => (
               <a key={p} href={href(form + (p && '/' + p))} aria-current={p === part ? 'page' : undefined}>
                 {t('app.part_' + (p || 'edit'))}

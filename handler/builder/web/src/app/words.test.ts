@@ -6,14 +6,14 @@ import { ApiError, request } from './api';
 import { config } from './config';
 import { told } from './words';
 
-const speak = (faults: Record<string, string>) => (config.words = Object.fromEntries(Object.entries(faults).map(([code, text]) => ['faults.' + code, text])));
+const speak = (faults: Record<string, string>) => (config.words = Object.fromEntries(Object.entries(faults).map(([code, text]) => ['errors.' + code, text])));
 
 test('what the service says is told in the page\'s language, by its code', async () => {
   const said = { path: '/name', code: 'TOO_LONG', message: 'must have at most 200 characters' };
   const fresh = { path: '', code: 'OF_LATER', message: 'something else' };
-  speak(en.faults);
+  speak(en.errors);
   assert.deepEqual([said, fresh].map(told), [said, fresh]);
-  speak({ ...de.faults, BAD_FORMAT: 'Falsch ({message})' });
+  speak({ ...de.errors, BAD_FORMAT: 'Falsch ({message})' });
   assert.deepEqual(told(said), { ...said, message: 'Das ist zu lang.' });
   assert.equal(told({ code: 'BAD_FORMAT', message: 'x' }).message, 'Falsch (x)');
   globalThis.fetch = (async () => new Response(JSON.stringify({ code: 'VALIDATION_FAILED', message: 'rules', details: [said, fresh] }), { status: 422 })) as typeof fetch;

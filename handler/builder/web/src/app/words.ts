@@ -13,7 +13,7 @@ export function t(key: string, params: Record<string, string | number> = {}): st
 /** What the service said, in the page's language: by its code, where there are words for it. */
 export function told<T extends { code: string; message: string; params?: Record<string, string | number> }>(said: T): T {
   const { code, message, params } = said;
-  const key = [`faults.${code}.${params?.reason}`, 'faults.' + code].find((key) => config.words[key] !== undefined);
+  const key = [`errors.${code}.${params?.reason}`, 'errors.' + code].find((key) => config.words[key] !== undefined);
   return key === undefined ? said : { ...said, message: t(key, { ...params, message }) };
 }
 

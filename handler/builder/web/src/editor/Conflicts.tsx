@@ -22,7 +22,7 @@ export function Conflicts({ store }: { store: EditorStore }) {
             <div key={side}>
               <p class="muted">{t('editor.conflict_' + side)}</p>
               <Value of={c} value={c[side] as Json | undefined} text={store.shown.value as Content} />
-              <Button onClick={() => store.resolve(c.path, side)}>{t('editor.take_' + side)}</Button>
+              <Button onClick={() => store.resolve(c.path, side)}>{t('editor.keep_' + side)}</Button>
             </div>
           ))}
         </div>

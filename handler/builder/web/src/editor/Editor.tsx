@@ -188,7 +188,7 @@ export function Editor({ form }: { form: string; view: string }) {
             <Saved status={store.status.value === 'saved' && unreadable.value > 0 ? 'refused' : store.status.value} faults={store.faults.value.length + unreadable.value} onRetry={() => void store.retry()} />
             <IconButton icon="undo-2" label={t('app.undo')} disabled={!store.canUndo.value || readOnly} onClick={() => back('undo')} />
             <IconButton icon="redo-2" label={t('editor.redo')} disabled={!store.canRedo.value || readOnly} onClick={() => back('redo')} />
-            <IconButton icon="keyboard" label={t('editor.keys')} class="wide-only" onClick={() => (asking.value = 'keys')} />
+            <IconButton icon="keyboard" label={t('editor.shortcuts')} class="wide-only" onClick={() => (asking.value = 'keys')} />
             {about && <span class="wide-only"><Sign form={about} unpublished={unpublished.value} short /></span>}
             <ShareButton {...state} />
             <PublishButton {...state} beforePublish={flushed} onPublished={() => void store.refresh()} />
@@ -204,7 +204,7 @@ export function Editor({ form }: { form: string; view: string }) {
           <section class="pane pane-outline" aria-label={t('editor.outline')} id="outline">
             <div class="pane-head">
               <Button kind="primary" icon="plus" disabled={readOnly} onClick={() => actions.add(selected.value || undefined)}>{t('editor.add')}</Button>
-              <div class="often" role="group" aria-label={t('editor.add_often')}>
+              <div class="often" role="group" aria-label={t('editor.add_common')}>
                 {often.map((type) => (
                   <IconButton key={type} icon={iconOf(type)} label={t('editor.add_this', { type: typeName(type) })} disabled={readOnly} onClick={() => add(type, selected.value || undefined)} />
                 ))}
@@ -231,7 +231,7 @@ export function Editor({ form }: { form: string; view: string }) {
               onChanged={offerUndo}
             />
           </section>
-          <div class="pane-switch" role="group" aria-label={t('editor.panes')}>
+          <div class="pane-switch" role="group" aria-label={t('editor.sections')}>
             {(['outline', 'canvas', 'panel'] as const).map((p) => (
               <Button key={p} kind="quiet" icon={{ outline: 'list', canvas: 'eye', panel: 'settings' }[p] as 'list'} aria-pressed={pane.value === p} onClick={() => (pane.value = p)}>
                 {t('editor.pane_' + p)}
@@ -243,7 +243,7 @@ export function Editor({ form }: { form: string; view: string }) {
       {typeof now === 'object' && 'add' in now && <AddMenu title={t('editor.add')} onChoose={(type) => add(type, now.add)} onClose={() => (asking.value = '')} />}
       {typeof now === 'object' && 'move' in now && <MoveTo blocks={blocks.value} id={now.move} onChoose={(to) => (store.move(now.move, to), (asking.value = ''), focusRow())} onClose={() => (asking.value = '')} />}
       {now === 'keys' && (
-        <Dialog title={t('editor.keys')} onClose={() => (asking.value = '')}>
+        <Dialog title={t('editor.shortcuts')} onClose={() => (asking.value = '')}>
           <Keys />
         </Dialog>
       )}

@@ -1,7 +1,7 @@
 import { t } from '../app/words';
 
 const keys: readonly (readonly [keys: string, word: string])[] = [
-  ['↑ ↓', 'choose'], ['Enter', 'edit'], ['/', 'add'], ['Alt ↑ ↓', 'move'], ['Ctrl D', 'duplicate'], ['Del', 'remove'],
+  ['↑ ↓', 'select'], ['Enter', 'edit'], ['/', 'add'], ['Alt ↑ ↓', 'move'], ['Ctrl D', 'duplicate'], ['Del', 'remove'],
   ['Esc', 'back'], ['F6', 'pane'], ['Ctrl Z', 'undo'], ['Ctrl Shift Z', 'redo'], ['Ctrl S', 'save'], ['?', 'help'],
 ];
 

@@ -24,7 +24,7 @@ export function MoveTo({ blocks, id, onChoose, onClose }: { blocks: readonly Blo
   };
   return (
     <Ask title={t('editor.move_title', { name: name(id) })} action={t('editor.move')} run={() => onChoose(afterwards(rows, id, places[Number(at.value)]!))} onClose={onClose}>
-      <Select label={t('editor.where')} value={at.value} options={places.map((p, i) => [String(i), text(p)] as const)} onChange={(v) => (at.value = v)} />
+      <Select label={t('editor.move_position')} value={at.value} options={places.map((p, i) => [String(i), text(p)] as const)} onChange={(v) => (at.value = v)} />
     </Ask>
   );
 }

@@ -188,7 +188,7 @@ function DrawnRow({ row, first, last, chosen, reachable, fault, warning, readOnl
           {name}
           {block.required && <span class="outline-required" title={t('editor.required')}>{'\u2060'}*</span>}
         </span>
-        {fault && <Icon name="circle-alert" label={t('editor.has_fault', { fault })} />}
+        {fault && <Icon name="circle-alert" label={t('editor.not_saved', { fault })} />}
         {!fault && warning && <Icon name="triangle-alert" label={t('editor.has_warning', { warning })} />}
       </button>
       {chosen && !readOnly && (

@@ -59,7 +59,7 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
     const { changed = [], left = [] } = made ?? {};
     const type = store.find(of.id)?.block.type ?? '';
     unfit.value = left.map((id) => ({ rule: store.find(id)?.block.properties?.rule, source: of.id, type }));
-    const said = [...(changed.length ? [t('editor.rules_adapted', { n: changed.length })] : []), ...(left.length ? [t('editor.rules_left', { n: left.length })] : [])];
+    const said = [...(changed.length ? [t('editor.logic_updated', { n: changed.length })] : []), ...(left.length ? [t('editor.logic_outdated', { n: left.length })] : [])];
     if (said.length > 0) onChanged(said.join(' '));
   };
   const rule = block?.properties?.rule;
@@ -67,7 +67,7 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
     ...(block ? within(warnings, 'blocks', block.id, 'properties', 'rule') : []),
     ...unfit.value.flatMap((u) => {
       const source = u.rule === rule ? store.find(u.source)?.block : undefined;
-      return source?.type === u.type ? [{ path: '', code: '', message: t('editor.rule_unfit', { name: nameOf(source, typeName) }) }] : [];
+      return source?.type === u.type ? [{ path: '', code: '', message: t('editor.logic_type_changed', { name: nameOf(source, typeName) }) }] : [];
     }),
   ];
 
@@ -91,7 +91,7 @@ export function Panel({ store, block, tab, warnings, readOnly, onRemoved, onChan
       <div id="panel-body" role="tabpanel" aria-labelledby={'tab-' + tab.value} onBlurCapture={() => void store.flush()}>
         <fieldset class="panel-body" disabled={readOnly}>
           <h2 class="unseen">{t('editor.tab_' + tab.value)}</h2>
-          {tab.value === 'block' && !block && <p class="muted">{t('editor.nothing')}</p>}
+          {tab.value === 'block' && !block && <p class="muted">{t('editor.select_block')}</p>}
           {tab.value === 'block' && block && (
             <BlockProperties
               key={block.id}

@@ -60,33 +60,33 @@ export function PublishButton({ form, status, isClosed, unpublished, beforePubli
         title={status === 'published' && unpublished === false ? t('editor.publish_none') : undefined}
         onClick={() => (asking.value = 'publish')}
       >
-        {t('editor.publish_do')}
+        {t('editor.publish')}
       </Button>
       {status === 'published' && (
         <Menu
           icon="chevron-down"
           kind="quiet"
-          label={t('editor.publish_more')}
+          label={t('editor.publish_options')}
           items={[
             {
-              label: t(isClosed ? 'editor.publish_open' : 'editor.publish_close'),
+              label: t(isClosed ? 'editor.publish_reopen' : 'editor.publish_close'),
               icon: isClosed ? 'play' : 'lock',
-              run: () => void setClosed(form, !isClosed).then((closed) => done(closed ? (isClosed ? 'editor.publish_still_closed' : 'editor.publish_closed') : 'editor.publish_opened'), (e: unknown) => say(explain(e))),
+              run: () => void setClosed(form, !isClosed).then((closed) => done(closed ? (isClosed ? 'editor.publish_still_closed' : 'editor.publish_closed') : 'editor.publish_reopened'), (e: unknown) => say(explain(e))),
             },
-            { label: t('editor.publish_take_back'), icon: 'eye-off', apart: true, run: () => (asking.value = 'draft') },
+            { label: t('editor.unpublish'), icon: 'eye-off', apart: true, run: () => (asking.value = 'draft') },
           ]}
         />
       )}
       {asking.value === 'publish' && <Publishing form={form} beforePublish={beforePublish} onPublished={onPublished} onClose={close} />}
       {asking.value === 'draft' && (
         <Confirm
-          title={t('editor.publish_take_back')}
-          text={t('editor.publish_take_back_text')}
-          action={t('editor.publish_take_back')}
+          title={t('editor.unpublish')}
+          text={t('editor.unpublish_text')}
+          action={t('editor.unpublish')}
           danger
           run={async () => {
             await api('/forms/' + form, { method: 'PATCH', body: { status: 'draft' } });
-            done('editor.publish_taken_back');
+            done('editor.unpublished');
           }}
           onClose={close}
         />
@@ -178,7 +178,7 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
         <>
           {is?.copy && <Button kind="danger" class="first" onClick={() => (discarding.value = true)}>{t('editor.publish_discard')}</Button>}
           <Button onClick={onClose}>{t('app.cancel')}</Button>
-          <Button kind="primary" icon="send" busy={busy.value} disabled={!is || nothing || open > 0} onClick={publish}>{t('editor.publish_do')}</Button>
+          <Button kind="primary" icon="send" busy={busy.value} disabled={!is || nothing || open > 0} onClick={publish}>{t('editor.publish')}</Button>
         </>
       }
     >
@@ -186,13 +186,13 @@ function PublishDialog({ form, beforePublish, onPublished, onDiscarded, onClose 
         {changes.loading && !is && <Loading />}
         {changes.error !== undefined && <Failed error={changes.error} again={again} />}
         {!changes.loading && changes.error === undefined && !is && <p class="notice bad" role="alert"><Icon name="circle-alert" /> {t('editor.publish_unsaved')}</p>}
-        {moved.value && <p class="notice"><Icon name="circle-alert" /> {t('editor.publish_moved')}</p>}
+        {moved.value && <p class="notice"><Icon name="circle-alert" /> {t('editor.publish_outdated')}</p>}
         {fault.value !== undefined && <Refused error={fault.value} />}
         {is && !clash && (
           <>
             {nothing && <p class="notice good"><Icon name="circle-check" /> {t('editor.publish_none')}</p>}
             {!nothing && is.status === 'draft' && <p>{t(is.after.blocks?.length ? 'editor.publish_first' : 'editor.publish_empty', { n: is.after.blocks?.length ?? 0 })}</p>}
-            {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_same' : 'editor.publish_changes')}</p>}
+            {!nothing && is.status === 'published' && <p>{t(isSame(is) ? 'editor.publish_unchanged' : 'editor.publish_changes')}</p>}
             {!isSame(is) && <Differences of={is} />}
             {is.warnings.length > 0 && <Warnings list={explained(is.warnings, is.after.blocks ?? [], is.before.blocks ?? [])} blocks={is.after.blocks ?? []} />}
           </>

@@ -66,7 +66,7 @@ export function ShareDialog({ form, status, isClosed, unpublished, justPublished
     busy.value = false;
   };
   return (
-    <Dialog title={t(justPublished ? 'editor.publish_done' : 'editor.share_title')} onClose={onClose} wide>
+    <Dialog title={t(justPublished ? 'editor.published' : 'editor.share_title')} onClose={onClose} wide>
       {links.loading && !is && <Loading />}
       {links.error !== undefined && <Failed error={links.error} again={links.reload} />}
       {status === 'draft' && <p class="notice"><Icon name="eye-off" /> {t('editor.share_draft')}</p>}

@@ -47,7 +47,7 @@ export function Versions({ form, view }: { form: string; view: string }) {
           <nav aria-label={t('editor.version_list')} class="stack">
             <h2>{t('editor.version_list')}</h2>
             <ol>
-              {about.value && <li class="version-now"><strong>{t(about.value.status === 'published' ? 'editor.version_now' : 'editor.version_draft')}</strong></li>}
+              {about.value && <li class="version-now"><strong>{t(about.value.status === 'published' ? 'editor.version_published' : 'editor.version_draft')}</strong></li>}
               {list.map((v) => (
                 <li key={v.revision}>
                   <a href={href(`${form}/versions/${v.revision}`)} aria-current={String(v.revision) === shown ? 'page' : undefined}>
@@ -103,7 +103,7 @@ function One({ form, revision, onRestored }: { form: string; revision: string; o
             </div>
             <Button class="push" kind="primary" icon="rotate-ccw" disabled={isSame(is)} onClick={() => (asking.value = true)}>{t('editor.version_restore')}</Button>
           </div>
-          {moved.value && <p class="notice" role="alert"><Icon name="triangle-alert" /> {t('editor.version_moved')}</p>}
+          {moved.value && <p class="notice" role="alert"><Icon name="triangle-alert" /> {t('editor.version_outdated')}</p>}
           {fault.value !== undefined && <Refused error={fault.value} />}
           {is.copy && <p class="notice"><Icon name="pencil" /> {t('editor.version_copy')}</p>}
           {isSame(is) ? <p class="notice good"><Icon name="circle-check" /> {t('editor.version_same')}</p> : <h3>{t('editor.version_differences')}</h3>}

@@ -32,7 +32,7 @@ export function memberName(path: string[]): string {
   const word = (key: string): string | undefined => config.words[key];
   if (first === 'variables' && second !== undefined) return t('editor.publish_variable', { name: second });
   const last = path.at(-1) ?? '';
-  const own = (path.join() === 'type' ? word('forms.type') : undefined) ?? word('editor.publish_member_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
+  const own = (path.join() === 'type' ? word('forms.type') : undefined) ?? word('editor.publish_field_' + last) ?? (second === undefined ? undefined : word(`props.${first}_${last}`)) ?? word('props.' + last);
   const plain = last.replace(/_/g, ' ').replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`);
   const name = own ?? plain.charAt(0).toUpperCase() + plain.slice(1);
   return first === 'theme' ? t('editor.publish_theme', { name }) : name;
@@ -42,11 +42,11 @@ const short = (text: string): string => (text.length > 120 ? text.slice(0, 119) 
 
 /** A value in few words. */
 export function valueWords(value: Json | undefined, inList = false): string {
-  if (value === undefined || value === null || value === '') return t('editor.publish_nothing');
+  if (value === undefined || value === null || value === '') return t('editor.publish_empty_value');
   if (typeof value === 'boolean') return t(value ? 'editor.publish_yes' : 'editor.publish_no');
   if (typeof value === 'number') return number(value);
   if (typeof value === 'string') return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? moment(value) : inList ? short(value) : t('rules.quoted', { text: short(value) });
-  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_nothing') : short(value.map((v) => valueWords(v, true)).join(', '));
+  if (Array.isArray(value)) return value.length === 0 ? t('editor.publish_empty_value') : short(value.map((v) => valueWords(v, true)).join(', '));
   const named = value as Choice & Partial<Block>;
   return named.label || named.type || named.id ? short(named.label || (named.type ? typeName(named.type) : named.id!)) : short(JSON.stringify(value));
 }
@@ -134,9 +134,9 @@ export function differingMembers(a: JsonObject, b: JsonObject): string[][] {
 /** One side of a conflict: a block has those of its members that the other side has in another way. */
 export function Side({ value: given, other, path, text }: { value: Json; other: Json; path: readonly string[]; text: Text }) {
   const value = beside(given, other)!;
-  if (value === null) return <p>{t('editor.publish_removed_there')}</p>;
+  if (value === null) return <p>{t('editor.publish_side_removed')}</p>;
   const isBlock = path[0] === 'definition' && path[1] === 'blocks';
-  if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_kept_there', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
+  if (!isBlock || other === null) return <p>{isBlock ? t('editor.publish_side_kept', { name: nameOf(value as unknown as Block, typeName) }) : valueWords(value)}</p>;
   return (
     <ul>
       {differingMembers(value as JsonObject, other as JsonObject).map((p) => (

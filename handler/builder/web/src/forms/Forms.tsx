@@ -165,7 +165,7 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
 
   const openOrClose = async (form: FormSummary) => {
     const closed = await setClosed(form.id, !form.is_closed);
-    say(closed && form.is_closed ? t('editor.publish_still_closed') : t(closed ? 'forms.closed_done' : 'forms.opened_done', { name: form.name }));
+    say(closed && form.is_closed ? t('editor.publish_still_closed') : t(closed ? 'forms.closed' : 'forms.reopened', { name: form.name }));
     forms.reload();
   };
 
@@ -237,10 +237,10 @@ function List({ workspace, workspaces, ask }: { workspace: Workspace; workspaces
                       ? [{ label: t(form.status === 'draft' ? 'forms.publish' : 'forms.publish_changes'), icon: 'send', apart: true, run: () => publish(form) } as const]
                       : []),
                     ...(form.status === 'published'
-                      ? [{ label: t('forms.take_back'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.taken_back', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) } as const]
+                      ? [{ label: t('forms.unpublish'), icon: 'eye-off', apart: true, run: () => void change(form, { status: 'draft' }, t('forms.unpublished', { name: form.name }), () => api('/forms/' + form.id, { method: 'PATCH', body: { status: 'published' } })) } as const]
                       : []),
-                    { label: t(form.is_closed ? 'forms.open_again' : 'forms.close'), icon: 'lock', run: () => void openOrClose(form).catch(() => say(t('app.error'))) },
-                    { label: t('forms.to_trash'), icon: 'trash-2', danger: true, apart: true, run: () => void trash(form) },
+                    { label: t(form.is_closed ? 'forms.reopen' : 'forms.close'), icon: 'lock', run: () => void openOrClose(form).catch(() => say(t('app.error'))) },
+                    { label: t('forms.move_to_trash'), icon: 'trash-2', danger: true, apart: true, run: () => void trash(form) },
                   ]}
                 />
               </li>

@@ -43,16 +43,16 @@ export function Trash({ workspace }: { workspace: Workspace; workspaces: Workspa
               <div class="form-name"><strong dir="auto">{form.name}</strong></div>
               <time class="muted" dateTime={form.trashed_at}>{moment(form.trashed_at)}</time>
               <Button icon="rotate-ccw" onClick={() => void restore(form)}>{t('forms.restore')}</Button>
-              {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.purge')}</Button>}
+              {forms.value?.owner && <Button kind="danger" onClick={() => (purging.value = form)}>{t('forms.delete_permanently')}</Button>}
             </li>
           ))}
         </ul>
       )}
       {purging.value && (
         <Confirm
-          title={t('forms.purge')}
-          text={t('forms.purge_text', { name: purging.value.name })}
-          action={t('forms.purge')}
+          title={t('forms.delete_permanently')}
+          text={t('forms.delete_permanently_text', { name: purging.value.name })}
+          action={t('forms.delete_permanently')}
           danger
           run={async () => {
             await door('/trash/' + purging.value!.id + '?from=' + workspace.id, { method: 'DELETE' });

@@ -50,13 +50,13 @@ export function CreateForm({ workspace, onClose }: { workspace: string; onClose(
     <Ask title={t('forms.new')} action={t('forms.create')} run={run} onClose={onClose} wide>
       <TextField label={t('forms.name')} value={name.value} maxLength={200} placeholder={given || t('forms.untitled')} onInput={(v) => (name.value = v)} />
       <fieldset class="starts">
-        <legend>{t('forms.begin_with')}</legend>
+        <legend>{t('forms.start_from')}</legend>
         {['empty', ...templates.map((x) => x.key), 'json'].map((key) => (
           <label key={key} class="start">
             <input type="radio" name="start" checked={from.value === key} onChange={() => (from.value = key)} />
             <span>
-              <strong>{t(key === 'empty' || key === 'json' ? 'forms.begin_' + key : 'forms.template_' + key)}</strong>
-              <span class="muted">{t(key === 'empty' || key === 'json' ? `forms.begin_${key}_text` : `forms.template_${key}_text`)}</span>
+              <strong>{t(key === 'empty' || key === 'json' ? 'forms.start_' + key : 'forms.template_' + key)}</strong>
+              <span class="muted">{t(key === 'empty' || key === 'json' ? `forms.start_${key}_text` : `forms.template_${key}_text`)}</span>
             </span>
           </label>
         ))}
@@ -86,9 +86,9 @@ function fromJSON(text: string, name: string): Record<string, unknown> {
   try {
     pasted = JSON.parse(text);
   } catch (e) {
-    throw new ApiError(422, 'MALFORMED_JSON', t('forms.no_json', { reason: e instanceof Error ? e.message : '' }));
+    throw new ApiError(422, 'MALFORMED_JSON', t('forms.invalid_json', { reason: e instanceof Error ? e.message : '' }));
   }
-  if (typeof pasted !== 'object' || pasted === null || Array.isArray(pasted)) throw new ApiError(422, 'MALFORMED_JSON', t('forms.no_json', { reason: '' }));
+  if (typeof pasted !== 'object' || pasted === null || Array.isArray(pasted)) throw new ApiError(422, 'MALFORMED_JSON', t('forms.invalid_json', { reason: '' }));
   const { name: given, type, definition, ...rest } = pasted as Record<string, unknown>;
   const body: Record<string, unknown> = { definition: definition ?? rest };
   if (typeof given === 'string' && name === '') body.name = given;

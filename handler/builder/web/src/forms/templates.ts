@@ -32,7 +32,7 @@ export const templates: readonly Template[] = [
       blocks: [
         { id: 'rating', type: 'rating', label: say('rating'), required: true },
         { id: 'nps', type: 'nps', label: say('nps') },
-        { id: 'better', type: 'long_text', label: say('better') },
+        { id: 'better', type: 'long_text', label: say('improve') },
         { id: 'thanks', type: 'ending', label: say('feedback_thanks') },
       ],
     }),
@@ -43,9 +43,9 @@ export const templates: readonly Template[] = [
     definition: () => ({
       blocks: [
         { id: 'name', type: 'short_text', label: say('name'), required: true },
-        { id: 'coming', type: 'yes_no', label: say('coming'), required: true },
+        { id: 'coming', type: 'yes_no', label: say('attend'), required: true },
         { id: 'guests', type: 'number', label: say('guests'), properties: { min: 0, minVal: true, max: 10, maxVal: true, rule: { show: { '!=': [{ var: 'answers.coming' }, false] } } } },
-        { id: 'food', type: 'multiple_choice', label: say('food'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
+        { id: 'food', type: 'multiple_choice', label: say('diet'), choices: choices('vegetarian', 'vegan', 'glutenfree') },
         { id: 'thanks', type: 'ending', label: say('event_thanks') },
       ],
     }),

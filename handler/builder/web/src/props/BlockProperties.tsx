@@ -86,7 +86,7 @@ export function BlockProperties({ block, onPatch, faults = [], notes = [], onRem
     <Here.Provider value={scope}>
       <div class="props" key={block.id}>
         <div class="prop" data-path="/type">
-          <Field label={t('props.type')} hint={full ? t('props.type_full') : row ? t(`props.about_${type}`) : undefined}>
+          <Field label={t('props.type')} hint={full ? t('props.type_locked') : row ? t(`props.about_${type}`) : undefined}>
             {(ids) => (
               <span class="props-type">
                 <Icon name={row?.icon ?? 'circle-help'} />
@@ -111,7 +111,7 @@ export function BlockProperties({ block, onPatch, faults = [], notes = [], onRem
         {rules && <div data-path="/properties/rule">{rules}</div>}
         {type === 'image' ? <Members paths={parts.picture} /> : <Section title={t('props.picture')} paths={parts.picture} />}
         <Section title={t('props.more')} paths={parts.more} closed />
-        <Section title={t('props.elsewhere')} paths={parts.elsewhere} hint={t('props.elsewhere_hint')} closed />
+        <Section title={t('props.own_apps')} paths={parts.elsewhere} hint={t('props.own_apps_hint')} closed />
       </div>
     </Here.Provider>
   );

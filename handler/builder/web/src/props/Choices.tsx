@@ -106,7 +106,7 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
                 />
                 <IconButton icon="arrow-up" label={t('props.move_up', { label })} aria-disabled={i === 0 || undefined} onClick={() => move(i, -1)} />
                 <IconButton icon="arrow-down" label={t('props.move_down', { label })} aria-disabled={i === list.length - 1 || undefined} onClick={() => move(i, 1)} />
-                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_of', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : (choice.id ?? ''))} />
+                <IconButton icon={pictures ? 'image' : 'ellipsis'} label={t('props.more_options', { label })} aria-expanded={open === choice.id} onClick={() => setOpen(open === choice.id ? '' : (choice.id ?? ''))} />
                 <IconButton icon="x" label={t('props.remove_this', { label })} onClick={() => remove(i)} />
               </div>
               {open === choice.id && (
@@ -126,11 +126,11 @@ export function Choices({ member, pictures, colors, onRemoved }: { member: 'choi
       <p class="unseen" role="status">{told}</p>
       <div class="row">
         <Button icon="plus" class="small" onClick={() => add([fresh()])}>{name('add')}</Button>
-        <Button kind="quiet" icon="list" class="small" aria-expanded={pasting !== undefined} onClick={() => setPasting(pasting === undefined ? '' : undefined)}>{t('props.add_several')}</Button>
+        <Button kind="quiet" icon="list" class="small" aria-expanded={pasting !== undefined} onClick={() => setPasting(pasting === undefined ? '' : undefined)}>{t('props.add_multiple')}</Button>
       </div>
       {pasting !== undefined && (
         <div class="props-several">
-          <TextArea label={t('props.several')} rows={5} value={pasting} onInput={setPasting} autoFocus />
+          <TextArea label={t('props.one_per_line')} rows={5} value={pasting} onInput={setPasting} autoFocus />
           <div class="row">
             <Button kind="primary" class="small" onClick={() => (lines(pasting).length > 0 && add(lines(pasting)), setPasting(undefined))}>{t('props.add')}</Button>
             <Button class="small" onClick={() => setPasting(undefined)}>{t('app.cancel')}</Button>

@@ -46,7 +46,7 @@ export function Draft<T>({ at: place, label, bare, hint, fault, value, show, rea
   const at = route.value + '\n' + place;
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const shown = show(value);
-  const verdict = (d: { text: string; bad: boolean }): T | undefined | Fault => (d.bad ? new Fault(t('props.fault_date')) : read(d.text));
+  const verdict = (d: { text: string; bad: boolean }): T | undefined | Fault => (d.bad ? new Fault(t('props.error_date')) : read(d.text));
   let draft = drafts.get(at);
   const got = draft && verdict(draft);
   if (draft && (late || got instanceof Fault ? draft.over !== shown : show(got) !== shown)) {

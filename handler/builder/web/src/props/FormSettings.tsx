@@ -37,9 +37,9 @@ export function FormSettings({ settings, blocks, onPatch, faults = [], notes = [
     <Here.Provider value={scope}>
       <div class="props">
         <Rest shown={Object.keys(table)} />
-        <h3>{t('props.settings_look')}</h3>
+        <h3>{t('props.settings_display')}</h3>
         <Members paths={settingsParts.look!} />
-        <h3>{t('props.settings_sent')}</h3>
+        <h3>{t('props.settings_submission')}</h3>
         <Members paths={settingsParts.sent!} />
         <h3>{t('props.settings_closing')}</h3>
         <Members paths={settingsParts.closing!} />

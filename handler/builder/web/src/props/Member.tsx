@@ -32,15 +32,15 @@ const sensible: Record<string, Bounds> = {
 const usual: Record<string, readonly (readonly [value: string, key: string])[]> = {
   font: [['serif', 'serif'], ['rounded', 'rounded'], ['mono', 'mono']],
   'layout.pageWidth': [['narrow', 'narrow'], ['medium', 'medium'], ['wide', 'wide'], ['full', 'full']],
-  'layout.baseFontSize': [['14px', 'small'], ['16px', 'as_usual'], ['18px', 'large'], ['20px', 'larger']],
+  'layout.baseFontSize': [['14px', 'small'], ['16px', 'default'], ['18px', 'large'], ['20px', 'larger']],
   'background.layout': [['cover', 'cover'], ['contain', 'contain'], ['repeat', 'repeat']],
   'logoPlacement.align': [['left', 'left'], ['center', 'center'], ['right', 'right']],
   'logoPlacement.vertical': [['top', 'top'], ['bottom', 'bottom']],
   'buttons.alignment': [['left', 'left'], ['center', 'center'], ['right', 'right'], ['full', 'full']],
-  coverHeight: [['120px', 'small'], ['240px', 'as_usual'], ['360px', 'large']],
+  coverHeight: [['120px', 'small'], ['240px', 'default'], ['360px', 'large']],
 };
 const sides = [['0', 'left'], ['1', 'center'], ['2', 'right']] as const;
-const sizes = [['0', 'small'], ['1', 'as_usual'], ['2', 'large'], ['3', 'larger']] as const;
+const sizes = [['0', 'small'], ['1', 'default'], ['2', 'large'], ['3', 'larger']] as const;
 
 const text = (key: string): string => t('props.' + key);
 
@@ -57,8 +57,8 @@ export function Usual({ path, options, at, value, label, hint, fault, set, read 
   };
   return (
     <div class="props-usual">
-      <Select label={label} hint={hint} fault={isOwn ? undefined : fault} value={isOwn ? '\u0000' : value} options={[['', text('unset')], ...options, ['\u0000', text('own')]]} onChange={choose} />
-      {isOwn && <Draft at={at} label={`${label}: ${text('own')}`} bare hint={path in usual ? text('own_hint') : undefined} fault={fault} value={value || undefined} show={plain.show} read={read} set={set} />}
+      <Select label={label} hint={hint} fault={isOwn ? undefined : fault} value={isOwn ? '\u0000' : value} options={[['', text('automatic')], ...options, ['\u0000', text('custom')]]} onChange={choose} />
+      {isOwn && <Draft at={at} label={`${label}: ${text('custom')}`} bare hint={path in usual ? text('custom_hint') : undefined} fault={fault} value={value || undefined} show={plain.show} read={read} set={set} />}
     </div>
   );
 }
@@ -114,13 +114,13 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
   if (name === 'horizontalAlign') {
     const properties = (scope.value.properties ?? {}) as Record<string, unknown>;
     const now = properties.horizontalAlign ? 'row' : properties.verticalAlign ? 'column' : '';
-    return choose([['', text('unset')], ['row', text('in_row')], ['column', text('in_column')]], now, (v) =>
+    return choose([['', text('automatic')], ['row', text('in_row')], ['column', text('in_column')]], now, (v) =>
       scope.set({ 'properties.horizontalAlign': v === 'row' || undefined, 'properties.verticalAlign': v === 'column' || undefined }));
   }
   // Numbers and texts that mean one of a few things.
   if (path === 'properties.weekStartsOn') {
     const days = [1, 2, 3, 4, 5, 6, 0].map((d) => [String(d), weekday(d, 'long')] as const);
-    return choose([['', text('unset')], ...days], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
+    return choose([['', text('automatic')], ...days], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
   }
   if (path === 'properties.disabledDays') return wrap(<Weekdays label={label} hint={hint} fault={fault} value={typeof value === 'number' ? value : 0} set={(v) => set(v || undefined)} />);
   if (path.startsWith('alignment.') || path.startsWith('size.')) return usually((path.startsWith('size.') ? sizes : sides).map(([v, key]) => [v, text('usual_' + key)]), true);
@@ -133,7 +133,7 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
   if (path === 'properties.amount') return wrap(<Draft {...shared} decimal value={string || undefined} show={plain.show} read={readAmount} set={set} placeholder="10.00" />);
   if (path === 'closeAt') return wrap(<Draft {...shared} type="datetime-local" value={string || undefined} show={showMoment} read={readMoment} set={set} />);
   if (row.type === 'integer' || row.type === 'number') {
-    if (row.words) return choose([['', text('unset')], ...row.words.map((w) => [w, text(`${name}_${w}`)] as const)], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
+    if (row.words) return choose([['', text('automatic')], ...row.words.map((w) => [w, text(`${name}_${w}`)] as const)], typeof value === 'number' ? String(value) : '', (v) => set(v === '' ? undefined : Number(v)));
     const bounds = { min: row.min, max: row.max, ...sensible[`${name}_${type}`], ...sensible[path.replace('properties.', '').replaceAll('.', '_')] };
     return wrap(number({ integer: row.type === 'integer', ...bounds }, value, set, scalePart(name, type) ?? (/^(maxChars|limit|responseLimit)$/.test(name) ? text('no_limit') : undefined)));
   }
@@ -141,7 +141,7 @@ export function Member({ path, label: given, bare }: { path: string; label?: str
     case 'boolean':
       return wrap(<Switch {...around} value={value === true} onChange={(on) => set(on || undefined)} />);
     case 'word':
-      return choose([...(row.default ? [] : [['', text('unset')] as const]), ...row.words!.map((w) => [w, text(`${name}_${w}`)] as const)], string || row.default || '', (v) => set(v === '' || v === row.default ? undefined : v));
+      return choose([...(row.default ? [] : [['', text('automatic')] as const]), ...row.words!.map((w) => [w, text(`${name}_${w}`)] as const)], string || row.default || '', (v) => set(v === '' || v === row.default ? undefined : v));
     case 'country':
       return choose([['', text('no_country')], ...countries()], string.toUpperCase(), (v) => set(v || undefined));
     case 'url': case 'link':

@@ -38,7 +38,7 @@ export function Picture({ at, label, bare, value, fault, most, set }: Props) {
       const made = await shrink(file, most);
       put({ base64: made.url, url: undefined, width: made.width, height: made.height });
     } catch {
-      setProblem(t('props.fault_picture'));
+      setProblem(t('props.error_image'));
     }
   };
   const size = (member: 'width' | 'height') => (
@@ -53,7 +53,7 @@ export function Picture({ at, label, bare, value, fault, most, set }: Props) {
       {inside ? (
         <div class="props-inside">
           {inside.startsWith('data:image/') && <img src={inside} alt="" />}
-          <span>{t('props.picture_inside', { size: number(Math.ceil((inside.length * 0.75) / 1000)) })}</span>
+          <span>{t('props.picture_stored', { size: number(Math.ceil((inside.length * 0.75) / 1000)) })}</span>
           <Button onClick={() => put({ base64: undefined, width: undefined, height: undefined })}>{t('props.remove')}</Button>
         </div>
       ) : (

@@ -56,10 +56,10 @@ export function ThemeEditor({ theme, settings, onPatch, faults = [] }: Props) {
           <Colors look="dark" names={[...main, ...further]} />
           {settings.darkMode === true && <Contrast list={pairs(theme, 'dark')} />}
         </Section>
-        <Section title={t('props.theme_type')} paths={themeParts.type!} />
+        <Section title={t('props.theme_text')} paths={themeParts.type!} />
         {['logo', 'background', 'inputs', 'buttons'].map((part) => <Section key={part} title={t('props.theme_' + part)} paths={themeParts[part]!} closed />)}
         <Section title={t('props.more')} paths={otherTheme} closed />
-        <Section title={t('props.elsewhere')} paths={[]} hint={t('props.theme_elsewhere')} closed>
+        <Section title={t('props.own_apps')} paths={[]} hint={t('props.theme_own_apps')} closed>
           <Colors look="light" names={others} />
           <h4>{t('props.theme_dark')}</h4>
           <Colors look="dark" names={others} />
@@ -109,7 +109,7 @@ function Contrast({ list }: { list: readonly Pair[] }) {
               {t('props.pair_' + p.name)} <b>{number(Math.floor(p.ratio * 10) / 10)} : 1</b>
               {p.ratio < p.least && (
                 <span class="hint">
-                  {p.used === p.wanted ? t('props.contrast_left', { least: p.least }) : t('props.contrast_corrected', { least: p.least, color: p.used })}
+                  {p.used === p.wanted ? t('props.contrast_unchanged', { least: p.least }) : t('props.contrast_corrected', { least: p.least, color: p.used })}
                 </span>
               )}
             </span>

@@ -29,10 +29,10 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
   /** What is wrong with a name among others. */
   const check = (others: readonly string[], blocked: readonly string[]) => (text: string): string | Fault => {
     const name = text.trim();
-    if (name === '') return new Fault(t('props.fault_name'));
-    if ([...name].length > 200) return new Fault(t('props.fault_long'));
-    if (others.includes(name)) return new Fault(t('props.fault_used'));
-    return blocked.includes(name) ? new Fault(t('props.fault_block')) : name;
+    if (name === '') return new Fault(t('props.error_name'));
+    if ([...name].length > 200) return new Fault(t('props.error_too_long'));
+    if (others.includes(name)) return new Fault(t('props.error_name_used'));
+    return blocked.includes(name) ? new Fault(t('props.error_block_id')) : name;
   };
   // A line stays where it is, and keeps the focus, when its variable gets another name.
   const lines = useRef(new Map<string, number>()).current;
@@ -60,7 +60,7 @@ export function VariablesEditor({ variables, hiddenFields, blocks, onPatch, onRe
                 <Draft at={`variables:${name}`} label={t('props.variable_name')} bare value={name} show={plain.show} read={(s) => (s.trim() === name ? name : check(names, [])(s))} set={(to) => rename(name, to)} late />
                 <Select label={t('props.variable_kind', { name })} bare value={isNumber ? 'number' : 'text'} options={[['number', t('props.kind_number')], ['text', t('props.kind_text')]]} onChange={(kind) => set(kind === 'number' ? Number(value) || 0 : String(value))} />
                 {isNumber
-                  ? <Draft {...shared} decimal value={value} show={showNumber} read={(s) => readNumber(s) ?? new Fault(t('props.fault_number'))} set={set} />
+                  ? <Draft {...shared} decimal value={value} show={showNumber} read={(s) => readNumber(s) ?? new Fault(t('props.error_number'))} set={set} />
                   : <Draft {...shared} value={typeof value === 'string' ? value : ''} show={plain.show} read={(s) => s} set={set} />}
                 <IconButton icon="x" label={t('props.remove_this', { label: name })} onClick={() => (onPatch({ variables: { [name]: null } }), onRemoved?.(name))} />
               </li>

@@ -7,7 +7,7 @@ export class Fault {
   constructor(readonly text: string) {}
 }
 
-const wrong = (key: string, params?: Record<string, string | number>): Fault => new Fault(t('props.fault_' + key, params));
+const wrong = (key: string, params?: Record<string, string | number>): Fault => new Fault(t('props.error_' + key, params));
 
 /** The sign between whole and fraction in the page's language. */
 const point = (): string => (1.5).toLocaleString(config.language).charAt(1);

@@ -50,20 +50,20 @@ export function Halves({ form }: { form: Form }) {
               <div class="row">
                 <dl class="figures small">
                   <div><dt class="muted">{t('results.saved')}</dt><dd title={moment(half.saved_at)}>{ago(half.saved_at)}</dd></div>
-                  <div><dt class="muted">{t('results.kept')}</dt><dd>{day(half.ends_at)}</dd></div>
-                  {reached && <div><dt class="muted">{t('results.reached')}</dt><dd dir="auto">{titleOf(reached)}</dd></div>}
+                  <div><dt class="muted">{t('results.expires')}</dt><dd>{day(half.ends_at)}</dd></div>
+                  {reached && <div><dt class="muted">{t('results.last_question')}</dt><dd dir="auto">{titleOf(reached)}</dd></div>}
                   {half.seconds ? <div><dt class="muted">{t('results.duration')}</dt><dd>{duration(half.seconds)}</dd></div> : null}
                 </dl>
                 <span class="push">
                   <Button kind="danger" icon="trash-2" onClick={() => (deleting.value = half.id)} aria-label={`${t('results.delete')}: ${moment(half.saved_at)}`}>{t('results.delete')}</Button>
                 </span>
               </div>
-              {!half.shared && <p class="muted">{t('results.private')}</p>}
+              {!half.shared && <p class="muted">{t('results.answers_hidden')}</p>}
               {half.shared && answers.length + rest.length === 0 && <p class="muted">{t('results.nothing_filled')}</p>}
               {answers.length + rest.length > 0 && (
                 <details>
                   <summary>{t('results.answers_n', { n: answers.length })}</summary>
-                  <Group title={t('results.filled')} answers={answers} blocks={all} />
+                  <Group title={t('results.filled_answers')} answers={answers} blocks={all} />
                   <Group title={t('results.details')} answers={rest} />
                 </details>
               )}

@@ -18,7 +18,7 @@ export function Nothing({ form, time, onTime }: { form: Form; time: Time; onTime
   return (
     <Empty icon="inbox" title={t('results.empty')}>
       <p>{t(draft ? 'results.empty_draft' : 'results.empty_text')}</p>
-      <LinkButton kind="primary" icon={draft ? 'pencil' : 'share-2'} href={href(form.id)}>{t(draft ? 'results.edit' : 'results.share_form')}</LinkButton>
+      <LinkButton kind="primary" icon={draft ? 'pencil' : 'share-2'} href={href(form.id)}>{t(draft ? 'results.edit_form' : 'results.share_form')}</LinkButton>
     </Empty>
   );
 }

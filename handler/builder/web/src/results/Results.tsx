@@ -52,7 +52,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
           {!one && <h2 class="unseen">{t('results.' + (view || 'summary'))}</h2>}
           {!one && (
             <div class="results-head row">
-              <nav class="views" aria-label={t('results.views')}>
+              <nav class="views" aria-label={t('results.navigation')}>
                 {views.map((v) => (
                   <a key={v} href={link(v)} aria-current={v === view ? 'page' : undefined}>
                     {t('results.' + (v || 'summary'))}
@@ -70,7 +70,7 @@ export function Results({ form: id, view }: { form: string; view: string }) {
           <div role="status">
             {fresh.count > 0 && !one && view !== 'partials' && (
               <Button kind="primary" icon="rotate-ccw" onClick={show}>
-                {fresh.count > 100 ? t('results.fresh_many', { n: 100 }) : t('results.fresh', { n: fresh.count })}
+                {fresh.count > 100 ? t('results.new_many', { n: 100 }) : t('results.new', { n: fresh.count })}
               </Button>
             )}
           </div>
@@ -101,7 +101,7 @@ function TimeFilter({ time, onChange }: { time: Time; onChange(time: Time): void
         <>
           <TextField bare type="date" label={t('results.from')} value={time.from} onInput={(from) => set({ from })} />
           <span aria-hidden="true">–</span>
-          <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={isBackwards(time) ? t('results.backwards') : undefined} />
+          <TextField bare type="date" label={t('results.to')} value={time.to} onInput={(to) => set({ to })} fault={isBackwards(time) ? t('results.invalid_range') : undefined} />
         </>
       )}
       {!['all', '24h'].includes(time.period) && <span class="muted small">{t('results.zone', { zone: zoneName() })}</span>}

@@ -122,9 +122,9 @@ function Funnel({ counted, metrics, time }: { counted: Counted; metrics: Metrics
         </ol>
       )}
       <dl class="figures">
-        {metrics?.submissions !== counted.responses && <Figure name={t('results.answers')} value={number(counted.responses)} hint={t('results.answers_hint')} />}
-        {metrics && <Figure name={t('results.rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.none_rate')} hint={t('results.rate_hint')} />}
-        {counted.responses > 0 && <Figure name={t('results.time')} value={duration(counted.seconds)} hint={t('results.time_hint')} />}
+        {metrics?.submissions !== counted.responses && <Figure name={t('results.total')} value={number(counted.responses)} hint={t('results.total_hint')} />}
+        {metrics && <Figure name={t('results.completion_rate')} value={metrics.starts > 0 ? percent(metrics.completion_rate) : t('results.no_rate')} hint={t('results.completion_rate_hint')} />}
+        {counted.responses > 0 && <Figure name={t('results.time_to_complete')} value={duration(counted.seconds)} hint={t('results.time_to_complete_hint')} />}
       </dl>
       {metrics && (
         <p class="muted small">
@@ -162,12 +162,12 @@ function Texts({ form, block, time }: { form: string; block: BlockResult; time: 
   };
   return (
     <div class="stack">
-      <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.recent_other' : 'results.recent')}</h4>
+      <h4 class="small muted">{t(/choice|dropdown/.test(block.type) ? 'results.latest_other' : 'results.latest')}</h4>
       <ul class="recent">
         {texts.map((x) => (
           <li key={x.submission} dir="auto">
             <a href={href(`${form}/results/${x.submission}`)}>{x.text}</a>
-            {x.count > 1 && <span class="muted small" title={t('results.text_n', { n: x.count })}>× {number(x.count)}</span>}
+            {x.count > 1 && <span class="muted small" title={t('results.times_given', { n: x.count })}>× {number(x.count)}</span>}
           </li>
         ))}
       </ul>
@@ -185,7 +185,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
         <h3 dir="auto">{titleOf(block)}</h3>
         <p class="muted small">
           {t('results.answered_n', { n: block.answered })}
-          {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.gone')}</span>}
+          {block.skipped > 0 && ' · ' + t('results.skipped_n', { n: block.skipped })} {block.gone && <span class="badge">{t('results.removed')}</span>}
         </p>
         {block.other_types && (
           <p class="muted small">{t('results.other_types', { types: block.other_types.map((o) => `${typeName(o.type)} (${number(o.count)})`).join(', ') })}</p>
@@ -204,7 +204,7 @@ function BlockCard({ form, block, time }: { form: string; block: BlockResult; ti
           <div class="drawing" dangerouslySetInnerHTML={{ __html: block.svg }} />
           {block.texts && <Texts form={form} block={block} time={time} />}
           <details>
-            <summary>{t('results.numbers')}</summary>
+            <summary>{t('results.show_table')}</summary>
             {block.tables.map((table, i) => (
               <div key={i}>
                 <table class="table">

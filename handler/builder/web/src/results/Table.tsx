@@ -130,7 +130,7 @@ export function Table({ form, time, turn, onTime }: Props) {
         </div>
       )}
       {list.error ? <Failed error={list.error} again={list.next} /> : null}
-      {list.loading && <Loading label={t('results.reading')} />}
+      {list.loading && <Loading label={t('results.loading')} />}
       {list.more && !list.loading && !list.error && (
         <div class="row centered">
           <Button icon="chevron-down" onClick={list.next}>{t('results.more')}</Button>

@@ -109,7 +109,7 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
   const first = known[0];
   return (
     <div ref={box} class={depth > 1 ? 'rule-group nested' : 'rule-group'}>
-      {group && <Select label={t('rules.join')} bare value={group.op} options={[['all', t('rules.all')], ['any', t('rules.any')]]} onChange={(op) => put({ op: op as 'all' | 'any', of: group.of })} />}
+      {group && <Select label={t('rules.match')} bare value={group.op} options={[['all', t('rules.all')], ['any', t('rules.any')]]} onChange={(op) => put({ op: op as 'all' | 'any', of: group.of })} />}
       <ol>
         {rows.map((row, i) => (
           <li key={i}>
@@ -129,7 +129,7 @@ function Rows({ c, fields, known, put, depth, children }: { c: Condition | undef
         <Button kind="quiet" icon="plus" disabled={!first} onClick={() => first && put(beside(c, fresh(first)))}>{t('rules.add_condition')}</Button>
         {children}
       </div>
-      {!first && rows.length === 0 && <p class="hint">{t('rules.nothing_known')}</p>}
+      {!first && rows.length === 0 && <p class="hint">{t('rules.no_fields')}</p>}
     </div>
   );
 }
@@ -149,13 +149,13 @@ function Row({ c, fields, known, put, group }: { c: Exclude<Condition, Group>; f
   };
   return (
     <div class="rule-row">
-      <Select label={t('rules.field')} bare value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adapt(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
+      <Select label={t('rules.condition_field')} bare value={pathOf(leaf.ref)} options={options} onChange={(path) => put(adapt(leaf, fields.get(fields.resolve(path) ?? leaf.ref), op))} />
       <span class="rule-tools">
-        {group && <IconButton icon="group" label={t('rules.make_group')} onClick={group} />}
+        {group && <IconButton icon="group" label={t('rules.group_condition')} onClick={group} />}
         {remove}
       </span>
       <div class="rule-pair">
-        <Select label={t('rules.comparison')} bare value={op} options={offered(field, op).map((o) => [o, compared(o, field)])} onChange={(o) => put(adapt(leaf, field, o as Comparison))} />
+        <Select label={t('rules.condition_operator')} bare value={op} options={offered(field, op).map((o) => [o, compared(o, field)])} onChange={(o) => put(adapt(leaf, field, o as Comparison))} />
         <LeafValue leaf={leaf} fields={fields} put={value} />
       </div>
       {late && <p class="hint">{t('rules.hint.late')}</p>}
@@ -182,7 +182,7 @@ export function NextEditor({ content, block, value, onChange }: Props) {
   const last = jumps.find((j) => j.if === undefined);
   const later = content.blocks.slice(fields.step(block) + 1).map((b): [string, string] => [b.id, targetLabel(b.id, fields, t)]);
   const targets = (now: string): [string, string][] =>
-    [...(now === 'end' || later.some(([id]) => id === now) ? [] : [[now, targetLabel(now, fields, t)] as [string, string]]), ...later, ['end', t('rules.the_end')]];
+    [...(now === 'end' || later.some(([id]) => id === now) ? [] : [[now, targetLabel(now, fields, t)] as [string, string]]), ...later, ['end', t('rules.end_of_form')]];
   const replace = (i: number, next: Jump | undefined) => put([...when.flatMap((j, k) => (i !== k ? [j] : next ? [next] : [])), ...(last ? [last] : [])]);
   const first = fields.known(block, true)[0];
   return (
@@ -193,8 +193,8 @@ export function NextEditor({ content, block, value, onChange }: Props) {
             <div class="rule-head">
               <strong>{t('rules.when_n', { n: i + 1 })}</strong>
               <span class="rule-tools">
-                {i > 0 && <IconButton icon="arrow-up" label={t('rules.earlier')} onClick={() => put([...when.slice(0, i - 1), j, ...when.slice(i - 1, i), ...when.slice(i + 1), ...(last ? [last] : [])])} />}
-                <IconButton icon="trash-2" label={t('rules.remove_jump')} onClick={() => replace(i, undefined)} />
+                {i > 0 && <IconButton icon="arrow-up" label={t('rules.move_up')} onClick={() => put([...when.slice(0, i - 1), j, ...when.slice(i - 1, i), ...when.slice(i + 1), ...(last ? [last] : [])])} />}
+                <IconButton icon="trash-2" label={t('rules.remove_rule')} onClick={() => replace(i, undefined)} />
               </span>
             </div>
             <ConditionEditor content={content} block={block} after label={t('rules.when_n', { n: i + 1 })} value={j.if} onChange={(c) => replace(i, c === undefined ? undefined : { if: c, to: j.to })} />
@@ -205,12 +205,12 @@ export function NextEditor({ content, block, value, onChange }: Props) {
       <Select
         label={t(when.length > 0 ? 'rules.otherwise' : 'rules.after')}
         value={last?.to ?? ''}
-        options={[['', t('rules.following')], ...targets(last?.to ?? 'end')]}
+        options={[['', t('rules.next_block')], ...targets(last?.to ?? 'end')]}
         onChange={(to) => put(to === '' ? when : [...when, { to }])}
       />
       <div class="row">
         <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && put([...when, { if: write(fresh(first)), to: later[0]?.[0] ?? 'end' }, ...(last ? [last] : [])])}>
-          {t('rules.add_jump')}
+          {t('rules.add_rule')}
         </Button>
       </div>
     </div>
@@ -277,7 +277,7 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
     <>
       <Select label={t('rules.operation')} value={op} options={(['set', '+', '-', '*', '/'] as const).map((o) => [o, t('rules.operation.' + operations[o])])} onChange={(o) => put(convert(name, value, o as Value['op'], fields))} />
       {value.op !== 'set' && (
-        <Select label={t('rules.base')} value={pathOf(value.of)} options={fieldOptions(known.filter((f) => canCount(f.kind)), fields.get(value.of))} onChange={(p) => put({ ...value, of: fields.resolve(p) ?? value.of })} />
+        <Select label={t('rules.start_with')} value={pathOf(value.of)} options={fieldOptions(known.filter((f) => canCount(f.kind)), fields.get(value.of))} onChange={(p) => put({ ...value, of: fields.resolve(p) ?? value.of })} />
       )}
       <ol>
         {lines.map((line, i) => (
@@ -308,7 +308,7 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
             />
             <div class="row">
               {!line.when && op !== 'set' && <Button kind="quiet" icon="split" disabled={!first} onClick={() => first && replace(i, { ...line, when: fresh(first) })}>{t('rules.only_when')}</Button>}
-              {lines.length > 1 && !last(i) && <IconButton icon="trash-2" label={t('rules.remove_line', { n: i + 1 })} onClick={() => replace(i, undefined)} />}
+              {lines.length > 1 && !last(i) && <IconButton icon="trash-2" label={t('rules.remove_value', { n: i + 1 })} onClick={() => replace(i, undefined)} />}
             </div>
           </li>
         ))}
@@ -316,7 +316,7 @@ function Change({ name, value, content, block, fields, put }: { name: string; va
       {!single(op) && (
         <div class="row">
           <Button kind="quiet" icon="plus" disabled={op === 'set' && !first} onClick={() => change(op === 'set' && first ? [...lines.slice(0, -1), { when: fresh(first), value: 1 }, ...lines.slice(-1)] : [...lines, { value: 1 }])}>
-            {t(op === 'set' ? 'rules.add_case' : 'rules.add_line')}
+            {t(op === 'set' ? 'rules.add_conditional_value' : 'rules.add_value')}
           </Button>
         </div>
       )}

@@ -37,7 +37,7 @@ export function LeafValue({ leaf, fields, put }: { leaf: Leaf; fields: Fields; p
       {field.choices.length === 0 ? <Lines field={field} value={value} put={put} /> : field.kind === 'order' ? <Places field={field} value={value} put={put} /> : <Several field={field} value={value} put={put} />}
       {isOutOfOrder(leaf, fields) && (
         <p class="notice rule-note">
-          {t('rules.out_of_order')} <Button onClick={() => put(inOrder(field, value))}>{t('rules.put_in_order')}</Button>
+          {t('rules.order_changed')} <Button onClick={() => put(inOrder(field, value))}>{t('rules.use_new_order')}</Button>
         </p>
       )}
     </>
@@ -117,7 +117,7 @@ function Lines({ field, value, put }: { field: Field; value: Json[]; put(value: 
       bare
       rows={3}
       hint={t(field.kind === 'country' ? 'rules.hint.countries' : 'rules.hint.lines')}
-      fault={bad ? t('app.no_number') : undefined}
+      fault={bad ? t('app.enter_number') : undefined}
       value={text}
       onInput={(now) => {
         setText(now);
@@ -155,7 +155,7 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
   const type = (now: string) => {
     setText(now);
     const typed = read(now);
-    setFault(typed === undefined ? t('rules.no_json') : '');
+    setFault(typed === undefined ? t('rules.invalid_json') : '');
     if (typed !== undefined && !same(typed, value)) onChange(typed);
   };
   return (
@@ -172,7 +172,7 @@ export function JSONBox({ label, value, onChange, back }: { label: string; value
 /** A number, a text, or what a field has. own: the variable that is set, offered as its own value. */
 export function OperandField({ label, value, fields, known, texts, stay, put }: { label: string; value: Operand; fields: Fields; known: readonly Field[]; texts: boolean; stay?: Ref | undefined; put(value: Operand): void }) {
   const path = isRef(value) ? pathOf(value) : typeof value;
-  const stays = stay && ([pathOf(stay), t('rules.stays')] as const);
+  const stays = stay && ([pathOf(stay), t('rules.unchanged')] as const);
   const options = [
     ...(stays ? [stays] : []), ['number', t('rules.a_number')] as const, ...(texts ? [['string', t('rules.a_text')] as const] : []),
     ...fieldOptions(known, isRef(value) ? fields.get(value) : undefined).filter(([p]) => p !== stays?.[0]),

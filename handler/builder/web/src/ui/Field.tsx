@@ -88,7 +88,7 @@ interface Figure extends Around, Native {
 export function NumberField({ label, bare, hint, fault, value, onInput, step = 'any', ...rest }: Figure) {
   const [bad, setBad] = useState(false);
   return (
-    <Field label={label} bare={bare ?? false} hint={hint} fault={bad ? t('app.no_number') : fault}>
+    <Field label={label} bare={bare ?? false} hint={hint} fault={bad ? t('app.enter_number') : fault}>
       {(ids) => (
         <input
           {...rest}

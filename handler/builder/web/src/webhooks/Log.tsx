@@ -51,21 +51,21 @@ export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | und
   return (
     <>
       {paused && hook.enabled && <PauseNote paused={paused} busy={busy.value === 'test'} onTry={test} />}
-      {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.off_note')}</p>}
+      {!hook.enabled && <p class="notice"><Icon name="pause" /> {t('webhooks.disabled_note')}</p>}
       <div class="row">
         <h3>{t('webhooks.deliveries')}</h3>
         <span class="push row">
-          <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (asking.value = 'failed')}>{t('webhooks.again_failed')}</Button>
+          <Button icon="rotate-ccw" disabled={!hook.enabled} onClick={() => (asking.value = 'failed')}>{t('webhooks.resend_failed')}</Button>
           <Button icon="send" disabled={!hook.enabled} busy={busy.value === 'test'} onClick={test}>{t('webhooks.test')}</Button>
         </span>
       </div>
       <div role="status">
         {waiting && !came && (underWay
-          ? <p class="notice"><Icon name="loader-circle" /> {t('webhooks.waiting')}</p>
-          : <p class="notice"><Icon name="clock" /> {t('webhooks.no_outcome')}</p>)}
+          ? <p class="notice"><Icon name="loader-circle" /> {t('webhooks.sending')}</p>
+          : <p class="notice"><Icon name="clock" /> {t('webhooks.no_result')}</p>)}
         {waiting && came && (
           <p class={`notice ${came.success ? 'good' : 'bad'}`}>
-            <Icon name={came.success ? 'circle-check' : 'circle-alert'} /> {t(came.success ? 'webhooks.arrived' : 'webhooks.failed', { outcome: outcome(came) })}
+            <Icon name={came.success ? 'circle-check' : 'circle-alert'} /> {t(came.success ? 'webhooks.delivered' : 'webhooks.failed', { outcome: outcome(came) })}
           </p>
         )}
       </div>
@@ -80,17 +80,17 @@ export function Log({ hook, paused, onSent }: { hook: Hook; paused: Paused | und
               <div class="hook-what">
                 <strong>{outcome(d)}</strong>
                 <span class="muted">
-                  {t(d.submission_id === null ? 'webhooks.of_test' : 'webhooks.of_response')} · {t('webhooks.attempt', { n: d.attempt })}
+                  {t(d.submission_id === null ? 'webhooks.event_test' : 'webhooks.event_response')} · {t('webhooks.attempt', { n: d.attempt })}
                   {d.next_attempt_at && isLatest(d, list) ? ' · ' + t('webhooks.next', { at: moment(d.next_attempt_at) }) : ''}
                 </span>
               </div>
               <span class="hook-when muted">
                 <time dateTime={d.created_at}>{moment(d.created_at)}</time>
-                {d.error !== 'expired' && <span>{t('webhooks.took', { ms: number(d.duration_ms) })}</span>}
+                {d.error !== 'expired' && <span>{t('webhooks.duration', { ms: number(d.duration_ms) })}</span>}
               </span>
               <span class="hook-do">
-                <IconButton icon="eye" label={t('webhooks.show')} onClick={() => (asking.value = d)} />
-                <IconButton icon="rotate-ccw" label={t('webhooks.again')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />
+                <IconButton icon="eye" label={t('webhooks.show_payload')} onClick={() => (asking.value = d)} />
+                <IconButton icon="rotate-ccw" label={t('webhooks.resend')} disabled={!hook.enabled} busy={busy.value === d.id} onClick={() => void send(d.id, `/deliveries/${d.id}/redeliver`, d.event_id)} />
               </span>
             </li>
           ))}
@@ -120,16 +120,16 @@ function Body({ hook, delivery, onClose }: { hook: Hook; delivery: Delivery; onC
   return (
     <Dialog wide title={t('webhooks.delivery')} onClose={onClose}>
       <dl class="facts">
-        <dt>{t('webhooks.answer')}</dt><dd>{outcome(delivery)}</dd>
+        <dt>{t('webhooks.result')}</dt><dd>{outcome(delivery)}</dd>
         <dt>{t('webhooks.event')}</dt><dd><code>{delivery.event}</code> <code>{delivery.event_id}</code></dd>
-        <dt>{t('webhooks.when')}</dt><dd>{moment(delivery.created_at)}</dd>
+        <dt>{t('webhooks.sent_at')}</dt><dd>{moment(delivery.created_at)}</dd>
       </dl>
-      <h3>{t('webhooks.sent')}</h3>
+      <h3>{t('webhooks.payload')}</h3>
       {body.loading && !body.value && <Loading />}
       {gone && <p class="muted">{t('webhooks.response_gone')}</p>}
       {body.error !== undefined && !gone && <Failed error={body.error} again={body.reload} />}
-      {body.value?.body === null && <p class="muted">{t('webhooks.sample')}</p>}
-      {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.sent')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
+      {body.value?.body === null && <p class="muted">{t('webhooks.sample_note')}</p>}
+      {body.value?.body ? <pre class="code-box" tabIndex={0} aria-label={t('webhooks.payload')}>{JSON.stringify(body.value.body, null, 2)}</pre> : null}
     </Dialog>
   );
 }
@@ -143,8 +143,8 @@ function Failures({ hook, since, onQueued, onClose }: { hook: Hook; since: strin
     onQueued((await door<{ queued: number }>(`/webhooks/${hook.id}/redeliver`, { body })).queued);
   };
   return (
-    <Ask title={t('webhooks.again_failed')} action={t('webhooks.again')} run={send} onClose={onClose}>
-      <p>{t('webhooks.again_text')}</p>
+    <Ask title={t('webhooks.resend_failed')} action={t('webhooks.resend')} run={send} onClose={onClose}>
+      <p>{t('webhooks.resend_failed_text')}</p>
       <TextField label={t('webhooks.since')} hint={t('webhooks.since_hint')} type="datetime-local" value={from.value} onInput={(v) => (from.value = v)} />
     </Ask>
   );

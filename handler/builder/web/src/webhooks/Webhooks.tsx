@@ -47,7 +47,7 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
 
   const set = async (hook: Hook, enabled: boolean) => {
     await api('/webhooks/' + hook.id, { method: 'PATCH', body: { enabled } });
-    say(t(enabled ? 'webhooks.is_on' : 'webhooks.is_off'));
+    say(t(enabled ? 'webhooks.enabled' : 'webhooks.disabled'));
     hooks.reload();
   };
   const actions = (hook: Hook) => (
@@ -56,10 +56,10 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
       kind="quiet"
       label={t('webhooks.actions_of', { url: hook.url })}
       items={[
-        { label: t('webhooks.change'), icon: 'pencil', run: () => ask({ what: 'write', hook }) },
+        { label: t('webhooks.edit'), icon: 'pencil', run: () => ask({ what: 'write', hook }) },
         hook.enabled
-          ? { label: t('webhooks.off'), icon: 'pause', run: () => ask({ what: 'off', hook }) }
-          : { label: t('webhooks.on'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => say(explain(e))) },
+          ? { label: t('webhooks.disable'), icon: 'pause', run: () => ask({ what: 'off', hook }) }
+          : { label: t('webhooks.enable'), icon: 'play', run: () => void set(hook, true).catch((e: unknown) => say(explain(e))) },
         { label: t('webhooks.delete'), icon: 'trash-2', danger: true, apart: true, run: () => ask({ what: 'delete', hook }) },
       ]}
     />
@@ -76,7 +76,7 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
           <div class="row">
             <div>
               <h2>{t('webhooks.title')}</h2>
-              <p class="muted">{t('webhooks.about')}</p>
+              <p class="muted">{t('webhooks.intro')}</p>
             </div>
             {is.list.length > 0 && <Button class="push" kind="primary" icon="plus" onClick={() => ask({ what: 'write' })}>{t('webhooks.add')}</Button>}
           </div>
@@ -114,7 +114,7 @@ export function Webhooks({ form, view }: { form: string; view: string }) {
       )}
       {now?.what === 'write' && <Write form={form} hook={now.hook} onClose={close} onSaved={() => (hooks.reload(), say(t('webhooks.saved')))} />}
       {now?.what === 'off' && (
-        <Confirm title={t('webhooks.off')} text={t('webhooks.off_text')} action={t('webhooks.off')} run={() => set(now.hook, false)} onClose={close} />
+        <Confirm title={t('webhooks.disable')} text={t('webhooks.disable_text')} action={t('webhooks.disable')} run={() => set(now.hook, false)} onClose={close} />
       )}
       {now?.what === 'delete' && (
         <Confirm
@@ -156,7 +156,7 @@ export function PauseNote({ paused, busy, onTry }: { paused: Paused; busy: boole
         {t('webhooks.paused_' + paused.reason, { n: paused.failures, since: moment(paused.failing_since) })}{' '}
         {soon ? t('webhooks.paused_soon') : t('webhooks.paused_until', { at: moment(paused.paused_until) })}
       </span>
-      <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.try_now')}</Button>
+      <Button icon="send" busy={busy} onClick={onTry}>{t('webhooks.retry_now')}</Button>
     </div>
   );
 }
@@ -183,7 +183,7 @@ function Write({ form, hook, onClose, onSaved }: { form: string; hook?: Hook | u
     if (way === 'new' && secret.value === '') secret.value = newSecret();
   };
   return (
-    <Ask title={t(hook ? 'webhooks.change' : 'webhooks.add')} action={t(hook ? 'app.save' : 'webhooks.add')} disabled={url.value.trim() === ''} own={['/url', '/signing_secret']} run={send} onClose={onClose}>
+    <Ask title={t(hook ? 'webhooks.edit' : 'webhooks.add')} action={t(hook ? 'app.save' : 'webhooks.add')} disabled={url.value.trim() === ''} own={['/url', '/signing_secret']} run={send} onClose={onClose}>
       {(at) => (
         <>
           <TextField label={t('webhooks.url')} hint={t('webhooks.url_hint')} type="url" maxLength={2048} placeholder="https://example.com/responses" fault={at('/url')} value={url.value} onInput={(v) => (url.value = v)} />
