@@ -92,7 +92,7 @@ func TestNothingIsLost(t *testing.T) {
 	s.signIn(b, "")
 	h.write(field, "Signed out")
 	shown("signed-out", "Signed out")
-	b.shows("You’ve been signed out")
+	b.shows("Signed out, changes kept")
 	s.signIn(b, "owner")
 	b.do(`dispatchEvent(new Event("focus"))`)
 	want("Signed out")
