@@ -63,7 +63,7 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // Errors: an [*Error] that lists every fault; [ErrNotFound] when the form
 // does not exist, is a draft (as the error's text says) or is in the trash; [ErrClosed] when it takes no
 // more responses; [ErrDuplicate] when the answer to settings.duplicateField is
-// not new; [ErrKeyUsed], see Response.OneContent. After [ErrOutcomeUnknown] the
+// not new; [ErrIdempotencyKeyReused], see Response.StrictIdempotency. After [ErrOutcomeUnknown] the
 // response may or may not be stored: repeat the call with the same IdempotencyKey.
 //
 // With SubmittedAt, the host imports an old response. It is checked against the form as
@@ -72,11 +72,11 @@ func (s *Service) page(f Form, known *intake.Known, err error) (PublicForm, erro
 // closed by settings.closeAt is judged at that time. In all else an import is a response
 // like any other: a draft is [ErrNotFound], and settings.closed or a limit that is
 // reached is [ErrClosed]. So import first, and close the form afterwards.
-func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
-	return s.intake.Submit(ctx, &intake.Response{
+func (s *Service) Submit(ctx context.Context, r SubmitParams) (Submission, error) {
+	return s.intake.Submit(ctx, &intake.SubmitParams{
 		FormID: r.FormID, Metadata: intake.Metadata(r.Metadata),
 		Input:          intake.Input{Answers: r.Answers, HostAnswers: r.HostAnswers, Hidden: r.Hidden},
-		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.OneContent,
+		CompletionTime: r.CompletionTime, IdempotencyKey: r.IdempotencyKey, OneContent: r.StrictIdempotency,
 		Partial: r.Partial, SubmittedAt: r.SubmittedAt, Deliver: r.Deliver,
 	})
 }
@@ -92,7 +92,7 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 //
 // A half response ends 30 days after its last save, at the end of the day in the service's
 // zone ([WithTimeZone]). A form keeps 10,000 at a time: one more replaces the newest that was
-// saved once and has no LinkTaken, or else the oldest by its last save. A visit creates at
+// saved once and has no LinkIssued, or else the oldest by its last save. A visit creates at
 // most one (see Visit), but a stranger can begin any number of visits. So a host limits how many
 // an address creates. Several processes that create some at the same time can exceed the 10,000
 // by 128 each. They are in no list of responses, export, webhook, metric or limit. Their last
@@ -102,17 +102,17 @@ func (s *Service) Submit(ctx context.Context, r Response) (Submission, error) {
 // devices do not overwrite each other: the second is a [*RevisionError] of the Kind "partial",
 // and its device reads what the first one saved. Without it the last save wins. A save without
 // a Token whose Visit has created one already changes nothing: it returns that one's token with
-// a *RevisionError, or ErrSent when it was submitted.
+// a *RevisionError, or ErrAlreadySubmitted when it was submitted.
 //
 // Errors: an [*Error] when the answers and hidden fields take more than Limits.Partial, when
 // Submit would refuse a hidden field, the metadata or the seconds, or when the form's rules
 // would take too long; [ErrNotFound] when the form does not exist, is a draft or in the trash, and when the
-// token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrSent];
+// token is none, that of another form, or over; [ErrClosed], whatever the token; [ErrAlreadySubmitted];
 // [ErrUnsupported].
-func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token string, dropped []string, err error) {
+func (s *Service) SavePartial(ctx context.Context, r PartialSubmission) (token string, dropped []string, err error) {
 	p := Partial{
-		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.Share,
-		Verified: r.CaptchaSolved, LinkTaken: r.LinkTaken,
+		FormID: r.FormID, Revision: r.Revision, Block: r.Block, Seconds: r.Seconds, Shared: r.ShareWithOwner,
+		Verified: r.CaptchaSolved, LinkIssued: r.LinkIssued,
 	}
 	return s.intake.SavePartial(ctx, r.Token, r.Visit, p, intake.Input{Answers: r.Answers, Hidden: r.Hidden}, intake.Metadata(r.Metadata))
 }
@@ -120,25 +120,25 @@ func (s *Service) SavePartial(ctx context.Context, r PartialResponse) (token str
 // ResumePartial returns what was saved with a token, to go on with. The form may have changed
 // since, so [Service.Path] says what of it counts now. A closed form's can be read.
 //
-// After [Service.Submit] with the token the error is [ErrSent], until the half response ends.
+// After [Service.Submit] with the token the error is [ErrAlreadySubmitted], until the half response ends.
 // What is returned with it has nothing of the answers, and the SubmissionID that leads to the
 // form's ending. Other errors: [ErrNotFound] as for SavePartial; [ErrUnsupported].
-func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialResponse, error) {
+func (s *Service) ResumePartial(ctx context.Context, formID ID, token string) (PartialSubmission, error) {
 	p, in, m, err := s.intake.ResumePartial(ctx, formID, token)
 	if p.ID.IsZero() {
-		return PartialResponse{}, err
+		return PartialSubmission{}, err
 	}
-	return PartialResponse{
+	return PartialSubmission{
 		FormID: formID, Token: token, Answers: in.Answers, Hidden: in.Hidden, Metadata: Metadata(m),
-		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, Share: p.Shared,
+		Block: p.Block, Seconds: p.Seconds, Revision: p.Revision, ShareWithOwner: p.Shared,
 		SavedAt: p.SavedAt, EndsAt: p.EndsAt, SubmissionID: p.SubmissionID,
 	}, err
 }
 
-// ForgetPartial removes a half response for good, for the respondent who has its token. A token
+// DeletePartial removes a half response for good, for the respondent who has its token. A token
 // of none is no error. It returns [ErrNotFound] when there is no such form, and [ErrUnsupported].
-func (s *Service) ForgetPartial(ctx context.Context, formID ID, token string) error {
-	return s.intake.ForgetPartial(ctx, formID, token)
+func (s *Service) DeletePartial(ctx context.Context, formID ID, token string) error {
+	return s.intake.DeletePartial(ctx, formID, token)
 }
 
 // Path returns the way through a form for answers that may be incomplete: which
@@ -154,7 +154,7 @@ func (s *Service) ForgetPartial(ctx context.Context, formID ID, token string) er
 //
 // Errors: [ErrNotFound] when there is no such form; an [*Error] when its rules
 // would take too long. What is wrong with an answer is not an error here, see
-// Path.Faults.
+// Path.Violations.
 func (s *Service) Path(ctx context.Context, formID ID, answers map[string]json.RawMessage, hidden map[string]string) (Path, error) {
 	// Read, never cached: nothing would show that a cached form is out of date.
 	_, known, err := s.intake.Form(ctx, formID)
@@ -256,7 +256,7 @@ func (s *Service) Check(ctx context.Context) error { return s.core.Check(ctx) }
 // ErrSecret means that a signing secret cannot be opened with the ciphers of WithSecretCipher.
 var ErrSecret = storage.ErrSecret
 
-// ResealSecrets seals with the current cipher of [WithSecretCipher] every signing
+// ReencryptSecrets seals with the current cipher of [WithSecretCipher] every signing
 // secret that is stored otherwise, and returns how many. These include secrets that
 // were replaced and still sign for a day. When it returns without an error, no secret
 // needs one of the previous ciphers any more. Without a current cipher, secrets are
@@ -266,7 +266,9 @@ var ErrSecret = storage.ErrSecret
 // cancelled context, from any process and while webhooks are changed and sent. A secret
 // that cannot be opened stays as it is: the error is [ErrSecret] and names its webhook, and
 // the other secrets are sealed all the same.
-func (s *Service) ResealSecrets(ctx context.Context) (int, error) { return s.core.ResealSecrets(ctx) }
+func (s *Service) ReencryptSecrets(ctx context.Context) (int, error) {
+	return s.core.ResealSecrets(ctx)
+}
 
 // TrashedForms lists the forms of a workspace that are in the trash, newest first
 // by when they were made, without their definitions. The workspace itself may be
@@ -422,7 +424,7 @@ func (s *Service) TransferWorkspace(ctx context.Context, workspaceID, newOwner I
 //
 // What the storage cannot take is logged, and stored later where the error is an
 // [ErrUnavailable]. While 10,000 views and starts wait, and after Close, each call stores its
-// own and returns its error. So does that of [Service.Using], in the host's transaction.
+// own and returns its error. So does that of [Service.WithStorage], in the host's transaction.
 func (s *Service) RecordView(ctx context.Context, formID ID) error {
 	return s.core.CountVisit(ctx, formID, storage.Counters{Views: 1})
 }

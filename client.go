@@ -60,7 +60,7 @@ func list[T any](ctx context.Context, q Query, size int, read func(page storage.
 }
 
 // precondition turns conditions into the precondition of a write of the core.
-func precondition(conditions []Condition) (p core.Precondition) {
+func precondition(conditions []Precondition) (p core.Precondition) {
 	for _, c := range conditions {
 		if c.revision != 0 {
 			p.Set, p.Revisions = true, append(p.Revisions, c.revision)
@@ -165,7 +165,7 @@ func (c Client) UpdateForm(ctx context.Context, id ID, u FormUpdate) (Form, erro
 		b.Text("workspace_id", u.Workspace.String())
 	}
 	return ownForm(core.Write(c.core(), b.Definition(u.Definition), func(body []byte) (Form, error) {
-		return c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, body, precondition([]Condition{IfRevision(u.IfRevision)}))
+		return c.core().UpdateForm(ctx, c.who, core.Target{ID: id}, body, precondition([]Precondition{IfRevision(u.IfRevision)}))
 	}))
 }
 
@@ -177,7 +177,7 @@ func (c Client) PublishForm(ctx context.Context, id ID) (Form, error) {
 }
 
 // TrashForm moves a form to the trash.
-func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Condition) error {
+func (c Client) TrashForm(ctx context.Context, id ID, conditions ...Precondition) error {
 	return c.core().TrashForm(ctx, c.who, id, precondition(conditions))
 }
 
@@ -210,7 +210,7 @@ func ownBlock(b core.Block, err error) (StoredBlock, error) {
 
 // CreateBlock appends a block, given as JSON; json.Marshal of a [schema.Block] will do.
 // It returns [ErrBlockExists] when the form has one with its id.
-func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", block), func(body []byte) (core.Block, error) {
 		return c.core().CreateBlock(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
 	}))
@@ -218,14 +218,14 @@ func (c Client) CreateBlock(ctx context.Context, form ID, block json.RawMessage,
 
 // ReplaceBlocks replaces all blocks of a form, or puts them in another order. A block
 // without a type keeps its type.
-func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
+func (c Client) ReplaceBlocks(ctx context.Context, form ID, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return ownBlocks(core.Write(c.core(), core.NewBody().JSON("blocks", blocks), func(body []byte) (Form, error) {
 		return c.core().ReplaceBlocks(ctx, c.who, core.Target{ID: form}, body, precondition(conditions))
 	}))
 }
 
 // UpdateBlock applies a merge patch (RFC 7396) to one top-level block.
-func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return ownBlock(core.Write(c.core(), core.NewBody().JSON("block", patch), func(body []byte) (core.Block, error) {
 		return c.core().UpdateBlock(ctx, c.who, core.Target{ID: form}, id, body, precondition(conditions))
 	}))
@@ -233,7 +233,7 @@ func (c Client) UpdateBlock(ctx context.Context, form ID, id string, patch json.
 
 // DeleteBlock removes one top-level block with all blocks inside it, and returns the
 // form's new revision.
-func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Condition) (revision int64, err error) {
+func (c Client) DeleteBlock(ctx context.Context, form ID, id string, conditions ...Precondition) (revision int64, err error) {
 	return c.core().DeleteBlock(ctx, c.who, core.Target{ID: form}, id, precondition(conditions))
 }
 
@@ -343,22 +343,22 @@ func (w WorkingCopy) Block(ctx context.Context, id string) (StoredBlock, error) 
 }
 
 // CreateBlock is [Client.CreateBlock] in the copy.
-func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+func (w WorkingCopy) CreateBlock(ctx context.Context, block json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.on.CreateBlock(ctx, w.form, block, conditions...)
 }
 
 // ReplaceBlocks is [Client.ReplaceBlocks] of the copy.
-func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Condition) (StoredBlocks, error) {
+func (w WorkingCopy) ReplaceBlocks(ctx context.Context, blocks json.RawMessage, conditions ...Precondition) (StoredBlocks, error) {
 	return w.on.ReplaceBlocks(ctx, w.form, blocks, conditions...)
 }
 
 // UpdateBlock is [Client.UpdateBlock] in the copy.
-func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Condition) (StoredBlock, error) {
+func (w WorkingCopy) UpdateBlock(ctx context.Context, id string, patch json.RawMessage, conditions ...Precondition) (StoredBlock, error) {
 	return w.on.UpdateBlock(ctx, w.form, id, patch, conditions...)
 }
 
 // DeleteBlock is [Client.DeleteBlock] in the copy.
-func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Condition) (revision int64, err error) {
+func (w WorkingCopy) DeleteBlock(ctx context.Context, id string, conditions ...Precondition) (revision int64, err error) {
 	return w.on.DeleteBlock(ctx, w.form, id, conditions...)
 }
 
@@ -383,11 +383,11 @@ func (w WorkingCopy) Warnings(ctx context.Context) (schema.Warnings, error) {
 // A form without a copy is published as it is. Publish that loses a race with another
 // change runs again.
 func (w WorkingCopy) Publish(ctx context.Context, p PublishOptions) (Form, error) {
-	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Condition{IfRevision(p.IfRevision)}), p.Take, p.DryRun))
+	return ownForm(w.of.core().Publish(ctx, w.of.who, w.form, precondition([]Precondition{IfRevision(p.IfRevision)}), p.Resolutions, p.DryRun))
 }
 
 // Discard removes the copy with everything in it. Without one it does nothing.
-func (w WorkingCopy) Discard(ctx context.Context, conditions ...Condition) error {
+func (w WorkingCopy) Discard(ctx context.Context, conditions ...Precondition) error {
 	return w.of.core().Discard(ctx, w.of.who, w.form, precondition(conditions))
 }
 
@@ -424,7 +424,7 @@ func (c Client) Version(ctx context.Context, form ID, revision int64) (FormVersi
 // with the same rules as any write, and keeps a version of what it replaces when that is
 // published. The status, and a working copy, stay. It returns [ErrNotFound] when there is no such version.
 func (c Client) RestoreVersion(ctx context.Context, form ID, revision int64, r RestoreOptions) (Form, error) {
-	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Condition{IfRevision(r.IfRevision)})))
+	return ownForm(c.core().RestoreVersion(ctx, c.who, form, revision, precondition([]Precondition{IfRevision(r.IfRevision)})))
 }
 
 // DecodeAnswers returns the answers of a stored response in the order of the form, hidden
@@ -487,8 +487,8 @@ func (c Client) DeleteSubmission(ctx context.Context, form, id ID) error {
 // Partials lists the half responses to a form that are neither submitted nor over, those first
 // that were saved last. What respondents brought, from the answers to the block and the seconds,
 // is there only where they were told that the form's owners can read it
-// ([PartialResponse].Share). If the form has a captcha that respondents see, the list leaves out
-// those without a solved one ([PartialResponse].CaptchaSolved), for the host too. One that is saved
+// ([PartialSubmission].Share). If the form has a captcha that respondents see, the list leaves out
+// those without a solved one ([PartialSubmission].CaptchaSolved), for the host too. One that is saved
 // during the loop moves to the front, and may be missed. The list is read in pages, and with
 // Query.After it reads nothing that comes before. It returns [ErrUnsupported] with a storage
 // that keeps none.
@@ -547,20 +547,20 @@ func (c Client) SummaryWithin(ctx context.Context, form ID, q SubmissionQuery, w
 		return Summary{}, err
 	}
 	s := summaryOf(t)
-	s.Unfinished = !done
+	s.Incomplete = !done
 	return s, nil
 }
 
 // summaryOf is a tally as it is returned.
 func summaryOf(t *summary.Tally) Summary {
-	s := Summary{Responses: t.Responses}
+	s := Summary{Submissions: t.Responses}
 	if n := len(t.Seconds); n > 0 {
 		s.CompletionTime = slices.Sorted(slices.Values(t.Seconds))[n/2]
 	}
 	for _, b := range t.Blocks {
 		to := BlockSummary{
-			ID: b.ID, Type: b.Type, Label: b.Label, Gone: b.Gone, Answered: b.Answered, Skipped: t.Responses - b.Answered,
-			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Unlisted: b.Unlisted,
+			ID: b.ID, Type: b.Type, Label: b.Label, Deleted: b.Deleted, Answered: b.Answered, Skipped: t.Responses - b.Answered,
+			Choices: choiceCounts(b.Choices), Other: b.Other, NPS: (*NPSSummary)(b.NPS), Uncounted: b.Uncounted,
 		}
 		for other := b.OtherType; other != nil; other = other.OtherType {
 			to.OtherTypes = append(to.OtherTypes, TypeCount{other.Type, other.Answered})
@@ -614,8 +614,8 @@ const (
 
 // During returns the time of a period for [Client.Submissions], [Client.Summary] and [Client.Export].
 // Its days are those of the service's time zone ([WithTimeZone]), unlike those of [Client.Metrics].
-func (s *Service) During(period Period) (SubmissionQuery, error) {
-	since, until, err := s.core.During(period)
+func (s *Service) PeriodQuery(period Period) (SubmissionQuery, error) {
+	since, until, err := s.core.PeriodQuery(period)
 	return SubmissionQuery{Since: since, Until: until}, err
 }
 
@@ -701,18 +701,18 @@ type Export struct {
 
 	Separator rune // ',' (the default), ';' or a tab: what the program that reads the file splits at
 	ChoiceIDs bool // choices as ids. Default: as the labels that they had when chosen
-	// Spread: one column per choice (id/choice id, id/other) and per file (id/1/name)
+	// SplitColumns: one column per choice (id/choice id, id/other) and per file (id/1/name)
 	// where several may be given. A cell has the choice, in a ranking its place. Default:
 	// one cell, the values separated by "; ". The rows of a matrix always have their own.
-	Spread bool
-	Labels bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
-	BOM    bool // begin with a byte order mark, by which some programs know UTF-8
-	// KeepFormulas leaves out the apostrophe in front of text that a program could take
+	SplitColumns bool
+	Labels       bool // the header has the labels of blocks, followed by [id] where two are alike. Default: ids
+	BOM          bool // begin with a byte order mark, by which some programs know UTF-8
+	// AllowFormulas leaves out the apostrophe in front of text that a program could take
 	// for a formula.
-	KeepFormulas bool
-	// LastLine ends the file with a line that proves that it is complete and has the number of
+	AllowFormulas bool
+	// CompletionLine ends the file with a line that proves that it is complete and has the number of
 	// submissions: {"complete":true,"submissions":12} in NDJSON, and complete,12 in CSV.
-	LastLine bool
+	CompletionLine bool
 }
 
 // Export writes the responses to a form, newest first. It holds a page of them in memory,

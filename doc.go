@@ -59,7 +59,7 @@
 //     [github.com/formsvc/formsvc/storage/postgres], whose Migrate creates the tables, or your own
 //     storage, which [github.com/formsvc/formsvc/storage/storagetest] tests.
 //   - The Service is the HTTP API. [Service.As] and [Service.AsHost] provide the same operations in Go.
-//     [Service.Using] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
+//     [Service.WithStorage] runs them in a host's own transaction. [DecodeForm] and [DecodeAnswers] convert
 //     stored JSON to Go values.
 //   - Your product manages the users. [UserIDFrom] converts your user IDs. [Service.CreateKey] creates API
 //     keys, and [WithKeyResolver] accepts your sessions, see below. examples/tenants shows several customers

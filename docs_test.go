@@ -277,7 +277,7 @@ func TestTheAfternoonRuns(t *testing.T) {
 	other := expect.Must(formsvc.New(formsvc.WithStorage(postgres.New(pool))))
 	id := strings.TrimSuffix(path.Base(paths[1]), ".csv")
 	form := expect.Must(formsvc.ParseID(id))
-	expect.Must(other.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
+	expect.Must(other.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"email": []byte(`"carl@example.com"`), "score": []byte(`9`)}}))
 	expect.Nil(t, <-delivered)
 	file := send("GET", paths[1], "", 200)
 	expect.That(t, strings.Contains(file, "carl@example.com"), "the export: %s", file)

@@ -258,7 +258,7 @@ func ExampleWithSecretCipher() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	sealed, err := rotated.ResealSecrets(ctx)
+	sealed, err := rotated.ReencryptSecrets(ctx)
 	fmt.Println(hook.HasSecret, sealed, err) // the first cipher may go now, and what is not sealed
 	_, err = formsvc.New(formsvc.WithStorage(store), local, formsvc.WithoutPlainSecrets(),
 		formsvc.WithSecretCipher(gcm("fedcba9876543210fedcba9876543210")))
@@ -550,7 +550,7 @@ func ExampleService_RedeliverFailed() {
 		log.Fatal(err)
 	}
 	for range 3 {
-		if _, err := svc.Submit(ctx, formsvc.Response{FormID: webhook.FormID}); err != nil {
+		if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: webhook.FormID}); err != nil {
 			log.Fatal(err)
 		}
 		<-done.attempts

@@ -14,7 +14,7 @@ import (
 func ExampleService_SavePartial() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	half := formsvc.PartialResponse{
+	half := formsvc.PartialSubmission{
 		FormID:  form,
 		Answers: map[string]json.RawMessage{"why": json.RawMessage(`"Quick he"`), "gone": json.RawMessage(`1`)},
 		Block:   "why", Seconds: 40,
@@ -30,7 +30,7 @@ func ExampleService_SavePartial() {
 		log.Fatal(err)
 	}
 	half.Answers["score"] = json.RawMessage(`9`)
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}); err != nil {
+	if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: half.Answers, CompletionTime: half.Seconds + 20, Partial: token}); err != nil {
 		log.Fatal(err)
 	}
 	_, _, err = svc.SavePartial(ctx, half)
@@ -44,7 +44,7 @@ func ExampleService_SavePartial() {
 func ExampleService_ResumePartial() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	token, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{FormID: form})
+	token, _, err := svc.SavePartial(ctx, formsvc.PartialSubmission{FormID: form})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func ExampleService_ResumePartial() {
 	_, _, err = svc.SavePartial(ctx, laptop)
 	for mismatch := new(formsvc.RevisionError); errors.As(err, &mismatch); {
 		other, failed := svc.ResumePartial(ctx, form, token)
-		if errors.Is(failed, formsvc.ErrSent) {
+		if errors.Is(failed, formsvc.ErrAlreadySubmitted) {
 			fmt.Println("sent as", other.SubmissionID) // to the ending
 			return
 		}
@@ -79,14 +79,14 @@ func ExampleService_ResumePartial() {
 }
 
 // A button of the page forgets what was saved.
-func ExampleService_ForgetPartial() {
+func ExampleService_DeletePartial() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	token, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{FormID: form})
+	token, _, err := svc.SavePartial(ctx, formsvc.PartialSubmission{FormID: form})
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(svc.ForgetPartial(ctx, form, token))
+	fmt.Println(svc.DeletePartial(ctx, form, token))
 	_, err = svc.ResumePartial(ctx, form, token)
 	fmt.Println(err)
 	// Output:
@@ -99,7 +99,7 @@ func ExampleClient_Partials() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
 	for _, share := range []bool{false, true} {
-		_, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{FormID: form, Answers: map[string]json.RawMessage{"score": json.RawMessage(`9`)}, Share: share})
+		_, _, err := svc.SavePartial(ctx, formsvc.PartialSubmission{FormID: form, Answers: map[string]json.RawMessage{"score": json.RawMessage(`9`)}, ShareWithOwner: share})
 		if err != nil {
 			log.Fatal(err)
 		}

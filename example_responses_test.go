@@ -39,7 +39,7 @@ func ExampleService_PublicForm() {
 			answers[block.ID] = json.RawMessage(`8`)
 		}
 	}
-	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"})
+	submission, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form.ID, Answers: answers, IdempotencyKey: "from the page"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func ExamplePublicForm_Path() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(len(path.Blocks), path.Blocks[0].ID, len(path.Faults))
+	fmt.Println(len(path.Blocks), path.Blocks[0].ID, len(path.Violations))
 	// Output: 2 score 0
 }
 
@@ -72,7 +72,7 @@ func ExampleMetadata() {
 	svc, form := exampleForm()
 	submit := func(r *http.Request) (formsvc.Submission, error) {
 		query := r.URL.Query()
-		return svc.Submit(r.Context(), formsvc.Response{
+		return svc.Submit(r.Context(), formsvc.SubmitParams{
 			FormID:  form,
 			Answers: map[string]json.RawMessage{"score": json.RawMessage(r.FormValue("score"))},
 			Metadata: formsvc.Metadata{
@@ -123,7 +123,7 @@ func ExampleParseID() {
 func ExampleClient_DeleteSubmission() {
 	svc, form := exampleForm()
 	ctx, ann := context.Background(), svc.As(formsvc.UserIDFrom("ann"))
-	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}})
+	submission, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func ExampleService_SetLifetimeCounters() {
 func exampleResponses() (*formsvc.Service, formsvc.ID) {
 	svc, form := exampleForm()
 	for _, r := range [][2]string{{`10`, `"Quick help"`}, {`7`, `"=1+1"`}, {`2`, `"Slow"`}} {
-		if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(r[0]), "why": []byte(r[1])}}); err != nil {
+		if _, err := svc.Submit(context.Background(), formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(r[0]), "why": []byte(r[1])}}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -241,7 +241,7 @@ func ExampleClient_Summary() {
 		log.Fatal(err)
 	}
 	score := summary.Blocks[0]
-	fmt.Println(summary.Responses, "responses,", score.Skipped, "without a score")
+	fmt.Println(summary.Submissions, "responses,", score.Skipped, "without a score")
 	fmt.Printf("median %.0f, %d promoters, %d detractors, score %.0f\n", score.Numbers.Median, score.NPS.Promoters, score.NPS.Detractors, score.NPS.Score)
 	// Output:
 	// 3 responses, 0 without a score
@@ -254,11 +254,11 @@ func ExampleClient_SummaryWithin() {
 	svc, form := exampleResponses()
 	ctx, host := context.Background(), svc.AsHost()
 	fmt.Println(must(host.SubmissionTotals(ctx, form))[form], "responses")
-	today := must(svc.During(formsvc.PeriodToday))
+	today := must(svc.PeriodQuery(formsvc.PeriodToday))
 	for unfinished := true; unfinished; {
 		summary := must(host.SummaryWithin(ctx, form, today, 200*time.Millisecond))
-		fmt.Println(summary.Responses, "today, newest text:", summary.Blocks[1].Texts[0].Text)
-		unfinished = summary.Unfinished
+		fmt.Println(summary.Submissions, "today, newest text:", summary.Blocks[1].Texts[0].Text)
+		unfinished = summary.Incomplete
 	}
 	// Output:
 	// 3 responses
@@ -273,7 +273,7 @@ func ExampleClient_Metrics() {
 			log.Fatal(err)
 		}
 	}
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}); err != nil {
+	if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}}); err != nil {
 		log.Fatal(err)
 	}
 	metrics, err := svc.As(formsvc.UserIDFrom("ann")).Metrics(ctx, form, "7d")
@@ -317,7 +317,7 @@ func Example_polling() {
 	}
 
 	submit := func(at time.Time) {
-		_, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}, SubmittedAt: at})
+		_, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`)}, SubmittedAt: at})
 		if err != nil {
 			log.Fatal(err)
 		}
@@ -347,7 +347,7 @@ func ExampleWithBeforeDelete() {
 func ExampleDecodeAnswers() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}); err != nil {
+	if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"Quick help"`)}}); err != nil {
 		log.Fatal(err)
 	}
 	for submission, err := range svc.As(formsvc.UserIDFrom("ann")).Submissions(ctx, form, formsvc.SubmissionQuery{Limit: 10}) {
@@ -403,7 +403,7 @@ func ExampleService_EraseRespondent() {
 		log.Fatal(err)
 	}
 	for block, answer := range map[string]string{"mail": `"Ann@Example.com"`, "contact": `{"firstName":"Ann","email":"ann@example.com"}`} {
-		if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(answer)}}); err != nil {
+		if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(answer)}}); err != nil {
 			log.Fatal(err)
 		}
 	}
@@ -458,7 +458,7 @@ func ExampleService_PurgeSubmissions() {
 		return
 	}
 	for mail, years := range map[string]int{`"ann@example.com"`: 1, `"bob@example.com"`: 3} {
-		r := formsvc.Response{
+		r := formsvc.SubmitParams{
 			FormID: form, Answers: map[string]json.RawMessage{"mail": json.RawMessage(mail)}, SubmittedAt: time.Now().AddDate(-years, 0, 0),
 			IdempotencyKey: "import of " + mail, // a repeated import changes nothing
 		}
@@ -522,7 +522,7 @@ func ExampleWithFiles() {
 	if _, err := svc.As(ann).UpdateForm(ctx, form.ID, formsvc.FormUpdate{Status: &published}); err != nil {
 		log.Fatal(err)
 	}
-	submission, err := svc.Submit(ctx, formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{
+	submission, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form.ID, HostAnswers: map[string]json.RawMessage{
 		"cv": json.RawMessage(`[{"id":"file-1","name":"cv.pdf","url":"https://files.example/file-1","mime_type":"application/pdf","size":7}]`),
 	}})
 	if err != nil {

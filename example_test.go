@@ -106,7 +106,7 @@ func ExampleService_CreateKey() {
 func ExampleService_Submit() {
 	svc, form := exampleForm()
 	defer svc.Close(context.Background())
-	submission, err := svc.Submit(context.Background(), formsvc.Response{
+	submission, err := svc.Submit(context.Background(), formsvc.SubmitParams{
 		FormID:         form,
 		Answers:        map[string]json.RawMessage{"score": json.RawMessage(`9`), "why": json.RawMessage(`"Quick help"`)},
 		CompletionTime: 31.5,
@@ -122,7 +122,7 @@ func ExampleService_Submit() {
 func ExampleError() {
 	svc, form := exampleForm()
 	defer svc.Close(context.Background())
-	_, err := svc.Submit(context.Background(), formsvc.Response{
+	_, err := svc.Submit(context.Background(), formsvc.SubmitParams{
 		FormID:  form,
 		Answers: map[string]json.RawMessage{"score": json.RawMessage(`11`), "who": json.RawMessage(`"me"`)},
 	})
@@ -146,7 +146,7 @@ func ExampleUserIDFrom() {
 func ExampleService_AsHost() {
 	svc, form := exampleForm()
 	ctx := context.Background()
-	if _, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}); err != nil {
+	if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte("9")}}); err != nil {
 		log.Fatal(err)
 	}
 	admin := svc.AsHost()
@@ -447,7 +447,7 @@ func ExampleDecodeForm() {
 // An admin page lists forms and responses with Go calls only.
 func Example_adminPage() {
 	svc, form := exampleForm()
-	if _, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"<3"`)}}); err != nil {
+	if _, err := svc.Submit(context.Background(), formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"score": []byte(`9`), "why": []byte(`"<3"`)}}); err != nil {
 		log.Fatal(err)
 	}
 	page := template.Must(template.New("").Parse(`{{range .}}<h2>{{.Name}}</h2>
@@ -599,7 +599,7 @@ func Example_scoreWithTwoEndings() {
 	showPath(svc, form, `{"capital":"syd","primes":["7","11"]}`)
 	showPath(svc, form, `{"capital":"cbr","primes":["7","11"]}`)
 
-	stored, err := svc.Submit(context.Background(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{"capital": json.RawMessage(`"cbr"`)}})
+	stored, err := svc.Submit(context.Background(), formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{"capital": json.RawMessage(`"cbr"`)}})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -692,7 +692,7 @@ func ExampleClient_WorkingCopy() {
 			fmt.Println(conflict.Path)
 			take[conflict.Path] = formsvc.CopySide
 		}
-		f, err = w.Publish(ctx, formsvc.PublishOptions{Take: take, IfRevision: clash.Revision})
+		f, err = w.Publish(ctx, formsvc.PublishOptions{Resolutions: take, IfRevision: clash.Revision})
 	}
 	fmt.Println(f.Name, err)
 	fmt.Println(w.Discard(ctx)) // what is written from here on would begin anew

@@ -61,7 +61,7 @@ func New(opts ...Option) (*Service, error) {
 	}
 
 	s := &Service{limiter: o.http.Limiter, ownKeys: o.resolver == nil}
-	var handOver func() (to storage.HandOver, stored func())
+	var handOver func() (to storage.DirectDispatcher, stored func())
 	var err error
 	s.dispatcher, handOver, err = webhooks.NewDispatcher(o.webhooks, dispatch.Params{
 		Store: o.storage, Secrets: o.secrets, Logger: o.logger, Now: o.clock,
@@ -116,9 +116,9 @@ func New(opts ...Option) (*Service, error) {
 //	ErrClosed          410                          as the pages of formpage answer
 //	ErrConflict        409
 //	ErrDuplicate       409
-//	ErrKeyUsed         409
+//	ErrIdempotencyKeyReused         409
 //	*ConflictError     409                          of WorkingCopy.Publish
-//	ErrSent            409
+//	ErrAlreadySubmitted            409
 //	ErrUnsupported     501
 //
 // All of them may be wrapped: compare with errors.Is, and errors.As for those with a star.
@@ -204,17 +204,17 @@ func (s *Service) Dispatcher() *webhooks.Dispatcher { return s.dispatcher }
 // Using returns a cheap copy of the service on another store, most of all on the
 // host's own transaction:
 //
-//	svc.Using(store.On(tx)).Submit(ctx, response)
+//	svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //
 // A decorator of the host's around the service's storage is not around st: a host that
 // audits, counts or encrypts in one wraps what On returns, as it did with the store.
 //
-//	svc.Using(audited{store.On(tx)}).Submit(ctx, response)
+//	svc.WithStorage(audited{store.On(tx)}).Submit(ctx, response)
 //
 // The copy shares the dispatcher, the rate limiter, the known forms and the
 // rest; closing it does nothing. It panics with a st that New refuses. What the copy queues is sent
 // after the host's commit: call Dispatcher().Wake() then, or wait for the next poll.
-func (s *Service) Using(st storage.Storage) *Service {
+func (s *Service) WithStorage(st storage.Storage) *Service {
 	if err := checkStorage(st); err != nil {
 		panic(fmt.Sprintf("formsvc: Using: %v", err))
 	}

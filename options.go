@@ -206,7 +206,7 @@ func WithLimiter(store limiter.Store) Option {
 		if store == nil {
 			return errors.New("formsvc: WithLimiter: nil")
 		}
-		return o.setLimiter(ratelimit.Over(store))
+		return o.setLimiter(ratelimit.NewWithStore(store))
 	}
 }
 
@@ -244,7 +244,7 @@ func WithWebhookConfig(c webhooks.Config) Option {
 // to their webhook. [crypto/aes.NewCipher] with a key of 32 bytes and [crypto/cipher.NewGCM]
 // make a cipher, as in the example; the service makes the nonces. Secrets that were sealed with one of the previous ciphers, or
 // stored before there was one, are still read; new ones are sealed with current, and
-// [Service.ResealSecrets] seals the others with it.
+// [Service.ReencryptSecrets] seals the others with it.
 // Default: stored as they are, and PostgreSQL may then write them into its log: see
 // package storage/postgres.
 func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
@@ -255,7 +255,7 @@ func WithSecretCipher(current cipher.AEAD, previous ...cipher.AEAD) Option {
 // WithoutPlainSecrets refuses signing secrets that are stored as they are, so that nobody
 // who can write to the storage alone chooses what a webhook is signed with: nothing is sent
 // to such a webhook, and the log names it. It needs [WithSecretCipher]. Before it is set,
-// every process has the cipher and [Service.ResealSecrets] has returned without an error;
+// every process has the cipher and [Service.ReencryptSecrets] has returned without an error;
 // with it, that call reports such a secret as [ErrSecret] and leaves it.
 func WithoutPlainSecrets() Option {
 	return option("WithoutPlainSecrets", nil, func(o *options) { o.sealedOnly = true })
@@ -313,7 +313,7 @@ type FileRemover interface {
 // option. A form in the trash keeps its files.
 //
 // The files go first. When removing the responses then fails, they are there without their
-// files until the call is repeated. In a host's transaction ([Service.Using]) the files go
+// files until the call is repeated. In a host's transaction ([Service.WithStorage]) the files go
 // before the commit, and a rollback does not bring them back. While files of purged forms
 // cannot be removed, the rows of these forms stay, which nobody sees. The error is returned,
 // or logged by the dispatcher, and maintenance tries again. Files that two responses
@@ -331,7 +331,7 @@ func WithFiles(f FileRemover) Option {
 // after an error, a crash, or in two processes at the same time it receives the same ids again.
 // With an error these submissions stay, and the call that removes them returns that error; a
 // running dispatcher logs it and tries again. No lock is held in the meantime. The function can read the
-// submissions of forms that are not purged. In a host's transaction ([Service.Using]) a rollback
+// submissions of forms that are not purged. In a host's transaction ([Service.WithStorage]) a rollback
 // brings the submissions back, and they are reported again later. It must be safe for concurrent
 // use. If there are files too, it is called before they are removed.
 //

@@ -109,11 +109,11 @@ var (
 	ErrNotOwner = storage.ErrNotOwner
 	// ErrClosed: the form takes no more responses.
 	ErrClosed = schema.ErrClosed
-	// ErrKeyUsed: another response is stored with the idempotency key of one that asks for
-	// OneContent.
-	ErrKeyUsed = schema.ErrKeyUsed
-	// ErrSent: the half response was submitted.
-	ErrSent = schema.ErrSent
+	// ErrIdempotencyKeyReused: another response is stored with the idempotency key of one that asks for
+	// StrictIdempotency.
+	ErrIdempotencyKeyReused = schema.ErrIdempotencyKeyReused
+	// ErrAlreadySubmitted: the half response was submitted.
+	ErrAlreadySubmitted = schema.ErrAlreadySubmitted
 	// ErrUnsupported: the storage, such as one of the host's own, does not keep this.
 	ErrUnsupported = schema.ErrUnsupported
 	// ErrUnavailable: the storage cannot be reached or is not ready. Nothing was changed,
@@ -148,12 +148,12 @@ type Query struct {
 // of a workspace or webhook, FailingSince of a paused webhook and SavedAt of a partial submission.
 type Position = storage.Position
 
-// Condition is what a change of a form depends on, see [IfRevision].
-type Condition struct{ revision int64 }
+// Precondition is what a change of a form depends on, see [IfRevision].
+type Precondition struct{ revision int64 }
 
 // IfRevision makes a change conditional: the form's revision must be this one, else the
 // error is a [*RevisionError]. Of several conditions one must hold. 0 is no condition.
-func IfRevision(revision int64) Condition { return Condition{revision} }
+func IfRevision(revision int64) Precondition { return Precondition{revision} }
 
 // WorkspaceCreate is a workspace to make.
 type WorkspaceCreate struct {
@@ -207,10 +207,10 @@ type PublishOptions struct {
 	// IfRevision makes it conditional: the copy's revision must be this one, else the error
 	// is a [*RevisionError]. 0: no condition.
 	IfRevision int64
-	// Take says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
+	// Resolutions says for parts in conflict whose value is wanted, by [Conflict].Path. What is no
 	// conflict is not looked at. With the Revision of the [ConflictError] as IfRevision nothing
 	// is dropped that was written into the copy after the choice.
-	Take map[string]Side
+	Resolutions map[string]Side
 	// DryRun changes nothing: Publish returns the form with the name, the type and the definition that it
 	// would get, everything else as it is, or the error.
 	DryRun bool
@@ -323,11 +323,11 @@ type KeyRequest struct {
 // that the page would have to report every block that a respondent reaches, and the
 // service to count these reports by block as it counts views and starts.
 type Summary struct {
-	Responses int64
+	Submissions int64
 	// CompletionTime is the median of the newest 100 responses, in seconds.
 	CompletionTime float64
-	// Unfinished says that older responses are not counted yet, see [Client.SummaryWithin].
-	Unfinished bool
+	// Incomplete says that older responses are not counted yet, see [Client.SummaryWithin].
+	Incomplete bool
 	// Blocks are those that answer, in the order of the form, then its hidden fields and
 	// variables, then what only the responses have.
 	Blocks []BlockSummary
@@ -337,7 +337,7 @@ type Summary struct {
 // its kind of value does not have are zero.
 type BlockSummary struct {
 	ID, Type, Label string
-	Gone            bool // it is not in the form any more
+	Deleted         bool // it is not in the form any more
 	Answered        int64
 	// Skipped is the number of responses without an answer, among them those from before
 	// the block was in the form.
@@ -358,9 +358,9 @@ type BlockSummary struct {
 	Numbers *NumberSummary
 	NPS     *NPSSummary
 	Days    []DayCount // of dates, as they were written, from the first on
-	// Unlisted counts values that are not among Choices or Days because there are more
+	// Uncounted counts values that are not among Choices or Days because there are more
 	// than 10,000 different ones that the form does not have.
-	Unlisted int64
+	Uncounted int64
 }
 
 // TypeCount counts the answers to a block while it had another type.
@@ -379,9 +379,9 @@ type TextCount struct {
 
 // ChoiceCount says how often a choice was made.
 type ChoiceCount struct {
-	ID, Label string
-	Count     int64
-	MeanPlace float64 // in a ranking, from 1; 0: never chosen
+	ID, Label    string
+	Count        int64
+	MeanPosition float64 // in a ranking, from 1; 0: never chosen
 }
 
 // RowSummary counts what was chosen in one row of a matrix.
@@ -455,7 +455,7 @@ func (f PublicForm) Path(answers map[string]json.RawMessage, hidden map[string]s
 }
 
 // Response is what a respondent submits.
-type Response struct {
+type SubmitParams struct {
 	FormID ID
 	// Answers come from the respondent, by block id. Package schema has their
 	// shapes; what is left out is unanswered.
@@ -473,9 +473,9 @@ type Response struct {
 	// IdempotencyKey names this attempt within the form: a repeated Submit returns
 	// the first result, whatever its content. Empty: none. At most 255 bytes.
 	IdempotencyKey string
-	// OneContent says that the IdempotencyKey stands for this content: a repeated Submit
-	// whose answers or hidden fields would be stored as others is [ErrKeyUsed].
-	OneContent bool
+	// StrictIdempotency says that the IdempotencyKey stands for this content: a repeated Submit
+	// whose answers or hidden fields would be stored as others is [ErrIdempotencyKeyReused].
+	StrictIdempotency bool
 	// Partial is the token of the half response that this one was begun with. That becomes
 	// empty when this is stored, and names it: see [Service.ResumePartial]. A token that is
 	// none, over or spent refuses nothing. Empty: none.
@@ -489,9 +489,9 @@ type Response struct {
 	Deliver bool
 }
 
-// PartialResponse is a response that a respondent saves half-way, as [Service.SavePartial] takes
+// PartialSubmission is a response that a respondent saves half-way, as [Service.SavePartial] takes
 // it and [Service.ResumePartial] returns it.
-type PartialResponse struct {
+type PartialSubmission struct {
 	FormID ID // required
 	// Token is the 22 letters, digits, - and _ of an earlier SavePartial. Empty: a new one.
 	Token string
@@ -507,9 +507,9 @@ type PartialResponse struct {
 	// Revision is that of the half response. SavePartial saves only while it is there; 0: no
 	// condition. It has no meaning without a Token.
 	Revision int64
-	// Share says that the respondent was told, before this save, that the form's owners can
+	// ShareWithOwner says that the respondent was told, before this save, that the form's owners can
 	// read it. Without it [Client.Partials] shows that there is one, and nothing of it.
-	Share bool
+	ShareWithOwner bool
 	// Visit names the visit that creates a partial submission, with a text that only the host
 	// and the respondent's browser know: who knows it can compute the token. Each Visit of a
 	// form creates at most one. It has no meaning with a Token. If empty, every save without
@@ -519,9 +519,9 @@ type PartialResponse struct {
 	// visit. If the form has a captcha, [Client.Partials] lists only those that had one save
 	// with it. The service does not check captchas, so a host that sets it has checked one.
 	CaptchaSolved bool
-	// LinkTaken says that the respondent received a link to it. When the form is full, it is
+	// LinkIssued says that the respondent received a link to it. When the form is full, it is
 	// replaced after those without a link that were saved once.
-	LinkTaken bool
+	LinkIssued bool
 
 	// What only ResumePartial sets.
 

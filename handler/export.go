@@ -134,13 +134,13 @@ func (c *call) warnHidden() {
 // exportOptions reads the options out of the query.
 func (q *query) exportOptions() (export.Options, error) {
 	o := export.Options{
-		Separator:    q.separator(),
-		ChoiceIDs:    q.oneOf("choices", "labels", "ids"),
-		Spread:       q.oneOf("several", "joined", "spread"),
-		Labels:       q.oneOf("header", "ids", "labels"),
-		BOM:          q.oneOf("bom", "false", "true"),
-		KeepFormulas: q.oneOf("formulas", "defused", "kept"),
-		LastLine:     q.oneOf("last_line", "false", "true"),
+		Separator:      q.separator(),
+		ChoiceIDs:      q.oneOf("choices", "labels", "ids"),
+		SplitColumns:   q.oneOf("several", "joined", "spread"),
+		Labels:         q.oneOf("header", "ids", "labels"),
+		BOM:            q.oneOf("bom", "false", "true"),
+		AllowFormulas:  q.oneOf("formulas", "defused", "kept"),
+		CompletionLine: q.oneOf("last_line", "false", "true"),
 	}
 	o.Since, o.Until = q.bounds()
 	return o, q.err()

@@ -13,7 +13,7 @@ import (
 // listSubmissions writes each record from the storage's memory into the response's bytes.
 func listSubmissions(c *call) error {
 	form, q := c.namedID("formId"), c.query()
-	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, Brief: true}
+	params := storage.SubmissionsParams{MaxBytes: core.MaxPageBytes, SummaryOnly: true}
 	params.Since, params.Until = q.bounds()
 	list := cursor.List{
 		Name:    "submissions " + form.String(),

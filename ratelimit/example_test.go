@@ -47,14 +47,14 @@ func ExampleLimiter_Take() {
 }
 
 // Processes that share a store share the limit.
-func ExampleOver() {
+func ExampleNewWithStore() {
 	ctx := context.Background()
 	store, err := memorystore.New(&memorystore.Config{Tokens: 1, Interval: time.Hour}) // or one on Redis
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer store.Close(ctx)
-	for _, process := range []*ratelimit.Limiter{ratelimit.Over(store), ratelimit.Over(store)} {
+	for _, process := range []*ratelimit.Limiter{ratelimit.NewWithStore(store), ratelimit.NewWithStore(store)} {
 		result, err := process.Take(ctx, "key of ann")
 		fmt.Println(result.Allowed, err)
 	}

@@ -27,7 +27,7 @@ const keyPrefix = "formsvc:"
 var ErrClosed = errors.New("ratelimit: closed")
 
 // Limiter counts calls by key. It is safe for concurrent use. Make one with
-// [New] or [Over].
+// [New] or [NewWithStore].
 type Limiter struct {
 	policy string
 	own    *memorystore.Config // of the store that is made and closed here; nil: it is a host's
@@ -52,10 +52,10 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	}, nil
 }
 
-// Over returns a limiter on the host's own store, which may be shared by several
+// NewWithStore returns a limiter on the host's own store, which may be shared by several
 // processes. The limit is the store's. Keys carry the prefix "formsvc:". A store
-// that hangs holds nobody up for longer than [Patience]. It is never closed here.
-func Over(store limiter.Store) *Limiter {
+// that hangs holds nobody up for longer than [StoreTimeout]. It is never closed here.
+func NewWithStore(store limiter.Store) *Limiter {
 	return &Limiter{store: store, asked: make(chan struct{}, maxAsked)}
 }
 
@@ -72,8 +72,8 @@ type Result struct {
 }
 
 // Take counts one call for key and reports whether it may proceed. An error says
-// nothing about the key: it is the store's, [ErrNoAnswer] when a host's store has not
-// answered within [Patience], or that of ctx when it ends first.
+// nothing about the key: it is the store's, [ErrTimeout] when a host's store has not
+// answered within [StoreTimeout], or that of ctx when it ends first.
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	store, err := l.open()
 	if err != nil {
@@ -97,19 +97,19 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 	}, nil
 }
 
-// Patience is how long a host's store has to answer. A store across a network takes
+// StoreTimeout is how long a host's store has to answer. A store across a network takes
 // a millisecond; a request that waits longer than this for a limit is worse than one
 // that passes uncounted.
-const Patience = 250 * time.Millisecond
+const StoreTimeout = 250 * time.Millisecond
 
 // maxAsked is how many calls of a host's store run at once. It bounds the goroutines
 // that a store leaves hanging when it ignores its context, and at a millisecond a
 // call it lets a million through in a second.
 const maxAsked = 1024
 
-// ErrNoAnswer is returned by Take when the host's store does not answer within
-// [Patience].
-var ErrNoAnswer = errors.New("ratelimit: the store does not answer")
+// ErrTimeout is returned by Take when the host's store does not answer within
+// [StoreTimeout].
+var ErrTimeout = errors.New("ratelimit: the store does not answer")
 
 type answer struct {
 	limit, remaining, reset uint64
@@ -119,7 +119,7 @@ type answer struct {
 
 // ask calls a host's store, which may hang whatever its context says.
 func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answer {
-	bounded, cancel := context.WithTimeoutCause(ctx, Patience, ErrNoAnswer)
+	bounded, cancel := context.WithTimeoutCause(ctx, StoreTimeout, ErrTimeout)
 	defer cancel()
 	select {
 	case l.asked <- struct{}{}:

@@ -85,7 +85,7 @@ func TestConcurrentCallsNeverExceedTheLimit(t *testing.T) {
 func TestAHostsStoreGetsPrefixedKeysAndStaysOpen(t *testing.T) {
 	t.Parallel()
 	store := &fakeStore{ok: false, reset: time.Now().Add(1500 * time.Millisecond)}
-	l := Over(store)
+	l := NewWithStore(store)
 	r, err := l.Take(t.Context(), "key-id")
 	expect.NoError(t, err)
 	if r.Allowed || r.RetryAfter() != "2" || r.Policy() != `"key";q=5` || r.Header() != `"key";r=2;t=2` {
@@ -102,7 +102,7 @@ func TestAHostsStoreGetsPrefixedKeysAndStaysOpen(t *testing.T) {
 func TestAStoresErrorIsPassedOn(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("connection refused")
-	_, err := Over(&fakeStore{err: broken}).Take(t.Context(), "k")
+	_, err := NewWithStore(&fakeStore{err: broken}).Take(t.Context(), "k")
 	expect.Require(t, errors.Is(err, broken), "%v, want the store's error", err)
 }
 
@@ -127,15 +127,15 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &hangingStore{fakeStore: fakeStore{ok: true, reset: time.Now()}, release: make(chan struct{})}
-		l := Over(store)
+		l := NewWithStore(store)
 		store.hang.Store(true)
 		var wg sync.WaitGroup
 		for range 3 * maxAsked {
 			wg.Go(func() {
 				start := time.Now()
 				_, err := l.Take(t.Context(), "k")
-				if took := time.Since(start); !errors.Is(err, ErrNoAnswer) || took != Patience {
-					t.Errorf("%v after %v, want ErrNoAnswer after %v", err, took, Patience)
+				if took := time.Since(start); !errors.Is(err, ErrTimeout) || took != StoreTimeout {
+					t.Errorf("%v after %v, want ErrNoAnswer after %v", err, took, StoreTimeout)
 				}
 			})
 		}
@@ -143,8 +143,8 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 		expect.Equal(t, store.running.Load(), maxAsked, "calls of the store hang")
 
 		// A request that ends first is not the store's fault.
-		ctx, cancel := context.WithTimeout(t.Context(), Patience/2)
-		if _, err := l.Take(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrNoAnswer) {
+		ctx, cancel := context.WithTimeout(t.Context(), StoreTimeout/2)
+		if _, err := l.Take(ctx, "k"); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrTimeout) {
 			t.Errorf("with a shorter deadline: %v, want the context's error", err)
 		}
 		cancel()
@@ -165,7 +165,7 @@ func (*panickingStore) Take(context.Context, string) (tokens, remaining, reset u
 
 func TestAStoreThatPanicsIsAStoreThatFails(t *testing.T) {
 	t.Parallel()
-	_, err := Over(&panickingStore{}).Take(t.Context(), "k")
+	_, err := NewWithStore(&panickingStore{}).Take(t.Context(), "k")
 	expect.That(t, err != nil && strings.Contains(err.Error(), "out of luck"), "%v, want an error that names the panic", err)
 }
 

@@ -32,7 +32,7 @@ type Block struct {
 // TakesAnswer reports whether respondents, or the host for them, answer the block itself:
 // it is not content, a container or a control. A block of an unknown type does.
 func (b *Block) TakesAnswer() bool {
-	k, known := KindOf(b.Type)
+	k, known := LookupBlockType(b.Type)
 	return !known || k.TakesAnswer()
 }
 
@@ -42,7 +42,7 @@ func (b *Block) AnswerShape() AnswerShape {
 	if b.Type == TypePictureChoice && b.Properties != nil && b.Properties.MultiSelection {
 		return ShapeChoices
 	}
-	k, _ := KindOf(b.Type)
+	k, _ := LookupBlockType(b.Type)
 	return k.Shape
 }
 

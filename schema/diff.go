@@ -18,9 +18,9 @@ type Difference struct {
 	// Blocks are the top-level blocks that differ: those of the later content in their order,
 	// then those that were removed, in theirs.
 	Blocks []BlockDifference
-	// Members are all other differences, sorted: /name, /type, the members of settings, theme and
+	// Fields are all other differences, sorted: /name, /type, the members of settings, theme and
 	// variables as in /settings/closed, and /hidden_fields.
-	Members []string
+	Fields []string
 }
 
 // BlockDifference says what became of one top-level block.
@@ -61,10 +61,10 @@ func Diff(before, after storage.FormContent) (Difference, error) {
 		if isBlock {
 			changed[part.Path] = found
 		} else {
-			d.Members = append(d.Members, found...)
+			d.Fields = append(d.Fields, found...)
 		}
 	}
-	slices.Sort(d.Members)
+	slices.Sort(d.Fields)
 	at := map[string]int{} // position in the earlier content
 	for i, id := range old.Order[list] {
 		at[id] = i

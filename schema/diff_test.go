@@ -56,7 +56,7 @@ func TestDiff(t *testing.T) {
 	} {
 		got, err := schema.Diff(before, c.after)
 		expect.That(t, err == nil, "%s: %v", name, err)
-		words := got.Members
+		words := got.Fields
 		for _, b := range got.Blocks {
 			sign := map[bool]string{true: ">"}[b.Moved]
 			switch {

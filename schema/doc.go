@@ -9,7 +9,7 @@
 //
 // # Answers
 //
-// Answers are sent by block ID. A host passes them in Response.Answers of
+// Answers are sent by block ID. A host passes them in SubmitParams.Answers of
 // [github.com/formsvc/formsvc.Service.Submit]. The service normalizes each answer, and uses the normalized form in
 // the storage, lists, exports and webhooks. [DecodeAnswers] converts it to Go values. The block types accept these
 // answers:
@@ -70,7 +70,7 @@
 // outside ASCII, because checking such text is slow.
 //
 // Answers to file_upload, signature, payment and any block with properties.hide are accepted only in
-// Response.HostAnswers. The host provides these answers, because a respondent could forge them.
+// SubmitParams.HostAnswers. The host provides these answers, because a respondent could forge them.
 //
 // An [Error] contains all violations together. A [Violation] has a code, an English sentence for respondents,
 // and Params for translating this sentence ([CodeParams]).

@@ -12,11 +12,11 @@ import (
 var (
 	// ErrClosed means that the form takes no more responses.
 	ErrClosed = errors.New("formsvc: the form is closed")
-	// ErrKeyUsed means that another response is stored with the same idempotency key, and that the
-	// new response asks for OneContent.
-	ErrKeyUsed = errors.New("formsvc: another response has this idempotency key")
-	// ErrSent means that the response was submitted, and cannot be saved half-way any more.
-	ErrSent = errors.New("formsvc: the response is sent already")
+	// ErrIdempotencyKeyReused means that another response is stored with the same idempotency key, and that the
+	// new response asks for StrictIdempotency.
+	ErrIdempotencyKeyReused = errors.New("formsvc: another response has this idempotency key")
+	// ErrAlreadySubmitted means that the response was submitted, and cannot be saved half-way any more.
+	ErrAlreadySubmitted = errors.New("formsvc: the response is sent already")
 	// ErrBlockExists means that the form already has a block with this id.
 	ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
 	// ErrUnsupported means that the storage, such as one of the host's own, does not keep this.

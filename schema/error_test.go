@@ -11,7 +11,7 @@ import (
 )
 
 func TestLimitsWithDefaultsFillsOnlyZeroFields(t *testing.T) {
-	want := Limits{Body: 1 << 20, Workspaces: 100, Webhooks: 20, Blocks: 7, AllBlocks: 2000, Nesting: 8, Cells: 2000, AllCells: 10_000, Choices: 500, CustomCSS: 100_000, Text: 9, Rule: 16_000, Definition: 4 << 20, Response: 1 << 20, Partial: 64_000, FileSize: 10 << 20}
+	want := Limits{Body: 1 << 20, Workspaces: 100, Webhooks: 20, Blocks: 7, AllBlocks: 2000, Nesting: 8, Cells: 2000, AllCells: 10_000, Choices: 500, CustomCSS: 100_000, Text: 9, Rule: 16_000, Definition: 4 << 20, Submission: 1 << 20, Partial: 64_000, FileSize: 10 << 20}
 	expect.Equal(t, (Limits{Blocks: 7, Text: 9}).WithDefaults(), want, "with defaults")
 }
 

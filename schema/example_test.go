@@ -245,12 +245,12 @@ func ExampleLimits() {
 }
 
 // An editor reads these values for the panel of a block.
-func ExampleKindOf() {
-	kind, _ := schema.KindOf(schema.TypeRating)
+func ExampleLookupBlockType() {
+	kind, _ := schema.LookupBlockType(schema.TypeRating)
 	fmt.Println(kind.Type, "goes from", kind.Scale.From, "to", kind.Scale.To)
 	for _, p := range kind.Properties() {
 		if p.Name == "to" || p.Name == "icon" || p.Name == "hide" {
-			fmt.Println(p.Name, p.Type, p.Default, len(p.Words))
+			fmt.Println(p.Name, p.Type, p.Default, len(p.Values))
 		}
 	}
 	// Output:
@@ -261,8 +261,8 @@ func ExampleKindOf() {
 }
 
 // Types whose answers settings.duplicateField cannot compare.
-func ExampleKinds() {
-	for kind := range schema.Kinds() {
+func ExampleBlockTypes() {
+	for kind := range schema.BlockTypes() {
 		if kind.TakesAnswer() && !kind.IsCompared() && kind.Answerer != schema.Host {
 			fmt.Println(kind.Type)
 		}
@@ -312,7 +312,7 @@ func ExampleDiff() {
 	for _, b := range diff.Blocks {
 		fmt.Println(b.ID, b.Removed, b.Moved, b.Changed)
 	}
-	fmt.Println(diff.Members)
+	fmt.Println(diff.Fields)
 	// Output:
 	// email false true []
 	// why false false [/label]

@@ -67,9 +67,9 @@ const (
 	TypeVariable = "variable"
 )
 
-// Kind is what a type of blocks is: who answers such a block and what the answers are like.
-// [Kind.Properties] has what can be set. A Kind is a value: whoever has one may change it.
-type Kind struct {
+// BlockType is what a type of blocks is: who answers such a block and what the answers are like.
+// [BlockType.Properties] has what can be set. A Kind is a value: whoever has one may change it.
+type BlockType struct {
 	Type       string      // one of the Type constants
 	Answerer   Answerer    // who answers the block
 	Shape      AnswerShape // of a stored answer; empty where nobody answers
@@ -81,17 +81,19 @@ type Kind struct {
 	// Scale is the scale of rating, opinion_scale and nps where the block's properties say
 	// nothing else. Other types have none, which is the zero Scale.
 	Scale Scale
-	// MaxDrawn is the largest number of options that a page offers one by one: icons of a
+	// MaxRendered is the largest number of options that a page offers one by one: icons of a
 	// rating, steps of a scale, places of a ranking, days of a date. The answer is typed
 	// where there are more. 0: a page has all options, or the type has none.
-	MaxDrawn int
+	MaxRendered int
 }
 
 // TakesAnswer reports whether respondents, or the host for them, answer blocks of the type.
-func (k Kind) TakesAnswer() bool { return k.Answerer != Nobody }
+func (k BlockType) TakesAnswer() bool { return k.Answerer != NoOne }
 
 // IsCompared reports whether two answers to blocks of the type can be duplicates.
-func (k Kind) IsCompared() bool { return k.Comparison != CompareNever && k.Comparison != CompareWord }
+func (k BlockType) IsCompared() bool {
+	return k.Comparison != CompareNever && k.Comparison != CompareWord
+}
 
 // Answerer says who answers a block. Whatever the type, only the host answers a block with
 // properties.hide.
@@ -99,7 +101,7 @@ type Answerer uint8
 
 // Who answers a block.
 const (
-	Nobody     Answerer = iota // content, containers, and controls, whose answers are never stored
+	NoOne      Answerer = iota // content, containers, and controls, whose answers are never stored
 	Respondent                 // who fills in the form
 	Host                       // the program that runs the service: a respondent could forge the answer
 )
@@ -150,25 +152,25 @@ type Scale struct{ From, To, Step float64 }
 
 // kinds is the table of all block types, in the order of the API description. Nothing writes
 // to it.
-var kinds = [...]Kind{
+var kinds = [...]BlockType{
 	{Type: TypeShortText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 10_000},
 	{Type: TypeLongText, Answerer: Respondent, Shape: ShapeText, Comparison: CompareText, MaxText: 100_000},
 	{Type: TypeEmail, Answerer: Respondent, Shape: ShapeText, Comparison: CompareEmail, MaxText: 254},
 	{Type: TypePhone, Answerer: Respondent, Shape: ShapeText, Comparison: ComparePhone, MaxText: 64},
 	{Type: TypeWebsite, Answerer: Respondent, Shape: ShapeText, Comparison: CompareWebsite, MaxText: 2048},
 	{Type: TypeNumber, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber},
-	{Type: TypeRating, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{1, 5, 1}, MaxDrawn: 20},
-	{Type: TypeOpinionScale, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber, Scale: Scale{1, 10, 1}, MaxDrawn: 21},
-	{Type: TypeNPS, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{0, 10, 1}, MaxDrawn: 11},
+	{Type: TypeRating, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{1, 5, 1}, MaxRendered: 20},
+	{Type: TypeOpinionScale, Answerer: Respondent, Shape: ShapeNumber, Comparison: CompareNumber, Scale: Scale{1, 10, 1}, MaxRendered: 21},
+	{Type: TypeNPS, Answerer: Respondent, Shape: ShapeInteger, Comparison: CompareNumber, Scale: Scale{0, 10, 1}, MaxRendered: 11},
 	{Type: TypeYesNo, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
 	{Type: TypeLegal, Answerer: Respondent, Shape: ShapeBoolean, Comparison: CompareWord},
 	{Type: TypeSingleChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
 	{Type: TypeMultipleChoice, Answerer: Respondent, Shape: ShapeChoices, Comparison: CompareChoices, MaxText: 10_000},
 	{Type: TypePictureChoice, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
 	{Type: TypeDropdown, Answerer: Respondent, Shape: ShapeChoice, Comparison: CompareChoices, MaxText: 10_000},
-	{Type: TypeRanking, Answerer: Respondent, Shape: ShapeRanking, Comparison: CompareRanking, MaxDrawn: 40},
+	{Type: TypeRanking, Answerer: Respondent, Shape: ShapeRanking, Comparison: CompareRanking, MaxRendered: 40},
 	{Type: TypeMatrix, Answerer: Respondent, Shape: ShapeMatrix},
-	{Type: TypeDate, Answerer: Respondent, Shape: ShapeDate, Comparison: CompareStored, MaxDrawn: 50},
+	{Type: TypeDate, Answerer: Respondent, Shape: ShapeDate, Comparison: CompareStored, MaxRendered: 50},
 	{Type: TypeTime, Answerer: Respondent, Shape: ShapeTime, Comparison: CompareStored},
 	{Type: TypeFileUpload, Answerer: Host, Shape: ShapeFiles},
 	{Type: TypeSignature, Answerer: Host, Shape: ShapeFile},
@@ -181,23 +183,23 @@ var kinds = [...]Kind{
 }
 
 // kindsByType is the table by type. Nothing writes to it either.
-var kindsByType = func() map[string]Kind {
-	index := make(map[string]Kind, len(kinds))
+var kindsByType = func() map[string]BlockType {
+	index := make(map[string]BlockType, len(kinds))
 	for _, k := range kinds {
 		index[k.Type] = k
 	}
 	return index
 }()
 
-// KindOf returns what a type of blocks is. It is false, with the zero Kind, for a type that
+// LookupBlockType returns what a type of blocks is. It is false, with the zero Kind, for a type that
 // this release does not know: a newer release may have stored it.
-func KindOf(blockType string) (k Kind, known bool) {
+func LookupBlockType(blockType string) (k BlockType, known bool) {
 	k, known = kindsByType[blockType]
 	return k, known
 }
 
-// Kinds ranges over all types of blocks, in the order of the API description.
-func Kinds() iter.Seq[Kind] { return slices.Values(kinds[:]) }
+// BlockTypes ranges over all types of blocks, in the order of the API description.
+func BlockTypes() iter.Seq[BlockType] { return slices.Values(kinds[:]) }
 
 // PartType returns the type of blocks whose answers are like a part of an address or contact.
 func PartType(part string) string {

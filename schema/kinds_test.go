@@ -23,7 +23,7 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 		name, list, _ := strings.Cut(strings.TrimPrefix(line, "- "), ":")
 		said[name] = list
 	}
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		types = append(types, k.Type)
 		group := "Questions"
 		switch {
@@ -37,7 +37,7 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 			group = "Content, without an answer"
 		}
 		expect.That(t, strings.Contains(said[group], "`"+k.Type+"`"), "%s is not in the line %q of BlockType", k.Type, group)
-		got, ok := schema.KindOf(k.Type)
+		got, ok := schema.LookupBlockType(k.Type)
 		expect.That(t, ok && got == k, "KindOf(%s) is %v, %v", k.Type, got, ok)
 		expect.That(t, (k.Shape != "") == k.TakesAnswer(), "%s: answered by %v, with answers of the shape %q", k.Type, k.Answerer, k.Shape)
 		_, ok = d.find("/components/schemas/" + string(k.Shape))
@@ -55,21 +55,21 @@ func TestKindsAreThoseOfTheDescription(t *testing.T) {
 	answered = append(answered, schema.TypeHidden, schema.TypeVariable)
 	want = d.strings("/components/schemas/AnswerField/properties/type/x-extensible-enum")
 	expect.That(t, slices.Equal(answered, want), "answers are of %v,\nin the description of %v", answered, want)
-	if k, ok := schema.KindOf("poem"); ok || k != (schema.Kind{}) || !(&schema.Block{Type: "poem"}).TakesAnswer() {
+	if k, ok := schema.LookupBlockType("poem"); ok || k != (schema.BlockType{}) || !(&schema.Block{Type: "poem"}).TakesAnswer() {
 		t.Error("an unknown type has a kind, or a block of it takes no answer")
 	}
 }
 
 // What the description says in words of the sizes of answers.
 func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		if (k.Scale != schema.Scale{}) && (k.Scale.Step <= 0 || k.Scale.From >= k.Scale.To || k.Comparison != schema.CompareNumber) {
 			t.Errorf("%s has the scale %v", k.Type, k.Scale)
 		}
-		expect.That(t, k.MaxDrawn <= 0 || k.Scale.Step <= 0 || int((k.Scale.To-k.Scale.From)/k.Scale.Step)+1 <= k.MaxDrawn,
+		expect.That(t, k.MaxRendered <= 0 || k.Scale.Step <= 0 || int((k.Scale.To-k.Scale.From)/k.Scale.Step)+1 <= k.MaxRendered,
 			"the default scale of %s is not drawn", k.Type)
 		expect.That(t, k.Shape != schema.ShapeText || k.MaxText != 0, "the text of a %s has no bound", k.Type)
-		if k.Answerer != schema.Respondent && (k.MaxText > 0 || k.MaxDrawn > 0 || k.Comparison != schema.CompareNever) {
+		if k.Answerer != schema.Respondent && (k.MaxText > 0 || k.MaxRendered > 0 || k.Comparison != schema.CompareNever) {
 			t.Errorf("%s is not answered by a respondent: %+v", k.Type, k)
 		}
 	}
@@ -78,16 +78,16 @@ func TestKindsHaveTheSizesThatTheDescriptionSays(t *testing.T) {
 		text, _ := d.object("/components/schemas/" + name)["description"].(string)
 		expect.That(t, strings.Contains(text, want), "%s does not say %q", name, want)
 	}
-	k, _ := schema.KindOf(schema.TypeRating)
+	k, _ := schema.LookupBlockType(schema.TypeRating)
 	expect.That(t, k.Scale == (schema.Scale{From: 1, To: 5, Step: 1}), "a rating is from 1 to 5, not %v", k.Scale)
-	k, _ = schema.KindOf(schema.TypeNPS)
+	k, _ = schema.LookupBlockType(schema.TypeNPS)
 	expect.That(t, k.Scale == (schema.Scale{From: 0, To: 10, Step: 1}), "an nps is from 0 to 10, not %v", k.Scale)
 }
 
 // The table of answers in words gives each type the shape that its kind has.
 func TestTheTableOfAnswersHasEveryType(t *testing.T) {
 	text, _ := open(t).object("/components/schemas/AnswerValue")["description"].(string)
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		row := regexp.MustCompile("(?m)^\\|.*`" + k.Type + "`.*\\| `" + string(k.Shape) + "` \\|$")
 		expect.That(t, !k.TakesAnswer() || row.MatchString(text), "no row says that an answer to %s is a %s", k.Type, k.Shape)
 	}
@@ -96,7 +96,7 @@ func TestTheTableOfAnswersHasEveryType(t *testing.T) {
 // goTypes are the Go types of members of schema.Properties.
 var goTypes = map[schema.PropertyType]string{
 	schema.PropertyBoolean: "bool", schema.PropertyInteger: "*schema.Integer", schema.PropertyNumber: "*float64",
-	schema.PropertyText: "string", schema.PropertyWord: "string", schema.PropertyURL: "string", schema.PropertyLink: "string",
+	schema.PropertyText: "string", schema.PropertyEnum: "string", schema.PropertyURL: "string", schema.PropertyLink: "string",
 	schema.PropertyCountry: "string", schema.PropertyDate: "*time.Time", schema.PropertyDates: "[]time.Time",
 	schema.PropertyTexts: "[]string", schema.PropertyParts: "*schema.AddressFields", schema.PropertyObject: reflect.TypeFor[json.RawMessage]().String(), // another name since Go 1.27
 }
@@ -113,7 +113,7 @@ func TestPropertiesOfKinds(t *testing.T) {
 		members[name] = typed.Field(i).Type.String()
 	}
 	seen := map[string]bool{}
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		var own []string
 		for _, p := range k.Properties() {
 			seen[p.Name] = true
@@ -145,7 +145,7 @@ func takes(t *testing.T, d description, pointer string, p schema.Property) {
 		}
 		return word
 	}
-	for _, word := range p.Words {
+	for _, word := range p.Values {
 		right = append(right, number(word))
 	}
 	switch p.Type {
@@ -153,13 +153,13 @@ func takes(t *testing.T, d description, pointer string, p schema.Property) {
 		right, wrong = []any{true, false}, []any{"true", 1.0}
 	case schema.PropertyInteger:
 		wrong = []any{0.5, "1"}
-		if p.Words == nil {
+		if p.Values == nil {
 			right = []any{p.Min, p.Max}
 			wrong = append(wrong, p.Min-2, p.Max+2)
 		}
 	case schema.PropertyNumber:
 		right, wrong = []any{-1.5, 0.0, 1e300}, []any{"1", true}
-	case schema.PropertyWord:
+	case schema.PropertyEnum:
 		wrong = []any{"", "poem", 1.0}
 	case schema.PropertyText, schema.PropertyURL, schema.PropertyLink, schema.PropertyCountry:
 		right, wrong = []any{"", "https://example.com/", "NL"}, []any{1.0, nil}
@@ -190,7 +190,7 @@ func takes(t *testing.T, d description, pointer string, p schema.Property) {
 	for _, word := range list {
 		enum = append(enum, fmt.Sprint(word))
 	}
-	expect.That(t, slices.Equal(enum, p.Words), "%s: the description has the words %v, not %v", p.Name, enum, p.Words)
+	expect.That(t, slices.Equal(enum, p.Values), "%s: the description has the words %v, not %v", p.Name, enum, p.Values)
 }
 
 // Every part is found by its name, in the fields of a block and in an answer.

@@ -36,7 +36,7 @@ type Limits struct {
 	// Response is how many bytes the answers of one response may take as they are
 	// stored; default 1 MiB. Answers carry the labels of what was chosen, so they
 	// may be larger than what the respondent sent.
-	Response int
+	Submission int
 
 	// Partial is how many bytes the answers and hidden fields of a response that is saved
 	// half-way may take, as they were sent; default 64,000. A form has at most 10,000 of those.
@@ -50,7 +50,7 @@ type Limits struct {
 // Validate returns an error when a limit is negative.
 func (l Limits) Validate() error {
 	least := min(l.Workspaces, l.Webhooks, l.Blocks, l.AllBlocks, l.Nesting, l.Cells, l.AllCells, l.Choices, l.CustomCSS, l.Text, l.Rule,
-		l.Definition, l.Response, l.Partial)
+		l.Definition, l.Submission, l.Partial)
 	if least < 0 || l.Body < 0 || l.FileSize < 0 {
 		return errors.New("a limit is negative")
 	}
@@ -73,7 +73,7 @@ func (l Limits) WithDefaults() Limits {
 	l.Text = cmp.Or(l.Text, 5000)
 	l.Rule = cmp.Or(l.Rule, 16_000)
 	l.Definition = cmp.Or(l.Definition, 4<<20)
-	l.Response = cmp.Or(l.Response, 1<<20)
+	l.Submission = cmp.Or(l.Submission, 1<<20)
 	l.Partial = cmp.Or(l.Partial, 64_000)
 	l.FileSize = cmp.Or(l.FileSize, 10<<20)
 	return l

@@ -17,7 +17,7 @@ type Path struct {
 	// Faults are what is wrong with the answers that were given, sorted as in a
 	// [*Error]. A faulty answer counts as unanswered. That a required answer is
 	// missing is not among them; that one that was begun lacks a required part is.
-	Faults []Violation
+	Violations []Violation
 }
 
 // PathBlock is one block on a path.

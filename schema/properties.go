@@ -15,7 +15,7 @@ type Property struct {
 	Name        string // in JSON
 	Type        PropertyType
 	Description string   // English sentences
-	Words       []string // of a PropertyWord, and of an integer with a few values: all that it may be
+	Values      []string // of a PropertyEnum, and of an integer with a few values: all that it may be
 	Min, Max    float64  // of an integer without Words
 	Default     any      // what counts where the property is absent; nil: the zero value, or nothing
 }
@@ -29,7 +29,7 @@ const (
 	PropertyInteger PropertyType = "integer"
 	PropertyNumber  PropertyType = "number"
 	PropertyText    PropertyType = "string"
-	PropertyWord    PropertyType = "word"    // one of Words
+	PropertyEnum    PropertyType = "word"    // one of Words
 	PropertyURL     PropertyType = "url"     // an absolute http or https URL; empty: unset
 	PropertyLink    PropertyType = "link"    // as PropertyURL, or a mailto or tel URL
 	PropertyCountry PropertyType = "country" // ISO 3166-1 alpha-2
@@ -51,7 +51,7 @@ var propertyTypes = map[string]PropertyType{
 // Properties returns the properties that matter for the type, in the order of the API
 // description, where it reads them. Blocks keep other properties without effect. The list and
 // all that is in it are the caller's.
-func (k Kind) Properties() (list []Property) {
+func (k BlockType) Properties() (list []Property) {
 	defaults := map[string]any{"imageAlign": "inline", "icon": "star"}
 	if k.Scale != (Scale{}) {
 		defaults["from"], defaults["to"], defaults["scaleStep"] = k.Scale.From, k.Scale.To, k.Scale.Step
@@ -83,10 +83,10 @@ func property(n jsontree.Node) Property {
 		n = componentSchemas().Member(component)
 		p.Description = cmp.Or(p.Description, n.Member("description").Text())
 	}
-	p.Words, p.Min, p.Max = words(n.Member("enum")), n.Member("minimum").Float(), n.Member("maximum").Float()
+	p.Values, p.Min, p.Max = words(n.Member("enum")), n.Member("minimum").Float(), n.Member("maximum").Float()
 	p.Type = cmp.Or(propertyTypes[p.Name], propertyTypes[component], PropertyType(n.Member("type").Text()))
-	if p.Type == PropertyText && p.Words != nil {
-		p.Type = PropertyWord
+	if p.Type == PropertyText && p.Values != nil {
+		p.Type = PropertyEnum
 	}
 	return p
 }

@@ -80,7 +80,7 @@ func decodeValue(fieldType string, n jsontree.Node) Value {
 	case jsontree.Null:
 		return Other(n.Raw())
 	}
-	k, _ := KindOf(fieldType)
+	k, _ := LookupBlockType(fieldType)
 	switch list := n.Kind() == jsontree.Array; {
 	case list && k.Shape == ShapeFiles:
 		value, err = decodeAll[Files](n, decodeFile)

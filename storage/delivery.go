@@ -10,18 +10,18 @@ import (
 
 // Numbers that every store has in common.
 const (
-	// FinishMax is how many results FinishDeliveries settles in one step. It bounds how
+	// MaxFinishedResults is how many results FinishDeliveries settles in one step. It bounds how
 	// long a step holds its rows, and how many results are to be given again when a step
 	// fails.
-	FinishMax = 500
-	// FailureGap ends a row of failures: a failure that comes later than this after
+	MaxFinishedResults = 500
+	// MaxFailureGap ends a row of failures: a failure that comes later than this after
 	// the one before begins a new row. It is longer than the default
 	// delays and the longest Retry-After (a day), so only a dispatcher that did not run,
 	// or that has longer delays, causes it.
-	FailureGap = 26 * time.Hour
-	// ExpiredQuiet is how long a webhook gets no other summary of expired deliveries
+	MaxFailureGap = 26 * time.Hour
+	// ExpiredSummaryInterval is how long a webhook gets no other summary of expired deliveries
 	// after it got one.
-	ExpiredQuiet = time.Hour
+	ExpiredSummaryInterval = time.Hour
 )
 
 // Lease is the right to deliver one event to one webhook until it runs out.
@@ -32,23 +32,23 @@ type Lease struct {
 	Token     int64
 }
 
-// Standing is what is known of a webhook's destination. The zero value is the
+// Health is what is known of a webhook's destination. The zero value is the
 // standing of a new one.
-type Standing struct {
+type Health struct {
 	// Succeeded says that a request succeeded since the webhook got its URL.
 	Succeeded bool
-	// SlowFor is how many quick successes it takes until the webhook counts as
+	// SuccessesUntilFast is how many quick successes it takes until the webhook counts as
 	// quick.
-	SlowFor int
+	SuccessesUntilFast int
 	// Failures counts the failed requests since the last success.
 	Failures int
 }
 
 // Good reports whether the last request succeeded.
-func (s Standing) Good() bool { return s.Succeeded && s.Failures == 0 }
+func (s Health) Healthy() bool { return s.Succeeded && s.Failures == 0 }
 
 // Quick reports whether the last request succeeded and none took long lately.
-func (s Standing) Quick() bool { return s.Good() && s.SlowFor == 0 }
+func (s Health) Fast() bool { return s.Healthy() && s.SuccessesUntilFast == 0 }
 
 // ClaimedDelivery is one claimed piece of work: send Body to URL.
 type ClaimedDelivery struct {
@@ -62,13 +62,13 @@ type ClaimedDelivery struct {
 	// Generation is another one after the webhook got another URL, also when it has its
 	// earlier URL again: that is a new destination.
 	Generation int64
-	Host       string // HostName of URL
+	Host       string // Hostname of URL
 	Secret     []byte // as stored with the webhook
 	// OldSecret is the secret before Secret. It is nil if there is none, or if it was replaced
-	// longer ago than OldSecretKept.
+	// longer ago than OldSecretLifetime.
 	OldSecret []byte
-	Attempt   int      // the number of this attempt, 1 is the first
-	Standing  Standing // of the webhook when the delivery was claimed
+	Attempt   int    // the number of this attempt, 1 is the first
+	Health    Health // of the webhook when the delivery was claimed
 	// FailingFor is how long ago the first of Standing.Failures was recorded. 0: there
 	// are none.
 	FailingFor time.Duration
@@ -85,23 +85,23 @@ type ClaimedDelivery struct {
 
 // Pool says how many deliveries may be claimed of one kind of webhooks.
 type Pool struct {
-	// Room bounds the deliveries of the pool. Below 1: none.
-	Room int
+	// MaxDeliveries bounds the deliveries of the pool. Below 1: none.
+	MaxDeliveries int
 	// Hosts bounds those to each host name in it. Below 1: none.
 	Hosts map[string]int
 	// PerHost bounds those to every other host name. Below 1: no bound.
 	PerHost int
-	// Without are workspaces whose webhooks get none: they have enough under way.
-	Without []ID
+	// ExcludedWorkspaces are workspaces whose webhooks get none: they have enough under way.
+	ExcludedWorkspaces []ID
 }
 
 // ClaimParams asks for work.
 type ClaimParams struct {
 	// Lease is how long the claim holds, on the store's own clock.
 	Lease time.Duration
-	// Quick is for deliveries of webhooks with a quick Standing, Slow for others with a good
+	// Fast is for deliveries of webhooks with a quick Standing, Slow for others with a good
 	// one, and Others for webhooks that are new or failed last.
-	Quick, Slow, Others Pool
+	Fast, Slow, NewOrFailing Pool
 	// Webhooks bounds the deliveries of each webhook in it. Below 1: none.
 	Webhooks map[ID]int
 	// Generations has the Generation that a bound of Webhooks is meant for. A webhook that has
@@ -143,34 +143,34 @@ type Result struct {
 	// CreatedAt of that Delivery and the number of the attempt that does not follow. It may
 	// be missing after a fault. Zero: none.
 	Summary ID
-	// Standing becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
+	// Health becomes the Standing of the webhook. PauseFor pauses it; 0 ends an
 	// earlier pause, and so does a Standing without failures. All are ignored when
 	// Delivery is nil, and when the lease is from before the webhook got its URL: how
 	// the old destination fared says nothing about the new one.
-	Standing    Standing
+	Health      Health
 	PauseFor    time.Duration
 	PauseReason PauseReason // empty: PauseFailures
 }
 
-// HeldError says that some results could not be settled yet, because somebody else
+// BlockedResultsError says that some results could not be settled yet, because somebody else
 // holds their deliveries, or what else they change. All other results were settled. It
 // wraps ErrUnavailable.
-type HeldError struct {
+type BlockedResultsError struct {
 	Leases []Lease // of the results to give again
 }
 
 // Error implements error.
-func (e *HeldError) Error() string {
+func (e *BlockedResultsError) Error() string {
 	return fmt.Sprintf("storage: %d results cannot be settled yet: somebody else holds what they change", len(e.Leases))
 }
 
 // Unwrap returns ErrUnavailable.
-func (e *HeldError) Unwrap() error { return ErrUnavailable }
+func (e *BlockedResultsError) Unwrap() error { return ErrUnavailable }
 
 // HandOver lets the process that stores a response send its deliveries without
 // claiming them. It serves one response. Its methods do not wait, and are safe in
 // any goroutine.
-type HandOver interface {
+type DirectDispatcher interface {
 	// Reserve returns the webhooks of the form that have room for one more delivery
 	// each, and how long such a delivery is to be leased. A store calls it before it
 	// writes, and again when it has to write again.
@@ -180,7 +180,7 @@ type HandOver interface {
 	// deliveries were stored that somebody has to claim. It may follow after Submit has
 	// returned, when a caller leaves while the store still writes. Only if Submit panics,
 	// the service gives back what is reserved; a call after that is harmless.
-	HandOver(leased []ClaimedDelivery, others bool)
+	Dispatch(leased []ClaimedDelivery, others bool)
 }
 
 // ExpireParams says which deliveries end because their webhook has failed for so
@@ -265,26 +265,26 @@ type DeliveryStore interface {
 	// the claim short, or one that several webhooks share.
 	ClaimDeliveries(ctx context.Context, p ClaimParams) (claimed []ClaimedDelivery, more bool, err error)
 
-	// FinishDeliveries settles claimed deliveries, FinishMax of them in one step: it
+	// FinishDeliveries settles claimed deliveries, MaxFinishedResults of them in one step: it
 	// records the attempt, and reschedules the delivery or removes it from the queue. The
-	// webhook's history is its newest HistoryKept attempts: nobody is shown an older one,
+	// webhook's history is its newest MaxHistory attempts: nobody is shown an older one,
 	// which a store may remove later. Of several results of
 	// one webhook the last one says its Standing. A result whose delivery is gone or
 	// has been claimed again since changes nothing and its lease is returned in
 	// fenced. A lease that ran out but was not claimed again still counts. Calling
 	// it twice with the same results does no harm. It need not wait for a delivery
 	// that somebody else holds, or for what else a result changes: then it returns a
-	// HeldError beside fenced.
+	// BlockedResultsError beside fenced.
 	FinishDeliveries(ctx context.Context, done []Result) (fenced []Lease, err error)
 
 	// ExpireDeliveries ends deliveries that wait, in one bounded piece. It ends a
 	// delivery that was queued MaxAge ago or earlier when its webhook has failed for
-	// that long, and failed less than FailureGap ago. So a dispatcher that does not run
+	// that long, and failed less than MaxFailureGap ago. So a dispatcher that does not run
 	// ends nothing. A delivery under a lease does not end, and neither does a delivery
 	// that waits for an attempt of its own. The oldest one that ends leaves a summary
 	// in the webhook's history with the Error DeliveryExpired, unless the webhook got
-	// one less than ExpiredQuiet ago. These summaries do not push out others:
-	// ExpiredKept of them are kept beside HistoryKept.
+	// one less than ExpiredSummaryInterval ago. These summaries do not push out others:
+	// MaxExpiredSummaries of them are kept beside MaxHistory.
 	ExpireDeliveries(ctx context.Context, p ExpireParams) (Expired, error)
 
 	// PausedWebhooks lists the webhooks that are paused, newest first by
@@ -296,9 +296,9 @@ type DeliveryStore interface {
 	QueueStats(ctx context.Context) (QueueStats, error)
 }
 
-// HostName returns the host name of a webhook's URL in lower case, without port,
+// Hostname returns the host name of a webhook's URL in lower case, without port,
 // brackets and trailing dot. What is not a URL is its own name.
-func HostName(raw string) string {
+func Hostname(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil || u.Host == "" {
 		return raw

@@ -30,9 +30,9 @@ type DocumentChange struct {
 	// IfRevision makes the change conditional: the document must be at one of these revisions,
 	// where 0 stands for a document that is not there. Empty: no condition.
 	IfRevision []int64
-	// First is the revision of a document that is not there yet; below 1: 1. With another one
+	// InitialRevision is the revision of a document that is not there yet; below 1: 1. With another one
 	// each time, IfRevision tells a document from an earlier one with its key.
-	First int64
+	InitialRevision int64
 	// By and At become By and UpdatedAt, and CreatedAt of a new document.
 	By ID
 	At time.Time
@@ -40,13 +40,13 @@ type DocumentChange struct {
 	// Form.Beside by one.
 	Public bool
 	// Keep bounds the kind after a write. A removal does not look at it.
-	Keep KeepOfKind
+	Retention Retention
 }
 
-// KeepOfKind bounds the documents of one kind of a form. When there are more, those with the
+// Retention bounds the documents of one kind of a form. When there are more, those with the
 // lowest keys go in the same step, until the rest is within both bounds or only the one that was
 // written is left. Zero: no bound.
-type KeepOfKind struct {
+type Retention struct {
 	Count int
 	Bytes int // of the values
 }

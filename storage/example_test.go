@@ -77,9 +77,9 @@ func ExampleListSubmissions() {
 }
 
 // What a storage of one's own asks before it stores a response.
-func ExampleGate_IsClosed() {
+func ExampleAcceptanceRules_IsClosed() {
 	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	gate := storage.Gate{CloseAt: noon, ResponseLimit: 100}
+	gate := storage.AcceptanceRules{CloseAt: noon, ResponseLimit: 100}
 	stored := int64(100)
 	fmt.Println(gate.IsClosed(false, noon.Add(-time.Second)), gate.IsClosed(stored >= gate.ResponseLimit, noon.Add(-time.Second)), gate.IsClosed(false, noon))
 	// Output: false true true
@@ -117,14 +117,14 @@ func ExampleScope_Valid() {
 }
 
 // Somebody asks a store whether a dispatcher runs in any process.
-func ExampleUpkeep() {
+func ExampleMaintenanceStatus() {
 	ctx, store := context.Background(), memory.New()
 	for range 2 {
-		u, err := store.Upkeep(ctx)
+		u, err := store.MaintenanceStatus(ctx)
 		if err != nil {
 			fmt.Println(err)
 		}
-		fmt.Println(!u.Dispatched.IsZero() && u.Now.Sub(u.Dispatched) < 5*time.Minute)
+		fmt.Println(!u.LastDispatch.IsZero() && u.Now.Sub(u.LastDispatch) < 5*time.Minute)
 		if _, _, err := store.ClaimDeliveries(ctx, storage.ClaimParams{}); err != nil { // as a dispatcher does
 			fmt.Println(err)
 		}

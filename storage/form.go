@@ -92,7 +92,7 @@ type FormContent struct {
 
 // Gate is what decides whether a form takes a response, taken out of its settings
 // by the caller.
-type Gate struct {
+type AcceptanceRules struct {
 	Closed        bool
 	CloseAt       time.Time // zero: never
 	ResponseLimit int64     // zero: no limit
@@ -110,7 +110,7 @@ type UniqueField struct {
 
 // IsClosed derives is_closed: the form was closed by hand, or its closing time has
 // come, or it is full.
-func (g Gate) IsClosed(full bool, now time.Time) bool {
+func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
 	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
 
@@ -133,20 +133,20 @@ type Form struct {
 	// definition, and with nothing else.
 	Revision int64
 
-	Gate Gate
-	// Full is set by the store: the gate has a response limit and as many places are
+	Acceptance AcceptanceRules
+	// LimitReached is set by the store: the gate has a response limit and as many places are
 	// taken: by stored submissions and by those purged for their age.
-	Full bool
-	// DuplicatesCovered is set by the store: the gate names a unique field, and the
+	LimitReached bool
+	// DuplicateCheckReady is set by the store: the gate names a unique field, and the
 	// answers of every response of the form are entered for it, so that no other
 	// response with one of them is stored from now on. While it is false, Submit
 	// compares with what is entered already. Where the field names no block of the form,
 	// or one of a type that is never compared, Submit compares nothing and true means
 	// nothing: the form's warnings say so. See [DuplicateStore].
-	DuplicatesCovered bool
-	// Beside is set by the store: it rises by one with each change of a public document, see
+	DuplicateCheckReady bool
+	// DocumentsRevision is set by the store: it rises by one with each change of a public document, see
 	// [DocumentChange]. 0: there never was one.
-	Beside int64
+	DocumentsRevision int64
 
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -154,7 +154,7 @@ type Form struct {
 }
 
 // IsClosed reports whether the form takes no responses at a time.
-func (f Form) IsClosed(now time.Time) bool { return f.Gate.IsClosed(f.Full, now) }
+func (f Form) IsClosed(now time.Time) bool { return f.Acceptance.IsClosed(f.LimitReached, now) }
 
 // FormVersion is an earlier state of a form that was published.
 type FormVersion struct {
@@ -184,7 +184,7 @@ type FormChange struct {
 	Status      *string
 	WorkspaceID *ID
 	Definition  Definition
-	Gate        *Gate
+	Acceptance  *AcceptanceRules
 	// IfRevision makes the change conditional: the form's revision must be one of
 	// these. Empty: no condition.
 	IfRevision []int64
@@ -247,7 +247,7 @@ type FormStore interface {
 	// effect; an error meanwhile leaves the form as it was.
 	//
 	// A gate whose Unique.Block is that of the form leaves the form's Rules and its
-	// DuplicatesCovered as they are. With another block, entering begins anew: the
+	// DuplicateCheckReady as they are. With another block, entering begins anew: the
 	// form is covered at once when it has no submission. Answers that were entered
 	// for an earlier block stay entered.
 	UpdateForm(ctx context.Context, who Actor, id ID, c FormChange) (Form, error)

@@ -20,9 +20,9 @@ type Partial struct {
 	// Shared says that the respondent was told, when this was saved, that the owners of the
 	// form can read it.
 	Shared bool
-	// Verified says that a captcha was solved for one of its saves. LinkTaken says that the
+	// Verified says that a captcha was solved for one of its saves. LinkIssued says that the
 	// respondent received a link to it. Both stay once a save has set them.
-	Verified, LinkTaken        bool
+	Verified, LinkIssued       bool
 	CreatedAt, SavedAt, EndsAt time.Time
 	// SubmissionID is the response that was submitted from it. Zero: none yet.
 	SubmissionID ID
@@ -42,7 +42,7 @@ type SavePartialParams struct {
 	IfRevision int64
 	// Max limits the partial submissions of the form that are neither submitted nor over. A new
 	// one beyond the limit replaces another in the same step. Those at revision 1 without
-	// LinkTaken are replaced first, the newest of them by (SavedAt, ID) first, because a program
+	// LinkIssued are replaced first, the newest of them by (SavedAt, ID) first, because a program
 	// that fills the form creates only these. The others are replaced afterwards, in the order of
 	// their last save. A value below 1 means no limit. A store with several processes may exceed
 	// it by a batch for each of them.

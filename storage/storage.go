@@ -15,13 +15,13 @@ import (
 //	CreateWorkspace, UpdateWorkspace, DeleteWorkspace, SetMember,
 //	CreateForm, UpdateForm, TrashForm, RestoreForm, PurgeForm, PutDocument,
 //	Submit, DeleteSubmission, EraseSubmissions, PurgeSubmissions,
-//	SavePartial, DeletePartials, NotEntered, EnterAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
+//	SavePartial, DeletePartials, PendingBackfill, BackfillAnswers, CountFunnel, SetLifetimeCounters, DeleteUser,
 //	CreateWebhook, UpdateWebhook, DeleteWebhook, ReplaceSecrets,
 //	Enqueue, Redeliver, RedeliverFailed, ClaimDeliveries, FinishDeliveries, ExpireDeliveries,
 //	CreateKey, RevokeKey, TouchKeys, Sweep
 //
 // A store that a decorator holds, and a store on a transaction, do not know of the decorator:
-// a host that calls svc.Using(store.On(tx)) wraps what On returns.
+// a host that calls svc.WithStorage(store.On(tx)) wraps what On returns.
 type Storage interface {
 	WorkspaceStore
 	FormStore
@@ -42,12 +42,12 @@ type Storage interface {
 	// records. It may run in every process at once. The caller repeats it while
 	// Swept.More holds. After an error the next call goes on with
 	// other work, so that one fault does not hold up the rest.
-	Sweep(ctx context.Context, p SweepParams) (Swept, error)
+	Sweep(ctx context.Context, p SweepParams) (SweepResult, error)
 
-	// Upkeep tells whether somebody does the work that no call of a user does. An error says
+	// MaintenanceStatus tells whether somebody does the work that no call of a user does. An error says
 	// what keeps the store from working, such as tables and rights that are missing, and
 	// what to do about it. It may run in every process, once a minute or more often.
-	Upkeep(ctx context.Context) (Upkeep, error)
+	MaintenanceStatus(ctx context.Context) (MaintenanceStatus, error)
 
 	embedUnimplemented()
 }
@@ -62,11 +62,11 @@ type SweepParams struct {
 	TrashBefore time.Time
 	// KeysBefore removes keys that were revoked or expired before it. Zero: none.
 	KeysBefore time.Time
-	// Removals leaves all other work undone: forms are purged, and the rows of removed
+	// RemovalsOnly leaves all other work undone: forms are purged, and the rows of removed
 	// records are removed. When More does not hold after such a call, none of those is
 	// left, whatever other sweeps do at the same time, nor is one added by a response
 	// that was on its way. For that a call may wait for both.
-	Removals bool
+	RemovalsOnly bool
 	// BeforeDelete is called before submissions of purged forms are removed. If nil, nothing is
 	// called.
 	BeforeDelete BeforeDelete
@@ -75,29 +75,29 @@ type SweepParams struct {
 	Max int
 }
 
-// Swept reports the work of one [Storage.Sweep].
-type Swept struct {
+// SweepResult reports the work of one [Storage.Sweep].
+type SweepResult struct {
 	Forms   int // purged; each is counted once, by the call that made it disappear
 	Keys    int
-	Secrets int // webhooks with secrets that others replaced OldSecretKept ago
+	Secrets int // webhooks with secrets that others replaced OldSecretLifetime ago
 	Events  int // bodies that neither the queue nor a history refers to
-	// BroughtBack counts deliveries and webhooks with times that lay farther ahead than any
+	// Rescheduled counts deliveries and webhooks with times that lay farther ahead than any
 	// wait, because the store's clock was set back: they wait for no longer than they should.
-	BroughtBack int
+	Rescheduled int
 	// More says that another call with the same parameters may have work to do.
 	More bool
 }
 
-// Upkeep tells when some process last did the work that is to be done again and again. All
+// MaintenanceStatus tells when some process last did the work that is to be done again and again. All
 // times are those of the store's own clock. A store notes the work once a minute, and a note
 // that fails is no fault of the call.
-type Upkeep struct {
+type MaintenanceStatus struct {
 	Now   time.Time
 	Since time.Time // when the store was made: nothing is noted from before
-	// Dispatched is when ClaimDeliveries or ExpireDeliveries was called last. A running
+	// LastDispatch is when ClaimDeliveries or ExpireDeliveries was called last. A running
 	// dispatcher calls the second once a minute, also without room for more deliveries.
 	// Zero: never.
-	Dispatched time.Time
-	// Maintained is when Sweep was called last, without Removals. Zero: never.
-	Maintained time.Time
+	LastDispatch time.Time
+	// LastMaintenance is when Sweep was called last, without Removals. Zero: never.
+	LastMaintenance time.Time
 }

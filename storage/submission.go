@@ -55,7 +55,7 @@ type NewSubmission struct {
 	// HandOver takes deliveries right away that the store leases while it stores
 	// them: those of webhooks that have nothing waiting and are not paused. A store
 	// may ignore it. Nil: every delivery has to be claimed.
-	HandOver HandOver
+	Dispatcher DirectDispatcher
 }
 
 // SubmissionsParams selects submissions for a list. Since and Until are inclusive;
@@ -66,9 +66,9 @@ type SubmissionsParams struct {
 	// MaxBytes bounds the bytes of Answers, Metadata and Hidden of all records of
 	// the page together. One record comes whatever its size. Below 1: no bound.
 	MaxBytes int
-	// Brief says that FormRevision and Hidden are not needed. A store may leave them
+	// SummaryOnly says that FormRevision and Hidden are not needed. A store may leave them
 	// zero.
-	Brief bool
+	SummaryOnly bool
 }
 
 // SubmissionPage is a part of a list of submissions, see [ListSubmissions].

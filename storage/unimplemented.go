@@ -139,13 +139,13 @@ func (Unimplemented) DeletePartials(context.Context, Actor, ID, DeletePartialsPa
 	return 0, false, ErrUnimplemented
 }
 
-// NotEntered returns [ErrUnimplemented].
-func (Unimplemented) NotEntered(context.Context, NotEnteredParams) (NotEntered, error) {
-	return NotEntered{}, ErrUnimplemented
+// PendingBackfill returns [ErrUnimplemented].
+func (Unimplemented) PendingBackfill(context.Context, PendingBackfillParams) (PendingBackfill, error) {
+	return PendingBackfill{}, ErrUnimplemented
 }
 
-// EnterAnswers returns [ErrUnimplemented].
-func (Unimplemented) EnterAnswers(context.Context, EntryPlace, []EnteredAnswer) error {
+// BackfillAnswers returns [ErrUnimplemented].
+func (Unimplemented) BackfillAnswers(context.Context, BackfillCursor, []AnswerDigest) error {
 	return ErrUnimplemented
 }
 
@@ -282,10 +282,12 @@ func (Unimplemented) FormForKey(context.Context, FormForKeyParams) (FormForKey, 
 // TouchKeys returns [ErrUnimplemented].
 func (Unimplemented) TouchKeys(context.Context, map[ID]time.Time) error { return ErrUnimplemented }
 
-// Upkeep returns [ErrUnimplemented].
-func (Unimplemented) Upkeep(context.Context) (Upkeep, error) { return Upkeep{}, ErrUnimplemented }
+// MaintenanceStatus returns [ErrUnimplemented].
+func (Unimplemented) MaintenanceStatus(context.Context) (MaintenanceStatus, error) {
+	return MaintenanceStatus{}, ErrUnimplemented
+}
 
 // Sweep returns [ErrUnimplemented].
-func (Unimplemented) Sweep(context.Context, SweepParams) (Swept, error) {
-	return Swept{}, ErrUnimplemented
+func (Unimplemented) Sweep(context.Context, SweepParams) (SweepResult, error) {
+	return SweepResult{}, ErrUnimplemented
 }

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// HistoryKept is how many attempts of a webhook its history has.
-	HistoryKept = 100
-	// ExpiredKept is how many summaries of expired deliveries are kept beside them.
-	ExpiredKept = 10
-	// OldSecretKept is for how long a signing secret is known after it was replaced.
-	OldSecretKept = 24 * time.Hour
+	// MaxHistory is how many attempts of a webhook its history has.
+	MaxHistory = 100
+	// MaxExpiredSummaries is how many summaries of expired deliveries are kept beside them.
+	MaxExpiredSummaries = 10
+	// OldSecretLifetime is for how long a signing secret is known after it was replaced.
+	OldSecretLifetime = 24 * time.Hour
 )
 
 // DeliveryExpired is the Error of a summary that stands for deliveries that ended
@@ -42,7 +42,7 @@ type NewWebhook struct {
 
 // WebhookChange says what to change; nil members stay. A pointer to an empty Secret
 // removes it, and the secret before it. A secret that replaces a different secret leaves that
-// secret known until OldSecretKept after At, or until the next change of the secret. At becomes
+// secret known until OldSecretLifetime after At, or until the next change of the secret. At becomes
 // UpdatedAt.
 type WebhookChange struct {
 	URL     *string
@@ -116,7 +116,7 @@ type WebhookStore interface {
 
 	// Secrets lists at most max webhooks that have a secret, ascending by ID, beginning
 	// after the given ID. Webhooks of forms in the trash are included. Each comes with
-	// its old secret for OldSecretKept. It is for the host: whoever keeps the key of
+	// its old secret for OldSecretLifetime. It is for the host: whoever keeps the key of
 	// the secrets may need to seal them anew.
 	Secrets(ctx context.Context, after ID, max int) ([]StoredSecret, error)
 

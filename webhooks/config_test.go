@@ -162,7 +162,7 @@ type Params struct {
 	Sweep   func(ctx context.Context, now time.Time) error
 }
 
-func New(p Params) (*Dispatcher, func() (storage.HandOver, func()), error) {
+func New(p Params) (*Dispatcher, func() (storage.DirectDispatcher, func()), error) {
 	return NewDispatcher(p.Config, dispatch.Params{Store: p.Store, Secrets: p.Secrets, Logger: p.Logger, Now: p.Now, Sweep: p.Sweep})
 }
 

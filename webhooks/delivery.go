@@ -156,7 +156,7 @@ const lateAtMost = time.Minute
 // begin anew.
 func (d *Dispatcher) expires(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
-	if del.FailedAgo > storage.FailureGap {
+	if del.FailedAgo > storage.MaxFailureGap {
 		failing = 0
 	}
 	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+lateAtMost

@@ -71,7 +71,7 @@ type Dispatcher struct {
 //
 // handOver returns what to give to a store with one response, nil while d does not run,
 // and a function to call when the response is stored.
-func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.HandOver, stored func()), err error) {
+func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
 		return nil, nil, errors.New("webhooks: Params.Store is nil")
 	}

@@ -399,7 +399,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 		again := b.claim(time.Minute)
 		expect(t, len(again) == 6, "%d deliveries can be claimed, want 6", len(again))
 		for _, del := range again {
-			expect(t, del.Attempt == 1 && del.Standing.Failures == 0, "given back as %+v", del)
+			expect(t, del.Attempt == 1 && del.Health.Failures == 0, "given back as %+v", del)
 		}
 	})
 }
@@ -457,8 +457,8 @@ func TestStartAndStopHundredsOfTimes(t *testing.T) {
 		stop()
 		stop = b.run()
 	}
-	if got := len(b.attempts(id)); got != storage.HistoryKept {
-		t.Errorf("%d attempts are kept, want %d", got, storage.HistoryKept)
+	if got := len(b.attempts(id)); got != storage.MaxHistory {
+		t.Errorf("%d attempts are kept, want %d", got, storage.MaxHistory)
 	}
 }
 
@@ -490,7 +490,7 @@ func TestTheObserverSeesThatTheSecondPoolIsFull(t *testing.T) {
 		<-b.seen.inFlight // when Run begins
 		for _, want := range []InFlight{{0, 1, 15 * time.Second}, {0, 0, 20 * time.Second}, {0, 0, 20 * time.Second}} {
 			got := <-b.seen.inFlight
-			if got.Quick != want.Quick || got.Slow != want.Slow || got.SlowFull > want.SlowFull+50*time.Millisecond || got.SlowFull < want.SlowFull-250*time.Millisecond {
+			if got.Fast != want.Fast || got.Slow != want.Slow || got.SlowFullFor > want.SlowFullFor+50*time.Millisecond || got.SlowFullFor < want.SlowFullFor-250*time.Millisecond {
 				t.Errorf("the Observer was told %+v, want %+v", got, want)
 			}
 		}

@@ -127,7 +127,7 @@
 //     when the webhook was created, but now resolves to a private address. This is an error or an attack.
 //   - Many WEBHOOK_URL_REJECTED errors from one key.
 //   - The age of the oldest due delivery.
-//   - [InFlight].SlowFull: while it grows, hanging destinations delay others. Increase
+//   - [InFlight].SlowFullFor: while it grows, hanging destinations delay others. Increase
 //     [Config.InFlightSlow] or add a process.
 //   - Data that a receiver sends after its response on an idle connection. net/http closes the
 //     connection and writes "Unsolicited response received on idle HTTP channel" to the standard logger of
@@ -136,7 +136,7 @@
 //
 // # Implementation
 //
-//	ClaimDeliveries or HandOver → the scheduler →  a request  → FinishDeliveries
+//	ClaimDeliveries or Dispatch → the scheduler →  a request  → FinishDeliveries
 //	   run.go       handover.go       run.go       delivery.go       run.go
 //
 // Package internal/scheduler decides which deliveries to claim, send and record, and when. Its documentation

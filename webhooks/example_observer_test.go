@@ -58,7 +58,7 @@ func (m *metrics) QueueObserved(_ context.Context, q storage.QueueStats) {
 func (m *metrics) InFlightObserved(_ context.Context, i webhooks.InFlight) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.full = i.SlowFull
+	m.full = i.SlowFullFor
 }
 
 // An Observer feeds whatever metrics a host has.
@@ -82,7 +82,7 @@ func ExampleObserver() {
 	fmt.Println(m.attempts)
 	fmt.Println(m.buckets)
 	fmt.Println(m.due, m.oldest)
-	if m.InFlightObserved(ctx, webhooks.InFlight{Quick: 3, Slow: 4096, SlowFull: 2 * time.Second}); m.full > 0 {
+	if m.InFlightObserved(ctx, webhooks.InFlight{Fast: 3, Slow: 4096, SlowFullFor: 2 * time.Second}); m.full > 0 {
 		fmt.Println("InFlightSlow is too small")
 	}
 	// Output:

@@ -29,7 +29,7 @@ func (c *choosy) FinishDeliveries(ctx context.Context, done []storage.Result) ([
 	heldBy := c.held
 	c.mu.Unlock()
 	rest := make([]storage.Result, 0, len(done))
-	var held storage.HeldError
+	var held storage.BlockedResultsError
 	for _, r := range done {
 		switch r.Lease.WebhookID {
 		case c.poison:

@@ -21,11 +21,11 @@ type handOver struct {
 	at       time.Time
 }
 
-var _ storage.HandOver = (*handOver)(nil)
+var _ storage.DirectDispatcher = (*handOver)(nil)
 
 // offer is what New returns as handOver. A store that does not take part leaves its
 // deliveries to be claimed.
-func (d *Dispatcher) offer() (to storage.HandOver, stored func()) {
+func (d *Dispatcher) offer() (to storage.DirectDispatcher, stored func()) {
 	r := d.current.Load()
 	if r == nil {
 		return nil, d.Wake
@@ -55,7 +55,7 @@ func (h *handOver) Reserve(form storage.ID) (webhooks []storage.ID, lease time.D
 
 // HandOver implements [storage.HandOver]. It ends what is reserved, once: who called the
 // store calls it again, for a store that panicked, and the store may still be about to.
-func (h *handOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
+func (h *handOver) Dispatch(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	reserved, at := h.reserved, h.at
 	h.reserved = nil

@@ -103,8 +103,8 @@ func TestReservationsEndOnce(t *testing.T) {
 				}
 				n++
 			}
-			h.HandOver(nil, false)
-			h.HandOver(nil, false)
+			h.Dispatch(nil, false)
+			h.Dispatch(nil, false)
 			time.Sleep(time.Second)
 			return n
 		}
@@ -121,13 +121,13 @@ func TestReservationsEndOnce(t *testing.T) {
 }
 
 // late hands over after its reservation has ended: the caller of the store has left.
-type late struct{ to storage.HandOver }
+type late struct{ to storage.DirectDispatcher }
 
 func (l late) Reserve(form storage.ID) ([]storage.ID, time.Duration) { return l.to.Reserve(form) }
 
-func (l late) HandOver(leased []storage.ClaimedDelivery, others bool) {
-	l.to.HandOver(nil, false)
-	l.to.HandOver(leased, others)
+func (l late) Dispatch(leased []storage.ClaimedDelivery, others bool) {
+	l.to.Dispatch(nil, false)
+	l.to.Dispatch(leased, others)
 }
 
 // blocking is an Observer that does not return.

@@ -136,7 +136,7 @@ func (b *bench) submit(webhook storage.ID, body string, to *handOver) storage.ID
 	return b.submitTo(webhook, body, to)
 }
 
-func (b *bench) submitTo(webhook storage.ID, body string, to storage.HandOver) storage.ID {
+func (b *bench) submitTo(webhook storage.ID, body string, to storage.DirectDispatcher) storage.ID {
 	b.t.Helper()
 	now := time.Now().UTC()
 	id := b.ids.New(now)
@@ -144,7 +144,7 @@ func (b *bench) submitTo(webhook storage.ID, body string, to storage.HandOver) s
 		Submission:   storage.Submission{ID: b.ids.New(now), FormID: b.forms[webhook], SubmittedAt: now.Truncate(time.Second), Answers: []byte("[]"), Metadata: []byte("{}"), Hidden: []byte("{}")},
 		FormRevision: 1,
 		Event:        storage.Event{ID: id, Type: "form.response.completed", Body: []byte(body)},
-		HandOver:     to,
+		Dispatcher:   to,
 	}
 	_, _, err := b.store.Submit(context.Background(), n)
 	must(b.t, err)
@@ -179,7 +179,7 @@ func (b *bench) run() (stop func()) {
 // attempts returns the history of a webhook, oldest first.
 func (b *bench) attempts(webhook storage.ID) []storage.Delivery {
 	b.t.Helper()
-	list, err := b.store.Deliveries(context.Background(), storage.AsHost(), webhook, storage.HistoryKept)
+	list, err := b.store.Deliveries(context.Background(), storage.AsHost(), webhook, storage.MaxHistory)
 	must(b.t, err)
 	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
 		list[i], list[j] = list[j], list[i]
@@ -197,7 +197,7 @@ func (b *bench) claim(lease time.Duration) []storage.ClaimedDelivery {
 		all[w.ID] = 1_000_000
 	}
 	list, _, err := b.store.ClaimDeliveries(context.Background(), storage.ClaimParams{
-		Lease: lease, Webhooks: all, Quick: storage.Pool{Room: 1_000_000}, Slow: storage.Pool{Room: 1_000_000}, Others: storage.Pool{Room: 1_000_000},
+		Lease: lease, Webhooks: all, Fast: storage.Pool{MaxDeliveries: 1_000_000}, Slow: storage.Pool{MaxDeliveries: 1_000_000}, NewOrFailing: storage.Pool{MaxDeliveries: 1_000_000},
 	})
 	must(b.t, err)
 	return list

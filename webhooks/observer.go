@@ -42,12 +42,12 @@ type Observer interface {
 
 // InFlight describes the requests of a dispatcher.
 type InFlight struct {
-	// Quick and Slow are how many are under way that count for [Config.InFlight] and for
+	// Fast and Slow are how many are under way that count for [Config.InFlight] and for
 	// [Config.InFlightSlow].
-	Quick, Slow int
-	// SlowFull is for how long since Run began those of [Config.InFlightSlow] were all in use.
+	Fast, Slow int
+	// SlowFullFor is for how long since Run began those of [Config.InFlightSlow] were all in use.
 	// Meanwhile what hangs keeps places of [Config.InFlight], and other webhooks may wait.
-	SlowFull time.Duration
+	SlowFullFor time.Duration
 }
 
 // NoObserver is an [Observer] that does nothing.

@@ -22,7 +22,7 @@ type RetryPolicy struct {
 	// the delivery ends. Nil: the default delays. Empty but not nil: one attempt.
 	//
 	// A delay that leads beyond [Config.MaxAge] ends the delivery. A delay is at most 30 days. A failure that comes more than 26 hours
-	// ([storage.FailureGap]) after the one before it starts a new row of failures, so
+	// ([storage.MaxFailureGap]) after the one before it starts a new row of failures, so
 	// with a longer delay that webhook may never count as failing.
 	Delays []time.Duration
 	// Jitter moves each delay by a random share of up to this much either way,

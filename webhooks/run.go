@@ -217,7 +217,7 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 		r.d.log.Info("webhook result changed nothing: the delivery was ended, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
-	if held, ok := errors.AsType[*storage.HeldError](err); ok {
+	if held, ok := errors.AsType[*storage.BlockedResultsError](err); ok {
 		return scheduler.Wrote{Held: held.Leases}
 	}
 	refused := err != nil && !passing(err)

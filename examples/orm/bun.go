@@ -9,7 +9,7 @@ import (
 )
 
 // storeBun begins the transaction on a bun.Conn, which has a *sql.Conn in it.
-func (s *shop) storeBun(ctx context.Context, o *order, r formsvc.Response) error {
+func (s *shop) storeBun(ctx context.Context, o *order, r formsvc.SubmitParams) error {
 	conn, err := s.bun.Conn(ctx)
 	if err != nil {
 		return err

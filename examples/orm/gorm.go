@@ -11,7 +11,7 @@ import (
 
 // storeGorm begins the transaction inside of Connection, which puts a *sql.Conn into the
 // statement.
-func (s *shop) storeGorm(ctx context.Context, o *order, r formsvc.Response) error {
+func (s *shop) storeGorm(ctx context.Context, o *order, r formsvc.SubmitParams) error {
 	return s.gorm.WithContext(ctx).Connection(func(db *gorm.DB) error {
 		conn := db.Statement.ConnPool.(*sql.Conn)
 		return db.Transaction(func(tx *gorm.DB) error {

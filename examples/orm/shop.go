@@ -79,7 +79,7 @@ func (s *shop) close(ctx context.Context) {
 // way stores an order with the response, or neither.
 type way struct {
 	name  string
-	store func(context.Context, *order, formsvc.Response) error
+	store func(context.Context, *order, formsvc.SubmitParams) error
 }
 
 func (s *shop) ways() []way {
@@ -88,7 +88,7 @@ func (s *shop) ways() []way {
 
 // place stores an order of a customer who answers the form.
 func (s *shop) place(ctx context.Context, way way, customer, score string) error {
-	err := way.store(ctx, &order{Customer: customer}, formsvc.Response{
+	err := way.store(ctx, &order{Customer: customer}, formsvc.SubmitParams{
 		FormID: s.form, Answers: map[string]json.RawMessage{"score": json.RawMessage(score)},
 	})
 	if err == nil {
@@ -98,9 +98,9 @@ func (s *shop) place(ctx context.Context, way way, customer, score string) error
 }
 
 // respond stores the response in the transaction that has begun on conn, and notes it in o.
-func (s *shop) respond(ctx context.Context, conn *sql.Conn, o *order, r formsvc.Response) error {
+func (s *shop) respond(ctx context.Context, conn *sql.Conn, o *order, r formsvc.SubmitParams) error {
 	return s.store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
-		stored, err := s.forms.Using(store).Submit(ctx, r)
+		stored, err := s.forms.WithStorage(store).Submit(ctx, r)
 		o.Response = stored.ID
 		return err
 	})

@@ -8,7 +8,7 @@ import (
 
 // storeSQL begins the transaction on a sql.Conn: one of sql.DB.BeginTx does not tell which
 // connection it is on.
-func (s *shop) storeSQL(ctx context.Context, o *order, r formsvc.Response) error {
+func (s *shop) storeSQL(ctx context.Context, o *order, r formsvc.SubmitParams) error {
 	conn, err := s.db.Conn(ctx)
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 		// Files are stored before anybody knows who sends them: an address has a limit.
 		Limiter: h.limit,
 		// All callers on a unix socket share one.
-		Address: func(r *http.Request) string {
+		ClientIP: func(r *http.Request) string {
 			address, _ := netip.ParseAddrPort(r.RemoteAddr)
 			return address.Addr().String()
 		},

@@ -353,7 +353,7 @@ func TestFormPage(t *testing.T) {
 		if _, err = owner.PublishForm(t.Context(), form.ID); err != nil {
 			t.Fatal(err)
 		}
-		sent := expect.Must(q.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}}))
+		sent := expect.Must(q.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, HostAnswers: map[string]json.RawMessage{"file": answer}}))
 		status, _ := q.get(t, "/files/"+file.ID)
 		expect.That(t, status == http.StatusOK, "a file is answered with %d", status)
 		expect.NoError(t, owner.DeleteSubmission(t.Context(), form.ID, sent.ID))

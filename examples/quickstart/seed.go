@@ -203,7 +203,7 @@ func publish(ctx context.Context, client formsvc.Client, workspace formsvc.ID, f
 
 // visitor makes up a response. Who rates low also recommends less and has more to
 // complain about.
-func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.Response {
+func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.SubmitParams {
 	pick := func(from []string) string { return from[random.IntN(len(from))] }
 	first := pick([]string{"Anna", "Ben", "Chloé", "Daniel", "Elif", "Femke", "Giulia", "Hugo", "Ines", "Jonas", "Kaito", "Lena", "Noah", "Priya", "Sofia", "Tomás"})
 	last := pick([]string{"Berg", "Costa", "Dubois", "Fischer", "Haddad", "Kowalska", "Marín", "Nakamura", "Novak", "Okafor", "Rossi", "Smit"})
@@ -242,7 +242,7 @@ func visitor(random *rand.Rand, form formsvc.ID, at time.Time) formsvc.Response 
 		}
 	}
 
-	response := formsvc.Response{
+	response := formsvc.SubmitParams{
 		FormID:         form,
 		Answers:        make(map[string]json.RawMessage, len(answers)),
 		Hidden:         map[string]string{"ref": fmt.Sprintf("order-%d", 41000+random.IntN(9000))},

@@ -121,7 +121,7 @@ type Config struct {
 	// Words adds languages and changes words: by language tag, then by key. The keys are those of the files
 	// in handler/builder/words, as in "editor.add". What is missing is English. Those that begin with
 	// "errors." are what the service refuses or warns of, by its code; {message} in them is its English sentence.
-	Words map[string]map[string]string
+	Translations map[string]map[string]string
 
 	// Logger gets what users are not told. Default: discards.
 	Logger *slog.Logger
@@ -185,7 +185,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	for _, source := range config.FrameAncestors {
 		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
 	}
-	words, err := loadWords(config.Words)
+	words, err := loadWords(config.Translations)
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range config.AllowedOrigins {
 		err := origins.AddTrustedOrigin(origin)

@@ -193,7 +193,7 @@ func TestThePage(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(c *builder.Config) {
 		c.Name, c.Accent = `Lumen "& <co>`, "#7a3e9d"
-		c.Words = map[string]map[string]string{"fr": {"app.close": "Fermer"}}
+		c.Translations = map[string]map[string]string{"fr": {"app.close": "Fermer"}}
 	})
 	config := regexp.MustCompile(`data-config="([^"]*)"`)
 	for _, test := range []struct{ path, accept, language string }{
@@ -294,7 +294,7 @@ func TestAssetsAreKept(t *testing.T) {
 func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Background: "white",
-		Layout: template.Must(template.New("").Parse("{{.Head}}{{.Head}}")), Words: map[string]map[string]string{"en": {"app.clse": "Close"}}})
+		Layout: template.Must(template.New("").Parse("{{.Head}}{{.Head}}")), Translations: map[string]map[string]string{"en": {"app.clse": "Close"}}})
 	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "Background", "{{.Head}} 2 times", "{{.Body}} 0 times", "app.clse"} {
 		expect.That(t, err != nil && strings.Contains(err.Error(), text), "the error does not tell of %s: %v", text, err)
 	}

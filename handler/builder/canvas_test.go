@@ -103,11 +103,11 @@ func TestTheCanvasOfUnsavedParts(t *testing.T) {
 	if html := parts.Blocks[0].HTML + parts.Blocks[1].HTML; !strings.Contains(html, "D</p>") || !strings.Contains(html, "&lt;b&gt;B&lt;/b&gt;") {
 		t.Errorf("the blocks are drawn as\n%s", html)
 	}
-	if !strings.Contains(parts.Around, "Off") || !strings.Contains(parts.Around, ">Typed</h1>") || !strings.Contains(parts.Style, "--radius:9px") {
-		t.Errorf("around them is\n%s\n%s", parts.Style, parts.Around)
+	if !strings.Contains(parts.Frame, "Off") || !strings.Contains(parts.Frame, ">Typed</h1>") || !strings.Contains(parts.Style, "--radius:9px") {
+		t.Errorf("around them is\n%s\n%s", parts.Style, parts.Frame)
 	}
 	var all []map[string]any
-	for kind := range schema.Kinds() {
+	for kind := range schema.BlockTypes() {
 		all = append(all, map[string]any{"id": kind.Type, "type": kind.Type, "properties": map[string]any{}})
 	}
 	raw, _ := json.Marshal(map[string]any{"blocks": all})
@@ -115,7 +115,7 @@ func TestTheCanvasOfUnsavedParts(t *testing.T) {
 		t.Errorf("%d of %d blocks", len(parts.Blocks), len(all))
 	}
 	for _, body := range []string{`{"blocks":"x"}`, `[]`, `7`, `{"blocks":null,"settings":[],"theme":""}`} {
-		if parts := draw(body); len(parts.Blocks) != 0 || parts.Around == "" {
+		if parts := draw(body); len(parts.Blocks) != 0 || parts.Frame == "" {
 			t.Errorf("%s: %+v", body, parts)
 		}
 	}

@@ -150,7 +150,7 @@ func (a artist) choices(b *formsvc.BlockSummary, choices []formsvc.ChoiceCount) 
 				label = cmp.Or(a.regions.Name(region), label)
 			}
 		}
-		marks[i] = mark{Label: label, Count: c.Count, Place: c.MeanPlace}
+		marks[i] = mark{Label: label, Count: c.Count, Place: c.MeanPosition}
 	}
 	return marks
 }
@@ -214,7 +214,7 @@ func dayMarks(days []formsvc.DayCount) (marks []mark) {
 
 // scaleOf are the values that a block offers, nil where it has no scale or a very long one.
 func scaleOf(b *schema.Block) (values []float64) {
-	k, _ := schema.KindOf(b.Type)
+	k, _ := schema.LookupBlockType(b.Type)
 	s, p := k.Scale, cmp.Or(b.Properties, &schema.Properties{})
 	if b.Type == schema.TypeOpinionScale {
 		s.From, s.Step = *cmp.Or(p.From, &s.From), *cmp.Or(p.ScaleStep, &s.Step)

@@ -42,12 +42,12 @@ func Example() {
 			}
 			return formsvc.UserIDFrom("42"), nil
 		},
-		SignIn: http.RedirectHandler("/login", http.StatusSeeOther),
-		Pages:  pages,
-		Name:   "Lumen",
-		Accent: "#7a3e9d",
-		Layout: layout,
-		Words:  map[string]map[string]string{"en": {"forms.new": "New survey"}},
+		SignIn:       http.RedirectHandler("/login", http.StatusSeeOther),
+		Pages:        pages,
+		Name:         "Lumen",
+		Accent:       "#7a3e9d",
+		Layout:       layout,
+		Translations: map[string]map[string]string{"en": {"forms.new": "New survey"}},
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -192,8 +192,8 @@ func TestTestEventsAreLimited(t *testing.T) {
 	}
 	expect.That(t, statuses[http.StatusOK] == 10 && statuses[http.StatusTooManyRequests] == 2, "the statuses are %v", statuses)
 	expect.NoError(h.T, h.service.SendTestEvent(t.Context(), hooks[0].ID)) // a Go call of the host
-	pool := storage.Pool{Room: 100}
-	claimed, _, err := store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Minute, Quick: pool, Slow: pool, Others: pool, PerWebhook: 10})
+	pool := storage.Pool{MaxDeliveries: 100}
+	claimed, _, err := store.ClaimDeliveries(t.Context(), storage.ClaimParams{Lease: time.Minute, Fast: pool, Slow: pool, NewOrFailing: pool, PerWebhook: 10})
 	expect.NoError(h.T, err)
 	expect.That(t, len(claimed) == 2, "%d deliveries are pending", len(claimed))
 }

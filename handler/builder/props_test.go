@@ -58,14 +58,14 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 	all := tables(t)
 	types, properties := all["types"], all["properties"]
 	pairs := 0
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		r, ok := types[k.Type]
 		if !ok {
 			t.Errorf("the type %s is missing"+again, k.Type)
 			continue
 		}
 		expect.That(t, r.Group != "" && r.Icon != "" && r.Answer == k.TakesAnswer() && r.Compared == k.IsCompared(),
-			"the type %s has the row %+v, which is not what schema.Kind says", k.Type, r)
+			"the type %s has the row %+v, which is not what schema.BlockType says", k.Type, r)
 		if want := []float64{k.Scale.From, k.Scale.To, k.Scale.Step}; k.Scale != (schema.Scale{}) && !slices.Equal(r.Scale, want) || k.Scale == (schema.Scale{}) && r.Scale != nil {
 			t.Errorf("the type %s has the scale %v, want %v", k.Type, r.Scale, want)
 		}
@@ -76,8 +76,8 @@ func TestThePanelHasWhatTheDescriptionHas(t *testing.T) {
 				t.Errorf("the property %s of %s is missing"+again, p.Name, k.Type)
 				continue
 			}
-			expect.That(t, r.Type == string(p.Type) && slices.Equal(r.Words, p.Words),
-				"%s is a %s of %v, want %s of %v", p.Name, r.Type, r.Words, p.Type, p.Words)
+			expect.That(t, r.Type == string(p.Type) && slices.Equal(r.Words, p.Values),
+				"%s is a %s of %v, want %s of %v", p.Name, r.Type, r.Words, p.Type, p.Values)
 			if r.Min != nil {
 				expect.Equal(t, [2]float64{*r.Min, *r.Max}, [2]float64{p.Min, p.Max}, "the range of %s", p.Name)
 			}

@@ -124,7 +124,7 @@ type blockAndState struct {
 func compare(before, after formsvc.FormContent) (comparison, error) {
 	c := comparison{Before: before, After: after, Blocks: []blockAndState{}, Members: []string{}}
 	d, err := schema.Diff(before, after)
-	c.Members = append(c.Members, d.Members...)
+	c.Members = append(c.Members, d.Fields...)
 	for _, b := range d.Blocks {
 		c.Blocks = append(c.Blocks, blockAndState{b.ID, b.Added, b.Removed, b.Moved, append([]string{}, b.Changed...)})
 	}
@@ -204,7 +204,7 @@ func publish(r *http.Request) error {
 		return err
 	}
 	client, id := clientOf(r), idIn(r, "form")
-	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Take: in.Take})
+	_, err := client.WorkingCopy(id).Publish(r.Context(), formsvc.PublishOptions{IfRevision: in.IfRevision, Resolutions: in.Take})
 	if errors.Is(err, formsvc.ErrUnsupported) { // there are no working copies
 		published := formsvc.StatusPublished
 		_, err = client.UpdateForm(r.Context(), id, formsvc.FormUpdate{Status: &published, IfRevision: in.IfRevision})
@@ -221,7 +221,7 @@ func discard(r *http.Request) (any, error) {
 	if err := read(r, &in); err != nil {
 		return nil, err
 	}
-	var conditions []formsvc.Condition
+	var conditions []formsvc.Precondition
 	if in.IfRevision != 0 {
 		conditions = append(conditions, formsvc.IfRevision(in.IfRevision))
 	}

@@ -75,7 +75,7 @@ func (h *doorHost) published() formsvc.Form {
 // label gives a block of the form, or of its copy, another label.
 func (h *doorHost) label(form formsvc.Form, inCopy bool, block, label string) {
 	h.Helper()
-	update := func(ctx context.Context, id string, patch json.RawMessage, c ...formsvc.Condition) (formsvc.StoredBlock, error) {
+	update := func(ctx context.Context, id string, patch json.RawMessage, c ...formsvc.Precondition) (formsvc.StoredBlock, error) {
 		return h.owner().UpdateBlock(ctx, form.ID, id, patch, c...)
 	}
 	if inCopy {
@@ -429,8 +429,8 @@ func (h *doorHost) hook(form formsvc.Form) formsvc.Webhook {
 // claim takes what is queued, as a dispatcher would.
 func (h *doorHost) claim() []storage.ClaimedDelivery {
 	h.Helper()
-	pool := storage.Pool{Room: 100}
-	claimed, _, err := h.store.ClaimDeliveries(h.Context(), storage.ClaimParams{Lease: time.Hour, Quick: pool, Slow: pool, Others: pool, PerWebhook: 100, MaxBytes: 1 << 20})
+	pool := storage.Pool{MaxDeliveries: 100}
+	claimed, _, err := h.store.ClaimDeliveries(h.Context(), storage.ClaimParams{Lease: time.Hour, Fast: pool, Slow: pool, NewOrFailing: pool, PerWebhook: 100, MaxBytes: 1 << 20})
 	expect.NoError(h.T, err)
 	return claimed
 }
@@ -444,7 +444,7 @@ func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
 		r := storage.Result{Lease: c.Lease, Delivery: &d}
 		if !d.Success {
 			d.Error = "status"
-			r.Standing, r.PauseFor, r.PauseReason = storage.Standing{Failures: c.Standing.Failures + 1}, time.Hour, storage.PauseFailures
+			r.Health, r.PauseFor, r.PauseReason = storage.Health{Failures: c.Health.Failures + 1}, time.Hour, storage.PauseFailures
 		}
 		done = append(done, r)
 	}
@@ -456,7 +456,7 @@ func (h *doorHost) settle(claimed []storage.ClaimedDelivery, status int) {
 // failed submits a response whose delivery is given up, and returns the id of that attempt.
 func (h *doorHost) failed(form formsvc.Form, hook formsvc.Webhook) formsvc.ID {
 	h.Helper()
-	expect.Must(h.service.Submit(h.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25}))
+	expect.Must(h.service.Submit(h.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Eve <b>"`), "age": json.RawMessage(`41.50`)}, Hidden: map[string]string{"ref": "mail"}, CompletionTime: 3.25}))
 	h.settle(h.claim(), 500)
 	return h.deliveries(hook)[0].ID
 }

@@ -88,7 +88,7 @@ func counts(r *http.Request) (any, error) {
 // timesOf returns the time that a query names, see resultDoors. The error lists what is wrong.
 func (h *Handler) timesOf(q url.Values) (times formsvc.SubmissionQuery, err error) {
 	if period := q.Get("time"); period != "" {
-		if times, err = h.service.During(formsvc.Period(period)); err != nil {
+		if times, err = h.service.PeriodQuery(formsvc.Period(period)); err != nil {
 			return times, err
 		}
 	}
@@ -188,10 +188,10 @@ func (h *Handler) summary(r *http.Request) (any, error) {
 	addScales(scales, blocks)
 	tag := h.language(r)
 	artist := newArtist(tag, h.words[tag])
-	out := summaryAnswer{Responses: found.Responses, Seconds: found.CompletionTime, Unfinished: found.Unfinished, Blocks: make([]blockResult, 0, len(found.Blocks))}
+	out := summaryAnswer{Responses: found.Submissions, Seconds: found.CompletionTime, Unfinished: found.Incomplete, Blocks: make([]blockResult, 0, len(found.Blocks))}
 	for i := range found.Blocks {
 		b := &found.Blocks[i]
-		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Gone: b.Gone, Answered: b.Answered, Skipped: b.Skipped}
+		made := blockResult{ID: b.ID, Label: b.Label, Type: b.Type, Gone: b.Deleted, Answered: b.Answered, Skipped: b.Skipped}
 		for _, other := range b.OtherTypes {
 			made.OtherTypes = append(made.OtherTypes, typeCount(other))
 		}

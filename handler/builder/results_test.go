@@ -69,7 +69,7 @@ func (o *owners) submit(form formsvc.Form, at time.Time, answers, host map[strin
 		}
 		return raws
 	}
-	s := expect.Must(o.service.Submit(o.t.Context(), formsvc.Response{
+	s := expect.Must(o.service.Submit(o.t.Context(), formsvc.SubmitParams{
 		FormID: form.ID, Answers: encode(answers), HostAnswers: encode(host), Hidden: map[string]string{"source": "mail"}, CompletionTime: 60, SubmittedAt: at,
 	}))
 	return s
@@ -173,7 +173,7 @@ func TestEveryTypeHasAChart(t *testing.T) {
 	picture := map[string]any{"id": "p", "name": "me.png", "url": "https://files.example/me", "mime_type": "image/png", "size": 9}
 	hosts := map[string]any{"file_upload": []any{file}, "signature": picture, "payment": map[string]any{"amount": "9.50", "currency": "EUR", "status": "paid", "gateway": "g"}}
 	var blocks []map[string]any
-	for kind := range schema.Kinds() {
+	for kind := range schema.BlockTypes() {
 		block := map[string]any{"id": kind.Type, "type": kind.Type, "label": "The " + kind.Type}
 		switch kind.Shape {
 		case schema.ShapeChoice, schema.ShapeChoices, schema.ShapeRanking:
@@ -456,7 +456,7 @@ func TestPartialsDoor(t *testing.T) {
 	o := newOwners(t, memory.New())
 	form := o.publish("Half", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}, {"id": "r", "type": "short_text", "label": "More"}})
 	for i := range 3 {
-		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"begun"`)}, Block: "r", Share: i > 0})
+		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"begun"`)}, Block: "r", ShareWithOwner: i > 0})
 		expect.NoError(o.t, err)
 	}
 	path := "/forms/" + form.ID.String() + "/partials"
@@ -509,7 +509,7 @@ func TestPagesOfPartials(t *testing.T) {
 	o := newOwners(t, memory.New(), formsvc.WithClock(func() time.Time { return time.Unix(now.Load(), 0) }))
 	form := o.publish("Halves", []map[string]any{{"id": "q", "type": "short_text"}})
 	save := func() {
-		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{}})
+		_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: map[string]json.RawMessage{}})
 		expect.NoError(o.t, err)
 	}
 	for range 5 { // seconds
@@ -573,7 +573,7 @@ func TestResultDoorsAreTheOwners(t *testing.T) {
 	o := newOwners(t, memory.New())
 	form := o.publish("Secret", []map[string]any{{"id": "q", "type": "short_text", "label": "Question"}})
 	o.submit(form, time.Time{}, map[string]any{"q": "whisper"}, nil)
-	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, Share: true})
+	_, _, err := o.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: map[string]json.RawMessage{"q": json.RawMessage(`"half"`)}, ShareWithOwner: true})
 	expect.NoError(o.t, err)
 	var half formsvc.Partial
 	for half, err = range o.client.Partials(t.Context(), form.ID, formsvc.Query{}) {

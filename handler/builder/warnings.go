@@ -44,11 +44,11 @@ func warnings(r *http.Request) (any, error) {
 // is left out: publishing tells it.
 func changedOutside(r *http.Request, copied formsvc.Form) (list schema.Warnings) {
 	client, id := clientOf(r), idIn(r, "form")
-	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Take: map[string]formsvc.Side{}}
+	options := formsvc.PublishOptions{IfRevision: copied.Revision, DryRun: true, Resolutions: map[string]formsvc.Side{}}
 	merged, err := client.WorkingCopy(id).Publish(r.Context(), options)
 	if clash, ok := errors.AsType[*formsvc.ConflictError](err); ok { // about other parts, or about these: then publishing asks
 		for _, c := range clash.Conflicts {
-			options.Take[c.Path] = formsvc.CopySide
+			options.Resolutions[c.Path] = formsvc.CopySide
 		}
 		merged, err = client.WorkingCopy(id).Publish(r.Context(), options)
 	}

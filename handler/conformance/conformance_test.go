@@ -91,8 +91,8 @@ func TestAFaultOfTheSuiteIsToldApart(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			report := expect.Must(conformance.Check(t.Context(), target, conformance.Only("me/fields")))
-			if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.Faults[0], "suite:") {
-				t.Errorf("outcome is %s with %q, want broken by the suite", got.Outcome, got.Faults)
+			if got := report.Results[0]; got.Outcome != conformance.Broken || !strings.Contains(got.Problems[0], "suite:") {
+				t.Errorf("outcome is %s with %q, want broken by the suite", got.Outcome, got.Problems)
 			}
 		})
 	}

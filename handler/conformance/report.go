@@ -24,7 +24,7 @@ type Result struct {
 	Case     Case          `json:"case"`
 	Outcome  Outcome       `json:"outcome"`
 	Reason   string        `json:"reason,omitempty"` // of a skipped case
-	Faults   []string      `json:"faults,omitempty"` // each with request and answer, secrets made unreadable
+	Problems []string      `json:"faults,omitempty"` // each with request and answer, secrets made unreadable
 	Duration time.Duration `json:"duration_ns"`
 }
 
@@ -45,7 +45,7 @@ func (r Result) String() string {
 	if r.Reason != "" {
 		fmt.Fprintf(&b, " (%s)", r.Reason)
 	}
-	for _, f := range r.Faults {
+	for _, f := range r.Problems {
 		b.WriteString("\n- " + strings.ReplaceAll(f, "\n", "\n  "))
 	}
 	return b.String()

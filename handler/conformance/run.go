@@ -161,7 +161,7 @@ func (r *runner) run(ctx context.Context, c choice) Result {
 	s.do(c.run)
 	s.do((*session).tidy)
 	result.Duration = time.Since(start)
-	result.Outcome, result.Reason, result.Faults = s.outcome()
+	result.Outcome, result.Reason, result.Problems = s.outcome()
 	return result
 }
 

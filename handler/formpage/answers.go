@@ -13,8 +13,8 @@ import (
 	"github.com/formsvc/formsvc/handler/formpage/internal/words"
 )
 
-// Given has the answers of a respondent, as [formsvc.Response] takes them.
-type Given struct {
+// ParsedAnswers has the answers of a respondent, as [formsvc.Response] takes them.
+type ParsedAnswers struct {
 	// Answers are by block id, in the shapes that Submit takes. Unanswered blocks are
 	// absent.
 	Answers map[string]json.RawMessage
@@ -22,13 +22,13 @@ type Given struct {
 	Hidden map[string]string
 	// Unplaced are the values typed for blocks that the form has no longer, hides, or
 	// has with another type of answer, in the order of their names. It is in no answer.
-	Unplaced []Unplaced
+	Unmatched []UnmatchedInput
 }
 
 // Unplaced is something typed that has no place in the form.
-type Unplaced struct{ Block, Text string }
+type UnmatchedInput struct{ Block, Text string }
 
-// Answers reads the values that a form of [Handler] posts, by the names of its inputs.
+// ParseAnswers reads the values that a form of [Handler] posts, by the names of its inputs.
 // A host with a page of its own that names its inputs in the same way uses it too:
 //
 //	a.{block}           text, number, true or false, date, time, country
@@ -49,12 +49,12 @@ type Unplaced struct{ Block, Text string }
 // Row, choice and part are escaped as in a query, and their dots are %2E. Text that a
 // block does not take is passed on as it is, so that Submit names the fault. Answers of
 // file_upload, signature and payment are the host's and never made here.
-func Answers(form formsvc.PublicForm, values url.Values) Given {
+func ParseAnswers(form formsvc.PublicForm, values url.Values) ParsedAnswers {
 	comma := words.WritesComma(language.Make(values.Get(input.Language)))
 	read, _ := read.Answers(form.Blocks, values, read.Manner{Comma: comma, Zone: time.UTC})
-	given := Given{Answers: read.Answers, Hidden: read.Hidden}
-	for _, u := range read.Unplaced {
-		given.Unplaced = append(given.Unplaced, Unplaced(u))
+	given := ParsedAnswers{Answers: read.Answers, Hidden: read.Hidden}
+	for _, u := range read.Unmatched {
+		given.Unmatched = append(given.Unmatched, UnmatchedInput(u))
 	}
 	return given
 }

@@ -150,7 +150,7 @@ func (c *call) readJSON() (in read.Sent, ok bool) {
 	case len(wrong) > 0:
 		c.refuseFaults(wrong)
 	default:
-		c.given = read.Given{Answers: in.Answers, Hidden: in.Hidden}
+		c.given = read.ParsedAnswers{Answers: in.Answers, Hidden: in.Hidden}
 		if c.visit, ok = c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), in.State, c.now); !ok {
 			c.refuse(http.StatusForbidden, "STATE", "send_again")
 		}
@@ -167,7 +167,7 @@ func (c *call) pathJSON() {
 		c.failJSON(err)
 		return
 	}
-	out := jsonPath{Blocks: []jsonStep{}, Ending: c.Path.Ending, Faults: c.jsonFaults(c.Path.Faults)}
+	out := jsonPath{Blocks: []jsonStep{}, Ending: c.Path.Ending, Faults: c.jsonFaults(c.Path.Violations)}
 	for _, b := range c.Path.Blocks {
 		out.Blocks = append(out.Blocks, jsonStep{b.ID, b.Required})
 	}
@@ -215,7 +215,7 @@ func (c *call) submitJSON() {
 		})
 	case isClosed(err):
 		writeJSON(c.w, http.StatusGone, jsonError{Code: "CLOSED", Message: cmp.Or(strings.TrimSpace(c.Form.ClosedMessage), c.Words.Get("closed.text"))})
-	case errors.Is(err, formsvc.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
 		c.refuse(http.StatusConflict, visit.CodeSpent, "error."+visit.CodeSpent, faults...)
 	case len(faults) > 0:
 		c.refuseFaults(faults)

@@ -32,9 +32,9 @@ type CanvasParts struct {
 	// Style is the style sheet of the theme, for the element with data-theme in the page's head. The
 	// rules of a block are the value of data-style on an element within it.
 	Style string `json:"style"`
-	// Around is the page without blocks, for the content of its body. Blocks stand in its element
+	// Frame is the page without blocks, for the content of its body. Blocks stand in its element
 	// fs-fields, endings in fs-ends.
-	Around string        `json:"around"`
+	Frame  string        `json:"around"`
 	Blocks []CanvasBlock `json:"blocks"` // those of the form, in its order
 }
 

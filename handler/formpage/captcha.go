@@ -21,7 +21,7 @@ type Verifier interface {
 	Widget() Widget
 	// Verify reports whether a token of the widget is good. An error means that the
 	// service could not be asked: the response is not stored then, and the page comes
-	// back. Address is what [Config.Address] returns, "" without it.
+	// back. Address is what [Config.ClientIP] returns, "" without it.
 	Verify(ctx context.Context, token, address string) (bool, error)
 }
 

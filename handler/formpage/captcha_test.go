@@ -114,7 +114,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 		{"id":"g","type":"group","children":[{"id":"f","type":"file_upload","label":"F"},{"id":"h","type":"signature","properties":{"hide":true}}]},
 		{"id":"p","type":"payment","required":true,"label":"P"},{"id":"q","type":"payment","label":"Q"}]`, "", "")
 	public := expect.Must(s.service.PublicForm(t.Context(), form.PublicID))
-	got := s.pages.Lacks(public)
+	got := s.pages.MissingFeatures(public)
 	if len(got) != 4 || !strings.Contains(got[1], `"t" is a captcha: there is no Config.Limiter`) || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[2], `"f" asks for files`) || !strings.Contains(got[3], `"p" requires a payment`) {
 		t.Errorf("%q", got)
 	}
@@ -140,7 +140,7 @@ func TestAHostIsToldOfPagesWithoutALimiter(t *testing.T) {
 		`{"id":"c","type":"captcha","properties":{"captchaType":"none","hide":true}}`: 0,
 	} {
 		form := s.form("MULTI", "["+block+"]", "", "")
-		got := s.pages.Lacks(expect.Must(s.service.PublicForm(t.Context(), form.PublicID)))
+		got := s.pages.MissingFeatures(expect.Must(s.service.PublicForm(t.Context(), form.PublicID)))
 		expect.That(t, len(got) == want && (want <= 0 || strings.Contains(got[0], "there is no Config.Limiter")),
 			"%s: %q", block, got)
 		bar := s.get(s.link(form.ID)).bar()

@@ -29,12 +29,12 @@ type Config struct {
 	// once when it matters. A page that another process made, or the same process before a
 	// restart, comes back filled in and has to be sent again.
 	Secret Secret
-	// FormerSecrets are other secrets whose signatures are accepted; nothing is signed with
+	// PreviousSecrets are other secrets whose signatures are accepted; nothing is signed with
 	// them. Three steps change a secret so that no page comes back. List the new secret
 	// here in all processes. Make it the Secret, and list the old secret here. Remove the
 	// old secret after eight days, when its pages cannot be sent any more, or later for
 	// links of previews.
-	FormerSecrets Secrets
+	PreviousSecrets Secrets
 
 	// Layout is the document around a form, executed with a [Document]: once by [New], to find its
 	// faults, and for each page. Default: a plain page. See the example.
@@ -47,7 +47,7 @@ type Config struct {
 	Language func(r *http.Request, form formsvc.PublicForm) string
 	// Words adds languages and changes words: by language tag, then by key. The keys
 	// are in the files of handler/formpage/internal/words/texts. What is missing is English.
-	Words map[string]map[string]string
+	Translations map[string]map[string]string
 
 	// Brand is shown at the foot of forms whose settings.branding is true. Zero: none.
 	Brand Link
@@ -85,19 +85,19 @@ type Config struct {
 	// of visits that solved one.
 	Partials Partials
 
-	// Address returns what identifies a visitor's address to Limiter, such as
+	// ClientIP returns what identifies a visitor's address to Limiter, such as
 	// r.RemoteAddr without the port, or the header that the host's proxy sets. Both
 	// are given or neither: behind a proxy, RemoteAddr is that of everybody. "" is not
 	// limited.
-	Address func(*http.Request) string
+	ClientIP func(*http.Request) string
 	// Limiter bounds how many requests of an address are taken that store a response or
 	// files, or ask a Verifier. Each takes one token, however many files it has; steps from
 	// page to page are free. Views, starts, half responses that are begun, and saves of these
 	// with looks for them, have a budget of the same size each. Beyond it they are not counted
 	// or saved, and the page says that it is not. The handler never closes the limiter, and its keys are prefixed
-	// "formsvc:page:". One that fails, or has not answered within [ratelimit.Patience], lets
+	// "formsvc:page:". One that fails, or has not answered within [ratelimit.StoreTimeout], lets
 	// visitors pass, and is logged. Without it a page with files or a captcha, or that saves
-	// half responses, is listed by [Handler.Lacks].
+	// half responses, is listed by [Handler.MissingFeatures].
 	Limiter limiter.Store
 
 	// Verifiers check the challenges of captcha blocks, by captchaType: "turnstile",
@@ -116,11 +116,11 @@ type Config struct {
 	// stored. Files that the visitor takes back count as well, and each file counts 4 KiB
 	// more. 0: 32 MiB, or MaxFileSize if that is larger. Negative: no bound. Each process
 	// counts what it has taken: behind several, a visit may reach the bound at each. What
-	// all visits may send together is for Files to say, see [Dir.MaxUnsent].
+	// all visits may send together is for Files to say, see [Dir.MaxUnsubmitted].
 	MaxVisitFiles int64
 
 	// Submit wraps how a response is stored: it calls next, which is [formsvc.Service.Submit], or
-	// stores it in another way, such as in a transaction of the host's ([formsvc.Service.Using]).
+	// stores it in another way, such as in a transaction of the host's ([formsvc.Service.WithStorage]).
 	// If nil, next is called directly.
 	//
 	// An error that Submit returns refuses the response, and the page comes back filled in:
@@ -134,7 +134,7 @@ type Config struct {
 	//
 	// The respondent corrects the answers and sends the page again, with the same IdempotencyKey. So
 	// refuse a response before it is stored, or in its transaction.
-	Submit func(ctx context.Context, r formsvc.Response, next func(context.Context, formsvc.Response) (formsvc.Submission, error)) (formsvc.Submission, error)
+	Submit func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error)
 
 	// HostAnswers returns answers that only the host can give, such as a payment's. It is
 	// asked for every page that is opened, sent or saved, but a preview's: rules may read these

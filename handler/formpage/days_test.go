@@ -139,7 +139,7 @@ func TestNothingIsDemandedThatCannotBeGiven(t *testing.T) {
 			s := newSite(t, c.config)
 			form := s.form(kind, `[{"id":"n","type":"short_text","label":"N"},{"id":"break","type":"page_break"},{"id":"g","type":"group","children":[{"id":"x","label":"X",`+c.block+`,"properties":{"amount":"9.50","currency":"EUR"}}]}]`, "", "")
 			public := expect.Must(s.service.PublicForm(t.Context(), form.PublicID))
-			if lacks := fmt.Sprint(s.pages.Lacks(public)); strings.Contains(lacks, "no response can be stored") != c.vain {
+			if lacks := fmt.Sprint(s.pages.MissingFeatures(public)); strings.Contains(lacks, "no response can be stored") != c.vain {
 				t.Errorf("%s %s: the host is told %s", kind, c.block, lacks)
 			}
 			p := s.open(form, "")

@@ -144,7 +144,7 @@
 // browser's date picker. Up to ten specificDates are buttons, and up to fifty are a select. More
 // dates, and disabledDays, are explained below the question. randomize uses one random order of choices per
 // visit. A payment is shown but not processed, see [Config.HostAnswers]. If no one can provide a required payment or
-// a required file, the first page says that the form cannot be submitted, and so does [Handler.Lacks]. Form pages
+// a required file, the first page says that the form cannot be submitted, and so does [Handler.MissingFeatures]. Form pages
 // ignore numberFormat, showActions, showFields, part_of and row_id, which are for other renderers.
 //
 // # Fields without an effect here
@@ -159,7 +159,7 @@
 // A hidden field and a minimum time for filling in a form detect simple bots. [Config.Limiter] limits how often an IP
 // address can submit, and [Config.Verifiers] check CAPTCHAs. If one of these checks fails, the page shows the form
 // again with the input. Nothing is discarded silently. A captcha block without its verifier is not shown and checks
-// nothing. [Handler.Lacks], the log and the preview report this.
+// nothing. [Handler.MissingFeatures], the log and the preview report this.
 //
 // # Preview
 //
@@ -179,9 +179,9 @@
 //
 // A file is stored while it is uploaded, before the form is submitted. The server's ReadTimeout must therefore
 // be long enough for the largest file: 10 MiB take 90 s at 1 Mbit/s. [Config.MaxVisitFiles]
-// limits the files that a visit can store before its submission. [Dir.MaxUnsent] limits such files of
+// limits the files that a visit can store before its submission. [Dir.MaxUnsubmitted] limits such files of
 // all visits; a custom FileStore returns [ErrNoSpace]. If a file is not part of a submission after a week, you can
-// remove it. [Keeper] explains how to find these files, and [Dir.Sweep] removes them.
+// remove it. [FileRetainer] explains how to find these files, and [Dir.Sweep] removes them.
 // To serve files, see [FileHandler]. To remove them with their submissions, see [formsvc.WithFiles].
 //
 // # Embedding
@@ -220,7 +220,7 @@
 //
 // A test can fill in a page like a browser without JavaScript, see the [example TestsOfAHost]. It
 // loads the page and posts all of its inputs, including state, with the answers filled in.
-// [Answers] returns the names of the inputs. Leave the input more_info empty, because only bots fill it in.
+// [ParseAnswers] returns the names of the inputs. Leave the input more_info empty, because only bots fill it in.
 // Set [Config.MinFillTime] to -1, or wait for two seconds. The response to a post is
 //
 //	303  to …/done: the submission is stored

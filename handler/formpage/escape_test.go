@@ -173,7 +173,7 @@ var notDrawn = map[string]string{
 func TestEveryTextOfABlockIsDrawn(t *testing.T) {
 	t.Parallel()
 	c := newCosts(t)
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		set := map[string]any{"image": map[string]string{"url": "https://a.example/x.png"}}
 		for _, p := range k.Properties() {
 			switch {

@@ -109,7 +109,7 @@ func Example_testsOfAHost() {
 // The host refuses some responses and hears of those that are stored.
 func ExampleConfig_submit() {
 	pages, err := formpage.New(newService(), formpage.Config{
-		Submit: func(ctx context.Context, r formsvc.Response, next func(context.Context, formsvc.Response) (formsvc.Submission, error)) (formsvc.Submission, error) {
+		Submit: func(ctx context.Context, r formsvc.SubmitParams, next func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)) (formsvc.Submission, error) {
 			if string(r.Answers["code"]) != `"SPRING"` {
 				return formsvc.Submission{}, &formsvc.Error{Violations: []schema.Violation{
 					{Field: "code", Code: "UNKNOWN_CODE", Message: "We don't know this code."}, // shown next to the question
@@ -227,7 +227,7 @@ func ExampleDocument() {
 // the nearest language, else English.
 func ExampleConfig_words() {
 	_, err := formpage.New(newService(), formpage.Config{
-		Words: map[string]map[string]string{
+		Translations: map[string]map[string]string{
 			"en": {"submit": "Send it off", "done.title": "Got it."},
 			"sv": {"submit": "Skicka", "next": "OK", "back": "Tillbaka", "yes": "Ja", "no": "Nej"},
 		},
@@ -320,7 +320,7 @@ type keptFiles struct {
 	attempts map[string][]string // file ids by attempt
 }
 
-func (k *keptFiles) Keep(_ context.Context, attempt string, ids []string) error {
+func (k *keptFiles) Retain(_ context.Context, attempt string, ids []string) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.attempts[attempt] = append(k.attempts[attempt], ids...)
@@ -336,9 +336,9 @@ func (k *keptFiles) Release(_ context.Context, attempt string, _ []string) error
 
 // A store of files that is a Keeper as well may remove what is older than a week and no
 // attempt keeps.
-func ExampleKeeper() {
+func ExampleFileRetainer() {
 	files := &keptFiles{attempts: map[string][]string{}} // a host keeps this with the files
-	var _ formpage.Keeper = files
+	var _ formpage.FileRetainer = files
 	if _, err := formpage.New(newService(), formpage.Config{Files: files}); err != nil {
 		log.Fatal(err)
 	}
@@ -346,11 +346,11 @@ func ExampleKeeper() {
 
 // A page of the host's own, whose inputs have the names that the package's pages have,
 // stores what it is sent.
-func ExampleAnswers() {
+func ExampleParseAnswers() {
 	form := formsvc.PublicForm{Blocks: []schema.Block{{ID: "name", Type: schema.TypeShortText}, {ID: "age", Type: schema.TypeNumber}}}
-	given := formpage.Answers(form, url.Values{"a.name": {"Ann"}, "a.age": {"41"}, "h.ref": {"newsletter"}, "a.gone": {"text for a block that was removed"}})
+	given := formpage.ParseAnswers(form, url.Values{"a.name": {"Ann"}, "a.age": {"41"}, "h.ref": {"newsletter"}, "a.gone": {"text for a block that was removed"}})
 	fmt.Println(string(given.Answers["name"]), string(given.Answers["age"]), given.Hidden["ref"]) // for Service.Submit
-	for _, u := range given.Unplaced {
+	for _, u := range given.Unmatched {
 		fmt.Println("without a place:", u.Text) // shown, so that nothing is lost unseen
 	}
 	// Output:
@@ -415,13 +415,13 @@ func ExampleDir_RemoveFiles() {
 }
 
 // At start, a host learns which of its forms ask for something that it does not give.
-func ExampleHandler_Lacks() {
+func ExampleHandler_MissingFeatures() {
 	pages, err := formpage.New(newService(), formpage.Config{})
 	if err != nil {
 		log.Fatal(err)
 	}
 	form := formsvc.PublicForm{Name: "Jobs", Blocks: []schema.Block{{ID: "cv", Type: schema.TypeFileUpload}}}
-	for _, lack := range pages.Lacks(form) {
+	for _, lack := range pages.MissingFeatures(form) {
 		fmt.Println(form.Name+":", lack)
 	}
 	// Output: Jobs: block "cv" asks for files: there is no Config.Files

@@ -144,12 +144,12 @@ func (c *call) openFiles() (takenBack bool) {
 // keepFiles says to the host's place which files are about to be sent. The function release takes
 // that back, where the response is not stored.
 func (c *call) keepFiles(files []string) (release func(), err error) {
-	keeper, ok := c.fileStore().(Keeper)
+	keeper, ok := c.fileStore().(FileRetainer)
 	if !ok || len(files) == 0 {
 		return func() {}, nil
 	}
 	attempt := rand.Text()
-	if err := keeper.Keep(c.r.Context(), attempt, files); err != nil {
+	if err := keeper.Retain(c.r.Context(), attempt, files); err != nil {
 		return nil, errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
 	}
 	return func() {

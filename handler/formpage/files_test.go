@@ -514,7 +514,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 		open := func() *formpage.Dir {
 			d := expect.Must(formpage.NewDir(path, "https://host.example/files/"))
 			t.Cleanup(func() { _ = d.Close() })
-			d.MaxUnsent = 50000
+			d.MaxUnsubmitted = 50000
 			return d
 		}
 		d, attempt := open(), strings.Repeat("a", 26)
@@ -539,7 +539,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 			t.Errorf("%d entries, %v: something is left of the file that was refused", len(entries), err)
 		}
 		fill(open(), 0, "started anew")
-		expect.NoError(t, d.Keep(t.Context(), attempt, ids[:2]))
+		expect.NoError(t, d.Retain(t.Context(), attempt, ids[:2]))
 		fill(d, 0, "at once after a response") // the directory is not read for each file
 		time.Sleep(5 * time.Second)
 		fill(d, 2, "five seconds after it")
@@ -549,7 +549,7 @@ func TestTheFilesOfADirectoryAreBounded(t *testing.T) {
 		}
 		fill(d, 5, "swept")
 		other := open()
-		other.MaxUnsent = -1
+		other.MaxUnsubmitted = -1
 		for range 20 {
 			if _, err := save(other); err != nil {
 				t.Errorf("without a bound: %v", err)
@@ -577,7 +577,7 @@ func TestAFullDirectoryIsAFaultOfThePage(t *testing.T) {
 	t.Parallel()
 	log := &levels{}
 	dir, _ := newDir(t)
-	dir.MaxUnsent = 10000
+	dir.MaxUnsubmitted = 10000
 	s := newSite(t, formpage.Config{Files: dir, Logger: slog.New(log)})
 	p := s.open(s.form("MULTI", manyFiles, "", ""), "").fill("a.n", "kept")
 	log.list = nil
@@ -623,7 +623,7 @@ func (panicking) Take(context.Context, string) (tokens, remaining, reset uint64,
 func TestALimiterThatPanicsLetsVisitorsPass(t *testing.T) {
 	t.Parallel()
 	log := &levels{}
-	s := newSite(t, formpage.Config{MinFillTime: -1, Limiter: panicking{}, Address: func(*http.Request) string { return "x" }, Logger: slog.New(log)})
+	s := newSite(t, formpage.Config{MinFillTime: -1, Limiter: panicking{}, ClientIP: func(*http.Request) string { return "x" }, Logger: slog.New(log)})
 	form := s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", "")
 	s.open(form, "").fill("a.n", "x").press("next").expect(http.StatusOK, responses(form, 1))
 	got := strings.Join(log.list, "\n")

@@ -39,17 +39,17 @@ type FileStore interface {
 // ErrNoSpace is the error of a [FileStore] that has no room for a file: the page says so.
 var ErrNoSpace = errors.New("formpage: no room for more files")
 
-// Keeper has the methods that a [FileStore] needs to remove files which were saved and never
+// FileRetainer has the methods that a [FileStore] needs to remove files which were saved and never
 // sent with a response.
 //
 // A page takes its files for a week. A file that is older and that no attempt keeps is in
 // no response and never will be.
-type Keeper interface {
+type FileRetainer interface {
 	// Keep is called before a response is stored: these files are to stay for the sake of
 	// this attempt to store it, which has a name of its own, 26 letters and digits. A file
 	// may be kept by several attempts. With an error the response is not stored, and the
 	// page comes back.
-	Keep(ctx context.Context, attempt string, ids []string) error
+	Retain(ctx context.Context, attempt string, ids []string) error
 	// Release takes back one call of Keep, because the response of this attempt was
 	// refused. Other attempts may keep the files still.
 	Release(ctx context.Context, attempt string, ids []string) error
@@ -101,17 +101,17 @@ func FileHandler(files FileStore) http.Handler {
 }
 
 // Dir keeps files in a directory, for small hosts and for trying things out. Ids cannot be
-// guessed. It is a [Keeper], see [Dir.Sweep], and removes the files of responses that are
+// guessed. It is a [FileRetainer], see [Dir.Sweep], and removes the files of responses that are
 // removed, see [Dir.RemoveFiles].
 type Dir struct {
-	// MaxUnsent is how many bytes the files may take that were sent with no response; each
+	// MaxUnsubmitted is how many bytes the files may take that were sent with no response; each
 	// counts 4 KiB more. 0: 1 GiB. Negative: no bound. It is set before the first Save,
 	// which returns [ErrNoSpace] beyond it: until files are sent with a response, or swept.
 	//
 	// What there is, is read from the directory: with the first Save, and then once a
 	// minute at most, or every five seconds while it is full. Between that a process knows
 	// of its own files only, so n processes that save at once may store n times as much.
-	MaxUnsent int64
+	MaxUnsubmitted int64
 
 	root *os.Root
 	url  string
@@ -151,7 +151,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 	if err := d.count(); err != nil {
 		return schema.File{}, err
 	}
-	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsent, 1<<30), ErrNoSpace)
+	body := upload.Meter(u.Body, &d.used, cmp.Or(d.MaxUnsubmitted, 1<<30), ErrNoSpace)
 	defer func() {
 		if err != nil {
 			body.GiveBack() // first: a file that is counted in between counts too much, not too little
@@ -179,7 +179,7 @@ func (d *Dir) Save(_ context.Context, u Upload) (_ schema.File, err error) {
 func (d *Dir) count() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if age := time.Since(d.counted); d.MaxUnsent < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
+	if age := time.Since(d.counted); d.MaxUnsubmitted < 0 || age < 5*time.Second || age < time.Minute && !d.full.Load() {
 		return nil
 	}
 	used := -d.used.Load() // files that others add meanwhile stay
@@ -224,8 +224,8 @@ func (d *Dir) unsent() (list []fs.FileInfo, err error) {
 	return list, nil
 }
 
-// Keep implements [Keeper].
-func (d *Dir) Keep(_ context.Context, attempt string, ids []string) error {
+// Keep implements [FileRetainer].
+func (d *Dir) Retain(_ context.Context, attempt string, ids []string) error {
 	for _, id := range ids {
 		if !isFileID(id) || !isFileID(attempt) {
 			return fs.ErrNotExist
@@ -240,7 +240,7 @@ func (d *Dir) Keep(_ context.Context, attempt string, ids []string) error {
 	return nil
 }
 
-// Release implements [Keeper].
+// Release implements [FileRetainer].
 func (d *Dir) Release(_ context.Context, attempt string, ids []string) error {
 	var faults []error
 	for _, id := range ids {

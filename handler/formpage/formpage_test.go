@@ -335,11 +335,11 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 	for name, config := range map[string]formpage.Config{
 		"a short secret":               {Secret: []byte("short")},
 		"a variable that is not set":   {Secret: []byte("")},
-		"an address without a limiter": {Address: func(*http.Request) string { return "x" }},
+		"an address without a limiter": {ClientIP: func(*http.Request) string { return "x" }},
 		"a negative body":              {MaxBody: -1},
 		"an ancestor with a directive": {FrameAncestors: []string{"https://a.example; script-src *"}},
-		"a language that is none":      {Words: map[string]map[string]string{"not a tag": {}}},
-		"a short former secret":        {Secret: secret, FormerSecrets: [][]byte{nil}},
+		"a language that is none":      {Translations: map[string]map[string]string{"not a tag": {}}},
+		"a short former secret":        {Secret: secret, PreviousSecrets: [][]byte{nil}},
 		"a base path of a slash":       {BasePath: "/"},
 		"a base path with a slash":     {BasePath: "/forms/"},
 		"a base path without one":      {BasePath: "forms"},
@@ -350,7 +350,7 @@ func TestConfigurationsThatCannotWork(t *testing.T) {
 		"no ancestors and one":         {FrameAncestors: []string{"'none'", "https://a.example"}},
 		"a verifier of no captcha":     {Verifiers: map[string]formpage.Verifier{"Turnstile": sums{}}},
 		"a verifier that is nil":       {Verifiers: map[string]formpage.Verifier{"turnstile": nil}},
-		"a word that is none":          {Words: map[string]map[string]string{"en": {"typo": "x"}}},
+		"a word that is none":          {Translations: map[string]map[string]string{"en": {"typo": "x"}}},
 	} {
 		_, err := formpage.New(s.service, config)
 		expect.That(t, err != nil, "%s: no error", name)

@@ -58,7 +58,7 @@ func (h *Handler) shared(w http.ResponseWriter, r *http.Request, methods string)
 // allowed charges the visitor's address, for each kind with a budget of its own: "" is for requests
 // that store, or that ask a captcha's service; a view or a start is charged by the name of its event.
 func (h *Handler) allowed(r *http.Request, kind string) bool {
-	address := h.config.Address(r)
+	address := h.config.ClientIP(r)
 	if address == "" || h.limiter == nil {
 		return true
 	}

@@ -86,7 +86,7 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 		_, err := formpage.New(on.service, config)
 		expect.That(t, err != nil, "%s: no error", name)
 	}
-	lacks := fmt.Sprint(preview.Lacks(formsvc.PublicForm{}))
+	lacks := fmt.Sprint(preview.MissingFeatures(formsvc.PublicForm{}))
 	expect.That(t, strings.Contains(lacks, "half responses"), "it lacks %s", lacks)
 }
 
@@ -278,7 +278,7 @@ func TestTheScriptSaves(t *testing.T) {
 	s.halves.fail = nil
 	hosts, sent := s.config.HostAnswers, s.halves.calls
 	s.config.HostAnswers = func(*http.Request, formsvc.PublicForm) (map[string]json.RawMessage, error) {
-		return nil, formsvc.ErrSent
+		return nil, formsvc.ErrAlreadySubmitted
 	}
 	check(p, http.StatusServiceUnavailable, "")
 	s.config.HostAnswers = hosts
@@ -306,7 +306,7 @@ func TestSavingIsLimited(t *testing.T) {
 	t.Parallel()
 	limit := expect.Must(memorystore.New(&memorystore.Config{Tokens: 3, Interval: time.Hour}))
 	var log strings.Builder
-	s := newLater(t, formpage.Config{Limiter: limit, Address: func(*http.Request) string { return "192.0.2.1" }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	s := newLater(t, formpage.Config{Limiter: limit, ClientIP: func(*http.Request) string { return "192.0.2.1" }, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	form := s.form("MULTI", twoPages, "", "")
 	for i := range 5 {
 		p := s.open(form, "").fill("a.a", "x").press("next")
@@ -571,7 +571,7 @@ func TestPartialsNeedASolvedCaptcha(t *testing.T) {
 			// A host's own page says whether a captcha was solved.
 			for _, solved := range []bool{false, true} {
 				form := s.form("MULTI", blocks(name, captcha(kind, "")), "", "")
-				if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, CaptchaSolved: solved}); err != nil || s.listed(form) > 0 != solved {
+				if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, CaptchaSolved: solved}); err != nil || s.listed(form) > 0 != solved {
 					t.Errorf("through Go, solved %v: %v, the owner sees %d", solved, err, s.listed(form))
 				}
 			}

@@ -67,10 +67,10 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	}
 	must(svc != nil, "a service is required")
 	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
-	for _, former := range config.FormerSecrets {
-		must(len(former) >= 16, "one of FormerSecrets has %d bytes, which is less than 16", len(former))
+	for _, former := range config.PreviousSecrets {
+		must(len(former) >= 16, "one of PreviousSecrets has %d bytes, which is less than 16", len(former))
 	}
-	must((config.Address == nil) == (config.Limiter == nil), "the fields Address and Limiter are given together or not at all")
+	must((config.ClientIP == nil) == (config.Limiter == nil), "the fields Address and Limiter are given together or not at all")
 	must(config.MaxBody >= 0 && config.MaxFileSize >= 0, "a negative MaxBody or MaxFileSize")
 	base := cmp.Or(config.BasePath, "/f")
 	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
@@ -92,7 +92,7 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		})
 		must(err == nil, "%w", err)
 	}
-	catalogue, err := words.NewCatalogue(config.Words)
+	catalogue, err := words.NewCatalogue(config.Translations)
 	if err := errors.Join(append(faults, err)...); err != nil {
 		return nil, fmt.Errorf("formpage: %w", err)
 	}
@@ -104,8 +104,8 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	if config.Clock == nil {
 		config.Clock = time.Now
 	}
-	if config.Address == nil {
-		config.Address = func(*http.Request) string { return "" }
+	if config.ClientIP == nil {
+		config.ClientIP = func(*http.Request) string { return "" }
 	}
 	config.Location = cmp.Or(config.Location, svc.TimeZone())
 	h := &Handler{service: svc, words: catalogue}
@@ -113,9 +113,9 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 	config.MaxFileSize = cmp.Or(config.MaxFileSize, serviceFile)
 	config.MaxVisitFiles = cmp.Or(config.MaxVisitFiles, max(32<<20, config.MaxFileSize+upload.FileCost))
 	if config.Limiter != nil {
-		h.limiter = ratelimit.Over(config.Limiter)
+		h.limiter = ratelimit.NewWithStore(config.Limiter)
 	}
-	h.signer = visit.Signer{Secret: config.Secret, Former: config.FormerSecrets}
+	h.signer = visit.Signer{Secret: config.Secret, Former: config.PreviousSecrets}
 	if config.Secret == nil {
 		h.signer.Secret = []byte(rand.Text())
 	}
@@ -147,9 +147,9 @@ func (h *Handler) Languages() []string { return h.words.Tags() }
 // host asks when it starts, for each of its forms, or when one is published. The handler
 // logs the same when a form's page is first asked for, with the form's id, and a preview
 // shows what respondents are without.
-func (h *Handler) Lacks(form formsvc.PublicForm) []string {
+func (h *Handler) MissingFeatures(form formsvc.PublicForm) []string {
 	var list []string
-	for _, l := range h.host.Lacks(form.Blocks) {
+	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		list = append(list, l.Text)
 	}
 	return list
@@ -158,7 +158,7 @@ func (h *Handler) Lacks(form formsvc.PublicForm) []string {
 // warnLacks logs the parts that a form lacks, each part once as long as it is
 // remembered.
 func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
-	for _, l := range h.host.Lacks(form.Blocks) {
+	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
 		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
 			h.config.Logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.Text)

@@ -27,13 +27,13 @@ import (
 type members struct {
 	*site
 	form formsvc.Form
-	sent formsvc.Response
+	sent formsvc.SubmitParams
 }
 
 func newMembers(t *testing.T) *members {
 	t.Helper()
 	m := new(members)
-	m.site = newSite(t, formpage.Config{Secret: secret, Brand: formpage.Link{Text: "Made here"}, Submit: func(_ context.Context, r formsvc.Response, _ submitFunc) (formsvc.Submission, error) {
+	m.site = newSite(t, formpage.Config{Secret: secret, Brand: formpage.Link{Text: "Made here"}, Submit: func(_ context.Context, r formsvc.SubmitParams, _ submitFunc) (formsvc.Submission, error) {
 		r.IdempotencyKey, r.FormID = "", formsvc.ID{}
 		m.sent = r
 		return formsvc.Submission{}, nil
@@ -51,7 +51,7 @@ func (m *members) shownWith(settings, theme map[string]any) string {
 		d.Settings, _ = json.Marshal(settings)
 		d.Theme, _ = json.Marshal(theme)
 		// Into the storage, because a write refuses some of the values.
-		expect.Must(m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Gate: &storage.Gate{Closed: closed}, At: m.clock()}))
+		expect.Must(m.store.UpdateForm(t.Context(), storage.AsHost(), m.form.ID, storage.FormChange{Definition: d, Acceptance: &storage.AcceptanceRules{Closed: closed}, At: m.clock()}))
 	}
 	change(false)
 	start := m.clock()

@@ -107,13 +107,13 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 	t.Parallel()
 	key := []byte("kkkkkkkkkkkkkkkkkkkk")
 	keys := formpage.CaptchaKeys{SiteKey: "site", Secret: string(key)}
-	config := formpage.Config{Secret: key, FormerSecrets: [][]byte{key}, Verifiers: map[string]formpage.Verifier{"turnstile": formpage.Turnstile(keys)}}
+	config := formpage.Config{Secret: key, PreviousSecrets: [][]byte{key}, Verifiers: map[string]formpage.Verifier{"turnstile": formpage.Turnstile(keys)}}
 	pages := expect.Must(formpage.New(newService(), config))
 	type nested struct {
 		Config any
 		List   []any
 	}
-	values := []any{config.Secret, config.FormerSecrets, keys, &keys, config, &config, pages, formpage.Turnstile(keys), formpage.HCaptcha(keys)}
+	values := []any{config.Secret, config.PreviousSecrets, keys, &keys, config, &config, pages, formpage.Turnstile(keys), formpage.HCaptcha(keys)}
 	for _, v := range values {
 		for _, v := range []any{v, nested{v, []any{v}}, &nested{v, nil}, map[string]any{"k": v}} {
 			var out bytes.Buffer
@@ -133,5 +133,5 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 			}
 		}
 	}
-	expect.Equal(t, fmt.Sprintf("%v %v", keys, config.FormerSecrets), "{site [secret]} [secret]", "printed")
+	expect.Equal(t, fmt.Sprintf("%v %v", keys, config.PreviousSecrets), "{site [secret]} [secret]", "printed")
 }

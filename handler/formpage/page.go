@@ -70,7 +70,7 @@ func (c *call) post() {
 	c.openVisit()
 	takenBack := c.openFiles()
 	c.readAnswers()
-	c.given.Unplaced = append(c.given.Unplaced, c.Files.Unplaced(c.takesFiles)...)
+	c.given.Unmatched = append(c.given.Unmatched, c.Files.Unmatched(c.takesFiles)...)
 	if err := c.findPath(); err != nil {
 		c.failed(err)
 		return
@@ -147,8 +147,8 @@ func (c *call) forward() {
 		c.again(http.StatusUnprocessableEntity, "send_again")
 	case c.visit.Age(c.now) < c.h.config.MinFillTime:
 		c.again(http.StatusUnprocessableEntity, "too_fast")
-	case len(c.given.Unplaced) > 0 && c.Values.Get(input.Lost) == "":
-		c.Lost = c.given.Unplaced
+	case len(c.given.Unmatched) > 0 && c.Values.Get(input.Lost) == "":
+		c.Lost = c.given.Unmatched
 		c.Values.Set(input.Lost, "1")
 		c.again(http.StatusConflict, "questions_removed")
 	case c.behind():
@@ -172,7 +172,7 @@ func (c *call) submit() {
 		c.failed(err)
 	default:
 		status := http.StatusUnprocessableEntity
-		if errors.Is(err, formsvc.ErrKeyUsed) || errors.Is(err, storage.ErrDuplicate) {
+		if errors.Is(err, formsvc.ErrIdempotencyKeyReused) || errors.Is(err, storage.ErrDuplicate) {
 			status = http.StatusConflict
 		}
 		c.showFirst(status, faults)

@@ -39,7 +39,7 @@ const (
 func (c *call) saves() bool { return c.h.config.Partials != 0 && c.Preview == nil }
 
 // keep is what a page says of the half response.
-func (c *call) keep() *draw.Keep {
+func (c *call) keep() *draw.SaveOffer {
 	half, status := c.half, "partial.auto"
 	half.Told = c.h.config.Partials == ResumeAndShow
 	if half.Off {
@@ -47,7 +47,7 @@ func (c *call) keep() *draw.Keep {
 	} else if half.Token != "" {
 		status = "partial.saved"
 	}
-	return &draw.Keep{
+	return &draw.SaveOffer{
 		Half: c.h.signer.Sign(visit.PurposeHalf, half), Auto: !half.Off, Saved: half.Token != "", Days: intake.PartialDays, Shared: half.Told,
 		Status: cmp.Or(c.kept, status), Link: c.later,
 	}
@@ -82,7 +82,7 @@ func (c *call) save(block string) (taken bool, err error) {
 
 func (c *call) saveOnce() error {
 	token, dropped, err := c.savePartial(c.visit.Key)
-	if errors.Is(err, formsvc.ErrSent) && c.half.Token == "" {
+	if errors.Is(err, formsvc.ErrAlreadySubmitted) && c.half.Token == "" {
 		// The respondent went back after submitting, and may submit something else.
 		token, dropped, err = c.savePartial(c.visit.Key + " again")
 	}
@@ -100,11 +100,11 @@ func (c *call) saveOnce() error {
 
 // savePartial saves what the page brought. It creates at most one partial submission for a visit.
 func (c *call) savePartial(visitKey string) (token string, dropped []string, err error) {
-	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialResponse{
+	return c.h.service.SavePartial(c.r.Context(), formsvc.PartialSubmission{
 		FormID: c.Form.ID, Token: c.half.Token, Answers: c.allAnswers(), Hidden: c.given.Hidden, Metadata: c.metadata(),
 		Block: c.half.Block, Seconds: c.seconds(), Revision: c.half.Revision,
-		Share: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
-		Visit: c.h.signer.Sign(visit.PurposeHalf, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkTaken: c.linkTaken,
+		ShareWithOwner: c.half.Told && c.h.config.Partials == ResumeAndShow, // the page may be older than the setting
+		Visit:          c.h.signer.Sign(visit.PurposeHalf, visitKey), CaptchaSolved: c.solvedCaptcha(), LinkIssued: c.linkTaken,
 	})
 }
 
@@ -217,7 +217,7 @@ func (c *call) saveNow(link bool) {
 // forget removes the half response at a press.
 func (c *call) forget() {
 	if c.half.Token != "" {
-		if err := c.h.service.ForgetPartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
+		if err := c.h.service.DeletePartial(c.r.Context(), c.Form.ID, c.half.Token); err != nil {
 			c.failed(err)
 			return
 		}
@@ -233,13 +233,13 @@ func (c *call) ended(err error) bool {
 	switch {
 	case err == nil:
 		return false
-	case errors.Is(err, formsvc.ErrSent) && c.half.Token == "":
+	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.half.Token == "":
 		// The browser went back after it had submitted: another response begins, in the same visit.
 		c.half.Off = true
-	case errors.Is(err, formsvc.ErrSent) && c.changed():
+	case errors.Is(err, formsvc.ErrAlreadySubmitted) && c.changed():
 		c.handBack(http.StatusConflict, "partial.submitted", "", nil)
 		return true
-	case errors.Is(err, formsvc.ErrSent):
+	case errors.Is(err, formsvc.ErrAlreadySubmitted):
 		c.onlyEnding()
 		return true
 	case errors.Is(err, formsvc.ErrClosed), c.half.Token == "" && isClosed(err):
@@ -301,12 +301,12 @@ func (c *call) askForLink(status int, word string) {
 func (c *call) byLink(forget bool) {
 	link := c.Values.Get(input.Link)
 	token := strings.TrimSpace(link[strings.LastIndexByte(link, '#')+1:])
-	var p formsvc.PartialResponse
+	var p formsvc.PartialSubmission
 	err := errLimited
 	switch {
 	case !c.h.allowed(c.r, "save:"):
 	case forget:
-		err = c.h.service.ForgetPartial(c.r.Context(), c.Form.ID, token)
+		err = c.h.service.DeletePartial(c.r.Context(), c.Form.ID, token)
 	default:
 		p, err = c.h.service.ResumePartial(c.r.Context(), c.Form.ID, token)
 	}
@@ -315,7 +315,7 @@ func (c *call) byLink(forget bool) {
 		c.showMessage(http.StatusOK, c.Words.Get("partial.deleted"), c.Words.Get("partial.none"))
 	case err == nil:
 		c.resume(&p)
-	case errors.Is(err, formsvc.ErrSent):
+	case errors.Is(err, formsvc.ErrAlreadySubmitted):
 		c.onlyEnding()
 	case errors.Is(err, storage.ErrNotFound):
 		c.askForLink(http.StatusNotFound, "partial.none")
@@ -327,7 +327,7 @@ func (c *call) byLink(forget bool) {
 
 // resume shows a half response on the farthest page that its respondent came to: in a new visit,
 // which counts no view and no start and has solved no captcha. A closed form shows what was typed.
-func (c *call) resume(p *formsvc.PartialResponse) {
+func (c *call) resume(p *formsvc.PartialSubmission) {
 	values, lost := read.Filled(c.Form.Blocks, p.Answers, c.manner().Comma)
 	for name, text := range p.Hidden {
 		values.Set(input.Hidden+name, text)

@@ -131,7 +131,7 @@ func (c *call) previewNotes() []string {
 }
 
 // previewWarnings are the warnings of the form, each with the label of its block, and the parts that
-// [Handler.Lacks] names. It leaves out captchas, which have a note in the author's language, and
+// [Handler.MissingFeatures] names. It leaves out captchas, which have a note in the author's language, and
 // parts that make no difference to respondents.
 func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 	var list []draw.Warning
@@ -145,7 +145,7 @@ func (c *call) previewWarnings(warnings schema.Warnings) []draw.Warning {
 		}
 		list = append(list, shown)
 	}
-	for _, l := range c.h.host.Lacks(c.Form.Blocks) {
+	for _, l := range c.h.host.MissingFeatures(c.Form.Blocks) {
 		if !l.Quiet {
 			list = append(list, draw.Warning{Message: l.Text})
 		}

@@ -301,14 +301,14 @@ func TestPartsOfACanvasFitIn(t *testing.T) {
 		body := answer.Body.String()
 		expect.That(t, strings.Contains(body, ` data-theme>`+whole.Style) && strings.Contains(whole.Style, "#aa0000"),
 			"the document has not the style %s", whole.Style)
-		if strings.Contains(whole.Around, "data-block") || !strings.Contains(whole.Around, `class="fs-fields"`) || !strings.Contains(whole.Around, `class="fs-ends"`) {
-			t.Errorf("around the blocks is %s", whole.Around)
+		if strings.Contains(whole.Frame, "data-block") || !strings.Contains(whole.Frame, `class="fs-fields"`) || !strings.Contains(whole.Frame, `class="fs-ends"`) {
+			t.Errorf("around the blocks is %s", whole.Frame)
 		}
 		for i, block := range form.Blocks {
 			one := form
 			one.Blocks = form.Blocks[i : i+1]
 			part := s.parts(one)
-			if part.Blocks[0] != whole.Blocks[i] || part.Blocks[0].ID != block.ID || !strings.Contains(body, part.Blocks[0].HTML) || part.Around != whole.Around {
+			if part.Blocks[0] != whole.Blocks[i] || part.Blocks[0].ID != block.ID || !strings.Contains(body, part.Blocks[0].HTML) || part.Frame != whole.Frame {
 				t.Errorf("%s: %q is alone\n%s\nand among others\n%s", kind, block.ID, part.Blocks[0], whole.Blocks[i])
 			}
 		}
@@ -320,7 +320,7 @@ func TestPartsOfACanvasFitIn(t *testing.T) {
 func TestACanvasOfUnfinishedBlocks(t *testing.T) {
 	s := newSite(t, formpage.Config{})
 	types := []string{"", "unheard_of"}
-	for kind := range schema.Kinds() {
+	for kind := range schema.BlockTypes() {
 		types = append(types, kind.Type)
 	}
 	for _, rest := range []string{

@@ -37,7 +37,7 @@ type call struct {
 	brought []string                   // the blocks that files came for, one for each file
 	refused []schema.Violation         // files that were not taken
 	spared  int64                      // bytes of those that were read over
-	given   read.Given                 // the answers of the page as the service takes them
+	given   read.ParsedAnswers         // the answers of the page as the service takes them
 	hosts   map[string]json.RawMessage // what Config.HostAnswers returned
 	proofs  visit.Proofs               // the captchas that are solved
 	half    visit.Half                 // what the page saves half-way

@@ -310,6 +310,6 @@ func TestCountriesAreThoseOfTheService(t *testing.T) {
 	expect.That(t, len(codes) == 250, "%d countries, want the 249 of ISO and Kosovo", len(codes))
 	for _, code := range codes {
 		path, err := s.service.Path(t.Context(), form.ID, map[string]json.RawMessage{"c": json.RawMessage(`"` + code[1] + `"`)}, nil)
-		expect.That(t, err == nil && len(path.Faults) == 0, "%s: %v %v", code[1], path.Faults, err)
+		expect.That(t, err == nil && len(path.Violations) == 0, "%s: %v %v", code[1], path.Violations, err)
 	}
 }

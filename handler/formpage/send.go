@@ -50,7 +50,7 @@ func (c *call) captcha(blocks []schema.Block) (faults []schema.Violation, err er
 				return nil, errLimited
 			}
 			v := c.h.config.Verifiers[formblock.Properties(b).CaptchaType]
-			if ok, err = v.Verify(c.r.Context(), token, c.h.config.Address(c.r)); err != nil {
+			if ok, err = v.Verify(c.r.Context(), token, c.h.config.ClientIP(c.r)); err != nil {
 				return nil, errors.New("captcha: " + err.Error()) // it says nothing of the response, whatever it is
 			}
 		}
@@ -108,7 +108,7 @@ func (c *call) faultsOf(err error) []schema.Violation {
 	switch {
 	case errors.As(err, &refused):
 		return refused.Violations
-	case errors.Is(err, formsvc.ErrKeyUsed):
+	case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
 		return c.proofs.Spent()
 	case errors.Is(err, storage.ErrDuplicate):
 		return []schema.Violation{{Field: c.Form.Settings.DuplicateField, Code: codeKnown}}
@@ -124,9 +124,9 @@ func isClosed(err error) bool {
 // store submits a response. Proofs are good for one visit, and a visit with a captcha for
 // one response, because its idempotency key is the visit's. Who sends another one goes on
 // in a new visit, at once where this request has solved all captchas.
-func (c *call) store(r formsvc.Response) error {
+func (c *call) store(r formsvc.SubmitParams) error {
 	err := c.storeOnce(r)
-	if !errors.Is(err, formsvc.ErrKeyUsed) {
+	if !errors.Is(err, formsvc.ErrIdempotencyKeyReused) {
 		return err
 	}
 	c.visit.Key = rand.Text()
@@ -144,8 +144,8 @@ type serviceError struct{ error }
 func (e serviceError) Unwrap() error { return e.error }
 
 // storeOnce submits a response as the host wants it.
-func (c *call) storeOnce(r formsvc.Response) error {
-	next := func(ctx context.Context, r formsvc.Response) (formsvc.Submission, error) {
+func (c *call) storeOnce(r formsvc.SubmitParams) error {
+	next := func(ctx context.Context, r formsvc.SubmitParams) (formsvc.Submission, error) {
 		submission, err := c.h.service.Submit(ctx, r)
 		if err != nil {
 			return submission, serviceError{err}
@@ -165,10 +165,10 @@ func (c *call) storeOnce(r formsvc.Response) error {
 }
 
 // response is the response to submit.
-func (c *call) response() formsvc.Response {
-	return formsvc.Response{
+func (c *call) response() formsvc.SubmitParams {
+	return formsvc.SubmitParams{
 		FormID: c.Form.ID, Answers: c.given.Answers, HostAnswers: c.hostAnswers(), Hidden: c.given.Hidden,
-		IdempotencyKey: c.idempotencyKey(), OneContent: c.proofs.Any(), Partial: c.half.Token,
+		IdempotencyKey: c.idempotencyKey(), StrictIdempotency: c.proofs.Any(), Partial: c.half.Token,
 		Metadata: c.metadata(), CompletionTime: c.seconds(),
 	}
 }

@@ -62,11 +62,11 @@ func (c *call) handBack(status int, title, text string, files []string) {
 }
 
 // typed is the text that the page brought, with the labels of its blocks.
-func (c *call) typed() []read.Unplaced {
-	var list []read.Unplaced
+func (c *call) typed() []read.UnmatchedInput {
+	var list []read.UnmatchedInput
 	for _, u := range read.Typed(c.Values) {
 		if b := c.Index.Find(u.Block); b != nil {
-			if k, _ := schema.KindOf(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
+			if k, _ := schema.LookupBlockType(b.Type); k.Shape == schema.ShapeBoolean || formblock.IsButtonScale(b) || b.Type == schema.TypeCountry {
 				continue // was chosen
 			}
 		}
@@ -76,7 +76,7 @@ func (c *call) typed() []read.Unplaced {
 }
 
 // labelled names blocks by their labels, where they have some.
-func (c *call) labelled(list []read.Unplaced) []read.Unplaced {
+func (c *call) labelled(list []read.UnmatchedInput) []read.UnmatchedInput {
 	for i := range list {
 		if b := c.Index.Find(list[i].Block); b != nil {
 			list[i].Block = cmp.Or(b.Label, b.ID)
@@ -182,7 +182,7 @@ func (c *call) showStep(status, at int, faults []schema.Violation) {
 	p := c.drawing()
 	p.At, p.Faults, p.Solved, p.Visit, p.State = at, faults, c.proofs.Solved, c.visit.Key, c.token()
 	if c.saves() {
-		p.Keep = c.keep()
+		p.SaveOffer = c.keep()
 	}
 	c.sent(p.Step(c.w, status))
 }

@@ -112,7 +112,7 @@ func TestASecretIsChanged(t *testing.T) {
 		old := expect.Must(formpage.New(s.service, config))
 		config.Secret = after
 		if former {
-			config.FormerSecrets = [][]byte{before}
+			config.PreviousSecrets = [][]byte{before}
 		}
 		renewed := expect.Must(formpage.New(s.service, config))
 		server := httptest.NewServer(old)
@@ -243,7 +243,7 @@ func TestALimitPerAddress(t *testing.T) {
 	store := expect.Must(memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour}))
 	t.Cleanup(func() { _ = store.Close(t.Context()) })
 	address := "192.0.2.1"
-	s := newSite(t, formpage.Config{Limiter: store, Address: func(*http.Request) string { return address }})
+	s := newSite(t, formpage.Config{Limiter: store, ClientIP: func(*http.Request) string { return address }})
 	form := s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", "")
 	var p *page
 	for range 3 {
@@ -270,7 +270,7 @@ func TestWhatTheLimitIsFor(t *testing.T) {
 	store := expect.Must(memorystore.New(&memorystore.Config{Tokens: 2, Interval: time.Hour}))
 	t.Cleanup(func() { _ = store.Close(t.Context()) })
 	dir, _ := newDir(t)
-	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Limiter: store, Address: func(*http.Request) string { return "192.0.2.1" }})
+	s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Limiter: store, ClientIP: func(*http.Request) string { return "192.0.2.1" }})
 	blocks := `[{"id":"f","type":"file_upload","properties":{"multipleFiles":true}}`
 	for i := range 11 {
 		blocks += fmt.Sprintf(`,{"id":"b%d","type":"short_text"}`, i)

@@ -16,7 +16,7 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-type submitFunc = func(context.Context, formsvc.Response) (formsvc.Submission, error)
+type submitFunc = func(context.Context, formsvc.SubmitParams) (formsvc.Submission, error)
 
 const invited = `[{"id":"mail","type":"email","label":"Email"},{"id":"break","type":"page_break"},{"id":"b","type":"short_text","label":"B"}]`
 
@@ -26,7 +26,7 @@ func refusing(t *testing.T, config formpage.Config) (s *site, refuse func(error)
 	var answer error
 	calls = new(int)
 	config.Secret, config.MinFillTime = secret, -1
-	config.Submit = func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+	config.Submit = func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
 		if *calls++; answer != nil {
 			return formsvc.Submission{}, answer
 		}
@@ -140,7 +140,7 @@ func TestOtherErrorsOfTheHost(t *testing.T) {
 		p.about(name).expect(c.status, shows("fs-main", c.says), holds("typed"), lacks("secret of the host"))
 	}
 
-	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+	s := newSite(t, formpage.Config{MinFillTime: -1, Secret: secret, Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
 		submission, err := next(ctx, r)
 		if err != nil {
 			err = fmt.Errorf("the host: %w", err)
@@ -158,7 +158,7 @@ func TestFilesOfARefusedResponse(t *testing.T) {
 	t.Parallel()
 	for stored, want := range map[bool]int{false: 1, true: 0} {
 		dir, _ := newDir(t)
-		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.Response, next submitFunc) (formsvc.Submission, error) {
+		s := newSite(t, formpage.Config{MinFillTime: -1, Files: dir, Submit: func(ctx context.Context, r formsvc.SubmitParams, next submitFunc) (formsvc.Submission, error) {
 			if stored {
 				_, _ = next(ctx, r)
 			}

@@ -191,7 +191,7 @@ func TestKeysForNumbersHaveAMinus(t *testing.T) {
 // language: the buttons of a scale send theirs with a point.
 func TestNumbersThatProgramsWrote(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{MinFillTime: -1, Words: map[string]map[string]string{"sv": {"submit": "Skicka"}}})
+	s := newSite(t, formpage.Config{MinFillTime: -1, Translations: map[string]map[string]string{"sv": {"submit": "Skicka"}}})
 	form := s.form("MULTI", `[{"id":"n","type":"number"},{"id":"s","type":"opinion_scale","properties":{"from":1,"to":2,"scaleStep":0.125}}]`, "", "")
 	for _, c := range []struct{ query, typed, scale, n, s string }{
 		{"lang=de", "", "1.125", "", "1.125"},
@@ -300,10 +300,10 @@ func TestAnswersReadsCountriesAndRegions(t *testing.T) {
 		{"p.phone.c=06 12 34 56 78", `{"c":{"phone":"06 12 34 56 78"}}`},
 	} {
 		values := expect.Must(url.ParseQuery(c.typed))
-		given := formpage.Answers(form, values)
+		given := formpage.ParseAnswers(form, values)
 		got, err := json.Marshal(given.Answers)
-		expect.That(t, err == nil && string(got) == c.want && len(given.Unplaced) == 0,
-			"%s: %s, want %s: %v %v", c.typed, got, c.want, given.Unplaced, err)
+		expect.That(t, err == nil && string(got) == c.want && len(given.Unmatched) == 0,
+			"%s: %s, want %s: %v %v", c.typed, got, c.want, given.Unmatched, err)
 	}
 }
 

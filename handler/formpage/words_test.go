@@ -27,7 +27,7 @@ func readWords(t *testing.T, tag string) map[string]string {
 
 func TestLanguages(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{Words: map[string]map[string]string{"de-AT": {"yes": "Ja eh"}, "sv": {"yes": "Ja visst"}}})
+	s := newSite(t, formpage.Config{Translations: map[string]map[string]string{"de-AT": {"yes": "Ja eh"}, "sv": {"yes": "Ja visst"}}})
 	form := s.form("MULTI", `[{"id":"n","type":"number","properties":{"min":1.5,"minVal":true}},{"id":"y","type":"yes_no"},{"id":"c","type":"country"}]`, "", "")
 	for header, want := range map[string][3]string{
 		"de-DE,de;q=0.9": {"de", "Nein", "Deutschland"}, "ar": {"ar", "لا", "ألمانيا"}, "ja": {"ja", "いいえ", "ドイツ"}, "de-AT": {"de-AT", "Ja eh", "Deutschland"},
@@ -77,7 +77,7 @@ func TestEveryCodeHasAText(t *testing.T) {
 	for _, code := range codes {
 		expect.That(t, english["error."+code] != "", "there is no text fault.%s", code)
 	}
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		expect.That(t, !k.TakesAnswer() || english["type."+k.Type] != "", "there is no text type.%s", k.Type)
 	}
 }
@@ -177,7 +177,7 @@ func TestDigitsAreOfOneKind(t *testing.T) {
 // Where the name of the family comes first, it is asked for first.
 func TestNamesAreInTheOrderOfTheLanguage(t *testing.T) {
 	t.Parallel()
-	s := newSite(t, formpage.Config{MinFillTime: -1, Words: map[string]map[string]string{"hu": {"part.lastName": "Vezetéknév"}}})
+	s := newSite(t, formpage.Config{MinFillTime: -1, Translations: map[string]map[string]string{"hu": {"part.lastName": "Vezetéknév"}}})
 	form := s.form("MULTI", `[{"id":"c","type":"contact_info","properties":{"addressOrContact":{"lastName":{"required":true}}}}]`, "", "")
 	for tag, want := range map[string]string{"en": "given-name family-name email", "ja": "family-name given-name email", "hu": "family-name given-name email"} {
 		p := s.open(form, "lang="+tag)

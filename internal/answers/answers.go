@@ -82,7 +82,7 @@ func (f Form) Path(answers map[string]json.RawMessage, hidden map[string]string)
 // faulty ones too, as far as they belong to blocks on the path that a respondent answers.
 // Answers that only the host can give lead the way, as for [Form.Path], and are not kept. An
 // error is a *[schema.Error]: the rules would take too long, or a hidden field would be refused.
-func (f Form) Keep(answers map[string]json.RawMessage, hidden map[string]string) (Kept, error) {
+func (f Form) Retain(answers map[string]json.RawMessage, hidden map[string]string) (Kept, error) {
 	return path.Keep(f.form, answers, hidden)
 }
 
@@ -101,7 +101,7 @@ func (f Form) Conditions(values map[string]string) *identity.Conditions {
 	return identity.New(f.form, values)
 }
 
-// StoredUnique returns the [Answers.Unique] of a stored list of answers, for the block
+// StoredUnique returns the [ParseAnswers.Unique] of a stored list of answers, for the block
 // that is to be unique. nil: the block has no answer that is compared.
 func StoredUnique(list json.RawMessage, block string) []byte { return identity.Stored(list, block) }
 

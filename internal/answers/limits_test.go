@@ -86,7 +86,7 @@ func TestTheResponseLimitCountsWhatIsStored(t *testing.T) {
 	free := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}}))
 	stored := expect.Must(free.Check(in))
 	for limit, want := range map[int]string{len(stored.List): "", len(stored.List) - 1: " TOO_LONG", 10: " TOO_LONG"} {
-		f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Response: limit}}))
+		f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: blocks, HiddenFields: hidden}, Limits: schema.Limits{Submission: limit}}))
 		got, err := f.Check(in)
 		switch {
 		case want != "":

@@ -39,8 +39,8 @@ func TestOnlyBlocksOnThePathCount(t *testing.T) {
 func TestPathOfAnIncompleteResponse(t *testing.T) {
 	f := expect.Must(Compile(Source{Definition: storage.Definition{Blocks: json.RawMessage(hidingBlocks), Variables: json.RawMessage(`{"score":1,"tier":"free"}`)}}))
 	path := expect.Must(f.Path(raws("shown", `"x"`, "after", `"dropped"`), nil))
-	expect.That(t, len(path.Faults) == 1 && path.Faults[0].Field == "shown", "faults %+v, want that of shown", path.Faults)
-	path.Faults = nil
+	expect.That(t, len(path.Violations) == 1 && path.Violations[0].Field == "shown", "faults %+v, want that of shown", path.Violations)
+	path.Violations = nil
 	want := schema.Path{
 		Blocks:    []schema.PathBlock{{ID: "name", Required: true}, {ID: "open"}, {ID: "bye"}},
 		Ending:    "bye",

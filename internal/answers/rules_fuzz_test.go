@@ -134,7 +134,7 @@ func fuzzRules(t *testing.T, from Source, answers, hidden string) {
 			t.Errorf("%v, and %s is answered by the path %v", w, from.Blocks, way.Blocks)
 		}
 	}
-	expect.That(t, checkErr != nil || len(way.Faults) == 0, "a response is accepted whose answers are faulty: %v", way.Faults)
+	expect.That(t, checkErr != nil || len(way.Violations) == 0, "a response is accepted whose answers are faulty: %v", way.Violations)
 	if checkErr == nil {
 		for _, b := range way.Blocks {
 			expect.That(t, !b.Required || strings.Contains(string(stored.ByField), `"`+b.ID+`":`),

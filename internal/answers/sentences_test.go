@@ -50,7 +50,7 @@ func TestSentencesMeanWhatTheySay(t *testing.T) {
 		var holds []string
 		for _, name := range names {
 			path, err := f.Path(responses[name].Answers, responses[name].Hidden)
-			expect.Require(t, err == nil && len(path.Faults) == 0, "%s: %v %v", name, err, path.Faults)
+			expect.Require(t, err == nil && len(path.Violations) == 0, "%s: %v %v", name, err, path.Violations)
 			if path.Blocks[len(path.Blocks)-1].ID == "result" {
 				holds = append(holds, name)
 			}

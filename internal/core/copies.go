@@ -89,7 +89,7 @@ func (s copies) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 		f.base = base{Revision: f.form.Revision, Digests: of.Digests()}
 	}
 	user, _ := who.User()
-	put := storage.DocumentChange{Kind: workingCopy, IfRevision: []int64{f.document.Revision}, First: firstOfCopy(), By: user, At: change.At}
+	put := storage.DocumentChange{Kind: workingCopy, IfRevision: []int64{f.document.Revision}, InitialRevision: firstOfCopy(), By: user, At: change.At}
 	if !reflect.DeepEqual(after, contentOf(&f.form)) {
 		put.Value = document(after, &f.base)
 	}

@@ -348,7 +348,7 @@ func (r reading) submitted(check *funnelCheck) error {
 
 // each reads the submissions with from <= SubmittedAt < to, newest first; zero times are no bounds.
 func (r reading) each(from, to time.Time, do func(*storage.Submission) error) error {
-	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, Brief: true, Page: storage.Page{Limit: countPage}}
+	q := storage.SubmissionsParams{Since: from, MaxBytes: MaxPageBytes, SummaryOnly: true, Page: storage.Page{Limit: countPage}}
 	if !to.IsZero() {
 		q.Until = to.Add(-time.Microsecond) // stores have no smaller part
 	}

@@ -64,7 +64,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 		f.Type = *w.Type
 	}
 	if w.Gate != nil {
-		f.Gate = *comparing(w.Gate)
+		f.Acceptance = *comparing(w.Gate)
 	}
 	return f, c.Storage.CreateForm(ctx, who, f)
 }
@@ -81,7 +81,7 @@ func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body
 			return storage.Form{}, err
 		}
 	}
-	change := storage.FormChange{Name: w.Name, Type: w.Type, Status: w.Status, Gate: comparing(w.Gate), At: c.Now()}
+	change := storage.FormChange{Name: w.Name, Type: w.Type, Status: w.Status, Acceptance: comparing(w.Gate), At: c.Now()}
 	if w.WorkspaceID != nil {
 		workspace, err := storage.ParseID(*w.WorkspaceID)
 		if err != nil {
@@ -117,7 +117,7 @@ func (c *Core) replaces(change storage.FormChange) bool {
 }
 
 // comparing is a gate that compares answers by today's rules.
-func comparing(g *storage.Gate) *storage.Gate {
+func comparing(g *storage.AcceptanceRules) *storage.AcceptanceRules {
 	if g == nil || g.Unique.Block == "" {
 		return g
 	}

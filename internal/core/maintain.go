@@ -40,9 +40,9 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 	for range maintainSweeps {
 		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), BeforeDelete: c.beforeDelete, Max: sweepRows})
 		err = errors.Join(err, fault) // the next call goes on with other work
-		if swept.BroughtBack > 0 {
+		if swept.Rescheduled > 0 {
 			c.Log.WarnContext(ctx, "times of deliveries lay too far ahead and were brought back: was the clock of the database set back?",
-				"rows", swept.BroughtBack)
+				"rows", swept.Rescheduled)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -67,20 +67,20 @@ func (c *Core) Sweep(ctx context.Context, now time.Time) error {
 // set, and reports whether there are more of them. A store without this work has none.
 func (c *Core) enterAnswers(ctx context.Context) (more bool, err error) {
 	for range enterPieces {
-		piece, err := c.Storage.NotEntered(ctx, storage.NotEnteredParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
-		if err != nil || piece.Place.Form.IsZero() {
+		piece, err := c.Storage.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: answers.IdentityRules, Max: enterRows, MaxBytes: enterBytes})
+		if err != nil || piece.Cursor.Form.IsZero() {
 			if errors.Is(err, storage.ErrUnimplemented) {
 				err = nil
 			}
 			return false, err
 		}
-		var entered []storage.EnteredAnswer
+		var entered []storage.AnswerDigest
 		for _, sub := range piece.Submissions {
-			if digest := answers.StoredUnique(sub.Answers, piece.Place.Field.Block); digest != nil {
-				entered = append(entered, storage.EnteredAnswer{Submission: sub.ID, Digest: digest})
+			if digest := answers.StoredUnique(sub.Answers, piece.Cursor.Field.Block); digest != nil {
+				entered = append(entered, storage.AnswerDigest{Submission: sub.ID, Digest: digest})
 			}
 		}
-		if err := c.Storage.EnterAnswers(ctx, piece.Place, entered); err != nil {
+		if err := c.Storage.BackfillAnswers(ctx, piece.Cursor, entered); err != nil {
 			return false, err
 		}
 	}

@@ -18,15 +18,15 @@ type setBack struct {
 	swept int
 }
 
-func (s *setBack) NotEntered(context.Context, storage.NotEnteredParams) (storage.NotEntered, error) {
-	return storage.NotEntered{}, storage.ErrUnimplemented
+func (s *setBack) PendingBackfill(context.Context, storage.PendingBackfillParams) (storage.PendingBackfill, error) {
+	return storage.PendingBackfill{}, storage.ErrUnimplemented
 }
 
-func (s *setBack) Sweep(context.Context, storage.SweepParams) (storage.Swept, error) {
+func (s *setBack) Sweep(context.Context, storage.SweepParams) (storage.SweepResult, error) {
 	if s.swept++; s.swept == 1 {
-		return storage.Swept{BroughtBack: 3, More: true}, nil
+		return storage.SweepResult{Rescheduled: 3, More: true}, nil
 	}
-	return storage.Swept{}, nil
+	return storage.SweepResult{}, nil
 }
 
 // The log says once that times were brought back.

@@ -115,7 +115,7 @@ func window(period schema.Period, now time.Time) (w storage.Window, ok bool) {
 
 // During returns the first and the last moment of a period whose days are those of the service's zone.
 // The last one is zero if the period has not ended.
-func (c *Core) During(period schema.Period) (since, until time.Time, err error) {
+func (c *Core) PeriodQuery(period schema.Period) (since, until time.Time, err error) {
 	if err := CheckPeriod(period); err != nil {
 		return since, until, err
 	}

@@ -85,7 +85,7 @@ func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 // trash before a time, if it is not zero. It returns how many forms these were.
 func (c *Core) sweepRemoved(ctx context.Context, trashBefore time.Time) (forms int, err error) {
 	for {
-		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, Removals: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
+		swept, err := c.Storage.Sweep(ctx, storage.SweepParams{Now: c.Now(), TrashBefore: trashBefore, RemovalsOnly: true, BeforeDelete: c.beforeDelete, Max: sweepRows})
 		forms += swept.Forms
 		if err != nil || !swept.More {
 			return forms, err

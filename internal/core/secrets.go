@@ -7,7 +7,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// ResealSecrets seals with the current cipher every signing secret that is stored otherwise,
+// ReencryptSecrets seals with the current cipher every signing secret that is stored otherwise,
 // and returns how many. What it does about errors, package core says.
 func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
 	var (

@@ -24,18 +24,18 @@ const lookTimeout = 2 * time.Second
 
 // Check reports what the deployment lacks. The queue is counted only when no dispatcher runs.
 func (c *Core) Check(ctx context.Context) error {
-	u, err := c.Storage.Upkeep(ctx)
+	u, err := c.Storage.MaintenanceStatus(ctx)
 	if err != nil {
 		return err
 	}
 	var unsent, unmaintained error
-	if since := later(u.Since, u.Dispatched); u.Now.Sub(since) >= unsentAfter {
+	if since := later(u.Since, u.LastDispatch); u.Now.Sub(since) >= unsentAfter {
 		queue, err := c.Storage.QueueStats(ctx)
 		if unsent = err; queue.Due > 0 && u.Now.Sub(queue.OldestDue) >= unsentAfter {
 			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in one (due: %d)", schema.ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
 		}
 	}
-	if since := later(u.Since, u.Maintained); u.Now.Sub(since) >= unmaintainedAfter {
+	if since := later(u.Since, u.LastMaintenance); u.Now.Sub(since) >= unmaintainedAfter {
 		unmaintained = fmt.Errorf("%w since %s: run Service.Dispatcher, or call Service.Maintain once a minute", schema.ErrNoMaintenance, since.Format(time.RFC3339))
 	}
 	return errors.Join(unsent, unmaintained)

@@ -54,7 +54,7 @@ func (c *Core) keepVersion(ctx context.Context, who storage.Actor, stored *stora
 	user, _ := who.User()
 	change.Documents = append(change.Documents, storage.DocumentChange{
 		Kind: version, Key: versionKey(stored.Revision), Value: document(before, nil), By: user, At: change.At,
-		Keep: storage.KeepOfKind{Count: c.Versions, Bytes: versionBytes},
+		Retention: storage.Retention{Count: c.Versions, Bytes: versionBytes},
 	})
 	return nil
 }
@@ -126,7 +126,7 @@ func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.
 	if err != nil {
 		return change, syntaxFault(err)
 	}
-	change.Name, change.Type, change.Gate = w.Name, w.Type, comparing(w.Gate)
+	change.Name, change.Type, change.Acceptance = w.Name, w.Type, comparing(w.Gate)
 	change.Definition, err = c.writes.ChangeDefinition(w, stored.Definition)
 	return change, err
 }

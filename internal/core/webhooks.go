@@ -128,7 +128,7 @@ func (c *Core) webhookWrite(body []byte, create bool) (definition.WebhookWrite, 
 // RedeliverFailed queues again what ended without success since a time, a delivery at a time,
 // the oldest first, and returns how many.
 func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since time.Time) (n int, err error) {
-	kept, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.HistoryKept+storage.ExpiredKept)
+	kept, err := c.Storage.Deliveries(ctx, storage.AsHost(), webhook, storage.MaxHistory+storage.MaxExpiredSummaries)
 	if err != nil {
 		return 0, err
 	}
@@ -147,5 +147,5 @@ func (c *Core) RedeliverFailed(ctx context.Context, webhook storage.ID, since ti
 }
 
 // ShownDeliveries is how many attempts of a webhook the API shows. The service keeps
-// [storage.ExpiredKept] summaries beside [storage.HistoryKept] other attempts.
-const ShownDeliveries = storage.HistoryKept
+// [storage.MaxExpiredSummaries] summaries beside [storage.MaxHistory] other attempts.
+const ShownDeliveries = storage.MaxHistory

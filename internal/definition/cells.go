@@ -24,9 +24,9 @@ func cells(block jsontree.Node, typ string) int {
 		}
 		return fallback
 	}
-	kind, _ := schema.KindOf(typ)
+	kind, _ := schema.LookupBlockType(typ)
 	upTo := func(n float64) int {
-		if n < 1 || n > float64(kind.MaxDrawn) {
+		if n < 1 || n > float64(kind.MaxRendered) {
 			return 0
 		}
 		return int(n)
@@ -36,7 +36,7 @@ func cells(block jsontree.Node, typ string) int {
 	case schema.ShapeMatrix:
 		return block.Member("matrix_rows").Len() * block.Member("matrix_columns").Len()
 	case schema.ShapeRanking:
-		if choices <= kind.MaxDrawn {
+		if choices <= kind.MaxRendered {
 			return choices * choices
 		}
 		return choices
@@ -51,7 +51,7 @@ func cells(block jsontree.Node, typ string) int {
 		}
 		return n
 	case schema.ShapeDate:
-		return min(p.Member("specificDates").Len(), kind.MaxDrawn)
+		return min(p.Member("specificDates").Len(), kind.MaxRendered)
 	case schema.ShapeBoolean:
 		return 2
 	}
@@ -59,7 +59,7 @@ func cells(block jsontree.Node, typ string) int {
 	case schema.TypeCountry, schema.TypePhone: // beside a number is its country
 		return countryCells
 	case schema.TypeNPS:
-		return kind.MaxDrawn
+		return kind.MaxRendered
 	case schema.TypeRating:
 		return upTo(math.Max(1, number("to", scale.To)))
 	case schema.TypeOpinionScale:

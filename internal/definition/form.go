@@ -22,7 +22,7 @@ type FormWrite struct {
 	// seconds. Its own Blocks stay nil: their types may have to be filled in first.
 	Sections storage.Definition
 	// Gate is set exactly when Settings is.
-	Gate *storage.Gate
+	Gate *storage.AcceptanceRules
 }
 
 // FormCreate checks the body of createForm.
@@ -106,8 +106,8 @@ func (r *request) section(n jsontree.Node) json.RawMessage {
 
 // gateOf takes the gate out of settings that passed their checks. A limit below one
 // means that there is none. By which rules answers are compared is for the caller.
-func gateOf(settings jsontree.Node) *storage.Gate {
-	g := new(storage.Gate)
+func gateOf(settings jsontree.Node) *storage.AcceptanceRules {
+	g := new(storage.AcceptanceRules)
 	g.Closed = settings.Member("closed").Bool()
 	g.CloseAt, _ = jsontree.ParseTime(settings.Member("closeAt").Text())
 	g.ResponseLimit = max(int64(settings.Member("responseLimit").Float()), 0)

@@ -32,7 +32,7 @@ func TestFormCreate(t *testing.T) {
 		} {
 			expect.That(t, section.got == section.want, "%s: got %s, want %s", name, section.got, section.want)
 		}
-		want := storage.Gate{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
+		want := storage.AcceptanceRules{Closed: true, CloseAt: time.Date(2026, 11, 20, 8, 33, 1, 0, time.UTC), ResponseLimit: 100}
 		expect.Same(t, &want, got.Gate, "gate")
 	})
 	t.Run("what is not given is nil", func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestFormUpdate(t *testing.T) {
 	})
 	t.Run("a gate is given with every settings section", func(t *testing.T) {
 		got := expect.Must(w.FormUpdate([]byte(`{"definition":{"settings":{"responseLimit":-3}}}`)))
-		expect.Same(t, &storage.Gate{}, got.Gate, "gate")
+		expect.Same(t, &storage.AcceptanceRules{}, got.Gate, "gate")
 	})
 	t.Run("violations are capped at the first fifty", func(t *testing.T) {
 		_, err := w.FormUpdate([]byte(`{"definition":{"blocks":[0` + strings.Repeat(",0", 40_000) + `]}}`))

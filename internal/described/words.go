@@ -39,7 +39,7 @@ func readWords(d jsontree.Node, c *Compiler) (*words, error) {
 		add(schema.TypeHidden, schema.ShapeText, schema.ShapeText),
 		add(schema.TypeVariable, "VariableValue", "VariableValue"),
 	}
-	for k := range schema.Kinds() {
+	for k := range schema.BlockTypes() {
 		if !k.TakesAnswer() {
 			continue
 		}

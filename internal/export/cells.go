@@ -39,7 +39,7 @@ func cellsOf(a *schema.Answer, o Options, emit func(p part, text string, plain b
 	case schema.Date:
 		emit(part{}, strings.Trim(string(a.JSON), `"`), true) // as it is stored, with its offset
 	case schema.Picks:
-		if o.Spread && isList(a) {
+		if o.SplitColumns && isList(a) {
 			spreadPicks(a.Type, v, o, emit)
 			return
 		}
@@ -108,7 +108,7 @@ func pickText(p schema.Pick, o Options) string {
 
 // filesCells writes name and url, of several files beside each other or in one cell.
 func filesCells(a *schema.Answer, files schema.Files, o Options, emit func(part, string, bool)) {
-	if o.Spread && isList(a) {
+	if o.SplitColumns && isList(a) {
 		for i, f := range files {
 			number := strconv.Itoa(i + 1)
 			emit(part{name: number + "/name"}, f.Name, false)
@@ -134,7 +134,7 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 	switch b.AnswerShape() {
 	case "": // takes no answer
 	case schema.ShapeChoices, schema.ShapeRanking:
-		if !o.Spread {
+		if !o.SplitColumns {
 			return []part{{}}
 		}
 		for _, c := range b.Choices {
@@ -154,7 +154,7 @@ func partsOf(b *schema.Block, o Options) (parts []part) {
 			}
 		}
 	case schema.ShapeFiles:
-		if o.Spread {
+		if o.SplitColumns {
 			return []part{{name: "1/name"}, {name: "1/url"}}
 		}
 		return []part{{name: "name"}, {name: "url"}}

@@ -15,15 +15,15 @@ import (
 
 // Options are the choices of a caller. Package formsvc documents them.
 type Options struct {
-	Format       schema.ExportFormat
-	Since, Until time.Time
-	Separator    rune
-	ChoiceIDs    bool
-	Spread       bool
-	Labels       bool
-	BOM          bool
-	KeepFormulas bool
-	LastLine     bool
+	Format         schema.ExportFormat
+	Since, Until   time.Time
+	Separator      rune
+	ChoiceIDs      bool
+	SplitColumns   bool
+	Labels         bool
+	BOM            bool
+	AllowFormulas  bool
+	CompletionLine bool
 }
 
 // Check returns the fault of options that cannot be met, and fills in the format
@@ -89,7 +89,7 @@ func Write(ctx context.Context, w io.Writer, definition storage.Definition, o Op
 		write = writeNDJSON
 	}
 	n, err := write(ctx, out, definition, o, read)
-	if err != nil || !o.LastLine {
+	if err != nil || !o.CompletionLine {
 		return err
 	}
 	if o.Format == schema.NDJSON {
@@ -132,7 +132,7 @@ func writeCSV(ctx context.Context, out *bufio.Writer, definition storage.Definit
 	if err := each(ctx, out, o, read, columns.find); err != nil {
 		return 0, err
 	}
-	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.KeepFormulas}
+	lines := csvWriter{out: out, separator: o.Separator, defuse: !o.AllowFormulas}
 	if o.BOM {
 		if _, err := out.WriteString("\ufeff"); err != nil {
 			return 0, err

@@ -74,7 +74,7 @@ func pairs(table [][]string) string {
 func TestCellsOfEachType(t *testing.T) {
 	const file = `{"id":"f","name":"%[1]s.pdf","url":"https://x.example/%[1]s","mime_type":"","size":1}`
 	files := "[" + fmt.Sprintf(file, "a") + "," + fmt.Sprintf(file, "b") + "]"
-	spread, ids := Options{Spread: true}, Options{ChoiceIDs: true}
+	spread, ids := Options{SplitColumns: true}, Options{ChoiceIDs: true}
 	const picks = `[{"id":"x","label":"Ex"},{"id":"other","label":"-O"},{"id":"choice:x","label":""},{"other":"own"},{"other":"too"}]`
 	for _, c := range []struct {
 		fieldType, value string
@@ -86,7 +86,7 @@ func TestCellsOfEachType(t *testing.T) {
 		{"yes_no", `true`, Options{}, `q=true`},
 		{"legal", `false`, Options{}, `q=false`},
 		{"short_text", `"=1 \"+\" 1"`, Options{}, `q="'=1 ""+"" 1"`},
-		{"short_text", `"=1"`, Options{KeepFormulas: true}, `q="=1"`},
+		{"short_text", `"=1"`, Options{AllowFormulas: true}, `q="=1"`},
 		{"short_text", `"+442083661177"`, Options{}, `q="'+442083661177"`},
 		{"short_text", `"12"`, Options{}, `q="12"`},
 		{"short_text", `""`, Options{}, `q=`},
@@ -104,7 +104,7 @@ func TestCellsOfEachType(t *testing.T) {
 		{"multiple_choice", picks, Options{}, `q="Ex; -O; choice:x; own; too"`},
 		{"multiple_choice", picks, ids, `q="x; other; choice:x; own; too"`},
 		{"multiple_choice", picks, spread, `q/x="Ex" | q/choice:other="'-O" | q/choice:choice:x="choice:x" | q/other="own; too"`},
-		{"multiple_choice", picks, Options{Spread: true, ChoiceIDs: true}, `q/x="x" | q/choice:other="other" | q/choice:choice:x="choice:x" | q/other="own; too"`},
+		{"multiple_choice", picks, Options{SplitColumns: true, ChoiceIDs: true}, `q/x="x" | q/choice:other="other" | q/choice:choice:x="choice:x" | q/other="own; too"`},
 		{"multiple_choice", `[{"id":"x","label":"Ex"}]`, spread, `q/x="Ex"`},
 		{"single_choice", `{"id":"x","label":"Ex"}`, spread, `q="Ex"`}, // one value only
 		{"single_choice", `{"id":"x","label":"Ex"}`, ids, `q="x"`},
@@ -157,7 +157,7 @@ func TestColumnsOfEachBlock(t *testing.T) {
 		for _, columns := range []struct {
 			o    Options
 			want string
-		}{{Options{}, c.want}, {Options{Spread: true}, c.spread}, {Options{Spread: true, Labels: true}, c.labels}} {
+		}{{Options{}, c.want}, {Options{SplitColumns: true}, c.spread}, {Options{SplitColumns: true, Labels: true}, c.labels}} {
 			got := strings.Join(lines(t, d, columns.o)[0], " ")
 			expect.That(t, got == columns.want, "%s, %+v:\n got %s\nwant %s", c.block, columns.o, got, columns.want)
 		}

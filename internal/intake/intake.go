@@ -19,13 +19,13 @@ var errDraft = fmt.Errorf("formsvc: the form is a draft, which Client.PublishFor
 type Intake struct {
 	core     *core.Core
 	forms    *cache.Cache[storage.ID, *Known] // shared with the copies that On makes
-	handOver func() (to storage.HandOver, stored func())
+	handOver func() (to storage.DirectDispatcher, stored func())
 	borrowed bool // made by On: the host commits or rolls back
 }
 
 // New returns an intake that knows no form yet. handOver is called for a response that is about
 // to be stored with an event, and stored when it is.
-func New(c *core.Core, handOver func() (to storage.HandOver, stored func())) Intake {
+func New(c *core.Core, handOver func() (to storage.DirectDispatcher, stored func())) Intake {
 	return Intake{core: c, forms: new(cache.Cache[storage.ID, *Known]), handOver: handOver}
 }
 
@@ -40,7 +40,7 @@ type Input = answers.Input
 
 // Response is the response that a respondent submits. Package formsvc documents its
 // fields.
-type Response struct {
+type SubmitParams struct {
 	Input
 	FormID         storage.ID
 	Metadata       Metadata

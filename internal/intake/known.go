@@ -97,7 +97,7 @@ func (k *Known) Path(answers map[string]json.RawMessage, hidden map[string]strin
 // isAt reports whether a form says what f says beside its definition, as far as a
 // response is concerned.
 func (k *Known) isAt(f *storage.Form) bool {
-	return k.Revision == f.Revision && k.Status == f.Status && k.Gate == f.Gate
+	return k.Revision == f.Revision && k.Status == f.Status && k.Acceptance == f.Acceptance
 }
 
 // read decodes and compiles a definition.

@@ -27,7 +27,7 @@ func know(t *testing.T, s Intake, f storage.Form) *Known {
 	t.Helper()
 	known, err := s.know(f)
 	expect.NoError(t, err)
-	if known.Revision != f.Revision || known.Status != f.Status || known.Gate != f.Gate || !known.Definition.Equal(&f.Definition) {
+	if known.Revision != f.Revision || known.Status != f.Status || known.Acceptance != f.Acceptance || !known.Definition.Equal(&f.Definition) {
 		t.Errorf("what is known of %+v is %+v", f, known.Form)
 	}
 	return known

@@ -43,7 +43,7 @@ func tokenOf(form storage.ID, visit string) string {
 }
 
 // SavePartial saves a partial submission. Package formsvc documents it. Of p it takes FormID,
-// Revision, Block, Seconds, Shared, Verified and LinkTaken.
+// Revision, Block, Seconds, Shared, Verified and LinkIssued.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
 	ctx = timeout.Share(ctx)
 	// Read, never cached: nothing would show that a cached form lacks the newest questions.
@@ -58,7 +58,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	case f.IsClosed(now):
 		return "", nil, schema.ErrClosed
 	}
-	kept, err := known.answers.Keep(in.Answers, in.Hidden)
+	kept, err := known.answers.Retain(in.Answers, in.Hidden)
 	var tooLong error
 	if limit := i.core.Limits.Partial; len(kept.Answers)+len(kept.Hidden) > limit {
 		tooLong = faults.One("", schema.CodeTooLong, "the answers would take more than "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
@@ -80,7 +80,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	})
 	switch taken := errors.Is(err, storage.ErrConflict); {
 	case taken && !fresh:
-		err = schema.ErrSent
+		err = schema.ErrAlreadySubmitted
 	case taken:
 		if p, _, _, err = i.ResumePartial(ctx, p.FormID, token); err == nil {
 			return token, nil, &storage.RevisionError{Current: p.Revision, Kind: "partial"}
@@ -113,14 +113,14 @@ func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string
 	case err != nil:
 		return storage.Partial{}, in, m, core.Supported(err)
 	case !p.SubmissionID.IsZero():
-		return p, in, m, schema.ErrSent
+		return p, in, m, schema.ErrAlreadySubmitted
 	}
 	in, err = core.PartialInput(&p)
 	return p, in, m, errors.Join(err, json.Unmarshal(p.Metadata, &m))
 }
 
-// ForgetPartial removes a half response. Package formsvc documents it.
-func (i Intake) ForgetPartial(ctx context.Context, form storage.ID, token string) error {
+// DeletePartial removes a half response. Package formsvc documents it.
+func (i Intake) DeletePartial(ctx context.Context, form storage.ID, token string) error {
 	_, _, err := i.core.Storage.DeletePartials(ctx, storage.AsHost(), form, storage.DeletePartialsParams{Token: hashOf(token), Max: 1})
 	return core.Supported(err)
 }

@@ -20,7 +20,7 @@ import (
 )
 
 // Submit checks a response and stores it, in one step with all that follows from it.
-func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, error) {
+func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission, error) {
 	ctx = timeout.Share(ctx)
 	form, cached := i.forms.Get(r.FormID)
 	cached = cached && form.committed && !i.borrowed // a transaction may see another form
@@ -36,7 +36,7 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 			stored, replayed, err := i.store(ctx, n)
 			if !errors.Is(err, storage.ErrRevisionMismatch) {
 				if replayed && r.OneContent && !sameContent(stored, n.Submission.Answers, n.Submission.Hidden) {
-					return storage.Submission{}, schema.ErrKeyUsed
+					return storage.Submission{}, schema.ErrIdempotencyKeyReused
 				}
 				if errors.Is(err, storage.ErrLimitReached) {
 					err = schema.ErrClosed
@@ -58,14 +58,14 @@ func (i Intake) Submit(ctx context.Context, r *Response) (storage.Submission, er
 func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
 	made := func() {}
 	if !i.borrowed && !n.Event.ID.IsZero() {
-		n.HandOver, made = i.handOver()
+		n.Dispatcher, made = i.handOver()
 	}
 	returned := false
 	defer func() {
 		// A storage that panics leaves what it reserved, and the webhooks would have no room. One
 		// that returns early, because the caller has left, may still hand deliveries over.
-		if n.HandOver != nil && !returned {
-			n.HandOver.HandOver(nil, false)
+		if n.Dispatcher != nil && !returned {
+			n.Dispatcher.Dispatch(nil, false)
 		}
 	}()
 	stored, replayed, err := i.core.Storage.Submit(ctx, n)
@@ -78,7 +78,7 @@ func (i Intake) store(ctx context.Context, n storage.NewSubmission) (storage.Sub
 }
 
 // replay returns the first result of an idempotency key, else the refusal.
-func (i Intake) replay(ctx context.Context, form *Known, r *Response, refused error) (storage.Submission, error) {
+func (i Intake) replay(ctx context.Context, form *Known, r *SubmitParams, refused error) (storage.Submission, error) {
 	if r.IdempotencyKey == "" || checkIdempotencyKey(r.IdempotencyKey) != nil {
 		return storage.Submission{}, refused
 	}
@@ -109,7 +109,7 @@ func decoded(raw json.RawMessage) (v any) {
 }
 
 // newSubmission checks a response against a form and makes the record of it.
-func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, error) {
+func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmission, error) {
 	clock, now := i.core.Clock().UTC(), i.core.Now()
 	imported := !r.SubmittedAt.IsZero()
 	var badTime error
@@ -126,7 +126,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 	switch {
 	case form.Status != storage.StatusPublished:
 		return storage.NewSubmission{}, errDraft
-	case form.Gate.IsClosed(false, clock):
+	case form.Acceptance.IsClosed(false, clock):
 		return storage.NewSubmission{}, schema.ErrClosed
 	}
 	checked, err := form.answers.Check(r.Input)
@@ -146,7 +146,7 @@ func (i Intake) newSubmission(form *Known, r *Response) (storage.NewSubmission, 
 		Submission:     submission,
 		FormRevision:   form.Revision,
 		UniqueAnswer:   checked.Unique,
-		UniqueField:    storage.UniqueField{Block: form.Gate.Unique.Block, Rules: answers.IdentityRules},
+		UniqueField:    storage.UniqueField{Block: form.Acceptance.Unique.Block, Rules: answers.IdentityRules},
 		IdempotencyKey: r.IdempotencyKey,
 	}
 	if r.Partial != "" {

@@ -52,10 +52,10 @@ func (s *Scheduler) claim() {
 		ask.Webhooks[id] = s.roomFor(s.webhooks[id])
 		s.webhooks[id].passed = ask.Webhooks[id] == 0
 	}
-	ask.Quick, ask.Slow = s.ask(&s.quick), s.ask(&s.second)
-	ask.Others = ask.Slow
-	ask.Others.Room = min(ask.Slow.Room, s.n.doubtful-s.doubtful)
-	quick, second := s.quick.wanted && ask.Quick.Room > 0, s.second.wanted && ask.Slow.Room > 0
+	ask.Fast, ask.Slow = s.ask(&s.quick), s.ask(&s.second)
+	ask.NewOrFailing = ask.Slow
+	ask.NewOrFailing.MaxDeliveries = min(ask.Slow.MaxDeliveries, s.n.doubtful-s.doubtful)
+	quick, second := s.quick.wanted && ask.Fast.MaxDeliveries > 0, s.second.wanted && ask.Slow.MaxDeliveries > 0
 	if !quick && !second {
 		return // until something ends, or has waited for too long
 	}
@@ -75,7 +75,7 @@ func (s *Scheduler) wantsClaim() bool {
 // more of the second pool than half of what is free. So however many owners are slow, each
 // finds places as long as it has few.
 func (s *Scheduler) ask(p *pool) storage.Pool {
-	ask := storage.Pool{Room: s.room(p), PerHost: p.ofName, Hosts: make(map[string]int, len(p.hosts))}
+	ask := storage.Pool{MaxDeliveries: s.room(p), PerHost: p.ofName, Hosts: make(map[string]int, len(p.hosts))}
 	for host := range p.hosts {
 		if ask.Hosts[host] = p.roomOf(host); ask.Hosts[host] < p.least {
 			ask.Hosts[host] = 0
@@ -83,7 +83,7 @@ func (s *Scheduler) ask(p *pool) storage.Pool {
 	}
 	for workspace, l := range p.workspaces {
 		if p == &s.second && l.waiting+l.used > s.free()/s.n.ownerPart {
-			ask.Without = append(ask.Without, workspace)
+			ask.ExcludedWorkspaces = append(ask.ExcludedWorkspaces, workspace)
 		}
 	}
 	return ask

@@ -69,7 +69,7 @@ func (s *Scheduler) write() {
 	s.out.Write = make([]storage.Result, n)
 	for i, of := range r.active {
 		if w := of.webhook; of.Result.Delivery != nil { // all of a URL alike: their order does not matter then
-			of.Standing = w.standing
+			of.Health = w.standing
 			if left := w.pause.until.Sub(s.now); left > 0 {
 				of.PauseFor, of.PauseReason = left, w.pause.reason
 			}

@@ -204,7 +204,7 @@ func (s *Scheduler) start(p *pool) {
 		if w == nil {
 			return
 		}
-		if s.tooLate(w.waiting[0]) || !w.standing.Good() && s.doubtful >= s.n.doubtful { // the rest is for those that work
+		if s.tooLate(w.waiting[0]) || !w.standing.Healthy() && s.doubtful >= s.n.doubtful { // the rest is for those that work
 			s.giveBack(w, 0)
 		} else {
 			s.begin(w)
@@ -216,7 +216,7 @@ func (s *Scheduler) start(p *pool) {
 // begin begins the request that has waited longest for w.
 func (s *Scheduler) begin(w *webhook) {
 	r := s.takeWaiting(w)
-	r.began, r.pool, r.doubtful = s.now, w.pool, !w.standing.Good()
+	r.began, r.pool, r.doubtful = s.now, w.pool, !w.standing.Healthy()
 	r.Delivery.Age += s.now.Sub(r.leased)
 	r.pool.count(r, 0, 1)
 	w.underWay = append(w.underWay, r)

@@ -53,19 +53,19 @@ func (c *steps) pass(d time.Duration) {
 }
 
 var (
-	goodStanding = storage.Standing{Succeeded: true}
+	goodStanding = storage.Health{Succeeded: true}
 	claimedFrom  = func(deliveries ...storage.ClaimedDelivery) Claimed { return Claimed{Deliveries: deliveries} }
 )
 
 // delivery makes one for the webhook with that number.
-func (c *steps) delivery(webhook int, host string, standing storage.Standing) storage.ClaimedDelivery {
+func (c *steps) delivery(webhook int, host string, standing storage.Health) storage.ClaimedDelivery {
 	c.serial++
 	lease := storage.Lease{WebhookID: ID{byte(webhook >> 8), byte(webhook)}, EventID: ID{1, byte(c.serial >> 8), byte(c.serial)}, Token: int64(c.serial)}
-	return storage.ClaimedDelivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Standing: standing, Attempt: 1}
+	return storage.ClaimedDelivery{Lease: lease, FormID: ID{2, byte(webhook)}, URL: "https://" + host + "/", Host: host, Health: standing, Attempt: 1}
 }
 
 // deliveries makes one for each of n webhooks of their own.
-func (c *steps) deliveries(n int, standing storage.Standing) (all []storage.ClaimedDelivery) {
+func (c *steps) deliveries(n int, standing storage.Health) (all []storage.ClaimedDelivery) {
 	for range n {
 		all = append(all, c.delivery(c.serial, fmt.Sprintf("h%d.example", c.serial), standing))
 	}
@@ -104,7 +104,7 @@ func (c *steps) last() storage.Result {
 func TestAPauseComesWithAClaim(t *testing.T) {
 	t.Parallel()
 	probe := func(c *steps) {
-		del := c.delivery(1, "h.example", storage.Standing{Failures: 3})
+		del := c.delivery(1, "h.example", storage.Health{Failures: 3})
 		del.FailingFor, del.PausedFor, del.PauseReason = time.Minute, time.Hour, storage.PauseRetryAfter
 		c.step(claimedFrom(del))
 	}
@@ -138,7 +138,7 @@ func TestAPauseComesWithAClaim(t *testing.T) {
 		c.step(Wrote{})
 		c.step(Claimed{})
 		c.pass(time.Second) // another claim begins
-		c.step(claimedFrom(c.delivery(1, "h.example", storage.Standing{Failures: 4})))
+		c.step(claimedFrom(c.delivery(1, "h.example", storage.Health{Failures: 4})))
 		c.end(false, 0)
 		if r := c.last(); r.PauseFor != 0 {
 			t.Errorf("the store is told of a pause of %s that is over", r.PauseFor)
@@ -187,14 +187,14 @@ func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	c.step(claimedFrom(c.deliveries(c.n.ahead/2+c.n.Quick+1, goodStanding)...))
 	c.step(Woken{})
 	c.pass(c.n.Gather)
-	if p := c.claims[len(c.claims)-1]; p.Quick.Room != 0 || p.Others.Room == 0 {
-		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Quick.Room, p.Others.Room)
+	if p := c.claims[len(c.claims)-1]; p.Fast.MaxDeliveries != 0 || p.NewOrFailing.MaxDeliveries == 0 {
+		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Fast.MaxDeliveries, p.NewOrFailing.MaxDeliveries)
 	}
 	c.step(Claimed{})
 	c.pass(c.n.Gather)
 	c.endOf(c.sent[0], true, 0)
-	if p := c.claims[len(c.claims)-1]; p.Quick.Room != c.n.ahead/2 {
-		t.Errorf("asked for %d at once, want %d", p.Quick.Room, c.n.ahead/2)
+	if p := c.claims[len(c.claims)-1]; p.Fast.MaxDeliveries != c.n.ahead/2 {
+		t.Errorf("asked for %d at once, want %d", p.Fast.MaxDeliveries, c.n.ahead/2)
 	}
 }
 
@@ -220,8 +220,8 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 	t.Parallel()
 	n := smallNumbers()
 	many := n.derive().write
-	slow := storage.Standing{Succeeded: true, SlowFor: n.Successes}
-	for name, standing := range map[string]storage.Standing{"held": goodStanding, "the second pool": slow, "given back": goodStanding} {
+	slow := storage.Health{Succeeded: true, SuccessesUntilFast: n.Successes}
+	for name, standing := range map[string]storage.Health{"held": goodStanding, "the second pool": slow, "given back": goodStanding} {
 		c := newSteps(t, n)
 		c.step(Claimed{})
 		for i := range many {
@@ -332,9 +332,9 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newSteps(t, testNumbers)
-			c.step(claimedFrom(c.delivery(1, "first.example", storage.Standing{})))
+			c.step(claimedFrom(c.delivery(1, "first.example", storage.Health{})))
 			c.end(first, 0) // is not written yet
-			other := storage.Standing{Succeeded: true, Failures: 9}
+			other := storage.Health{Succeeded: true, Failures: 9}
 			second := c.delivery(1, "second.example", other)
 			second.Generation = 1
 			second.FailingFor = time.Hour
@@ -344,16 +344,16 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 			if len(c.written) != 2 || len(c.pauses) != 1 {
 				t.Fatalf("%d results and %d pauses, want 2 and 1", len(c.written), len(c.pauses))
 			}
-			want := storage.Standing{Failures: 1}
+			want := storage.Health{Failures: 1}
 			if first {
 				want = goodStanding
 			}
-			if r := c.written[0]; r.Standing != want || r.PauseFor != 0 {
-				t.Errorf("the first URL's result has %+v and a pause of %s, want %+v and none", r.Standing, r.PauseFor, want)
+			if r := c.written[0]; r.Health != want || r.PauseFor != 0 {
+				t.Errorf("the first URL's result has %+v and a pause of %s, want %+v and none", r.Health, r.PauseFor, want)
 			}
 			other.Failures++
-			if r := c.written[1]; r.Standing != other || r.PauseFor == 0 {
-				t.Errorf("the second URL's result has %+v and a pause of %s, want %+v and one", r.Standing, r.PauseFor, other)
+			if r := c.written[1]; r.Health != other || r.PauseFor == 0 {
+				t.Errorf("the second URL's result has %+v and a pause of %s, want %+v and one", r.Health, r.PauseFor, other)
 			}
 		})
 	}
@@ -361,13 +361,13 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 		t.Parallel()
 		c := newSteps(t, testNumbers)
 		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
-		again := c.delivery(1, "h.example", storage.Standing{})
+		again := c.delivery(1, "h.example", storage.Health{})
 		again.Generation = 2
 		c.step(claimedFrom(again))
 		c.endOf(c.sent[0], false, time.Hour)
 		c.endOf(c.sent[1], true, 0)
 		c.last()
-		if len(c.written) != 2 || c.written[0].Standing.Failures != 1 || c.written[1].Standing != goodStanding || c.written[1].PauseFor != 0 {
+		if len(c.written) != 2 || c.written[0].Health.Failures != 1 || c.written[1].Health != goodStanding || c.written[1].PauseFor != 0 {
 			t.Errorf("written %+v, want a failure, and a success of a webhook that never failed", c.written)
 		}
 	})
@@ -379,8 +379,8 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 		second.Generation = 1
 		c.step(claimedFrom(second))
 		c.endOf(c.sent[0], false, time.Hour)
-		if r := c.last(); r.Standing.Failures != 1 || r.PauseFor == 0 {
-			t.Errorf("its result has %+v and a pause of %s, want a failure and one", r.Standing, r.PauseFor)
+		if r := c.last(); r.Health.Failures != 1 || r.PauseFor == 0 {
+			t.Errorf("its result has %+v and a pause of %s, want a failure and one", r.Health, r.PauseFor)
 		}
 		if w := c.s.webhooks[c.sent[1].Delivery.Lease.WebhookID]; w.standing != goodStanding || w.pause != (pause{}) || len(c.pauses) > 0 {
 			t.Errorf("the other URL has %+v, the pause %+v, and %d pauses were told", w.standing, w.pause, len(c.pauses))
@@ -425,7 +425,7 @@ func TestALeaseOutlastsTheWriteOfItsResult(t *testing.T) {
 func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
-	claim := func(n int, standing storage.Standing) storage.ClaimParams {
+	claim := func(n int, standing storage.Health) storage.ClaimParams {
 		before := len(c.claims)
 		c.now = c.now.Add(c.n.Gather)
 		c.step(Claimed{Deliveries: c.deliveries(n, standing), More: true})
@@ -435,23 +435,23 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 		return *c.claims[before]
 	}
 	half, places := c.n.Second/2, c.n.Second*3/4
-	if p := claim(half-1, storage.Standing{}); len(c.sent) != half-1 || p.Others.Room != 1 || p.Slow.Room != (places-half+1+3)/4 {
-		t.Fatalf("%d requests, and room for %d and %d slow ones, want %d, 1 and a quarter of what is free", len(c.sent), p.Others.Room, p.Slow.Room, half-1)
+	if p := claim(half-1, storage.Health{}); len(c.sent) != half-1 || p.NewOrFailing.MaxDeliveries != 1 || p.Slow.MaxDeliveries != (places-half+1+3)/4 {
+		t.Fatalf("%d requests, and room for %d and %d slow ones, want %d, 1 and a quarter of what is free", len(c.sent), p.NewOrFailing.MaxDeliveries, p.Slow.MaxDeliveries, half-1)
 	}
-	if p := claim(1, storage.Standing{}); len(c.sent) != half || p.Others.Room != 0 || p.Slow.Room == 0 || p.Quick.Room == 0 {
-		t.Errorf("%d requests, and room for %d; want %d, none and some for the others", len(c.sent), p.Others.Room, half)
+	if p := claim(1, storage.Health{}); len(c.sent) != half || p.NewOrFailing.MaxDeliveries != 0 || p.Slow.MaxDeliveries == 0 || p.Fast.MaxDeliveries == 0 {
+		t.Errorf("%d requests, and room for %d; want %d, none and some for the others", len(c.sent), p.NewOrFailing.MaxDeliveries, half)
 	}
-	slow := storage.Standing{Succeeded: true, SlowFor: 1}
-	if p := claim(2, slow); len(c.sent) != half+2 || p.Others.Room != 0 {
-		t.Errorf("%d slow ones began, and there is room for %d new ones, want 2 and none", len(c.sent)-half, p.Others.Room)
+	slow := storage.Health{Succeeded: true, SuccessesUntilFast: 1}
+	if p := claim(2, slow); len(c.sent) != half+2 || p.NewOrFailing.MaxDeliveries != 0 {
+		t.Errorf("%d slow ones began, and there is room for %d new ones, want 2 and none", len(c.sent)-half, p.NewOrFailing.MaxDeliveries)
 	}
-	if claim(2, storage.Standing{}); len(c.sent) != half+2 { // a store that gives more than it was asked for
+	if claim(2, storage.Health{}); len(c.sent) != half+2 { // a store that gives more than it was asked for
 		t.Errorf("%d requests began, want %d", len(c.sent), half+2)
 	}
 	for _, r := range c.sent {
 		c.endOf(r, true, 0)
 	}
-	if p := claim(0, slow); p.Others.Room == 0 {
+	if p := claim(0, slow); p.NewOrFailing.MaxDeliveries == 0 {
 		t.Error("afterwards there is no room")
 	}
 }
@@ -460,8 +460,8 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 // its webhooks are. Those of others have room, and it has when its requests have ended.
 func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 	t.Parallel()
-	slow := storage.Standing{Succeeded: true, SlowFor: 1}
-	for _, standing := range []storage.Standing{slow, {}} {
+	slow := storage.Health{Succeeded: true, SuccessesUntilFast: 1}
+	for _, standing := range []storage.Health{slow, {}} {
 		c := newSteps(t, smallNumbers())
 		places := c.n.Second * 3 / 4
 		owner := storage.ID{7}
@@ -474,18 +474,18 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 			c.step(Claimed{Deliveries: all, More: true})
 			return *c.claims[len(c.claims)-1]
 		}
-		if p := claim(places / 3); len(p.Slow.Without)+len(p.Others.Without) > 0 {
-			t.Errorf("without %v when a third is in use", p.Slow.Without)
+		if p := claim(places / 3); len(p.Slow.ExcludedWorkspaces)+len(p.NewOrFailing.ExcludedWorkspaces) > 0 {
+			t.Errorf("without %v when a third is in use", p.Slow.ExcludedWorkspaces)
 		}
 		want := []ID{owner}
-		if p := claim(1); !slices.Equal(p.Slow.Without, want) || !slices.Equal(p.Others.Without, want) || p.Quick.Without != nil || p.Slow.Room == 0 {
-			t.Errorf("without %v, %v and %v, and with room for %d", p.Slow.Without, p.Others.Without, p.Quick.Without, p.Slow.Room)
+		if p := claim(1); !slices.Equal(p.Slow.ExcludedWorkspaces, want) || !slices.Equal(p.NewOrFailing.ExcludedWorkspaces, want) || p.Fast.ExcludedWorkspaces != nil || p.Slow.MaxDeliveries == 0 {
+			t.Errorf("without %v, %v and %v, and with room for %d", p.Slow.ExcludedWorkspaces, p.NewOrFailing.ExcludedWorkspaces, p.Fast.ExcludedWorkspaces, p.Slow.MaxDeliveries)
 		}
 		for _, r := range c.sent {
 			c.endOf(r, true, 0)
 		}
-		if p := claim(0); len(p.Slow.Without)+len(c.s.second.workspaces) > 0 {
-			t.Errorf("without %v when nothing is under way", p.Slow.Without)
+		if p := claim(0); len(p.Slow.ExcludedWorkspaces)+len(c.s.second.workspaces) > 0 {
+			t.Errorf("without %v when nothing is under way", p.Slow.ExcludedWorkspaces)
 		}
 	}
 }
@@ -504,8 +504,8 @@ func TestAHostNameWithLittleRoomWaits(t *testing.T) {
 		}
 		c.now = c.now.Add(c.n.Gather)
 		c.step(Claimed{Deliveries: all, More: true})
-		if p := c.claims[len(c.claims)-1]; p.Quick.Hosts["same.example"] != want || p.Quick.PerHost != most {
-			t.Errorf("with %d deliveries a host name has room for %d, and others for %d, want %d and %d", has, p.Quick.Hosts["same.example"], p.Quick.PerHost, want, most)
+		if p := c.claims[len(c.claims)-1]; p.Fast.Hosts["same.example"] != want || p.Fast.PerHost != most {
+			t.Errorf("with %d deliveries a host name has room for %d, and others for %d, want %d and %d", has, p.Fast.Hosts["same.example"], p.Fast.PerHost, want, most)
 		}
 	}
 }
@@ -535,7 +535,7 @@ func TestAFailureIsRecordedBeforeTheNextClaim(t *testing.T) {
 func TestTheBoundOfAWebhookIsForItsURL(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	del := c.delivery(1, "h.example", storage.Standing{})
+	del := c.delivery(1, "h.example", storage.Health{})
 	del.Generation = 7
 	c.step(claimedFrom(del))
 	id := del.Lease.WebhookID
@@ -549,7 +549,7 @@ func TestTheBoundOfAWebhookIsForItsURL(t *testing.T) {
 		}
 	}
 	bound("while a request is under way", 7, 0)
-	moved := c.delivery(1, "h.example", storage.Standing{})
+	moved := c.delivery(1, "h.example", storage.Health{})
 	moved.Generation = 8
 	c.step(claimedFrom(moved))
 	if len(c.sent) != 2 || c.sent[1].Delivery.Generation != 8 {
@@ -600,7 +600,7 @@ func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	if want := c.n.PerWebhook + 1; granted != want { // one waits
 		t.Errorf("%d may be handed over, want %d", granted, want)
 	}
-	for i, standing := range []storage.Standing{{}, {Succeeded: true, Failures: 1}, {Succeeded: true, SlowFor: 1}} {
+	for i, standing := range []storage.Health{{}, {Succeeded: true, Failures: 1}, {Succeeded: true, SuccessesUntilFast: 1}} {
 		other := c.delivery(2+i, "other.example", standing)
 		c.step(claimedFrom(other))
 		if got := c.s.Reserve(other.FormID); got != nil {
@@ -636,8 +636,8 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 	c.now = c.now.Add(time.Millisecond)
 	c.endOf(c.sent[0], false, time.Hour)
 	c.endOf(c.sent[1], true, 0)
-	if r := c.last(); r.PauseFor < 59*time.Minute || r.Standing.Failures != 1 || len(c.pauses) != 1 {
-		t.Errorf("the store is told of %+v and a pause of %s, and %d pauses were told; want a failure, an hour and one", r.Standing, r.PauseFor, len(c.pauses))
+	if r := c.last(); r.PauseFor < 59*time.Minute || r.Health.Failures != 1 || len(c.pauses) != 1 {
+		t.Errorf("the store is told of %+v and a pause of %s, and %d pauses were told; want a failure, an hour and one", r.Health, r.PauseFor, len(c.pauses))
 	}
 }
 
@@ -670,7 +670,7 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	c.pass(time.Second)
 	c.step(Claimed{}, Wrote{}, Woken{})
 	c.pass(time.Second)
-	if len(c.claims) == before || c.claims[len(c.claims)-1].Quick.Room < c.n.ahead/2 {
+	if len(c.claims) == before || c.claims[len(c.claims)-1].Fast.MaxDeliveries < c.n.ahead/2 {
 		t.Errorf("%d claims while %d deliveries may be handed over", len(c.claims)-before, granted)
 	}
 }

@@ -15,8 +15,8 @@ type webhook struct {
 	url, host  string
 	generation int64 // of its URLs
 
-	standing storage.Standing // the store's, with the results that are not recorded yet
-	failing  time.Time        // since when, if it is
+	standing storage.Health // the store's, with the results that are not recorded yet
+	failing  time.Time      // since when, if it is
 	pause    pause
 	took     time.Duration // how long its successes take, smoothed. Zero: not known
 	unsaved  int           // results that are not recorded yet
@@ -94,13 +94,13 @@ func (s *Scheduler) known(del storage.ClaimedDelivery, leased time.Time) *webhoo
 // believe takes over what the store knows of w.
 func (s *Scheduler) believe(w *webhook, del storage.ClaimedDelivery) {
 	w.failing, w.pause = time.Time{}, pause{}
-	if del.Standing.Failures > 0 {
+	if del.Health.Failures > 0 {
 		w.failing = s.now.Add(-del.FailingFor)
 	}
 	if del.PauseReason != "" {
 		w.pause = pause{until: s.now.Add(del.PausedFor), reason: del.PauseReason}
 	}
-	s.stand(w, del.Standing)
+	s.stand(w, del.Health)
 }
 
 // learn draws the conclusions from an attempt that began at that time.
@@ -135,25 +135,25 @@ func (s *Scheduler) learn(w *webhook, began time.Time, e Ended) {
 }
 
 // afterSuccess is the standing of a webhook after a request that took so long.
-func (n Numbers) afterSuccess(s storage.Standing, took time.Duration) storage.Standing {
+func (n Numbers) afterSuccess(s storage.Health, took time.Duration) storage.Health {
 	switch {
 	case took > n.Moment:
-		s.SlowFor = n.Successes
-	case s.SlowFor > 0:
-		s.SlowFor--
+		s.SuccessesUntilFast = n.Successes
+	case s.SuccessesUntilFast > 0:
+		s.SuccessesUntilFast--
 	}
-	return storage.Standing{Succeeded: true, SlowFor: s.SlowFor}
+	return storage.Health{Succeeded: true, SuccessesUntilFast: s.SuccessesUntilFast}
 }
 
 // stand gives w a standing, and the pool for that. What waits for it is claimed again
 // when it is due: when w failed it is too much, and in another pool it has no room yet.
-func (s *Scheduler) stand(w *webhook, standing storage.Standing) {
+func (s *Scheduler) stand(w *webhook, standing storage.Health) {
 	w.standing = standing
 	to := &s.second
-	if standing.Quick() {
+	if standing.Fast() {
 		to = &s.quick
 	}
-	if to != w.pool || !standing.Good() {
+	if to != w.pool || !standing.Healthy() {
 		s.giveBackAll(w, 0)
 		w.pool.leave(w)
 		w.pool = to
@@ -167,7 +167,7 @@ func (s *Scheduler) ready(w *webhook) bool {
 
 // limit is how many requests w may have under way.
 func (s *Scheduler) limit(w *webhook) int {
-	if w.standing.Good() {
+	if w.standing.Healthy() {
 		return s.n.PerWebhook
 	}
 	return 1
@@ -183,11 +183,11 @@ func (s *Scheduler) hangs(w *webhook) bool {
 // in good standing, what it sends in AheadFor, as far as that is not more than its share
 // of all that may wait.
 func (s *Scheduler) roomFor(w *webhook) int {
-	if s.hangs(w) || w.unsaved > 0 && !w.standing.Good() { // the store may not know yet that it is paused
+	if s.hangs(w) || w.unsaved > 0 && !w.standing.Healthy() { // the store may not know yet that it is paused
 		return 0
 	}
 	room := s.limit(w)
-	if w.standing.Good() && w.took > 0 {
+	if w.standing.Healthy() && w.took > 0 {
 		room += min(1+int(time.Duration(room)*s.n.aheadFor/w.took), s.n.ahead/max(1, s.claims.sharing))
 	}
 	return max(0, room-len(w.waiting)-len(w.underWay)-w.granted)

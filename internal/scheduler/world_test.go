@@ -48,7 +48,7 @@ type receiver struct {
 	host      string
 	answer    func(w *world) (took time.Duration, success bool)
 
-	standing storage.Standing
+	standing storage.Health
 	locked   bool // a write changes how it stands: claims pass over it
 	paused   time.Time
 	reason   storage.PauseReason
@@ -176,7 +176,7 @@ func (w *world) lease(it *item) storage.ClaimedDelivery {
 	w.leased[*it.lease] = it
 	return storage.ClaimedDelivery{
 		Lease: *it.lease, FormID: r.form, WorkspaceID: r.workspace, URL: "https://" + r.host + "/" + r.id.String(), Host: r.host, Attempt: it.attempt,
-		Standing: r.standing, FailingFor: r.failingFor(w.now), PausedFor: max(0, r.paused.Sub(w.now)), PauseReason: r.reason, Body: make([]byte, 100),
+		Health: r.standing, FailingFor: r.failingFor(w.now), PausedFor: max(0, r.paused.Sub(w.now)), PauseReason: r.reason, Body: make([]byte, 100),
 	}
 }
 
@@ -196,7 +196,7 @@ func (w *world) claim(p storage.ClaimParams) (out []storage.ClaimedDelivery, mor
 			pools[r.pool()] = append(pools[r.pool()], r)
 		}
 	}
-	for i, pool := range []storage.Pool{p.Quick, p.Slow, p.Others} {
+	for i, pool := range []storage.Pool{p.Fast, p.Slow, p.NewOrFailing} {
 		claimed, cut := w.serve(p, pool, pools[i])
 		out, more = append(out, claimed...), more || cut
 	}
@@ -206,9 +206,9 @@ func (w *world) claim(p storage.ClaimParams) (out []storage.ClaimedDelivery, mor
 // pool is which of those of a claim r belongs to.
 func (r *receiver) pool() int {
 	switch {
-	case r.standing.Quick():
+	case r.standing.Fast():
 		return 0
-	case r.standing.Good():
+	case r.standing.Healthy():
 		return 1
 	}
 	return 2
@@ -228,7 +228,7 @@ func (w *world) serve(p storage.ClaimParams, pool storage.Pool, turns []*receive
 	for _, r := range turns {
 		room, ok := p.Webhooks[r.id]
 		if !ok {
-			if room = 1; r.standing.Good() {
+			if room = 1; r.standing.Healthy() {
 				room = p.PerWebhook
 			}
 		}
@@ -236,15 +236,15 @@ func (w *world) serve(p storage.ClaimParams, pool storage.Pool, turns []*receive
 		if !ok {
 			name = pool.PerHost
 		}
-		if room <= 0 || name <= 0 || slices.Contains(pool.Without, r.workspace) {
+		if room <= 0 || name <= 0 || slices.Contains(pool.ExcludedWorkspaces, r.workspace) {
 			continue
 		}
-		if looked++; looked > pool.Room+1 {
+		if looked++; looked > pool.MaxDeliveries+1 {
 			break
 		}
 		got := len(out)
 		for _, it := range r.pending {
-			if room <= 0 || len(out) >= pool.Room || ofName[r.host] >= name {
+			if room <= 0 || len(out) >= pool.MaxDeliveries || ofName[r.host] >= name {
 				break
 			}
 			if r.dueAt(w.now)(it) {
@@ -303,11 +303,11 @@ func (w *world) finish(results []storage.Result) {
 				}
 			}
 		}
-		if r.standing.Failures == 0 && res.Standing.Failures > 0 {
+		if r.standing.Failures == 0 && res.Health.Failures > 0 {
 			r.failing = w.now
 		}
-		r.standing, r.paused = res.Standing, time.Time{}
-		if res.Standing.Failures == 0 {
+		r.standing, r.paused = res.Health, time.Time{}
+		if res.Health.Failures == 0 {
 			r.reason = ""
 		}
 		if res.PauseFor > 0 {
@@ -337,7 +337,7 @@ func (w *world) step(events ...Event) {
 	}
 	if len(a.Write) > 0 {
 		for _, res := range a.Write {
-			if it := w.leased[res.Lease]; it != nil && res.Delivery != nil && res.Standing != it.of.standing {
+			if it := w.leased[res.Lease]; it != nil && res.Delivery != nil && res.Health != it.of.standing {
 				it.of.locked = true
 			}
 		}

@@ -166,9 +166,9 @@ func (b *Bundle) Settings(form formsvc.ID, settings string) formsvc.Form {
 	return b.Change(form, formsvc.Definition{Settings: json.RawMessage(settings)})
 }
 
-// Answer submits a response to a form. The pairs are those of [Answers].
+// Answer submits a response to a form. The pairs are those of [ParseAnswers].
 func (b *Bundle) Answer(form formsvc.ID, pairs ...string) (formsvc.Submission, error) {
-	return b.Submit(b.T.Context(), formsvc.Response{FormID: form, Answers: Answers(pairs...)})
+	return b.Submit(b.T.Context(), formsvc.SubmitParams{FormID: form, Answers: Answers(pairs...)})
 }
 
 // Answers makes answers out of names and JSON values in turn.

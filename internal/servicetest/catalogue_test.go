@@ -255,7 +255,7 @@ func TestHistoryIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	d := readFacts(t)
 	got := d.Components.Schemas["DeliveryList"].Properties["items"].MaxItems
-	expect.That(t, got == storage.HistoryKept, "the description shows %d deliveries, the storage keeps %d", got, storage.HistoryKept)
+	expect.That(t, got == storage.MaxHistory, "the description shows %d deliveries, the storage keeps %d", got, storage.MaxHistory)
 }
 
 // What the API takes, the Client takes: each member of a body has a field.

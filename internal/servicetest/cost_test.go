@@ -135,7 +135,7 @@ func TestWhatAPageCostsFollowsTheOrderOfTheChecks(t *testing.T) {
 		b := servicetest.SetupOn(t, store, formsvc.WithRateLimit(8, time.Hour))
 		form := b.Form(servicetest.TextBlock, `{}`)
 		for i := range 3 {
-			expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}))
+			expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", strconv.Quote(strconv.Itoa(i)))}))
 		}
 		path := "/forms/" + form.String() + "/submissions"
 		// ask makes a request and checks its status, and whether a response was read.

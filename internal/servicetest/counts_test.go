@@ -34,7 +34,7 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 				func() error { now.Advance(time.Duration(r.IntN(4)) * 13 * time.Hour); return nil },
 				func() error { // a clock that is late, an import, or neither
 					back := []time.Duration{0, 0, 0, 5 * time.Minute, 30 * time.Hour, 2000 * time.Hour}[r.IntN(6)]
-					_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r), CompletionTime: r.Float64(), SubmittedAt: now.Now().Add(-back)})
+					_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: randomAnswers(r), CompletionTime: r.Float64(), SubmittedAt: now.Now().Add(-back)})
 					return err
 				},
 				func() error {
@@ -50,19 +50,19 @@ func TestKeptCountsAreThoseOfANewCount(t *testing.T) {
 			for range 30 {
 				expect.NoError(t, steps[max(0, r.IntN(10)-6)]())
 				if r.IntN(3) > 0 {
-					expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: randomAnswers(r)}))
+					expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: randomAnswers(r)}))
 				}
 				today := time.Date(now.Now().In(zone).Year(), now.Now().In(zone).Month(), now.Now().In(zone).Day(), 0, 0, 0, 0, zone)
 				q := []formsvc.SubmissionQuery{
 					{}, {Since: today}, {Since: today.AddDate(0, 0, -3), Until: today.Add(-time.Second)}, {Since: now.Now().Add(-24 * time.Hour)}, {Until: today.AddDate(0, 0, -2)},
 				}[r.IntN(5)]
-				want, err := b.Using(store).AsHost().Summary(t.Context(), form, q)
+				want, err := b.WithStorage(store).AsHost().Summary(t.Context(), form, q)
 				expect.NoError(t, err)
 				within := []time.Duration{time.Nanosecond, time.Minute}[r.IntN(2)]
 				got, err := b.AsHost().SummaryWithin(t.Context(), form, q, within)
-				for n := 0; got.Unfinished && err == nil; n++ {
-					expect.Require(t, got.Responses <= want.Responses && n <= 1000,
-						"%s, %s, %+v: %d of %d responses, and not finished", name, zoneName, q, got.Responses, want.Responses)
+				for n := 0; got.Incomplete && err == nil; n++ {
+					expect.Require(t, got.Submissions <= want.Submissions && n <= 1000,
+						"%s, %s, %+v: %d of %d responses, and not finished", name, zoneName, q, got.Submissions, want.Submissions)
 					got, err = b.AsHost().SummaryWithin(t.Context(), form, q, within)
 				}
 				expect.NoError(t, err)

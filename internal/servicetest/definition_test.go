@@ -94,7 +94,7 @@ func TestAResponseIsBoundedAsItIsStored(t *testing.T) {
 	}
 	raw, err := json.Marshal(answer)
 	expect.NoError(t, err)
-	_, err = b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("m", string(raw))})
+	_, err = b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("m", string(raw))})
 	expect.Equal(t, violations(err), " TOO_LONG", "%d bytes that would be stored as 1.5 MB", len(raw))
 	expect.Equal(t, b.Submissions(form), 0, "responses are stored")
 }
@@ -235,7 +235,7 @@ func checkCalendar(t *testing.T, b *servicetest.Bundle, form formsvc.ID) {
 		}
 		for block, values := range answers {
 			for _, value := range values {
-				_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(value)}})
+				_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: map[string]json.RawMessage{block: json.RawMessage(value)}})
 				var refused *formsvc.Error
 				if c.ok && err != nil || !c.ok && !errors.As(err, &refused) {
 					t.Errorf("%s of %s: %v, want accepted: %t", value, block, err, c.ok)
@@ -367,7 +367,7 @@ func TestHiddenFieldsAndMetadataCarryNoControlCharacters(t *testing.T) {
 	form := b.Form(servicetest.TextBlock, `{}`)
 	b.Change(form, formsvc.Definition{HiddenFields: []byte(`["ref"]`)})
 	submit := func(text string) error {
-		_, err := b.Submit(t.Context(), formsvc.Response{
+		_, err := b.Submit(t.Context(), formsvc.SubmitParams{
 			FormID: form, Answers: servicetest.Answers("name", `"x"`), Hidden: map[string]string{"ref": text, "undeclared": "\x1b"},
 			Metadata: formsvc.Metadata{
 				Country: text, Device: text, UserAgent: text,

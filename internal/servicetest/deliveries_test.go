@@ -37,7 +37,7 @@ func TestAResponseBecomesASignedDelivery(t *testing.T) {
 	b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"hidden_fields":["ref"]}}`, nil)
 	hook := b.Webhook(form, url, servicetest.Secret)
 	b.Dispatch()
-	s, err := b.Submit(t.Context(), formsvc.Response{
+	s, err := b.Submit(t.Context(), formsvc.SubmitParams{
 		FormID: form, Answers: servicetest.Answers("name", `"Ann"`, "plan", `"p"`), Hidden: map[string]string{"ref": "mail"}, CompletionTime: 12.5,
 		Metadata: formsvc.Metadata{Country: "DE"},
 	})
@@ -84,7 +84,7 @@ func TestATestEventHasTheShapeOfARealOne(t *testing.T) {
 	b.Do(http.MethodPatch, "/forms/"+form.String(), `{"definition":{"hidden_fields":["ref"],"variables":{"score":0}}}`, nil)
 	hook := b.Webhook(form, url, servicetest.Secret)
 	b.Dispatch()
-	_, err := b.Submit(t.Context(), formsvc.Response{
+	_, err := b.Submit(t.Context(), formsvc.SubmitParams{
 		FormID:      form,
 		Answers:     servicetest.Answers("name", `"Ann"`, "other", `[{"other":"x"}]`, "grid", `{"r":["c"]}`, "stars", `3`),
 		HostAnswers: servicetest.Answers("host", `7`, "files", `[{"id":"f","name":"a.pdf","url":"https://example.com/a","mime_type":"application/pdf","size":3}]`),
@@ -257,11 +257,11 @@ func TestRedeliverFailed(t *testing.T) {
 
 		// A store that fails, and a caller who gives up, leave the rest to the next call.
 		left := 1
-		want(1, storage.ErrUnavailable)(b.Using(cutOff{b.Store, &left, func() {}}).RedeliverFailed(ctx, hook, time.Time{}))
+		want(1, storage.ErrUnavailable)(b.WithStorage(cutOff{b.Store, &left, func() {}}).RedeliverFailed(ctx, hook, time.Time{}))
 		cancelled, cancel := context.WithCancel(ctx)
 		left = 5
 		calls := 0
-		want(1, context.Canceled)(b.Using(cutOff{b.Store, &left, func() {
+		want(1, context.Canceled)(b.WithStorage(cutOff{b.Store, &left, func() {
 			// The first one is queued already, and passed over.
 			if calls++; calls == 3 {
 				cancel()

@@ -130,7 +130,7 @@ func errorClass(err error) string {
 	if errors.As(err, &faults) {
 		return fmt.Sprintf("faults %v", faults.Violations)
 	}
-	for _, class := range []error{formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed, formsvc.ErrSent} {
+	for _, class := range []error{formsvc.ErrNotFound, formsvc.ErrConflict, formsvc.ErrDuplicate, formsvc.ErrLimitReached, formsvc.ErrClosed, formsvc.ErrAlreadySubmitted} {
 		if errors.Is(err, class) {
 			return class.Error()
 		}
@@ -377,7 +377,7 @@ func (s *stepScript) goCall() step {
 	case 10:
 		return named("SendTestEvent", func(svc *formsvc.Service) (any, error) { return nil, svc.SendTestEvent(background, webhook) }, webhook)
 	}
-	r := formsvc.Response{
+	r := formsvc.SubmitParams{
 		FormID: form, Answers: servicetest.Answers("name", pick(s.random, `"Ann"`, `"ann"`, `"Bob"`, `"Cy"`, `7`)), CompletionTime: float64(s.random.IntN(100)),
 		IdempotencyKey: pick(s.random, "", "", "once", "twice"), Hidden: map[string]string{"ref": "mail"}, Metadata: formsvc.Metadata{Country: "DE"},
 	}
@@ -407,7 +407,7 @@ func (s *stepScript) halfResponse(form formsvc.ID) step {
 		tokens := s.tokens[svc]
 		switch kind {
 		case 0, 1, 2, 3:
-			r := formsvc.PartialResponse{FormID: form, Token: tokens[slot], Answers: answers, Block: "n", Seconds: 2, Share: share, Revision: revision / 2}
+			r := formsvc.PartialSubmission{FormID: form, Token: tokens[slot], Answers: answers, Block: "n", Seconds: 2, ShareWithOwner: share, Revision: revision / 2}
 			if fresh { // of a form that takes responses, if it can be made one
 				r.Token = ""
 				_ = svc.RestoreForm(background, form, formsvc.ID{})
@@ -422,15 +422,15 @@ func (s *stepScript) halfResponse(form formsvc.ID) step {
 			return dropped, err
 		case 4, 5, 14, 15:
 			r, err := svc.ResumePartial(background, form, tokens[slot])
-			if errors.Is(err, formsvc.ErrSent) {
+			if errors.Is(err, formsvc.ErrAlreadySubmitted) {
 				err = nil
 			}
 			r.Token = ""
 			return r, err
 		case 6, 12, 13:
-			return svc.Submit(background, formsvc.Response{FormID: form, Partial: tokens[slot]})
+			return svc.Submit(background, formsvc.SubmitParams{FormID: form, Partial: tokens[slot]})
 		case 7:
-			return nil, svc.ForgetPartial(background, form, tokens[slot])
+			return nil, svc.DeletePartial(background, form, tokens[slot])
 		case 8:
 			return svc.EraseRespondent(background, form, map[string]string{"name": "ann"})
 		case 9:

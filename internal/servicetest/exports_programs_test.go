@@ -153,7 +153,7 @@ json.dump(list(csv.reader(data, strict=True)), sys.stdout)`)
 		// As a user opens it, no cell is a formula. The other file shows that one is seen.
 		sheet := convert(write("defused.csv", text), "fods", utf8)
 		expect.That(t, !strings.Contains(sheet, "table:formula="), "a cell is a formula")
-		kept, _ := hostileExport(t, formsvc.Export{KeepFormulas: true})
+		kept, _ := hostileExport(t, formsvc.Export{AllowFormulas: true})
 		sheet = convert(write("kept.csv", kept), "fods", utf8)
 		expect.That(t, strings.Contains(sheet, "table:formula="), "LibreOffice takes no cell for a formula, so this test shows nothing")
 		// With columns as text, the cells are the same after a workbook and back.

@@ -105,8 +105,8 @@ func TestExportsOverHTTP(t *testing.T) {
 	for query, e := range map[string]formsvc.Export{
 		".csv":                                  {},
 		".csv?choices=ids&header=labels":        {ChoiceIDs: true, Labels: true},
-		".csv?several=spread&bom=true":          {Spread: true, BOM: true},
-		".csv?formulas=kept":                    {KeepFormulas: true},
+		".csv?several=spread&bom=true":          {SplitColumns: true, BOM: true},
+		".csv?formulas=kept":                    {AllowFormulas: true},
 		".csv?separator=comma":                  {},
 		".csv?separator=semicolon":              {Separator: ';'},
 		".csv?separator=tab":                    {Separator: '\t'},
@@ -354,7 +354,7 @@ func bigResponses(b *servicetest.Bundle) (form formsvc.ID, count int) {
 	}
 	form = b.Form("["+strings.Join(blocks, ",")+"]", `{}`)
 	for range 30 {
-		expect.Must(b.Submit(b.T.Context(), formsvc.Response{FormID: form, Answers: big}))
+		expect.Must(b.Submit(b.T.Context(), formsvc.SubmitParams{FormID: form, Answers: big}))
 	}
 	return form, 30
 }
@@ -371,7 +371,7 @@ func TestASlowClientOfAnExportHoldsNoConnection(t *testing.T) {
 	reader := bufio.NewReader(response.Body)
 	expect.Must(reader.ReadString('\n'))
 	// The server has a page to write, and the client takes none of it.
-	expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("long0", `"late"`)}))
+	expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("long0", `"late"`)}))
 	expect.Equal(t, pool.Stat().AcquiredConns(), 0, "connections are held")
 	var open int
 	err := pool.QueryRow(t.Context(), `SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%' AND pid = pg_backend_pid()`).Scan(&open)

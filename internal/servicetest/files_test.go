@@ -83,7 +83,7 @@ func storedFile(id, mediaType string) string {
 func respond(t *testing.T, b *servicetest.Bundle, form formsvc.ID, name string) (sub formsvc.Submission, files []string) {
 	t.Helper()
 	answers := servicetest.Answers("mail", `"`+name+`@answers.example"`)
-	sub, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
+	sub, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: answers, HostAnswers: servicetest.Answers(
 		"cv", "["+storedFile(name+"-1", "application/pdf")+","+storedFile(name+"-2", "text/plain")+"]", "sign", storedFile(name+"-3", "image/png"),
 	)})
 	expect.NoError(t, err)
@@ -273,7 +273,7 @@ func TestRemovalsInAHostsTransaction(t *testing.T) {
 	sub, want := respond(t, b, form.ID, "gone")
 	for _, commits := range []bool{false, true} {
 		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			if err := b.Using(store.On(tx)).AsHost().DeleteSubmission(t.Context(), form.ID, sub.ID); err != nil {
+			if err := b.WithStorage(store.On(tx)).AsHost().DeleteSubmission(t.Context(), form.ID, sub.ID); err != nil {
 				return err
 			}
 			got := files.since()

@@ -37,7 +37,7 @@ func TestListsOfTheClientPageByThemselves(t *testing.T) {
 		form := b.Form(servicetest.TextBlock, `{}`)
 		var want []formsvc.ID
 		for i := range count {
-			s := expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))}))
+			s := expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))}))
 			want = append([]formsvc.ID{s.ID}, want...)
 		}
 		collect := func(q formsvc.SubmissionQuery, until int) (got []formsvc.ID) {
@@ -149,11 +149,11 @@ const everyType = `[
 	{"id":"end","type":"ending"}]`
 
 // everyAnswer answers everyType.
-func everyAnswer(form formsvc.ID) formsvc.Response {
+func everyAnswer(form formsvc.ID) formsvc.SubmitParams {
 	file := func(name string) string {
 		return `{"id":"` + name + `","name":"` + name + `.pdf","url":"https://files.example.com/` + name + `","mime_type":"application/pdf","size":12}`
 	}
-	return formsvc.Response{
+	return formsvc.SubmitParams{
 		FormID: form,
 		Answers: servicetest.Answers(
 			"text", `"=1+1"`, "long", `"a\nb"`, "email", `"ada@example.com"`, "phone", `"+442083661177"`, "site", `"https://example.com/"`,
@@ -317,8 +317,8 @@ func TestASubmitInTheHostsTransaction(t *testing.T) {
 	submit := func(name string, end func(pgx.Tx) error) {
 		t.Helper()
 		tx := expect.Must(pool.Begin(t.Context()))
-		inTx := b.Using(store.On(tx))
-		expect.Must(inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"`+name+`"`)}))
+		inTx := b.WithStorage(store.On(tx))
+		expect.Must(inTx.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"`+name+`"`)}))
 		expect.NoError(t, end(tx))
 		b.Dispatcher().Wake()
 	}
@@ -342,7 +342,7 @@ func TestAStoreOnATransactionKeepsItsSchema(t *testing.T) {
 
 	submit := func(on func(pgx.Tx) storage.Storage) error {
 		return pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			_, err := b.Using(on(tx)).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+			_, err := b.WithStorage(on(tx)).Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 			return err
 		})
 	}
@@ -391,7 +391,7 @@ func TestNewRefusesAStorageThatIsNone(t *testing.T) {
 		_, err := formsvc.New(formsvc.WithStorage(c.store))
 		expect.That(t, err != nil && strings.Contains(err.Error(), "WithStorage") && strings.Contains(err.Error(), c.says),
 			"New with %T = %v, want an error with %q", c.store, err, c.says)
-		said := fmt.Sprint(panicOf(func() { svc.Using(c.store) }))
+		said := fmt.Sprint(panicOf(func() { svc.WithStorage(c.store) }))
 		expect.That(t, strings.Contains(said, "formsvc: Using: ") && strings.Contains(said, c.says),
 			"Using(%T) says %q, want %q", c.store, said, c.says)
 	}
@@ -467,15 +467,15 @@ func (s *panickyStore) Submit(ctx context.Context, n storage.NewSubmission) (sto
 	if !s.broken.Load() {
 		return s.Storage.Submit(ctx, n)
 	}
-	if n.HandOver != nil {
-		n.HandOver.Reserve(n.Submission.FormID)
-		n.HandOver.Reserve(n.Submission.FormID) // as for another try
+	if n.Dispatcher != nil {
+		n.Dispatcher.Reserve(n.Submission.FormID)
+		n.Dispatcher.Reserve(n.Submission.FormID) // as for another try
 	}
 	if s.panics.Load() {
 		panic("broken")
 	}
-	if n.HandOver != nil {
-		time.AfterFunc(time.Millisecond, func() { n.HandOver.HandOver(nil, false) })
+	if n.Dispatcher != nil {
+		time.AfterFunc(time.Millisecond, func() { n.Dispatcher.Dispatch(nil, false) })
 	}
 	return storage.Submission{}, false, storage.ErrUnavailable
 }

@@ -161,7 +161,7 @@ func (h *hostile) try(q hostileRequest) error {
 	}
 	h.log.Reset()
 	w := httptest.NewRecorder()
-	h.svc.Using(store).ServeHTTP(w, r)
+	h.svc.WithStorage(store).ServeHTTP(w, r)
 	if w.Code >= 500 || h.log.Len() > 0 {
 		return fmt.Errorf("%d %.300s\n%.3000s", w.Code, w.Body, h.log)
 	}

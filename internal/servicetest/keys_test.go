@@ -246,9 +246,9 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 			status(t, b.Do("PATCH", "/webhooks/"+first.String(), `{"signing_secret":"changed in the meantime"}`, nil), 200, "a change in the meantime")
 		}
 		rotating := servicetest.New(t, changing, formsvc.WithSecretCipher(newer, older))
-		expect.Returns(t, count, "%s: sealed anew, one of them as the secret before", name)(rotating.ResealSecrets(t.Context()))
-		expect.Returns(t, 1, "%s: sealed anew the second time, the one that was changed", name)(rotating.ResealSecrets(t.Context()))
-		expect.Returns(t, 0, "%s: sealed anew the third time", name)(rotating.ResealSecrets(t.Context()))
+		expect.Returns(t, count, "%s: sealed anew, one of them as the secret before", name)(rotating.ReencryptSecrets(t.Context()))
+		expect.Returns(t, 1, "%s: sealed anew the second time, the one that was changed", name)(rotating.ReencryptSecrets(t.Context()))
+		expect.Returns(t, 0, "%s: sealed anew the third time", name)(rotating.ReencryptSecrets(t.Context()))
 		got := secretsOf(t, store, newer)
 		expect.That(t, len(got) == count, "%s: %d secrets, want %d", name, len(got), count)
 		for id, secret := range want {
@@ -260,10 +260,10 @@ func TestAnOldCipherCanBeRetired(t *testing.T) {
 		// Without the cipher that sealed them, nothing is lost and the error says so.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		stranger := servicetest.New(t, store, formsvc.WithSecretCipher(aead(t, 's')))
-		n, err := stranger.ResealSecrets(ctx)
+		n, err := stranger.ReencryptSecrets(ctx)
 		expect.That(t, n == 0 && errors.Is(err, formsvc.ErrSecret), "%s: %d, %v; want ErrSecret", name, n, err)
 		cancel()
-		n, err = rotating.ResealSecrets(ctx)
+		n, err = rotating.ReencryptSecrets(ctx)
 		expect.That(t, n == 0 && errors.Is(err, context.Canceled), "%s: with a cancelled context: %d, %v", name, n, err)
 		got = secretsOf(t, store, newer)
 		expect.That(t, len(got) == count, "%s: %d secrets afterwards, want %d", name, len(got), count)
@@ -294,10 +294,10 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 			formsvc.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		sealing := &servicetest.Bundle{Service: strict, T: t, Store: b.Store, User: b.User, Key: b.Key, Workspace: b.Workspace}
 		sealing.Webhook(form, url, servicetest.Secret)
-		if n, err := strict.ResealSecrets(t.Context()); n != 0 || !errors.Is(err, formsvc.ErrSecret) || !strings.Contains(err.Error(), bad.String()) {
+		if n, err := strict.ReencryptSecrets(t.Context()); n != 0 || !errors.Is(err, formsvc.ErrSecret) || !strings.Contains(err.Error(), bad.String()) {
 			t.Errorf("%d sealed, %v; want ErrSecret and the webhook's id", n, err)
 		}
-		expect.Must(strict.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)}))
+		expect.Must(strict.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)}))
 		servicetest.Dispatch(t, strict)
 		got := <-requests
 		check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
@@ -307,8 +307,8 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 		expect.That(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
 
 		// Sealed, its deliveries go out.
-		expect.Returns(t, 1, "sealed")(servicetest.New(t, b.Store, cipher).ResealSecrets(t.Context()))
-		expect.Returns(t, 0, "when all are sealed")(strict.ResealSecrets(t.Context()))
+		expect.Returns(t, 1, "sealed")(servicetest.New(t, b.Store, cipher).ReencryptSecrets(t.Context()))
+		expect.Returns(t, 0, "when all are sealed")(strict.ReencryptSecrets(t.Context()))
 		expect.NoError(t, strict.SendTestEvent(t.Context(), bad))
 		if got := <-stolen; webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")) != nil {
 			t.Error("what is sent then has no valid signature")
@@ -389,7 +389,7 @@ func TestSigningSecretsStayOutOfTheServersLog(t *testing.T) {
 			"%s: a secret stands in the text of a statement", name)
 		logged := len(log)
 		sealing := servicetest.New(t, plain.Store, servicetest.Loopback(), cipher)
-		n, err := sealing.ResealSecrets(t.Context())
+		n, err := sealing.ReencryptSecrets(t.Context())
 		expect.That(t, err == nil && n != 0, "%s: %d sealed, %v", name, n, err)
 		sealed := &servicetest.Bundle{Service: sealing, T: t, Store: plain.Store, User: plain.User, Key: plain.Key, Workspace: plain.Workspace}
 		patch(sealed, sealed.Webhook(form, "http://127.0.0.1:8099/", secret("two")), secret("three"))

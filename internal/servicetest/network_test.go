@@ -109,7 +109,7 @@ func (d *doors) through(name string, form formsvc.Form, n int) {
 		})
 	case "Submit":
 		d.stores(d.ask(name, func() error {
-			_, err := d.Submit(d.t.Context(), formsvc.Response{FormID: form.ID, Answers: servicetest.Answers("name", `"Ann"`)})
+			_, err := d.Submit(d.t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: servicetest.Answers("name", `"Ann"`)})
 			return err
 		}))
 	case "page":
@@ -276,7 +276,7 @@ func TestNetworkBesideATransactionThatNobodyEnds(t *testing.T) {
 	tx := expect.Must(d.pool.Begin(t.Context()))
 	defer func() { _ = tx.Rollback(context.WithoutCancel(t.Context())) }()
 	name := "held"
-	expect.Must(d.Using(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}))
+	expect.Must(d.WithStorage(d.store.On(tx)).AsHost().UpdateForm(t.Context(), held.ID, formsvc.FormUpdate{Name: &name}))
 	stop := d.work(4)
 	var waiting sync.WaitGroup
 	for range 4 { // together they wait for one lock
@@ -455,7 +455,7 @@ func TestNetworkLongASnapshotIsHeld(t *testing.T) {
 	b.Dispatch()
 
 	tx := expect.Must(pool.Begin(t.Context()))
-	submit(t, b.Using(store.On(tx)), held, 0)
+	submit(t, b.WithStorage(store.On(tx)), held, 0)
 	before := buffers(t, pool, schema)
 	began := time.Now()
 	others := 0
@@ -486,5 +486,5 @@ func buffers(t *testing.T, pool *pgxpool.Pool, schema string) (pages int) {
 
 func submit(t *testing.T, svc *formsvc.Service, form formsvc.ID, n int) {
 	t.Helper()
-	expect.Must(svc.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, n))}))
+	expect.Must(svc.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, n))}))
 }

@@ -32,7 +32,7 @@ func onEachWithClock(t *testing.T, now time.Time, test func(t *testing.T, b *ser
 }
 
 // save saves a half response that has to be kept as a whole, and returns its token.
-func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string {
+func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialSubmission) string {
 	t.Helper()
 	token, dropped, err := svc.SavePartial(t.Context(), r)
 	expect.Require(t, err == nil && len(dropped) == 0, "SavePartial: dropped %q, %v", dropped, err)
@@ -40,7 +40,7 @@ func save(t *testing.T, svc *formsvc.Service, r formsvc.PartialResponse) string 
 }
 
 // resumed is what is saved with a token, without its times.
-func resumed(t *testing.T, svc *formsvc.Service, form formsvc.ID, token string) formsvc.PartialResponse {
+func resumed(t *testing.T, svc *formsvc.Service, form formsvc.ID, token string) formsvc.PartialSubmission {
 	t.Helper()
 	r := expect.Must(svc.ResumePartial(t.Context(), form, token))
 	r.SavedAt, r.EndsAt = time.Time{}, time.Time{}
@@ -53,10 +53,10 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		b.Change(form, formsvc.Definition{HiddenFields: json.RawMessage(`["ref","none"]`)})
-		r := formsvc.PartialResponse{
+		r := formsvc.PartialSubmission{
 			FormID: form, Answers: servicetest.Answers("name", `"A \u0041"`, "mail", `"ann@"`), Hidden: map[string]string{"ref": "mail", "gone": "x", "none": ""},
 			Metadata: formsvc.Metadata{Country: "NL", Device: "phone", UserAgent: "Browser", UTM: map[string]string{"source": "mail"}},
-			Block:    "name", Seconds: 12.5, Share: true,
+			Block:    "name", Seconds: 12.5, ShareWithOwner: true,
 			SavedAt: start.Add(time.Hour), EndsAt: start.Add(time.Hour), SubmissionID: formsvc.ID{1}, // which only ResumePartial sets
 		}
 		token := save(t, b.Service, r)
@@ -70,7 +70,7 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 		expect.That(t, err == nil && reflect.DeepEqual(got, want), "resumed %+v\nwant %+v\n%v", got, want, err)
 
 		clock.Advance(24 * time.Hour)
-		r = formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`), Block: "gone", Seconds: 20}
+		r = formsvc.PartialSubmission{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`), Block: "gone", Seconds: 20}
 		expect.Equal(t, save(t, b.Service, r), token, "a later save returned")
 		want = r
 		want.Revision, want.Block, want.Hidden, want.SavedAt, want.EndsAt = 2, "", map[string]string{}, start.Add(24*time.Hour), want.EndsAt.Add(24*time.Hour)
@@ -78,14 +78,14 @@ func TestAHalfResponseFromItsFirstSaveToItsEnding(t *testing.T) {
 		got, err = b.ResumePartial(t.Context(), form, token)
 		expect.That(t, err == nil && reflect.DeepEqual(got, want), "resumed after a second save %+v\nwant %+v\n%v", got, want, err)
 
-		sent := expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token}))
-		want = formsvc.PartialResponse{FormID: form, Token: token, Revision: 2, SavedAt: want.SavedAt, EndsAt: want.EndsAt, SubmissionID: sent.ID}
-		if got, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrSent) || !reflect.DeepEqual(got, want) {
+		sent := expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: token}))
+		want = formsvc.PartialSubmission{FormID: form, Token: token, Revision: 2, SavedAt: want.SavedAt, EndsAt: want.EndsAt, SubmissionID: sent.ID}
+		if got, err := b.ResumePartial(t.Context(), form, token); !errors.Is(err, formsvc.ErrAlreadySubmitted) || !reflect.DeepEqual(got, want) {
 			t.Errorf("resumed when it was sent %+v\nwant %+v\n%v", got, want, err)
 		}
 		_, _, err = b.SavePartial(t.Context(), r)
-		expect.That(t, errors.Is(err, formsvc.ErrSent), "saved when it was sent: %v", err)
-		expect.Error(t, "a response with a spent token", expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
+		expect.That(t, errors.Is(err, formsvc.ErrAlreadySubmitted), "saved when it was sent: %v", err)
+		expect.Error(t, "a response with a spent token", expect.ErrorOf(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Partial: token})), nil)
 	})
 }
 
@@ -106,7 +106,7 @@ func TestWhatIsKeptOfAHalfResponse(t *testing.T) {
 			"pay", `{"status":"succeeded"}`, "plan", `"gold"`, "tier", `"x"`, "vip", `{"b":1,"a":[null]}`, "robot", `"r"`, "end", `1`, "gone", `1`, "", `1`)
 		kept := func(name string, answers, want map[string]json.RawMessage, wantDropped ...string) {
 			t.Helper()
-			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Answers: answers})
+			token, dropped, err := b.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form, Answers: answers})
 			expect.Require(t, err == nil, "%s: %v", name, err)
 			expect.That(t, slices.Equal(dropped, wantDropped), "%s: dropped %q, want %q", name, dropped, wantDropped)
 			got := resumed(t, b.Service, form, token).Answers
@@ -134,21 +134,21 @@ func TestWhatAHalfResponseIsRefusedFor(t *testing.T) {
 		return servicetest.Answers("name", `"`+strings.Repeat("n", n-len(`{"name":""}{}`))+`"`)
 	}
 	for name, c := range map[string]struct {
-		r          formsvc.PartialResponse
+		r          formsvc.PartialSubmission
 		path, code string
 	}{
-		"100 bytes":             {formsvc.PartialResponse{Answers: text(100)}, "", ""},
-		"101 bytes":             {formsvc.PartialResponse{Answers: text(101)}, "", schema.CodeTooLong},
-		"101 with hidden":       {formsvc.PartialResponse{Answers: text(100), Hidden: map[string]string{"ref": "x"}}, "", schema.CodeTooLong},
-		"dropped ones":          {formsvc.PartialResponse{Answers: servicetest.Answers("gone", `"`+strings.Repeat("n", 200)+`"`)}, "", ""},
-		"a long hidden field":   {formsvc.PartialResponse{Hidden: map[string]string{"ref": strings.Repeat("x", 10_001)}}, "/hidden/ref", schema.CodeTooLong},
-		"a control character":   {formsvc.PartialResponse{Hidden: map[string]string{"ref": "\n"}}, "/hidden/ref", schema.CodeBadFormat},
-		"metadata":              {formsvc.PartialResponse{Metadata: formsvc.Metadata{Device: "\x00"}}, "/metadata/device", schema.CodeBadFormat},
-		"seconds":               {formsvc.PartialResponse{Seconds: -1}, "/seconds", schema.CodeOutOfRange},
-		"no number":             {formsvc.PartialResponse{Seconds: math.NaN()}, "/seconds", schema.CodeOutOfRange},
-		"long metadata is cut":  {formsvc.PartialResponse{Metadata: formsvc.Metadata{UserAgent: strings.Repeat("x", 2000)}}, "", ""},
-		"an undeclared hidden":  {formsvc.PartialResponse{Hidden: map[string]string{"x": "\n"}}, "", ""},
-		"a block of any length": {formsvc.PartialResponse{Block: strings.Repeat("x\x00", 2000)}, "", ""},
+		"100 bytes":             {formsvc.PartialSubmission{Answers: text(100)}, "", ""},
+		"101 bytes":             {formsvc.PartialSubmission{Answers: text(101)}, "", schema.CodeTooLong},
+		"101 with hidden":       {formsvc.PartialSubmission{Answers: text(100), Hidden: map[string]string{"ref": "x"}}, "", schema.CodeTooLong},
+		"dropped ones":          {formsvc.PartialSubmission{Answers: servicetest.Answers("gone", `"`+strings.Repeat("n", 200)+`"`)}, "", ""},
+		"a long hidden field":   {formsvc.PartialSubmission{Hidden: map[string]string{"ref": strings.Repeat("x", 10_001)}}, "/hidden/ref", schema.CodeTooLong},
+		"a control character":   {formsvc.PartialSubmission{Hidden: map[string]string{"ref": "\n"}}, "/hidden/ref", schema.CodeBadFormat},
+		"metadata":              {formsvc.PartialSubmission{Metadata: formsvc.Metadata{Device: "\x00"}}, "/metadata/device", schema.CodeBadFormat},
+		"seconds":               {formsvc.PartialSubmission{Seconds: -1}, "/seconds", schema.CodeOutOfRange},
+		"no number":             {formsvc.PartialSubmission{Seconds: math.NaN()}, "/seconds", schema.CodeOutOfRange},
+		"long metadata is cut":  {formsvc.PartialSubmission{Metadata: formsvc.Metadata{UserAgent: strings.Repeat("x", 2000)}}, "", ""},
+		"an undeclared hidden":  {formsvc.PartialSubmission{Hidden: map[string]string{"x": "\n"}}, "", ""},
+		"a block of any length": {formsvc.PartialSubmission{Block: strings.Repeat("x\x00", 2000)}, "", ""},
 	} {
 		c.r.FormID = form
 		_, _, err := b.SavePartial(t.Context(), c.r)
@@ -169,7 +169,7 @@ func TestAHalfResponseEnds(t *testing.T) {
 	start := time.Date(2026, 11, 20, 0, 30, 0, 0, zone) // the day before in UTC
 	onEachWithClock(t, start, func(t *testing.T, b *servicetest.Bundle, clock *servicetest.Clock) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		token := save(t, b.Service, formsvc.PartialResponse{FormID: form})
+		token := save(t, b.Service, formsvc.PartialSubmission{FormID: form})
 		got, err := b.ResumePartial(t.Context(), form, token)
 		end := time.Date(2026, 12, 21, 0, 0, 0, 0, zone)
 		expect.That(t, err == nil && got.EndsAt.Equal(end) && got.EndsAt.Location() == time.UTC,
@@ -178,10 +178,10 @@ func TestAHalfResponseEnds(t *testing.T) {
 		resumed(t, b.Service, form, token)
 		clock.Advance(time.Microsecond)
 		expect.Error(t, "resumed when it is over", expect.ErrorOf(b.ResumePartial(t.Context(), form, token)), formsvc.ErrNotFound)
-		_, _, err = b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token})
+		_, _, err = b.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form, Token: token})
 		expect.That(t, errors.Is(err, formsvc.ErrNotFound), "saved when it is over: %v", err)
 		check(t, expect.ErrorOf(b.Answer(form)))
-		expect.Error(t, "submitted when it is over", expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token})), nil)
+		expect.Error(t, "submitted when it is over", expect.ErrorOf(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Partial: token})), nil)
 	}, formsvc.WithTimeZone(zone))
 }
 
@@ -189,12 +189,12 @@ func TestAHalfResponseAndTheStateOfItsForm(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
-		token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
+		token := save(t, b.Service, formsvc.PartialSubmission{FormID: form, Answers: servicetest.Answers("name", `"Ann"`)})
 		state := func(name string, saves, resumes error, change func() error) {
 			t.Helper()
 			expect.NoError(t, change())
 			for _, token := range []string{"", token} {
-				if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`)}); !errors.Is(err, saves) {
+				if _, _, err := b.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form, Token: token, Answers: servicetest.Answers("name", `"Ann"`)}); !errors.Is(err, saves) {
 					t.Errorf("%s: saved with the token %q: %v, want %v", name, token, err, saves)
 				}
 			}
@@ -236,11 +236,11 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
-		r := formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Block: "name", Seconds: 3, Metadata: formsvc.Metadata{Country: "NL"}}
+		r := formsvc.PartialSubmission{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Block: "name", Seconds: 3, Metadata: formsvc.Metadata{Country: "NL"}}
 		alone := save(t, b.Service, r)
-		r.Share = true
+		r.ShareWithOwner = true
 		shared := save(t, b.Service, r)
-		save(t, b.Service, formsvc.PartialResponse{FormID: other})
+		save(t, b.Service, formsvc.PartialSubmission{FormID: other})
 		ann, bob := b.As(b.User.ID), b.As(formsvc.UserIDFrom("bob"))
 		list := func(c formsvc.Client, q formsvc.Query) (all []formsvc.Partial) {
 			t.Helper()
@@ -286,11 +286,11 @@ func TestTheOwnersOfAFormAndItsHalfResponses(t *testing.T) {
 		if all[0].Shared {
 			token = alone
 		}
-		r.Share, r.Token = false, token
+		r.ShareWithOwner, r.Token = false, token
 		save(t, b.Service, r)
 		left = list(ann, formsvc.Query{})
 		expect.That(t, len(left) == 1 && left[0].Answers == nil && left[0].Revision == 2, "no longer shared: %+v", left)
-		expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token}))
+		expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Partial: token}))
 		expect.Equal(t, len(list(ann, formsvc.Query{})), 0, "submitted")
 	})
 }
@@ -299,17 +299,17 @@ func TestARespondentForgetsAHalfResponse(t *testing.T) {
 	t.Parallel()
 	servicetest.OnEachStorage(t, func(t *testing.T, b *servicetest.Bundle) {
 		form, other := b.Form(servicetest.MailBlocks, `{}`), b.Form(servicetest.MailBlocks, `{}`)
-		gone, stays := save(t, b.Service, formsvc.PartialResponse{FormID: form}), save(t, b.Service, formsvc.PartialResponse{FormID: form})
+		gone, stays := save(t, b.Service, formsvc.PartialSubmission{FormID: form}), save(t, b.Service, formsvc.PartialSubmission{FormID: form})
 		for range 2 {
-			check(t, b.ForgetPartial(t.Context(), form, gone))
+			check(t, b.DeletePartial(t.Context(), form, gone))
 		}
 		expect.Error(t, "resumed what is forgotten", expect.ErrorOf(b.ResumePartial(t.Context(), form, gone)), formsvc.ErrNotFound)
 		for _, token := range []string{"", "x", gone} {
-			expect.Error(t, fmt.Sprintf("the token %q", token), b.ForgetPartial(t.Context(), form, token), nil)
+			expect.Error(t, fmt.Sprintf("the token %q", token), b.DeletePartial(t.Context(), form, token), nil)
 		}
-		check(t, b.ForgetPartial(t.Context(), other, stays))
+		check(t, b.DeletePartial(t.Context(), other, stays))
 		resumed(t, b.Service, form, stays)
-		expect.Error(t, "an unknown form", b.ForgetPartial(t.Context(), formsvc.ID{1}, stays), formsvc.ErrNotFound)
+		expect.Error(t, "an unknown form", b.DeletePartial(t.Context(), formsvc.ID{1}, stays), formsvc.ErrNotFound)
 	})
 }
 
@@ -385,7 +385,7 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 	}
 	submit := func(token string) func() error {
 		return func() error {
-			_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Partial: token, IdempotencyKey: "key " + token})
+			_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Partial: token, IdempotencyKey: "key " + token})
 			return err
 		}
 	}
@@ -395,7 +395,7 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 	})
 	costs("the first response", 0, 1, 0, submit(""))
 	expect.That(t, store.submitted.Partial == [32]byte{}, "a response without a token has one")
-	r := formsvc.PartialResponse{FormID: form}
+	r := formsvc.PartialSubmission{FormID: form}
 	costs("a new half response", 1, 0, 1, func() (err error) {
 		r.Token, _, err = b.SavePartial(t.Context(), r)
 		return err
@@ -408,9 +408,9 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 	})
 	costs("a response with a token", 0, 1, 0, submit(r.Token))
 
-	over := save(t, b.Service, formsvc.PartialResponse{FormID: form})
+	over := save(t, b.Service, formsvc.PartialSubmission{FormID: form})
 	clock.Advance(31 * 24 * time.Hour)
-	foreign := save(t, b.Service, formsvc.PartialResponse{FormID: other})
+	foreign := save(t, b.Service, formsvc.PartialSubmission{FormID: other})
 	for name, token := range map[string]string{"unknown": strings.Repeat("A", 22), "foreign": foreign, "over": over, "a word": "x", "empty": "", "long": strings.Repeat("x", 1000)} {
 		costs("a token that is "+name, 1, 0, 1, func() error {
 			if _, err := b.ResumePartial(t.Context(), form, token); err != storage.ErrNotFound { //nolint:errorlint // it says nothing more
@@ -422,7 +422,7 @@ func TestWhatHalfResponsesCost(t *testing.T) {
 			continue
 		}
 		costs("a save with a token that is "+name, 1, 0, 1, func() error {
-			if _, _, err := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form, Token: token}); err != storage.ErrNotFound { //nolint:errorlint // it says nothing more
+			if _, _, err := b.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form, Token: token}); err != storage.ErrNotFound { //nolint:errorlint // it says nothing more
 				t.Errorf("a token that is %s: %v", name, err)
 			}
 			return nil
@@ -440,18 +440,18 @@ func TestAStorageWithoutHalfResponses(t *testing.T) {
 	t.Parallel()
 	b := servicetest.SetupOn(t, noPartials{storage.Unimplemented{}, beneath{memory.New()}})
 	form := b.Form(servicetest.MailBlocks, `{}`)
-	_, _, saves := b.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form})
+	_, _, saves := b.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form})
 	_, resumes := b.ResumePartial(t.Context(), form, "x")
 	var lists error
 	for _, lists = range b.AsHost().Partials(t.Context(), form, formsvc.Query{}) {
 	}
 	for name, err := range map[string]error{
 		"SavePartial": saves, "ResumePartial": resumes, "Partials": lists,
-		"DeletePartial": b.AsHost().DeletePartial(t.Context(), form, formsvc.ID{1}), "ForgetPartial": b.ForgetPartial(t.Context(), form, "x"),
+		"DeletePartial": b.AsHost().DeletePartial(t.Context(), form, formsvc.ID{1}), "DeletePartial by token": b.DeletePartial(t.Context(), form, "x"),
 	} {
 		expect.That(t, errors.Is(err, formsvc.ErrUnsupported), "%s: %v", name, err)
 	}
-	check(t, expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"})))
+	check(t, expect.ErrorOf(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"Ann"`), Partial: "x"})))
 	expect.Returns(t, 1, "EraseRespondent")(b.EraseRespondent(t.Context(), form, map[string]string{"name": "ann"}))
 	expect.Returns(t, 0, "PurgeSubmissions")(b.PurgeSubmissions(t.Context(), time.Now(), form))
 }
@@ -468,7 +468,7 @@ func TestHalfResponsesAreErased(t *testing.T) {
 		b.Change(form, withHidden)
 		add := func(form formsvc.ID, note string, hidden map[string]string, pairs ...string) {
 			t.Helper()
-			save(t, b.Service, formsvc.PartialResponse{
+			save(t, b.Service, formsvc.PartialSubmission{
 				FormID: form, Answers: servicetest.Answers(append(pairs, "note", `"note `+note+`"`)...), Hidden: hidden, Metadata: formsvc.Metadata{UserAgent: "browser of " + note},
 			})
 		}
@@ -524,7 +524,7 @@ func TestManyHalfResponsesAreErased(t *testing.T) {
 		form := b.Form(servicetest.MailBlocks, `{}`)
 		var over string
 		for i := range 120 {
-			token := save(t, b.Service, formsvc.PartialResponse{FormID: form, Answers: servicetest.Answers("mail", fmt.Sprintf(`"%d@example.com"`, i%2))})
+			token := save(t, b.Service, formsvc.PartialSubmission{FormID: form, Answers: servicetest.Answers("mail", fmt.Sprintf(`"%d@example.com"`, i%2))})
 			if i == 0 {
 				over = token
 				clock.Advance(40 * 24 * time.Hour)

@@ -73,7 +73,7 @@ func (w *walker) value(path string, v reflect.Value) {
 			w.value(path, v.Elem())
 		}
 	case reflect.Struct:
-		if v.Type() == reflect.TypeFor[storage.Upkeep]() {
+		if v.Type() == reflect.TypeFor[storage.MaintenanceStatus]() {
 			return // times alone, and a sweep of another goroutine may note them now
 		}
 		for i := range v.NumField() {
@@ -169,11 +169,11 @@ func newTenant(b *servicetest.Bundle, name, url string) *tenant {
 		expect.NoError(b.T, err)
 		expect.Must(b.AsHost().PublishForm(ctx, f.ID))
 		expect.Must(b.AsHost().CreateWebhook(ctx, formsvc.WebhookCreate{Form: f.ID, URL: url + "/" + name, SigningSecret: servicetest.Secret}))
-		s := expect.Must(b.Submit(ctx, formsvc.Response{
+		s := expect.Must(b.Submit(ctx, formsvc.SubmitParams{
 			FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`@answers.example"`), IdempotencyKey: name + "'s attempt",
 			Metadata: formsvc.Metadata{UserAgent: name + "'s browser"},
 		}))
-		_, _, err = b.SavePartial(ctx, formsvc.PartialResponse{FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`'s half response"`)})
+		_, _, err = b.SavePartial(ctx, formsvc.PartialSubmission{FormID: f.ID, Answers: servicetest.Answers("mail", `"`+name+`'s half response"`)})
 		expect.NoError(b.T, err)
 		expect.NoError(b.T, b.RecordView(ctx, f.ID))
 		expect.Must(b.AsHost().Metrics(ctx, f.ID, formsvc.PeriodAll)) // writes it
@@ -259,9 +259,9 @@ type interrupted struct {
 	left *int
 }
 
-func (s interrupted) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (s interrupted) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if *s.left--; *s.left < 0 {
-		return storage.Swept{}, storage.ErrUnavailable
+		return storage.SweepResult{}, storage.ErrUnavailable
 	}
 	p.Max = 1
 	return s.Storage.Sweep(ctx, p)
@@ -273,7 +273,7 @@ func TestMaintainResumesTheRemovalOfAUser(t *testing.T) {
 	onEachSearched(t, func(t *testing.T, b *servicetest.Bundle, find search) {
 		u := newTenant(b, "somebody", "http://127.0.0.1:8099")
 		left := 2
-		dying := b.Using(interrupted{b.Store, &left})
+		dying := b.WithStorage(interrupted{b.Store, &left})
 		err := dying.DeleteUser(t.Context(), u.user.ID)
 		expect.Require(t, err == nil || errors.Is(err, storage.ErrUnavailable), "%v", err)
 		for _, form := range u.forms {
@@ -351,7 +351,7 @@ func TestEraseRespondentLeavesNothingAndTouchesNobodyElse(t *testing.T) {
 		b.Webhook(form, url, servicetest.Secret)
 		respond := func(form formsvc.ID, mail, contact, note string) {
 			t.Helper()
-			_, err := b.Submit(t.Context(), formsvc.Response{
+			_, err := b.Submit(t.Context(), formsvc.SubmitParams{
 				FormID: form, Answers: servicetest.Answers("mail", `"`+mail+`"`, "who", `{"email":"`+contact+`"}`, "note", `"`+note+`"`),
 				IdempotencyKey: "key of " + note, Metadata: formsvc.Metadata{UserAgent: "browser of " + note},
 			})
@@ -419,7 +419,7 @@ func TestPurgeSubmissionsLeavesNothingButPlaces(t *testing.T) {
 		form, other := b.Form(servicetest.MailBlocks, settings), b.Form(servicetest.MailBlocks, settings)
 		respond := func(form formsvc.ID, at time.Time, name string) {
 			t.Helper()
-			_, err := b.Submit(t.Context(), formsvc.Response{
+			_, err := b.Submit(t.Context(), formsvc.SubmitParams{
 				FormID: form, Answers: servicetest.Answers("mail", `"`+name+`@answers.example"`), SubmittedAt: at, IdempotencyKey: name + "'s attempt",
 			})
 			expect.NoError(t, err)

@@ -169,7 +169,7 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 					call(c.waits)
 				}
 				// A copy on another storage shares the state.
-				expect.Equal(t, servicetest.Get(t, b.Using(b.Store), "/v1/me", b.Key), http.StatusOK, "on a copy")
+				expect.Equal(t, servicetest.Get(t, b.WithStorage(b.Store), "/v1/me", b.Key), http.StatusOK, "on a copy")
 				got := lines()
 				expect.That(t, got == 1 && strings.Contains(log.String(), "level=WARN"), "%d lines while it is broken, want 1:\n%s", got, &log)
 				limiter.broken.Store(false)
@@ -285,7 +285,7 @@ func (s failingStore) Workspaces(context.Context, storage.Actor, storage.Page) (
 func TestClosingACopyLeavesTheServiceOpen(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithRateLimit(1, time.Hour))
-	expect.NoError(t, b.Using(memory.New()).Close(t.Context()))
+	expect.NoError(t, b.WithStorage(memory.New()).Close(t.Context()))
 	for i, want := range []int{200, 429} {
 		expect.Equal(t, servicetest.Get(t, b, "/v1/me", b.Key), want, "call %d", i)
 	}
@@ -316,23 +316,23 @@ func TestABaseURLByRequestFindsADeeperMount(t *testing.T) {
 func TestAPurgeGoesOnUntilNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
-	stub := &sweeping{Storage: b.Store, left: storage.Swept{Forms: 3, Events: 1700}}
+	stub := &sweeping{Storage: b.Store, left: storage.SweepResult{Forms: 3, Events: 1700}}
 	svc := expect.Must(formsvc.New(formsvc.WithStorage(stub)))
 	n, err := svc.PurgeTrash(t.Context(), time.Now())
-	expect.That(t, n == 3 && err == nil && stub.left == (storage.Swept{}), "%d purged, %v; left %+v", n, err, stub.left)
+	expect.That(t, n == 3 && err == nil && stub.left == (storage.SweepResult{}), "%d purged, %v; left %+v", n, err, stub.left)
 }
 
 // sweeping has so much to sweep.
 type sweeping struct {
 	storage.Storage
-	left storage.Swept
+	left storage.SweepResult
 }
 
-func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.Swept, error) {
-	swept := storage.Swept{Forms: min(s.left.Forms, p.Max), Events: min(s.left.Events, p.Max)}
+func (s *sweeping) Sweep(_ context.Context, p storage.SweepParams) (storage.SweepResult, error) {
+	swept := storage.SweepResult{Forms: min(s.left.Forms, p.Max), Events: min(s.left.Events, p.Max)}
 	s.left.Forms -= swept.Forms
 	s.left.Events -= swept.Events
-	swept.More = s.left != storage.Swept{}
+	swept.More = s.left != storage.SweepResult{}
 	return swept, nil
 }
 
@@ -472,7 +472,7 @@ func TestTheFirstRequestAtAnotherPathIsLogged(t *testing.T) {
 			for range 3 {
 				get(c.path, http.StatusNotFound)
 			}
-			host = b.Using(b.Store)
+			host = b.WithStorage(b.Store)
 			get(strings.TrimPrefix(c.path, c.strip), http.StatusNotFound)
 			logged := log.String()
 			if got := misplacedLines(&log); got != 1 || !strings.Contains(logged, " path="+strings.TrimPrefix(c.path, c.strip)+" base_path="+c.base+"\n") {

@@ -33,7 +33,7 @@ func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range attempts {
 		wg.Go(func() {
-			s, err := b.Submit(t.Context(), formsvc.Response{
+			s, err := b.Submit(t.Context(), formsvc.SubmitParams{
 				FormID: form, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i)), IdempotencyKey: "once",
 			})
 			check(t, err)
@@ -51,10 +51,10 @@ func TestARepeatedSubmitReturnsTheFirstResult(t *testing.T) {
 
 	// Even when the content is now refused, and when the form has closed since.
 	again := func(form formsvc.ID) (formsvc.ID, error) {
-		s, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "once", Answers: servicetest.Answers("name", `"x"`)})
+		s, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, IdempotencyKey: "once", Answers: servicetest.Answers("name", `"x"`)})
 		return s.ID, err
 	}
-	refusedNow, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "once"})
+	refusedNow, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, IdempotencyKey: "once"})
 	expect.That(t, err == nil && refusedNow.ID == first, "what is refused now: %s, %v; want %s", refusedNow.ID, err, first)
 	b.Settings(form, `{"closed":true}`)
 	expect.Returns(t, first, "a form that has closed since")(again(form))
@@ -70,7 +70,7 @@ func TestSubmitSeesTheCurrentForm(t *testing.T) {
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
 	submit := func(a map[string]json.RawMessage) error {
-		_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: a})
+		_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: a})
 		return err
 	}
 	expect.NoError(t, submit(servicetest.Answers("name", `"x"`)))
@@ -100,7 +100,7 @@ func TestMetadataThatNoStorageCouldKeepIsCleaned(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
 	form := b.Form(servicetest.TextBlock, `{}`)
-	s, err := b.Submit(t.Context(), formsvc.Response{
+	s, err := b.Submit(t.Context(), formsvc.SubmitParams{
 		FormID: form, Answers: servicetest.Answers("name", `"x"`),
 		Metadata: formsvc.Metadata{Country: "DE", UserAgent: "ab\xffc", UTM: map[string]string{"source": "mail", "other": "x"}},
 	})
@@ -126,15 +126,15 @@ func TestUsingKeepsItsHandsOffTheService(t *testing.T) {
 		expect.Must(tx.Store.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Name: &name}))
 	}
 
-	_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+	_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 	expect.Require(t, err == nil, "on the service's own store: %v", err)
-	_, err = b.Using(tx.Store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+	_, err = b.WithStorage(tx.Store).Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 	refused(t, err, "an answer of the service's form on the other store")
-	_, err = b.Using(tx.Store).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("other", `1`)})
+	_, err = b.WithStorage(tx.Store).Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("other", `1`)})
 	expect.Require(t, err == nil, "on the other store: %v", err)
 	expect.Equal(t, b.Submissions(form), 1, "submissions in the service's own store")
-	expect.Error(t, "on the service's own store", expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})), nil)
-	expect.Equal(t, servicetest.Get(t, b.Using(tx.Store), "/v1/me", tx.Key), http.StatusOK, "a key of the other store on the copy")
+	expect.Error(t, "on the service's own store", expect.ErrorOf(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})), nil)
+	expect.Equal(t, servicetest.Get(t, b.WithStorage(tx.Store), "/v1/me", tx.Key), http.StatusOK, "a key of the other store on the copy")
 	expect.Equal(t, servicetest.Get(t, b, "/v1/me", tx.Key), http.StatusUnauthorized, "a key of the other store on the service")
 }
 
@@ -144,7 +144,7 @@ func TestACancelledSubmitStoresNothing(t *testing.T) {
 	form := b.Form(servicetest.TextBlock, `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := b.Submit(ctx, formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+	_, err := b.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 	expect.That(t, errors.Is(err, context.Canceled), "%v, want context.Canceled", err)
 	expect.Equal(t, b.Submissions(form), 0, "submissions")
 }
@@ -159,36 +159,45 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 		file := func(id string) map[string]json.RawMessage {
 			return servicetest.Answers("f", `[{"id":"`+id+`","name":"a.png","url":"https://files.example/`+id+`","mime_type":"image/png","size":1}]`)
 		}
-		first := formsvc.Response{
-			FormID: form, IdempotencyKey: "k", OneContent: true, HostAnswers: file("a"), Hidden: map[string]string{"ref": "<x>", "other": "1"},
+		first := formsvc.SubmitParams{
+			FormID: form, IdempotencyKey: "k", StrictIdempotency: true, HostAnswers: file("a"), Hidden: map[string]string{"ref": "<x>", "other": "1"},
 			Answers: servicetest.Answers("name", `" Ann\u00e9 "`, "n", `"1.50"`, "in", `"within"`),
 		}
 		stored := expect.Must(b.Submit(t.Context(), first))
-		repeat := func(change func(*formsvc.Response)) (formsvc.Submission, error) {
+		repeat := func(change func(*formsvc.SubmitParams)) (formsvc.Submission, error) {
 			r := first
 			change(&r)
 			return b.Submit(t.Context(), r)
 		}
-		same := map[string]func(*formsvc.Response){
-			"as it was": func(*formsvc.Response) {}, "a second later": func(r *formsvc.Response) { r.CompletionTime = 9; r.Metadata.Country = "NL" },
-			"in another spelling": func(r *formsvc.Response) {
+		same := map[string]func(*formsvc.SubmitParams){
+			"as it was": func(*formsvc.SubmitParams) {}, "a second later": func(r *formsvc.SubmitParams) { r.CompletionTime = 9; r.Metadata.Country = "NL" },
+			"in another spelling": func(r *formsvc.SubmitParams) {
 				r.Answers = servicetest.Answers("name", `"Anné"`, "n", `1.5`, "in", `"within"`)
 			},
-			"an unknown hidden field":    func(r *formsvc.Response) { r.Hidden = map[string]string{"ref": "<x>"} },
-			"other words, any content":   func(r *formsvc.Response) { r.OneContent = false; r.Answers = servicetest.Answers("name", `"Bob"`) },
-			"faulty words, any content":  func(r *formsvc.Response) { r.OneContent = false; r.Answers = servicetest.Answers("n", `"x"`) },
-			"unknown fields any content": func(r *formsvc.Response) { r.OneContent = false; r.Answers = servicetest.Answers("nothing", `1`) },
+			"an unknown hidden field": func(r *formsvc.SubmitParams) { r.Hidden = map[string]string{"ref": "<x>"} },
+			"other words, any content": func(r *formsvc.SubmitParams) {
+				r.StrictIdempotency = false
+				r.Answers = servicetest.Answers("name", `"Bob"`)
+			},
+			"faulty words, any content": func(r *formsvc.SubmitParams) {
+				r.StrictIdempotency = false
+				r.Answers = servicetest.Answers("n", `"x"`)
+			},
+			"unknown fields any content": func(r *formsvc.SubmitParams) {
+				r.StrictIdempotency = false
+				r.Answers = servicetest.Answers("nothing", `1`)
+			},
 		}
-		other := map[string]func(*formsvc.Response){
-			"another answer": func(r *formsvc.Response) {
+		other := map[string]func(*formsvc.SubmitParams){
+			"another answer": func(r *formsvc.SubmitParams) {
 				r.Answers = servicetest.Answers("name", `"Bob"`, "n", `1.5`, "in", `"within"`)
 			},
-			"another within": func(r *formsvc.Response) {
+			"another within": func(r *formsvc.SubmitParams) {
 				r.Answers = servicetest.Answers("name", `"Anné"`, "n", `1.5`, "in", `"without"`)
 			},
-			"one answer less":      func(r *formsvc.Response) { r.Answers = servicetest.Answers("name", `"Anné"`) },
-			"another file":         func(r *formsvc.Response) { r.HostAnswers = file("b") },
-			"another hidden field": func(r *formsvc.Response) { r.Hidden = map[string]string{"ref": "y"} },
+			"one answer less":      func(r *formsvc.SubmitParams) { r.Answers = servicetest.Answers("name", `"Anné"`) },
+			"another file":         func(r *formsvc.SubmitParams) { r.HostAnswers = file("b") },
+			"another hidden field": func(r *formsvc.SubmitParams) { r.Hidden = map[string]string{"ref": "y"} },
 		}
 		check := func(when string, refusal error) {
 			for what, change := range same {
@@ -200,11 +209,11 @@ func TestAKeyThatStandsForOneContent(t *testing.T) {
 				expect.That(t, errors.Is(err, refusal) && got.ID.IsZero(), "%s, %s: %v, %v", when, what, got.ID, err)
 			}
 		}
-		check("at once", formsvc.ErrKeyUsed)
-		faulty := func(r *formsvc.Response) { r.Answers = servicetest.Answers("n", `"x"`) }
+		check("at once", formsvc.ErrIdempotencyKeyReused)
+		faulty := func(r *formsvc.SubmitParams) { r.Answers = servicetest.Answers("n", `"x"`) }
 		refused(t, expect.ErrorOf(repeat(faulty)), "faulty")
-		expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form}))
-		check("a full form", formsvc.ErrKeyUsed)
+		expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form}))
+		check("a full form", formsvc.ErrIdempotencyKeyReused)
 		b.Settings(form, `{"closed":true}`)
 		check("a closed form", formsvc.ErrClosed)
 		if b.Submissions(form) != 2 {
@@ -222,11 +231,11 @@ func TestOneContentAtOnce(t *testing.T) {
 		var wg sync.WaitGroup
 		for i := range 32 {
 			wg.Go(func() {
-				_, err := b.Submit(t.Context(), formsvc.Response{FormID: form, IdempotencyKey: "k", OneContent: true, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))})
+				_, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, IdempotencyKey: "k", StrictIdempotency: true, Answers: servicetest.Answers("name", fmt.Sprintf(`"%d"`, i))})
 				switch {
 				case err == nil:
 					stored.Add(1)
-				case errors.Is(err, formsvc.ErrKeyUsed):
+				case errors.Is(err, formsvc.ErrIdempotencyKeyReused):
 					used.Add(1)
 				default:
 					t.Error(err)
@@ -247,7 +256,7 @@ func cover(b *servicetest.Bundle, form formsvc.ID) {
 		expect.NoError(b.T, b.Maintain(b.T.Context()))
 		f, err := b.AsHost().Form(b.T.Context(), form)
 		expect.NoError(b.T, err)
-		if f.DuplicatesCovered {
+		if f.DuplicateCheckReady {
 			return
 		}
 	}
@@ -274,7 +283,7 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 			}
 		}
 		f := b.Settings(form, `{"duplicateField":"mail"}`)
-		expect.That(t, !f.DuplicatesCovered, "the form is covered before anything was entered")
+		expect.That(t, !f.DuplicateCheckReady, "the form is covered before anything was entered")
 		cover(b, form)
 		for _, mail := range []string{`"ANN@example.com "`, `"ann@example.com"`, `"BOB@xn--mnchen-3ya.de"`} {
 			taken(mail, true, "after entering")
@@ -288,7 +297,7 @@ func TestDuplicatesCoverEarlierResponses(t *testing.T) {
 
 		// Switched off, responses come that are compared when it is switched on again.
 		f = b.Settings(form, `{}`)
-		expect.That(t, !f.DuplicatesCovered, "a form without duplicateField is covered")
+		expect.That(t, !f.DuplicateCheckReady, "a form without duplicateField is covered")
 		expect.Must(b.Answer(form, "mail", `"Dora@example.com"`))
 		b.Settings(form, `{"duplicateField":"name"}`)
 		expect.Must(b.Answer(form, "mail", `"Emil@example.com"`, "name", `"Emil"`))
@@ -317,11 +326,11 @@ func TestARolledBackResponseFreesItsAnswer(t *testing.T) {
 	}{{pgx.Tx.Rollback, true}, {pgx.Tx.Commit, false}} {
 		tx, err := pool.Begin(t.Context())
 		expect.NoError(t, err)
-		r := formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"Ann@example.com"`)}
-		inTx := b.Using(store.On(tx))
+		r := formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("mail", `"Ann@example.com"`)}
+		inTx := b.WithStorage(store.On(tx))
 		if test.stored {
 			expect.Must(inTx.Submit(t.Context(), r))
-		} else if _, err := inTx.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"bob@example.com"`)}); err != nil {
+		} else if _, err := inTx.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("mail", `"bob@example.com"`)}); err != nil {
 			t.Fatal(err)
 		}
 		done := make(chan error, 1)
@@ -356,7 +365,7 @@ func TestImportOfOldResponses(t *testing.T) {
 		b.Webhook(form, url, servicetest.Secret)
 		old := time.Date(2019, 3, 4, 5, 6, 7, 890_000_000, time.FixedZone("", 3600))
 		imported := func(at time.Time, mail string, deliver bool) (formsvc.Submission, error) {
-			return b.Submit(t.Context(), formsvc.Response{
+			return b.Submit(t.Context(), formsvc.SubmitParams{
 				FormID: form, Answers: servicetest.Answers("mail", mail), SubmittedAt: at, Deliver: deliver, IdempotencyKey: mail,
 			})
 		}
@@ -395,7 +404,7 @@ func TestImportOfOldResponses(t *testing.T) {
 
 		again, err := imported(old, `"0@example.com"`, false)
 		expect.That(t, err == nil && again.ID == want[1], "a repeated import: %v, %v", again.ID, err)
-		if _, err := b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("mail", `"1@EXAMPLE.com"`), SubmittedAt: old}); !errors.Is(err, formsvc.ErrDuplicate) {
+		if _, err := b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("mail", `"1@EXAMPLE.com"`), SubmittedAt: old}); !errors.Is(err, formsvc.ErrDuplicate) {
 			t.Errorf("an address that is taken: %v", err)
 		}
 		if _, err := imported(time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), `"closed@example.com"`, false); !errors.Is(err, formsvc.ErrClosed) {
@@ -415,7 +424,7 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t)
 	form := b.Form(`[{"id":"a","type":"number"}]`, `{}`)
-	for path, r := range map[string]formsvc.Response{
+	for path, r := range map[string]formsvc.SubmitParams{
 		"/submitted_at":    {SubmittedAt: time.Time{}.Add(time.Nanosecond)},
 		"/idempotency_key": {IdempotencyKey: strings.Repeat("k", 256)},
 		"/completion_time": {CompletionTime: -1},
@@ -439,6 +448,6 @@ func TestSubmitRefusesWhatStandsBesideTheAnswers(t *testing.T) {
 		}
 	}
 	for _, at := range []time.Time{time.Date(0, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-5, 1, 1, 0, 0, 0, 0, time.UTC)} {
-		refused(t, expect.ErrorOf(b.Submit(t.Context(), formsvc.Response{FormID: form, SubmittedAt: at})), "%v", at)
+		refused(t, expect.ErrorOf(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, SubmittedAt: at})), "%v", at)
 	}
 }

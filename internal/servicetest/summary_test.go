@@ -172,7 +172,7 @@ func naiveSummary(t *testing.T, all []map[string]json.RawMessage) formsvc.Summar
 	for i := range rank.Choices {
 		for _, v := range each("rank") {
 			place := slices.Index(v.([]any), any(rank.Choices[i].ID)) + 1
-			rank.Choices[i].MeanPlace += float64(place) / float64(rank.Answered)
+			rank.Choices[i].MeanPosition += float64(place) / float64(rank.Answered)
 		}
 	}
 	grid := block("grid", "matrix", "Grid")
@@ -204,9 +204,9 @@ func naiveSummary(t *testing.T, all []map[string]json.RawMessage) formsvc.Summar
 	if one.Other > 0 {
 		one.Texts = []formsvc.TextCount{{Text: "mine", Count: one.Other}}
 	}
-	s := formsvc.Summary{Responses: total, Blocks: []formsvc.BlockSummary{text, nps, number, yes, one, many, rank, grid, day, country}}
+	s := formsvc.Summary{Submissions: total, Blocks: []formsvc.BlockSummary{text, nps, number, yes, one, many, rank, grid, day, country}}
 	if gone := block("gone", "single_choice", "Gone"); gone.Answered > 0 {
-		gone.Gone = true
+		gone.Deleted = true
 		for _, id := range []string{"a", "b"} {
 			if n := count(each("gone"), id); n > 0 {
 				gone.Choices = append(gone.Choices, formsvc.ChoiceCount{ID: id, Label: map[string]string{"a": "A", "b": "B"}[id], Count: n})
@@ -231,7 +231,7 @@ func TestASummaryIsANaiveCount(t *testing.T) {
 			var all []map[string]json.RawMessage
 			for range []int{0, 1, 7, 60}[seed] {
 				answers := randomAnswers(r)
-				expect.Must(b.Submit(t.Context(), formsvc.Response{FormID: form, Answers: answers}))
+				expect.Must(b.Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: answers}))
 				all = append(all, answers)
 				now.Advance(time.Minute)
 			}
@@ -271,8 +271,8 @@ func TestASummaryIsBounded(t *testing.T) {
 	form := b.Form(`[{"id":"name","type":"single_choice"}]`, `{}`)
 	s := expect.Must(b.AsHost().Summary(t.Context(), form, formsvc.SubmissionQuery{}))
 	name, day, n := s.Blocks[0], s.Blocks[1], s.Blocks[2]
-	if len(name.Choices) != 10_000 || name.Unlisted != 10_000 || len(day.Days) != 10_000 || day.Unlisted != 10_000 || name.Gone || !day.Gone || name.Answered != 20_000 {
-		t.Errorf("%d choices and %d more, %d days and %d more", len(name.Choices), name.Unlisted, len(day.Days), day.Unlisted)
+	if len(name.Choices) != 10_000 || name.Uncounted != 10_000 || len(day.Days) != 10_000 || day.Uncounted != 10_000 || name.Deleted || !day.Deleted || name.Answered != 20_000 {
+		t.Errorf("%d choices and %d more, %d days and %d more", len(name.Choices), name.Uncounted, len(day.Days), day.Uncounted)
 	}
 	expect.That(t, !n.Numbers.Exact && math.Abs(n.Numbers.Median-10_000) <= 100 && n.Numbers.Max == 19_999.5, "%+v", n.Numbers)
 
@@ -409,7 +409,7 @@ func TestVisitsInAHostsTransaction(t *testing.T) {
 			if err := b.RecordStart(t.Context(), form); err != nil { // of the service, beside it
 				return err
 			}
-			inTx := b.Using(store.On(tx))
+			inTx := b.WithStorage(store.On(tx))
 			if err := errors.Join(inTx.RecordView(t.Context(), form), inTx.RecordView(t.Context(), storage.ID{1})); err != nil {
 				return err
 			}

@@ -74,7 +74,7 @@ func (d *deployment) want(n int, when string) {
 func (d *deployment) claims() []storage.ClaimedDelivery {
 	d.T.Helper()
 	claimed, _, err := d.process().ClaimDeliveries(d.T.Context(), storage.ClaimParams{
-		Lease: time.Hour, Quick: storage.Pool{Room: 100}, Others: storage.Pool{Room: 100}, PerWebhook: 100,
+		Lease: time.Hour, Fast: storage.Pool{MaxDeliveries: 100}, NewOrFailing: storage.Pool{MaxDeliveries: 100}, PerWebhook: 100,
 	})
 	expect.NoError(d.T, err)
 	return claimed
@@ -90,7 +90,7 @@ func (d *deployment) finish(claimed []storage.ClaimedDelivery) {
 		if _, err := d.process().FinishDeliveries(d.T.Context(), []storage.Result{{Lease: c.Lease, Delivery: &storage.Delivery{
 			ID: c.Lease.EventID, WebhookID: d.hook, EventID: c.Lease.EventID, EventType: c.EventType,
 			SubmissionID: c.SubmissionID, Attempt: 1, Success: true, Status: http.StatusOK, CreatedAt: d.clock.Now(),
-		}, Standing: storage.Standing{Succeeded: true}}}); err != nil {
+		}, Health: storage.Health{Succeeded: true}}}); err != nil {
 			d.T.Fatal(err)
 		}
 	}
@@ -115,7 +115,7 @@ func onEachDeployment(t *testing.T, test func(t *testing.T, d *deployment)) {
 		d := &deployment{clock: servicetest.NewClock(start)}
 		store := memory.New(memory.WithClock(d.clock.Now))
 		d.process = func() storage.Storage { return store }
-		d.inTx = func(do func(*formsvc.Service)) { do(d.Using(store)) }
+		d.inTx = func(do func(*formsvc.Service)) { do(d.WithStorage(store)) }
 		d.pass = d.clock.Advance
 		setup(t, d, store)
 	})
@@ -127,7 +127,7 @@ func onEachDeployment(t *testing.T, test func(t *testing.T, d *deployment)) {
 		d.process = func() storage.Storage { return postgres.New(pool, postgres.WithSchema(schema)) }
 		d.inTx = func(do func(*formsvc.Service)) {
 			expect.NoError(t, pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-				do(d.Using(store.On(tx)))
+				do(d.WithStorage(store.On(tx)))
 				return nil
 			}))
 		}
@@ -157,7 +157,7 @@ func TestDeliveriesThatNobodySendsAreLogged(t *testing.T) {
 		"Go": func(_ *testing.T, d *deployment) { d.queue() },
 		"a host's transaction": func(t *testing.T, d *deployment) {
 			d.inTx(func(svc *formsvc.Service) {
-				check(t, expect.ErrorOf(svc.Submit(t.Context(), formsvc.Response{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)})))
+				check(t, expect.ErrorOf(svc.Submit(t.Context(), formsvc.SubmitParams{FormID: d.form, Answers: servicetest.Answers("name", `"x"`)})))
 			})
 		},
 		"a test event": func(t *testing.T, d *deployment) {
@@ -285,7 +285,7 @@ func TestALookThatFailsHarmsNothing(t *testing.T) {
 	expect.Must(pool.Exec(t.Context(), `DROP TABLE `+schema+`.upkeep`))
 	for range 2 {
 		err := pgx.BeginFunc(t.Context(), pool, func(tx pgx.Tx) error {
-			_, err := b.Using(store.On(tx)).Submit(t.Context(), formsvc.Response{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
+			_, err := b.WithStorage(store.On(tx)).Submit(t.Context(), formsvc.SubmitParams{FormID: form, Answers: servicetest.Answers("name", `"x"`)})
 			return err
 		})
 		check(t, err)

@@ -149,7 +149,7 @@ func TestPublishMergesWhatTheFormBecameMeanwhile(t *testing.T) {
 		}
 		after, err := c.Form(ctx, form)
 		expect.That(t, err == nil && after.Revision == before.Revision, "the refused publication changed the form: %v", err)
-		take := formsvc.PublishOptions{Take: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}, DryRun: true}
+		take := formsvc.PublishOptions{Resolutions: map[string]formsvc.Side{clash.Conflicts[0].Path: formsvc.FormSide}, DryRun: true}
 		would, err := copied.Publish(ctx, take)
 		if after, e := c.Form(ctx, form); err != nil || e != nil || after.Revision != before.Revision || would.Revision != before.Revision {
 			t.Errorf("the dry run changed the form: %v, %v", err, e)
@@ -468,7 +468,7 @@ func TestManyWriteToOneCopy(t *testing.T) {
 				write := c.WorkingCopy(form).UpdateBlock
 				if i%2 == 1 {
 					id = fmt.Sprintf("form%d", i/2)
-					write = func(ctx context.Context, id string, patch json.RawMessage, on ...formsvc.Condition) (formsvc.StoredBlock, error) {
+					write = func(ctx context.Context, id string, patch json.RawMessage, on ...formsvc.Precondition) (formsvc.StoredBlock, error) {
 						return c.UpdateBlock(ctx, form, id, patch, on...)
 					}
 				}
@@ -692,7 +692,7 @@ func TestAWorkingCopyTakesWhatAFormTakes(t *testing.T) {
 		want := expect.Must(c.Form(ctx, forms[0]))
 		got := expect.Must(first.Publish(ctx, formsvc.PublishOptions{}))
 		expect.Equal(t, contentText(got), contentText(want), "published")
-		expect.Equal(t, got.Gate, want.Gate, "the gate")
+		expect.Equal(t, got.Acceptance, want.Acceptance, "the gate")
 	})
 }
 

@@ -77,15 +77,15 @@ func (t *Texts) add(added Text) {
 
 // Block counts the answers to one block, hidden field or variable.
 type Block struct {
-	ID, Type, Label           string
-	Gone                      bool // it is not in the form
-	Answered, Other, Unlisted int64
-	Choices                   Votes
-	Rows                      []*Row // of a matrix
-	Numbers                   Series
-	NPS                       *Scores
-	Days                      Votes // whose ids are the days
-	Texts                     Texts
+	ID, Type, Label            string
+	Deleted                    bool // it is not in the form
+	Answered, Other, Uncounted int64
+	Choices                    Votes
+	Rows                       []*Row // of a matrix
+	Numbers                    Series
+	NPS                        *Scores
+	Days                       Votes // whose ids are the days
+	Texts                      Texts
 	// OtherType counts the answers from when the block had another type, in a chain by type.
 	OtherType *Block
 
@@ -107,14 +107,14 @@ type Scores struct {
 
 // Choice says how often a choice was made.
 type Choice struct {
-	ID, Label string
-	Count     int64
-	MeanPlace float64 // in a ranking, from 1
+	ID, Label    string
+	Count        int64
+	MeanPosition float64 // in a ranking, from 1
 }
 
 // Votes are the choices of a form, and those that were made beside them.
 type Votes struct {
-	list  []Choice // MeanPlace is the sum of the places
+	list  []Choice // MeanPosition is the sum of the places
 	index map[string]int
 }
 
@@ -146,7 +146,7 @@ func (t *Votes) Counts() []Choice {
 	list := slices.Clone(t.list)
 	for i := range list {
 		if c := &list[i]; c.Count > 0 {
-			c.MeanPlace /= float64(c.Count)
+			c.MeanPosition /= float64(c.Count)
 		}
 	}
 	return list
@@ -272,7 +272,7 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 			return nil, faults.One("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
 		}
 		b = t.define(id, kind, label)
-		b.Gone = true
+		b.Deleted = true
 	}
 	for !alike(b.Type, kind) {
 		if b.OtherType == nil {
@@ -289,8 +289,8 @@ func alike(a, b string) bool {
 	if a == b {
 		return true
 	}
-	x, _ := schema.KindOf(a)
-	y, _ := schema.KindOf(b)
+	x, _ := schema.LookupBlockType(a)
+	y, _ := schema.LookupBlockType(b)
 	return x.Comparison == schema.CompareText && y.Comparison == schema.CompareText || x.Shape == schema.ShapeChoice && y.Shape == schema.ShapeChoice
 }
 
@@ -324,7 +324,7 @@ func cut(text string) string {
 func (b *Block) merge(from *Block) {
 	b.Answered += from.Answered
 	b.Other += from.Other
-	b.Unlisted += from.Unlisted
+	b.Uncounted += from.Uncounted
 	b.mergeVotes(&b.Choices, &from.Choices)
 	b.mergeVotes(&b.Days, &from.Days)
 	b.Numbers.Merge(&from.Numbers)
@@ -333,7 +333,7 @@ func (b *Block) merge(from *Block) {
 	}
 	for _, r := range from.Rows {
 		if b.rowByID[r.ID] == nil && !b.mayList() {
-			b.Unlisted++
+			b.Uncounted++
 			continue
 		}
 		b.mergeVotes(&b.row(r.ID, r.Label).Choices, &r.Choices)
@@ -381,7 +381,7 @@ func (b *Block) count(a *schema.Answer) {
 	case schema.Matrix:
 		for _, r := range v {
 			if b.rowByID[r.ID] == nil && !b.mayList() {
-				b.Unlisted++
+				b.Uncounted++
 				continue
 			}
 			row := b.row(r.ID, "")
@@ -403,12 +403,12 @@ func (b *Block) count(a *schema.Answer) {
 // choose counts a choice as often as it was made.
 func (b *Block) choose(t *Votes, c Choice) {
 	if _, known := t.place(c.ID); !known && !b.mayList() {
-		b.Unlisted += c.Count
+		b.Uncounted += c.Count
 		return
 	}
 	to := t.define(c.ID, c.Label)
 	to.Count += c.Count
-	to.MeanPlace += c.MeanPlace
+	to.MeanPosition += c.MeanPosition
 }
 
 // mayList counts one more value that the form does not have, if there is room for it.

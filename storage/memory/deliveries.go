@@ -75,10 +75,10 @@ func (w *webhook) endedFailed(a *attempt) bool {
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
 	err = do(ctx, s, nil, func() error {
 		clock := s.now()
-		s.upkeep.Dispatched = utc(clock)
-		claimed = s.claim(p, p.Quick, storage.Standing.Quick, clock)
-		claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Standing) bool { return s.Good() && !s.Quick() }, clock)...)
-		claimed = append(claimed, s.claim(p, p.Others, func(s storage.Standing) bool { return !s.Good() }, clock)...)
+		s.upkeep.LastDispatch = utc(clock)
+		claimed = s.claim(p, p.Fast, storage.Health.Fast, clock)
+		claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Health) bool { return s.Healthy() && !s.Fast() }, clock)...)
+		claimed = append(claimed, s.claim(p, p.NewOrFailing, func(s storage.Health) bool { return !s.Healthy() }, clock)...)
 		return nil
 	})
 	return claimed, false, err
@@ -125,7 +125,7 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 		if again || r.RetryIn > 0 {
 			a.NextAttemptAt = utc(due)
 		}
-		w.history.addToNewest(storage.HistoryKept, &attempt{rec: a, event: d.event})
+		w.history.addToNewest(storage.MaxHistory, &attempt{rec: a, event: d.event})
 		if r.Lease.Token > w.oldestToken {
 			judging[w] = r
 		}
@@ -151,12 +151,12 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
 	return get(ctx, s, nil, func() (storage.Expired, error) {
 		clock := s.now()
-		s.upkeep.Dispatched = utc(clock)
+		s.upkeep.LastDispatch = utc(clock)
 		then := clock.Add(-p.MaxAge)
 		var done storage.Expired
 		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 			w := s.webhooks[id]
-			if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.FailureGap {
+			if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.MaxFailureGap {
 				continue
 			}
 			oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
@@ -174,7 +174,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 
 // mayTell reports whether w may get a summary of expired deliveries.
 func (w *webhook) mayTell(clock time.Time) bool {
-	return clock.Sub(w.expiredAt) >= storage.ExpiredQuiet
+	return clock.Sub(w.expiredAt) >= storage.ExpiredSummaryInterval
 }
 
 // tellExpired adds a summary of deliveries that end, d the oldest of them.
@@ -184,7 +184,7 @@ func (w *webhook) tellExpired(d *delivery, id storage.ID, at, clock time.Time) s
 		ID: id, WebhookID: w.rec.ID, EventID: d.event.id, EventType: d.event.kind, SubmissionID: d.event.submission,
 		Attempt: d.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(at),
 	}
-	w.expired.addToNewest(storage.ExpiredKept, &attempt{rec: a, event: d.event})
+	w.expired.addToNewest(storage.MaxExpiredSummaries, &attempt{rec: a, event: d.event})
 	return a
 }
 

@@ -43,28 +43,28 @@ func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) e
 	for _, c := range changes {
 		doc, there := d[place(c)]
 		if c.Public && (there || c.Value != nil) {
-			rec.Beside++
+			rec.DocumentsRevision++
 		}
 		if c.Value == nil {
 			delete(d, place(c))
 			continue
 		}
 		if !there {
-			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.First, 1)-1
+			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.InitialRevision, 1)-1
 		}
 		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
 		d[place(c)] = doc
 	}
 	for _, c := range changes {
 		if c.Value != nil {
-			d.keep(c.Kind, c.Keep, changes)
+			d.keep(c.Kind, c.Retention, changes)
 		}
 	}
 	return nil
 }
 
 // keep bounds a kind. What the changes wrote stays.
-func (d documents) keep(kind string, bound storage.KeepOfKind, changes []storage.DocumentChange) {
+func (d documents) keep(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {
 		for _, doc := range d.of(kind) {

@@ -53,12 +53,12 @@ func (a *uniqueAnswers) free(id storage.ID) {
 	delete(a.of, id)
 }
 
-func (f *form) covered() bool { return f.rec.Gate.Unique.Block != "" && len(f.answers.todo) == 0 }
+func (f *form) covered() bool { return f.rec.Acceptance.Unique.Block != "" && len(f.answers.todo) == 0 }
 
 // enterAnew begins entering for the gate's field.
 func (s *Store) enterAnew(f *form) {
 	f.answers.todo = nil
-	if f.rec.Gate.Unique.Block != "" {
+	if f.rec.Acceptance.Unique.Block != "" {
 		f.answers.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
 	}
 	s.rounds++
@@ -68,42 +68,42 @@ func (s *Store) enterAnew(f *form) {
 // compareBy begins entering anew, by the newer rules, when answers to the gate's field
 // are compared by others than the gate's.
 func (s *Store) compareBy(f *form, field storage.UniqueField) {
-	gate := &f.rec.Gate.Unique
+	gate := &f.rec.Acceptance.Unique
 	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
 		gate.Rules = max(gate.Rules, field.Rules)
 		s.enterAnew(f)
 	}
 }
 
-// NotEntered implements [storage.DuplicateStore]. It looks at all forms.
-func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	return get(ctx, s, nil, func() (storage.NotEntered, error) {
+// PendingBackfill implements [storage.DuplicateStore]. It looks at all forms.
+func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
+	return get(ctx, s, nil, func() (storage.PendingBackfill, error) {
 		var next *form
 		for _, f := range s.forms {
 			if p.Max < 1 {
 				break
 			}
-			if field := f.rec.Gate.Unique; field.Rules < p.Rules {
+			if field := f.rec.Acceptance.Unique; field.Rules < p.Rules {
 				s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
 			}
-			if !f.trashed() && f.rec.Gate.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
+			if !f.trashed() && f.rec.Acceptance.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
 				(next == nil || f.answers.round < next.answers.round) {
 				next = f
 			}
 		}
 		if next == nil {
-			return storage.NotEntered{}, nil
+			return storage.PendingBackfill{}, nil
 		}
-		out := storage.NotEntered{Place: storage.EntryPlace{Form: next.rec.ID, Field: next.rec.Gate.Unique, Round: next.answers.round}}
+		out := storage.PendingBackfill{Cursor: storage.BackfillCursor{Form: next.rec.ID, Field: next.rec.Acceptance.Unique, Pass: next.answers.round}}
 		size := 0
 		for _, id := range next.answers.todo {
 			sub := next.byID[id]
-			if sub == nil || next.answers.entered(out.Place.Field, id) {
+			if sub == nil || next.answers.entered(out.Cursor.Field, id) {
 				continue
 			}
 			size += len(sub.rec.Answers)
 			if n := len(out.Submissions); n == p.Max || n > 0 && p.MaxBytes > 0 && size > p.MaxBytes {
-				out.Place.To = id // where the next piece begins
+				out.Cursor.To = id // where the next piece begins
 				break
 			}
 			out.Submissions = append(out.Submissions, storage.SubmissionAnswers{ID: id, Answers: slices.Clone(sub.rec.Answers)})
@@ -112,11 +112,11 @@ func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (sto
 	})
 }
 
-// EnterAnswers implements [storage.DuplicateStore].
-func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
+// BackfillAnswers implements [storage.DuplicateStore].
+func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
 	return do(ctx, s, nil, func() error {
 		f := s.visible(storage.AsHost(), at.Form)
-		if f == nil || f.answers.round != at.Round {
+		if f == nil || f.answers.round != at.Pass {
 			return nil
 		}
 		for _, e := range entered {

@@ -13,7 +13,7 @@ import (
 )
 
 type form struct {
-	// rec has neither Full nor DuplicatesCovered; see copy. The bytes of its definition
+	// rec has neither Full nor DuplicateCheckReady; see copy. The bytes of its definition
 	// are replaced, never changed.
 	rec storage.Form
 	// lastOwner is who owned the form's workspace when it was deleted.
@@ -39,7 +39,7 @@ func (f *form) place() storage.Position { return storage.Position{Time: f.rec.Cr
 func (f *form) trashed() bool { return !f.rec.TrashedAt.IsZero() }
 
 func (f *form) full() bool {
-	limit := f.rec.Gate.ResponseLimit
+	limit := f.rec.Acceptance.ResponseLimit
 	return limit > 0 && int64(len(f.byID))+f.kept >= limit
 }
 
@@ -47,7 +47,7 @@ func (f *form) full() bool {
 // they never change, and callers only read them.
 func (f *form) copy() storage.Form {
 	out := f.rec
-	out.Full, out.DuplicatesCovered = f.full(), f.covered()
+	out.LimitReached, out.DuplicateCheckReady = f.full(), f.covered()
 	return out
 }
 
@@ -68,15 +68,15 @@ func (s *Store) form(who storage.Actor, id storage.ID) func() *form {
 
 // CreateForm implements [storage.FormStore].
 func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	return do(ctx, s, []any{f.PublicID, f.Name, f.Type, f.Status, &f.Gate, f.CreatedAt, f.UpdatedAt, f.Definition}, func() error {
+	return do(ctx, s, []any{f.PublicID, f.Name, f.Type, f.Status, &f.Acceptance, f.CreatedAt, f.UpdatedAt, f.Definition}, func() error {
 		if !sees(who, s.workspaces[f.WorkspaceID]) {
 			return storage.ErrNotFound
 		}
 		if s.forms[f.ID] != nil || s.publicForms[f.PublicID] != nil {
 			return storage.ErrConflict
 		}
-		f.Revision, f.Full, f.DuplicatesCovered, f.Beside, f.TrashedAt = 1, false, false, 0, time.Time{}
-		f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Gate.CloseAt)
+		f.Revision, f.LimitReached, f.DuplicateCheckReady, f.DocumentsRevision, f.TrashedAt = 1, false, false, 0, time.Time{}
+		f.CreatedAt, f.UpdatedAt, f.Acceptance.CloseAt = utc(f.CreatedAt), utc(f.UpdatedAt), utc(f.Acceptance.CloseAt)
 		ownSections(&f.Definition)
 		rec := &form{
 			rec:     f,
@@ -128,7 +128,7 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 
 // UpdateForm implements [storage.FormStore].
 func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
-	return getWith(ctx, s, s.form(who, id), []any{c.Name, c.Type, c.Status, c.Definition, c.Gate, c.At, c.Documents}, func(f *form) (storage.Form, error) {
+	return getWith(ctx, s, s.form(who, id), []any{c.Name, c.Type, c.Status, c.Definition, c.Acceptance, c.At, c.Documents}, func(f *form) (storage.Form, error) {
 		switch from, to := f.rec.WorkspaceID, c.WorkspaceID; {
 		case to == nil:
 		case !sees(who, s.workspaces[*to]):
@@ -145,8 +145,8 @@ func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID
 			if err := f.documents.change(&rec, c.Documents); err != nil {
 				return storage.Form{}, err
 			}
-			old := f.rec.Gate.Unique.Block
-			if f.rec = rec; rec.Gate.Unique.Block != old {
+			old := f.rec.Acceptance.Unique.Block
+			if f.rec = rec; rec.Acceptance.Unique.Block != old {
 				s.enterAnew(f)
 			}
 		}
@@ -168,12 +168,12 @@ func changed(rec storage.Form, c storage.FormChange) storage.Form {
 	set(&rec.Type, c.Type)
 	set(&rec.Status, c.Status)
 	set(&rec.WorkspaceID, c.WorkspaceID)
-	if c.Gate != nil {
-		old := rec.Gate.Unique
-		rec.Gate = *c.Gate
-		rec.Gate.CloseAt = utc(rec.Gate.CloseAt)
-		if rec.Gate.Unique.Block == old.Block {
-			rec.Gate.Unique.Rules = old.Rules
+	if c.Acceptance != nil {
+		old := rec.Acceptance.Unique
+		rec.Acceptance = *c.Acceptance
+		rec.Acceptance.CloseAt = utc(rec.Acceptance.CloseAt)
+		if rec.Acceptance.Unique.Block == old.Block {
+			rec.Acceptance.Unique.Rules = old.Rules
 		}
 	}
 	ownSections(&c.Definition)

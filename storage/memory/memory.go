@@ -46,8 +46,8 @@ type Store struct {
 	token       int64     // of the last lease
 	rounds      int64     // of entering answers
 	users       map[storage.ID]storage.User
-	keys        map[[32]byte]*key // by hash
-	upkeep      storage.Upkeep    // Now is that of the last look
+	keys        map[[32]byte]*key         // by hash
+	upkeep      storage.MaintenanceStatus // Now is that of the last look
 }
 
 var _ storage.Storage = (*Store)(nil)
@@ -154,7 +154,7 @@ func valid(value any) bool {
 		return !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
 	case storage.Page:
 		return v.After == nil || storage.ValidTime(v.After.Time)
-	case *storage.Gate:
+	case *storage.AcceptanceRules:
 		return v == nil || storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
 	case storage.Definition:
 		sections := v.Sections()

@@ -56,7 +56,7 @@ func (x *partials) remove(p *partial) {
 // replaced returns the partial submission that a new one replaces.
 func (x *partials) replaced() *partial {
 	for _, p := range slices.Backward(x.open.items) {
-		if p.rec.Revision == 1 && !p.rec.LinkTaken {
+		if p.rec.Revision == 1 && !p.rec.LinkIssued {
 			return p
 		}
 	}
@@ -111,7 +111,7 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 			}
 		} else {
 			rec.ID, rec.Revision, rec.CreatedAt = old.rec.ID, old.rec.Revision+1, old.rec.CreatedAt
-			rec.Verified, rec.LinkTaken = rec.Verified || old.rec.Verified, rec.LinkTaken || old.rec.LinkTaken
+			rec.Verified, rec.LinkIssued = rec.Verified || old.rec.Verified, rec.LinkIssued || old.rec.LinkIssued
 		}
 		f.partials.put(&partial{rec, p.Token})
 		return rec.Revision, nil

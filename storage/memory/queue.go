@@ -102,7 +102,7 @@ func (q *queue) hastenOne(clock time.Time) {
 
 // fate is what is known of a webhook's destination. The zero fate is that of a new one.
 type fate struct {
-	standing     storage.Standing
+	standing     storage.Health
 	failingSince time.Time
 	failedAt     time.Time // the last failure
 	pausedUntil  time.Time
@@ -120,13 +120,13 @@ func (w *webhook) endPause() {
 
 // fared notes how the destination fared.
 func (w *webhook) fared(r storage.Result, clock time.Time) {
-	w.standing = r.Standing
+	w.standing = r.Health
 	w.endPause()
-	if r.Standing.Failures == 0 {
+	if r.Health.Failures == 0 {
 		w.failingSince, w.failedAt = time.Time{}, time.Time{}
 		return
 	}
-	if w.failingSince.IsZero() || clock.Sub(w.failedAt) > storage.FailureGap {
+	if w.failingSince.IsZero() || clock.Sub(w.failedAt) > storage.MaxFailureGap {
 		w.failingSince = clock
 	}
 	w.failedAt = clock
@@ -187,7 +187,7 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 		OldSecret:    w.old.at(clock),
 		Attempt:      d.attempt,
 		Age:          max(0, clock.Sub(d.queued)),
-		Standing:     w.standing,
+		Health:       w.standing,
 		PausedFor:    max(0, w.pausedUntil.Sub(clock)),
 		PauseReason:  w.pauseReason,
 	}
@@ -198,24 +198,24 @@ func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.T
 }
 
 // claim leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] says.
-func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Standing) bool, clock time.Time) (out []storage.ClaimedDelivery) {
+func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
 	turn := s.turns.Front()
-	for n := s.turns.Len(); n > 0 && len(out) < pool.Room; n-- {
+	for n := s.turns.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
 		w := turn.Value.(*webhook)
 		turn = turn.Next() // before w has the last one
-		if !belongs(w.standing) || slices.Contains(pool.Without, s.forms[w.rec.FormID].rec.WorkspaceID) {
+		if !belongs(w.standing) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
 		most, named := p.Webhooks[w.rec.ID]
 		meant, some := p.Generations[w.rec.ID]
 		if !named || some && meant != w.oldestToken {
 			most = p.PerWebhook
-			if !w.standing.Good() {
+			if !w.standing.Healthy() {
 				most = min(most, 1)
 			}
 		}
-		most = min(most, pool.Room-len(out))
+		most = min(most, pool.MaxDeliveries-len(out))
 		if limit, named := pool.Hosts[w.host]; named {
 			most = min(most, limit-hosts[w.host])
 		} else if pool.PerHost > 0 {

@@ -106,12 +106,12 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 // Sweep implements [storage.Storage]. It never counts an event: here their bodies go
 // as soon as nothing refers to them. A form goes with everything of its own at once, but its
 // answers, the oldest of which go in each call.
-func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	return get(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.Swept, error) {
-		if !p.Removals && p.Max > 0 {
-			s.upkeep.Maintained = utc(s.now())
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
+	return get(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
+		if !p.RemovalsOnly && p.Max > 0 {
+			s.upkeep.LastMaintenance = utc(s.now())
 		}
-		var out storage.Swept
+		var out storage.SweepResult
 		for _, f := range s.forms {
 			if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
 				s.purge(f)
@@ -119,20 +119,20 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 			}
 		}
 		for hash, k := range s.keys {
-			if k.endedBefore(p.KeysBefore) && out.Keys < p.Max && !p.Removals {
+			if k.endedBefore(p.KeysBefore) && out.Keys < p.Max && !p.RemovalsOnly {
 				delete(s.keys, hash)
 				out.Keys++
 			}
 		}
 		for _, w := range s.webhooks {
-			if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.Removals {
+			if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.RemovalsOnly {
 				w.old = oldSecret{}
 				out.Secrets++
 			}
 		}
 		partials := 0
 		for _, f := range s.forms {
-			if !p.Removals {
+			if !p.RemovalsOnly {
 				partials += f.partials.sweep(p.Now, p.Max-partials)
 			}
 		}
@@ -147,8 +147,8 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept
 }
 
 // Upkeep implements [storage.Storage].
-func (s *Store) Upkeep(ctx context.Context) (storage.Upkeep, error) {
-	return get(ctx, s, nil, func() (storage.Upkeep, error) {
+func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
+	return get(ctx, s, nil, func() (storage.MaintenanceStatus, error) {
 		s.upkeep.Now = utc(s.now())
 		return s.upkeep, nil
 	})

@@ -41,9 +41,9 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 	var lease time.Duration
 	var leased []storage.ClaimedDelivery
 	others := false
-	if n.HandOver != nil {
-		granted, lease = n.HandOver.Reserve(n.Submission.FormID)
-		defer func() { n.HandOver.HandOver(leased, others) }() // when the store is unlocked
+	if n.Dispatcher != nil {
+		granted, lease = n.Dispatcher.Reserve(n.Submission.FormID)
+		defer func() { n.Dispatcher.Dispatch(leased, others) }() // when the store is unlocked
 	}
 	values := []any{
 		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.UniqueField.Block,

@@ -118,7 +118,7 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.
 			return storage.ErrConflict
 		}
 		rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
-		w := &webhook{rec: rec, host: storage.HostName(rec.URL), form: f}
+		w := &webhook{rec: rec, host: storage.Hostname(rec.URL), form: f}
 		w.setSecret(n.Secret)
 		w.turn = s.turns.PushFront(w)
 		s.webhooks[rec.ID] = w
@@ -150,7 +150,7 @@ func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, formID stor
 func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	return getWith(ctx, s, s.webhook(who, id), []any{c.URL, c.At}, func(w *webhook) (storage.Webhook, error) {
 		if c.URL != nil && *c.URL != w.rec.URL {
-			w.rec.URL, w.host = *c.URL, storage.HostName(*c.URL)
+			w.rec.URL, w.host = *c.URL, storage.Hostname(*c.URL)
 			w.fate = fate{oldestToken: s.token, expiredAt: w.expiredAt}
 			w.queue.idleUntil = time.Time{}
 		}
@@ -166,7 +166,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		}
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
-				w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretKept)}
+				w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
 			} else { // with a secret that is removed nothing is signed any more
 				w.old = oldSecret{}
 			}

@@ -171,7 +171,7 @@ func TestTheTablesRefuseBadRows(t *testing.T) {
 	must(t, s.SetLifetimeCounters(t.Context(), pgseed.ID(pgseed.Form, 0), storage.Counters{Views: 1}))
 	must(t, errorOf(pool.Exec(t.Context(), fmt.Sprintf("INSERT INTO %[1]s.form_removals SELECT id, 1 FROM %[1]s.forms", schema))))
 	one := int64(1)
-	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
+	change := storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: one, Unique: storage.UniqueField{Block: "q"}}}
 	must(t, errorOf(s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), change)))
 
 	bad := maps.Clone(badValues)
@@ -392,11 +392,11 @@ func sendAll(t *testing.T, s *Store, n int) {
 		claimed, _, err := s.ClaimDeliveries(t.Context(), everything())
 		must(t, err)
 		for len(claimed) > 0 {
-			done := make([]storage.Result, min(len(claimed), storage.FinishMax))
+			done := make([]storage.Result, min(len(claimed), storage.MaxFinishedResults))
 			for i := range done {
 				sent++
 				done[i] = ended(claimed[i], sent)
-				done[i].Standing.Succeeded = true
+				done[i].Health.Succeeded = true
 			}
 			finish(t, s, done...)
 			claimed = claimed[len(done):]
@@ -455,8 +455,8 @@ func TestUpkeepWithoutRows(t *testing.T) {
 	t.Parallel()
 	s, pool := testStore(t)
 	execute(t, pool, s, `DELETE FROM formsvc.upkeep`)
-	u, err := s.Upkeep(t.Context())
-	if err != nil || u.Since != u.Now || !u.Dispatched.IsZero() || !u.Maintained.IsZero() {
+	u, err := s.MaintenanceStatus(t.Context())
+	if err != nil || u.Since != u.Now || !u.LastDispatch.IsZero() || !u.LastMaintenance.IsZero() {
 		t.Errorf("Upkeep = %+v, %v", u, err)
 	}
 }

@@ -88,7 +88,7 @@
 //
 //	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 //		…
-//		_, err := svc.Using(store.On(tx)).Submit(ctx, response)
+//		_, err := svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //		return err
 //	})
 //	svc.Dispatcher().Wake() // after the commit
@@ -189,7 +189,7 @@
 //
 // Maintenance merges counts and deletes the rows of deleted and purged records, in small batches next to
 // other work. It also indexes earlier answers after settings.duplicateField was set
-// (Form.DuplicatesCovered). A running dispatcher does this about once a minute. Without a dispatcher, call
+// (Form.DuplicateCheckReady). A running dispatcher does this about once a minute. Without a dispatcher, call
 // [github.com/formsvc/formsvc.Service.Maintain] as often, from any process. Deleting a workspace or a user,
 // purging the trash and setting a response limit take effect immediately, whatever the amount of data. They
 // also make progress with a statement_timeout. If a process dies, another one continues.
@@ -223,7 +223,7 @@
 //
 // On a pool, [Store.Submit] stores the submissions of several callers in a separate goroutine.
 // Its context contains no values of the callers, so a tracer sees no span or tenant there.
-// To get these, submit in your own transaction: svc.Using(store.On(tx)). If a tracer
+// To get these, submit in your own transaction: svc.WithStorage(store.On(tx)). If a tracer
 // or hook panics in that goroutine, each of these callers panics in its own goroutine, with the stack of
 // the hook. pgxpool calls some hooks, such as AfterConnect, in its own goroutines. Only the hook itself can
 // recover from panics there.

@@ -95,9 +95,9 @@ func documentArgs(changes []storage.DocumentChange) []any {
 		conn.Column(changes, func(c change) []byte { return conn.IDArg(c.By) }),
 		conn.Column(changes, func(c change) time.Time { return c.At.UTC() }),
 		conn.Column(changes, func(c change) bool { return c.Public }),
-		conn.Column(changes, func(c change) int64 { return int64(c.Keep.Count) }),
-		conn.Column(changes, func(c change) int64 { return int64(c.Keep.Bytes) }),
-		conn.Column(changes, func(c change) int64 { return max(c.First, 1) }),
+		conn.Column(changes, func(c change) int64 { return int64(c.Retention.Count) }),
+		conn.Column(changes, func(c change) int64 { return int64(c.Retention.Bytes) }),
+		conn.Column(changes, func(c change) int64 { return max(c.InitialRevision, 1) }),
 	}
 }
 

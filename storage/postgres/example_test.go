@@ -145,7 +145,7 @@ func ExampleStore_CheckVersion() {
 	case errors.As(err, &version):
 		log.Fatal("run the migrations: ", err)
 	case errors.As(err, &setup):
-		for _, fault := range setup.Faults {
+		for _, fault := range setup.Problems {
 			log.Println("missing:", fault)
 		}
 		log.Fatal(err)
@@ -207,7 +207,7 @@ func ExampleStore_On() {
 	}
 	defer svc.Close(ctx)
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		workspace, err := svc.Using(store.On(tx)).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
+		workspace, err := svc.WithStorage(store.On(tx)).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Customers"})
 		if err != nil {
 			return err
 		}
@@ -251,7 +251,7 @@ func ExampleStore_On_decorator() {
 	}
 	defer svc.Close(ctx)
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		ann := svc.Using(audited{store.On(tx), tx}).As(formsvc.UserIDFrom("ann"))
+		ann := svc.WithStorage(audited{store.On(tx), tx}).As(formsvc.UserIDFrom("ann"))
 		_, err := ann.CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Audited"})
 		return err
 	})
@@ -288,7 +288,7 @@ func ExampleStore_InSQLTx() {
 	}
 	var workspace formsvc.Workspace
 	err = store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
-		workspace, err = svc.Using(store).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Partners"})
+		workspace, err = svc.WithStorage(store).As(formsvc.UserIDFrom("ann")).CreateWorkspace(ctx, formsvc.WorkspaceCreate{Name: "Partners"})
 		return err
 	})
 	if err == nil {

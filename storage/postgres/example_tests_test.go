@@ -34,7 +34,7 @@ func inTransaction(t testing.TB) (*formsvc.Service, pgx.Tx) {
 			t.Error(err)
 		}
 	})
-	return testService.Using(testStore.On(tx)), tx
+	return testService.WithStorage(testStore.On(tx)), tx
 }
 
 // inSchema gives a test a service on tables of its own, for what has to be committed: a

@@ -224,16 +224,16 @@ func (s *schemas) lend(t *testing.T) string {
 }
 
 // sweepAll sweeps until there is nothing more to do and adds up what was reported.
-func sweepAll(t *testing.T, s *Store, p storage.SweepParams) storage.Swept {
+func sweepAll(t *testing.T, s *Store, p storage.SweepParams) storage.SweepResult {
 	t.Helper()
-	var sum storage.Swept
+	var sum storage.SweepResult
 	for range 10_000 {
 		swept, err := s.Sweep(t.Context(), p)
 		must(t, err)
 		sum.Forms += swept.Forms
 		sum.Keys += swept.Keys
 		sum.Events += swept.Events
-		sum.BroughtBack += swept.BroughtBack
+		sum.Rescheduled += swept.Rescheduled
 		if !swept.More {
 			return sum
 		}

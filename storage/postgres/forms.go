@@ -40,10 +40,10 @@ SELECT l.submission_count >= $2::bigint FROM formsvc.form_limits l WHERE l.form_
 
 // fillIn sets Full of a form that was read as formColumnsFast.
 func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
-	if f.Gate.ResponseLimit <= 0 {
+	if f.Acceptance.ResponseLimit <= 0 {
 		return nil
 	}
-	err := s.db.QueryRow(ctx, fullByID, conn.Into(&f.Full), f.ID[:], f.Gate.ResponseLimit)
+	err := s.db.QueryRow(ctx, fullByID, conn.Into(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
 	return conn.NoRow(err, nil) // the limit is gone in the meantime
 }
 
@@ -51,8 +51,8 @@ func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
 func appendHead(to []any, f *storage.Form) []any {
 	return append(to,
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
-		&f.Revision, &f.Gate.Closed, &f.Gate.CloseAt, &f.Gate.ResponseLimit,
-		&f.Gate.Unique.Block, &f.Gate.Unique.Rules, &f.DuplicatesCovered, &f.Beside, &f.Full,
+		&f.Revision, &f.Acceptance.Closed, &f.Acceptance.CloseAt, &f.Acceptance.ResponseLimit,
+		&f.Acceptance.Unique.Block, &f.Acceptance.Unique.Rules, &f.DuplicateCheckReady, &f.DocumentsRevision, &f.LimitReached,
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
@@ -105,9 +105,9 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 	var made bool
 	d := f.Definition
 	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
-		f.Gate.Closed, conn.TimeArg(f.Gate.CloseAt), f.Gate.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
+		f.Acceptance.Closed, conn.TimeArg(f.Acceptance.CloseAt), f.Acceptance.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
 		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
-		f.Gate.Unique.Block, int64(f.Gate.Unique.Rules)).Into(&made))
+		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules)).Into(&made))
 	if err == nil && !made {
 		return storage.ErrConflict
 	}
@@ -407,7 +407,7 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if c.WorkspaceID != nil {
 		batch = append(batch, conn.Run(lockTarget, conn.IDArgOf(c.WorkspaceID)))
 	}
-	if c.Gate != nil {
+	if c.Acceptance != nil {
 		batch = append(batch, s.lockForm(id))
 	}
 	if c.WorkspaceID != nil {
@@ -445,7 +445,7 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 	var limit *int64
 	var unique *string
 	var rules, format *int
-	if g := c.Gate; g != nil {
+	if g := c.Acceptance; g != nil {
 		closed, closeAt, limit = &g.Closed, conn.TimeArg(g.CloseAt), &g.ResponseLimit
 		unique, rules = &g.Unique.Block, &g.Unique.Rules
 	}

@@ -101,22 +101,22 @@ SELECT n.form_id, n.round, n.entered_to, n.unique_block, n.unique_rules,
 FROM next n LEFT JOIN piece p ON p.number = 1 OR p.bytes <= $3::bigint
 ORDER BY p.id`
 
-// NotEntered implements [storage.DuplicateStore].
-func (s *Store) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
+// PendingBackfill implements [storage.DuplicateStore].
+func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
 	if err := ctx.Err(); err != nil || p.Max < 1 {
-		return storage.NotEntered{}, err
+		return storage.PendingBackfill{}, err
 	}
 	most := int64(1) << 62
 	if p.MaxBytes > 0 {
 		most = int64(p.MaxBytes)
 	}
-	var out storage.NotEntered
+	var out storage.PendingBackfill
 	err := s.db.Write(ctx, func(ctx context.Context) error {
-		out = storage.NotEntered{}
-		more, at := false, &out.Place
+		out = storage.PendingBackfill{}
+		more, at := false, &out.Cursor
 		var sub storage.SubmissionAnswers
 		var values conn.Arena
-		row := []any{&at.Form, &at.Round, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
+		row := []any{&at.Form, &at.Pass, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
 		err := s.db.SendWrite(ctx, conn.Run(newerRules, int64(p.Rules), s.lockSalt(lockForms)),
 			conn.Run(notEntered, int64(p.Rules), int64(p.Max), most).Each(func(rows pgx.Rows) error {
 				return conn.EachRow(rows, row, func() {
@@ -171,14 +171,14 @@ UPDATE formsvc.forms f SET duplicates_covered = true
 FROM place
 WHERE f.id = place.form_id AND $8::bytea IS NULL`
 
-// EnterAnswers implements [storage.DuplicateStore].
-func (s *Store) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	ids := conn.Column(entered, func(e *storage.EnteredAnswer) []byte { return e.Submission[:] })
-	digests := conn.Column(entered, func(e *storage.EnteredAnswer) []byte { return conn.ListArg(e.Digest) })
+// BackfillAnswers implements [storage.DuplicateStore].
+func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
+	ids := conn.Column(entered, func(e *storage.AnswerDigest) []byte { return e.Submission[:] })
+	digests := conn.Column(entered, func(e *storage.AnswerDigest) []byte { return conn.ListArg(e.Digest) })
 	from := at.From[:]
 	if at.From.IsZero() {
 		from = []byte{}
 	}
 	return s.db.Change(ctx, s.lockForm(at.Form),
-		conn.Run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Round, from, conn.IDArg(at.To)))
+		conn.Run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
 }

@@ -210,7 +210,7 @@ func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err
 
 // foldCounts is a step of a sweep. It goes round the forms: the next piece begins
 // after the last form of this one, whose log may have become longer meanwhile.
-func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
 	if last := s.turns.funnel.Load(); last != nil {
 		after = last[:]

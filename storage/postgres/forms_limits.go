@@ -105,7 +105,7 @@ WHERE f.id = ANY (ARRAY(SELECT g.form_id FROM gone g))`
 // dropMost bounds how many locks a sweep takes.
 const dropMost = 100
 
-func (s *Store) dropCounts(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+func (s *Store) dropCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	most := min(p.Max, dropMost)
 	n, err := s.db.ChangeRows(ctx, dropCounts, int64(most), s.lockSalt(lockForms))
 	return n == most, err

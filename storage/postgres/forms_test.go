@@ -30,7 +30,7 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 	s, _ := testStore(t)
 	f := anyOf(reflect.TypeFor[storage.Form]()).Interface().(storage.Form)
 	f.WorkspaceID, f.Revision, f.Type, f.Status = storage.ID{1}, 1, "SINGLE", storage.StatusPublished
-	f.TrashedAt, f.Full, f.Beside = time.Time{}, false, 0 // set by the store, as DuplicatesCovered is
+	f.TrashedAt, f.LimitReached, f.DocumentsRevision = time.Time{}, false, 0 // set by the store, as DuplicateCheckReady is
 	must(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: f.WorkspaceID, PublicID: "w"}, 0))
 	must(t, s.CreateForm(t.Context(), storage.AsHost(), f))
 	got, err := s.Form(t.Context(), storage.AsHost(), f.ID)
@@ -59,7 +59,7 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 		case "Definition":
 			c.Definition.Theme = json.RawMessage(`{}`)
 		case "Gate":
-			c.Gate.Closed = false
+			c.Acceptance.Closed = false
 		}
 		before := got.Revision
 		if got, err = s.UpdateForm(t.Context(), storage.AsHost(), f.ID, c); err != nil || got.Revision != before+1 {
@@ -108,17 +108,17 @@ func TestARememberedFormIsTheFormAsItIs(t *testing.T) {
 				t.Errorf("after a change by hand the name is %q", got.Name)
 			}
 			must(t, putVersion(other, func(c *storage.DocumentChange) { c.Public = true }))
-			if got := ask(); got.Beside != 1 {
-				t.Errorf("after a change of a public document Beside is %d", got.Beside)
+			if got := ask(); got.DocumentsRevision != 1 {
+				t.Errorf("after a change of a public document Beside is %d", got.DocumentsRevision)
 			}
-			limit := storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: 1}}
+			limit := storage.FormChange{At: pgseed.Start(), Acceptance: &storage.AcceptanceRules{ResponseLimit: 1}}
 			changed, err := other.UpdateForm(t.Context(), storage.As(owner), form, limit)
 			must(t, err)
-			if got := ask(); got.Full {
+			if got := ask(); got.LimitReached {
 				t.Error("the form is full before its first response")
 			}
 			mustSubmit(t, other, atRevision(response(1), changed.Revision))
-			if got := ask(); !got.Full {
+			if got := ask(); !got.LimitReached {
 				t.Error("the form is not full after the last response that it takes")
 			}
 			for _, step := range []struct{ change, back string }{
@@ -318,9 +318,9 @@ func TestALimitIsCountedWhileResponsesComeAndGo(t *testing.T) {
 	})
 	for range 2 { // two changes share one count
 		group.Go(func() {
-			f, err := s.UpdateForm(t.Context(), host, form, storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1 << 40}, At: pgseed.Start()})
-			if err != nil || f.Gate.ResponseLimit != 1<<40 {
-				t.Error(f.Gate, err)
+			f, err := s.UpdateForm(t.Context(), host, form, storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: 1 << 40}, At: pgseed.Start()})
+			if err != nil || f.Acceptance.ResponseLimit != 1<<40 {
+				t.Error(f.Acceptance, err)
 			}
 			counted.Store(true)
 		})
@@ -370,18 +370,18 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 		if _, _, err := s.Submit(ctx, responseTo(1, 200+piece)); err != nil {
 			t.Errorf("Submit to another form before piece %d: %v", piece, err)
 		}
-		if f, err := s.Form(ctx, storage.AsHost(), form); err != nil || f.Revision != 1 || f.Gate.ResponseLimit != 0 {
-			t.Errorf("the form before piece %d: %+v, %v", piece, f.Gate, err)
+		if f, err := s.Form(ctx, storage.AsHost(), form); err != nil || f.Revision != 1 || f.Acceptance.ResponseLimit != 0 {
+			t.Errorf("the form before piece %d: %+v, %v", piece, f.Acceptance, err)
 		}
 	}})
 	limit := int64(20 + 4)
-	f, err := counting.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Gate: &storage.Gate{ResponseLimit: limit}, At: pgseed.Start()})
+	f, err := counting.UpdateForm(t.Context(), storage.AsHost(), form, storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: limit}, At: pgseed.Start()})
 	if err != nil || pieces < 4 {
 		t.Fatalf("%d pieces, %v", pieces, err)
 	}
 	stored := int64(20 + pieces)
-	if f.Full != (stored >= limit) || taken(t, s) != stored {
-		t.Errorf("full %v, %d taken, want %d of %d", f.Full, taken(t, s), stored, limit)
+	if f.LimitReached != (stored >= limit) || taken(t, s) != stored {
+		t.Errorf("full %v, %d taken, want %d of %d", f.LimitReached, taken(t, s), stored, limit)
 	}
 	if err := submitAt(t.Context(), s, randomly(300)); (stored >= limit) != errors.Is(err, storage.ErrLimitReached) {
 		t.Errorf("Submit afterwards: %v", err)
@@ -397,7 +397,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 		mustSubmit(t, s, randomly(i))
 	}
 	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
-	change := storage.FormChange{Gate: &storage.Gate{ResponseLimit: 3}, At: pgseed.Start()}
+	change := storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: 3}, At: pgseed.Start()}
 	stop := func() int {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -415,7 +415,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 		return pieces
 	}
 	stop()
-	if f, err := s.Form(t.Context(), host, form); err != nil || f.Revision != 1 || f.Gate.ResponseLimit != 0 || f.Full {
+	if f, err := s.Form(t.Context(), host, form); err != nil || f.Revision != 1 || f.Acceptance.ResponseLimit != 0 || f.LimitReached {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if n := taken(t, s); n != 10 {
@@ -427,8 +427,8 @@ func TestACountThatEndsEarly(t *testing.T) {
 	sweepAll(t, s, storage.SweepParams{Max: 100})
 	wantRows(t, pool, s, 0, "form_limits")
 	stop()
-	if f, err := s.UpdateForm(t.Context(), host, form, change); err != nil || !f.Full || taken(t, s) != 20 {
-		t.Errorf("full %v, %d taken, %v", f.Full, taken(t, s), err)
+	if f, err := s.UpdateForm(t.Context(), host, form, change); err != nil || !f.LimitReached || taken(t, s) != 20 {
+		t.Errorf("full %v, %d taken, %v", f.LimitReached, taken(t, s), err)
 	}
 	// A limit that is in force is not dropped, however long ago it was counted.
 	if n := sweepAll(t, s, storage.SweepParams{Max: 100}); n.Forms != 0 || count(t, pool, s, "form_limits") != 1 {
@@ -572,7 +572,7 @@ func TestFoldingGoesRoundTheForms(t *testing.T) {
 	p := storage.SweepParams{Max: 10}
 	for range 2 * len(sweepSteps) {
 		counts(0, 10) // the first form is never done
-		must(t, errorOf(s.foldCounts(t.Context(), p, &storage.Swept{})))
+		must(t, errorOf(s.foldCounts(t.Context(), p, &storage.SweepResult{})))
 	}
 	last := pgseed.ID(pgseed.Form, 2)
 	var left int

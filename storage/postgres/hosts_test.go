@@ -331,8 +331,8 @@ func TestRowsOfHostsAreRemovedWithTheirSubmissions(t *testing.T) {
 			must(t, s.TrashForm(t.Context(), storage.AsHost(), form, storage.TrashParams{At: pgseed.Start().Add(time.Hour)}))
 			left(2, "TrashForm", s.PurgeForm(t.Context(), form))
 			for more := true; more && err == nil; {
-				var swept storage.Swept
-				swept, err = s.Sweep(t.Context(), storage.SweepParams{Now: pgseed.Start(), Removals: true, Max: 100})
+				var swept storage.SweepResult
+				swept, err = s.Sweep(t.Context(), storage.SweepParams{Now: pgseed.Start(), RemovalsOnly: true, Max: 100})
 				more = swept.More
 			}
 			left(0, "the sweep of a purged form", err)
@@ -445,7 +445,7 @@ func TestTheMethodsThatWriteAreListed(t *testing.T) {
 		switch {
 		case conn.SQLState(err) == readOnlyTransaction:
 			writers[m.Name] = true
-		case m.Name == "Upkeep" && errors.As(err, new(*SetupError)): // it says that nothing can be written
+		case m.Name == "MaintenanceStatus" && errors.As(err, new(*SetupError)): // it says that nothing can be written
 		case err != nil && !errors.Is(err, storage.ErrNotFound):
 			t.Errorf("%s: %v: it does not show whether it writes", m.Name, err)
 		}

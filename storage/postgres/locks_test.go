@@ -93,7 +93,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 			return s.DeleteWebhook(context.Background(), storage.AsHost(), f.hook)
 		}, []string{"deliveries", "destinations", "attempts", "events"}},
 		"purging":   {purge(storage.SweepParams{Max: 100}), []string{"events", "submissions"}},
-		"a removal": {purge(storage.SweepParams{Max: 100, Removals: true}), []string{"deliveries", "attempts", "events", "submissions"}},
+		"a removal": {purge(storage.SweepParams{Max: 100, RemovalsOnly: true}), []string{"deliveries", "attempts", "events", "submissions"}},
 		"expiry": {func(s *Store, _ failing) error {
 			got, err := s.ExpireDeliveries(context.Background(), expireParams())
 			if err == nil && got.Deliveries == 0 {
@@ -168,7 +168,7 @@ func TestDeletingAResponseBesideRedeliveries(t *testing.T) {
 // ago, so that another one removes one of them.
 func addSummaries(t *testing.T, s *Store, pool *pgxpool.Pool, f failing) {
 	t.Helper()
-	for i := range storage.ExpiredKept {
+	for i := range storage.MaxExpiredSummaries {
 		id := pgseed.ID(pgseed.Attempt, 100+i)
 		_, err := pool.Exec(t.Context(), s.db.SQL(`
 			WITH told AS (
@@ -222,7 +222,7 @@ func writesTo(form int) map[string]func(context.Context, *Store, int) error {
 	return map[string]func(context.Context, *Store, int) error{
 		"a name":                   update(storage.FormChange{Name: ptr("n")}),
 		"blocks":                   update(storage.FormChange{Definition: storage.Definition{Blocks: []byte(`[]`)}}),
-		"a limit":                  update(storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1000}}),
+		"a limit":                  update(storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: 1000}}),
 		"a form and its documents": update(storage.FormChange{Name: ptr("m"), Documents: []storage.DocumentChange{document}}),
 		"a document": func(ctx context.Context, s *Store, _ int) error {
 			return errorOf(s.PutDocument(ctx, host, id, document))

@@ -133,8 +133,8 @@ func TestAChangeOnALostConnectionIsNotTriedAgain(t *testing.T) {
 	s := New(pgtest.Pool(t, p.through), WithSchema(direct.db.Schema))
 	form := seedForm(t, s)
 	for i, change := range [][2]storage.FormChange{
-		{{Gate: &storage.Gate{ResponseLimit: 1}}, {Gate: &storage.Gate{ResponseLimit: 2}}}, // a batch
-		{{Name: ptr("renamed")}, {Name: ptr("renamed again")}},                             // one statement
+		{{Acceptance: &storage.AcceptanceRules{ResponseLimit: 1}}, {Acceptance: &storage.AcceptanceRules{ResponseLimit: 2}}}, // a batch
+		{{Name: ptr("renamed")}, {Name: ptr("renamed again")}},                                                               // one statement
 	} {
 		// Once with success, so that the statement is prepared and nothing but its
 		// answer can be lost.
@@ -311,7 +311,7 @@ func TestATimeoutBehindAPoolerEndsTheStatement(t *testing.T) {
 	s := New(behind, WithSchema(filled(t, pool, pgseed.Size{Forms: 1})), WithTimeout(300*time.Millisecond))
 	hold(t, s, 0)
 	for range calls {
-		_, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Gate: &storage.Gate{ResponseLimit: 1}})
+		_, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: 1}})
 		if !errors.Is(err, storage.ErrUnavailable) && !errors.Is(err, storage.ErrOutcomeUnknown) {
 			t.Errorf("UpdateForm = %v", err)
 		}

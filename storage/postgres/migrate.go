@@ -129,12 +129,12 @@ type SetupError struct {
 	// Faults are rights that the role does not have, such as "UPDATE on the table
 	// forms", settings of the role that the pool's mode cannot read, or the one thing that
 	// is wrong with the server.
-	Faults []string
+	Problems []string
 }
 
 // Error lists the faults.
 func (e *SetupError) Error() string {
-	return fmt.Sprintf("postgres: the schema %s cannot be used: %s", pgx.Identifier{e.Schema}.Sanitize(), strings.Join(e.Faults, "; "))
+	return fmt.Sprintf("postgres: the schema %s cannot be used: %s", pgx.Identifier{e.Schema}.Sanitize(), strings.Join(e.Problems, "; "))
 }
 
 // Is reports whether target is [storage.ErrUnavailable].
@@ -162,7 +162,7 @@ func (s *Store) checkVersion(ctx context.Context, b tables.Build) error {
 			err = s.serves(have, b)
 		}
 		if err == nil && len(faults) > 0 {
-			err = &SetupError{Schema: s.db.Schema, Faults: faults}
+			err = &SetupError{Schema: s.db.Schema, Problems: faults}
 		}
 		return err
 	})

@@ -91,7 +91,7 @@ func (s *Store) makePartialInBatch(ctx context.Context, p storage.SavePartialPar
 func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 	v := &p.Partial
 	return append([]any{
-		v.FormID[:], p.Token[:], v.SavedAt.UTC(), v.EndsAt.UTC(), v.Answers, v.Hidden, v.Metadata, v.Block, v.Seconds, v.Shared, v.Verified, v.LinkTaken,
+		v.FormID[:], p.Token[:], v.SavedAt.UTC(), v.EndsAt.UTC(), v.Answers, v.Hidden, v.Metadata, v.Block, v.Seconds, v.Shared, v.Verified, v.LinkIssued,
 	}, more...)
 }
 
@@ -263,7 +263,7 @@ func newPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit in
 		conn.Column(batch, func(p *params) float64 { return p.Partial.Seconds }),
 		conn.Column(batch, func(p *params) bool { return p.Partial.Shared }),
 		conn.Column(batch, func(p *params) bool { return p.Partial.Verified }),
-		conn.Column(batch, func(p *params) bool { return p.Partial.LinkTaken }),
+		conn.Column(batch, func(p *params) bool { return p.Partial.LinkIssued }),
 		limit,
 	}
 }
@@ -273,7 +273,7 @@ const partialColumns = `p.form_id, p.id, p.revision, p.answers, p.hidden, p.meta
 // partialTargets are what partialColumns are scanned into.
 func partialTargets(p *storage.Partial) []any {
 	return []any{
-		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkTaken,
+		&p.FormID, &p.ID, &p.Revision, (*[]byte)(&p.Answers), (*[]byte)(&p.Hidden), (*[]byte)(&p.Metadata), &p.Block, &p.Seconds, &p.Shared, &p.Verified, &p.LinkIssued,
 		&p.CreatedAt, &p.SavedAt, &p.EndsAt, &p.SubmissionID,
 	}
 }
@@ -390,7 +390,7 @@ func tokenArg(token *[32]byte) []byte {
 }
 
 // purgePartials removes what is over.
-func (s *Store) purgePartials(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
+func (s *Store) purgePartials(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
 	n, err := s.db.ChangeRows(ctx, purgePartials, p.Now.UTC(), int64(p.Max))
 	return n > 0, err
 }

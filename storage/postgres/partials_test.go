@@ -117,7 +117,7 @@ func TestAGroupWaitsForNoHalfResponse(t *testing.T) {
 			revision := int64(1)
 			if limit > 0 {
 				revision++
-				if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
+				if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0), storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: limit}}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -298,14 +298,14 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 			keep(t, s, half(0, 0))
 			keep(t, s, later(half(0, 0), 1)) // saved twice
 			link := half(0, 2)
-			link.Partial.LinkTaken = true
+			link.Partial.LinkIssued = true
 			keep(t, s, link)
 			tx := begin(t, pool)
 			must(t, s.On(tx).savePartial(t.Context(), s.lock(lockPartials, pgseed.ID(pgseed.Form, 0))))
 			var calls sync.WaitGroup
 			fresh := func(number int) {
 				p := half(0, number)
-				p.Max, p.Partial.LinkTaken = most, number == 15
+				p.Max, p.Partial.LinkIssued = most, number == 15
 				want := map[bool]error{true: storage.ErrNotFound}[most < 0]
 				if number == 30 {
 					p.Partial.Answers, want = json.RawMessage(`no JSON`), storage.ErrInvalidValue

@@ -157,7 +157,7 @@ func (s *Store) Validate() error {
 // On returns a copy of the store on tx, with the schema and every other option of
 // the store:
 //
-//	svc.Using(store.On(tx)).Submit(ctx, response)
+//	svc.WithStorage(store.On(tx)).Submit(ctx, response)
 //
 // A decorator around the service's storage is to be put around the copy as well.
 //
@@ -185,7 +185,7 @@ func (s *Store) On(tx DB) *Store {
 //	tx, err := conn.BeginTx(ctx, nil)
 //	_, err = tx.ExecContext(ctx, …)
 //	err = store.InSQLTx(ctx, conn, func(store *postgres.Store) error {
-//		_, err := svc.Using(store).Submit(ctx, response)
+//		_, err := svc.WithStorage(store).Submit(ctx, response)
 //		return err
 //	})
 //	err = tx.Commit()

@@ -105,7 +105,7 @@ func knownTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,
 		&d.Secret, &d.OldSecret,
-		&d.Standing.Succeeded, &d.Standing.SlowFor, &d.Standing.Failures,
+		&d.Health.Succeeded, &d.Health.SuccessesUntilFast, &d.Health.Failures,
 		&d.FailingFor, &d.FailedAgo, &d.PausedFor, (*string)(&d.PauseReason), &d.Generation,
 	}
 }

@@ -230,8 +230,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 		if called {
 			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken), look.arrivals, look.due, int64(wakeAtOnce))
 		}
-		for i, pool := range []storage.Pool{p.Quick, p.Slow, p.Others} {
-			if err == nil && pool.Room > 0 && (waiting || slices.Contains(woken, int16(i))) { // #nosec G115 -- 0 to 2
+		for i, pool := range []storage.Pool{p.Fast, p.Slow, p.NewOrFailing} {
+			if err == nil && pool.MaxDeliveries > 0 && (waiting || slices.Contains(woken, int16(i))) { // #nosec G115 -- 0 to 2
 				var cut bool
 				leased, cut, err = tx.serve(ctx, p, i, pool, look.turns, leased)
 				more = more || cut
@@ -280,10 +280,10 @@ func deal(turns []turn, pool storage.Pool) {
 	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
 		round = slices.DeleteFunc(round, func(t *turn) bool {
 			most := cmp.Or(pool.Hosts[t.Host], pool.PerHost) // a host name with 0 has no turns
-			if t.part >= t.room || pool.Room < 1 || most > 0 && names[t.Host] >= most {
+			if t.part >= t.room || pool.MaxDeliveries < 1 || most > 0 && names[t.Host] >= most {
 				return true
 			}
-			t.part, pool.Room, names[t.Host] = t.part+1, pool.Room-1, names[t.Host]+1
+			t.part, pool.MaxDeliveries, names[t.Host] = t.part+1, pool.MaxDeliveries-1, names[t.Host]+1
 			return false
 		})
 		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
@@ -293,11 +293,11 @@ func deal(turns []turn, pool storage.Pool) {
 // takeTurns locks webhooks that have a turn, one more than there is room for, and divides the
 // room among them.
 func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (turns []turn, err error) {
-	pool.Room = min(pool.Room, leaseMost)
+	pool.MaxDeliveries = min(pool.MaxDeliveries, leaseMost)
 	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
 		return append(knownTargets(&t.ClaimedDelivery), &t.room)
-	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.Room)+1, conn.ObjectArg(pool.Hosts),
-		conn.Column(pool.Without, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
+	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.MaxDeliveries)+1, conn.ObjectArg(pool.Hosts),
+		conn.Column(pool.ExcludedWorkspaces, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
 	deal(turns, pool)
 	return turns, err
 }

@@ -86,7 +86,7 @@ func TestADeliveryWithoutItsEventEnds(t *testing.T) {
 func TestAClaimThatIsTriedAgainForgetsTheFirstTry(t *testing.T) {
 	t.Parallel()
 	s, pool, p := backlogs(t, 2, 1)
-	p.Quick.Room, p.Slow.Room, p.Others.Room = 0, 0, 1
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = 0, 0, 1
 	execute(t, pool, s, `CREATE FUNCTION formsvc.fail() RETURNS boolean LANGUAGE plpgsql VOLATILE AS
 		'BEGIN RAISE EXCEPTION SQLSTATE ''40001''; END'`)
 	tries := 0
@@ -155,7 +155,7 @@ func TestAClaimThatRoomWasWastedInSaysSo(t *testing.T) {
 		WHERE d.webhook_id <> (SELECT x.webhook_id FROM formsvc.destinations x ORDER BY x.next_at DESC, x.webhook_id DESC LIMIT 1)`)
 	execute(t, pool, s, `UPDATE formsvc.destinations x SET next_at = now() - CASE
 		WHEN EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id) THEN interval '1 second' ELSE interval '2 seconds' END`)
-	p.Others.Room = 3
+	p.NewOrFailing.MaxDeliveries = 3
 	for claims := 1; ; claims++ {
 		claimed, more, err := s.ClaimDeliveries(t.Context(), p)
 		must(t, err)
@@ -194,7 +194,7 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 
 // turnsOf are the arguments with which a claim looks at the turns of the last pool.
 func turnsOf(p storage.ClaimParams, without [][]byte, since any) []any {
-	return []any{conn.ObjectArg(p.Webhooks), int64(1), int64(2), int64(10), conn.ObjectArg(p.Others.Hosts), without, since, conn.ObjectArg(p.Generations)}
+	return []any{conn.ObjectArg(p.Webhooks), int64(1), int64(2), int64(10), conn.ObjectArg(p.NewOrFailing.Hosts), without, since, conn.ObjectArg(p.Generations)}
 }
 
 // Many webhooks of a host name, or of a workspace, that may have nothing come before another
@@ -215,14 +215,14 @@ func TestWhoMayHaveNothingIsPassedOver(t *testing.T) {
 			execute(t, pool, s, elsewhere, other[:])
 			execute(t, pool, s, `UPDATE formsvc.destinations SET next_at = next_at - CASE WHEN webhook_id = $1 THEN interval '0' ELSE interval '1 second' END`, other[:])
 			execute(t, pool, s, `ANALYZE formsvc.destinations`)
-			p.Others = storage.Pool{Room: 10}
+			p.NewOrFailing = storage.Pool{MaxDeliveries: 10}
 			without := [][]byte{}
 			if name == "a host name" {
-				p.Others.Hosts = map[string]int{"one.example": 0}
+				p.NewOrFailing.Hosts = map[string]int{"one.example": 0}
 			} else {
 				var workspace storage.ID
 				must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT w.workspace_id FROM formsvc.webhooks w WHERE w.id <> $1 LIMIT 1`), other[:]).Scan(&workspace))
-				p.Others.Without, without = []storage.ID{workspace}, append(without, workspace[:])
+				p.NewOrFailing.ExcludedWorkspaces, without = []storage.ID{workspace}, append(without, workspace[:])
 			}
 			n, err := buffers(t.Context(), pool, s.db.SQL(dueTurns), turnsOf(p, without, ever), true)
 			if err != nil || n > 4*webhooks {

@@ -102,8 +102,8 @@ WITH come AS MATERIALIZED (
 SELECT (SELECT count(*) FROM arrived) + (SELECT count(*) FROM moved) + (SELECT count(*) FROM turned)`
 
 // bringBack brings back times that lie farther ahead than any legal wait.
-func (s *Store) bringBack(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+func (s *Store) bringBack(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	return false, s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, bringBack, conn.Into(&swept.BroughtBack), int64(p.Max))
+		return s.db.QueryRow(ctx, bringBack, conn.Into(&swept.Rescheduled), int64(p.Max))
 	})
 }

@@ -116,7 +116,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID
 func (s *Store) redeliver(ctx context.Context, webhook, attempt storage.ID, onlyFailed bool) error {
 	var enabled, found bool
 	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
-		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.HistoryKept), onlyFailed).Into(&enabled, &found))
+		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.MaxHistory), onlyFailed).Into(&enabled, &found))
 	switch {
 	case err != nil:
 		return err

@@ -98,7 +98,7 @@ SELECT CASE
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
 // keepSummaries is a part of a WITH list. It follows told, the summaries that are added, notes
-// when, and cuts what is more than ExpiredKept.
+// when, and cuts what is more than MaxExpiredSummaries.
 var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
@@ -113,7 +113,7 @@ var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	UPDATE formsvc.destinations x SET expired_at = statement_timestamp()
 	FROM told t
 	WHERE x.webhook_id = t.webhook_id
-)`, storage.DeliveryExpired, storage.ExpiredKept)
+)`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
 // tellExpired adds a summary for the webhooks of deliveries that ended with a result, unless
 // somebody else holds the webhook. It locks attempts after destinations, and events last.
@@ -149,7 +149,7 @@ func (s *Store) tellExpired(ctx context.Context, settled []settling) error {
 	_, err := s.db.ChangeRows(ctx, tellExpired, conn.Column(over, (*settling).webhook), conn.Column(over, (*settling).event),
 		conn.Column(over, func(r *settling) []byte { return r.Summary[:] }),
 		conn.Column(over, func(r *settling) int { return r.Delivery.Attempt + 1 }),
-		conn.Column(over, func(r *settling) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredQuiet.Microseconds())
+		conn.Column(over, func(r *settling) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredSummaryInterval.Microseconds())
 	return err
 }
 
@@ -169,7 +169,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		var ended *int
 		row := []any{&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.CreatedAt, &ended}
 		return s.db.SendWrite(ctx, conn.Run(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
-			storage.FailureGap.Microseconds(), storage.ExpiredQuiet.Microseconds(), conn.IDsArg(ids), p.At.UTC()).Each(func(rows pgx.Rows) error {
+			storage.MaxFailureGap.Microseconds(), storage.ExpiredSummaryInterval.Microseconds(), conn.IDsArg(ids), p.At.UTC()).Each(func(rows pgx.Rows) error {
 			return conn.EachRow(rows, row, func() {
 				if ended != nil {
 					done.Deliveries, done.Next = *ended, a.WebhookID

@@ -135,7 +135,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		}
 		return again
 	})
-	for step := range slices.Chunk(done, storage.FinishMax) {
+	for step := range slices.Chunk(done, storage.MaxFinishedResults) {
 		var to map[string][]settling
 		err := s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 			to, err = tx.settle(ctx, step)
@@ -156,7 +156,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 	}
 	if len(held) > 0 {
 		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
-		return fenced, &storage.HeldError{Leases: held}
+		return fenced, &storage.BlockedResultsError{Leases: held}
 	}
 	return fenced, ctx.Err()
 }
@@ -182,9 +182,9 @@ func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][
 		all[number-1].urgency = urgency
 		to[what] = append(to[what], all[number-1])
 	}, conn.Column(all, func(r *settling) int64 { return r.Lease.Token }), conn.Column(all, (*settling).webhook), conn.Column(all, (*settling).event), conn.Column(all, (*settling).sent),
-		conn.Column(all, func(r *settling) bool { return r.Standing.Succeeded }),
-		conn.Column(all, func(r *settling) int { return r.Standing.SlowFor }),
-		conn.Column(all, func(r *settling) int { return r.Standing.Failures }))
+		conn.Column(all, func(r *settling) bool { return r.Health.Succeeded }),
+		conn.Column(all, func(r *settling) int { return r.Health.SuccessesUntilFast }),
+		conn.Column(all, func(r *settling) int { return r.Health.Failures }))
 	settled, judged, blocked := slices.Concat(to[resultSettled], to[resultJudged]), to[resultJudged], to[resultBlocked]
 	if err != nil || len(settled)+len(blocked) == 0 {
 		return to, err
@@ -204,12 +204,12 @@ func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][
 		conn.Column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
 		conn.Column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
 		conn.Column(judged, (*settling).webhook),
-		conn.Column(judged, func(r *settling) bool { return r.Standing.Succeeded }),
-		conn.Column(judged, func(r *settling) int { return r.Standing.SlowFor }),
-		conn.Column(judged, func(r *settling) int { return r.Standing.Failures }),
+		conn.Column(judged, func(r *settling) bool { return r.Health.Succeeded }),
+		conn.Column(judged, func(r *settling) int { return r.Health.SuccessesUntilFast }),
+		conn.Column(judged, func(r *settling) int { return r.Health.Failures }),
 		conn.Column(judged, func(r *settling) int64 { return conn.MicrosArg(r.PauseFor) }),
 		conn.Column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
-		storage.FailureGap.Microseconds(), resultLease.Microseconds(),
+		storage.MaxFailureGap.Microseconds(), resultLease.Microseconds(),
 		conn.Column(blocked, (*settling).webhook), conn.Column(blocked, (*settling).event))
 	return to, err
 }

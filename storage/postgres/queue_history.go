@@ -9,14 +9,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// The history of a webhook is its newest HistoryKept attempts, and the summaries of
+// The history of a webhook is its newest MaxHistory attempts, and the summaries of
 // expired deliveries, which expire cuts. Recording an attempt neither counts the history
-// nor cuts it, so that two who record share no row: with a chance of 1 in HistoryKept each
-// recorded attempt has its webhook's history cut afterwards. So about HistoryKept more are
+// nor cuts it, so that two who record share no row: with a chance of 1 in MaxHistory each
+// recorded attempt has its webhook's history cut afterwards. So about MaxHistory more are
 // in the table than anybody sees: more than ten times as many with a chance of 4 in
 // 100,000, and more than twenty times with one of 2 in a billion.
 
-// history is what is shown of the attempts of a webhook w, with HistoryKept as $3.
+// history is what is shown of the attempts of a webhook w, with MaxHistory as $3.
 const history = `(
 	(SELECT * FROM formsvc.attempts a
 	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
@@ -26,9 +26,9 @@ const history = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// cutMost bounds the attempts of one webhook that a call cuts. About HistoryKept are usual;
+// cutMost bounds the attempts of one webhook that a call cuts. About MaxHistory are usual;
 // more attempts are left only when another transaction held them. Each takes about 10 µs.
-const cutMost = 5 * storage.HistoryKept
+const cutMost = 5 * storage.MaxHistory
 
 // cutHistories deletes the attempts of some webhooks that are not shown, with the events
 // that nothing else refers to. It waits for no row: what somebody holds, or whose event
@@ -79,7 +79,7 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {
 		of := recorded[i].Lease.WebhookID
-		if recorded[i].Delivery != nil && rand.N(storage.HistoryKept) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
+		if recorded[i].Delivery != nil && rand.N(storage.MaxHistory) == 0 && !slices.Contains(webhooks, of) { // #nosec G404 -- no secret
 			webhooks = append(webhooks, of)
 		}
 	}
@@ -90,6 +90,6 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 }
 
 func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
-	_, err := s.db.ChangeRows(ctx, cutHistories.now(s), conn.IDsArg(webhooks), int64(cutMost), int64(storage.HistoryKept))
+	_, err := s.db.ChangeRows(ctx, cutHistories.now(s), conn.IDsArg(webhooks), int64(cutMost), int64(storage.MaxHistory))
 	return err
 }

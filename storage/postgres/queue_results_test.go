@@ -55,7 +55,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			for i, d := range claimAll(t, s) {
 				r := ended(d, 1001+i)
 				if d.Lease.WebhookID == pgseed.ID(pgseed.Webhook, 0) {
-					r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+					r.Delivery.Success, r.RetryIn, r.Health = false, time.Hour, storage.Health{Failures: 1}
 				} else {
 					healthy = append(healthy, r)
 				}
@@ -91,7 +91,7 @@ func TestALockedRowHoldsUpNoOtherResult(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
 			fenced, err := s.FinishDeliveries(ctx, done)
-			var held *storage.HeldError
+			var held *storage.BlockedResultsError
 			if len(fenced) > 0 || errors.As(err, &held) != test.waits || !test.waits && err != nil {
 				t.Fatalf("fenced %v, error %v; want a HeldError: %v", fenced, err, test.waits)
 			}
@@ -129,10 +129,10 @@ func TestADeliveryWhoseResultWaitsIsNotSentAgain(t *testing.T) {
 		t.Fatal(len(got), err)
 	}
 	r := ended(got[0], 1)
-	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	r.Delivery.Success, r.RetryIn, r.Health = false, time.Hour, storage.Health{Failures: 1}
 	tx := begin(t, pool)
 	execute(t, tx, s, `SELECT FROM formsvc.destinations FOR UPDATE`)
-	held := new(storage.HeldError)
+	held := new(storage.BlockedResultsError)
 	if _, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); !errors.As(err, &held) {
 		t.Fatalf("%v, want a HeldError", err)
 	}
@@ -167,7 +167,7 @@ func TestARepeatedResultThatIsHeldIsNotFenced(t *testing.T) {
 	r := ended(claimAll(t, s)[0], 1)
 	tx := begin(t, pool)
 	execute(t, tx, s, `SELECT FROM formsvc.deliveries FOR UPDATE`)
-	var held *storage.HeldError
+	var held *storage.BlockedResultsError
 	fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r, r})
 	if !errors.As(err, &held) || len(held.Leases) != 1 || len(fenced) > 0 {
 		t.Errorf("fenced %v, error %v; want one held result and none fenced", fenced, err)
@@ -180,7 +180,7 @@ func TestAResultSettlesWithoutItsEvent(t *testing.T) {
 	s, pool := seeded(t)
 	mustSubmit(t, s, response(1))
 	r := ended(claimAll(t, s)[0], 1)
-	r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+	r.Delivery.Success, r.RetryIn, r.Health = false, time.Hour, storage.Health{Failures: 1}
 	execute(t, pool, s, `DELETE FROM formsvc.events`)
 	if fenced, err := s.FinishDeliveries(t.Context(), []storage.Result{r}); err != nil || len(fenced) > 0 {
 		t.Errorf("fenced %v, error %v", fenced, err)
@@ -196,14 +196,14 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 	mustSubmit(t, s, response(1))
 	r := ended(claimAll(t, s)[0], 1)
 	r.Delivery.Success, r.RetryIn = false, time.Hour
-	r.Standing, r.PauseFor = storage.Standing{Failures: 10}, time.Hour
+	r.Health, r.PauseFor = storage.Health{Failures: 10}, time.Hour
 	tx := begin(t, pool)
 	elsewhere := "https://elsewhere.example/"
 	if _, err := s.On(tx).UpdateWebhook(t.Context(), storage.AsHost(), r.Lease.WebhookID, storage.WebhookChange{URL: &elsewhere, At: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	_, err := s.FinishDeliveries(t.Context(), []storage.Result{r})
-	if held := new(storage.HeldError); !errors.As(err, &held) {
+	if held := new(storage.BlockedResultsError); !errors.As(err, &held) {
 		t.Fatalf("%v, want a HeldError while the URL is changed", err)
 	}
 	must(t, tx.Commit(t.Context()))
@@ -213,8 +213,8 @@ func TestAResultForTheURLBeforeSaysNothingAboutTheNewOne(t *testing.T) {
 	}
 	mustSubmit(t, s, response(2))
 	for _, d := range claimAll(t, s) {
-		if d.URL != elsewhere || d.Standing != (storage.Standing{}) {
-			t.Errorf("claimed for %s with the standing %+v, want a new one", d.URL, d.Standing)
+		if d.URL != elsewhere || d.Health != (storage.Health{}) {
+			t.Errorf("claimed for %s with the standing %+v, want a new one", d.URL, d.Health)
 		}
 	}
 }
@@ -237,7 +237,7 @@ func TestADeliveryThatChangesWhileItsResultIsRecorded(t *testing.T) {
 			s, pool := seeded(t)
 			mustSubmit(t, s, response(1))
 			r := ended(claimAll(t, s)[0], 1)
-			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			r.Delivery.Success, r.RetryIn, r.Health = false, time.Hour, storage.Health{Failures: 1}
 			tx := begin(t, pool)
 			run(t, tx, "SELECT pg_advisory_xact_lock($1)", test.lock)
 			slow := s.On(edited{pool, func(text string) string {
@@ -350,8 +350,8 @@ func TestResultsCutTheHistory(t *testing.T) {
 		return count(t, pool, s, "attempts") < before
 	})
 	got, err := s.Deliveries(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0), 1000)
-	if err != nil || len(got) != storage.HistoryKept {
-		t.Errorf("%d attempts are shown (%v), want %d", len(got), err, storage.HistoryKept)
+	if err != nil || len(got) != storage.MaxHistory {
+		t.Errorf("%d attempts are shown (%v), want %d", len(got), err, storage.MaxHistory)
 	}
 	referencesAreCounted(t, pool, s)
 }
@@ -362,7 +362,7 @@ func TestACutThatFailsIsNoFaultOfTheResults(t *testing.T) {
 	s, pool := seeded(t)
 	var log bytes.Buffer
 	s.log = slog.New(slog.NewTextHandler(&log, nil))
-	earlier(t, s, pool, storage.HistoryKept+1)
+	earlier(t, s, pool, storage.MaxHistory+1)
 	execute(t, pool, s, `
 		CREATE FUNCTION formsvc.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'refused'; END $$;
 		CREATE TRIGGER refuse BEFORE DELETE ON formsvc.attempts FOR EACH ROW EXECUTE FUNCTION formsvc.refuse()`)
@@ -392,13 +392,13 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
 			hook := pgseed.ID(pgseed.Webhook, 0)
-			earlier(t, s, pool, storage.HistoryKept+beyond)
+			earlier(t, s, pool, storage.MaxHistory+beyond)
 			tx := begin(t, pool)
 			run(t, tx, s.db.SQL(test.hold))
 			ctx, cancel := context.WithCancel(t.Context())
 			mutant := strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", "")
 			ended := waits(t, pool, tx, func() error {
-				return errorOf(s.db.Exec(ctx, mutant, [][]byte{hook[:]}, int64(cutMost), int64(storage.HistoryKept)))
+				return errorOf(s.db.Exec(ctx, mutant, [][]byte{hook[:]}, int64(cutMost), int64(storage.MaxHistory)))
 			})
 			cancel()
 			<-ended
@@ -411,7 +411,7 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 
 			for _, want := range []int{test.left, 0} {
 				must(t, s.cutHistories(t.Context(), hook))
-				wantRows(t, pool, s, storage.HistoryKept+want, "attempts", "events")
+				wantRows(t, pool, s, storage.MaxHistory+want, "attempts", "events")
 				referencesAreCounted(t, pool, s)
 				if err := tx.Rollback(t.Context()); err != nil && want > 0 {
 					t.Fatal(err)
@@ -427,7 +427,7 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	hook := pgseed.ID(pgseed.Webhook, 0)
-	earlier(t, s, pool, storage.HistoryKept)
+	earlier(t, s, pool, storage.MaxHistory)
 	tx := begin(t, pool)
 	must(t, s.On(tx).Redeliver(t.Context(), hook, earlierAttempt(1)))
 	deliver(t, s, 500, 2) // two are beyond the history now, and one of them is redelivered
@@ -437,7 +437,7 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	if len(got) != 1 || string(got[0].Body) != `{}` {
 		t.Errorf("claimed %d deliveries after the redelivery, want one with its body", len(got))
 	}
-	wantRows(t, pool, s, storage.HistoryKept+1, "attempts")
+	wantRows(t, pool, s, storage.MaxHistory+1, "attempts")
 	referencesAreCounted(t, pool, s)
 	for _, number := range []int{1, 2} {
 		if err := s.Redeliver(t.Context(), hook, earlierAttempt(number)); !errors.Is(err, storage.ErrNotFound) {
@@ -465,7 +465,7 @@ func TestAnAttemptKeepsTheEventOfADeliveryThatEndsMeanwhile(t *testing.T) {
 			s, pool := seeded(t)
 			mustSubmit(t, s, response(1))
 			r := ended(claimAll(t, s)[0], 1)
-			r.Delivery.Success, r.RetryIn, r.Standing = false, time.Hour, storage.Standing{Failures: 1}
+			r.Delivery.Success, r.RetryIn, r.Health = false, time.Hour, storage.Health{Failures: 1}
 			tx := begin(t, pool)
 			finish(t, s.On(tx), r)
 			done := waits(t, pool, tx, func() error { return end(s, r.Lease.WebhookID) })
@@ -484,7 +484,7 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
 	hook, form := pgseed.ID(pgseed.Webhook, 0), pgseed.ID(pgseed.Form, 0)
-	earlier(t, s, pool, storage.HistoryKept+1)
+	earlier(t, s, pool, storage.MaxHistory+1)
 	other := storage.Webhook{ID: pgseed.ID(pgseed.Webhook, 1), FormID: form, URL: "https://other.example/", Enabled: true, CreatedAt: pgseed.Start(), UpdatedAt: pgseed.Start()}
 	must(t, s.CreateWebhook(t.Context(), storage.AsHost(), storage.NewWebhook{Webhook: other}))
 	oldest := earlierAttempt(1)
@@ -501,6 +501,6 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 	deleted := waits(t, pool, tx, func() error { return s.DeleteWebhook(context.Background(), storage.AsHost(), other.ID) })
 	must(t, tx.Commit(t.Context()))
 	must(t, <-deleted)
-	wantRows(t, pool, s, storage.HistoryKept, "attempts", "events")
+	wantRows(t, pool, s, storage.MaxHistory, "attempts", "events")
 	referencesAreCounted(t, pool, s)
 }

@@ -143,7 +143,7 @@ func (c *crowd) submit(number int) {
 func (c *crowd) dispatch(lease time.Duration) {
 	ctx := c.t.Context()
 	claimed, _, err := c.ClaimDeliveries(ctx, storage.ClaimParams{
-		Lease: lease, Quick: storage.Pool{Room: 12, PerHost: 5}, Slow: storage.Pool{Room: 12, PerHost: 5}, Others: storage.Pool{Room: 12, PerHost: 5}, PerWebhook: 1 + rand.N(8),
+		Lease: lease, Fast: storage.Pool{MaxDeliveries: 12, PerHost: 5}, Slow: storage.Pool{MaxDeliveries: 12, PerHost: 5}, NewOrFailing: storage.Pool{MaxDeliveries: 12, PerHost: 5}, PerWebhook: 1 + rand.N(8),
 	})
 	c.allow("ClaimDeliveries", err)
 	done := make([]storage.Result, 0, len(claimed))
@@ -156,7 +156,7 @@ func (c *crowd) dispatch(lease time.Duration) {
 			r.Delivery = nil
 		case kind < 3:
 			r.Delivery.Success, r.RetryIn = false, time.Nanosecond
-			r.Standing.Failures = 1
+			r.Health.Failures = 1
 			if kind == 2 {
 				r.PauseFor = time.Millisecond
 			}
@@ -166,7 +166,7 @@ func (c *crowd) dispatch(lease time.Duration) {
 	rand.Shuffle(len(done), func(i, j int) { done[i], done[j] = done[j], done[i] })
 	for _, batch := range [][]storage.Result{done, done[:len(done)/3]} {
 		_, err := c.FinishDeliveries(ctx, batch)
-		for held := new(storage.HeldError); errors.As(err, &held); {
+		for held := new(storage.BlockedResultsError); errors.As(err, &held); {
 			batch = slices.DeleteFunc(slices.Clone(batch), func(r storage.Result) bool { return !slices.Contains(held.Leases, r.Lease) })
 			_, err = c.FinishDeliveries(ctx, batch)
 		}

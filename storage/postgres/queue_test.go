@@ -65,7 +65,7 @@ const strandedDelivery = `d.due_at IS NULL AND (x.next_at IS NULL OR x.next_at >
 // everything claims what is due, of 1,000 at most.
 func everything() storage.ClaimParams {
 	return storage.ClaimParams{
-		Lease: time.Hour, Quick: storage.Pool{Room: 1000}, Slow: storage.Pool{Room: 1000}, Others: storage.Pool{Room: 1000},
+		Lease: time.Hour, Fast: storage.Pool{MaxDeliveries: 1000}, Slow: storage.Pool{MaxDeliveries: 1000}, NewOrFailing: storage.Pool{MaxDeliveries: 1000},
 		PerWebhook: 1000, Webhooks: map[storage.ID]int{pgseed.ID(pgseed.Webhook, 0): 1000},
 	}
 }
@@ -131,7 +131,7 @@ func TestBodiesGoWithTheHistory(t *testing.T) {
 	}
 	referencesAreCounted(t, pool, s)
 	must(t, s.cutHistories(t.Context(), pgseed.ID(pgseed.Webhook, 0)))
-	wantRows(t, pool, s, storage.HistoryKept, "attempts", "events")
+	wantRows(t, pool, s, storage.MaxHistory, "attempts", "events")
 	referencesAreCounted(t, pool, s)
 	must(t, s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)))
 	wantRows(t, pool, s, 0, "events")
@@ -158,8 +158,8 @@ func TestSweepFindsForgottenBodies(t *testing.T) {
 // nothing more to do.
 func broughtBack(t *testing.T, s *Store) int {
 	t.Helper()
-	n := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).BroughtBack
-	if again := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).BroughtBack; again > 0 {
+	n := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).Rescheduled
+	if again := sweepAll(t, s, storage.SweepParams{Now: time.Now(), Max: 100}).Rescheduled; again > 0 {
 		t.Errorf("another sweep brings %d rows back", again)
 	}
 	return n
@@ -175,7 +175,7 @@ func failsOnce(t *testing.T, s *Store) {
 		t.Fatalf("%d deliveries are claimed (%v), want 1", len(claimed), err)
 	}
 	r := ended(claimed[0], 1)
-	r.Delivery.Success, r.RetryIn, r.Standing = false, 10*time.Second, storage.Standing{Succeeded: true, Failures: 1}
+	r.Delivery.Success, r.RetryIn, r.Health = false, 10*time.Second, storage.Health{Succeeded: true, Failures: 1}
 	r.PauseFor, r.PauseReason = 30*time.Second, storage.PauseRetryAfter
 	finish(t, s, r)
 }
@@ -482,7 +482,7 @@ func failingWebhook(t *testing.T, s *Store, pool *pgxpool.Pool) failing {
 	}
 	failed := ended(got[0], 0)
 	failed.Delivery.Success, failed.RetryIn = false, time.Microsecond
-	failed.Standing, failed.PauseFor = storage.Standing{Failures: 10}, time.Hour
+	failed.Health, failed.PauseFor = storage.Health{Failures: 10}, time.Hour
 	finish(t, s, failed, storage.Result{Lease: got[2].Lease})
 	if early := claimAll(t, s); len(early) > 0 { // its time has come, but not its turn
 		t.Fatalf("claimed %d deliveries in the pause", len(early))
@@ -532,7 +532,7 @@ func TestADeliveryThatChangesWhileItExpires(t *testing.T) {
 		}, 0, 3},
 		"another one succeeds": {func(t *testing.T, s *Store, tx pgx.Tx, f failing) error {
 			r := ended(f.leased, 1)
-			r.Standing = storage.Standing{Succeeded: true}
+			r.Health = storage.Health{Succeeded: true}
 			_, err := s.On(tx).FinishDeliveries(t.Context(), []storage.Result{r})
 			return err
 		}, 0, 2},

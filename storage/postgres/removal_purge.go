@@ -115,9 +115,9 @@ const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
 
 // tidyWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
 // way is for the next sweep; removals wait for it.
-func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	more, err = s.tidy(ctx, p, storage.ID{})
-	if err != nil || more || !p.Removals {
+	if err != nil || more || !p.RemovalsOnly {
 		return more, err
 	}
 	busy, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, busyForm, int64(1))
@@ -137,8 +137,8 @@ func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID
 	err = s.db.Change(ctx, append(batch,
 		conn.Run(endDeliveriesOfDeleted, int64(p.Max)).Into(&ended),
 		conn.Run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
-		conn.Run(closeDeleted[p.Removals], int64(p.Max)).Into(&closed),
-		conn.Run(closePurged[p.Removals], int64(p.Max)).Into(&gone))...)
+		conn.Run(closeDeleted[p.RemovalsOnly], int64(p.Max)).Into(&closed),
+		conn.Run(closePurged[p.RemovalsOnly], int64(p.Max)).Into(&gone))...)
 	return ended+trashed+closed+gone > 0, err
 }
 
@@ -152,9 +152,9 @@ WHERE f.id = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`)
 
-func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	if !p.TrashBefore.IsZero() {
-		swept.Forms, err = s.db.ChangeRows(ctx, markPurged[p.Removals], p.TrashBefore.UTC(), int64(p.Max))
+		swept.Forms, err = s.db.ChangeRows(ctx, markPurged[p.RemovalsOnly], p.TrashBefore.UTC(), int64(p.Max))
 	}
 	return false, err
 }
@@ -174,7 +174,7 @@ UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 FROM left_over l
 WHERE f.id = l.id AND f.purged_at IS NULL`
 
-func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (bool, error) {
+func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
 	n, err := s.db.ChangeRows(ctx, purgeOfDeleted, int64(p.Max))
 	return n > 0, err
 }
@@ -308,13 +308,13 @@ WITH empty AS MATERIALIZED (
 SELECT count(*) FROM gone`)
 
 // removePurged removes what is left of purged forms.
-func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.Swept) (more bool, err error) {
+func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	of, ids, err := s.leaving(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
 	if err != nil {
 		return false, err
 	}
 	var rows, forms int64
 	err = s.db.Change(ctx, s.lock(lockFunnels, storage.ID{}),
-		conn.Run(removeRows[p.Removals], int64(p.Max), conn.IDsArg(of), conn.IDsArg(ids)).Into(&rows), conn.Run(removeForms[p.Removals], int64(p.Max)).Into(&forms))
+		conn.Run(removeRows[p.RemovalsOnly], int64(p.Max), conn.IDsArg(of), conn.IDsArg(ids)).Into(&rows), conn.Run(removeForms[p.RemovalsOnly], int64(p.Max)).Into(&forms))
 	return rows+forms > 0, err
 }

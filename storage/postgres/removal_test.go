@@ -25,7 +25,7 @@ func removeUser(ctx context.Context, s *Store, user storage.ID) error {
 
 func removeRest(ctx context.Context, s *Store) error {
 	for {
-		swept, err := s.Sweep(ctx, storage.SweepParams{Now: time.Now(), Removals: true, Max: 2})
+		swept, err := s.Sweep(ctx, storage.SweepParams{Now: time.Now(), RemovalsOnly: true, Max: 2})
 		if err != nil || !swept.More {
 			return err
 		}
@@ -188,7 +188,7 @@ func TestARemovalMissesNothingThatOthersDoBetweenItsSteps(t *testing.T) {
 						return
 					}
 					for range sweeps {
-						if swept, err := other.Sweep(t.Context(), storage.SweepParams{Now: time.Now(), Removals: true, Max: 1}); err != nil {
+						if swept, err := other.Sweep(t.Context(), storage.SweepParams{Now: time.Now(), RemovalsOnly: true, Max: 1}); err != nil {
 							t.Error(err)
 						} else if !swept.More {
 							return

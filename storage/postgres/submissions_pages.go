@@ -146,7 +146,7 @@ func newPageRead(form storage.ID, q storage.SubmissionsParams, each func(*storag
 	p.targets = append(make([]any, 0, 8),
 		&sub.ID, &sub.SubmittedAt, &sub.CompletionTime, &sub.Metadata, &sub.Answers, &sub.FormRevision, &sub.Hidden)
 	p.page = fullPage
-	if q.Brief {
+	if q.SummaryOnly {
 		p.page = briefPage
 	}
 	return p

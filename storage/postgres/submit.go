@@ -31,7 +31,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
 	var out submitted
 	if s.submits == nil {
-		n.HandOver = nil // before the host's transaction is committed there is nothing to hand over
+		n.Dispatcher = nil // before the host's transaction is committed there is nothing to hand over
 		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
 			out, err = s.submitAlone(ctx, n)
 			return err

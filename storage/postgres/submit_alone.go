@@ -122,9 +122,9 @@ func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submi
 			return submitted{}, err
 		}
 		if out.known() {
-			if out.stored && n.HandOver != nil {
-				n.HandOver.Reserve(n.Submission.FormID)
-				n.HandOver.HandOver(nil, true)
+			if out.stored && n.Dispatcher != nil {
+				n.Dispatcher.Reserve(n.Submission.FormID)
+				n.Dispatcher.Dispatch(nil, true)
 			}
 			return out, nil
 		}

@@ -25,7 +25,7 @@ func (r *room) Reserve(form storage.ID) ([]storage.ID, time.Duration) {
 	return []storage.ID{r.webhook}, time.Hour
 }
 
-func (r *room) HandOver(leased []storage.ClaimedDelivery, _ bool) { r.leased += len(leased) }
+func (r *room) Dispatch(leased []storage.ClaimedDelivery, _ bool) { r.leased += len(leased) }
 
 const spread = 50 // forms
 
@@ -79,7 +79,7 @@ func TestResponsesToManyFormsAreStoredInOneTransaction(t *testing.T) {
 		case 1:
 			group[i].IdempotencyKey = "the same for each form, not for its responses"[:20+i%7]
 		case 2:
-			group[i].HandOver = &room{webhook: pgseed.ID(pgseed.Webhook, i%spread)}
+			group[i].Dispatcher = &room{webhook: pgseed.ID(pgseed.Webhook, i%spread)}
 		case 3:
 			group[i].Event = storage.Event{}
 		}
@@ -104,7 +104,7 @@ func TestResponsesToManyFormsAreStoredInOneTransaction(t *testing.T) {
 		}
 	}
 	for i, n := range group {
-		if to, ok := n.HandOver.(*room); ok && (to.leased != 1 || to.form != n.Submission.FormID) {
+		if to, ok := n.Dispatcher.(*room); ok && (to.leased != 1 || to.form != n.Submission.FormID) {
 			t.Errorf("response %d: %d deliveries are handed over, of form %s", i, to.leased, to.form)
 		}
 	}
@@ -117,7 +117,7 @@ func TestAFormWithItsOwnWayDelaysNoOther(t *testing.T) {
 	s, pool := spreadOut(t)
 	const held, limited = 7, 8
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, limited),
-		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: 1}}); err != nil {
+		storage.FormChange{At: pgseed.Start(), Acceptance: &storage.AcceptanceRules{ResponseLimit: 1}}); err != nil {
 		t.Fatal(err)
 	}
 	group := append(oneToEach(spread), responseTo(limited, 1000))

@@ -26,7 +26,7 @@ type handed struct {
 
 func (h *handed) Reserve(storage.ID) ([]storage.ID, time.Duration) { return h.webhooks, time.Hour }
 
-func (h *handed) HandOver(leased []storage.ClaimedDelivery, _ bool) {
+func (h *handed) Dispatch(leased []storage.ClaimedDelivery, _ bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, d := range leased {
@@ -54,7 +54,7 @@ func TestResponsesOfCallersWhoLeaveAreHandedOver(t *testing.T) {
 						usual := first
 						for i := range 240 / callers {
 							n := response(1000*caller + i)
-							if n.HandOver = to; checked {
+							if n.Dispatcher = to; checked {
 								n.UniqueAnswer = n.Submission.ID[:]
 							}
 							// Some leave and some stay, however busy the machine is.

@@ -64,7 +64,7 @@ func (s *handCounts) Reserve(storage.ID) ([]storage.ID, time.Duration) {
 	s.reserved.Add(1)
 	return nil, time.Hour
 }
-func (s *handCounts) HandOver([]storage.ClaimedDelivery, bool) { s.settled.Add(1) }
+func (s *handCounts) Dispatch([]storage.ClaimedDelivery, bool) { s.settled.Add(1) }
 
 // What a host's hook panics with reaches every caller whose response was part of the write,
 // in the caller's own goroutine, and the store goes on.
@@ -90,7 +90,7 @@ func TestAHostsHookThatPanics(t *testing.T) {
 						thrown = append(thrown, recover())
 					}()
 					n := response(number)
-					n.HandOver = hands
+					n.Dispatcher = hands
 					_, _, _ = s.Submit(t.Context(), n)
 				})
 			}

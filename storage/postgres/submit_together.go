@@ -159,10 +159,10 @@ type hands struct {
 func reserve(group []storage.NewSubmission) *hands {
 	h := &hands{leased: make([][]storage.ClaimedDelivery, len(group))}
 	for i := range group {
-		if group[i].HandOver == nil {
+		if group[i].Dispatcher == nil {
 			continue
 		}
-		webhooks, lease := group[i].HandOver.Reserve(group[i].Submission.FormID)
+		webhooks, lease := group[i].Dispatcher.Reserve(group[i].Submission.FormID)
 		for _, w := range webhooks {
 			h.webhooks = append(h.webhooks, w[:])
 			h.events = append(h.events, group[i].Event.ID[:])
@@ -175,10 +175,10 @@ func reserve(group []storage.NewSubmission) *hands {
 // handOver follows the commit.
 func (h *hands) handOver(group []storage.NewSubmission, committed bool) {
 	for i := range group {
-		if to := group[i].HandOver; to != nil && committed {
-			to.HandOver(h.leased[i], h.others)
+		if to := group[i].Dispatcher; to != nil && committed {
+			to.Dispatch(h.leased[i], h.others)
 		} else if to != nil {
-			to.HandOver(nil, false)
+			to.Dispatch(nil, false)
 		}
 	}
 }

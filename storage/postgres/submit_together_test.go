@@ -448,7 +448,7 @@ func TestResponsesOfALimitedFormAreStoredTogether(t *testing.T) {
 	s, pool := seeded(t)
 	const limit = 2 + 20
 	if _, err := s.UpdateForm(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Form, 0),
-		storage.FormChange{At: pgseed.Start(), Gate: &storage.Gate{ResponseLimit: limit}}); err != nil {
+		storage.FormChange{At: pgseed.Start(), Acceptance: &storage.AcceptanceRules{ResponseLimit: limit}}); err != nil {
 		t.Fatal(err)
 	}
 	mustSubmit(t, s, atRevision(response(1), 2))

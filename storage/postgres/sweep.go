@@ -9,7 +9,7 @@ import (
 
 // sweepStep is one kind of a sweep's work. It does one piece, in a transaction of its own,
 // and reports whether more work of the kind may be left.
-type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.Swept) (more bool, err error)
+type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (more bool, err error)
 
 // sweepSteps take turns, so that neither a long step nor a failing step holds up the
 // others.
@@ -33,40 +33,40 @@ const removals = 4
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
 // work that has some, and is one transaction. Inside a transaction of the host's
 // every piece stays locked until that ends.
-func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if err := ctx.Err(); err != nil || p.Max < 1 {
-		return storage.Swept{}, err
+		return storage.SweepResult{}, err
 	}
 	if err := conn.CheckArgs([]any{p.Now, p.TrashBefore, p.KeysBefore}); err != nil {
-		return storage.Swept{}, err
+		return storage.SweepResult{}, err
 	}
-	if p.Removals {
+	if p.RemovalsOnly {
 		// The turns belong to all sweeps, and this call has to take every step itself.
 		swept, err := s.firstStep(ctx, p, sweepSteps[:removals], func(i int) int { return i })
 		if err != nil || swept.More {
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
-		return conn.ReadOne(ctx, &s.db, func(left *storage.Swept) []any { return []any{&left.More} }, removalsLeft)
+		return conn.ReadOne(ctx, &s.db, func(left *storage.SweepResult) []any { return []any{&left.More} }, removalsLeft)
 	}
 	defer s.note(ctx, "maintained")
 	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
 }
 
 // firstStep takes steps until one has done something.
-func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.Swept, error) {
+func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.SweepResult, error) {
 	for i := range steps {
-		var swept storage.Swept
+		var swept storage.SweepResult
 		more, err := steps[turn(i)](s, ctx, p, &swept)
 		if err != nil {
-			return storage.Swept{}, err
+			return storage.SweepResult{}, err
 		}
-		if more || swept != (storage.Swept{}) {
+		if more || swept != (storage.SweepResult{}) {
 			swept.More = true // of this kind or of the kinds that were not looked at
 			return swept, nil
 		}
 	}
-	return storage.Swept{}, nil
+	return storage.SweepResult{}, nil
 }
 
 // removalsLeft reports whether a removed record still has a row. It looks for the row
@@ -85,7 +85,7 @@ DELETE FROM formsvc.api_keys k WHERE k.id = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
-func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	if !p.KeysBefore.IsZero() {
 		swept.Keys, err = s.db.ChangeRows(ctx, purgeKeys, p.KeysBefore.UTC(), int64(p.Max))
 	}
@@ -103,7 +103,7 @@ WHERE w.id = ANY (ARRAY(
 	FOR NO KEY UPDATE SKIP LOCKED))`
 
 // wipeSecrets forgets secrets that others replaced a day ago.
-func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	swept.Secrets, err = s.db.ChangeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
@@ -118,7 +118,7 @@ DELETE FROM formsvc.events e WHERE e.id = ANY (ARRAY(
 	LIMIT (SELECT $1::bigint)
 	FOR UPDATE SKIP LOCKED))`
 
-func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.Swept) (_ bool, err error) {
+func (s *Store) purgeEvents(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	swept.Events, err = s.db.ChangeRows(ctx, purgeEvents, int64(p.Max))
 	return false, err
 }

@@ -38,11 +38,11 @@ SELECT statement_timestamp(), COALESCE(min(u.since), statement_timestamp()), max
 FROM formsvc.upkeep u`
 
 // Upkeep implements [storage.Storage]. An error is what [Store.CheckVersion] returns.
-func (s *Store) Upkeep(ctx context.Context) (storage.Upkeep, error) {
+func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
 	if err := s.CheckVersion(ctx); err != nil {
-		return storage.Upkeep{}, err
+		return storage.MaintenanceStatus{}, err
 	}
-	return conn.ReadOne(ctx, &s.db, func(u *storage.Upkeep) []any {
-		return []any{&u.Now, &u.Since, &u.Dispatched, &u.Maintained}
+	return conn.ReadOne(ctx, &s.db, func(u *storage.MaintenanceStatus) []any {
+		return []any{&u.Now, &u.Since, &u.LastDispatch, &u.LastMaintenance}
 	}, upkeep)
 }

@@ -408,7 +408,7 @@ func TestRowLevelSecurity(t *testing.T) {
 		}
 		err := s.CheckVersion(t.Context())
 		var setup *SetupError
-		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &setup) || len(setup.Faults) != 1 || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && err != nil || c.want != "" && (!errors.As(err, &setup) || len(setup.Problems) != 1 || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 		run(off)
@@ -520,7 +520,7 @@ func TestReadOnlyConnectionsLeaveThePool(t *testing.T) {
 		"a partial submission": func(t *testing.T, s *Store) error { return errorOf(s.SavePartial(t.Context(), half(0, 1))) },
 		"the dispatcher":       func(t *testing.T, s *Store) error { return lastError(s.ClaimDeliveries(t.Context(), everything())) },
 		"a sweep": func(t *testing.T, s *Store) error {
-			_, err := s.bringBack(t.Context(), storage.SweepParams{Max: 10}, new(storage.Swept))
+			_, err := s.bringBack(t.Context(), storage.SweepParams{Max: 10}, new(storage.SweepResult))
 			return err
 		},
 	} {

@@ -48,7 +48,7 @@ SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
 	return s.db.Create(ctx, s.lockForm(w.FormID), conn.Run(createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
-		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.HostName(w.URL)))
+		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.Hostname(w.URL)))
 }
 
 const webhookByID = `
@@ -190,7 +190,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 	}
 	host := ""
 	if c.URL != nil {
-		host = storage.HostName(*c.URL)
+		host = storage.Hostname(*c.URL)
 	}
 	var batch []conn.Statement
 	if c.URL != nil || c.Enabled != nil {
@@ -200,7 +200,7 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		batch = append(batch, conn.Run(lockDeliveries, id[:], userArg(who)), conn.Run(endDeliveries, id[:], userArg(who)))
 	}
 	var w storage.Webhook
-	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretKept.Microseconds())
+	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
 	err := s.db.Change(ctx, append(batch, update.Into(webhookTargets(&w)...))...)
 	return w, err
 }
@@ -259,7 +259,7 @@ func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook stora
 			&a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status, &a.Success, &a.Error,
 			&a.Duration, &a.CreatedAt, &a.NextAttemptAt,
 		}
-	}, attemptsOf, webhook[:], userArg(who), int64(storage.HistoryKept), int64(max(limit, 1)))
+	}, attemptsOf, webhook[:], userArg(who), int64(storage.MaxHistory), int64(max(limit, 1)))
 	switch {
 	case err != nil:
 		return nil, err

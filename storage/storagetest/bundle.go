@@ -111,7 +111,7 @@ func (b *bundle) anyForm(edit ...func(*storage.Form)) storage.Form {
 }
 
 func withLimit(n int64) func(*storage.Form) {
-	return func(f *storage.Form) { f.Gate.ResponseLimit = n }
+	return func(f *storage.Form) { f.Acceptance.ResponseLimit = n }
 }
 
 func asDraft(f *storage.Form) { f.Status = storage.StatusDraft }

@@ -48,7 +48,7 @@ func claimOldestFirst(b *bundle) {
 		want = append(want, b.enqueue(w.ID).ID)
 	}
 	p := b.everything()
-	p.Others.Room = 1
+	p.NewOrFailing.MaxDeliveries = 1
 	var got []storage.ID
 	for range want {
 		got = append(got, idsOf(b.claim(p), eventID)...)
@@ -97,7 +97,7 @@ func claimOldSecret(b *bundle) {
 	check("", "", "after it was removed")
 	secret("fourth", now)
 	check("fourth", "", "after there was none")
-	secret("fifth", now.Add(-storage.OldSecretKept))
+	secret("fifth", now.Add(-storage.OldSecretLifetime))
 	check("fifth", "", "when it was replaced OldSecretKept ago")
 }
 
@@ -121,10 +121,10 @@ func claimRoom(b *bundle) {
 	want := b.backlog(3, 4)
 	p := b.everything()
 	for _, none := range []int{0, -1} {
-		p.Others.Room = none
+		p.NewOrFailing.MaxDeliveries = none
 		same(b, len(b.claim(p)), 0, "deliveries claimed with Room %d", none)
 	}
-	p.Others.Room = 5
+	p.NewOrFailing.MaxDeliveries = 5
 	got := 0
 	for _, n := range []int{5, 5, 2, 0} {
 		batch := b.claim(p)
@@ -134,10 +134,10 @@ func claimRoom(b *bundle) {
 }
 
 // ranked adds a webhook that has a standing, and a number of deliveries.
-func (b *bundle) ranked(s storage.Standing, deliveries int, edit ...func(*storage.Webhook)) storage.ID {
+func (b *bundle) ranked(s storage.Health, deliveries int, edit ...func(*storage.Webhook)) storage.ID {
 	b.Helper()
 	w := b.addWebhook(b.anyForm().ID, edit...)
-	if s != (storage.Standing{}) {
+	if s != (storage.Health{}) {
 		b.rank(w.ID, s)
 	}
 	for range deliveries {
@@ -147,14 +147,14 @@ func (b *bundle) ranked(s storage.Standing, deliveries int, edit ...func(*storag
 }
 
 // rank gives a webhook that has nothing pending a standing.
-func (b *bundle) rank(webhook storage.ID, s storage.Standing) {
+func (b *bundle) rank(webhook storage.ID, s storage.Health) {
 	b.Helper()
 	e := b.enqueue(webhook)
 	for _, d := range b.claimAll() {
 		r := storage.Result{Lease: d.Lease}
 		if d.Lease.EventID == e.ID {
 			r = succeeded(d, b.tick())
-			r.Standing = s
+			r.Health = s
 		}
 		b.finish(r)
 	}
@@ -171,27 +171,27 @@ func (b *bundle) claimedOf(p storage.ClaimParams) map[storage.ID]int {
 }
 
 func claimPools(b *bundle) {
-	fast, sluggish, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(storage.Standing{}, 0)
-	failing := b.ranked(storage.Standing{Succeeded: true, Failures: 1}, 0)
+	fast, sluggish, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(storage.Health{}, 0)
+	failing := b.ranked(storage.Health{Succeeded: true, Failures: 1}, 0)
 	for _, w := range []storage.ID{fast, sluggish, fresh, failing} {
 		for range 3 {
 			b.enqueue(w)
 		}
 	}
 	p := b.everything()
-	p.Quick.Room, p.Slow.Room, p.Others.Room = 2, 0, 0
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = 2, 0, 0
 	same(b, b.claimedOf(p), map[storage.ID]int{fast: 2}, "deliveries claimed with Quick.Room 2 and no other")
-	p.Quick.Room, p.Slow.Room = 0, 1
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries = 0, 1
 	same(b, b.claimedOf(p), map[storage.ID]int{sluggish: 1}, "deliveries claimed with Slow.Room 1 and no other")
-	p.Slow.Room, p.Others.Room = 0, everyRecord
+	p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = 0, everyRecord
 	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 3, failing: 3}, "deliveries claimed with Others.Room and no other")
-	p.Quick.Room, p.Slow.Room, p.Others.Room = everyRecord, everyRecord, 0
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries = everyRecord, everyRecord, 0
 	same(b, b.claimedOf(p), map[storage.ID]int{fast: 1, sluggish: 2}, "deliveries claimed with Others.Room 0")
 }
 
 func claimPerWebhook(b *bundle) {
-	one, two, three, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(quick, 0), b.ranked(storage.Standing{}, 0)
-	failing := b.ranked(storage.Standing{Succeeded: true, Failures: 2}, 0)
+	one, two, three, fresh := b.ranked(quick, 0), b.ranked(slow, 0), b.ranked(quick, 0), b.ranked(storage.Health{}, 0)
+	failing := b.ranked(storage.Health{Succeeded: true, Failures: 2}, 0)
 	for range 20 {
 		for _, w := range []storage.ID{one, two, three, fresh, failing} {
 			b.enqueue(w)
@@ -218,7 +218,7 @@ func atHost(host string) func(*storage.Webhook) {
 
 func claimPerHost(b *bundle) {
 	hosts := map[storage.ID]string{}
-	for _, s := range []storage.Standing{quick, {}} {
+	for _, s := range []storage.Health{quick, {}} {
 		for _, host := range []string{"a.example", "a.example", "b.example", "c.example"} {
 			hosts[b.ranked(s, 0, atHost(host))] = host
 		}
@@ -231,11 +231,11 @@ func claimPerHost(b *bundle) {
 	claimed := func(quick, others storage.Pool) map[string]int {
 		b.Helper()
 		p := b.everything()
-		p.Quick, p.Others = quick, others
+		p.Fast, p.NewOrFailing = quick, others
 		got := map[string]int{}
 		for _, d := range b.claim(p) {
 			pool := " others"
-			if d.Standing.Quick() {
+			if d.Health.Fast() {
 				pool = " quick"
 			}
 			same(b, d.Host, hosts[d.Lease.WebhookID], "Delivery.Host")
@@ -243,15 +243,15 @@ func claimPerHost(b *bundle) {
 		}
 		return got
 	}
-	all := storage.Pool{Room: everyRecord}
+	all := storage.Pool{MaxDeliveries: everyRecord}
 	same(b, claimed(
-		storage.Pool{Room: everyRecord, PerHost: 4},
-		storage.Pool{Room: everyRecord, PerHost: 2, Hosts: map[string]int{"a.example": 3, "b.example": 0}},
+		storage.Pool{MaxDeliveries: everyRecord, PerHost: 4},
+		storage.Pool{MaxDeliveries: everyRecord, PerHost: 2, Hosts: map[string]int{"a.example": 3, "b.example": 0}},
 	), map[string]int{
 		"a.example quick": 4, "b.example quick": 4, "c.example quick": 4,
 		"a.example others": 3, "c.example others": 2,
 	}, "deliveries by host name and pool")
-	same(b, claimed(storage.Pool{Room: 5, Hosts: map[string]int{"a.example": 0, "b.example": -1}}, storage.Pool{}),
+	same(b, claimed(storage.Pool{MaxDeliveries: 5, Hosts: map[string]int{"a.example": 0, "b.example": -1}}, storage.Pool{}),
 		map[string]int{"c.example quick": 5}, "deliveries by host name when two names have no room")
 	same(b, claimed(all, all), map[string]int{
 		"a.example quick": 16, "b.example quick": 6, "c.example quick": 1,
@@ -260,13 +260,13 @@ func claimPerHost(b *bundle) {
 }
 
 func claimWithout(b *bundle) {
-	for _, s := range []storage.Standing{quick, slow, {}} {
+	for _, s := range []storage.Health{quick, slow, {}} {
 		from, to := b.addWorkspace(b.user()), b.addWorkspace(b.user())
 		moves, stays, other := b.addForm(from.ID), b.addForm(from.ID), b.addForm(to.ID)
 		hooks := map[storage.ID]storage.ID{}
 		for _, f := range []storage.Form{moves, stays, other} {
 			w := b.addWebhook(f.ID)
-			if hooks[f.ID] = w.ID; s != (storage.Standing{}) {
+			if hooks[f.ID] = w.ID; s != (storage.Health{}) {
 				b.rank(w.ID, s)
 			}
 		}
@@ -277,7 +277,7 @@ func claimWithout(b *bundle) {
 		}
 		without := func(all ...storage.ID) storage.ClaimParams {
 			p := b.everything()
-			p.Quick.Without, p.Slow.Without, p.Others.Without = all, all, all
+			p.Fast.ExcludedWorkspaces, p.Slow.ExcludedWorkspaces, p.NewOrFailing.ExcludedWorkspaces = all, all, all
 			return p
 		}
 		same(b, b.claimedOf(without(from.ID, to.ID)), map[storage.ID]int{}, "deliveries of %+v without both workspaces", s)
@@ -297,7 +297,7 @@ func claimMaxBytes(b *bundle) {
 		p.MaxBytes = c.bytes
 		same(b, len(b.claim(p)), c.want, "deliveries of 1000 bytes claimed with MaxBytes %d", c.bytes)
 	}
-	hooks := []storage.ID{b.ranked(quick, 0), b.ranked(storage.Standing{}, 0)}
+	hooks := []storage.ID{b.ranked(quick, 0), b.ranked(storage.Health{}, 0)}
 	for range 4 {
 		for _, w := range hooks {
 			e := newEvent()
@@ -318,23 +318,23 @@ func claimStanding(b *bundle) {
 	b.submit(f)
 	b.submit(f)
 	batch := b.claimSome(2)
-	same(b, batch[0].Standing, storage.Standing{}, "Standing of a new webhook")
+	same(b, batch[0].Health, storage.Health{}, "Standing of a new webhook")
 	one, two := retried(batch[0], b.tick(), atOnce), retried(batch[1], b.tick(), atOnce)
-	one.Standing, two.Standing = storage.Standing{Failures: 1}, storage.Standing{Failures: 2}
+	one.Health, two.Health = storage.Health{Failures: 1}, storage.Health{Failures: 2}
 	b.finish(one, two)
-	for _, want := range []storage.Standing{{Failures: 2}, {Succeeded: true, SlowFor: 7}, {Succeeded: true}, {Succeeded: true, SlowFor: 3, Failures: 4}} {
+	for _, want := range []storage.Health{{Failures: 2}, {Succeeded: true, SuccessesUntilFast: 7}, {Succeeded: true}, {Succeeded: true, SuccessesUntilFast: 3, Failures: 4}} {
 		if want.Failures != 2 {
 			var done []storage.Result
 			for _, d := range b.claimSome(2) {
 				r := retried(d, b.tick(), atOnce)
-				r.Standing = want
+				r.Health = want
 				done = append(done, r)
 			}
 			b.finish(done...)
 		}
 		batch = b.claimSome(2)
 		for _, d := range batch {
-			same(b, d.Standing, want, "Standing after a result with it")
+			same(b, d.Health, want, "Standing after a result with it")
 		}
 		b.finish(storage.Result{Lease: batch[0].Lease}, storage.Result{Lease: batch[1].Lease})
 	}
@@ -385,7 +385,7 @@ func claimAges(b *bundle) {
 		}
 		failed = time.Now()
 		r := retried(last, b.tick(), aMoment)
-		r.Standing = storage.Standing{Failures: d}
+		r.Health = storage.Health{Failures: d}
 		b.finish(r)
 		last = only(b, b.claimEventually(b.everything()), "ClaimDeliveries")
 	}
@@ -395,7 +395,7 @@ func claimAges(b *bundle) {
 		b.Errorf("want FailedAgo, FailingFor and Age in this order, got %s, %s and %s", last.FailedAgo, last.FailingFor, last.Age)
 	}
 	r := ended(last, b.tick())
-	r.Standing = storage.Standing{Failures: 3}
+	r.Health = storage.Health{Failures: 3}
 	b.finish(r)
 	again := time.Now()
 	b.ok(b.store.Redeliver(b.Context(), w.ID, r.Delivery.ID), "Redeliver")
@@ -411,10 +411,10 @@ func claimFailingFor(b *bundle) {
 	f := b.anyForm()
 	b.addWebhook(f.ID)
 	b.submit(f)
-	try := func(s storage.Standing) time.Duration {
+	try := func(s storage.Health) time.Duration {
 		b.Helper()
 		r := retried(b.claimOne(), b.tick(), atOnce)
-		r.Standing = s
+		r.Health = s
 		b.finish(r)
 		d := b.claimOne()
 		b.finish(storage.Result{Lease: d.Lease})
@@ -422,16 +422,16 @@ func claimFailingFor(b *bundle) {
 	}
 	same(b, try(quick), 0, "FailingFor after a success")
 	began := time.Now()
-	first := try(storage.Standing{Failures: 1})
+	first := try(storage.Health{Failures: 1})
 	if most := time.Since(began) + time.Millisecond; first <= 0 || first > most {
 		b.Errorf("FailingFor: want up to %s after the first failure, got %s", most, first)
 	}
-	if second := try(storage.Standing{Failures: 2}); second <= first {
+	if second := try(storage.Health{Failures: 2}); second <= first {
 		b.Errorf("FailingFor: want more than %s after the second failure, got %s", first, second)
 	}
 	same(b, try(quick), 0, "FailingFor after a success")
 	began = time.Now()
-	again := try(storage.Standing{Failures: 1, Succeeded: true})
+	again := try(storage.Health{Failures: 1, Succeeded: true})
 	if most := time.Since(began) + time.Millisecond; again <= 0 || again > most {
 		b.Errorf("FailingFor: want up to %s after a failure that follows a success, got %s", most, again)
 	}
@@ -455,7 +455,7 @@ func claimPausedFor(b *bundle) {
 	same(b, d.PausedFor, 0, "PausedFor when the pause is over")
 	same(b, d.PauseReason, storage.PauseRetryAfter, "PauseReason when the pause is over")
 	r := retried(d, b.tick(), atOnce)
-	r.Standing = quick
+	r.Health = quick
 	b.finish(r)
 	for _, d := range b.claimAll() {
 		same(b, d.PausedFor, 0, "PausedFor after a success")

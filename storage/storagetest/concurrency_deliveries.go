@@ -41,7 +41,7 @@ func parallelClaims(b *bundle) {
 	const workers = 8
 	claimed := make([][]storage.ClaimedDelivery, workers)
 	p := b.everything()
-	p.Others.Room = 7
+	p.NewOrFailing.MaxDeliveries = 7
 	stores := []storage.Storage{b.store, b.second}
 	errs := together(workers, func(i int) error {
 		for {
@@ -104,7 +104,7 @@ func parallelFinish(b *bundle) {
 func settle(ctx context.Context, store storage.DeliveryStore, done []storage.Result) error {
 	for range 10_000 {
 		_, err := store.FinishDeliveries(ctx, done)
-		var held *storage.HeldError
+		var held *storage.BlockedResultsError
 		if !errors.As(err, &held) {
 			return err
 		}
@@ -119,7 +119,7 @@ func parallelWorkers(b *bundle) {
 	const workers, submitters, each = 4, 4, 8
 	delivered := make([][]storage.ClaimedDelivery, workers)
 	p := b.everything()
-	p.Others.Room, p.Webhooks, p.PerWebhook = 5, nil, 1
+	p.NewOrFailing.MaxDeliveries, p.Webhooks, p.PerWebhook = 5, nil, 1
 	work := func(i int, rounds int) error {
 		for range rounds {
 			got, _, err := b.store.ClaimDeliveries(b.Context(), p)
@@ -251,7 +251,7 @@ func noWakeUpLost(b *bundle) {
 		store := stores[i%2]
 		for round := range 40 {
 			p := storage.ClaimParams{
-				Lease: time.Hour, Quick: storage.Pool{Room: 2, PerHost: 1 + round%2}, Slow: storage.Pool{Room: 2, PerHost: 1 + round%2}, Others: storage.Pool{Room: 2, PerHost: 1 + round%2},
+				Lease: time.Hour, Fast: storage.Pool{MaxDeliveries: 2, PerHost: 1 + round%2}, Slow: storage.Pool{MaxDeliveries: 2, PerHost: 1 + round%2}, NewOrFailing: storage.Pool{MaxDeliveries: 2, PerHost: 1 + round%2},
 				Webhooks: map[storage.ID]int{hooks[round%3]: round % 2}, PerWebhook: 1,
 			}
 			got, _, err := store.ClaimDeliveries(b.Context(), p)
@@ -268,7 +268,7 @@ func noWakeUpLost(b *bundle) {
 				case 1:
 					r = storage.Result{Lease: d.Lease, RetryIn: aMoment}
 				case 2:
-					r.Standing = slow
+					r.Health = slow
 				}
 				done = append(done, r)
 			}

@@ -228,7 +228,7 @@ func removalsDuringSweeps(b *bundle) {
 				return err
 			}
 			for {
-				swept, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), Removals: true, Max: 1})
+				swept, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: soon(), RemovalsOnly: true, Max: 1})
 				if err != nil {
 					return err
 				}

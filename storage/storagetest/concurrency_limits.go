@@ -159,8 +159,8 @@ func limitDuringSubmits(b *bundle) {
 		errs := together(submitters+1, func(i int) error {
 			if i == 0 {
 				got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
-					storage.FormChange{Gate: &storage.Gate{ResponseLimit: limit}, At: at(time.Hour)})
-				full = got.Full
+					storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: limit}, At: at(time.Hour)})
+				full = got.LimitReached
 				return err
 			}
 			n := submissionAt(f, at(0))

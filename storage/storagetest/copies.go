@@ -45,12 +45,12 @@ func copiesInForm(b *bundle) {
 	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to CreateForm")
 
 	c := storage.FormChange{
-		Name: ptr("given"), Status: ptr(storage.StatusDraft), Gate: &storage.Gate{ResponseLimit: 5}, At: b.tick(),
+		Name: ptr("given"), Status: ptr(storage.StatusDraft), Acceptance: &storage.AcceptanceRules{ResponseLimit: 5}, At: b.tick(),
 		Definition: b.newForm(f.WorkspaceID).Definition,
 	}
 	b.update(f.ID, c)
 	want = render(b.getForm(f.ID))
-	*c.Name, *c.Status, c.Gate.ResponseLimit = "changed", storage.StatusPublished, 1
+	*c.Name, *c.Status, c.Acceptance.ResponseLimit = "changed", storage.StatusPublished, 1
 	spoilDefinition(c.Definition)
 	same(b, render(b.getForm(f.ID)), want, "Form after the caller overwrote what it gave to UpdateForm")
 }

@@ -140,7 +140,7 @@ func ifDocument(revisions ...int64) func(*storage.DocumentChange) {
 func isPublic(c *storage.DocumentChange) { c.Public = true }
 
 func keeping(count, bytes int) func(*storage.DocumentChange) {
-	return func(c *storage.DocumentChange) { c.Keep = storage.KeepOfKind{Count: count, Bytes: bytes} }
+	return func(c *storage.DocumentChange) { c.Retention = storage.Retention{Count: count, Bytes: bytes} }
 }
 
 func sized(bytes int) func(*storage.DocumentChange) {
@@ -229,7 +229,7 @@ func putAgain(b *bundle) {
 func putFirst(b *bundle) {
 	f := b.anyForm()
 	starting := func(n int64) func(*storage.DocumentChange) {
-		return func(c *storage.DocumentChange) { c.First = n }
+		return func(c *storage.DocumentChange) { c.InitialRevision = n }
 	}
 	for first, want := range map[int64]int64{-7: 1, 0: 1, 1: 1, 2: 2, 1 << 40: 1 << 40} {
 		same(b, b.addDocument(f.ID, version, "a", starting(first)).Revision, want, "Revision of a document whose First is %d", first)
@@ -354,14 +354,14 @@ func publicDocument(b *bundle) {
 	user := b.addMember(f.WorkspaceID)
 	beside := func(want int64, what string) {
 		b.Helper()
-		f.Beside = want
+		f.DocumentsRevision = want
 		same(b, b.getForm(f.ID), f, "Form after %s", what)
 		byPublicID, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 		b.ok(err, "FormByPublicID")
 		same(b, byPublicID, f, "FormByPublicID after %s", what)
 		list, err := b.store.Forms(b.Context(), storage.As(user), storage.FormsParams{Page: storage.Page{Limit: 10}})
 		b.ok(err, "Forms")
-		same(b, only(b, list, "Forms").Beside, want, "Beside of Forms after %s", what)
+		same(b, only(b, list, "Forms").DocumentsRevision, want, "Beside of Forms after %s", what)
 	}
 	beside(0, "nothing")
 	b.addDocument(f.ID, version, "a")
@@ -385,8 +385,8 @@ func publicDocument(b *bundle) {
 }
 
 func besideOfNewForm(b *bundle) {
-	f := b.anyForm(func(f *storage.Form) { f.Beside = 7 })
-	f.Beside = 0
+	f := b.anyForm(func(f *storage.Form) { f.DocumentsRevision = 7 })
+	f.DocumentsRevision = 0
 	same(b, b.getForm(f.ID), f, "Form that was made with a Beside of 7")
 }
 
@@ -581,10 +581,10 @@ func documentsPurged(b *bundle) {
 	for _, op := range documentOperations() {
 		b.is(op.call(b.Context(), b.store, w, storage.AsHost()), storage.ErrNotFound, "%s after the form was purged", op.method)
 	}
-	b.sweep(storage.SweepParams{Now: w.now, Removals: true, Max: 2})
+	b.sweep(storage.SweepParams{Now: w.now, RemovalsOnly: true, Max: 2})
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a purged form")
 	same(b, b.keys(w.form.ID, version), nil, "Documents of a form with the id of a purged one")
-	same(b, b.getForm(w.form.ID).Beside, 0, "Beside of a form with the id of a purged one")
+	same(b, b.getForm(w.form.ID).DocumentsRevision, 0, "Beside of a form with the id of a purged one")
 	forms, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{WorkspaceID: w.second.ID, Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
 	same(b, b.document(only(b, forms, "Forms").ID, version, "a"), stays, "Document of another form")
@@ -596,7 +596,7 @@ func documentsOfUser(b *bundle) {
 	byOwner := b.newDocument(version, "a", func(c *storage.DocumentChange) { c.By = w.owner })
 	b.put(theirs.ID, byOwner)
 	b.ok(b.store.DeleteUser(b.Context(), w.owner, w.now), "DeleteUser")
-	b.sweep(storage.SweepParams{Now: w.now, Removals: true, Max: 100})
+	b.sweep(storage.SweepParams{Now: w.now, RemovalsOnly: true, Max: 100})
 	same(b, b.document(theirs.ID, version, "a"), documentOf(byOwner), "Document that a deleted user wrote in the form of another one")
 	w.form.WorkspaceID = w.foreign.ID
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), w.form), "CreateForm with the id of a form of the deleted user")
@@ -609,7 +609,7 @@ func updateWithDocuments(b *bundle) {
 	b.addDocument(f.ID, version, "1")
 	kept := b.addDocument(f.ID, version, "2")
 	first, second := b.newDocument(version, "3", isPublic, ifDocument(0)), b.newDocument(version, "1", isPublic, ifDocument(1))
-	f.Name, f.Revision, f.UpdatedAt, f.Beside = "changed", 2, b.tick(), 2
+	f.Name, f.Revision, f.UpdatedAt, f.DocumentsRevision = "changed", 2, b.tick(), 2
 	got := b.update(f.ID, storage.FormChange{
 		Name: &f.Name, At: f.UpdatedAt, IfRevision: []int64{1},
 		Documents: []storage.DocumentChange{first, b.newDocument(workingCopy, "", gone, ifDocument(1)), second, b.newDocument(version, "x", gone, isPublic)},
@@ -653,7 +653,7 @@ func updateDocumentMismatch(b *bundle) {
 			{"a document that is not there", b.newDocument(workingCopy, "", ifDocument(1)), 0},
 		} {
 			_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID, storage.FormChange{
-				Name: ptr("changed"), Status: ptr(storage.StatusDraft), Gate: &storage.Gate{ResponseLimit: 9, Unique: fieldOne}, At: b.tick(),
+				Name: ptr("changed"), Status: ptr(storage.StatusDraft), Acceptance: &storage.AcceptanceRules{ResponseLimit: 9, Unique: fieldOne}, At: b.tick(),
 				Definition: storage.Definition{Theme: json.RawMessage(`{}`), Format: 2},
 				Documents:  []storage.DocumentChange{b.newDocument(version, "b", isPublic, keeping(1, 1)), c.refused, b.newDocument(version, "c")},
 			})
@@ -840,7 +840,7 @@ func concurrentRevision(b *bundle) {
 		})
 		same(b, b.outcome(errs, storage.ErrRevisionMismatch, "PutDocument"), 1, "writes that were made")
 		same(b, b.document(f.ID, version, "a").Revision, i+2, "Revision")
-		same(b, b.getForm(f.ID).Beside, i+1, "Beside")
+		same(b, b.getForm(f.ID).DocumentsRevision, i+1, "Beside")
 	}
 }
 
@@ -857,7 +857,7 @@ func concurrentWrites(b *bundle) {
 	same(b, b.document(f.ID, version, "0").Revision, writes/2, "Revision of one document")
 	same(b, b.document(f.ID, version, "1").Revision, writes/2, "Revision of the other document")
 	got := b.getForm(f.ID)
-	same(b, got.Beside, writes/2, "Beside")
+	same(b, got.DocumentsRevision, writes/2, "Beside")
 	same(b, got.Revision, 1, "Revision of the form")
 }
 
@@ -865,7 +865,7 @@ func concurrentKeep(b *bundle) {
 	f := b.anyForm()
 	for _, err := range b.putTogether(f.ID, 40, func(i int) storage.DocumentChange {
 		c := documentAt(version, fmt.Sprintf("%02d", i), at(0))
-		c.Keep.Count = 5
+		c.Retention.Count = 5
 		return c
 	}) {
 		b.ok(err, "PutDocument beside others")
@@ -899,7 +899,7 @@ func concurrentUpdates(b *bundle) {
 		same(b, b.outcome(errs, storage.ErrRevisionMismatch, "UpdateForm"), 1, "changes that were made")
 		got := b.getForm(f.ID)
 		same(b, got.Revision, i+2, "Revision of the form")
-		same(b, got.Beside, i+1, "Beside")
+		same(b, got.DocumentsRevision, i+1, "Beside")
 		same(b, b.document(f.ID, version, "a").Value, json.RawMessage(fmt.Sprintf("%q", got.Name)), "Value, which is of the change that the form has")
 		b.document(f.ID, version, got.Name)
 		same(b, len(b.keys(f.ID, version)), int(i)+2, "number of documents")

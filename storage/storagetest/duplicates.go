@@ -45,7 +45,7 @@ var (
 )
 
 func withUnique(field storage.UniqueField) func(*storage.Form) {
-	return func(f *storage.Form) { f.Gate.Unique, f.DuplicatesCovered = field, true }
+	return func(f *storage.Form) { f.Acceptance.Unique, f.DuplicateCheckReady = field, true }
 }
 
 // answered gives a response an answer that is not checked.
@@ -65,26 +65,26 @@ func unique(field storage.UniqueField, answer string) func(*storage.NewSubmissio
 
 func (b *bundle) setField(form storage.ID, field storage.UniqueField) storage.Form {
 	b.Helper()
-	return b.update(form, storage.FormChange{Gate: &storage.Gate{Unique: field}, At: b.tick()})
+	return b.update(form, storage.FormChange{Acceptance: &storage.AcceptanceRules{Unique: field}, At: b.tick()})
 }
 
-func notEntered(b *bundle, store storage.Storage, p storage.NotEnteredParams) storage.NotEntered {
+func notEntered(b *bundle, store storage.Storage, p storage.PendingBackfillParams) storage.PendingBackfill {
 	b.Helper()
-	got, err := store.NotEntered(b.Context(), p)
-	b.ok(err, "NotEntered")
+	got, err := store.PendingBackfill(b.Context(), p)
+	b.ok(err, "PendingBackfill")
 	return got
 }
 
-func enter(b *bundle, store storage.Storage, piece storage.NotEntered) {
+func enter(b *bundle, store storage.Storage, piece storage.PendingBackfill) {
 	b.Helper()
-	b.ok(store.EnterAnswers(b.Context(), piece.Place, digests(piece)), "EnterAnswers")
+	b.ok(store.BackfillAnswers(b.Context(), piece.Cursor, digests(piece)), "BackfillAnswers")
 }
 
 // digests are the answers themselves.
-func digests(piece storage.NotEntered) []storage.EnteredAnswer {
-	var out []storage.EnteredAnswer
+func digests(piece storage.PendingBackfill) []storage.AnswerDigest {
+	var out []storage.AnswerDigest
 	for _, s := range piece.Submissions {
-		out = append(out, storage.EnteredAnswer{Submission: s.ID, Digest: []byte(answerIn(s.Answers))})
+		out = append(out, storage.AnswerDigest{Submission: s.ID, Digest: []byte(answerIn(s.Answers))})
 	}
 	return out
 }
@@ -93,8 +93,8 @@ func digests(piece storage.NotEntered) []storage.EnteredAnswer {
 func (b *bundle) enterAll(rules int) (pieces int) {
 	b.Helper()
 	for {
-		piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: rules, Max: 100})
-		if piece.Place.Form.IsZero() {
+		piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: rules, Max: 100})
+		if piece.Cursor.Form.IsZero() {
 			return pieces
 		}
 		enter(b, b.store, piece)
@@ -106,7 +106,7 @@ func (b *bundle) enterAll(rules int) (pieces int) {
 
 func (b *bundle) covered(form storage.ID, want bool, when string) {
 	b.Helper()
-	same(b, b.getForm(form).DuplicatesCovered, want, "DuplicatesCovered %s", when)
+	same(b, b.getForm(form).DuplicateCheckReady, want, "DuplicateCheckReady %s", when)
 }
 
 // taken holds an answer to a field against what has to be.
@@ -126,22 +126,22 @@ func (b *bundle) taken(form storage.ID, field storage.UniqueField, answer string
 func coveredWhenEmpty(b *bundle) {
 	f := b.anyForm(withUnique(fieldOne))
 	got := b.getForm(f.ID)
-	same(b, got.Gate, f.Gate, "Gate")
+	same(b, got.Acceptance, f.Acceptance, "Gate")
 	b.covered(f.ID, true, "of a new form with a unique field")
 	byKey, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
 	same(b, byKey, got, "FormByPublicID")
 	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{Page: storage.Page{Limit: 10}})
 	b.ok(err, "Forms")
-	same(b, only(b, list, "Forms").DuplicatesCovered, true, "DuplicatesCovered in the list")
+	same(b, only(b, list, "Forms").DuplicateCheckReady, true, "DuplicateCheckReady in the list")
 
 	g := b.addForm(f.WorkspaceID)
 	b.covered(g.ID, false, "without a unique field")
-	same(b, b.setField(g.ID, fieldOne).DuplicatesCovered, true, "DuplicatesCovered that UpdateForm returns for a form without submissions")
+	same(b, b.setField(g.ID, fieldOne).DuplicateCheckReady, true, "DuplicateCheckReady that UpdateForm returns for a form without submissions")
 	b.covered(g.ID, true, "after a unique field was set for a form without submissions")
-	same(b, b.setField(g.ID, storage.UniqueField{}).DuplicatesCovered, false, "DuplicatesCovered that UpdateForm returns without a unique field")
+	same(b, b.setField(g.ID, storage.UniqueField{}).DuplicateCheckReady, false, "DuplicateCheckReady that UpdateForm returns without a unique field")
 	b.covered(g.ID, false, "after the unique field was taken away")
-	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered when every form is covered")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered when every form is covered")
 }
 
 func entersEarlier(b *bundle) {
@@ -150,11 +150,11 @@ func entersEarlier(b *bundle) {
 		b.submit(f, answered(answer))
 	}
 	f = b.setField(f.ID, fieldOne)
-	same(b, f.DuplicatesCovered, false, "DuplicatesCovered that UpdateForm returns while earlier submissions are not entered")
+	same(b, f.DuplicateCheckReady, false, "DuplicateCheckReady that UpdateForm returns while earlier submissions are not entered")
 	b.submit(f, unique(fieldOne, "c"))
 	b.taken(f.ID, fieldOne, "c", true, "which was stored after the field was set")
 	b.covered(f.ID, false, "before anything is entered")
-	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 0}), storage.NotEntered{}, "NotEntered with a Max of 0")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 0}), storage.PendingBackfill{}, "NotEntered with a Max of 0")
 	same(b, b.enterAll(1), 1, "pieces")
 	b.covered(f.ID, true, "after all are entered")
 	for _, answer := range []string{"a", "b", "c"} {
@@ -203,9 +203,9 @@ func entersInPieces(b *bundle) {
 	f = b.setField(f.ID, fieldOne)
 	seen := map[storage.ID]bool{}
 	for i := range n {
-		p := storage.NotEnteredParams{Rules: 1, Max: 2}
+		p := storage.PendingBackfillParams{Rules: 1, Max: 2}
 		if i%2 == 0 {
-			p = storage.NotEnteredParams{Rules: 1, Max: 100, MaxBytes: 1}
+			p = storage.PendingBackfillParams{Rules: 1, Max: 100, MaxBytes: 1}
 		}
 		piece := notEntered(b, b.store, p)
 		if len(piece.Submissions) > 2 || p.MaxBytes > 0 && len(piece.Submissions) > 1 {
@@ -220,7 +220,7 @@ func entersInPieces(b *bundle) {
 			seen[s.ID] = true
 		}
 		enter(b, b.store, piece)
-		b.covered(f.ID, len(seen) == n && piece.Place.To.IsZero(), fmt.Sprintf("after %d pieces", i+1))
+		b.covered(f.ID, len(seen) == n && piece.Cursor.To.IsZero(), fmt.Sprintf("after %d pieces", i+1))
 	}
 	b.enterAll(1)
 	same(b, len(seen), n, "submissions that were handed out")
@@ -235,7 +235,7 @@ func deletedBeforeEntry(b *bundle) {
 	gone := b.submit(f, answered("a"))
 	b.submit(f, answered("b"))
 	f = b.setField(f.ID, fieldOne)
-	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10})
 	same(b, len(piece.Submissions), 2, "submissions to enter")
 	b.deleteSubmission(gone)
 	enter(b, b.store, piece)
@@ -248,7 +248,7 @@ func staleEntryPlace(b *bundle) {
 	f := b.anyForm()
 	b.submit(f, answered("a"))
 	f = b.setField(f.ID, fieldOne)
-	stale := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	stale := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10})
 	b.setField(f.ID, fieldTwo)
 	enter(b, b.store, stale)
 	b.covered(f.ID, false, "after answers to another field were entered")
@@ -261,15 +261,15 @@ func staleEntryPlace(b *bundle) {
 	for _, answer := range []string{"a", "b"} {
 		b.taken(f.ID, fieldOne, answer, true, "when all are entered")
 	}
-	b.ok(b.store.EnterAnswers(b.Context(), storage.EntryPlace{Form: newID(), Field: fieldOne}, nil), "EnterAnswers for a form that is gone")
+	b.ok(b.store.BackfillAnswers(b.Context(), storage.BackfillCursor{Form: newID(), Field: fieldOne}, nil), "EnterAnswers for a form that is gone")
 }
 
 func enteredTwice(b *bundle) {
 	f := b.anyForm()
 	first, second := b.submit(f, answered("a")), b.submit(f, answered("b"))
 	f = b.setField(f.ID, fieldOne)
-	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 1})
-	other := notEntered(b, b.second, storage.NotEnteredParams{Rules: 1, Max: 1})
+	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 1})
+	other := notEntered(b, b.second, storage.PendingBackfillParams{Rules: 1, Max: 1})
 	enter(b, b.store, piece)
 	enter(b, b.second, other)
 	b.covered(f.ID, false, "after the first of two pieces was entered twice")
@@ -306,8 +306,8 @@ func sameField(b *bundle) {
 	b.submit(f, unique(fieldOne, "a"))
 	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
 	same(b, b.setField(f.ID, newer).Revision, f.Revision, "Revision after a gate that differs in the rules only")
-	got := b.update(f.ID, storage.FormChange{Gate: &storage.Gate{Unique: newer, ResponseLimit: 5}, At: b.tick()})
-	same(b, got.Gate, storage.Gate{Unique: fieldOne, ResponseLimit: 5}, "Gate")
+	got := b.update(f.ID, storage.FormChange{Acceptance: &storage.AcceptanceRules{Unique: newer, ResponseLimit: 5}, At: b.tick()})
+	same(b, got.Acceptance, storage.AcceptanceRules{Unique: fieldOne, ResponseLimit: 5}, "Gate")
 	b.covered(f.ID, true, "after a gate with the same block")
 }
 
@@ -315,11 +315,11 @@ func newerRules(b *bundle) {
 	f := b.anyForm(withUnique(fieldOne))
 	b.submit(f, unique(fieldOne, "a"))
 	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
-	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 2, Max: 10})
-	same(b, piece.Place.Field, newer, "Place.Field")
-	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after NotEntered by newer rules")
+	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 2, Max: 10})
+	same(b, piece.Cursor.Field, newer, "Place.Field")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after NotEntered by newer rules")
 	b.covered(f.ID, false, "when entering begins by newer rules")
-	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered by older rules")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered by older rules")
 	enter(b, b.store, piece)
 	b.covered(f.ID, true, "after all are entered by newer rules")
 	b.taken(f.ID, newer, "a", true, "by the newer rules")
@@ -331,12 +331,12 @@ func submitByOtherRules(b *bundle) {
 	b.submit(f, unique(fieldOne, "a"))
 	newer := storage.UniqueField{Block: fieldOne.Block, Rules: 2}
 	b.submit(f, unique(newer, "b"))
-	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after a submission by newer rules")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after a submission by newer rules")
 	b.covered(f.ID, false, "after a submission by newer rules")
 	b.enterAll(2)
 	b.covered(f.ID, true, "after all are entered by newer rules")
 	b.submit(f, unique(fieldOne, "c"))
-	same(b, b.getForm(f.ID).Gate.Unique, newer, "Gate.Unique after a submission by older rules")
+	same(b, b.getForm(f.ID).Acceptance.Unique, newer, "Gate.Unique after a submission by older rules")
 	b.covered(f.ID, false, "after a submission by older rules")
 	b.enterAll(2)
 	for _, answer := range []string{"a", "b", "c"} {
@@ -348,9 +348,9 @@ func entersNoTrash(b *bundle) {
 	f := b.anyForm()
 	b.submit(f, answered("a"))
 	f = b.setField(f.ID, fieldOne)
-	piece := notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10})
+	piece := notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10})
 	b.trashForm(f.ID)
-	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 10}), storage.NotEntered{}, "NotEntered for a form in the trash")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 10}), storage.PendingBackfill{}, "NotEntered for a form in the trash")
 	enter(b, b.store, piece)
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	b.covered(f.ID, false, "after answers were entered for a form in the trash")
@@ -359,7 +359,7 @@ func entersNoTrash(b *bundle) {
 	b.taken(f.ID, fieldOne, "a", true, "when all are entered")
 
 	b.trashForm(f.ID)
-	same(b, notEntered(b, b.store, storage.NotEnteredParams{Rules: 2, Max: 10}), storage.NotEntered{}, "NotEntered by newer rules")
+	same(b, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 2, Max: 10}), storage.PendingBackfill{}, "NotEntered by newer rules")
 	b.ok(b.store.RestoreForm(b.Context(), f.ID, storage.ID{}, b.tick()), "RestoreForm")
 	b.covered(f.ID, false, "that was in the trash when the rules became newer")
 }
@@ -371,7 +371,7 @@ func entriesArePurged(b *bundle) {
 	b.enterAll(1)
 	b.trashForm(f.ID)
 	b.sweep(storage.SweepParams{Now: soon(), TrashBefore: soon(), Max: 100})
-	f.Gate.Unique = fieldOne
+	f.Acceptance.Unique = fieldOne
 	b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), f), "CreateForm with the id of a purged form")
 	b.covered(f.ID, true, "of a new form with the id of a purged one")
 	b.taken(f.ID, fieldOne, "a", false, "which a form had that is purged")
@@ -388,7 +388,7 @@ func entersEveryForm(b *bundle) {
 	b.setField(large.ID, fieldOne)
 	b.setField(small.ID, fieldOne)
 	for range 12 {
-		enter(b, b.store, notEntered(b, b.store, storage.NotEnteredParams{Rules: 1, Max: 1}))
+		enter(b, b.store, notEntered(b, b.store, storage.PendingBackfillParams{Rules: 1, Max: 1}))
 	}
 	b.covered(small.ID, true, "after 12 pieces of one submission, of which the small form needs 4")
 	b.covered(large.ID, false, "after 12 pieces of one submission")
@@ -487,7 +487,7 @@ func parallelFieldChange(b *bundle) {
 		case 0:
 			for _, field := range fields {
 				_, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
-					storage.FormChange{Gate: &storage.Gate{Unique: field}, At: at(0)})
+					storage.FormChange{Acceptance: &storage.AcceptanceRules{Unique: field}, At: at(0)})
 				if err != nil {
 					return err
 				}
@@ -502,7 +502,7 @@ func parallelFieldChange(b *bundle) {
 					}
 					s := submissionAt(now, at(0))
 					answered(fmt.Sprint("new", j))(&s)
-					if field := now.Gate.Unique; field != (storage.UniqueField{}) {
+					if field := now.Acceptance.Unique; field != (storage.UniqueField{}) {
 						unique(field, fmt.Sprint("new", j))(&s)
 					}
 					if _, _, err = b.store.Submit(b.Context(), s); err == nil {
@@ -516,9 +516,9 @@ func parallelFieldChange(b *bundle) {
 		}
 		store := []storage.Storage{b.store, b.second}[i-2]
 		for range 20 {
-			piece, err := store.NotEntered(b.Context(), storage.NotEnteredParams{Rules: 1, Max: 5})
-			if err == nil && !piece.Place.Form.IsZero() {
-				err = store.EnterAnswers(b.Context(), piece.Place, digests(piece))
+			piece, err := store.PendingBackfill(b.Context(), storage.PendingBackfillParams{Rules: 1, Max: 5})
+			if err == nil && !piece.Cursor.Form.IsZero() {
+				err = store.BackfillAnswers(b.Context(), piece.Cursor, digests(piece))
 			}
 			if err != nil {
 				return err
@@ -540,15 +540,15 @@ func parallelFieldChange(b *bundle) {
 // enterUntilCovered enters piece by piece.
 func enterUntilCovered(b *bundle, store storage.Storage, form storage.ID) error {
 	for range 1000 {
-		piece, err := store.NotEntered(b.Context(), storage.NotEnteredParams{Rules: 1, Max: 3})
+		piece, err := store.PendingBackfill(b.Context(), storage.PendingBackfillParams{Rules: 1, Max: 3})
 		if err != nil {
 			return err
 		}
-		if err := store.EnterAnswers(b.Context(), piece.Place, digests(piece)); err != nil {
+		if err := store.BackfillAnswers(b.Context(), piece.Cursor, digests(piece)); err != nil {
 			return err
 		}
 		f, err := store.Form(b.Context(), storage.AsHost(), form)
-		if err != nil || f.DuplicatesCovered {
+		if err != nil || f.DuplicateCheckReady {
 			return err
 		}
 	}

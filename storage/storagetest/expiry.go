@@ -84,7 +84,7 @@ func expireNotGood(b *bundle) {
 	b.submit(f)
 	b.submit(f)
 	p := b.everything()
-	p.Others.Room = 1
+	p.NewOrFailing.MaxDeliveries = 1
 	b.finish(retried(only(b, b.claim(p), "ClaimDeliveries"), b.tick(), atOnce)) // its Standing is without failures
 	ended, _ := b.expire(0)
 	same(b, ended, 0, "deliveries that ended")
@@ -226,7 +226,7 @@ func endExpired(b *bundle) {
 	}
 	same(b, len(b.attempts(w.ID)), 3, "attempts and summaries: there is none within ExpiredQuiet of another one")
 
-	want := b.deliverMany(w.ID, storage.HistoryKept, at(time.Hour))
+	want := b.deliverMany(w.ID, storage.MaxHistory, at(time.Hour))
 	same(b, len(b.attempts(w.ID)), len(want)+1, "attempts, and the summary beside them")
 	b.ok(b.store.DeleteWebhook(b.Context(), storage.AsHost(), other.ID), "DeleteWebhook")
 	b.ok(b.store.Redeliver(b.Context(), w.ID, results[w.ID].Summary), "Redeliver of the summary, which alone keeps the event")
@@ -258,6 +258,6 @@ func expireQuiet(b *bundle) {
 	same(b, len(summaries), 0, "summaries within ExpiredQuiet of another one")
 	same(b, b.attempts(w.ID), kept, "Deliveries")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
-	want := b.deliverMany(w.ID, storage.HistoryKept, at(time.Hour))
+	want := b.deliverMany(w.ID, storage.MaxHistory, at(time.Hour))
 	same(b, b.attempts(w.ID), append(want, kept[0]), "Deliveries: the summary stands beside HistoryKept others")
 }

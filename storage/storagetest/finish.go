@@ -141,7 +141,7 @@ func (b *bundle) deliverMany(webhook storage.ID, n int, when time.Time) []storag
 func finishMany(b *bundle) {
 	f := b.anyForm()
 	w := b.addWebhook(f.ID)
-	const n = storage.FinishMax + 7
+	const n = storage.MaxFinishedResults + 7
 	for range n {
 		b.submit(f)
 	}
@@ -158,7 +158,7 @@ func finishMany(b *bundle) {
 	fenced, err := b.store.FinishDeliveries(b.Context(), done)
 	b.ok(err, "FinishDeliveries")
 	same(b, fenced, []storage.Lease{batch[0].Lease}, "leases that are fenced: one came twice")
-	same(b, len(b.attempts(w.ID)), storage.HistoryKept, "attempts in the history")
+	same(b, len(b.attempts(w.ID)), storage.MaxHistory, "attempts in the history")
 	same(b, b.counts(), storage.QueueStats{Due: n / 2}, "QueueStats after half of the leases were given back")
 }
 
@@ -166,7 +166,7 @@ func historyCut(b *bundle) {
 	f := b.anyForm()
 	w, other := b.addWebhook(f.ID).ID, b.addWebhook(f.ID).ID
 	untouched := b.deliver(other, at(-time.Hour))
-	const kept = storage.HistoryKept
+	const kept = storage.MaxHistory
 	want := b.deliverMany(w, kept-2, at(0))
 	for i := range 4 {
 		want = append([]storage.Delivery{b.deliver(w, at(time.Hour+time.Duration(i)*time.Minute))}, want...)
@@ -192,7 +192,7 @@ func cutAttemptGone(b *bundle) {
 		b.finish(r)
 		attempts[d.Lease.WebhookID] = r.Delivery.ID
 	}
-	b.deliverMany(one, storage.HistoryKept, at(time.Hour)) // cuts the attempt of webhook one
+	b.deliverMany(one, storage.MaxHistory, at(time.Hour)) // cuts the attempt of webhook one
 	b.sweep(storage.SweepParams{Now: soon().Add(10_000 * time.Hour), Max: 100})
 	b.is(b.store.Redeliver(b.Context(), one, attempts[one]), storage.ErrNotFound, "Redeliver of an attempt that was cut")
 	b.ok(b.store.Redeliver(b.Context(), two, attempts[two]), "Redeliver of an attempt that is kept, of the same event")

@@ -25,7 +25,7 @@ func formCases() []Case {
 func createForm(b *bundle) {
 	want := b.anyForm(func(f *storage.Form) {
 		f.Type = "MULTI"
-		f.Gate = storage.Gate{Closed: true, CloseAt: at(time.Hour), ResponseLimit: 12}
+		f.Acceptance = storage.AcceptanceRules{Closed: true, CloseAt: at(time.Hour), ResponseLimit: 12}
 		f.Definition.Format = 7
 	})
 	same(b, b.getForm(want.ID), want, "Form")
@@ -123,13 +123,13 @@ func listFormsOfUnknown(b *bundle) {
 // full reports a failure unless every way to read the form tells the same.
 func (b *bundle) full(f storage.Form, want bool, when string) {
 	b.Helper()
-	same(b, b.getForm(f.ID).Full, want, "Form.Full %s", when)
+	same(b, b.getForm(f.ID).LimitReached, want, "Form.Full %s", when)
 	got, err := b.store.FormByPublicID(b.Context(), f.PublicID)
 	b.ok(err, "FormByPublicID")
-	same(b, got.Full, want, "Full in FormByPublicID %s", when)
+	same(b, got.LimitReached, want, "Full in FormByPublicID %s", when)
 	list, err := b.store.Forms(b.Context(), storage.AsHost(), storage.FormsParams{WorkspaceID: f.WorkspaceID, Page: storage.Page{Limit: 1}})
 	b.ok(err, "Forms")
-	if len(list) != 1 || list[0].Full != want {
+	if len(list) != 1 || list[0].LimitReached != want {
 		b.Errorf("Full in Forms %s: want %v, got %v", when, want, list)
 	}
 }
@@ -158,9 +158,9 @@ func fullFollowsLimit(b *bundle) {
 		full  bool
 	}{{3, false}, {2, true}, {1, true}, {0, false}} {
 		got, err := b.store.UpdateForm(b.Context(), storage.AsHost(), f.ID,
-			storage.FormChange{Gate: &storage.Gate{ResponseLimit: step.limit}, At: b.tick()})
+			storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: step.limit}, At: b.tick()})
 		b.ok(err, "UpdateForm with a limit of %d", step.limit)
-		same(b, got.Full, step.full, "Full as UpdateForm returns it, 2 submissions, limit %d", step.limit)
+		same(b, got.LimitReached, step.full, "Full as UpdateForm returns it, 2 submissions, limit %d", step.limit)
 		b.full(f, step.full, "after UpdateForm")
 	}
 }

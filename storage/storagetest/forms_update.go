@@ -48,10 +48,10 @@ func updateFormMembers(b *bundle) {
 	check("type", storage.FormChange{Type: &want.Type})
 	want.Status = storage.StatusDraft
 	check("status", storage.FormChange{Status: &want.Status})
-	want.Gate = storage.Gate{Closed: true, CloseAt: at(time.Minute), ResponseLimit: 3}
-	check("gate", storage.FormChange{Gate: &want.Gate})
-	want.Gate = storage.Gate{}
-	check("gate that is empty", storage.FormChange{Gate: &want.Gate})
+	want.Acceptance = storage.AcceptanceRules{Closed: true, CloseAt: at(time.Minute), ResponseLimit: 3}
+	check("gate", storage.FormChange{Acceptance: &want.Acceptance})
+	want.Acceptance = storage.AcceptanceRules{}
+	check("gate that is empty", storage.FormChange{Acceptance: &want.Acceptance})
 }
 
 func updateFormSections(b *bundle) {
@@ -78,16 +78,18 @@ func updateFormFormat(b *bundle) {
 }
 
 func updateFormSameValues(b *bundle) {
-	f := b.anyForm(func(f *storage.Form) { f.Gate = storage.Gate{CloseAt: at(time.Hour), ResponseLimit: 5} })
+	f := b.anyForm(func(f *storage.Form) {
+		f.Acceptance = storage.AcceptanceRules{CloseAt: at(time.Hour), ResponseLimit: 5}
+	})
 	changes := map[string]storage.FormChange{
 		"time only":   {},
 		"name":        {Name: &f.Name},
 		"type":        {Type: &f.Type},
 		"status":      {Status: &f.Status},
 		"workspace":   {WorkspaceID: &f.WorkspaceID},
-		"gate":        {Gate: &f.Gate},
+		"gate":        {Acceptance: &f.Acceptance},
 		"sections":    {Definition: f.Definition},
-		"all of that": {Name: &f.Name, Type: &f.Type, Status: &f.Status, WorkspaceID: &f.WorkspaceID, Gate: &f.Gate, Definition: f.Definition},
+		"all of that": {Name: &f.Name, Type: &f.Type, Status: &f.Status, WorkspaceID: &f.WorkspaceID, Acceptance: &f.Acceptance, Definition: f.Definition},
 	}
 	for what, c := range changes {
 		c.At = b.tick()

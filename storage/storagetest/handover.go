@@ -39,7 +39,7 @@ func (h *hands) Reserve(storage.ID) ([]storage.ID, time.Duration) {
 	return h.webhooks, h.lease
 }
 
-func (h *hands) HandOver(leased []storage.ClaimedDelivery, others bool) {
+func (h *hands) Dispatch(leased []storage.ClaimedDelivery, others bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.settled++
@@ -52,7 +52,7 @@ func (h *hands) HandOver(leased []storage.ClaimedDelivery, others bool) {
 func (b *bundle) submitHanding(f storage.Form, lease time.Duration, webhooks ...storage.ID) (storage.NewSubmission, *hands) {
 	b.Helper()
 	h := &hands{webhooks: webhooks, lease: lease}
-	n := b.submit(f, func(n *storage.NewSubmission) { n.HandOver = h })
+	n := b.submit(f, func(n *storage.NewSubmission) { n.Dispatcher = h })
 	b.handed(h)
 	return n, h
 }
@@ -77,7 +77,7 @@ func handOverLeased(b *bundle) {
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: one.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
-			URL: one.URL, Host: storage.HostName(one.URL), Secret: secretOf(one), Attempt: 1, Standing: quick,
+			URL: one.URL, Host: storage.Hostname(one.URL), Secret: secretOf(one), Attempt: 1, Health: quick,
 		}, "Delivery that was handed over")
 		same(b, h.others, true, "others: the second webhook was not reserved")
 		b.finish(succeeded(d, b.tick()))
@@ -139,7 +139,7 @@ func handOverRefused(b *bundle) {
 		h := &hands{webhooks: []storage.ID{w.ID}, lease: time.Hour}
 		n := b.newSubmission(f)
 		edit(&n)
-		n.HandOver = h
+		n.Dispatcher = h
 		_, replayed, err := b.store.Submit(b.Context(), n)
 		if err == nil && !replayed {
 			b.Errorf("Submit: want %s refused", name)

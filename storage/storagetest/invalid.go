@@ -124,7 +124,7 @@ func invalidTime(b *bundle) {
 			}
 		}
 		f := b.newForm(w.workspace.ID)
-		f.Gate.CloseAt = when
+		f.Acceptance.CloseAt = when
 		n := b.newSubmission(w.form)
 		n.Submission.SubmittedAt = when
 		b.refuseAll(calls{
@@ -154,7 +154,7 @@ func invalidTime(b *bundle) {
 			"CountFunnel":         func() error { return b.store.CountFunnel(ctx, counted(w.form.ID, when, storage.Counters{Views: 1})) },
 			"CreateForm, CloseAt": func() error { return b.store.CreateForm(ctx, host, f) },
 			"UpdateForm, CloseAt": func() error {
-				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Gate: &f.Gate, At: w.now})
+				_, err := b.store.UpdateForm(ctx, host, w.form.ID, storage.FormChange{Acceptance: &f.Acceptance, At: w.now})
 				return err
 			},
 			"Submit, SubmittedAt": func() error {

@@ -181,7 +181,7 @@ func leaseReleased(b *bundle) {
 	same(b, b.stats(), stats, "QueueStats after the lease was given back")
 	second := b.claimOne()
 	same(b, second.Attempt, 2, "Attempt after the lease was given back")
-	same(b, second.Standing, storage.Standing{}, "Standing: that of a result without an attempt is ignored")
+	same(b, second.Health, storage.Health{}, "Standing: that of a result without an attempt is ignored")
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: nothing was sent the second time")
 	if second.Lease.Token <= first.Lease.Token {
 		b.Errorf("Lease.Token: want more than %d, that of the lease that was given back, got %d", first.Lease.Token, second.Lease.Token)
@@ -211,7 +211,7 @@ func staleLease(b *bundle) {
 	same(b, len(b.attempts(w.ID)), 1, "attempts in the history: that of the current lease")
 	next := b.claimOne()
 	same(b, next.Attempt, 2, "Attempt: one result counted")
-	same(b, next.Standing, storage.Standing{}, "Standing: that of the fenced result does not count")
+	same(b, next.Health, storage.Health{}, "Standing: that of the fenced result does not count")
 }
 
 // claimLate claims what is due of two webhooks, runs meanwhile, and returns the delivery

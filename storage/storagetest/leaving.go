@@ -147,7 +147,7 @@ func leavingSweep(b *bundle) {
 	l.are(b, nil, "answers of forms in the trash")
 	b.ok(b.store.PurgeForm(b.Context(), single.ID), "PurgeForm")
 	b.deleteUser(owner)
-	p.TrashBefore, p.Removals = soon(), true
+	p.TrashBefore, p.RemovalsOnly = soon(), true
 	b.sweep(p)
 	l.are(b, want, "answers of purged forms")
 	b.sweep(p)
@@ -161,7 +161,7 @@ func leavingSweepFault(b *bundle) {
 	b.trashForm(f.ID)
 	b.ok(b.store.PurgeForm(b.Context(), f.ID), "PurgeForm")
 	var l told
-	p := storage.SweepParams{Now: soon(), Max: 100, Removals: true}
+	p := storage.SweepParams{Now: soon(), Max: 100, RemovalsOnly: true}
 	for _, end := range []func() error{func() error { return errLeaving }, func() error { panic(errLeaving) }} {
 		p.BeforeDelete = func(ctx context.Context, leaving []storage.Submission) error {
 			_ = l.beforeDelete(ctx, leaving)
@@ -200,7 +200,7 @@ func leavingAtOnce(b *bundle) {
 		for range 1000 {
 			var more bool
 			if i%2 == 0 {
-				got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: at(0), Max: 3 + i, Removals: true, BeforeDelete: l.beforeDelete})
+				got, err := b.store.Sweep(b.Context(), storage.SweepParams{Now: at(0), Max: 3 + i, RemovalsOnly: true, BeforeDelete: l.beforeDelete})
 				if err != nil {
 					return err
 				}

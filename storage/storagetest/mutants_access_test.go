@@ -232,7 +232,7 @@ type briefWithoutAnswers struct{ storage.Storage }
 func (m briefWithoutAnswers) Submissions(ctx context.Context, who storage.Actor, form storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (bool, error) {
 	return m.Storage.Submissions(ctx, who, form, q, func(s *storage.Submission) error {
 		lent := *s
-		if q.Brief {
+		if q.SummaryOnly {
 			lent.Answers = nil
 		}
 		return each(&lent)
@@ -385,10 +385,10 @@ type countsEarly struct {
 	counted bool
 }
 
-func (m *countsEarly) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (m *countsEarly) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if !m.counted {
 		m.counted = true
-		return storage.Swept{Forms: 2, More: true}, ctx.Err()
+		return storage.SweepResult{Forms: 2, More: true}, ctx.Err()
 	}
 	swept, err := m.Storage.Sweep(ctx, p)
 	swept.Forms = 0

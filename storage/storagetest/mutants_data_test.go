@@ -315,7 +315,7 @@ type sweepsMore struct {
 	times int
 }
 
-func (m sweepsMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (m sweepsMore) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	if !p.TrashBefore.IsZero() {
 		p.TrashBefore = p.TrashBefore.Add(m.later)
 	}
@@ -499,8 +499,8 @@ func (m remembersPurged) Submit(ctx context.Context, n storage.NewSubmission) (s
 
 type sweepsEverything struct{ storage.Storage }
 
-func (m sweepsEverything) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
-	p.Removals = false
+func (m sweepsEverything) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
+	p.RemovalsOnly = false
 	return m.Storage.Sweep(ctx, p)
 }
 
@@ -528,7 +528,7 @@ type editsSweep struct {
 	edit func(*storage.SweepParams)
 }
 
-func (m editsSweep) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (m editsSweep) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	m.edit(&p)
 	return m.Storage.Sweep(ctx, p)
 }
@@ -572,7 +572,7 @@ func (m goesOn) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	return m.Storage.PurgeSubmissions(ctx, p)
 }
 
-func (m goesOn) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (m goesOn) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	p.BeforeDelete = m.careless(p.BeforeDelete)
 	return m.Storage.Sweep(ctx, p)
 }

@@ -16,9 +16,11 @@ import (
 func deliveryMutants() []mutant {
 	return []mutant{
 		{"does not note that a dispatcher ran", []string{"upkeep/dispatched", "upkeep/expired"},
-			upkeep(func(u *storage.Upkeep) { u.Dispatched = time.Time{} })},
+			upkeep(func(u *storage.MaintenanceStatus) { u.LastDispatch = time.Time{} })},
 		{"takes one kind of work for the other", []string{"upkeep/dispatched", "upkeep/maintained"},
-			upkeep(func(u *storage.Upkeep) { u.Dispatched, u.Maintained = u.Maintained, u.Dispatched })},
+			upkeep(func(u *storage.MaintenanceStatus) {
+				u.LastDispatch, u.LastMaintenance = u.LastMaintenance, u.LastDispatch
+			})},
 		{"gives one delivery to several callers", []string{"deliveries/lease_holds", "concurrency/claims"},
 			func(s storage.Storage) storage.Storage { return &claimsTwice{Storage: s} }},
 		{"never lets a lease run out", []string{"deliveries/lease_expires", "deliveries/stale_lease_fenced", "deliveries/expired_lease_counts"},
@@ -38,17 +40,19 @@ func deliveryMutants() []mutant {
 			claims(func(p *storage.ClaimParams) { p.Webhooks = nil })},
 		{"ignores host names", []string{"deliveries/per_host", "deliveries/fair_past_full"},
 			claims(func(p *storage.ClaimParams) {
-				p.Quick.Hosts, p.Quick.PerHost, p.Others.Hosts, p.Others.PerHost = nil, 0, nil, 0
+				p.Fast.Hosts, p.Fast.PerHost, p.NewOrFailing.Hosts, p.NewOrFailing.PerHost = nil, 0, nil, 0
 			})},
 		{"ignores Without", []string{"deliveries/without"},
-			claims(func(p *storage.ClaimParams) { p.Quick.Without, p.Slow.Without, p.Others.Without = nil, nil, nil })},
+			claims(func(p *storage.ClaimParams) {
+				p.Fast.ExcludedWorkspaces, p.Slow.ExcludedWorkspaces, p.NewOrFailing.ExcludedWorkspaces = nil, nil, nil
+			})},
 		{"has one pool", []string{"deliveries/pools", "deliveries/fair_pools"},
 			claims(func(p *storage.ClaimParams) {
-				p.Quick.Room += p.Slow.Room + p.Others.Room
-				p.Slow.Room = p.Quick.Room
-				p.Others.Room = p.Quick.Room
+				p.Fast.MaxDeliveries += p.Slow.MaxDeliveries + p.NewOrFailing.MaxDeliveries
+				p.Slow.MaxDeliveries = p.Fast.MaxDeliveries
+				p.NewOrFailing.MaxDeliveries = p.Fast.MaxDeliveries
 			})},
-		{"ignores Room", []string{"deliveries/room"}, claims(func(p *storage.ClaimParams) { p.Others.Room = everyRecord })},
+		{"ignores Room", []string{"deliveries/room"}, claims(func(p *storage.ClaimParams) { p.NewOrFailing.MaxDeliveries = everyRecord })},
 		{"ignores MaxBytes", []string{"deliveries/max_bytes"}, claims(func(p *storage.ClaimParams) { p.MaxBytes = 0 })},
 		{"makes a retry due at once", []string{"deliveries/due", "deliveries/reschedule", "deliveries/finish_batch"},
 			finishes(func(r *storage.Result) { r.RetryIn = min(r.RetryIn, 1) })},
@@ -56,13 +60,13 @@ func deliveryMutants() []mutant {
 		{"forgets a pause", []string{"deliveries/pause", "deliveries/change_probes", "deliveries/stats_pause", "deliveries/paused_list"},
 			finishes(func(r *storage.Result) { r.PauseFor = 0 })},
 		{"keeps a pause after a success", []string{"deliveries/pause_ends"},
-			finishes(func(r *storage.Result) { r.Standing.Failures = max(1, r.Standing.Failures) })},
+			finishes(func(r *storage.Result) { r.Health.Failures = max(1, r.Health.Failures) })},
 		{"judges by every result", []string{"deliveries/last_result_counts"}, wrap[judgesByEvery]},
 		{"blames a new URL for the old one", []string{"deliveries/url_outlives_old_results"}, wrap[blames]},
 		{"takes a URL that comes back for the old one", []string{"deliveries/url_comes_back"},
 			servesEach(func(d *storage.ClaimedDelivery) { d.Generation = 1 })},
 		{"forgets the Standing", []string{"deliveries/standing", "deliveries/pools", "deliveries/failing_for"},
-			finishes(func(r *storage.Result) { r.Standing = storage.Standing{} })},
+			finishes(func(r *storage.Result) { r.Health = storage.Health{} })},
 		{"lets a pause hold back what somebody asked for", []string{"deliveries/enqueue_probes", "deliveries/redeliver_probes", "deliveries/change_probes"},
 			wrap[holdsBack]},
 		{"counts a lease that was given back as an attempt", []string{"deliveries/lease_released"},
@@ -80,9 +84,9 @@ func deliveryMutants() []mutant {
 		{"keeps pending deliveries of a disabled webhook", []string{"deliveries/disable_ends", "concurrency/submit_during_disable"},
 			wrap[keepsPending]},
 		{"cuts the history by one too many", []string{"deliveries/history_cut", "deliveries/finish_many"},
-			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept - 1} }},
+			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.MaxHistory - 1} }},
 		{"counts expired deliveries as history", []string{"deliveries/expire_quiet"},
-			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.HistoryKept} }},
+			func(s storage.Storage) storage.Storage { return cutsHistory{s, storage.MaxHistory} }},
 		{"expires deliveries at any age", []string{"deliveries/expire_not_young"}, expires(func(p *storage.ExpireParams) { p.MaxAge = 0 })},
 		{"never expires anything", []string{"deliveries/expire", "deliveries/expire_pieces", "deliveries/expire_summary"},
 			expires(func(p *storage.ExpireParams) { p.MaxAge += time.Hour })},
@@ -258,8 +262,8 @@ func servesEach(edit func(*storage.ClaimedDelivery)) wrapper {
 }
 
 func (m unfair) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) ([]storage.ClaimedDelivery, bool, error) {
-	most := max(p.Quick.Room, p.Slow.Room, p.Others.Room)
-	p.Quick.Room, p.Slow.Room, p.Others.Room, p.PerWebhook = everyRecord, everyRecord, everyRecord, everyRecord
+	most := max(p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries)
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries, p.PerWebhook = everyRecord, everyRecord, everyRecord, everyRecord
 	all, more, err := m.Storage.ClaimDeliveries(ctx, p)
 	if err != nil {
 		return nil, false, err
@@ -369,8 +373,8 @@ func (m cutsHistory) Deliveries(ctx context.Context, who storage.Actor, webhook 
 type handsTwice struct{ storage.Storage }
 
 func (m *handsTwice) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	h := n.HandOver
-	n.HandOver = nil
+	h := n.Dispatcher
+	n.Dispatcher = nil
 	s, replayed, err := m.Storage.Submit(ctx, n)
 	if h == nil {
 		return s, replayed, err
@@ -385,16 +389,16 @@ func (m *handsTwice) Submit(ctx context.Context, n storage.NewSubmission) (stora
 			})
 		}
 	}
-	h.HandOver(all, false)
+	h.Dispatch(all, false)
 	return s, replayed, err
 }
 
 type reservesOnly struct{ storage.Storage }
 
 func (m reservesOnly) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	if n.HandOver != nil {
-		n.HandOver.Reserve(n.Submission.FormID)
-		n.HandOver = nil
+	if n.Dispatcher != nil {
+		n.Dispatcher.Reserve(n.Submission.FormID)
+		n.Dispatcher = nil
 	}
 	return m.Storage.Submit(ctx, n)
 }
@@ -513,7 +517,7 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 			continue
 		}
 		// Another lease, taken now, carries the same pause.
-		again, _, claimErr := m.ClaimDeliveries(ctx, storage.ClaimParams{Lease: time.Hour, Others: storage.Pool{Room: 1}, PerWebhook: 1})
+		again, _, claimErr := m.ClaimDeliveries(ctx, storage.ClaimParams{Lease: time.Hour, NewOrFailing: storage.Pool{MaxDeliveries: 1}, PerWebhook: 1})
 		if claimErr != nil || len(again) == 0 {
 			continue
 		}
@@ -530,15 +534,15 @@ func (m blames) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 // forgetsUpkeep changes what Upkeep tells.
 type forgetsUpkeep struct {
 	storage.Storage
-	edit func(*storage.Upkeep)
+	edit func(*storage.MaintenanceStatus)
 }
 
-func upkeep(edit func(*storage.Upkeep)) wrapper {
+func upkeep(edit func(*storage.MaintenanceStatus)) wrapper {
 	return func(s storage.Storage) storage.Storage { return forgetsUpkeep{s, edit} }
 }
 
-func (m forgetsUpkeep) Upkeep(ctx context.Context) (storage.Upkeep, error) {
-	u, err := m.Storage.Upkeep(ctx)
+func (m forgetsUpkeep) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
+	u, err := m.Storage.MaintenanceStatus(ctx)
 	m.edit(&u)
 	return u, err
 }

@@ -35,7 +35,7 @@ func documentMutants() []mutant {
 				return besideIsGiven{edits(func(c *storage.DocumentChange) { c.Public = true })(s)}
 			}},
 		{"keeps every document", []string{"documents/keep_count", "documents/keep_bytes", "documents/keep_others", "documents/concurrent_keep", "documents/update_form_keep"},
-			edits(func(c *storage.DocumentChange) { c.Keep = storage.KeepOfKind{} })},
+			edits(func(c *storage.DocumentChange) { c.Retention = storage.Retention{} })},
 		{"removes no document", []string{"documents/remove", "documents/first", "documents/if_revision", "documents/update_form"},
 			edits(func(c *storage.DocumentChange) {
 				if c.Value == nil {
@@ -142,7 +142,7 @@ type besideIsGiven struct{ storage.Storage }
 
 func (m besideIsGiven) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
 	err := m.Storage.CreateForm(ctx, who, f)
-	for range f.Beside {
+	for range f.DocumentsRevision {
 		if err == nil {
 			_, err = m.PutDocument(ctx, who, f.ID, storage.DocumentChange{Kind: version, Value: json.RawMessage(`1`)})
 		}

@@ -188,13 +188,13 @@ func (m every) DeletePartials(ctx context.Context, who storage.Actor, form stora
 	return v, more, m.out(err)
 }
 
-func (m every) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
-	v, err := m.Storage.NotEntered(m.in(ctx), p)
+func (m every) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
+	v, err := m.Storage.PendingBackfill(m.in(ctx), p)
 	return v, m.out(err)
 }
 
-func (m every) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	return m.out(m.Storage.EnterAnswers(m.in(ctx), at, entered))
+func (m every) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
+	return m.out(m.Storage.BackfillAnswers(m.in(ctx), at, entered))
 }
 
 func (m every) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
@@ -313,8 +313,8 @@ func (m every) PausedWebhooks(ctx context.Context, who storage.Actor, page stora
 	return v, m.out(err)
 }
 
-func (m every) Upkeep(ctx context.Context) (storage.Upkeep, error) {
-	v, err := m.Storage.Upkeep(m.in(ctx))
+func (m every) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
+	v, err := m.Storage.MaintenanceStatus(m.in(ctx))
 	return v, m.out(err)
 }
 
@@ -350,7 +350,7 @@ func (m every) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) err
 	return m.out(m.Storage.TouchKeys(m.in(ctx), used))
 }
 
-func (m every) Sweep(ctx context.Context, p storage.SweepParams) (storage.Swept, error) {
+func (m every) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
 	v, err := m.Storage.Sweep(m.in(ctx), p)
 	return v, m.out(err)
 }

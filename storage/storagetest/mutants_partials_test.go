@@ -111,7 +111,7 @@ func longestAgo(a, b storage.Partial) int { return a.SavedAt.Compare(b.SavedAt) 
 
 // replacedFirst is the order in which partial submissions are replaced.
 func replacedFirst(a, b storage.Partial) int {
-	once := func(p storage.Partial) bool { return p.Revision == 1 && !p.LinkTaken }
+	once := func(p storage.Partial) bool { return p.Revision == 1 && !p.LinkIssued }
 	switch {
 	case once(a) && once(b):
 		return -longestAgo(a, b)
@@ -386,6 +386,6 @@ func partialRemovalMutants(bad makesBad) []mutant {
 				return err
 			}
 		}),
-		sweeps("sweeps half responses with Removals", func(p *storage.SweepParams) { p.Removals = false }),
+		sweeps("sweeps half responses with Removals", func(p *storage.SweepParams) { p.RemovalsOnly = false }),
 	}
 }

@@ -61,8 +61,8 @@ func (m editsSubmit) Submit(ctx context.Context, n storage.NewSubmission) (stora
 type looseLimit struct{ storage.Storage }
 
 func (m looseLimit) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
-	if f.Gate.ResponseLimit > 0 {
-		f.Gate.ResponseLimit++
+	if f.Acceptance.ResponseLimit > 0 {
+		f.Acceptance.ResponseLimit++
 	}
 	return m.Storage.CreateForm(ctx, who, f)
 }
@@ -178,25 +178,25 @@ func duplicateMutants() []mutant {
 
 type entersNothing struct{ storage.Storage }
 
-func (m entersNothing) EnterAnswers(ctx context.Context, at storage.EntryPlace, _ []storage.EnteredAnswer) error {
-	return m.Storage.EnterAnswers(ctx, at, nil)
+func (m entersNothing) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, _ []storage.AnswerDigest) error {
+	return m.Storage.BackfillAnswers(ctx, at, nil)
 }
 
 type anyPlace struct{ storage.Storage }
 
-func (m anyPlace) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
-	now, err := m.NotEntered(ctx, storage.NotEnteredParams{Rules: at.Field.Rules, Max: everyRecord})
-	if err != nil || now.Place.Form != at.Form {
-		return m.Storage.EnterAnswers(ctx, at, entered)
+func (m anyPlace) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
+	now, err := m.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: at.Field.Rules, Max: everyRecord})
+	if err != nil || now.Cursor.Form != at.Form {
+		return m.Storage.BackfillAnswers(ctx, at, entered)
 	}
-	return m.Storage.EnterAnswers(ctx, now.Place, entered)
+	return m.Storage.BackfillAnswers(ctx, now.Cursor, entered)
 }
 
 type coveredAtOnce struct{ storage.Storage }
 
 func (m coveredAtOnce) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
 	f, err := m.Storage.Form(ctx, who, id)
-	f.DuplicatesCovered = f.Gate.Unique.Block != ""
+	f.DuplicateCheckReady = f.Acceptance.Unique.Block != ""
 	return f, err
 }
 
@@ -204,28 +204,28 @@ type neverCovered struct{ storage.Storage }
 
 func (m neverCovered) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
 	f, err := m.Storage.Form(ctx, who, id)
-	f.DuplicatesCovered = false
+	f.DuplicateCheckReady = false
 	return f, err
 }
 
 type onePiece struct{ storage.Storage }
 
-func (m onePiece) NotEntered(ctx context.Context, p storage.NotEnteredParams) (storage.NotEntered, error) {
+func (m onePiece) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
 	p.Max, p.MaxBytes = everyRecord, 0
-	return m.Storage.NotEntered(ctx, p)
+	return m.Storage.PendingBackfill(ctx, p)
 }
 
 // entersTrash takes the form out of the trash for as long as it enters.
 type entersTrash struct{ storage.Storage }
 
-func (m entersTrash) EnterAnswers(ctx context.Context, at storage.EntryPlace, entered []storage.EnteredAnswer) error {
+func (m entersTrash) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
 	if _, err := m.Form(ctx, storage.AsHost(), at.Form); err == nil {
-		return m.Storage.EnterAnswers(ctx, at, entered)
+		return m.Storage.BackfillAnswers(ctx, at, entered)
 	}
 	if err := m.RestoreForm(ctx, at.Form, storage.ID{}, at0); err != nil {
 		return err
 	}
-	if err := m.Storage.EnterAnswers(ctx, at, entered); err != nil {
+	if err := m.Storage.BackfillAnswers(ctx, at, entered); err != nil {
 		return err
 	}
 	return m.TrashForm(ctx, storage.AsHost(), at.Form, storage.TrashParams{At: at0})

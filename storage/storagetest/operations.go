@@ -162,15 +162,15 @@ func hostOperations() []operation {
 			_, err := s.SubmissionByKey(ctx, w.form.ID, w.first.IdempotencyKey)
 			return err
 		}},
-		{"NotEntered", "not_entered", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			got, err := s.NotEntered(ctx, storage.NotEnteredParams{Rules: 2, Max: 10})
+		{"PendingBackfill", "not_entered", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			got, err := s.PendingBackfill(ctx, storage.PendingBackfillParams{Rules: 2, Max: 10})
 			if err == nil && len(got.Submissions) == 0 {
 				return errors.New("nothing is handed out")
 			}
 			return err
 		}},
-		{"EnterAnswers", "enter_answers", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			return s.EnterAnswers(ctx, storage.EntryPlace{Form: w.form.ID, Field: fieldOne}, nil)
+		{"BackfillAnswers", "enter_answers", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			return s.BackfillAnswers(ctx, storage.BackfillCursor{Form: w.form.ID, Field: fieldOne}, nil)
 		}},
 		{"DeleteUser", "delete_user", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			return s.DeleteUser(ctx, w.stranger, w.now)
@@ -220,7 +220,7 @@ func hostOperations() []operation {
 		}},
 		{"ClaimDeliveries", "claim_deliveries", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
 			list, _, err := s.ClaimDeliveries(ctx, storage.ClaimParams{
-				Lease: time.Hour, Others: storage.Pool{Room: everyRecord}, PerWebhook: 1,
+				Lease: time.Hour, NewOrFailing: storage.Pool{MaxDeliveries: everyRecord}, PerWebhook: 1,
 			})
 			return contains(list, eventID, w.waiting.Event.ID, err)
 		}},
@@ -243,8 +243,8 @@ func hostOperations() []operation {
 			_, err := s.QueueStats(ctx)
 			return err
 		}},
-		{"Upkeep", "upkeep", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
-			_, err := s.Upkeep(ctx)
+		{"MaintenanceStatus", "upkeep", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {
+			_, err := s.MaintenanceStatus(ctx)
 			return err
 		}},
 		{"CreateKey", "create_key", func(ctx context.Context, s storage.Storage, w *world, _ storage.Actor) error {

@@ -242,7 +242,7 @@ func changePartial(b *bundle) {
 }
 
 func partialNeedsPublished(b *bundle) {
-	f := b.anyForm(func(f *storage.Form) { f.Gate.CloseAt, f.Gate.ResponseLimit = at(-time.Hour), 1 })
+	f := b.anyForm(func(f *storage.Form) { f.Acceptance.CloseAt, f.Acceptance.ResponseLimit = at(-time.Hour), 1 })
 	b.submit(f)
 	p := b.addPartial(f.ID) // closed and full: that is the caller's business
 	b.refusesSave(b.newPartial(newID()), storage.ErrNotFound, "a new one of an unknown form")
@@ -373,9 +373,9 @@ func partialMax(b *bundle) {
 		b.partial(p, soon())
 	}
 	link := again(fourth)
-	link.Partial.LinkTaken, link.Partial.SavedAt = true, b.tick()
+	link.Partial.LinkIssued, link.Partial.SavedAt = true, b.tick()
 	b.save(link)
-	linked := b.addPartial(f.ID, atMost(3), func(p *storage.SavePartialParams) { p.Partial.LinkTaken = true })
+	linked := b.addPartial(f.ID, atMost(3), func(p *storage.SavePartialParams) { p.Partial.LinkIssued = true })
 	b.isGone(second, "the last that was saved once")
 	next := b.addPartial(f.ID, atMost(3))
 	b.isGone(first, "the one that was saved longest ago")
@@ -412,15 +412,15 @@ func partialVerified(b *bundle) {
 	f := b.anyForm()
 	var want []storage.Partial
 	for i := range 5 {
-		p := b.addPartial(f.ID, func(p *storage.SavePartialParams) { p.Partial.Verified, p.Partial.LinkTaken = i == 1, i == 2 })
+		p := b.addPartial(f.ID, func(p *storage.SavePartialParams) { p.Partial.Verified, p.Partial.LinkIssued = i == 1, i == 2 })
 		for _, set := range []bool{i == 3, false} {
 			change := again(p)
-			change.Partial.Verified, change.Partial.LinkTaken, change.Partial.SavedAt = set, set, b.tick()
+			change.Partial.Verified, change.Partial.LinkIssued, change.Partial.SavedAt = set, set, b.tick()
 			b.save(change)
 		}
 		got := b.partial(p, soon())
 		same(b, got.Verified, i == 1 || i == 3, "Verified of partial submission %d", i)
-		same(b, got.LinkTaken, i == 2 || i == 3, "LinkTaken of partial submission %d", i)
+		same(b, got.LinkIssued, i == 2 || i == 3, "LinkTaken of partial submission %d", i)
 		if got.Verified {
 			want = slices.Insert(want, 0, got)
 		}

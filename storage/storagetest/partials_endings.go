@@ -221,7 +221,7 @@ func purgePartials(b *bundle) {
 		}
 	}
 	gone("at once")
-	b.sweep(storage.SweepParams{Now: soon(), Removals: true, Max: 2})
+	b.sweep(storage.SweepParams{Now: soon(), RemovalsOnly: true, Max: 2})
 	f.WorkspaceID = alone.WorkspaceID
 	for _, form := range []storage.Form{f, alone} {
 		b.ok(b.store.CreateForm(b.Context(), storage.AsHost(), form), "CreateForm with the id of a purged form")
@@ -245,7 +245,7 @@ func sweepPartials(b *bundle) {
 	stays, sent := b.addPartial(f.ID, endingAt(end.Add(time.Microsecond))), b.addPartial(f.ID)
 	b.submit(f, withPartial(sent))
 	b.sweep(storage.SweepParams{Now: end.Add(-time.Microsecond), Max: 100})
-	b.sweep(storage.SweepParams{Now: end, Removals: true, Max: 100})
+	b.sweep(storage.SweepParams{Now: end, RemovalsOnly: true, Max: 100})
 	b.sweepOnce(storage.SweepParams{Now: end, Max: 0})
 	left := func() (n int) {
 		for _, p := range over {

@@ -53,14 +53,14 @@ func pauseIsOver(b *bundle) {
 	b.pausedWebhook(aMoment, 3)
 	got := b.claimEventually(b.everything())
 	same(b, len(append(got, b.claimAll()...)), 3, "deliveries claimed when the pause is over")
-	same(b, got[0].Standing.Failures, 10, "Failures when the pause is over")
+	same(b, got[0].Health.Failures, 10, "Failures when the pause is over")
 }
 
 func pauseEnds(b *bundle) {
 	for name, edit := range map[string]func(*storage.Result){
-		"PauseFor 0": func(r *storage.Result) { r.Standing, r.PauseFor = storage.Standing{Failures: 3}, 0 },
+		"PauseFor 0": func(r *storage.Result) { r.Health, r.PauseFor = storage.Health{Failures: 3}, 0 },
 		"a Standing without failures": func(r *storage.Result) {
-			r.Standing, r.PauseFor, r.PauseReason = quick, time.Hour, storage.PauseFailures
+			r.Health, r.PauseFor, r.PauseReason = quick, time.Hour, storage.PauseFailures
 		},
 	} {
 		f := b.anyForm()
@@ -99,7 +99,7 @@ func urlEndsPause(b *bundle) {
 	b.claimNone("the webhook is paused")
 	b.updateWebhook(w.ID, storage.WebhookChange{URL: ptr("https://example.net/elsewhere")})
 	for _, d := range b.claimSome(3) {
-		same(b, d.Standing, storage.Standing{}, "Standing after a new URL")
+		same(b, d.Health, storage.Health{}, "Standing after a new URL")
 		same(b, d.FailingFor, 0, "FailingFor after a new URL")
 		same(b, d.Host, "example.net", "Host after a new URL")
 	}
@@ -117,7 +117,7 @@ func urlOutlivesOldResults(b *bundle) {
 	d := b.claimOne()
 	same(b, d.URL, "https://example.net/elsewhere", "URL")
 	same(b, d.Attempt, 2, "Attempt")
-	same(b, d.Standing, storage.Standing{}, "Standing of the new URL")
+	same(b, d.Health, storage.Health{}, "Standing of the new URL")
 	b.finish(paused(d, b.tick(), time.Hour), succeeded(old[1], b.tick()))
 	b.claimNone("a result of the new URL pauses it, though one of the old URL follows")
 }
@@ -153,7 +153,7 @@ func changeProbes(b *bundle) {
 		b.updateWebhook(w.ID, c(w))
 		d := b.claimOne()
 		same(b, d.Lease.WebhookID, w.ID, "the webhook whose change named %s", name)
-		same(b, d.Standing.Failures, 10, "Failures after a change that named %s", name)
+		same(b, d.Health.Failures, 10, "Failures after a change that named %s", name)
 		b.finish(paused(d, b.tick(), time.Hour))
 		b.claimNone("the probe failed")
 	}
@@ -200,7 +200,7 @@ func enableEndsPause(b *bundle) {
 	same(b, b.pausedWebhooks(storage.Page{Limit: 10}), nil, "PausedWebhooks after it was enabled")
 	b.submit(f)
 	d := b.claimOne()
-	same(b, d.Standing.Failures, 10, "Failures after it was enabled")
+	same(b, d.Health.Failures, 10, "Failures after it was enabled")
 	same(b, d.PauseReason, "", "PauseReason after it was enabled")
 }
 
@@ -268,7 +268,7 @@ func (b *bundle) pausedWebhooks(page storage.Page) []storage.PausedWebhook {
 func pausedList(b *bundle) {
 	all := storage.Page{Limit: 100}
 	same(b, b.pausedWebhooks(all), nil, "PausedWebhooks of none")
-	b.ranked(storage.Standing{Succeeded: true, Failures: 3}, 1) // fails, but is not paused
+	b.ranked(storage.Health{Succeeded: true, Failures: 3}, 1) // fails, but is not paused
 	b.claimAll()
 	var want []storage.ID
 	hooks := map[storage.ID]storage.Webhook{}

@@ -32,7 +32,7 @@ func enqueue(b *bundle) {
 	d := b.claimOne()
 	same(b, d, storage.ClaimedDelivery{
 		Lease:  storage.Lease{WebhookID: w.ID, EventID: e.ID, Token: d.Lease.Token},
-		FormID: f.ID, WorkspaceID: f.WorkspaceID, EventType: e.Type, Body: e.Body, URL: w.URL, Host: storage.HostName(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
+		FormID: f.ID, WorkspaceID: f.WorkspaceID, EventType: e.Type, Body: e.Body, URL: w.URL, Host: storage.Hostname(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
 	}, "Delivery")
 	same(b, b.submissions(f.ID), nil, "Submissions: an event of no submission makes none")
 }
@@ -105,7 +105,7 @@ func redeliver(b *bundle) {
 	same(b, d, storage.ClaimedDelivery{
 		Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 		FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
-		URL: w.URL, Host: storage.HostName(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
+		URL: w.URL, Host: storage.Hostname(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
 	}, "Delivery")
 	second := ended(d, b.tick())
 	b.finish(second)

@@ -14,7 +14,7 @@ const atOnce = time.Nanosecond
 // outlives the case.
 func (b *bundle) everything() storage.ClaimParams {
 	p := storage.ClaimParams{
-		Lease: time.Hour, Quick: storage.Pool{Room: everyRecord}, Slow: storage.Pool{Room: everyRecord}, Others: storage.Pool{Room: everyRecord},
+		Lease: time.Hour, Fast: storage.Pool{MaxDeliveries: everyRecord}, Slow: storage.Pool{MaxDeliveries: everyRecord}, NewOrFailing: storage.Pool{MaxDeliveries: everyRecord},
 		Webhooks: map[storage.ID]int{}, PerWebhook: everyRecord,
 	}
 	for _, w := range b.webhooks {
@@ -124,20 +124,20 @@ func retried(d storage.ClaimedDelivery, when time.Time, after time.Duration) sto
 func succeeded(d storage.ClaimedDelivery, when time.Time) storage.Result {
 	r := ended(d, when)
 	r.Delivery.Status, r.Delivery.Success, r.Delivery.Error = 204, true, ""
-	r.Standing = quick
+	r.Health = quick
 	return r
 }
 
 var (
-	quick = storage.Standing{Succeeded: true}
-	slow  = storage.Standing{Succeeded: true, SlowFor: 8}
+	quick = storage.Health{Succeeded: true}
+	slow  = storage.Health{Succeeded: true, SuccessesUntilFast: 8}
 )
 
 // paused is the result of a failure that pauses the webhook. Its delivery is due
 // again at once, but for the pause.
 func paused(d storage.ClaimedDelivery, when time.Time, pause time.Duration) storage.Result {
 	r := retried(d, when, atOnce)
-	r.Standing = storage.Standing{Failures: 10}
+	r.Health = storage.Health{Failures: 10}
 	r.PauseFor = pause // for PauseFailures, which is what no reason stands for
 	return r
 }

@@ -220,7 +220,7 @@ func submissionsBrief(b *bundle) {
 	b.submitEvery(f, 3)
 	q := everySubmission
 	want := b.page(f.ID, q)
-	q.Brief = true
+	q.SummaryOnly = true
 	got := b.page(f.ID, q)
 	for _, page := range []storage.SubmissionPage{want, got} {
 		for i := range page.Submissions {

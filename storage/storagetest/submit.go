@@ -148,16 +148,16 @@ func submitLimit(b *bundle) {
 	b.ok(b.store.DeleteSubmission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID), "DeleteSubmission")
 	b.submit(f)
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "2 of 2 are stored again")
-	f = b.update(f.ID, storage.FormChange{Gate: &storage.Gate{ResponseLimit: 3}, At: b.tick()})
+	f = b.update(f.ID, storage.FormChange{Acceptance: &storage.AcceptanceRules{ResponseLimit: 3}, At: b.tick()})
 	b.submit(f)
 	b.refuse(b.newSubmission(f), storage.ErrLimitReached, "3 of 3 are stored")
-	f = b.update(f.ID, storage.FormChange{Gate: &storage.Gate{}, At: b.tick()})
+	f = b.update(f.ID, storage.FormChange{Acceptance: &storage.AcceptanceRules{}, At: b.tick()})
 	b.submit(f)
 }
 
 func submitClosed(b *bundle) {
-	for _, gate := range []storage.Gate{{Closed: true}, {CloseAt: at(-time.Hour)}} {
-		f := b.anyForm(func(f *storage.Form) { f.Gate = gate })
+	for _, gate := range []storage.AcceptanceRules{{Closed: true}, {CloseAt: at(-time.Hour)}} {
+		f := b.anyForm(func(f *storage.Form) { f.Acceptance = gate })
 		b.submit(f)
 		same(b, len(b.submissions(f.ID)), 1, "number of submissions")
 	}
@@ -247,7 +247,7 @@ func submitQueues(b *bundle) {
 		same(b, d, storage.ClaimedDelivery{
 			Lease:  storage.Lease{WebhookID: w.ID, EventID: n.Event.ID, Token: d.Lease.Token},
 			FormID: f.ID, WorkspaceID: f.WorkspaceID, SubmissionID: n.Submission.ID, EventType: n.Event.Type, Body: n.Event.Body,
-			URL: w.URL, Host: storage.HostName(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
+			URL: w.URL, Host: storage.Hostname(w.URL), Secret: secretOf(w), Attempt: 1, Age: d.Age,
 		}, "Delivery")
 	}
 }

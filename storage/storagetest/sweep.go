@@ -21,9 +21,9 @@ func sweepCases() []Case {
 }
 
 // sweep calls Sweep until there is no more to do and adds up what it reports.
-func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
+func (b *bundle) sweep(p storage.SweepParams) storage.SweepResult {
 	b.Helper()
-	var sum storage.Swept
+	var sum storage.SweepResult
 	for range 10_000 {
 		got := b.sweepOnce(p)
 		sum.Forms += got.Forms
@@ -38,7 +38,7 @@ func (b *bundle) sweep(p storage.SweepParams) storage.Swept {
 	return sum
 }
 
-func (b *bundle) sweepOnce(p storage.SweepParams) storage.Swept {
+func (b *bundle) sweepOnce(p storage.SweepParams) storage.SweepResult {
 	b.Helper()
 	got, err := b.store.Sweep(b.Context(), p)
 	b.ok(err, "Sweep")
@@ -127,8 +127,8 @@ func sweepRemovals(b *bundle) {
 	f := b.addForm(b.addWorkspace(user).ID)
 	b.trashForm(f.ID)
 	key, _ := b.addKey(user, func(k *storage.Key) { k.ExpiresAt = at(0) })
-	p := storage.SweepParams{Now: soon(), TrashBefore: soon(), KeysBefore: soon(), Removals: true, Max: 100}
-	same(b, b.sweep(p), storage.Swept{Forms: 1}, "what Sweep with Removals removed")
+	p := storage.SweepParams{Now: soon(), TrashBefore: soon(), KeysBefore: soon(), RemovalsOnly: true, Max: 100}
+	same(b, b.sweep(p), storage.SweepResult{Forms: 1}, "what Sweep with Removals removed")
 	keys, err := b.store.Keys(b.Context(), user)
 	b.ok(err, "Keys")
 	same(b, idsOf(keys, keyID), []storage.ID{key.ID}, "Keys after Sweep with Removals")
@@ -146,11 +146,11 @@ func sweepMax(b *bundle) {
 	for _, below := range []int{0, -1} {
 		b.unchanged("Sweep with a Max below 1", func() {
 			p.Max = below
-			same(b, b.sweep(p), storage.Swept{}, "Swept with Max %d", below)
+			same(b, b.sweep(p), storage.SweepResult{}, "Swept with Max %d", below)
 		})
 	}
 	p.Max = 2
-	var sum storage.Swept
+	var sum storage.SweepResult
 	for more := true; more; {
 		got := b.sweepOnce(p)
 		if got.Forms > 2 || got.Keys > 2 {
@@ -163,7 +163,7 @@ func sweepMax(b *bundle) {
 		sum.Keys += got.Keys
 		more = got.More
 	}
-	same(b, sum, storage.Swept{Forms: 3, Keys: 3}, "what calls of Sweep with Max 2 removed together")
+	same(b, sum, storage.SweepResult{Forms: 3, Keys: 3}, "what calls of Sweep with Max 2 removed together")
 }
 
 func sweepPurgesAtOnce(b *bundle) {
@@ -182,7 +182,7 @@ func sweepPurgesAtOnce(b *bundle) {
 	}
 	host := storage.AsHost()
 	same(b, b.trash(), nil, "Forms in the trash after they were purged")
-	same(b, only(b, []storage.Swept{b.sweepOnce(storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 1})}, "Swept").Forms, 0,
+	same(b, only(b, []storage.SweepResult{b.sweepOnce(storage.SweepParams{Now: w.now, TrashBefore: w.now, Max: 1})}, "Swept").Forms, 0,
 		"Forms that a later Sweep counts")
 	b.is(b.store.RestoreForm(b.Context(), w.form.ID, storage.ID{}, b.tick()), storage.ErrNotFound, "RestoreForm of a purged form")
 	b.is(b.store.SetLifetimeCounters(b.Context(), w.form.ID, storage.Counters{Views: 1}), storage.ErrNotFound, "SetLifetimeCounters of a purged form")

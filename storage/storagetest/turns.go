@@ -19,7 +19,7 @@ func turnCases() []Case {
 func (b *bundle) serve(store storage.Storage, most, perWebhook int) map[storage.ID]int {
 	b.Helper()
 	p := b.everything()
-	p.Quick.Room, p.Slow.Room, p.Others.Room, p.Webhooks = most, 0, 0, nil
+	p.Fast.MaxDeliveries, p.Slow.MaxDeliveries, p.NewOrFailing.MaxDeliveries, p.Webhooks = most, 0, 0, nil
 	p.PerWebhook = perWebhook
 	got := map[storage.ID]int{}
 	for more, n := true, 0; more && n == 0; {
@@ -128,7 +128,7 @@ func fairPastFull(b *bundle) {
 	}
 	b.enqueue(free)
 	p := b.everything()
-	p.Quick = storage.Pool{Room: 2, Hosts: map[string]int{"full.example": 0}}
+	p.Fast = storage.Pool{MaxDeliveries: 2, Hosts: map[string]int{"full.example": 0}}
 	p.Webhooks, p.PerWebhook = full, 4
 	for turn := range 3 {
 		want := map[storage.ID]int{free: 1}
@@ -137,24 +137,24 @@ func fairPastFull(b *bundle) {
 		}
 		same(b, b.claimedOf(p), want, "claim %d: deliveries of the webhook that has room", turn+1)
 	}
-	p.Quick = storage.Pool{Room: 5, Hosts: map[string]int{"full.example": 4}}
+	p.Fast = storage.Pool{MaxDeliveries: 5, Hosts: map[string]int{"full.example": 4}}
 	same(b, len(b.claimedOf(p)), 4, "webhooks of the host name that has room again")
 }
 
 func fairPools(b *bundle) {
-	fast, fresh := b.ranked(quick, 0), b.ranked(storage.Standing{}, 0)
+	fast, fresh := b.ranked(quick, 0), b.ranked(storage.Health{}, 0)
 	for range 8 {
 		b.enqueue(fast)
 	}
 	p := b.everything()
-	p.Quick.Room = 0
+	p.Fast.MaxDeliveries = 0
 	for range 3 {
 		same(b, len(b.claim(p)), 0, "deliveries claimed while the quick pool has no room")
 	}
 	b.enqueue(fresh)
 	same(b, b.claimedOf(p), map[storage.ID]int{fresh: 1}, "deliveries claimed for the others")
 	p = b.everything()
-	p.Others.Room = 0
+	p.NewOrFailing.MaxDeliveries = 0
 	got := b.claim(p)
 	same(b, len(append(got, b.claim(p)...)), 8, "deliveries claimed for the quick pool")
 }

@@ -80,7 +80,7 @@ func timesComeBack(b *bundle) {
 		b.ok(err, "Workspace")
 		same(b, gotW, w, "Workspace with time %d", i)
 
-		f := b.addForm(w.ID, func(f *storage.Form) { f.CreatedAt, f.UpdatedAt, f.Gate.CloseAt = when, when, when })
+		f := b.addForm(w.ID, func(f *storage.Form) { f.CreatedAt, f.UpdatedAt, f.Acceptance.CloseAt = when, when, when })
 		same(b, b.getForm(f.ID), f, "Form with time %d", i)
 		n := b.submit(f, func(n *storage.NewSubmission) { n.Submission.SubmittedAt = when })
 		same(b, b.submissions(f.ID), []storage.Submission{n.Submission}, "Submissions with time %d", i)
@@ -160,7 +160,7 @@ func bytesComeBack(b *bundle) {
 func numbersComeBack(b *bundle) {
 	const large = 1<<53 + 1
 	f := b.anyForm(withLimit(large))
-	same(b, b.getForm(f.ID).Gate.ResponseLimit, int64(large), "Gate.ResponseLimit")
+	same(b, b.getForm(f.ID).Acceptance.ResponseLimit, int64(large), "Gate.ResponseLimit")
 	for _, seconds := range []float64{0, 0.1, 1.0 / 3, 1e15 + 0.5, math.MaxFloat64, math.SmallestNonzeroFloat64} {
 		n := b.submit(f, func(n *storage.NewSubmission) { n.Submission.CompletionTime = seconds })
 		got, err := b.store.Submission(b.Context(), storage.AsHost(), f.ID, n.Submission.ID)

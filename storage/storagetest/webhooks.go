@@ -205,14 +205,14 @@ func oldSecrets(b *bundle) {
 		swept := b.sweep(storage.SweepParams{Now: now.Add(after), Max: 100})
 		same(b, swept.Secrets, wiped, "Swept.Secrets")
 	}
-	sweep(storage.OldSecretKept-time.Hour-time.Minute, 0)
+	sweep(storage.OldSecretLifetime-time.Hour-time.Minute, 0)
 	same(b, list(), want, "Secrets while all are kept")
-	sweep(storage.OldSecretKept-time.Minute, 1)
+	sweep(storage.OldSecretLifetime-time.Minute, 1)
 	want = map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", "TWO"}}
 	same(b, list(), want, "Secrets when the time of the first old one is over")
-	sweep(storage.OldSecretKept+time.Minute, 1)
+	sweep(storage.OldSecretLifetime+time.Minute, 1)
 	same(b, list(), map[storage.ID][2]string{one.ID: {"NEW", ""}, two.ID: {"new", ""}}, "Secrets after another sweep")
-	sweep(storage.OldSecretKept+time.Minute, 0)
+	sweep(storage.OldSecretLifetime+time.Minute, 0)
 }
 
 func replaceSecrets(b *bundle) {

@@ -106,7 +106,7 @@ func (a *adapter) submit(ctx context.Context, r conformance.Response) (string, e
 	if err != nil {
 		return "", err
 	}
-	stored, err := a.svc.Submit(ctx, formsvc.Response{
+	stored, err := a.svc.Submit(ctx, formsvc.SubmitParams{
 		FormID:         form,
 		Answers:        r.Answers,
 		Hidden:         r.Hidden,

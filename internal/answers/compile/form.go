@@ -119,7 +119,7 @@ func Read(from Source) (d Definition, err error) {
 		}
 	}
 	limits := from.Limits.WithDefaults()
-	f := &Form{Unique: -1, Limit: limits.Response, Index: make(map[string]int, len(d.Blocks)), HiddenNames: make(map[string]bool)}
+	f := &Form{Unique: -1, Limit: limits.Submission, Index: make(map[string]int, len(d.Blocks)), HiddenNames: make(map[string]bool)}
 	d.Form = f
 	if err := f.addVariables(from.Variables); err != nil {
 		return d, err
@@ -218,7 +218,7 @@ var noProperties schema.Properties // is only read
 func (f *Form) addBlocks(list []schema.Block, with kinds.Service, hide bool) {
 	for i := range list {
 		b := &list[i]
-		k, _ := schema.KindOf(b.Type)
+		k, _ := schema.LookupBlockType(b.Type)
 		c := Block{
 			ID:       b.ID,
 			Type:     b.Type,

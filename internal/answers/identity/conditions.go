@@ -69,7 +69,7 @@ func (c *condition) seeBlock(b *compile.Block) {
 
 // see notes that there is, or was, a block of a type, or a field.
 func (c *condition) see(id, typ string) {
-	switch k, _ := schema.KindOf(typ); {
+	switch k, _ := schema.LookupBlockType(typ); {
 	case id == c.name && (k.Comparison != schema.CompareNever || typ == schema.TypeHidden):
 		c.compared = true
 		c.number = c.number || k.Comparison == schema.ComparePhone
@@ -82,7 +82,7 @@ func (c *condition) see(id, typ string) {
 }
 
 func isContact(typ string) bool {
-	k, _ := schema.KindOf(typ)
+	k, _ := schema.LookupBlockType(typ)
 	return k.Shape == schema.ShapeContact
 }
 
@@ -130,7 +130,7 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 	if !stored.Exists() {
 		return false
 	}
-	switch k, _ := schema.KindOf(typ); {
+	switch k, _ := schema.LookupBlockType(typ); {
 	case typ == schema.TypeHidden: // often an id of the host's, whose case counts
 		return strings.TrimSpace(stored.Text()) == c.value
 	case k.Comparison == schema.CompareWord:
@@ -144,7 +144,7 @@ func (c *condition) means(typ string, stored jsontree.Node) bool {
 // choice with this id, or with this text of other.
 func (c *condition) identities(typ string) (all [][]byte) {
 	given := []string{kinds.Quoted(c.value)}
-	switch k, _ := schema.KindOf(typ); k.Comparison {
+	switch k, _ := schema.LookupBlockType(typ); k.Comparison {
 	case schema.ComparePhone:
 		if number, ok := c.phone.Normal(c.value); ok {
 			given = []string{kinds.Quoted(number)}

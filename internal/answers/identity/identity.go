@@ -43,7 +43,7 @@ func Stored(list json.RawMessage, block string) []byte {
 		for _, item := range answers.All() {
 			field := item.Member("field")
 			typ := field.Member("type").Text()
-			if k, _ := schema.KindOf(typ); k.IsCompared() && field.Member("id").Text() == block {
+			if k, _ := schema.LookupBlockType(typ); k.IsCompared() && field.Member("id").Text() == block {
 				return digest(typ, item.Member("value"))
 			}
 		}

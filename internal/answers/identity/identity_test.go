@@ -15,7 +15,7 @@ func stored(typ, value string) json.RawMessage {
 }
 
 func isCompared(typ string) bool {
-	k, _ := schema.KindOf(typ)
+	k, _ := schema.LookupBlockType(typ)
 	return k.IsCompared()
 }
 

@@ -78,7 +78,7 @@ var identities = map[schema.Comparison]func(stored jsontree.Node) ([]byte, bool)
 // Texts are compared with each other whatever their types, so that a block that becomes
 // an email block knows the addresses from before whose domains are ASCII.
 func Identity(typ string, stored jsontree.Node) (identity []byte, ok bool) {
-	k, _ := schema.KindOf(typ)
+	k, _ := schema.LookupBlockType(typ)
 	if of := identities[k.Comparison]; of != nil {
 		return of(stored)
 	}

@@ -38,7 +38,7 @@ func newNumber(b *schema.Block, _ Service) Rule {
 // newScale is for rating, opinion_scale and nps: the table has what the properties do not say.
 func newScale(b *schema.Block, _ Service) Rule {
 	p := b.Properties
-	k, _ := schema.KindOf(b.Type)
+	k, _ := schema.LookupBlockType(b.Type)
 	rule := numberRule{least: k.Scale.From, most: k.Scale.To, whole: k.Shape == schema.ShapeInteger}
 	if b.Type == schema.TypeRating && p.To != nil && *p.To >= 1 {
 		rule.most = math.Floor(*p.To)

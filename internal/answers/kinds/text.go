@@ -19,7 +19,7 @@ var MaxShortText = maxText(schema.TypeShortText)
 
 // maxText is the largest number of characters of texts that answer a type of blocks.
 func maxText(typ string) int {
-	k, _ := schema.KindOf(typ)
+	k, _ := schema.LookupBlockType(typ)
 	return k.MaxText
 }
 

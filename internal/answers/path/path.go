@@ -37,7 +37,7 @@ func Of(f *compile.Form, answers map[string]json.RawMessage, hidden map[string]s
 		return schema.Path{}, found
 	}
 	if found != nil {
-		way.Faults = found.Violations
+		way.Violations = found.Violations
 	}
 	return way, nil
 }

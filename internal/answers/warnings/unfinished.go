@@ -19,7 +19,7 @@ func (w *warner) unfinished(b *schema.Block, path string) {
 	}
 	p, hasImage := b.Properties, len(b.Properties.Image) > 0
 	textless := visible.IsBlank(b.Label)
-	k, known := schema.KindOf(b.Type)
+	k, known := schema.LookupBlockType(b.Type)
 	switch {
 	case k.TakesAnswer():
 		if textless && visible.IsBlank(p.LegalText) {

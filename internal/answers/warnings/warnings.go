@@ -327,7 +327,7 @@ func (w *warner) duplicateField(id string) {
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
-	if k, _ := schema.KindOf(typ); !k.IsCompared() {
+	if k, _ := schema.LookupBlockType(typ); !k.IsCompared() {
 		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "type", Message: "answers to a block of the type " + typ + " are never compared, so no response counts as a duplicate"})
 	}
 }

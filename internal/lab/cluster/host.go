@@ -116,12 +116,12 @@ type asked struct {
 	Key  string // the answer, and the name of the attempt
 }
 
-func (a asked) response() formsvc.Response {
+func (a asked) response() formsvc.SubmitParams {
 	answer, err := json.Marshal(a.Key)
 	if err != nil {
 		panic(err) // a string
 	}
-	return formsvc.Response{FormID: a.Form, Answers: map[string]json.RawMessage{ledger.Block: answer}, IdempotencyKey: a.Key}
+	return formsvc.SubmitParams{FormID: a.Form, Answers: map[string]json.RawMessage{ledger.Block: answer}, IdempotencyKey: a.Key}
 }
 
 // answer makes a handler of what stores a response. Who gets 503 asks again.
@@ -156,7 +156,7 @@ func (h *host) order(ctx context.Context, a asked) (id formsvc.ID, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	err = pgx.BeginFunc(ctx, h.pool, func(tx pgx.Tx) error {
-		stored, err := h.service.Using(h.store.On(tx)).Submit(ctx, a.response())
+		stored, err := h.service.WithStorage(h.store.On(tx)).Submit(ctx, a.response())
 		if err != nil {
 			return err
 		}

@@ -122,7 +122,7 @@ func (h *host) replaceIDs(t *testing.T, text string) string {
 	h.call(t, http.MethodPatch, "forms/"+form, `{"status":"published"}`)
 	var id formsvc.ID
 	noError(t, id.UnmarshalText([]byte(form)))
-	submission := must(h.service.Submit(t.Context(), formsvc.Response{FormID: id}))
+	submission := must(h.service.Submit(t.Context(), formsvc.SubmitParams{FormID: id}))
 	return strings.NewReplacer(
 		"65a1f0c2d4e5b6a7980c1d01", workspace,
 		"65a1f0c2d4e5b6a7980c1d02", form,

@@ -87,7 +87,7 @@ func (h *host) submit(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	stored, err := h.service.Submit(r.Context(), formsvc.Response{
+	stored, err := h.service.Submit(r.Context(), formsvc.SubmitParams{
 		FormID: form,
 		Answers: map[string]json.RawMessage{
 			"stars": json.RawMessage(`4`), "found": json.RawMessage(`"friend"`), "why": json.RawMessage(`"Because"`),

@@ -158,7 +158,7 @@ func TestBuilderWebhooks(t *testing.T) {
 
 	// A response fails: that is shown when somebody sees the page again, and so is the pause.
 	receiver.status.Store(http.StatusInternalServerError)
-	expect.Must(s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
+	expect.Must(s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: map[string]json.RawMessage{"name": json.RawMessage(`"Ada <b>"`)}}))
 	receiver.next(t)
 	b.until(`(document.dispatchEvent(new Event("visibilitychange")), document.body.innerText.includes("refused it with the status 500"))`)
 	receiver.status.Store(http.StatusServiceUnavailable)

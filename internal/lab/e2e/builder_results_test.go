@@ -27,7 +27,7 @@ func (s *site) send(form formsvc.Form, at time.Time, answers, host map[string]an
 		}
 		return raws
 	}
-	sent := expect.Must(s.service.Submit(s.t.Context(), formsvc.Response{
+	sent := expect.Must(s.service.Submit(s.t.Context(), formsvc.SubmitParams{
 		FormID: form.ID, SubmittedAt: at, Answers: encode(answers), HostAnswers: encode(host), CompletionTime: 95, Hidden: map[string]string{"source": "newsletter"},
 		Metadata: formsvc.Metadata{Country: "NL", Device: "mobile", UserAgent: "Mozilla/5.0", UTM: map[string]string{"campaign": "spring"}},
 	}))
@@ -74,7 +74,7 @@ func (s *site) half(form formsvc.Form, share bool, answers string) {
 	var values map[string]json.RawMessage
 	err := json.Unmarshal([]byte(answers), &values)
 	if err == nil {
-		_, _, err = s.service.SavePartial(s.t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: values, Share: share, Block: "single", Seconds: 200, Hidden: map[string]string{"source": "poster"}})
+		_, _, err = s.service.SavePartial(s.t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: values, ShareWithOwner: share, Block: "single", Seconds: 200, Hidden: map[string]string{"source": "poster"}})
 	}
 	expect.NoError(s.t, err)
 }
@@ -480,9 +480,9 @@ func TestHostileResultsRunNothing(t *testing.T) {
 		encoded[id], _ = json.Marshal(value)
 	}
 	metadata := formsvc.Metadata{Country: "NL", Device: texts[1], UserAgent: texts[0], UTM: map[string]string{"campaign": texts[1], "term": texts[0], "source": texts[2]}}
-	sent, err := s.service.Submit(t.Context(), formsvc.Response{FormID: form.ID, Answers: encoded, Hidden: hidden, Metadata: metadata})
+	sent, err := s.service.Submit(t.Context(), formsvc.SubmitParams{FormID: form.ID, Answers: encoded, Hidden: hidden, Metadata: metadata})
 	if err == nil {
-		_, _, err = s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Answers: encoded, Hidden: hidden, Metadata: metadata, Share: true})
+		_, _, err = s.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Answers: encoded, Hidden: hidden, Metadata: metadata, ShareWithOwner: true})
 	}
 	expect.NoError(t, err)
 	expect.Require(t, len(blocks)+len(hidden) >= 100, "too few payloads")

@@ -239,7 +239,7 @@ func TestAChosenFileStays(t *testing.T) {
 	b.set(field("a.a"), "1")
 	b.shows("Your answers are saved.")
 	token := get(b, chromedp.Evaluate[string](`JSON.parse(atob(document.querySelector("[name=half]").value.split(".")[0].replace(/-/g,"+").replace(/_/g,"/"))).t`))
-	if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialResponse{FormID: form.ID, Token: token, Answers: map[string]json.RawMessage{"a": json.RawMessage(`"other"`)}}); err != nil {
+	if _, _, err := s.service.SavePartial(t.Context(), formsvc.PartialSubmission{FormID: form.ID, Token: token, Answers: map[string]json.RawMessage{"a": json.RawMessage(`"other"`)}}); err != nil {
 		t.Fatal(err)
 	}
 	b.do(`const d = new DataTransfer(); d.items.add(new File(["x"], "x.png")); document.querySelector("[type=file]").files = d.files;

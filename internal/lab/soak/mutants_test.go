@@ -46,7 +46,7 @@ func (m doneBeforeSent) ClaimDeliveries(ctx context.Context, p storage.ClaimPara
 
 // Submit hands nothing over, so that all deliveries are claimed.
 func (m doneBeforeSent) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	n.HandOver = nil
+	n.Dispatcher = nil
 	return m.Storage.Submit(ctx, n)
 }
 

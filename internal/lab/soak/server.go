@@ -148,7 +148,7 @@ func (s submitter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	stored, err := s.svc.Submit(r.Context(), formsvc.Response{
+	stored, err := s.svc.Submit(r.Context(), formsvc.SubmitParams{
 		FormID:         s.forms[crc32.ChecksumIEEE([]byte(asked.Key))%uint32(len(s.forms))], // the same for each attempt
 		Answers:        map[string]json.RawMessage{ledger.Block: answer},
 		IdempotencyKey: asked.Key,
@@ -192,15 +192,15 @@ func (s shortLease) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) 
 }
 
 func (s shortLease) Submit(ctx context.Context, n storage.NewSubmission) (storage.Submission, bool, error) {
-	if n.HandOver != nil {
-		n.HandOver = shortHandOver{n.HandOver, s.lease}
+	if n.Dispatcher != nil {
+		n.Dispatcher = shortHandOver{n.Dispatcher, s.lease}
 	}
 	return s.Storage.Submit(ctx, n)
 }
 
 // shortHandOver does the same for what is handed over.
 type shortHandOver struct {
-	to    storage.HandOver
+	to    storage.DirectDispatcher
 	lease time.Duration
 }
 
@@ -209,8 +209,8 @@ func (h shortHandOver) Reserve(form storage.ID) ([]storage.ID, time.Duration) {
 	return reserved, h.lease
 }
 
-func (h shortHandOver) HandOver(leased []storage.ClaimedDelivery, others bool) {
-	h.to.HandOver(leased, others)
+func (h shortHandOver) Dispatch(leased []storage.ClaimedDelivery, others bool) {
+	h.to.Dispatch(leased, others)
 }
 
 // manyDelays: no delivery is given up.

@@ -90,7 +90,7 @@ func write(ctx context.Context, svc *formsvc.Service, asked writeRequest) (write
 		}
 		return writeReply{Number: asked.Number}, err
 	default:
-		token, _, err := svc.SavePartial(ctx, formsvc.PartialResponse{
+		token, _, err := svc.SavePartial(ctx, formsvc.PartialSubmission{
 			FormID: asked.Form, Token: asked.Token,
 			Answers: map[string]json.RawMessage{ledger.Block: json.RawMessage(`"` + name + `"`)},
 		})

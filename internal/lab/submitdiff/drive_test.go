@@ -54,11 +54,11 @@ type form struct {
 	tokens                        [][32]byte
 }
 
-func newForm(id storage.ID, workspace int, gate storage.Gate) *form {
+func newForm(id storage.ID, workspace int, gate storage.AcceptanceRules) *form {
 	section := json.RawMessage(`{}`)
 	return &form{webhooks: []storage.ID{id}, Form: storage.Form{
 		ID: id, PublicID: "f" + id.String(), WorkspaceID: user(workspace),
-		Status: storage.StatusPublished, Revision: 1, Gate: gate, CreatedAt: begin, UpdatedAt: begin,
+		Status: storage.StatusPublished, Revision: 1, Acceptance: gate, CreatedAt: begin, UpdatedAt: begin,
 		FormContent: storage.FormContent{Name: "Compared", Type: "SINGLE", Definition: storage.Definition{
 			Blocks: json.RawMessage(`[]`), HiddenFields: json.RawMessage(`[]`), Settings: section, Theme: section, Variables: section, Format: 1,
 		}},
@@ -91,8 +91,8 @@ func (c *caller) newID(of byte) storage.ID {
 	return newID(of, c.number, c.made)
 }
 
-func (c *caller) gate() storage.Gate {
-	g := storage.Gate{Closed: c.chance(10), ResponseLimit: pick(c, []int64{0, 0, 3, 15})}
+func (c *caller) gate() storage.AcceptanceRules {
+	g := storage.AcceptanceRules{Closed: c.chance(10), ResponseLimit: pick(c, []int64{0, 0, 3, 15})}
 	if c.chance(50) {
 		g.Unique = storage.UniqueField{Block: pick(c, []string{"q1", "q2"}), Rules: 1}
 	}
@@ -146,9 +146,9 @@ func (c *caller) act(ctx context.Context) {
 }
 
 func (c *caller) update(ctx context.Context, f *form) {
-	change := storage.FormChange{At: c.now(), Gate: new(c.gate())}
+	change := storage.FormChange{At: c.now(), Acceptance: new(c.gate())}
 	if c.chance(50) {
-		change.Gate, change.Status = nil, new(pick(c, []string{storage.StatusDraft, storage.StatusPublished, storage.StatusPublished}))
+		change.Acceptance, change.Status = nil, new(pick(c, []string{storage.StatusDraft, storage.StatusPublished, storage.StatusPublished}))
 	}
 	changed, err := c.store.UpdateForm(ctx, storage.AsHost(), f.ID, change)
 	c.tell("update", fieldsOf(changed), err)
@@ -174,9 +174,9 @@ func (c *caller) submit(ctx context.Context, f *form) {
 	if c.chance(30) {
 		n.IdempotencyKey = c.key()
 	}
-	if f.Gate.Unique.Block != "" && c.chance(80) || c.chance(3) {
+	if f.Acceptance.Unique.Block != "" && c.chance(80) || c.chance(3) {
 		answer := sha256.Sum256([]byte{byte(c.random.IntN(40))})
-		n.UniqueField, n.UniqueAnswer = f.Gate.Unique, answer[:]
+		n.UniqueField, n.UniqueAnswer = f.Acceptance.Unique, answer[:]
 	}
 	if c.chance(5) {
 		n.FormRevision = max(1, n.FormRevision-1)
@@ -192,7 +192,7 @@ func (c *caller) submit(ctx context.Context, f *form) {
 		c.breakBatch(f, &n)
 	} else if c.chance(50) { // no batch fails in this round: one that fails leases nothing
 		sent.webhooks = f.webhooks
-		n.HandOver = &sent
+		n.Dispatcher = &sent
 	}
 	stored, replayed, err := c.store.Submit(ctx, n)
 	c.tell("submit", []any{stored, replayed, sent.told, sent.reserved}, err)
@@ -230,7 +230,7 @@ func (c *caller) submitShared(ctx context.Context) {
 	case uniqueForm:
 		key = fmt.Sprint("unique-", c.random.IntN(50))
 		answer := sha256.Sum256([]byte(key))
-		n.UniqueField, n.UniqueAnswer = c.shared[number].Gate.Unique, answer[:]
+		n.UniqueField, n.UniqueAnswer = c.shared[number].Acceptance.Unique, answer[:]
 	}
 	n.Submission.Answers = fmt.Appendf(nil, `[{"field":%q,"value":%q}]`, ledger.Block, key)
 	stored, _, err := c.store.Submit(ctx, n)
@@ -247,7 +247,7 @@ func (c *caller) savePartial(ctx context.Context, f *form) {
 		New: c.chance(60), Max: 6, Token: pick(c, f.tokens),
 		Partial: storage.Partial{
 			FormID: f.ID, ID: c.newID(own), SavedAt: c.now(), EndsAt: c.now().Add(10 * time.Minute), Block: "q1", Seconds: 1,
-			Answers: fmt.Appendf(nil, `{"q1":%d}`, c.step), Hidden: none, Metadata: none, LinkTaken: c.chance(20), Verified: c.chance(20),
+			Answers: fmt.Appendf(nil, `{"q1":%d}`, c.step), Hidden: none, Metadata: none, LinkIssued: c.chance(20), Verified: c.chance(20),
 		},
 	}
 	if p.Token == [32]byte{} || p.New && c.chance(95) {
@@ -281,7 +281,7 @@ func (c *caller) changeWebhooks(ctx context.Context, f *form) {
 
 // fieldsOf returns what storing submissions depends on or changes.
 func fieldsOf(f storage.Form) []any {
-	return []any{f.ID, f.Revision, f.Status, f.Gate, f.Full, f.DuplicatesCovered}
+	return []any{f.ID, f.Revision, f.Status, f.Acceptance, f.LimitReached, f.DuplicateCheckReady}
 }
 
 // tell writes down the result of an operation.
@@ -321,7 +321,7 @@ func (h *handOver) Reserve(storage.ID) ([]storage.ID, time.Duration) {
 	return h.webhooks, time.Minute
 }
 
-func (h *handOver) HandOver(leased []storage.ClaimedDelivery, _ bool) {
+func (h *handOver) Dispatch(leased []storage.ClaimedDelivery, _ bool) {
 	h.reserved--
 	for _, d := range leased {
 		h.told = append(h.told, fmt.Sprint(d.Lease.WebhookID, d.Lease.EventID, d.SubmissionID, d.FormID, d.WorkspaceID,

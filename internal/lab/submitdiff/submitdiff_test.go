@@ -73,7 +73,7 @@ func newCallers(t *testing.T, store *postgres.Store, seed uint64) (all []*caller
 	}
 	var common []*form
 	for i := range sharedForms {
-		var gate storage.Gate
+		var gate storage.AcceptanceRules
 		switch i {
 		case limitedForm:
 			gate.ResponseLimit = sharedLimit

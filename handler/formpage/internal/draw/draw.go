@@ -34,22 +34,22 @@ type Page struct {
 	Framed   bool   // it is shown in a frame
 	Preview  *Preview
 
-	Notice    string          // a sentence above the form
-	Lost      []read.Unplaced // shown to be copied, and so are LostFiles
+	Notice    string                // a sentence above the form
+	Lost      []read.UnmatchedInput // shown to be copied, and so are LostFiles
 	LostFiles []string
 
 	// Of a page with questions.
-	Steps  []walk.Step // the pages of the form
-	At     int         // which of them this page is
-	Path   schema.Path
-	OnPath []schema.Block // see walk.OnPath
-	Index  formblock.Index
-	State  string // the visit, signed
-	Keep   *Keep  // nil: the page saves nothing
+	Steps     []walk.Step // the pages of the form
+	At        int         // which of them this page is
+	Path      schema.Path
+	OnPath    []schema.Block // see walk.OnPath
+	Index     formblock.Index
+	State     string     // the visit, signed
+	SaveOffer *SaveOffer // nil: the page saves nothing
 }
 
 // Keep is what a page says of the half response that it saves.
-type Keep struct {
+type SaveOffer struct {
 	Half   string // signed: the input of that name
 	Auto   bool   // it is saved without a press of a button
 	Saved  bool   // there is one
@@ -196,8 +196,8 @@ func (p *Page) inputs(on walk.Step, shown map[string]bool) []pen.Piece {
 		hidden(name, p.Values.Get(name))
 	}
 	hidden(input.Proof, p.Values[input.Proof]...)
-	if p.Keep != nil {
-		hidden(input.Half, p.Keep.Half)
+	if p.SaveOffer != nil {
+		hidden(input.Half, p.SaveOffer.Half)
 	}
 	for _, name := range []string{input.Lost, input.Embed} {
 		if p.Values.Has(name) {

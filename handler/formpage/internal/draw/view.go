@@ -28,14 +28,14 @@ var templates = template.Must(template.New("").ParseFS(templateFiles, "templates
 type view struct {
 	*Page
 	// What the templates read of the page: reflection finds promoted fields slowly.
-	Form     *formsvc.PublicForm
-	Words    *words.Words
-	Theme    *theme.Theme
-	Preview  *Preview
-	Embedded bool
-	Notice   string
-	Steps    []walk.Step
-	Keep     *Keep
+	Form      *formsvc.PublicForm
+	Words     *words.Words
+	Theme     *theme.Theme
+	Preview   *Preview
+	Embedded  bool
+	Notice    string
+	Steps     []walk.Step
+	SaveOffer *SaveOffer
 
 	Kind  string // form, message, ending, resume or canvas
 	Nonce string
@@ -95,7 +95,7 @@ func (p *Page) newView(kind string) *view {
 // leave half a page with status 200.
 func (v *view) send(w http.ResponseWriter, status int) error {
 	v.Theme.Allow(v.policy)
-	v.Notice, v.Keep = v.Page.Notice, v.Page.Keep
+	v.Notice, v.SaveOffer = v.Page.Notice, v.Page.SaveOffer
 	v.Nonce = rand.Text()
 	body, err := v.inserts.Execute(templates, "body.html", v)
 	if err != nil {

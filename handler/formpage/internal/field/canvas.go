@@ -66,7 +66,7 @@ func (b *builder) canvas(f *Field, block *schema.Block) {
 	b.elements--
 	w.Raw(`<div data-block="`)
 	w.Typed(block.ID)
-	if _, known := schema.KindOf(block.Type); known {
+	if _, known := schema.LookupBlockType(block.Type); known {
 		w.Raw(`" data-type="` + block.Type)
 	}
 	w.Raw(`"`)

@@ -67,7 +67,7 @@ func TakesSeveral(b *schema.Block) bool { return b.AnswerShape() == schema.Shape
 // Scale returns the bounds of a rating, an opinion scale or a net promoter score, and how
 // many buttons it is drawn as: 0 where it is a number to type.
 func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons int) {
-	kind, _ := schema.KindOf(typ)
+	kind, _ := schema.LookupBlockType(typ)
 	from, to, step = kind.Scale.From, kind.Scale.To, kind.Scale.Step
 	switch typ {
 	case schema.TypeRating:
@@ -78,7 +78,7 @@ func Scale(typ string, p *schema.Properties) (from, to, step float64, buttons in
 			step = set
 		}
 	}
-	if n := int(math.Floor((to-from)/step+1e-9)) + 1; step > 0 && n >= 1 && n <= kind.MaxDrawn {
+	if n := int(math.Floor((to-from)/step+1e-9)) + 1; step > 0 && n >= 1 && n <= kind.MaxRendered {
 		buttons = n
 	}
 	return from, to, step, buttons
@@ -90,10 +90,10 @@ func IsButtonScale(b *schema.Block) bool {
 	return n > 0
 }
 
-// MaxDrawn is how many options of a block of a type are drawn, see [schema.Kind].
+// MaxRendered is how many options of a block of a type are drawn, see [schema.BlockType].
 func MaxDrawn(typ string) int {
-	kind, _ := schema.KindOf(typ)
-	return kind.MaxDrawn
+	kind, _ := schema.LookupBlockType(typ)
+	return kind.MaxRendered
 }
 
 // ContactParts are the parts of an address or contact in the order in which a person

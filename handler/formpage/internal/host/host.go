@@ -75,7 +75,7 @@ type Lack struct {
 }
 
 // Lacks returns the parts that a form with these blocks lacks.
-func (h *Host) Lacks(blocks []schema.Block) []Lack {
+func (h *Host) MissingFeatures(blocks []schema.Block) []Lack {
 	var list []Lack
 	if h.Partials && !h.Limited {
 		list = append(list, Lack{"half responses are saved: there is no Config.Limiter, so one address may make any number of them", true})

@@ -21,15 +21,15 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Given has the answers of a respondent, as Submit takes them.
-type Given struct {
-	Answers  map[string]json.RawMessage // by block id
-	Hidden   map[string]string          // hidden fields by name, declared or not
-	Unplaced []Unplaced                 // the values that no block of the form read, in the order of names
+// ParsedAnswers has the answers of a respondent, as Submit takes them.
+type ParsedAnswers struct {
+	Answers   map[string]json.RawMessage // by block id
+	Hidden    map[string]string          // hidden fields by name, declared or not
+	Unmatched []UnmatchedInput           // the values that no block of the form read, in the order of names
 }
 
 // Unplaced is something typed that has no place in the form.
-type Unplaced struct{ Block, Text string }
+type UnmatchedInput struct{ Block, Text string }
 
 // Manner is how the text of inputs is to be read.
 type Manner struct {
@@ -40,7 +40,7 @@ type Manner struct {
 
 // Answers makes answers of the values of inputs, and says how those are read that the page
 // tells of. Package input has the names of the inputs.
-func Answers(blocks []schema.Block, values url.Values, m Manner) (Given, map[string]Reading) {
+func Answers(blocks []schema.Block, values url.Values, m Manner) (ParsedAnswers, map[string]Reading) {
 	r := newReader(values, m)
 	for name := range values {
 		if input.IsAnswer(name) {
@@ -58,10 +58,10 @@ func Answers(blocks []schema.Block, values url.Values, m Manner) (Given, map[str
 }
 
 // Typed is all text of the inputs of blocks, whatever blocks the form has.
-func Typed(values url.Values) []Unplaced {
+func Typed(values url.Values) []UnmatchedInput {
 	r := newReader(values, Manner{})
 	r.unplaced()
-	return r.given.Unplaced
+	return r.given.Unmatched
 }
 
 // reader reads inputs and remembers which inputs had a place.
@@ -69,14 +69,14 @@ type reader struct {
 	Manner
 	values   url.Values
 	used     map[string]bool
-	given    Given
+	given    ParsedAnswers
 	readings map[string]Reading // by input
 }
 
 func newReader(values url.Values, m Manner) *reader {
 	return &reader{
 		Manner: m, values: values, used: map[string]bool{}, readings: map[string]Reading{},
-		given: Given{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
+		given: ParsedAnswers{Answers: map[string]json.RawMessage{}, Hidden: map[string]string{}},
 	}
 }
 
@@ -335,7 +335,7 @@ func (r *reader) unplaced() {
 		for _, text := range r.values[name] {
 			// A choice's id was not typed, and means nothing without its label.
 			if strings.TrimSpace(text) != "" && !strings.HasPrefix(text, input.Picked) && text != input.PickedOther && prefix != input.Rank {
-				r.given.Unplaced = append(r.given.Unplaced, Unplaced{Block: id, Text: text})
+				r.given.Unmatched = append(r.given.Unmatched, UnmatchedInput{Block: id, Text: text})
 			}
 		}
 	}

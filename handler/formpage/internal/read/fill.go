@@ -16,10 +16,10 @@ import (
 	"github.com/formsvc/formsvc/schema"
 )
 
-// Filled makes inputs of answers that [Answers] has read, possibly of another version of the form:
+// Filled makes inputs of answers that [ParseAnswers] has read, possibly of another version of the form:
 // it reads the same answers from them. Answers that do not fit the form, or not as a whole, are
 // lost. Comma says how numbers are written.
-func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []Unplaced) {
+func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma bool) (values url.Values, lost []UnmatchedInput) {
 	f := filler{url.Values{}, comma}
 	left := maps.Clone(answers)
 	for b, hidden := range formblock.Walk(blocks) {
@@ -33,7 +33,7 @@ func Filled(blocks []schema.Block, answers map[string]json.RawMessage, comma boo
 		if json.Unmarshal(left[id], &text) != nil {
 			_ = json.Unmarshal(left[id], &beside)
 		}
-		lost = append(lost, Unplaced{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
+		lost = append(lost, UnmatchedInput{id, cmp.Or(text, beside.Other, "–")}) // what was chosen means nothing without its label
 	}
 	return f.values, lost
 }

@@ -81,7 +81,7 @@ func TestFilledInputsAreReadAgain(t *testing.T) {
 		given, _ := read.Answers(blocks, values, m)
 		filled, lost := read.Filled(blocks, given.Answers, m.Comma)
 		again, _ := read.Answers(blocks, filled, m)
-		if text(given.Answers) != text(again.Answers) || len(lost) > 0 || len(again.Unplaced) > 0 {
+		if text(given.Answers) != text(again.Answers) || len(lost) > 0 || len(again.Unmatched) > 0 {
 			rt.Fatalf("%v\nof %v\nis filled in as %v\nand read as %s\nlost: %v", text(given.Answers), values, filled, text(again.Answers), lost)
 		}
 	})

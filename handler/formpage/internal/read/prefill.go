@@ -91,7 +91,7 @@ func prefill(blocks []schema.Block, query, values url.Values, w *words.Words) {
 // prefillText returns the text of an input that a link names by other words, or whose plus signs
 // the link did not encode: a query has a space for a plus.
 func prefillText(b *schema.Block, text string, w *words.Words) string {
-	k, _ := schema.KindOf(b.Type)
+	k, _ := schema.LookupBlockType(b.Type)
 	switch bare := strings.TrimSpace(text); {
 	case k.Comparison == schema.ComparePhone:
 		if strings.HasPrefix(text, " ") && bare != "" && bare[0] != '0' && bare[0] != '+' { // no number with its country's code begins with 0

@@ -133,13 +133,13 @@ func (f Files) Answers(form *formblock.Index) map[string]json.RawMessage {
 }
 
 // Unplaced are the files that were sent for blocks that take none any more.
-func (f Files) Unplaced(takes func(block string) *schema.Block) (list []read.Unplaced) {
+func (f Files) Unmatched(takes func(block string) *schema.Block) (list []read.UnmatchedInput) {
 	for _, block := range slices.Sorted(maps.Keys(f)) {
 		if takes(block) != nil {
 			continue
 		}
 		for _, file := range f[block] {
-			list = append(list, read.Unplaced{Block: block, Text: file.Name})
+			list = append(list, read.UnmatchedInput{Block: block, Text: file.Name})
 		}
 	}
 	return list

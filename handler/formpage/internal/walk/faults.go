@@ -13,7 +13,7 @@ import (
 // Faults returns the faults of the answers to blocks: those faults of the path that are about
 // these blocks, and required blocks without an answer. The host's are its own affair.
 func Faults(blocks []schema.Block, path schema.Path, answers map[string]json.RawMessage) (faults []schema.Violation) {
-	for _, v := range path.Faults {
+	for _, v := range path.Violations {
 		if Contains(blocks, v.Field) {
 			faults = append(faults, v)
 		}

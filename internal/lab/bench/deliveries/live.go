@@ -89,7 +89,7 @@ func liveHalf(ctx context.Context, o options, r *receiver, dispatching bool) (ra
 		until := time.Now().Add(d)
 		err := inParallelBy(o.atOnce, func() error {
 			for time.Now().Before(until) && ctx.Err() == nil {
-				if _, err := svc.Submit(ctx, formsvc.Response{FormID: forms[rand.IntN(len(forms))], Answers: answers, CompletionTime: 12.5}); err != nil {
+				if _, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: forms[rand.IntN(len(forms))], Answers: answers, CompletionTime: 12.5}); err != nil {
 					return err
 				}
 				stored.Add(1)

@@ -129,7 +129,7 @@ type company struct {
 	workers  sync.WaitGroup
 
 	dispatcher *webhooks.Dispatcher
-	handOver   func() (to storage.HandOver, stored func())
+	handOver   func() (to storage.DirectDispatcher, stored func())
 	healthy    []storage.ID // forms
 	others     []storage.ID
 
@@ -284,7 +284,7 @@ func (c *company) introduce(ctx context.Context) error {
 	}
 	for {
 		claimed, _, err := c.store.ClaimDeliveries(ctx, storage.ClaimParams{
-			Lease: time.Minute, PerWebhook: 1, Others: storage.Pool{Room: 100},
+			Lease: time.Minute, PerWebhook: 1, NewOrFailing: storage.Pool{MaxDeliveries: 100},
 		})
 		if err != nil || len(claimed) == 0 {
 			return err
@@ -293,7 +293,7 @@ func (c *company) introduce(ctx context.Context) error {
 		now := time.Now().UTC()
 		for i, d := range claimed {
 			done[i] = storage.Result{
-				Lease: d.Lease, Standing: storage.Standing{Succeeded: true},
+				Lease: d.Lease, Health: storage.Health{Succeeded: true},
 				Delivery: &storage.Delivery{
 					ID: c.ids.New(now), WebhookID: d.Lease.WebhookID, EventID: d.Lease.EventID, EventType: d.EventType,
 					SubmissionID: d.SubmissionID, Attempt: 1, Status: 200, Success: true, CreatedAt: now,
@@ -333,7 +333,7 @@ var eventBody = []byte(pgseed.Answers(bodyBytes))
 func (c *company) submit(ctx context.Context, form storage.ID, healthy bool) error {
 	n := c.response(form)
 	var stored func()
-	n.HandOver, stored = c.handOver()
+	n.Dispatcher, stored = c.handOver()
 	c.mu.Lock()
 	c.sent[n.Event.ID] = sending{time.Now(), healthy}
 	if !healthy {
@@ -394,7 +394,7 @@ func (c *company) AttemptFinished(_ context.Context, a storage.Delivery) {
 func (c *company) InFlightObserved(_ context.Context, i webhooks.InFlight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.full = i.SlowFull
+	c.full = i.SlowFullFor
 }
 
 // QueueObserved implements [webhooks.Observer].

@@ -165,7 +165,7 @@ func respond(ctx context.Context, svc *formsvc.Service, form formsvc.ID, seen *j
 		}
 		work.Go(func() {
 			before := time.Now()
-			stored, err := svc.Submit(ctx, formsvc.Response{FormID: form, Answers: answers, CompletionTime: 12.5})
+			stored, err := svc.Submit(ctx, formsvc.SubmitParams{FormID: form, Answers: answers, CompletionTime: 12.5})
 			after := time.Now()
 			if err != nil {
 				select {

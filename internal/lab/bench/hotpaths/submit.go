@@ -178,7 +178,7 @@ func openSubmitOn(ctx context.Context, db *database, store storage.Storage, ques
 		}
 	}
 	handler := accept(func(ctx context.Context, _ []byte, in response) (string, error) {
-		r := formsvc.Response{FormID: forms[mathrand.IntN(spread)], Answers: in.Answers, CompletionTime: 12.5}
+		r := formsvc.SubmitParams{FormID: forms[mathrand.IntN(spread)], Answers: in.Answers, CompletionTime: 12.5}
 		if withKey {
 			r.IdempotencyKey = string(in.Answers[question(0)][1 : 1+len(placeholder)])
 		}
