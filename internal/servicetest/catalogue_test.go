@@ -201,12 +201,12 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 	described := d.Webhooks["form.response.completed"].Post.Description
 	// The schedule is held by TestTextsSayTheDefaultSchedule of webhooks.
 	seconds := strconv.Itoa(int(webhooks.DefaultTimeout / time.Second))
-	want := "waits " + seconds + " seconds at most"
+	want := "waits at most " + seconds + " seconds"
 	expect.That(t, strings.Contains(described, want), "the description does not say %q", want)
 	want = "[Config.Timeout], " + seconds + " s,"
 	expect.That(t, strings.Contains(said, want), "the documentation of webhooks does not say %q", want)
 	days := map[time.Duration]string{3 * 24 * time.Hour: "three days"}[webhooks.DefaultMaxAge]
-	want = "waited for " + days + ", by default"
+	want = "By default, deliveries that have waited for " + days + " expire"
 	expect.That(t, days != "" && strings.Contains(described, want), "the description does not say %q", want)
 	want = "after " + days + " of failures ([Config.MaxAge])"
 	expect.That(t, days != "" && strings.Contains(said, want), "the documentation of webhooks does not say %q", want)
@@ -215,11 +215,12 @@ func TestTextsSayTheDefaultsOfWebhooks(t *testing.T) {
 func TestTextsSayTheDefaultRateLimit(t *testing.T) {
 	t.Parallel()
 	expect.Require(t, ratelimit.DefaultPer == time.Minute, "the texts say a minute")
-	want := fmt.Sprintf("%d requests a minute", ratelimit.DefaultTokens)
-	for name, text := range map[string]string{
-		"description": readFacts(t).Info.Description, "documentation of the root": unwrapped(packageDoc(t, ".")),
+	requests := fmt.Sprintf("%d requests ", ratelimit.DefaultTokens)
+	for name, said := range map[string][2]string{
+		"description":               {readFacts(t).Info.Description, requests + "per minute"},
+		"documentation of the root": {unwrapped(packageDoc(t, ".")), requests + "a minute"},
 	} {
-		expect.That(t, strings.Contains(text, want), "the %s does not say %q", name, want)
+		expect.That(t, strings.Contains(said[0], said[1]), "the %s does not say %q", name, said[1])
 	}
 	for name, want := range map[string]string{
 		"RateLimitPolicy": fmt.Sprintf(`"key";q=%d;w=60`, ratelimit.DefaultTokens),
