@@ -388,7 +388,7 @@ func TestResultsOfMany(t *testing.T) {
 			state("summary")
 			// The days are those of the service, which the page says, whatever the zone of the browser.
 			b.choosesTime("today")
-			b.until(`document.querySelector(".time-filter").textContent.includes("Days in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
+			b.until(`document.querySelector(".time-filter").textContent.includes("Dates are in UTC") && document.querySelectorAll(".block")[2].querySelector("header p").textContent.startsWith("121 ")`)
 			// A count that takes long shows what it has, and goes on.
 			b.do(`const real = fetch; let asked = 0; window.fetch = async (address, options) => {
 				const response = await real(address, options);

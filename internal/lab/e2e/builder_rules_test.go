@@ -201,7 +201,7 @@ func (s *site) losesAChoice(h hand, look func(state string)) {
 	h.until(note + `?.includes("This condition is never true because “Will you come?” no longer has the choice “No”.")`)
 	look("never")
 	h.pressNamed("editor.publish")
-	h.until(`document.querySelector("dialog[open] .differences:last-child")?.textContent.includes("“Will you come?” has no choice “No” any longer.")`)
+	h.until(`document.querySelector("dialog[open] .differences:last-child")?.textContent.includes("“Will you come?” no longer has the choice “No”.")`)
 	look("publishing")
 	h.pressNamed("app.cancel")
 
@@ -219,7 +219,7 @@ func (s *site) losesAChoice(h hand, look func(state string)) {
 	h.choose(`T.control("/type").querySelector("select")`, "ranking")
 	h.until(toast + `?.includes("Logic in 1 block no longer fits. Check its conditions.")`)
 	h.edit("sorry")
-	h.until(note + `?.includes("“Will you come?” has another type of answers now.")`)
+	h.until(note + `?.includes("“Will you come?” now has a different type of answer.")`)
 	look("unfit")
 	h.press(`document.querySelector("[aria-label=Undo]")`)
 	h.until(`T.control("/type").querySelector("select").value === "multiple_choice"`)
