@@ -245,3 +245,14 @@ func (g *groups[K, T, R]) waitFor(key K) int {
 	}
 	return 0
 }
+
+// heldFor counts the items that wait, and those that the write in progress has taken. It returns all
+// of them to the queue while the lock is held.
+func (g *groups[K, T, R]) heldFor(key K) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if l := g.lines[key]; l != nil {
+		return len(l.waiting) + len(l.write.taken)
+	}
+	return 0
+}

@@ -295,6 +295,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, pool := seeded(t)
+			s = patient(s, pool)
 			keep(t, s, half(0, 0))
 			keep(t, s, later(half(0, 0), 1)) // saved twice
 			link := half(0, 2)
@@ -321,7 +322,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 			for number := 11; number < 40; number++ {
 				fresh(number)
 			}
-			eventually(t, "29 wait", func() bool { return s.partialBatches.waitFor(pgseed.ID(pgseed.Form, 0)) == 29 })
+			eventually(t, "30 wait", func() bool { return s.partialBatches.heldFor(pgseed.ID(pgseed.Form, 0)) == 30 })
 			if most < 0 {
 				execute(t, tx, s, `DELETE FROM formsvc.forms WHERE id = $1`, bytesOf(pgseed.ID(pgseed.Form, 0)))
 			}
