@@ -442,7 +442,7 @@ func DecodeAnswers(s Submission) ([]Answer, error) {
 func DecodeForm(f Form) (content FormValues, err error) {
 	d := f.Definition
 	if d.Blocks == nil && d.Settings == nil && d.Theme == nil {
-		return FormValues{}, fmt.Errorf("formsvc: form %s: it comes from a list, which has no definitions: read it with Client.Form", f.ID)
+		return FormValues{}, fmt.Errorf("formsvc: form %s has no definition because it comes from a list: read it with Client.Form", f.ID)
 	}
 	var faults [5]error
 	content.Blocks, faults[0] = schema.DecodeBlocks(d.Blocks)

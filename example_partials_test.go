@@ -37,7 +37,7 @@ func ExampleService_SavePartial() {
 	fmt.Println(err)
 	// Output:
 	// 22 [gone]
-	// formsvc: the response is sent already
+	// formsvc: the response was already submitted
 }
 
 // The second of two devices takes over what the first has saved, and keeps its own answers.

@@ -144,7 +144,7 @@ func (s *Service) AsHost() Client { return Client{s, storage.AsHost()} }
 
 func (c Client) core() *core.Core {
 	if c.s == nil {
-		panic("formsvc: this Client is zero; Service.As or Service.AsHost makes one")
+		panic("formsvc: the Client is a zero value: create a Client with Service.As or Service.AsHost")
 	}
 	return c.s.core
 }

@@ -66,11 +66,11 @@ func (o *options) validate() error {
 		faults = append(faults, fmt.Errorf("formsvc: WithStorage: %w", err))
 	}
 	if o.http.BaseURL != "" && o.http.BaseURLFunc != nil {
-		faults = append(faults, errors.New("formsvc: WithBaseURL and WithBaseURLFunc exclude each other"))
+		faults = append(faults, errors.New("formsvc: WithBaseURL and WithBaseURLFunc cannot be combined"))
 	}
 	switch {
 	case o.sealedOnly && o.secrets == nil:
-		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets needs WithSecretCipher"))
+		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets requires WithSecretCipher"))
 	case o.sealedOnly:
 		o.secrets = o.secrets.SealedOnly()
 	}
@@ -179,7 +179,7 @@ func WithBaseURLFunc(f func(*http.Request) string) Option {
 func WithKeyPrefix(prefix string) Option {
 	var fault error
 	if prefix == "" || len(prefix) > 20 || strings.Trim(prefix, objectid.Base62) != "" {
-		fault = fmt.Errorf("%q is not 1 to 20 letters and digits", prefix)
+		fault = fmt.Errorf("%q must be 1 to 20 letters and digits", prefix)
 	}
 	return option("WithKeyPrefix", fault, func(o *options) { o.keyPrefix = prefix })
 }
@@ -204,7 +204,7 @@ func WithRateLimit(tokens uint64, per time.Duration) Option {
 func WithLimiter(store limiter.Store) Option {
 	return func(o *options) error {
 		if store == nil {
-			return errors.New("formsvc: WithLimiter: nil")
+			return errors.New("formsvc: WithLimiter: the store is nil")
 		}
 		return o.setLimiter(ratelimit.NewWithStore(store))
 	}
@@ -217,7 +217,7 @@ func WithLimiter(store limiter.Store) Option {
 func WithLimiterName(name string) Option {
 	var fault error
 	if name == "" || len(name) > 100 || strings.ContainsFunc(name, func(c rune) bool { return c <= ' ' || c >= 0x7f || c == '#' }) {
-		fault = fmt.Errorf("%q is not 1 to 100 visible ASCII characters without #", name)
+		fault = fmt.Errorf("%q must be 1 to 100 visible ASCII characters without #", name)
 	}
 	return option("WithLimiterName", fault, func(o *options) { o.http.LimiterName = name })
 }
@@ -229,7 +229,7 @@ func WithoutRateLimit() Option {
 
 func (o *options) setLimiter(l *ratelimit.Limiter) error {
 	if o.limiterSet {
-		return errors.New("formsvc: more than one of WithRateLimit, WithLimiter and WithoutRateLimit")
+		return errors.New("formsvc: WithRateLimit, WithLimiter and WithoutRateLimit cannot be combined")
 	}
 	o.http.Limiter, o.limiterSet = l, true
 	return nil

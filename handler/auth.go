@@ -49,7 +49,7 @@ func (c *call) authenticate() error {
 		return err
 	}
 	if c.principal.UserID.IsZero() || c.principal.KeyID == "" {
-		return errors.New("the key resolver returned a principal without a user or key id")
+		return errors.New("key resolver returned a principal without user ID or key ID")
 	}
 	if early.keyID != c.principal.KeyID {
 		early = c.take(c.principal.KeyID)
@@ -94,7 +94,7 @@ func (c *call) resolveError(err error) error {
 	case errors.Is(err, context.Canceled) && c.ctx().Err() != nil: // the resolver's own contexts end too
 		return err
 	default:
-		c.log(slog.LevelError, "the key resolver failed", slog.Any("error", err))
+		c.log(slog.LevelError, "key resolver failed", slog.Any("error", err))
 		return apierror.ErrUnavailable
 	}
 }

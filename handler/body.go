@@ -49,7 +49,7 @@ func (c *call) readBody() ([]byte, error) {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, apierror.ErrUnavailable
 	default:
-		return nil, apierror.ErrMalformedJSON.With("The request body ended before it was complete.")
+		return nil, apierror.ErrMalformedJSON.With("The request body is incomplete.")
 	}
 	c.bodyDone = true
 	if n > 0 && !acceptableMedia(r.Header) {

@@ -26,16 +26,16 @@ func (c *call) translate(err error) *apierror.Error {
 			c.setETag(revision.Current)
 		}
 		if p := c.ifMatch(); p.Set && !p.Any && len(p.Revisions) == 0 {
-			return e.With("If-Match has no ETag that this API sent for a form. Send one as you received it, in quotes.")
+			return e.With("If-Match has no valid ETag of a form. Send an ETag exactly as you received it, including the quotes.")
 		}
 	case e == apierror.ErrInvalidValue:
-		c.log(slog.LevelError, "the storage refused a value that passed validation", slog.Any("error", err))
+		c.log(slog.LevelError, "storage rejected a value that passed validation", slog.Any("error", err))
 	case e == apierror.ErrUnavailable && errors.Is(err, context.Canceled):
-		c.log(slog.LevelDebug, "the request was cancelled", slog.Any("error", err))
+		c.log(slog.LevelDebug, "request canceled", slog.Any("error", err))
 	case e == apierror.ErrUnavailable:
-		c.log(slog.LevelError, "the storage is unavailable", slog.Any("error", err))
+		c.log(slog.LevelError, "storage unavailable", slog.Any("error", err))
 	case e == apierror.ErrInternal:
-		c.log(slog.LevelError, "the request failed", slog.Any("error", err))
+		c.log(slog.LevelError, "request failed", slog.Any("error", err))
 	}
 	return e
 }

@@ -30,7 +30,7 @@ var exportTypes = map[schema.ExportFormat]string{
 // it was cut.
 var errHTTPVersion = &apierror.Error{
 	Status: http.StatusHTTPVersionNotSupported, Code: "HTTP_VERSION_NOT_SUPPORTED",
-	Message: "An export needs HTTP/1.1 or newer: over HTTP/1.0 a file that was cut looks whole. (A proxy may be set to use it, such as nginx with proxy_http_version.)",
+	Message: "Exports need HTTP/1.1 or newer, because over HTTP/1.0 a truncated file looks complete. If you use a proxy, set its HTTP version (in nginx, proxy_http_version).",
 }
 
 // Exports implements [httpapi.API].
@@ -87,7 +87,7 @@ func (c *call) export() error {
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {
 		c.w.Header()["Retry-After"] = []string{"10"} // nobody knows when the other export ends
-		return apierror.ErrRateLimited.With("The API key has an export under way; one at a time is allowed.")
+		return apierror.ErrRateLimited.With("The API key already has an export in progress. Wait until it ends.")
 	}
 	defer c.h.exports.Delete(c.principal.KeyID)
 
@@ -111,7 +111,7 @@ func (c *call) export() error {
 	if gone || c.ctx().Err() != nil {
 		level = slog.LevelDebug // the client's doing
 	}
-	c.log(level, "an export was cut", slog.Any("error", err))
+	c.log(level, "export ended early", slog.Any("error", err))
 	download.Abort(c.w)
 	return nil
 }
@@ -125,7 +125,7 @@ func (c *call) warnHidden() {
 	}
 	if err := http.NewResponseController(c.w).SetWriteDeadline(time.Time{}); errors.Is(err, http.ErrNotSupported) {
 		c.h.hidden.Do(func() {
-			c.log(slog.LevelWarn, "the server's WriteTimeout ends exports: the ResponseWriter of a middleware has no method Unwrap() http.ResponseWriter",
+			c.log(slog.LevelWarn, "WriteTimeout of the server limits exports because a middleware's ResponseWriter has no Unwrap method",
 				slog.Any("error", err))
 		})
 	}

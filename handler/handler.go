@@ -128,7 +128,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.logMisplaced(r, mounted)
 		}
 		if methods == "" {
-			c.fail(apierror.ErrNotFound.With("There is no such operation; GET " + h.base(r) + "/openapi.json lists them."))
+			c.fail(apierror.ErrNotFound.With("The path does not exist. See GET " + h.base(r) + "/openapi.json for all operations."))
 			return
 		}
 		c.allow(methods)
@@ -158,7 +158,7 @@ func (h *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *api) logMisplaced(r *http.Request, base string) {
 	h.misplaced.Do(func() {
 		h.config.Logger.LogAttrs(r.Context(), slog.LevelWarn,
-			"a request came at another path than the service's; WithBasePath and WithBaseURL say where it is mounted",
+			"request path is outside the service's path: check WithBasePath and WithBaseURL",
 			slog.String("path", r.URL.Path), slog.String("base_path", base))
 	})
 }

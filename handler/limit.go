@@ -68,7 +68,7 @@ const recovery = 5 * time.Second
 
 func (l *limiterHealth) failed(ctx context.Context, logger *slog.Logger, err error) {
 	if l.failedAt.Swap(time.Now().UnixNano()) == 0 {
-		logger.LogAttrs(ctx, slog.LevelWarn, "the rate limiter fails; calls pass until it works again", slog.Any("error", err))
+		logger.LogAttrs(ctx, slog.LevelWarn, "rate limiter failed, requests are allowed until it recovers", slog.Any("error", err))
 	}
 }
 
@@ -78,6 +78,6 @@ func (l *limiterHealth) answered(ctx context.Context, logger *slog.Logger) {
 		return
 	}
 	if l.failedAt.CompareAndSwap(at, 0) {
-		logger.LogAttrs(ctx, slog.LevelInfo, "the rate limiter works again")
+		logger.LogAttrs(ctx, slog.LevelInfo, "rate limiter recovered")
 	}
 }

@@ -17,7 +17,7 @@ func (q *query) page(list cursor.List) (storage.Page, error) {
 	}
 	after, err := cursor.Decode(list, text)
 	if err != nil {
-		q.reject("cursor", schema.CodeBadFormat, "is not a cursor of this list")
+		q.reject("cursor", schema.CodeBadFormat, "is not a valid cursor of this list")
 		if len(q.violations) == 1 {
 			e := *apierror.ErrInvalidCursor
 			e.Details = q.violations

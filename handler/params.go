@@ -30,7 +30,7 @@ func (c *call) query() *query {
 	q := &query{values: values}
 	if err != nil {
 		// Dropped, a filter would widen the answer.
-		q.violations = []schema.Violation{{Path: "query", Code: schema.CodeBadFormat, Message: "is not a well-formed query"}}
+		q.violations = []schema.Violation{{Path: "query", Code: schema.CodeBadFormat, Message: "is not a well-formed query string"}}
 	}
 	return q
 }
@@ -38,7 +38,7 @@ func (c *call) query() *query {
 func (q *query) get(name string) (string, bool) {
 	for _, other := range q.values[name] {
 		if other != q.values.Get(name) {
-			q.reject(name, schema.CodeDuplicate, "is given more than once, with different values")
+			q.reject(name, schema.CodeDuplicate, "must not be repeated with different values")
 			break
 		}
 	}

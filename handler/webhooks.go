@@ -56,7 +56,7 @@ func listWebhooks(c *call) error {
 		page.After = &storage.Position{Time: end.CreatedAt, ID: end.ID}
 		// Each page has a time of its own.
 		if found, err = c.h.core.Storage.Webhooks(c.r.Context(), c.actor(), page); err != nil {
-			c.log(slog.LevelError, "a list was cut: the storage failed in the middle", slog.Any("error", err))
+			c.log(slog.LevelError, "list ended early because the storage failed", slog.Any("error", err))
 			download.Abort(c.w)
 		}
 	}

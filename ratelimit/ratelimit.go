@@ -43,7 +43,7 @@ type Limiter struct {
 // it is made with the first Take and stopped by Close.
 func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	if tokens == 0 || per <= 0 {
-		return nil, errors.New("ratelimit: a limit has at least one token and a positive interval")
+		return nil, errors.New("ratelimit: the limit must have at least one token and a positive interval")
 	}
 	return &Limiter{
 		policy: fmt.Sprintf(`"key";q=%d;w=%d`, tokens, int64((per+time.Second-1)/time.Second)),
@@ -109,7 +109,7 @@ const maxAsked = 1024
 
 // ErrTimeout is returned by Take when the host's store does not answer within
 // [StoreTimeout].
-var ErrTimeout = errors.New("ratelimit: the store does not answer")
+var ErrTimeout = errors.New("ratelimit: timeout of the store")
 
 type answer struct {
 	limit, remaining, reset uint64

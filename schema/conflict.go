@@ -32,5 +32,5 @@ type ConflictError struct {
 
 // Error implements error.
 func (e *ConflictError) Error() string {
-	return fmt.Sprintf("formsvc: form and working copy changed %d of the same parts, the first is %s", len(e.Conflicts), e.Conflicts[0].Path)
+	return fmt.Sprintf("formsvc: form and working copy have %d conflicting changes, first at %s", len(e.Conflicts), e.Conflicts[0].Path)
 }

@@ -14,18 +14,18 @@ var (
 	ErrClosed = errors.New("formsvc: the form is closed")
 	// ErrIdempotencyKeyReused means that another response is stored with the same idempotency key, and that the
 	// new response asks for StrictIdempotency.
-	ErrIdempotencyKeyReused = errors.New("formsvc: another response has this idempotency key")
+	ErrIdempotencyKeyReused = errors.New("formsvc: another submission has this idempotency key")
 	// ErrAlreadySubmitted means that the response was submitted, and cannot be saved half-way any more.
-	ErrAlreadySubmitted = errors.New("formsvc: the response is sent already")
+	ErrAlreadySubmitted = errors.New("formsvc: the response was already submitted")
 	// ErrBlockExists means that the form already has a block with this id.
-	ErrBlockExists = errors.New("formsvc: the form already has a block with this id")
+	ErrBlockExists = errors.New("formsvc: the form already has a block with this ID")
 	// ErrUnsupported means that the storage, such as one of the host's own, does not keep this.
-	ErrUnsupported = errors.New("formsvc: the storage does not keep this kind of data")
+	ErrUnsupported = errors.New("formsvc: the storage does not support this kind of data")
 	// ErrNoDispatcher means that deliveries have been due for five minutes, and that no process has
 	// run a dispatcher for as long.
-	ErrNoDispatcher = errors.New("formsvc: deliveries wait and no process runs a dispatcher")
+	ErrNoDispatcher = errors.New("formsvc: deliveries are waiting but no process runs a dispatcher")
 	// ErrNoMaintenance means that no process has done maintenance for a day.
-	ErrNoMaintenance = errors.New("formsvc: no process does the maintenance")
+	ErrNoMaintenance = errors.New("formsvc: no process runs the maintenance")
 )
 
 // RejectedURLError says why nothing may be sent to the URL of a webhook: the guard of package
@@ -38,7 +38,7 @@ type RejectedURLError struct {
 }
 
 // Error is for logs.
-func (e *RejectedURLError) Error() string { return "url rejected: " + e.Reason }
+func (e *RejectedURLError) Error() string { return "URL rejected: " + e.Reason }
 
 // Unwrap returns the *[Error] with the violation.
 func (e *RejectedURLError) Unwrap() error { return &Error{Violations: []Violation{e.Violation()}} }

@@ -70,7 +70,7 @@ func (k BlockType) Properties() (list []Property) {
 var componentSchemas = sync.OnceValue(func() jsontree.Node {
 	tree, err := jsontree.Parse(embedded, jsontree.Bounds{})
 	if err != nil {
-		panic("schema: the embedded description: " + err.Error())
+		panic("schema: embedded API description: " + err.Error())
 	}
 	return tree.Root().Member("components").Member("schemas")
 })

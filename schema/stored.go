@@ -10,7 +10,7 @@ import (
 )
 
 // errStored says that an answer, or a part of it, is not what this library stores.
-var errStored = errors.New("not the JSON that is stored")
+var errStored = errors.New("not the stored JSON format")
 
 // DecodeAnswers reads the answers of a stored response, in their order. A value that its
 // field's type does not explain is an [Other]. An error means that raw is not what this

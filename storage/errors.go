@@ -35,7 +35,7 @@ var (
 )
 
 // ErrSecret means that a signing secret cannot be opened. The service returns it, and no store.
-var ErrSecret = errors.New("webhooks: signing secret cannot be opened")
+var ErrSecret = errors.New("webhooks: cannot decrypt signing secret")
 
 // RevisionError is an [ErrRevisionMismatch] that tells the current revision of the form, or of
 // one of its documents.

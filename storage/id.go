@@ -18,7 +18,7 @@ import (
 // A column that may be null is read into a *ID or a sql.Null[ID].
 type ID [12]byte
 
-var errID = errors.New("storage: an id is 24 hexadecimal digits")
+var errID = errors.New("storage: an ID must have 24 hexadecimal digits")
 
 // ParseID reads 24 hexadecimal digits of either case.
 func ParseID(s string) (ID, error) {
@@ -75,9 +75,9 @@ func (id *ID) Scan(src any) error {
 	case string:
 		text = v
 	case nil:
-		return errors.New("storage: null is not an id: scan into a *ID or a sql.Null[ID]")
+		return errors.New("storage: cannot scan null into an ID: use *ID or sql.Null[ID]")
 	default:
-		return fmt.Errorf("storage: an id cannot be read from a %T", src)
+		return fmt.Errorf("storage: cannot scan %T into an ID", src)
 	}
 	if len(text) == 2+2*len(id) && text[:2] == `\x` {
 		text = text[2:]

@@ -305,11 +305,11 @@ func (g *Guard) parseDialled(name string) (host, error) {
 // it sees the address that the system dials, not the name that was asked for.
 func (g *Guard) control(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
-		return fmt.Errorf("webhooks: network %s is not permitted", network)
+		return fmt.Errorf("webhooks: network %s is not allowed", network)
 	}
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !g.permits(ap.Addr()) {
-		return &URLError{Reason: reasonAddress, cause: fmt.Errorf("address %s is not permitted", address)}
+		return &URLError{Reason: reasonAddress, cause: fmt.Errorf("address %s is not allowed", address)}
 	}
 	if publicaddr.BeforeDial != nil {
 		return publicaddr.BeforeDial(address)

@@ -135,10 +135,10 @@ func (c Config) Validate() error {
 	refuse(c.MaxAge < 0 || c.MaxAge > 0 && c.MaxAge < time.Hour, "MaxAge is %s, want 0 or at least 1h", c.MaxAge)
 	refuse(c.InFlightWebhook < 0, "InFlightWebhook is %d, want 0 or more", c.InFlightWebhook)
 	refuse(c.HeaderPrefix != "" && !httpguts.ValidHeaderFieldName(c.HeaderPrefix),
-		"HeaderPrefix %q cannot begin the name of a header", c.HeaderPrefix)
+		"HeaderPrefix %q is not a valid start of a header name", c.HeaderPrefix)
 	refuse(c.StandardWebhooks && strings.EqualFold(c.HeaderPrefix, "Webhook"),
-		"HeaderPrefix %q gives two signatures one name with StandardWebhooks", c.HeaderPrefix)
-	refuse(!isFieldValue(c.UserAgent), "UserAgent %q cannot be the value of a header", c.UserAgent)
+		"HeaderPrefix %q gives two signatures the same name when StandardWebhooks is set", c.HeaderPrefix)
+	refuse(!isFieldValue(c.UserAgent), "UserAgent %q is not a valid header value", c.UserAgent)
 	errs = append(errs, c.Retry.validate(),
 		validateNetworks("AllowedNetworks", c.AllowedNetworks), validateNetworks("DeniedNetworks", c.DeniedNetworks))
 	return errors.Join(errs...)

@@ -22,20 +22,20 @@ import (
 func TestConfigRefuses(t *testing.T) {
 	t.Parallel()
 	for want, c := range map[string]Config{
-		"Timeout":         {Timeout: -time.Second},
-		"Timeout is 2h":   {Timeout: 2 * time.Hour},
-		"InFlight":        {InFlight: -1},
-		"InFlightWebhook": {InFlightWebhook: -1},
-		"HeaderPrefix":    {HeaderPrefix: "A B"},
-		"cannot begin":    {HeaderPrefix: "A\r\nX: y"},
-		"one name":        {HeaderPrefix: "webhook", StandardWebhooks: true},
-		"65,536":          {InFlight: 1 << 17},
-		"UserAgent":       {UserAgent: "a\r\nX: y"},
-		"Jitter":          {Retry: RetryPolicy{Jitter: 1}},
-		"Jitter is NaN":   {Retry: RetryPolicy{Jitter: math.NaN()}},
-		"Delays[1]":       {Retry: RetryPolicy{Delays: []time.Duration{1, -1}}},
-		"AllowedNetworks": {AllowedNetworks: []netip.Prefix{{}}},
-		"::ffff:10.0.0.0": {AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")}},
+		"Timeout":           {Timeout: -time.Second},
+		"Timeout is 2h":     {Timeout: 2 * time.Hour},
+		"InFlight":          {InFlight: -1},
+		"InFlightWebhook":   {InFlightWebhook: -1},
+		"HeaderPrefix":      {HeaderPrefix: "A B"},
+		"not a valid start": {HeaderPrefix: "A\r\nX: y"},
+		"the same name":     {HeaderPrefix: "webhook", StandardWebhooks: true},
+		"65,536":            {InFlight: 1 << 17},
+		"UserAgent":         {UserAgent: "a\r\nX: y"},
+		"Jitter":            {Retry: RetryPolicy{Jitter: 1}},
+		"Jitter is NaN":     {Retry: RetryPolicy{Jitter: math.NaN()}},
+		"Delays[1]":         {Retry: RetryPolicy{Delays: []time.Duration{1, -1}}},
+		"AllowedNetworks":   {AllowedNetworks: []netip.Prefix{{}}},
+		"::ffff:10.0.0.0":   {AllowedNetworks: []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104")}},
 	} {
 		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want one about %s", c, err, want)

@@ -55,7 +55,7 @@ const hostFaultWait = time.Minute
 // a quarter of them dead one attempt in 250,000 fails of it.
 const resentMost = 8
 
-var errResent = errors.New("webhooks: kept connections end without an answer")
+var errResent = errors.New("webhooks: reused connections closed without a response")
 
 // deliver makes one attempt. It always returns, also when something in it panics.
 // When posts ends it gives up.
@@ -119,9 +119,9 @@ func (d *Dispatcher) isHostFault(a *storage.Delivery, err error) bool {
 	}
 	switch {
 	case is && !was:
-		d.log.Error("webhook deliveries are put off", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
+		d.log.Error("webhook deliveries postponed", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
 	case was && !is:
-		d.log.Info("webhook deliveries go on", "webhook", a.WebhookID.String())
+		d.log.Info("webhook deliveries resumed", "webhook", a.WebhookID.String())
 	}
 	return is
 }
@@ -135,7 +135,7 @@ func (d *Dispatcher) ended(del *storage.ClaimedDelivery, a *storage.Delivery, as
 	wait, again := d.config.Retry.next(a.Attempt, asked)
 	switch {
 	case a.Status == http.StatusGone || !again:
-		d.log.Warn("webhook delivery given up", logged(a)...)
+		d.log.Warn("webhook delivery failed permanently", logged(a)...)
 	case d.expires(del, a.Duration+wait):
 		e.Summary = d.ids.New(d.now())
 		d.log.Warn("webhook delivery expired", logged(a)...)
@@ -252,10 +252,10 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	for name, values := range d.config.Headers(ctx, storage.Webhook{ID: del.Lease.WebhookID, FormID: del.FormID, URL: del.URL}) {
 		name = http.CanonicalHeaderKey(name)
 		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(protocolHeaders, name) {
-			return fmt.Errorf("%w returned %s, which it cannot set", errHeaders, name)
+			return fmt.Errorf("%w returned %s, which is reserved", errHeaders, name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
-			return fmt.Errorf("%w returned %q, whose name or value is not allowed in HTTP", errHeaders, name)
+			return fmt.Errorf("%w returned %q, which has an invalid name or value", errHeaders, name)
 		}
 		header[name] = values
 	}

@@ -121,7 +121,7 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 		if got := b.attempts(id); sent.Load() != 0 || len(got) != 0 {
 			t.Errorf("%d requests, attempts %+v", sent.Load(), got)
 		}
-		if text := b.log.String(); !strings.Contains(text, storage.ErrSecret.Error()) || strings.Count(text, "put off") != 1 {
+		if text := b.log.String(); !strings.Contains(text, storage.ErrSecret.Error()) || strings.Count(text, "postponed") != 1 {
 			t.Errorf("the log does not say why, or not once for the webhook:\n%s", text)
 		}
 		stop()
@@ -131,7 +131,7 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 		if got := b.attempts(id); sent.Load() != 10 || len(got) != 10 || got[0].Attempt != 1 || !got[0].Success {
 			t.Errorf("after the fault %d requests, attempts %+v", sent.Load(), got)
 		}
-		if n := strings.Count(b.log.String(), "go on"); n != 1 {
+		if n := strings.Count(b.log.String(), "deliveries resumed"); n != 1 {
 			t.Errorf("%d lines say that it can be opened again, want 1", n)
 		}
 	})

@@ -122,7 +122,7 @@ func ExampleNewClient() {
 	_ = resp.Body.Close()
 	fmt.Println(resp.StatusCode)
 	// Output:
-	// refused: its host is not a public address
+	// refused: its host is not a public IP address
 }
 
 // A host checks a URL before it keeps it for something of its own, such as an address for
@@ -145,7 +145,7 @@ func ExampleGuard() {
 	}
 	// Output:
 	// https://10.20.0.7/in is fine
-	// https://10.30.0.7/in refused: its host is not a public address
+	// https://10.30.0.7/in refused: its host is not a public IP address
 	// https://192.0.2.1:22/ refused: its port is not allowed
 	// ftp://example.com/ refused: its scheme must be http or https
 }
@@ -159,7 +159,7 @@ func ExampleDispatcher_Guard() {
 		return
 	}
 	fmt.Println(svc.Dispatcher().Guard().CheckURL("https://user:password@example.com/hook"))
-	// Output: webhooks: url refused: it must not contain credentials
+	// Output: webhooks: URL rejected: it must not contain a user name or password
 }
 
 // Deliveries as a host's configuration wants them.

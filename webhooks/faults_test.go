@@ -116,7 +116,7 @@ func TestDeliveriesThatAreHeldHoldBackNoOther(t *testing.T) {
 		if got := len(b.attempts(slow)); got != 5 || sent.Load() != 10 {
 			t.Errorf("%d attempts are written, %d were sent; want 5 and 10", got, sent.Load())
 		}
-		if log := b.log.String(); strings.Contains(log, `"level":"ERROR"`) || strings.Contains(log, "changed nothing") {
+		if log := b.log.String(); strings.Contains(log, `"level":"ERROR"`) || strings.Contains(log, "webhook result ignored") {
 			t.Errorf("logged: %s", log)
 		}
 	})
@@ -138,7 +138,7 @@ func TestAResultThatTheStoreRefusesHoldsBackNoOther(t *testing.T) {
 			t.Errorf("%d attempts of the good one are written, want 20", got)
 		}
 		stop()
-		if got := strings.Count(b.log.String(), "refused by the store"); got != 20 {
+		if got := strings.Count(b.log.String(), "storage rejected webhook result"); got != 20 {
 			t.Errorf("%d refusals are logged, want 20", got)
 		}
 	})
@@ -192,7 +192,7 @@ func TestAFencedResultIsLogged(t *testing.T) {
 		stop := b.run()
 		b.seen.wait(t, 1)
 		stop()
-		expect(t, strings.Contains(b.log.String(), "changed nothing"), "log is %s", b.log)
+		expect(t, strings.Contains(b.log.String(), "webhook result ignored"), "log is %s", b.log)
 	})
 }
 
@@ -225,7 +225,7 @@ func TestHalfOfAWriteIsNoWarning(t *testing.T) {
 		b.run()
 		b.seen.wait(t, 20)
 		time.Sleep(time.Minute)
-		if text := b.log.String(); strings.Contains(text, `"level":"WARN"`) || !strings.Contains(text, "cannot be written") {
+		if text := b.log.String(); strings.Contains(text, `"level":"WARN"`) || !strings.Contains(text, "failed to write webhook results") {
 			t.Errorf("logged:\n%s", text)
 		}
 	})

@@ -42,7 +42,7 @@ type URLError struct {
 }
 
 // Error returns the reason.
-func (e *URLError) Error() string { return "webhooks: url refused: " + e.Reason }
+func (e *URLError) Error() string { return "webhooks: URL rejected: " + e.Reason }
 
 // Unwrap returns the cause, nil when the reason says it all. Do not show it to a
 // caller of the API.
@@ -54,14 +54,14 @@ const (
 	reasonCharacters = "it must not contain spaces, control characters, invisible characters or backslashes"
 	reasonSyntax     = "it is not an absolute URL"
 	reasonScheme     = "its scheme must be http or https"
-	reasonUserinfo   = "it must not contain credentials"
+	reasonUserinfo   = "it must not contain a user name or password"
 	reasonFragment   = "it must not contain a fragment"
 	reasonPort       = "its port is not allowed"
-	reasonHost       = "its host is not a valid name"
-	reasonNumber     = "its host must be a name or an address in plain form"
-	reasonSpecial    = "its host is not a public name"
-	reasonAddress    = "its host is not a public address"
-	reasonResolve    = "its host does not resolve to public addresses only"
+	reasonHost       = "its host is not a valid hostname"
+	reasonNumber     = "its host must be a hostname or a plain IP address"
+	reasonSpecial    = "its host is not a public hostname"
+	reasonAddress    = "its host is not a public IP address"
+	reasonResolve    = "its host does not resolve to public IP addresses only"
 )
 
 func refuse(reason string) error { return &URLError{Reason: reason} }
@@ -312,7 +312,7 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	addrs := make([]netip.Addr, 0, min(len(found), maxAddresses))
 	for _, addr := range found {
 		if h.special && !g.inAllowed(addr) || !g.permits(addr) {
-			return nil, &URLError{Reason: reasonResolve, cause: fmt.Errorf("address %s is not permitted", addr)}
+			return nil, &URLError{Reason: reasonResolve, cause: fmt.Errorf("address %s is not allowed", addr)}
 		}
 		addr = addr.Unmap()
 		if len(addrs) < maxAddresses && !slices.Contains(addrs, addr) {

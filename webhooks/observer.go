@@ -106,7 +106,7 @@ func (r *run) watch(ctx context.Context) {
 	for {
 		stats, err := protected(func() (storage.QueueStats, error) { return r.d.store.QueueStats(ctx) })
 		if err != nil && ctx.Err() == nil {
-			r.d.log.Warn("webhook queue cannot be observed", "error", err)
+			r.d.log.Warn("failed to observe webhook queue", "error", err)
 		} else if err == nil {
 			r.reached()
 		}

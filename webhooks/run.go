@@ -112,7 +112,7 @@ func (r *run) drain() {
 	select {
 	case <-r.done:
 	case <-time.After(r.d.grace + lastWrites):
-		r.d.log.Error("webhook results are lost, their deliveries will be repeated")
+		r.d.log.Error("webhook results lost, deliveries will be repeated")
 	}
 }
 
@@ -134,7 +134,7 @@ func (r *run) end() {
 	select {
 	case <-ended:
 	case <-time.After(observerEnds):
-		r.d.log.Error("webhook observer does not return")
+		r.d.log.Error("webhook observer did not return")
 	}
 }
 
@@ -164,7 +164,7 @@ func (r *run) send(req *scheduler.Request) {
 func (r *run) observeAttempt(a storage.Delivery) {
 	defer r.observing.Add(-1)
 	if r.observing.Add(1) > observersAtOnce {
-		r.stuck.Do(func() { r.d.log.Error("webhook observer does not return: attempts are not reported") })
+		r.stuck.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
 		return
 	}
 	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.base), a) })
@@ -180,7 +180,7 @@ func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Log(r.base, r.failed(&r.claimLogged), "webhook deliveries cannot be claimed", "error", e.Err)
+		r.d.log.Log(r.base, r.failed(&r.claimLogged), "failed to claim webhook deliveries", "error", e.Err)
 	} else {
 		r.failing.Store(false)
 	}
@@ -214,7 +214,7 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 	defer cancel()
 	fenced, err := protected(func() ([]storage.Lease, error) { return r.d.store.FinishDeliveries(ctx, results) })
 	for _, lease := range fenced {
-		r.d.log.Info("webhook result changed nothing: the delivery was ended, claimed again or already settled",
+		r.d.log.Info("webhook result ignored: the delivery was canceled, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
 	if held, ok := errors.AsType[*storage.BlockedResultsError](err); ok {
@@ -223,10 +223,10 @@ func (r *run) write(results []storage.Result) scheduler.Wrote {
 	refused := err != nil && !passing(err)
 	switch {
 	case refused && len(results) == 1:
-		r.d.log.Error("webhook result is refused by the store", "error", err,
+		r.d.log.Error("storage rejected webhook result", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Log(r.base, r.failed(&r.writeLogged), "webhook results cannot be written", "error", err, "results", len(results))
+		r.d.log.Log(r.base, r.failed(&r.writeLogged), "failed to write webhook results", "error", err, "results", len(results))
 	default:
 		r.failing.Store(false)
 	}

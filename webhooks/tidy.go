@@ -38,7 +38,7 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 			}
 		}
 		if err := d.expire(ctx, aside); err != nil && ctx.Err() == nil {
-			d.log.Error("webhook deliveries cannot be expired", "error", err)
+			d.log.Error("failed to expire webhook deliveries", "error", err)
 		}
 		timer.Reset(d.spread(tidyAtLeast, tidyAtMost))
 	}

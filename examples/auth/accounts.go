@@ -30,9 +30,9 @@ type accounts struct {
 }
 
 var (
-	errTaken     = errors.New("the address has an account")
-	errNoSession = errors.New("no such session")
-	errPassword  = errors.New("the address or the password is wrong")
+	errTaken     = errors.New("an account with this email address already exists")
+	errNoSession = errors.New("the session does not exist")
+	errPassword  = errors.New("the email address or password is incorrect")
 )
 
 const sessionLifetime = 12 * time.Hour

@@ -38,8 +38,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of the product")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
+	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "URL of the product's PostgreSQL database")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *addr, *database)

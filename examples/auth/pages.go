@@ -32,7 +32,7 @@ func (h *host) render(w http.ResponseWriter, status int, name string, data any) 
 }
 
 func (h *host) fail(w http.ResponseWriter, err error) {
-	h.logger.Error("a page failed", "error", err)
+	h.logger.Error("failed to render page", "error", err)
 	http.Error(w, "Something went wrong.", http.StatusInternalServerError)
 }
 
@@ -61,7 +61,7 @@ func (h *host) showLogin(w http.ResponseWriter, _ *http.Request) {
 func (h *host) login(w http.ResponseWriter, r *http.Request) {
 	token, err := h.accounts.signIn(r.Context(), r.PostFormValue("email"), r.PostFormValue("password"))
 	if errors.Is(err, errPassword) {
-		h.render(w, http.StatusUnauthorized, "login", "The address or the password is wrong.")
+		h.render(w, http.StatusUnauthorized, "login", "The email address or password is incorrect.")
 		return
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *host) createKey(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err := r.ParseForm(); err != nil {
-		http.Error(w, "The form could not be read.", http.StatusBadRequest)
+		http.Error(w, "The form data could not be read.", http.StatusBadRequest)
 		return
 	}
 	request := formsvc.KeyRequest{User: a.user(), Name: r.PostForm.Get("name")}
@@ -152,7 +152,7 @@ func (h *host) createKey(w http.ResponseWriter, r *http.Request) {
 	issued, err := h.service.CreateKey(r.Context(), request)
 	switch {
 	case errors.Is(err, formsvc.ErrLimitReached):
-		h.keys(w, r, http.StatusConflict, keysPage{Account: a, Fault: "You have as many keys as are allowed. Revoke one first."})
+		h.keys(w, r, http.StatusConflict, keysPage{Account: a, Fault: "You have reached the maximum number of keys. Revoke a key first."})
 	case request.Name == "" || len(request.Scopes) == 0:
 		h.keys(w, r, http.StatusUnprocessableEntity, keysPage{Account: a, Fault: "A key needs a name and at least one scope."})
 	case err != nil:

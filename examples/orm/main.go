@@ -20,7 +20,7 @@ import (
 )
 
 func main() {
-	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of the shop")
+	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "URL of the shop's PostgreSQL database")
 	flag.Parse()
 	if err := run(context.Background(), *database); err != nil {
 		fmt.Fprintln(os.Stderr, "orm:", err)

@@ -30,8 +30,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	every := flag.Duration("every", 10*time.Second, "time between two prints")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
+	every := flag.Duration("every", 10*time.Second, "interval between printed metrics")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *addr, *every, os.Stdout)

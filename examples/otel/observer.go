@@ -37,19 +37,19 @@ func NewObserver(provider metric.MeterProvider) (*Observer, error) {
 	var errs [6]error
 	meter := provider.Meter(scope)
 	o.attempts, errs[0] = meter.Int64Counter("formsvc.webhook.attempts",
-		metric.WithDescription("Attempts to deliver an event."), metric.WithUnit("{attempt}"))
+		metric.WithDescription("Number of delivery attempts."), metric.WithUnit("{attempt}"))
 	o.duration, errs[1] = meter.Float64Histogram("formsvc.webhook.duration",
-		metric.WithDescription("Time that an attempt took."), metric.WithUnit("s"),
+		metric.WithDescription("Duration of delivery attempts."), metric.WithUnit("s"),
 		metric.WithExplicitBucketBoundaries(.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15))
 
 	due, err := meter.Int64ObservableGauge("formsvc.webhook.due",
-		metric.WithDescription("Deliveries that are due now."), metric.WithUnit("{delivery}"))
+		metric.WithDescription("Number of deliveries that are due now."), metric.WithUnit("{delivery}"))
 	errs[2] = err
 	waiting, err := meter.Int64ObservableGauge("formsvc.webhook.waiting",
-		metric.WithDescription("Deliveries that are due later."), metric.WithUnit("{delivery}"))
+		metric.WithDescription("Number of deliveries that are due later."), metric.WithUnit("{delivery}"))
 	errs[3] = err
 	oldest, err := meter.Float64ObservableGauge("formsvc.webhook.oldest_due",
-		metric.WithDescription("Time for which the oldest due delivery waits."), metric.WithUnit("s"))
+		metric.WithDescription("Time that the oldest due delivery has waited."), metric.WithUnit("s"))
 	errs[4] = err
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err

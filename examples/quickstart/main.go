@@ -44,8 +44,8 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one, unix:/path/to.sock a socket")
-	database := flag.String("database-url", "", "PostgreSQL to keep everything in; without it, memory")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on: host:port (port 0 picks a free port) or unix:/path/to.sock")
+	database := flag.String("database-url", "", "URL of the PostgreSQL database (if empty, data is kept in memory)")
 	flag.Parse()
 
 	if err := run(*addr, *database, os.Stdout); err != nil {
@@ -116,7 +116,7 @@ func newHost(ctx context.Context, addr string, store storage.Storage, logger *sl
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, network, at)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s is in use by another program, or a socket that one has left; try -addr 127.0.0.1:0", addr)
+		return nil, fmt.Errorf("%s is in use by another program, or is a stale socket file: try -addr 127.0.0.1:0", addr)
 	}
 	if err != nil {
 		return nil, err
@@ -229,7 +229,7 @@ func ownHosts(next http.Handler) http.Handler {
 			own = own || at.AddrPort().Addr().Unmap() == addr
 		}
 		if !own {
-			http.Error(w, "this program answers to its own address only", http.StatusMisdirectedRequest)
+			http.Error(w, "requests must use the program's own address as host", http.StatusMisdirectedRequest)
 			return
 		}
 		next.ServeHTTP(w, r)

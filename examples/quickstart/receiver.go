@@ -42,7 +42,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The signature covers the exact bytes: read them all before decoding any.
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxDelivery))
 	if err != nil {
-		http.Error(w, "cannot read the body", http.StatusBadRequest)
+		http.Error(w, "failed to read the body", http.StatusBadRequest)
 		return
 	}
 	signature := r.Header.Get("Service-Signature")
@@ -57,7 +57,7 @@ func (rc *receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		} `json:"response"`
 	}
 	if err := json.Unmarshal(body, &event); err != nil {
-		http.Error(w, "not the JSON of an event", http.StatusBadRequest)
+		http.Error(w, "the body is not a valid event", http.StatusBadRequest)
 		return
 	}
 	rc.remember(delivery{

@@ -100,7 +100,7 @@ func resume(ctx context.Context, live *formsvc.Service, receiver string) (demo, 
 			WorkspaceID: form.WorkspaceID, FormID: form.ID, PublicID: form.PublicID,
 		}, nil
 	}
-	return demo{}, errors.New("the database has data, but not the form of this program; give it an empty one")
+	return demo{}, errors.New("the database has data but not this program's form: use an empty database")
 }
 
 // seed fills an empty store: a user with a key, a workspace, a published form, four

@@ -60,7 +60,7 @@ func (l *redisLimiter) Get(ctx context.Context, key string) (tokens, remaining u
 	return uint64(r.Limit.Rate), uint64(r.Remaining), nil
 }
 
-var errOneLimit = errors.New("replicas: all keys have the same limit")
+var errOneLimit = errors.New("replicas: limits per key are not supported")
 
 // Set implements [limiter.Store]; the service does not call it.
 func (l *redisLimiter) Set(context.Context, string, uint64, time.Duration) error { return errOneLimit }

@@ -46,14 +46,14 @@ type config struct {
 
 func main() {
 	var c config
-	flag.StringVar(&c.addr, "addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	flag.StringVar(&c.database, "database-url", os.Getenv("DATABASE_URL"), "PostgreSQL that all processes share")
-	flag.StringVar(&c.schema, "schema", "formsvc", "schema in it")
-	flag.StringVar(&c.redis, "redis", "127.0.0.1:6379", "Redis that all processes share")
-	flag.DurationVar(&c.redisTimeout, "redis-timeout", redisTimeout, "how long a request may wait for Redis")
-	flag.IntVar(&c.rate, "rate", ratelimit.DefaultTokens, "requests a minute that a key may make, at all processes together")
+	flag.StringVar(&c.addr, "addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
+	flag.StringVar(&c.database, "database-url", os.Getenv("DATABASE_URL"), "URL of the PostgreSQL database that all processes share")
+	flag.StringVar(&c.schema, "schema", "formsvc", "schema in the database")
+	flag.StringVar(&c.redis, "redis", "127.0.0.1:6379", "address of the Redis server that all processes share")
+	flag.DurationVar(&c.redisTimeout, "redis-timeout", redisTimeout, "timeout of a request to Redis")
+	flag.IntVar(&c.rate, "rate", ratelimit.DefaultTokens, "maximum requests per minute and key, over all processes")
 	flag.BoolVar(&c.dispatch, "dispatch", true, "send webhooks")
-	flag.BoolVar(&c.loopback, "loopback", false, "let webhooks lead to this machine, for development")
+	flag.BoolVar(&c.loopback, "loopback", false, "allow webhooks to this machine (for development)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, c)

@@ -30,9 +30,9 @@ import (
 )
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "PostgreSQL of all tenants; without it, memory")
-	together := flag.Bool("together", false, "all tenants in one schema")
+	addr := flag.String("addr", "127.0.0.1:8080", "address to listen on (port 0 picks a free port)")
+	database := flag.String("database-url", os.Getenv("DATABASE_URL"), "URL of the PostgreSQL database of all tenants (if empty, data is kept in memory)")
+	together := flag.Bool("together", false, "store all tenants in one schema")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, *addr, *database, *together)

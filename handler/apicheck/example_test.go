@@ -25,5 +25,5 @@ func Example() {
 	}
 	r := httptest.NewRequest(http.MethodGet, "/v1/forms?limit=all", nil)
 	checked.ServeHTTP(httptest.NewRecorder(), r)
-	// Output: GET /v1/forms true the query parameter limit: "all" is not an integer
+	// Output: GET /v1/forms true query parameter limit: "all" is not an integer
 }

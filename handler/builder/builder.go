@@ -155,25 +155,25 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		}
 	}
 	base := cmp.Or(config.BasePath, "/forms")
-	must(svc != nil, "a service is required")
-	must(config.User != nil, "the field User is required")
-	must(config.Pages != nil, "the field Pages is required")
+	must(svc != nil, "the service is nil")
+	must(config.User != nil, "Config.User is required")
+	must(config.Pages != nil, "Config.Pages is required")
 	if config.Pages != nil {
 		_, err := config.Pages.PreviewPath(formsvc.ID{}, time.Now().Add(time.Hour))
-		must(!errors.Is(err, formpage.ErrNoPreview), "the field Pages: %w", err)
+		must(!errors.Is(err, formpage.ErrNoPreview), "Config.Pages: %w", err)
 	}
-	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
+	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "Config.BasePath %q must start with a slash and must not end with a slash", base)
 	public, err := url.Parse(config.PublicURL)
-	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "the PublicURL %q is not an address such as https://forms.example", config.PublicURL)
-	must(config.Accent == "" || isColor(config.Accent), "the Accent %q is not a color such as #2255cc", config.Accent)
-	must(config.Background == "" || isColor(config.Background), "the Background %q is not a color such as #faf7f2", config.Background)
-	must(!isColor(config.Background) || schemeOf(config.Background) != "", "the Background %q is neither light nor dark enough for texts on it", config.Background)
+	must(err == nil && (config.PublicURL == "" || public.Host != "" && !strings.HasSuffix(config.PublicURL, "/")), "Config.PublicURL %q is not a URL such as https://forms.example", config.PublicURL)
+	must(config.Accent == "" || isColor(config.Accent), "Config.Accent %q is not a color such as #2255cc", config.Accent)
+	must(config.Background == "" || isColor(config.Background), "Config.Background %q is not a color such as #faf7f2", config.Background)
+	must(!isColor(config.Background) || schemeOf(config.Background) != "", "Config.Background %q is neither light nor dark enough for readable text", config.Background)
 	if config.Theme != nil && svc != nil {
 		writes, err := definition.NewWrites(svc.Limits(), svc.TimeZone())
 		if err == nil {
 			_, err = writes.FormUpdate(fmt.Appendf(nil, `{"definition":{"theme":%s}}`, config.Theme))
 		}
-		must(err == nil, "the Theme: %w", err)
+		must(err == nil, "Config.Theme: %w", err)
 	}
 	if config.Layout != nil {
 		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
@@ -181,15 +181,15 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 		})
 		must(err == nil, "%w", err)
 	}
-	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
+	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "Config.FrameAncestors has other sources next to 'none'")
 	for _, source := range config.FrameAncestors {
-		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
+		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "Config.FrameAncestors: %q is not a valid source", source)
 	}
 	words, err := loadWords(config.Translations)
 	origins := http.NewCrossOriginProtection()
 	for _, origin := range config.AllowedOrigins {
 		err := origins.AddTrustedOrigin(origin)
-		must(err == nil, "in AllowedOrigins: %w", err)
+		must(err == nil, "Config.AllowedOrigins: %w", err)
 	}
 	limiters, limitErr := newLimiters(config.Limits)
 	if err := errors.Join(append(faults, err, limitErr)...); err != nil {
@@ -220,7 +220,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set(requestid.Header, requestid.Of(r))
 	h.refuseFrames(w, strings.HasPrefix(below, canvasPath))
 	if len(below) > maxPath || below == "" && len(asked) > maxPath || strings.Count(below, "/") > maxDepth {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 		return
 	}
 	if below == "" {
@@ -238,14 +238,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	script := strings.HasPrefix(below, "/-/")
 	if err := h.origins.Check(r); err != nil {
-		h.config.Logger.WarnContext(r.Context(), "a request of another origin was refused", "origin", r.Header.Get("Origin"), "host", r.Host)
-		refuse(w, http.StatusForbidden, "FOREIGN_ORIGIN", "The request comes from a page of another origin.")
+		h.config.Logger.WarnContext(r.Context(), "rejected request from another origin", "origin", r.Header.Get("Origin"), "host", r.Host)
+		refuse(w, http.StatusForbidden, "FOREIGN_ORIGIN", "Requests from pages of other origins are not allowed.")
 		return
 	}
 	user, err := h.config.User(r)
 	switch {
 	case (err != nil || user.IsZero()) && script:
-		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "Nobody is signed in.")
+		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	case err != nil || user.IsZero():
 		h.signIn(w, r)
@@ -278,7 +278,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serveAt(h.door, w, r.WithContext(context.WithValue(r.Context(), signedInKey{}, signedIn{user, client})), rest)
 		return
 	}
-	refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+	refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 }
 
 // No path of a page or of what its script asks for is longer than maxPath bytes, or has more slashes than
@@ -311,7 +311,7 @@ func (h *Handler) misplaced(r *http.Request, below string) bool {
 		return false
 	}
 	h.misplacedOnce.Do(func() {
-		h.config.Logger.WarnContext(r.Context(), "a request came at another path than the builder's; Config.BasePath says where it is mounted",
+		h.config.Logger.WarnContext(r.Context(), "request path is outside the builder's path: check Config.BasePath",
 			"path", r.URL.Path, "base_path", h.config.BasePath)
 	})
 	return true
@@ -322,7 +322,7 @@ func serveAt(to http.Handler, w http.ResponseWriter, r *http.Request, at string)
 	u := *r.URL
 	plain, err := url.PathUnescape(at)
 	if err != nil {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 		return
 	}
 	u.Path, u.RawPath = plain, at

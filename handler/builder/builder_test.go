@@ -295,7 +295,7 @@ func TestConfigurations(t *testing.T) {
 	t.Parallel()
 	_, err := builder.New(nil, builder.Config{BasePath: "forms/", PublicURL: "forms.example", AllowedOrigins: []string{"forms.example"}, Accent: "blue", Background: "white",
 		Layout: template.Must(template.New("").Parse("{{.Head}}{{.Head}}")), Translations: map[string]map[string]string{"en": {"app.clse": "Close"}}})
-	for _, text := range []string{"a service is required", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "Background", "{{.Head}} 2 times", "{{.Body}} 0 times", "app.clse"} {
+	for _, text := range []string{"the service is nil", "User is required", "Pages is required", "BasePath", "PublicURL", "AllowedOrigins", "Accent", "Background", "{{.Head}} 2 times", "{{.Body}} 0 times", "app.clse"} {
 		expect.That(t, err != nil && strings.Contains(err.Error(), text), "the error does not tell of %s: %v", text, err)
 	}
 	s := newSite(t)

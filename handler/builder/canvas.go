@@ -15,7 +15,7 @@ import (
 func (h *Handler) canvas(w http.ResponseWriter, r *http.Request, client formsvc.Client, name string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost {
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path has GET and POST alone.")
+		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET and POST.")
 		return
 	}
 	end, ok := h.begin(w, r, client, renders)

@@ -25,7 +25,7 @@ func (h *Handler) doors() *http.ServeMux {
 	mux.HandleFunc("GET /forms/{form}/warnings", h.compares(warnings))
 	h.resultDoors(mux)
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such path.")
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "The path does not exist.")
 	})
 	return mux
 }
@@ -126,16 +126,16 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	e := apierror.Of(err)
 	f := failure{Status: e.Status, Code: e.Code, Message: e.Message, Details: e.Details}
 	if conflict, ok := errors.AsType[*formsvc.ConflictError](err); ok {
-		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy changed the same parts.", Conflicts: conflictsOf(conflict), Revision: conflict.Revision}
+		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The form and its working copy have conflicting changes. Resolve the conflicts.", Conflicts: conflictsOf(conflict), Revision: conflict.Revision}
 	} else if moved, ok := errors.AsType[*formsvc.RevisionError](err); ok {
-		f.Message, f.Revision = "The form is at another revision.", moved.Current
+		f.Message, f.Revision = "The form has changed. Reload it and try again.", moved.Current
 	} else if errors.Is(err, formsvc.ErrConflict) {
-		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "Something else is in the way."}
+		f = failure{Status: http.StatusConflict, Code: "CONFLICT", Message: "The request conflicts with the current state. Reload the page and try again."}
 	} else if errors.Is(err, formsvc.ErrUnsupported) {
-		f = failure{Status: http.StatusNotImplemented, Code: "UNSUPPORTED", Message: "The storage of this service does not keep this."}
+		f = failure{Status: http.StatusNotImplemented, Code: "UNSUPPORTED", Message: "The storage of this service does not support this kind of data."}
 	}
 	if f.Status >= http.StatusInternalServerError && r.Context().Err() == nil {
-		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "a request of the builder failed", slog.String("path", r.URL.Path), slog.Any("error", err))
+		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "builder request failed", slog.String("path", r.URL.Path), slog.Any("error", err))
 	}
 	f.write(w)
 }

@@ -74,7 +74,7 @@ func (h *Handler) allowed(w http.ResponseWriter, r *http.Request, l *ratelimit.L
 	if err != nil || result.Allowed { // it has no store that fails: the request has ended, or the handler was closed
 		return true
 	}
-	tooMany(w, result.RetryAfter(), "There were too many requests of this user in a minute.")
+	tooMany(w, result.RetryAfter(), "You sent too many requests in the last minute. Try again after the time in the Retry-After header.")
 	return false
 }
 
@@ -173,7 +173,7 @@ func (h *Handler) begin(w http.ResponseWriter, r *http.Request, user formsvc.Cli
 		}
 	}
 	leave()
-	tooMany(w, retryAfter, "As many "+string(kind)+" of this user are in progress as may be; the Retry-After header says when to try again.")
+	tooMany(w, retryAfter, "You have reached the maximum number of concurrent "+string(kind)+". Try again after the time in the Retry-After header.")
 	return nil, false
 }
 

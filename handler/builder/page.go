@@ -74,7 +74,7 @@ type pageConfig struct {
 func (h *Handler) page(w http.ResponseWriter, r *http.Request, user formsvc.ID, below string) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
-		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path has GET alone.")
+		refuse(w, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "This path supports only GET.")
 		return
 	}
 	tag := h.language(r)
@@ -129,7 +129,7 @@ func (h *Handler) signIn(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if !strings.Contains(r.Header.Get("Accept"), "text/html") { // no browser that shows it
-		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "Nobody is signed in.")
+		refuse(w, http.StatusUnauthorized, "SIGNED_OUT", "You are not signed in. Sign in and try again.")
 		return
 	}
 	http.Error(w, h.words[h.language(r)]["app.sign_in"], http.StatusUnauthorized)
@@ -190,7 +190,7 @@ func loadWords(own map[string]map[string]string) (map[string]map[string]string, 
 	for tag, texts := range own {
 		for key, text := range texts {
 			if all["en"][key] == "" {
-				unknown = append(unknown, fmt.Errorf("in Words, there is no key %q", key))
+				unknown = append(unknown, fmt.Errorf("Config.Translations: unknown key %q", key))
 			}
 			put(tag, key, text)
 		}
@@ -264,7 +264,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	name, ok := strings.CutPrefix(path, a.version+"/")
 	file := a.files[name]
 	if !ok || file.packed == nil {
-		refuse(w, http.StatusNotFound, "NOT_FOUND", "There is no such file, or the page is of another version.")
+		refuse(w, http.StatusNotFound, "NOT_FOUND", "The file does not exist, or the page has another version. Reload the page.")
 		return
 	}
 	header := w.Header()

@@ -100,7 +100,7 @@ func read(r *http.Request, v any) error {
 	d := json.NewDecoder(io.LimitReader(r.Body, 1<<20))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil && !errors.Is(err, io.EOF) {
-		return &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the body is not what is described"}}}
+		return &formsvc.Error{Violations: []schema.Violation{{Code: schema.CodeWrongType, Message: "the request body does not match the expected format"}}}
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (h *Handler) resultDoors(mux *http.ServeMux) {
 func counts(r *http.Request) (any, error) {
 	var asked struct{ Forms []formsvc.ID }
 	if err := json.NewDecoder(io.LimitReader(r.Body, 8<<10)).Decode(&asked); err != nil || len(asked.Forms) > maxCounted {
-		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 ids"}}}
+		return nil, &schema.Error{Violations: []schema.Violation{{Path: "/forms", Code: schema.CodeNotAllowed, Message: "must be a list of at most 100 IDs"}}}
 	}
 	totals, err := clientOf(r).SubmissionTotals(r.Context(), asked.Forms...)
 	if err != nil {
@@ -97,7 +97,7 @@ func (h *Handler) timesOf(q url.Values) (times formsvc.SubmissionQuery, err erro
 		text := q.Get(name)
 		at, err := time.Parse(layout, text)
 		if err != nil && text != "" {
-			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must be like " + example})
+			faults.Violations = append(faults.Violations, schema.Violation{Path: "/" + name, Code: schema.CodeBadFormat, Message: "must have the format " + example})
 		}
 		return at, err == nil
 	}
@@ -256,7 +256,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !r.ProtoAtLeast(1, 1) { // in which a file that was cut looks whole
-		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "An export needs HTTP/1.1 or newer.")
+		refuse(w, http.StatusHTTPVersionNotSupported, "HTTP_VERSION_NOT_SUPPORTED", "Exports need HTTP/1.1 or newer.")
 		return nil
 	}
 	form, err := user.Form(r.Context(), idIn(r, "form"))
@@ -278,7 +278,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if !gone && r.Context().Err() == nil {
-		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "an export was cut", slog.Any("error", err))
+		h.config.Logger.LogAttrs(r.Context(), slog.LevelError, "export ended early", slog.Any("error", err))
 	}
 	download.Abort(w)
 	return nil

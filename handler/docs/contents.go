@@ -57,7 +57,7 @@ func newContents(d *document, path string, o Options) *contents {
 			}
 		}
 	}
-	for _, t := range append(d.Tags, tag{events, "What the service sends to webhooks."}) {
+	for _, t := range append(d.Tags, tag{events, "Requests that the service sends to webhooks."}) {
 		of := slices.DeleteFunc(slices.Clone(all), func(op operation) bool { return !slices.Contains(op.Tags, t.Name) })
 		if len(of) > 0 {
 			c.Groups = append(c.Groups, group{t, of})

@@ -77,7 +77,7 @@ func digest(text string) string {
 func (p *page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	html, err := p.render(r)
 	if err != nil {
-		http.Error(w, "The API description could not be read.", http.StatusBadGateway)
+		http.Error(w, "The API description could not be loaded. Reload the page.", http.StatusBadGateway)
 		return
 	}
 	h := w.Header()

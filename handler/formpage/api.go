@@ -225,7 +225,7 @@ func (c *call) submitJSON() {
 }
 
 // failJSON says that something was not done.
-func (c *call) failJSON(err error) { c.refuse(c.notTaken("a response", err)) }
+func (c *call) failJSON(err error) { c.refuse(c.notTaken("failed to store response", err)) }
 
 // notTaken says of a page or response that was not taken why that is, by a code and a text of the
 // catalogue, and sets when to try again. It logs what is not the visitor's doing.
@@ -234,7 +234,7 @@ func (c *call) notTaken(what string, err error) (status int, code, word string) 
 		c.w.Header().Set("Retry-After", "60")
 		return http.StatusTooManyRequests, "RATE_LIMITED", "too_many_requests"
 	}
-	c.h.config.Logger.ErrorContext(c.r.Context(), what+" was not taken", "form", c.Form.ID, "error", err)
+	c.h.config.Logger.ErrorContext(c.r.Context(), what, "form", c.Form.ID, "error", err)
 	c.w.Header().Set("Retry-After", "1")
 	return http.StatusServiceUnavailable, "UNAVAILABLE", "not_stored"
 }
@@ -279,7 +279,7 @@ func (h *Handler) unread(w http.ResponseWriter, r *http.Request, inJSON bool, er
 		h.say(w, r, inJSON, http.StatusNotFound, "not_found.title", "not_found.text")
 		return
 	}
-	h.config.Logger.ErrorContext(r.Context(), "a form was not read", "error", err)
+	h.config.Logger.ErrorContext(r.Context(), "failed to read form", "error", err)
 	w.Header().Set("Retry-After", "1")
 	h.say(w, r, inJSON, http.StatusServiceUnavailable, "failure.title", "failure.text")
 }

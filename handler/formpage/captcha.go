@@ -106,7 +106,7 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode >= http.StatusInternalServerError {
-		return false, fmt.Errorf("the captcha service answered with status %d", response.StatusCode)
+		return false, fmt.Errorf("the captcha service returned status %d", response.StatusCode)
 	}
 	var answer struct {
 		Success bool     `json:"success"`
@@ -118,7 +118,7 @@ func (v siteVerifier) Verify(ctx context.Context, token, address string) (bool, 
 	for _, code := range answer.Errors {
 		// These are the host's mistakes, not the visitor's.
 		if strings.HasSuffix(code, "-secret") || strings.Contains(code, "sitekey") {
-			return false, errors.New("the captcha service refused the keys: " + code)
+			return false, errors.New("the captcha service rejected the keys: " + code)
 		}
 	}
 	return answer.Success, nil

@@ -115,7 +115,7 @@ func TestAHostIsToldWhatAFormLacks(t *testing.T) {
 		{"id":"p","type":"payment","required":true,"label":"P"},{"id":"q","type":"payment","label":"Q"}]`, "", "")
 	public := expect.Must(s.service.PublicForm(t.Context(), form.PublicID))
 	got := s.pages.MissingFeatures(public)
-	if len(got) != 4 || !strings.Contains(got[1], `"t" is a captcha: there is no Config.Limiter`) || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[2], `"f" asks for files`) || !strings.Contains(got[3], `"p" requires a payment`) {
+	if len(got) != 4 || !strings.Contains(got[1], `"t" is a captcha but Config.Limiter is not set`) || !strings.Contains(got[0], `"c" is a captcha`) || !strings.Contains(got[2], `"f" asks for files`) || !strings.Contains(got[3], `"p" requires a payment`) {
 		t.Errorf("%q", got)
 	}
 	expect.That(t, len(log.list) == 0, "logged before the first page: %q", log.list)
@@ -141,7 +141,7 @@ func TestAHostIsToldOfPagesWithoutALimiter(t *testing.T) {
 	} {
 		form := s.form("MULTI", "["+block+"]", "", "")
 		got := s.pages.MissingFeatures(expect.Must(s.service.PublicForm(t.Context(), form.PublicID)))
-		expect.That(t, len(got) == want && (want <= 0 || strings.Contains(got[0], "there is no Config.Limiter")),
+		expect.That(t, len(got) == want && (want <= 0 || strings.Contains(got[0], "Config.Limiter is not set")),
 			"%s: %q", block, got)
 		bar := s.get(s.link(form.ID)).bar()
 		expect.That(t, !strings.Contains(bar, "Limiter"), "%s: the preview shows %s", block, bar)

@@ -424,5 +424,5 @@ func ExampleHandler_MissingFeatures() {
 	for _, lack := range pages.MissingFeatures(form) {
 		fmt.Println(form.Name+":", lack)
 	}
-	// Output: Jobs: block "cv" asks for files: there is no Config.Files
+	// Output: Jobs: block "cv" asks for files but Config.Files is not set
 }

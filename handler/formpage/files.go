@@ -50,7 +50,7 @@ const maxUploads = 100
 const maxSpared = 32 << 20
 
 // errVisitFull: a visit has sent as much as it may.
-var errVisitFull = errors.New("the files of the visit are too large together")
+var errVisitFull = errors.New("the files of the visit exceed the total size limit")
 
 // takeFile is a [read.TakeFile].
 func (c *call) takeFile(block, name string, body io.Reader, values url.Values) (more bool) {
@@ -120,7 +120,7 @@ func (c *call) notStored(err error, brokeOff bool) (code string) {
 	case brokeOff || c.r.Context().Err() != nil: // the visitor left
 		level = slog.LevelInfo
 	}
-	c.h.config.Logger.Log(c.r.Context(), level, "a file was not stored", "form", c.Form.ID, "error", err)
+	c.h.config.Logger.Log(c.r.Context(), level, "failed to store file", "form", c.Form.ID, "error", err)
 	return code
 }
 
@@ -150,11 +150,11 @@ func (c *call) keepFiles(files []string) (release func(), err error) {
 	}
 	attempt := rand.Text()
 	if err := keeper.Retain(c.r.Context(), attempt, files); err != nil {
-		return nil, errors.New("keeping files: " + err.Error()) // it says nothing of the response, whatever it is
+		return nil, errors.New("failed to retain files: " + err.Error()) // it says nothing of the response, whatever it is
 	}
 	return func() {
 		if err := keeper.Release(context.WithoutCancel(c.r.Context()), attempt, files); err != nil {
-			c.h.config.Logger.WarnContext(c.r.Context(), "files of a response that was refused stay", "form", c.Form.ID, "error", err)
+			c.h.config.Logger.WarnContext(c.r.Context(), "failed to release files of a rejected response", "form", c.Form.ID, "error", err)
 		}
 	}, nil
 }

@@ -583,13 +583,13 @@ func TestAFullDirectoryIsAFaultOfThePage(t *testing.T) {
 	log.list = nil
 	p = p.attach("next", [3]string{"u.f", "a.txt", strings.Repeat("x", 9000)})
 	p.expect(http.StatusUnprocessableEntity, value("a.n", "kept"), shows("fs-fault", "no space for this file"))
-	expect.Equal(t, strings.Join(log.list, "\n"), "WARN a file was not stored", "logged")
+	expect.Equal(t, strings.Join(log.list, "\n"), "WARN failed to store file", "logged")
 }
 
 // A visitor who leaves is no fault of the host; a place that fails is one.
 func TestUploadsThatBreakOffAreNoErrors(t *testing.T) {
 	t.Parallel()
-	for want, fail := range map[string]error{"INFO a file was not stored": nil, "ERROR a file was not stored": errors.New("down")} {
+	for want, fail := range map[string]error{"INFO failed to store file": nil, "ERROR failed to store file": errors.New("down")} {
 		log, files := &levels{}, &counting{fail: fail}
 		s := newSite(t, formpage.Config{Files: files, Logger: slog.New(log)})
 		form := s.form("MULTI", manyFiles, "", "")
@@ -627,5 +627,5 @@ func TestALimiterThatPanicsLetsVisitorsPass(t *testing.T) {
 	form := s.form("MULTI", `[{"id":"n","type":"short_text"}]`, "", "")
 	s.open(form, "").fill("a.n", "x").press("next").expect(http.StatusOK, responses(form, 1))
 	got := strings.Join(log.list, "\n")
-	expect.That(t, strings.Contains(got, "WARN the limiter of the pages failed"), "logged: %s", got)
+	expect.That(t, strings.Contains(got, "WARN rate limiter of the form pages failed"), "logged: %s", got)
 }

@@ -37,7 +37,7 @@ type FileStore interface {
 }
 
 // ErrNoSpace is the error of a [FileStore] that has no room for a file: the page says so.
-var ErrNoSpace = errors.New("formpage: no room for more files")
+var ErrNoSpace = errors.New("formpage: the file store is full")
 
 // FileRetainer has the methods that a [FileStore] needs to remove files which were saved and never
 // sent with a response.
@@ -126,7 +126,7 @@ type Dir struct {
 // "https://example.com/files/", followed by their ids.
 func NewDir(path, url string) (*Dir, error) {
 	if policy.Origin(url) == "" || !strings.HasSuffix(url, "/") {
-		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL that ends in a slash", url)
+		return nil, fmt.Errorf("formpage: %q is not an absolute http or https URL with a slash at the end", url)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {

@@ -33,7 +33,7 @@ func (c *call) beacon(e event) {
 	values, _, _ := c.read(4096) // an unreadable body has no state
 	v, ok := c.h.signer.OpenVisit(visit.PurposeVisit, c.Form.ID.String(), values.Get(input.State), c.now)
 	if !ok || c.Form.Closed {
-		http.Error(c.w, "not a page of this form", http.StatusForbidden)
+		http.Error(c.w, "the request does not come from a page of this form", http.StatusForbidden)
 		return
 	}
 	c.visit = v
@@ -51,7 +51,7 @@ func (c *call) count(e event) {
 		return
 	}
 	if err := e.record(c.h.service, c.r.Context(), c.Form.ID); err != nil {
-		c.h.config.Logger.WarnContext(c.r.Context(), "a visit was not counted", "form", c.Form.ID, "error", err)
+		c.h.config.Logger.WarnContext(c.r.Context(), "failed to count visit", "form", c.Form.ID, "error", err)
 	}
 }
 

@@ -18,7 +18,7 @@ func (h *Handler) foreign(r *http.Request, open bool) bool {
 	if slices.Contains(allowed, origin) || open && slices.Contains(allowed, "*") || crossOrigin.Check(r) == nil {
 		return false
 	}
-	h.config.Logger.WarnContext(r.Context(), "a POST of another origin was refused", "origin", origin, "host", r.Host)
+	h.config.Logger.WarnContext(r.Context(), "rejected POST from another origin", "origin", origin, "host", r.Host)
 	return true
 }
 
@@ -65,7 +65,7 @@ func (h *Handler) allowed(r *http.Request, kind string) bool {
 	result, err := h.limiter.Take(r.Context(), "page:"+kind+address)
 	if err != nil {
 		if r.Context().Err() == nil {
-			h.config.Logger.WarnContext(r.Context(), "the limiter of the pages failed", "error", err)
+			h.config.Logger.WarnContext(r.Context(), "rate limiter of the form pages failed", "error", err)
 		}
 		return true
 	}

@@ -87,7 +87,7 @@ func TestNothingIsSavedUnlessItIsAskedFor(t *testing.T) {
 		expect.That(t, err != nil, "%s: no error", name)
 	}
 	lacks := fmt.Sprint(preview.MissingFeatures(formsvc.PublicForm{}))
-	expect.That(t, strings.Contains(lacks, "half responses"), "it lacks %s", lacks)
+	expect.That(t, strings.Contains(lacks, "partial submissions"), "it lacks %s", lacks)
 }
 
 // The page says for how long the service keeps what is saved.

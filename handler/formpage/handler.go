@@ -65,26 +65,26 @@ func New(svc *formsvc.Service, config Config) (*Handler, error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	must(svc != nil, "a service is required")
-	must(config.Secret == nil || len(config.Secret) >= 16, "the Secret has %d bytes, which is less than 16 (only nil has each process make its own)", len(config.Secret))
+	must(svc != nil, "the service is nil")
+	must(config.Secret == nil || len(config.Secret) >= 16, "Config.Secret has %d bytes, but at least 16 are required (if nil, each process generates its own)", len(config.Secret))
 	for _, former := range config.PreviousSecrets {
-		must(len(former) >= 16, "one of PreviousSecrets has %d bytes, which is less than 16", len(former))
+		must(len(former) >= 16, "a secret in Config.PreviousSecrets has %d bytes, but at least 16 are required", len(former))
 	}
-	must((config.ClientIP == nil) == (config.Limiter == nil), "the fields Address and Limiter are given together or not at all")
-	must(config.MaxBody >= 0 && config.MaxFileSize >= 0, "a negative MaxBody or MaxFileSize")
+	must((config.ClientIP == nil) == (config.Limiter == nil), "Config.ClientIP and Limiter must be set together")
+	must(config.MaxBody >= 0 && config.MaxFileSize >= 0, "Config.MaxBody and MaxFileSize must not be negative")
 	base := cmp.Or(config.BasePath, "/f")
-	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "the BasePath %q does not begin with a slash, or has one at its end", base)
+	must(base != "/" && base[0] == '/' && path.Clean(base) == base, "Config.BasePath %q must start with a slash and must not end with a slash", base)
 	for _, origin := range config.AllowedOrigins {
-		must(origin == "*" || policy.Origin(origin) == origin, "in AllowedOrigins, %q is not an origin such as https://app.example", origin)
+		must(origin == "*" || policy.Origin(origin) == origin, "Config.AllowedOrigins: %q is not an origin such as https://app.example", origin)
 	}
-	must(config.Partials >= 0 && config.Partials <= ResumeAndShow, "Partials is none of its values")
+	must(config.Partials >= 0 && config.Partials <= ResumeAndShow, "Config.Partials has an unknown value")
 	for kind, v := range config.Verifiers {
 		known := kind == "turnstile" || kind == "hcaptcha" || kind == "recaptcha"
-		must(known && v != nil, "in Verifiers, %q is not turnstile, hcaptcha or recaptcha, or has no verifier", kind)
+		must(known && v != nil, "Config.Verifiers: %q is not turnstile, hcaptcha or recaptcha, or its verifier is nil", kind)
 	}
-	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "in FrameAncestors, 'none' does not stand alone")
+	must(len(config.FrameAncestors) < 2 || !slices.Contains(config.FrameAncestors, "'none'"), "Config.FrameAncestors has other sources next to 'none'")
 	for _, source := range config.FrameAncestors {
-		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "in FrameAncestors, %q is not a source", source)
+		must(source != "" && !strings.ContainsAny(source, " ;,\r\n"), "Config.FrameAncestors: %q is not a valid source", source)
 	}
 	if config.Layout != nil {
 		err := layout.Check(func(out io.Writer, head, body template.HTML) error {
@@ -161,7 +161,7 @@ func (h *Handler) warnLacks(ctx context.Context, form *formsvc.PublicForm) {
 	for _, l := range h.host.MissingFeatures(form.Blocks) {
 		key := form.ID.String() + l.Text
 		if _, logged := h.warned.Put(key, struct{}{}, len(key)); !logged {
-			h.config.Logger.WarnContext(ctx, "a form asks for what formpage.Config does not give", "form", form.ID, "lacks", l.Text)
+			h.config.Logger.WarnContext(ctx, "form needs features that formpage.Config does not provide", "form", form.ID, "lacks", l.Text)
 		}
 	}
 }
@@ -183,7 +183,7 @@ func (h *Handler) warnSecret() {
 		return
 	}
 	h.ownSecret.Do(func() {
-		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are off, and a page that another process made has to be sent twice")
+		h.config.Logger.Warn("formpage.Config.Secret is not set: previews are disabled, and respondents must resubmit pages from other processes")
 	})
 }
 

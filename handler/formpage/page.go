@@ -51,7 +51,7 @@ func (c *call) post() {
 	h, r := c.h, c.r
 	values, complete, err := c.read(h.config.MaxBody)
 	if err != nil {
-		h.config.Logger.InfoContext(r.Context(), "a page was not read", "error", err)
+		h.config.Logger.InfoContext(r.Context(), "failed to read form submission", "error", err)
 		c.showMessage(http.StatusBadRequest, c.Words.Get("failure.title"), c.Words.Get("unreadable.text"))
 		return
 	}

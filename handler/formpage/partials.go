@@ -252,7 +252,7 @@ func (c *call) ended(err error) bool {
 	case errors.As(err, &refused) && slices.ContainsFunc(refused.Violations, func(v schema.Violation) bool { return v.Path == "" && v.Code == schema.CodeTooLong }):
 		c.kept = "partial.too_long"
 	default:
-		c.notTaken("a half response", err)
+		c.notTaken("failed to save partial submission", err)
 		c.w.Header().Del("Retry-After") // the page itself was taken
 		c.kept = "partial.failed"
 	}
@@ -320,7 +320,7 @@ func (c *call) byLink(forget bool) {
 	case errors.Is(err, storage.ErrNotFound):
 		c.askForLink(http.StatusNotFound, "partial.none")
 	default:
-		status, _, _ := c.notTaken("a half response", err)
+		status, _, _ := c.notTaken("failed to save partial submission", err)
 		c.askForLink(status, "failure.text")
 	}
 }

@@ -46,7 +46,7 @@ func (h *Handler) PreviewPath(form storage.ID, until time.Time) (string, error) 
 		return "", ErrNoPreview
 	}
 	if !until.After(h.config.Clock()) {
-		return "", fmt.Errorf("formpage: a preview until %s has ended already", until.Format(time.RFC3339))
+		return "", fmt.Errorf("formpage: the preview end %s is in the past", until.Format(time.RFC3339))
 	}
 	// Milliseconds, rounded up: the link holds for as long as was asked for.
 	token := h.signer.Sign(visit.PurposePreview, previewLink{Form: form.String(), Until: until.UnixMilli() + 1})

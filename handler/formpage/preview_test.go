@@ -199,7 +199,7 @@ func TestPreviewsAreOffWithoutASecret(t *testing.T) {
 		path, err := s.pages.PreviewPath(form.ID, s.clock().Add(time.Hour))
 		expect.That(t, errors.Is(err, formpage.ErrNoPreview) && path == "", "%q %v", path, err)
 	}
-	expect.That(t, len(log.list) == 1 && strings.Contains(log.list[0], "previews are off"), "logged: %q", log.list)
+	expect.That(t, len(log.list) == 1 && strings.Contains(log.list[0], "previews are disabled"), "logged: %q", log.list)
 	with := newSite(t, formpage.Config{Secret: secret})
 	link := strings.TrimPrefix(with.link(form.ID), with.server.URL)
 	s.get(s.server.URL + link).expect(http.StatusNotFound)

@@ -26,7 +26,7 @@ import (
 const codeKnown = "KNOWN"
 
 // errLimited: the address has asked for too much.
-var errLimited = errors.New("the limit of the address is reached")
+var errLimited = errors.New("the rate limit of the address is exceeded")
 
 // stepFaults are the faults of the answers to blocks of the path.
 func (c *call) stepFaults(blocks []schema.Block) []schema.Violation {

@@ -106,7 +106,7 @@ func (h *Handler) warnMisplaced(r *http.Request, unknownPart bool) {
 		return
 	}
 	h.misplaced.Do(func() {
-		h.config.Logger.WarnContext(r.Context(), "a request came at another path than that of the pages; formpage.Config.BasePath says where they are mounted",
+		h.config.Logger.WarnContext(r.Context(), "request path is outside the form pages' path: check formpage.Config.BasePath",
 			"path", r.URL.Path, "base_path", h.config.BasePath)
 	})
 }

@@ -26,7 +26,7 @@ func (c *call) showFirst(status int, faults []schema.Violation) {
 // failed shows the page again when the address has sent too much, which may have been files, or
 // the service did not answer. Trying again is safe: the idempotency key stays.
 func (c *call) failed(err error, faults ...schema.Violation) {
-	status, _, word := c.notTaken("a page", err)
+	status, _, word := c.notTaken("failed to process form page", err)
 	c.Notice = c.Words.Get(word)
 	if len(c.Steps) == 0 { // the rules could not be run: all that can be answered is shown
 		var path schema.Path
@@ -206,7 +206,7 @@ func (c *call) showEnding(ending schema.Block, target template.URL, redirects bo
 // sent answers for a page that could not be drawn, of which nothing was sent.
 func (c *call) sent(err error) {
 	if err != nil {
-		c.h.config.Logger.ErrorContext(c.r.Context(), "a page was not rendered", "form", c.Form.ID, "error", err)
+		c.h.config.Logger.ErrorContext(c.r.Context(), "failed to render page", "form", c.Form.ID, "error", err)
 		http500(c.w)
 	}
 }

@@ -251,7 +251,7 @@ func TestWarningsSayWhy(t *testing.T) {
 	const (
 		choices = `{"id":"q","type":"single_choice","choices":[{"id":"a","label":"Yes, please"},{"id":"b","label":"b"},{"id":"Maybe"}]},`
 		several = `{"id":"m","type":"multiple_choice","choices":[{"id":"x","label":"One"},{"id":"y","label":"Two"}]},`
-		label   = `is compared with "Yes, please", the label of a choice whose id is "a"`
+		label   = `is compared with "Yes, please", which is the label of the choice with the ID "a"`
 	)
 	blocks := func(rule string) string {
 		return choices + several + `{"id":"s","type":"statement","properties":{"rule":` + rule + `}}`
@@ -262,15 +262,15 @@ func TestWarningsSayWhy(t *testing.T) {
 	for definition, want := range map[string][]string{
 		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"]}}`):                                {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show NEVER_HOLDS: " + label},
 		blocks(`{"show":{"and":[{"var":"answers.m"},{"===":["Yes, please",{"var":"answers.q"}]}]}}`): {"/blocks/2 UNREACHABLE: " + label, "/blocks/2/properties/rule/show NEVER_HOLDS: " + label},
-		blocks(`{"show":false}`): {"/blocks/2 UNREACHABLE: its show never holds"},
+		blocks(`{"show":false}`): {"/blocks/2 UNREACHABLE: its \"show\" condition is never true"},
 		over(`{"if":{"==":[{"var":"answers.q"},"Yes, please"]},"to":"s"}`): {"/blocks/1/properties/rule/next/0/if NEVER_HOLDS: " + label, "/blocks/2 UNREACHABLE: " + label},
-		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this never holds", "/blocks/2 UNREACHABLE: each path ends before it or jumps over it"},
-		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: each path ends before it or jumps over it"},
+		over(`{"if":false,"to":"s"}`):                                      {"/blocks/1/properties/rule/next/0/if NO_EFFECT: this condition is never true", "/blocks/2 UNREACHABLE: every path ends before it or skips it"},
+		`{"id":"z","type":"ending"},{"id":"s","type":"statement"}`:         {"/blocks/1 UNREACHABLE: every path ends before it or skips it"},
 		// These conditions may hold, or never hold for another reason.
-		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                                {"/blocks/2 UNREACHABLE: no choice", "/blocks/2/properties/rule/show NEVER_HOLDS: no choice"}, // the label of a choice without one
+		blocks(`{"show":{"==":[{"var":"answers.q"},""]}}`):                                                {"/blocks/2 UNREACHABLE: no respondent can reach this block: this condition is never true: \"q\" does not have the choice", "/blocks/2/properties/rule/show NEVER_HOLDS: this condition is never true: \"q\" does not have the choice"}, // the label of a choice without one
 		blocks(`{"show":{"or":[{"var":"answers.m"},{"==":[{"var":"answers.q"},"Yes, please"]}]}}`):        {"/blocks/2/properties/rule/show/or/1 NEVER_HOLDS: " + label},
 		blocks(`{"show":{"!=":[{"var":"answers.q"},"Yes, please"]}}`):                                     {"/blocks/2/properties/rule/show ALWAYS_HOLDS: "},
-		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                               {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},                // no operation
+		blocks(`{"show":{"==":[{"var":"answers.q"},"Yes, please"],"x":1}}`):                               {"/blocks/2/properties/rule/show NO_EFFECT: this condition is always true"},    // no operation
 		blocks(`{"show":{"==":[{"var":["answers.q","Yes, please"]},"Yes, please"]}}`):                     nil,                                                                            // when nothing is chosen
 		blocks(`{"show":{"==":[{"var":"answers.m"},"One"]}}`):                                             {"/blocks/2 UNREACHABLE: ", "/blocks/2/properties/rule/show NEVER_HOLDS: One"}, // a list is compared as its text
 		blocks(`{"show":{"==":[{"var":"answers.m"},"x,y"]}}`):                                             nil,
@@ -280,8 +280,8 @@ func TestWarningsSayWhy(t *testing.T) {
 		blocks(`{"show":{"==":[{"var":"answers.q"},"b"]}}`):                                               nil,
 		blocks(`{"show":{"==":[{"var":"answers.q"},"Maybe"]}}`):                                           nil,
 		blocks(`{"show":{"==":[{"var":"answers.q"}]}}`):                                                   nil,
-		blocks(`{"require":{"and":[{"==":[{"var":"answers.q"},"a"]},{"==":[{"var":"answers.q"},"b"]}]}}`): {"/blocks/2/properties/rule/require NEVER_HOLDS: together", "/blocks/2/properties/rule/require NO_EFFECT: "},
-		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                             {"/blocks/2/properties/rule/show NO_EFFECT: this always holds"},
+		blocks(`{"require":{"and":[{"==":[{"var":"answers.q"},"a"]},{"==":[{"var":"answers.q"},"b"]}]}}`): {"/blocks/2/properties/rule/require NEVER_HOLDS: this condition is never true: no answers meet all its parts", "/blocks/2/properties/rule/require NO_EFFECT: "},
+		blocks(`{"show":{"!":[{"and":[]}]}}`):                                                             {"/blocks/2/properties/rule/show NO_EFFECT: this condition is always true"},
 		`{"id":"n","type":"dropdown","choices":[{"id":"01","label":"1"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.n"},1]}}}}`: nil, // as numbers
 		// Choices of a text are left from another type, and a ranking is compared as "a,b".
 		`{"id":"t","type":"short_text","choices":[{"id":"a","label":"Yes"}]},{"id":"s","type":"statement","properties":{"rule":{"show":{"==":[{"var":"answers.t"},"Yes"]}}}}`:         nil,

@@ -23,21 +23,21 @@ func CheckBaseURL(base string) error {
 		return nil
 	}
 	if strings.ContainsFunc(base, func(c rune) bool { return c <= ' ' || c >= 0x7f || strings.ContainsRune("{}?#", c) }) {
-		return errors.New("the base URL has a brace, query, fragment, space or other character that does not belong there")
+		return errors.New("the base URL has a brace, query, fragment, space or other character that is not allowed")
 	}
 	u, err := url.Parse(base)
 	switch {
 	case err != nil:
 		return errors.New("the base URL is not a URL")
 	case u.User != nil:
-		return errors.New("the base URL has a user name or password")
+		return errors.New("the base URL must not have a user name or password")
 	case u.Hostname() != "" && weburl.IsWeb(u) && weburl.IsPort(u.Port()):
 	case u.Host == "" && u.Scheme == "" && strings.HasPrefix(base, "/"):
 	default:
-		return errors.New("the base URL is neither an absolute http or https URL nor a path that begins with a slash")
+		return errors.New("the base URL must be an absolute http or https URL, or a path that starts with a slash")
 	}
 	if below := u.EscapedPath(); !strings.HasSuffix(base, below) || !IsPlainPath(below) {
-		return errors.New("the path of the base URL has a character to be escaped, or an empty or dotted segment")
+		return errors.New("the path of the base URL has an empty or dot segment, or a character that needs escaping")
 	}
 	return nil
 }
@@ -49,7 +49,7 @@ func CheckBasePath(base string) error {
 	base = strings.TrimSuffix(base, "/")
 	u, err := url.Parse(base)
 	if err != nil || u.EscapedPath() != base || !IsPlainPath(base) {
-		return fmt.Errorf("the base path %q is not a plain path that begins with a slash", base)
+		return fmt.Errorf("the base path %q is not a plain path that starts with a slash", base)
 	}
 	return nil
 }

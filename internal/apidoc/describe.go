@@ -42,7 +42,7 @@ func Describe(baseURL, basePath string) ([]byte, error) {
 	}
 	tree, err := description()
 	if err != nil {
-		return nil, fmt.Errorf("the description: %w", err)
+		return nil, fmt.Errorf("API description: %w", err)
 	}
 	root := tree.Root()
 	text, servers, prefix := root.Source(), root.Member("servers"), strings.TrimSuffix(basePath, "/")

@@ -39,27 +39,27 @@ func declare(status int, code, message string) *Error {
 
 // The errors of the API.
 var (
-	ErrMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not acceptable JSON.")
-	ErrMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not have this method; the Allow header lists those it has.")
+	ErrMalformedJSON     = declare(400, "MALFORMED_JSON", "The request body is not valid JSON.")
+	ErrMethodNotAllowed  = declare(405, "METHOD_NOT_ALLOWED", "This path does not support the method. See the Allow header.")
 	ErrBodyTooLarge      = declare(413, "BODY_TOO_LARGE", "The request body is too large.")
-	ErrUnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json, without a content encoding.")
+	ErrUnsupportedMedia  = declare(415, "UNSUPPORTED_MEDIA_TYPE", "The request body must be application/json without a content encoding.")
 	ErrInvalidAPIKey     = declare(401, "INVALID_API_KEY", "The API key is missing, invalid, expired or revoked.")
 	ErrInsufficientScope = declare(403, "INSUFFICIENT_SCOPE", "The API key lacks a required scope.")
-	ErrOwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace may do this.")
+	ErrOwnerRequired     = declare(403, "OWNER_REQUIRED", "Only the owner of the workspace can do this.")
 	ErrNotFound          = declare(404, "NOT_FOUND", "The resource does not exist or is not accessible.")
-	ErrWorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The owner already has as many workspaces as are allowed.")
-	ErrBlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this id.")
-	ErrRevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form is at another revision; the ETag header carries the current one.")
-	ErrValidation        = declare(422, "VALIDATION_FAILED", "The request breaks one or more rules; details lists them.")
-	ErrInvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not one that this list gave out.")
-	ErrURLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not acceptable.")
-	ErrRateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit; the Retry-After header says when to try again.")
-	ErrInternal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred.")
-	ErrUnavailable       = declare(503, "UNAVAILABLE", "The service is not available at the moment.")
+	ErrWorkspaceLimit    = declare(409, "WORKSPACE_LIMIT_REACHED", "The user already owns the maximum number of workspaces. Delete a workspace first.")
+	ErrBlockExists       = declare(409, "BLOCK_EXISTS", "The form already has a block with this ID. Choose another ID.")
+	ErrRevisionMismatch  = declare(412, "REVISION_MISMATCH", "The form has another revision. The ETag header has the current revision.")
+	ErrValidation        = declare(422, "VALIDATION_FAILED", "The request is invalid. See details for the violations.")
+	ErrInvalidCursor     = declare(422, "INVALID_CURSOR", "The cursor is not valid for this list. Start again from the first page.")
+	ErrURLRejected       = declare(422, "WEBHOOK_URL_REJECTED", "The webhook URL is not allowed.")
+	ErrRateLimited       = declare(429, "RATE_LIMITED", "The API key exceeded its rate limit. Try again after the time in the Retry-After header.")
+	ErrInternal          = declare(500, "INTERNAL_ERROR", "An unexpected error occurred. Try again later.")
+	ErrUnavailable       = declare(503, "UNAVAILABLE", "The service is temporarily unavailable. Try again later.")
 )
 
 // ErrInvalidValue is ErrValidation for a value that only the storage refuses.
-var ErrInvalidValue = ErrValidation.With("A value cannot be stored.")
+var ErrInvalidValue = ErrValidation.With("The request contains a value that cannot be stored.")
 
 // Invalid is ErrValidation with its violations.
 func Invalid(violations ...schema.Violation) *Error {
@@ -89,10 +89,10 @@ var known = []struct {
 // Of returns how the API reports an error of the service. An unknown error is ErrInternal.
 func Of(err error) *Error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
-		return ErrMalformedJSON.With("The request body is not acceptable JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
+		return ErrMalformedJSON.With("The request body is not valid JSON: " + syntax.Reason + " at byte " + strconv.Itoa(syntax.Offset) + ".")
 	}
 	if rejection, ok := errors.AsType[*schema.RejectedURLError](err); ok {
-		e := ErrURLRejected.With("The webhook URL is refused: " + rejection.Reason + ".")
+		e := ErrURLRejected.With("The webhook URL is not allowed: " + rejection.Reason + ".")
 		e.Details = []schema.Violation{rejection.Violation()}
 		return e
 	}

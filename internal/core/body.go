@@ -69,7 +69,7 @@ func (b *Body) json(path, name string, value json.RawMessage) {
 	switch {
 	case value == nil:
 	case !json.Valid(value):
-		b.Fault(path+"/"+name, schema.CodeBadFormat, "is not JSON")
+		b.Fault(path+"/"+name, schema.CodeBadFormat, "is not valid JSON")
 	default:
 		b.w.Name(name).Raw(value)
 	}
@@ -96,7 +96,7 @@ func (b *Body) Fault(path, code, message string) {
 // syntaxFault makes a fault of the caller's values of what the parser of bodies refuses.
 func syntaxFault(err error) error {
 	if syntax, ok := errors.AsType[*jsontree.SyntaxError](err); ok {
-		return faults.One("", schema.CodeBadFormat, "is not acceptable JSON: "+syntax.Reason)
+		return faults.One("", schema.CodeBadFormat, "is not valid JSON: "+syntax.Reason)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func Write[T any](c *Core, b *Body, operation func(body []byte) (T, error)) (T, 
 	var none T
 	b.w.EndObject()
 	if int64(b.w.Len()) > c.Limits.Body {
-		b.Fault("", schema.CodeTooLong, "takes more than "+strconv.FormatInt(c.Limits.Body, 10)+" bytes")
+		b.Fault("", schema.CodeTooLong, "must have at most "+strconv.FormatInt(c.Limits.Body, 10)+" bytes")
 	}
 	if err := faults.Join(b.faults...); err != nil {
 		return none, err

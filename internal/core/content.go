@@ -83,7 +83,7 @@ func readDocument(value json.RawMessage) (storage.FormContent, base, error) {
 		Base   base
 	}
 	if err := json.Unmarshal(value, &d); err != nil {
-		return storage.FormContent{}, base{}, fmt.Errorf("formsvc: a stored document: %w", err)
+		return storage.FormContent{}, base{}, fmt.Errorf("formsvc: stored document: %w", err)
 	}
 	d.Definition.Format = d.Format
 	return d.FormContent, d.Base, nil

@@ -183,7 +183,7 @@ func ofCopies(status, workspace *string) error {
 	var broken []error
 	for path, given := range map[string]*string{"/status": status, "/workspace_id": workspace} {
 		if given != nil {
-			broken = append(broken, faults.One(path, schema.CodeNotAllowed, "belongs to the form: a working copy has a name, a type and a definition"))
+			broken = append(broken, faults.One(path, schema.CodeNotAllowed, "cannot be changed in a working copy, which has only a name, a type and a definition"))
 		}
 	}
 	return faults.Join(broken...)

@@ -365,7 +365,7 @@ func (r reading) each(from, to time.Time, do func(*storage.Submission) error) er
 	return nil
 }
 
-var errStop = errors.New("the time is over")
+var errStop = errors.New("the counting period has ended")
 
 // spans counts the submissions of a time by days, newest first. When the time is over it stops between
 // two submissions with different times, and whole is false.

@@ -41,7 +41,7 @@ func (c *Core) maintain(ctx context.Context, now time.Time) (more bool, err erro
 		swept, fault := c.Storage.Sweep(ctx, storage.SweepParams{Now: now, KeysBefore: now.Add(-endedKeysKept), BeforeDelete: c.beforeDelete, Max: sweepRows})
 		err = errors.Join(err, fault) // the next call goes on with other work
 		if swept.Rescheduled > 0 {
-			c.Log.WarnContext(ctx, "times of deliveries lay too far ahead and were brought back: was the clock of the database set back?",
+			c.Log.WarnContext(ctx, "corrected delivery times too far in the future: check the database's clock",
 				"rows", swept.Rescheduled)
 		}
 		switch {

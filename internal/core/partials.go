@@ -64,7 +64,7 @@ func hasCaptcha(blocks []schema.Block) bool {
 // PartialInput reads what was saved.
 func PartialInput(p *storage.Partial) (in answers.Input, err error) {
 	if err = errors.Join(json.Unmarshal(p.Answers, &in.Answers), json.Unmarshal(p.Hidden, &in.Hidden)); err != nil {
-		err = fmt.Errorf("formsvc: half response %s: %w", p.ID, err)
+		err = fmt.Errorf("formsvc: partial submission %s: %w", p.ID, err)
 	}
 	return in, err
 }

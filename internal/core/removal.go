@@ -55,7 +55,7 @@ func (c *Core) formPages(ctx context.Context, q storage.FormsParams, each func([
 // rows, and returns how many.
 func (c *Core) PurgeTrash(ctx context.Context, olderThan time.Time) (int, error) {
 	if olderThan.IsZero() {
-		return 0, errors.New("formsvc: PurgeTrash needs a time")
+		return 0, errors.New("formsvc: PurgeTrash requires a time")
 	}
 	return c.sweepRemoved(ctx, olderThan)
 }
@@ -72,7 +72,7 @@ func (c *Core) PurgeForm(ctx context.Context, form storage.ID) error {
 // DeleteUser removes everything of a user for good. When it returns nil, no row is left.
 func (c *Core) DeleteUser(ctx context.Context, user storage.ID) error {
 	if user.IsZero() {
-		return errors.New("formsvc: DeleteUser needs the id of a user")
+		return errors.New("formsvc: DeleteUser requires a user ID")
 	}
 	if err := c.Storage.DeleteUser(ctx, user, c.Now()); err != nil {
 		return err
@@ -147,7 +147,7 @@ func (c *Core) EraseRespondent(ctx context.Context, formID storage.ID, wanted ma
 
 func checkConditions(wanted map[string]string) error {
 	if len(wanted) == 0 {
-		return faults.One("/answers", schema.CodeRequired, "must name at least one answer")
+		return faults.One("/answers", schema.CodeRequired, "must contain at least one answer")
 	}
 	var broken []error
 	for name, value := range wanted {
@@ -166,7 +166,7 @@ func checkConditions(wanted map[string]string) error {
 // olderThan, and returns how many. Half responses that were saved last before it go too.
 func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form storage.ID) (int, error) {
 	if olderThan.IsZero() || form.IsZero() {
-		return 0, errors.New("formsvc: PurgeSubmissions needs a time and a form")
+		return 0, errors.New("formsvc: PurgeSubmissions requires a time and a form")
 	}
 	return c.purgeSubmissions(ctx, olderThan, []storage.ID{form})
 }
@@ -174,7 +174,7 @@ func (c *Core) PurgeSubmissions(ctx context.Context, olderThan time.Time, form s
 // PurgeAllSubmissions does so for all forms, those in the trash too.
 func (c *Core) PurgeAllSubmissions(ctx context.Context, olderThan time.Time) (purged int, err error) {
 	if olderThan.IsZero() {
-		return 0, errors.New("formsvc: PurgeAllSubmissions needs a time")
+		return 0, errors.New("formsvc: PurgeAllSubmissions requires a time")
 	}
 	for _, trashed := range []bool{false, true} {
 		err := c.formPages(ctx, storage.FormsParams{Trashed: trashed}, func(forms []storage.Form) error {

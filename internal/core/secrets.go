@@ -30,7 +30,7 @@ func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
 				sealed, err := c.Secrets.Reseal(have.WebhookID, secret)
 				switch {
 				case err != nil && failed == nil:
-					failed = fmt.Errorf("formsvc: the secret of webhook %s: %w", have.WebhookID, err)
+					failed = fmt.Errorf("formsvc: secret of webhook %s: %w", have.WebhookID, err)
 				case sealed != nil:
 					replacements = append(replacements, storage.SecretReplacement{WebhookID: have.WebhookID, From: secret, To: sealed})
 				}

@@ -32,7 +32,7 @@ func (c *Core) Check(ctx context.Context) error {
 	if since := later(u.Since, u.LastDispatch); u.Now.Sub(since) >= unsentAfter {
 		queue, err := c.Storage.QueueStats(ctx)
 		if unsent = err; queue.Due > 0 && u.Now.Sub(queue.OldestDue) >= unsentAfter {
-			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in one (due: %d)", schema.ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
+			unsent = fmt.Errorf("%w since %s: run Service.Dispatcher in a process (due: %d)", schema.ErrNoDispatcher, since.Format(time.RFC3339), queue.Due)
 		}
 	}
 	if since := later(u.Since, u.LastMaintenance); u.Now.Sub(since) >= unmaintainedAfter {

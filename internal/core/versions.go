@@ -118,7 +118,7 @@ func (c *Core) replace(stored *storage.Form, with storage.FormContent) (storage.
 	case reflect.DeepEqual(with, contentOf(stored)):
 		return change, nil
 	case with.Format != definition.Format:
-		return change, fmt.Errorf("formsvc: a definition in format %d", with.Format)
+		return change, fmt.Errorf("formsvc: unknown definition format %d", with.Format)
 	}
 	b := changeBody(with, contentOf(stored))
 	b.w.EndObject()

@@ -112,6 +112,6 @@ func room(c *validation.Check, at jsontree.Node, parts ...jsontree.Node) {
 		total += part.Size()
 	}
 	if total > jsontree.MaxValues {
-		c.Add(at, schema.CodeTooMany, "the blocks of a form have at most 100,000 values")
+		c.Add(at, schema.CodeTooMany, "the blocks of a form can have at most 100,000 values")
 	}
 }

@@ -235,12 +235,12 @@ func (b *Blocks) CheckHiddenNames(hidden json.RawMessage) error {
 	c := validation.Check{Base: b.base}
 	eachBlock(b.top(), func(block jsontree.Node) {
 		if id := block.Member("id"); id.Exists() && names[id.Text()] {
-			c.Add(id, schema.CodeDuplicate, "must differ from the names of the hidden fields")
+			c.Add(id, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
 	})
 	for _, variable := range setBy(b.top()...) {
 		if names[variable.Name()] {
-			c.Add(variable, schema.CodeDuplicate, "must differ from the names of the hidden fields")
+			c.Add(variable, schema.CodeDuplicate, "must differ from the names of hidden fields")
 		}
 	}
 	return c.Faults.Err()

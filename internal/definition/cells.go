@@ -88,7 +88,7 @@ func (r *blockRules) kind(block jsontree.Node) string {
 func (r *blockRules) countCells(block jsontree.Node) {
 	n := cells(block, r.kind(block))
 	if n > r.limits.Cells {
-		r.Add(block, schema.CodeTooMany, "a block has at most "+faults.Count(r.limits.Cells, "cell")+", such as rows times columns")
+		r.Add(block, schema.CodeTooMany, "a block can have at most "+faults.Count(r.limits.Cells, "cell")+", such as rows times columns")
 	}
 	r.cells += n
 }
@@ -97,7 +97,7 @@ func (r *blockRules) countCells(block jsontree.Node) {
 // those of what is written, which may be as many as were there before.
 func (r *blockRules) formCells(own int, at jsontree.Node) {
 	if r.cells > r.limits.AllCells && own > r.before {
-		r.Add(at, schema.CodeTooMany, "the blocks of a form have at most "+faults.Count(r.limits.AllCells, "cell")+" together, such as choices")
+		r.Add(at, schema.CodeTooMany, "the blocks of a form can have at most "+faults.Count(r.limits.AllCells, "cell")+" in total, such as choices")
 	}
 }
 

@@ -69,7 +69,7 @@ func (r *blockRules) one(block jsontree.Node, top int) {
 func (r *blockRules) variables() {
 	for _, variable := range r.setHere {
 		if r.ids[variable.Name()] {
-			r.Add(variable, schema.CodeDuplicate, "must differ from the ids of the blocks")
+			r.Add(variable, schema.CodeDuplicate, "must differ from the IDs of blocks")
 		}
 	}
 }
@@ -87,9 +87,9 @@ func setBy(blocks ...jsontree.Node) (variables []jsontree.Node) {
 // counts holds the number of blocks against the limits, when all are known.
 func (r *blockRules) counts(top int, at jsontree.Node) {
 	if top > r.limits.Blocks {
-		r.Add(at, schema.CodeTooMany, "a form has at most "+faults.Count(r.limits.Blocks, "block")+" at the top level")
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+faults.Count(r.limits.Blocks, "block")+" at the top level")
 	} else if r.total > r.limits.AllBlocks {
-		r.Add(at, schema.CodeTooMany, "a form has at most "+faults.Count(r.limits.AllBlocks, "block")+", nested ones included")
+		r.Add(at, schema.CodeTooMany, "a form can have at most "+faults.Count(r.limits.AllBlocks, "block")+", including nested blocks")
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *blockRules) list(list jsontree.Node, level int) {
 		if r.Faults.Full() {
 			return
 		}
-		r.Add(list, schema.CodeTooMany, "blocks are nested at most "+faults.Count(r.limits.Nesting, "level")+" deep")
+		r.Add(list, schema.CodeTooMany, "blocks can be nested at most "+faults.Count(r.limits.Nesting, "level")+" deep")
 		r.Skip(list)
 		return
 	}
@@ -150,12 +150,12 @@ func (r *blockRules) id(id jsontree.Node) {
 	}
 	text := id.Text()
 	if text == "." || text == ".." {
-		r.Add(id, schema.CodeBadFormat, "must not be . or .., which no path can carry")
+		r.Add(id, schema.CodeBadFormat, "must not be . or .., because URL paths cannot contain them")
 	}
 	if r.ids[text] {
 		r.Add(id, schema.CodeDuplicate, "must be unique in the whole form")
 	} else if r.setElsewhere[text] {
-		r.Add(id, schema.CodeDuplicate, "must differ from the variables that rules set")
+		r.Add(id, schema.CodeDuplicate, "must differ from variables that rules set")
 	}
 	r.ids[text] = true
 }

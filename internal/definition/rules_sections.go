@@ -42,9 +42,9 @@ func hiddenFields(c *validation.Check, list jsontree.Node, ids, variables map[st
 		case seen[text]:
 			c.Add(name, schema.CodeDuplicate, "must be unique")
 		case ids[text]:
-			c.Add(name, schema.CodeDuplicate, "must differ from the ids of the blocks")
+			c.Add(name, schema.CodeDuplicate, "must differ from the IDs of blocks")
 		case variables[text]:
-			c.Add(name, schema.CodeDuplicate, "must differ from the variables that rules set")
+			c.Add(name, schema.CodeDuplicate, "must differ from variables that rules set")
 		}
 		seen[name.Text()] = true
 	}

@@ -75,5 +75,5 @@ func (w *Writes) CheckSize(stored, change storage.Definition, path string) error
 	if after <= w.limits.Definition || after <= before {
 		return nil
 	}
-	return faults.One(path, schema.CodeTooLong, "the definition of the form would take more than "+faults.Count(w.limits.Definition, "byte"))
+	return faults.One(path, schema.CodeTooLong, "the definition of the form exceeds "+faults.Count(w.limits.Definition, "byte"))
 }

@@ -141,7 +141,7 @@ func (r *request) name() {
 	switch text := name.Text(); {
 	case text == "" || name.HasNUL():
 	case visible.IsBlank(text):
-		r.Add(name, schema.CodeTooShort, "must have a character that can be seen")
+		r.Add(name, schema.CodeTooShort, "must have a visible character")
 	case visible.Misleads(text):
 		r.Add(name, schema.CodeBadFormat, faults.MessageMisleads)
 	}
@@ -157,4 +157,4 @@ func (r *request) text(name string) *string {
 	return new(strings.Clone(n.Text()))
 }
 
-var errNotStored = errors.New("not what this package stores")
+var errNotStored = errors.New("not a value that this package stored")

@@ -24,7 +24,7 @@ func (o *describedOperation) readRequest(d jsontree.Node, c *Compiler, operation
 	if body := operation.Member("requestBody"); body.Exists() {
 		media := body.Member("content").Member("application/json")
 		if !media.Exists() {
-			return errors.New("the content of its request is not application/json")
+			return errors.New("the request content is not application/json")
 		}
 		if o.request, err = c.Compile(media.Pointer("") + "/schema"); err != nil {
 			return err
@@ -54,11 +54,11 @@ func (r *Description) CheckRequest(method, path, query string) error {
 	known, op := r.find(method, path)
 	switch {
 	case !known:
-		return fmt.Errorf("the path %s is not described", path)
+		return fmt.Errorf("the path %s is not in the description", path)
 	case op != nil:
 		return op.checkQuery(query)
 	case method != http.MethodOptions:
-		return fmt.Errorf("the method %s is not described for this path", method)
+		return fmt.Errorf("the path does not support the method %s", method)
 	}
 	return nil
 }
@@ -75,16 +75,16 @@ func (r *Description) CheckBody(method, path string, header http.Header, body []
 func (o *describedOperation) checkQuery(query string) error {
 	values, err := url.ParseQuery(query)
 	if err != nil {
-		return fmt.Errorf("the query: %w", err)
+		return fmt.Errorf("query: %w", err)
 	}
 	for name, all := range values {
 		p, ok := o.query[name]
 		if !ok {
-			return fmt.Errorf("the query parameter %s is not described", name)
+			return fmt.Errorf("the query parameter %s is not in the description", name)
 		}
 		for _, text := range all {
 			if err := p.check(text); err != nil {
-				return fmt.Errorf("the query parameter %s: %w", name, err)
+				return fmt.Errorf("query parameter %s: %w", name, err)
 			}
 		}
 	}
@@ -110,7 +110,7 @@ func (p *parameter) check(text string) error {
 func (o *describedOperation) checkBody(header http.Header, body []byte) error {
 	if o.request == nil {
 		if len(body) > 0 {
-			return fmt.Errorf("there are %d bytes of body, none is described", len(body))
+			return fmt.Errorf("the body has %d bytes, but the description has no body", len(body))
 		}
 		return nil
 	}
@@ -123,11 +123,11 @@ func (o *describedOperation) checkBody(header http.Header, body []byte) error {
 	}
 	tree, err := jsontree.Parse(body, jsontree.BodyBounds)
 	if err != nil {
-		return fmt.Errorf("the body: %w", err)
+		return fmt.Errorf("body: %w", err)
 	}
 	defer tree.Release()
 	if err := o.request.Check(tree.Root()); err != nil {
-		return fmt.Errorf("the body differs from its schema: %w", err)
+		return fmt.Errorf("the body does not match its schema: %w", err)
 	}
 	return nil
 }

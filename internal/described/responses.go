@@ -62,7 +62,7 @@ func newDescription(document []byte) (*Description, error) {
 	}
 	tree, err := jsontree.Parse(document, jsontree.Bounds{})
 	if err != nil {
-		return nil, fmt.Errorf("the description: %w", err)
+		return nil, fmt.Errorf("API description: %w", err)
 	}
 	d := tree.Root()
 	c, err := NewCompiler(d.Source())
@@ -127,7 +127,7 @@ func (r *Description) Check(method, path string, status int, header http.Header,
 		return r.checkUnrouted(http.StatusNotFound, method, status, header, body)
 	case method == http.MethodOptions:
 		if status != http.StatusNoContent || len(body) > 0 {
-			return fmt.Errorf("status %d with %d bytes of body, OPTIONS is answered with 204 and none", status, len(body))
+			return fmt.Errorf("OPTIONS returned status %d with a body of %d bytes, want 204 without a body", status, len(body))
 		}
 		return nil
 	case op == nil:
@@ -173,7 +173,7 @@ func (r *Description) find(method, path string) (known bool, op *describedOperat
 // checkUnrouted checks an answer to a request that no operation serves.
 func (r *Description) checkUnrouted(want int, method string, status int, header http.Header, body []byte) error {
 	if status != want {
-		return fmt.Errorf("status %d, a request that no operation serves is answered with %d", status, want)
+		return fmt.Errorf("a request without an operation returned status %d, want %d", status, want)
 	}
 	return r.unrouted.check(method, header, body)
 }
@@ -186,7 +186,7 @@ func (a describedResponse) check(method string, header http.Header, body []byte)
 	}
 	if a.body == nil || method == http.MethodHead {
 		if len(body) > 0 {
-			return fmt.Errorf("there are %d bytes of body, none was declared", len(body))
+			return fmt.Errorf("the body has %d bytes, but no body is declared", len(body))
 		}
 		return nil
 	}
@@ -196,11 +196,11 @@ func (a describedResponse) check(method string, header http.Header, body []byte)
 	}
 	tree, err := jsontree.Parse(body, jsontree.Bounds{})
 	if err != nil {
-		return fmt.Errorf("the body: %w", err)
+		return fmt.Errorf("body: %w", err)
 	}
 	defer tree.Release()
 	if err := a.body.Check(tree.Root()); err != nil {
-		return fmt.Errorf("the body differs from its schema: %w", err)
+		return fmt.Errorf("the body does not match its schema: %w", err)
 	}
 	if a.failure {
 		err = a.words.failure(tree.Root(), a.codes)
@@ -208,7 +208,7 @@ func (a describedResponse) check(method string, header http.Header, body []byte)
 		err = a.words.check(tree.Root())
 	}
 	if err != nil {
-		return fmt.Errorf("the body differs from its description: %w", err)
+		return fmt.Errorf("the body does not match its description: %w", err)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func follow(d jsontree.Node, pointer string) (jsontree.Node, error) {
 		}
 		at = strings.TrimPrefix(ref.Text(), "#")
 	}
-	return jsontree.Node{}, fmt.Errorf("the references at %s do not end", pointer)
+	return jsontree.Node{}, fmt.Errorf("the references at %s form a loop", pointer)
 }
 
 // readResponse reads a response object.
@@ -274,7 +274,7 @@ func readResponse(d jsontree.Node, c *Compiler, response jsontree.Node) (describ
 	}
 	media := content.Member("application/json")
 	if !media.Exists() {
-		return out, errors.New("its content is not application/json")
+		return out, errors.New("the content is not application/json")
 	}
 	out.body, err = c.Compile(media.Pointer("") + "/schema")
 	return out, err

@@ -12,7 +12,7 @@ import (
 func Strict(document []byte) ([]byte, error) {
 	var root any
 	if err := json.Unmarshal(bytes.ReplaceAll(document, []byte(`"x-extensible-enum"`), []byte(`"enum"`)), &root); err != nil {
-		return nil, fmt.Errorf("reading the description: %w", err)
+		return nil, fmt.Errorf("read API description: %w", err)
 	}
 	closeObjects(root)
 	return json.Marshal(root)

@@ -56,7 +56,7 @@ func (w *words) check(n jsontree.Node) error {
 		switch {
 		case n.Member("has_more").Exists():
 			if n.Member("has_more").Bool() != (n.Member("next_cursor").Kind() == jsontree.String) {
-				return fmt.Errorf("%s: next_cursor is null when has_more is false, and only then", n.Pointer(""))
+				return fmt.Errorf("%s: next_cursor must be null exactly when has_more is false", n.Pointer(""))
 			}
 		case n.Member("field").Exists() && n.Member("value").Exists():
 			if err := w.answer(n); err != nil {
@@ -85,10 +85,10 @@ func (w *words) answer(n jsontree.Node) error {
 		shape = shapes.list
 	}
 	if err := shape.Check(value); err != nil {
-		return fmt.Errorf("the answer of type %s: %w", kind, err)
+		return fmt.Errorf("answer of type %s: %w", kind, err)
 	}
 	if kind == schema.TypeDate && !isDate(value.Text()) {
-		return fmt.Errorf("the answer of type date: %q is not a date", value.Text())
+		return fmt.Errorf("answer of type date: %q is not a date", value.Text())
 	}
 	return nil
 }
@@ -107,11 +107,11 @@ func (w *words) failure(n jsontree.Node, codes []string) error {
 	case w.codes[code] != status:
 		return fmt.Errorf("the code %s belongs to status %d, not to %d", code, w.codes[code], status)
 	case kind != apidoc.ErrorType(status):
-		return fmt.Errorf("type is %s, with status %d it is %s", kind, status, apidoc.ErrorType(status))
+		return fmt.Errorf("type is %s, but for status %d it must be %s", kind, status, apidoc.ErrorType(status))
 	case n.Member("details").Exists() && kind != "validation_error":
-		return fmt.Errorf("details with type %s: only validation errors have them", kind)
+		return fmt.Errorf("an error of type %s has details, but only validation errors can have details", kind)
 	case codes != nil && !slices.Contains(codes, code):
-		return fmt.Errorf("the code %s is not one of this response: %v", code, codes)
+		return fmt.Errorf("the code %s is not declared for this response: %v", code, codes)
 	}
 	return nil
 }

@@ -112,7 +112,7 @@ func (c *columns) fault() error {
 	}
 	return &schema.Error{Violations: []schema.Violation{{
 		Path: "/format", Code: schema.CodeTooMany,
-		Message: "the responses need more than " + strconv.Itoa(MaxColumns) + " columns, which is what spreadsheet programs open; NDJSON has no such limit",
+		Message: "the submissions need more than " + strconv.Itoa(MaxColumns) + " columns, which spreadsheet programs cannot open: use NDJSON instead",
 	}}}
 }
 

@@ -21,7 +21,7 @@ func TooLong(limit int) string {
 const MessageNUL = "must not contain U+0000"
 
 // MessageMisleads is the message for a name that [visible.Misleads] is about.
-const MessageMisleads = "must not contain line breaks, other control characters or those that turn the direction of text"
+const MessageMisleads = "must not contain line breaks, control characters or characters that change the text direction"
 
 // Count writes a number with its noun, "1 item" or "2 items".
 func Count(n int, noun string) string {

@@ -109,7 +109,7 @@ func (g *Group[T]) writeNext() (err error) {
 			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
 		}
 		if err != nil {
-			g.log.Warn(g.what+" were not written", "values", len(values), "error", err)
+			g.log.Warn("failed to write "+g.what, "values", len(values), "error", err)
 		}
 		g.mu.Lock()
 		g.failed = err != nil

@@ -127,7 +127,7 @@ func TestACallerWhoLeaves(t *testing.T) {
 		pass(timeout)
 		w.is(t, []int{1}, []int{2, 2, 2})
 		pass(timeout)
-		expect.Equal(t, strings.Count(w.log.String(), "numbers were not written"), 2, "lines of failed writes: %s", &w.log)
+		expect.Equal(t, strings.Count(w.log.String(), "failed to write numbers"), 2, "lines of failed writes: %s", &w.log)
 	})
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // errDraft is an ErrNotFound that tells a host the likely cause.
-var errDraft = fmt.Errorf("formsvc: the form is a draft, which Client.PublishForm ends: %w", storage.ErrNotFound)
+var errDraft = fmt.Errorf("formsvc: the form is a draft, publish it with Client.PublishForm: %w", storage.ErrNotFound)
 
 // Intake is safe for concurrent use.
 type Intake struct {

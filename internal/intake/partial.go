@@ -61,7 +61,7 @@ func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.
 	kept, err := known.answers.Retain(in.Answers, in.Hidden)
 	var tooLong error
 	if limit := i.core.Limits.Partial; len(kept.Answers)+len(kept.Hidden) > limit {
-		tooLong = faults.One("", schema.CodeTooLong, "the answers would take more than "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
+		tooLong = faults.One("", schema.CodeTooLong, "the answers exceed "+strconv.Itoa(limit)+" bytes", "limit", limit, "unit", "bytes")
 	}
 	if err := faults.Join(err, tooLong, checkMetadata(m), checkSeconds("/seconds", p.Seconds)); err != nil {
 		return "", nil, err

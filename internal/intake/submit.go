@@ -119,7 +119,7 @@ func (i Intake) newSubmission(form *Known, r *SubmitParams) (storage.NewSubmissi
 		}
 		now = r.SubmittedAt.UTC().Truncate(time.Second)
 		if now.IsZero() || now.Year() < 1 || now.Year() > 9999 {
-			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must be a time of the years 1 to 9999")
+			badTime = faults.One("/submitted_at", schema.CodeOutOfRange, "must be a time in the years 1 to 9999")
 		}
 		clock = now
 	}

@@ -81,7 +81,7 @@ func (p *parser) document() bool {
 	}
 	for _, mark := range byteOrderMarks {
 		if strings.HasPrefix(string(p.raw[:min(len(p.raw), 4)]), mark[0]) {
-			return p.fail(0, "it begins with a byte order mark ("+mark[1]+"); send UTF-8 without one")
+			return p.fail(0, "it starts with a byte order mark ("+mark[1]+"), send UTF-8 without it")
 		}
 	}
 	if !utf8.Valid(p.raw) {
@@ -97,7 +97,7 @@ func (p *parser) document() bool {
 	}
 	p.space()
 	if p.pos != len(p.raw) {
-		return p.fail(p.pos, "something follows the value")
+		return p.fail(p.pos, "unexpected data after the value")
 	}
 	p.plain = string(p.unescaped)
 	return true
@@ -192,7 +192,7 @@ func (p *parser) value(parent uint32, depth int) bool {
 	case c == 'n':
 		ok = p.literal("null")
 	default:
-		p.fail(p.pos, "a value is expected")
+		p.fail(p.pos, "expected a value")
 	}
 	p.nodes[at].end = uint32(p.pos) // not n: the list may have grown elsewhere
 	return ok
@@ -201,7 +201,7 @@ func (p *parser) value(parent uint32, depth int) bool {
 func (p *parser) literal(word string) bool {
 	end := p.pos + len(word)
 	if end > len(p.raw) || p.text[p.pos:end] != word {
-		return p.fail(p.pos, "a value is expected")
+		return p.fail(p.pos, "expected a value")
 	}
 	p.pos = end
 	return true
@@ -229,7 +229,7 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 				return false
 			}
 			if !p.isNew(name, around, &names) {
-				return p.fail(from, "duplicate member name")
+				return p.fail(from, "duplicate field name")
 			}
 		}
 		at := uint32(len(p.nodes))
@@ -258,9 +258,9 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 			return true
 		default:
 			if isObject {
-				return p.fail(p.pos, "a comma or the end of the object is expected")
+				return p.fail(p.pos, "expected a comma or the end of the object")
 			}
-			return p.fail(p.pos, "a comma or the end of the array is expected")
+			return p.fail(p.pos, "expected a comma or the end of the array")
 		}
 	}
 }
@@ -268,18 +268,18 @@ func (p *parser) children(around uint32, depth int, end byte) bool {
 // name reads a member's name and the colon, up to the value.
 func (p *parser) name() (name token, ok bool) {
 	if p.next() != '"' {
-		return name, p.fail(p.pos, "a member name is expected")
+		return name, p.fail(p.pos, "expected a field name")
 	}
 	at := p.pos
 	if name, ok = p.string(); !ok {
 		return name, false
 	}
 	if p.bounds.Name > 0 && int(name.to-name.from) > p.bounds.Name {
-		return name, p.fail(at, "a member name of more than 1,000 bytes")
+		return name, p.fail(at, "a field name of more than 1,000 bytes")
 	}
 	p.space()
 	if p.next() != ':' {
-		return name, p.fail(p.pos, "a colon is expected")
+		return name, p.fail(p.pos, "expected a colon")
 	}
 	p.pos++
 	p.space()
@@ -379,12 +379,12 @@ func (p *parser) number() (num float64, ok bool) {
 	if p.next() == '0' {
 		p.pos++
 	} else if !p.digits() {
-		return 0, p.fail(p.pos, "a digit is expected")
+		return 0, p.fail(p.pos, "expected a digit")
 	}
 	if p.next() == '.' {
 		p.pos++
 		if !p.digits() {
-			return 0, p.fail(p.pos, "a digit is expected")
+			return 0, p.fail(p.pos, "expected a digit")
 		}
 	}
 	significand, exponent := p.text[start:p.pos], 0
@@ -395,7 +395,7 @@ func (p *parser) number() (num float64, ok bool) {
 		}
 		from := p.pos
 		if !p.digits() {
-			return 0, p.fail(p.pos, "a digit is expected")
+			return 0, p.fail(p.pos, "expected a digit")
 		}
 		exponent, _ = strconv.Atoi(p.text[from:p.pos]) // the largest int where it is beyond
 	}
@@ -436,7 +436,7 @@ func (p *parser) string() (text token, ok bool) {
 			return text, p.fail(from+i, "a control character in a string")
 		}
 	}
-	return text, p.fail(len(p.raw), "a string without end")
+	return text, p.fail(len(p.raw), "unterminated string")
 }
 
 // escapedString goes on with a string that began at from, at its first
@@ -472,7 +472,7 @@ func (p *parser) escapedString(from int) (text token, ok bool) {
 			p.pos++
 		}
 	}
-	return text, p.fail(p.pos, "a string without end")
+	return text, p.fail(p.pos, "unterminated string")
 }
 
 // What follows a backslash, and what it stands for.
@@ -491,11 +491,11 @@ func (p *parser) escape() (rune, bool) {
 		return rune(escaped[i]), true
 	}
 	if c != 'u' {
-		return 0, p.fail(at, "a bad escape sequence")
+		return 0, p.fail(at, "invalid escape sequence")
 	}
 	r, ok := p.hex4()
 	if !ok {
-		return 0, p.fail(at, "a bad escape sequence")
+		return 0, p.fail(at, "invalid escape sequence")
 	}
 	if !utf16.IsSurrogate(r) {
 		return r, true
@@ -508,7 +508,7 @@ func (p *parser) escape() (rune, bool) {
 			}
 		}
 	}
-	return 0, p.fail(at, "a surrogate without its other half")
+	return 0, p.fail(at, "unpaired surrogate")
 }
 
 func (p *parser) hex4() (rune, bool) {

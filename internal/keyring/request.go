@@ -40,7 +40,7 @@ func (r Request) check(now time.Time) error {
 	switch name := visible.Name(r.Name); {
 	case name == "" || strings.ContainsRune(name, 0): // checkText says so
 	case visible.IsBlank(name):
-		broken = append(broken, faults.One("/name", schema.CodeTooShort, "must have a character that can be seen"))
+		broken = append(broken, faults.One("/name", schema.CodeTooShort, "must have a visible character"))
 	case visible.Misleads(name):
 		broken = append(broken, faults.One("/name", schema.CodeBadFormat, faults.MessageMisleads))
 	}
@@ -52,7 +52,7 @@ func (r Request) check(now time.Time) error {
 	}
 	for i, scope := range r.Scopes {
 		if !scope.Valid() {
-			broken = append(broken, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a scope of the API"))
+			broken = append(broken, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
 		}
 	}
 	if r.ExpiresAt != nil && !r.expiry().After(now) {

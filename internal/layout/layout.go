@@ -20,11 +20,11 @@ const (
 func Check(execute func(out io.Writer, head, body template.HTML) error) error {
 	var out bytes.Buffer
 	if err := execute(&out, head, body); err != nil {
-		return fmt.Errorf("the Layout: %w", err)
+		return fmt.Errorf("Config.Layout: %w", err)
 	}
 	once := func(part template.HTML, name string) error {
 		if n := bytes.Count(out.Bytes(), []byte(part)); n != 1 {
-			return fmt.Errorf("the Layout has {{.%s}} %d times, not once", name, n)
+			return fmt.Errorf("Config.Layout contains {{.%s}} %d times, want once", name, n)
 		}
 		return nil
 	}

@@ -31,7 +31,7 @@ type UnreadableError struct {
 }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("logic: there is no operator %.64q", e.Operator)
+	return fmt.Sprintf("logic: unknown operator %.64q", e.Operator)
 }
 
 // Compile makes logic ready for [Logic.Eval]. The nesting of n is that of its tree, which

@@ -59,7 +59,7 @@ func Of(c storage.FormContent) (Parts, error) {
 			}
 			part := jsontree.Pointer(path, name)
 			if p.Raw[part] != nil || name == "" && section.Name == "blocks" {
-				return p, fmt.Errorf("stored block %d has no id of its own", i)
+				return p, fmt.Errorf("stored block %d has no unique ID", i)
 			}
 			p.Raw[part], p.Order[path] = json.RawMessage(n.Raw()), append(p.Order[path], name)
 		}

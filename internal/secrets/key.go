@@ -25,10 +25,10 @@ func Mistake(secret string) string {
 		return c
 	}, norm.NFKC.String(secret))
 	if _, ok := Key(secret); !ok {
-		return "must have standard base64, with its padding and nothing else, after whsec_"
+		return "must have only standard base64 with padding after whsec_"
 	}
 	if !strings.HasPrefix(secret, "whsec_") && standardLike.MatchString(shown) {
-		return "looks like a secret that begins with whsec_, and must have nothing before it and no other spelling of it"
+		return "resembles a whsec_ secret, and must start with exactly whsec_"
 	}
 	return ""
 }

@@ -346,7 +346,7 @@ func TestTheRootHasEveryScope(t *testing.T) {
 func TestAPathWithoutAnOperationLeadsToTheDescription(t *testing.T) {
 	t.Parallel()
 	b := servicetest.Setup(t, formsvc.WithBaseURL("https://example.com/api"))
-	const leads = "GET https://example.com/api/v1/openapi.json lists them."
+	const leads = "GET https://example.com/api/v1/openapi.json for all operations."
 	for path, want := range map[string]bool{"/form": true, "/me/": true, "/forms/1": false, "/forms/65a1f0c2d4e5b6a7980c1d02": false} {
 		w := b.Do(http.MethodGet, path, "", nil)
 		expect.That(t, w.Code == http.StatusNotFound && strings.Contains(w.Body.String(), leads) == want, "%s: %d %s", path, w.Code, w.Body)

@@ -433,7 +433,7 @@ func TestQueriesOfPrograms(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/forms?limit=1&limit=2", "/forms?workspace_id=" + form.String() + "&workspace_id=x", "/workspaces?cursor=a&cursor=b", "/forms/" + form.String() + "/analytics/metrics?period=7d&period=30d"} {
-		if w := b.Do(http.MethodGet, path, "", nil); w.Code != 422 || !strings.Contains(w.Body.String(), "more than once") {
+		if w := b.Do(http.MethodGet, path, "", nil); w.Code != 422 || !strings.Contains(w.Body.String(), "must not be repeated") {
 			t.Errorf("%s: %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -431,7 +431,7 @@ func TestAZeroClientSaysSo(t *testing.T) {
 			}
 		})
 		text, ok := said.(string)
-		expect.That(t, ok && strings.Contains(text, "Client is zero"), "%s: %v", name, said)
+		expect.That(t, ok && strings.Contains(text, "Client is a zero value"), "%s: %v", name, said)
 	}
 }
 

@@ -301,8 +301,8 @@ func TestPlainSecretsCanBeRefused(t *testing.T) {
 		servicetest.Dispatch(t, strict)
 		got := <-requests
 		check(t, webhooks.Verify(servicetest.Secret, []byte(got.Body), got.Header.Get("Service-Signature")))
-		if line := <-log; !strings.Contains(line, "put off") || !strings.Contains(line, bad.String()) {
-			t.Errorf("the log has %s, want that the deliveries of %s are put off", line, bad)
+		if line := <-log; !strings.Contains(line, "postponed") || !strings.Contains(line, bad.String()) {
+			t.Errorf("the log has %s, want that the deliveries of %s are postponed", line, bad)
 		}
 		expect.That(t, len(stolen) == 0, "something was sent for the webhook with the plain secret")
 

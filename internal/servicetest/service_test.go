@@ -38,7 +38,7 @@ func TestNewReportsEveryFaultAtOnce(t *testing.T) {
 		formsvc.WithTimeZone(nil),
 	)
 	expect.Require(t, err != nil, "no error")
-	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc exclude", "WithoutPlainSecrets", "WithTimeZone"} {
+	for _, option := range []string{"WithStorage", "WithBasePath", "WithBaseURL", "WithKeyPrefix", "WithRateLimit", "WithLimits", "WithLogger", "WithBaseURLFunc cannot be combined", "WithoutPlainSecrets", "WithTimeZone"} {
 		expect.That(t, strings.Contains(err.Error(), option), "%q does not name %s", err, option)
 	}
 }
@@ -155,7 +155,7 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 				var log bytes.Buffer
 				limiter := &hostLimiter{take: c.take}
 				b := servicetest.Setup(t, formsvc.WithLimiter(limiter), formsvc.WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-				lines := func() int { return strings.Count(log.String(), "the rate limiter") }
+				lines := func() int { return strings.Count(log.String(), "rate limiter") }
 				call := func(want time.Duration) {
 					t.Helper()
 					start := time.Now()
@@ -180,7 +180,7 @@ func TestALimiterThatFailsOrHangsLetsCallsPass(t *testing.T) {
 					call(0)
 				}
 				got = lines()
-				expect.That(t, got == 2 && strings.Contains(log.String(), "works again"), "%d lines after it recovered, want 2:\n%s", got, &log)
+				expect.That(t, got == 2 && strings.Contains(log.String(), "rate limiter recovered"), "%d lines after it recovered, want 2:\n%s", got, &log)
 				time.Sleep(time.Minute) // the calls that hung end
 			})
 		})
@@ -224,8 +224,8 @@ func TestAHostsOwnResolver(t *testing.T) {
 		{name: "refuses with more to say", err: errors.Join(errors.New("no such session"), formsvc.ErrInvalidKey), status: 401, code: "INVALID_API_KEY"},
 		{name: "is down", err: errDown, status: 503, code: "UNAVAILABLE", logged: "connection refused"},
 		{name: "gives up by itself", err: fmt.Errorf("sessions: %w", context.Canceled), status: 503, code: "UNAVAILABLE", logged: "sessions: context canceled"},
-		{name: "forgets the user", principal: formsvc.Principal{KeyID: "x"}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
-		{name: "forgets the key", principal: formsvc.Principal{UserID: storage.ID{1}}, status: 500, code: "INTERNAL_ERROR", logged: "without a user"},
+		{name: "forgets the user", principal: formsvc.Principal{KeyID: "x"}, status: 500, code: "INTERNAL_ERROR", logged: "without user ID"},
+		{name: "forgets the key", principal: formsvc.Principal{UserID: storage.ID{1}}, status: 500, code: "INTERNAL_ERROR", logged: "without user ID"},
 		{name: "panics", panics: true, status: 500, code: "INTERNAL_ERROR", logged: "out of luck"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -419,7 +419,7 @@ func TestTheServiceAnswersWhereverItIsMounted(t *testing.T) {
 
 // misplacedLines counts the lines about requests at another path than the base path.
 func misplacedLines(log *bytes.Buffer) int {
-	return strings.Count(log.String(), "another path than the service's")
+	return strings.Count(log.String(), "request path is outside the service's path")
 }
 
 func TestNotFoundBelowTheBasePathIsNotLogged(t *testing.T) {

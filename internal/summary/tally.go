@@ -269,7 +269,7 @@ func (t *Tally) block(id, kind, label string) (*Block, error) {
 	b := t.byID[id]
 	if b == nil {
 		if len(t.Blocks) >= export.MaxColumns {
-			return nil, faults.One("", schema.CodeTooMany, "the responses have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
+			return nil, faults.One("", schema.CodeTooMany, "the submissions have more than "+strconv.Itoa(export.MaxColumns)+" different fields")
 		}
 		b = t.define(id, kind, label)
 		b.Deleted = true

@@ -108,7 +108,7 @@ func (c *Check) text(n jsontree.Node, s *jsonschema.Schema) {
 func (c *Check) time(n jsontree.Node, text string) {
 	t, ok := jsontree.ParseTime(text)
 	if !ok {
-		c.Add(n, schema.CodeBadFormat, "must be a time of RFC 3339 such as 2026-11-20T08:33:01Z, from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z")
+		c.Add(n, schema.CodeBadFormat, "must be an RFC 3339 time such as 2026-11-20T08:33:01Z, from 0001-01-01T00:00:01Z to 9999-12-31T23:59:59Z")
 		return
 	}
 	if normal := jsontree.FormatTime(t); normal != text && !c.settled[n] {
@@ -178,7 +178,7 @@ func (c *Check) object(n jsontree.Node, s *jsonschema.Schema, deep bool) {
 		property, known := s.Properties[member.Name()]
 		switch {
 		case !known && closed:
-			c.Add(member, schema.CodeUnknownField, "is not a known member")
+			c.Add(member, schema.CodeUnknownField, "is not a known field")
 		case known && deep:
 			c.walk(member, property, true)
 		case rest != nil && deep:

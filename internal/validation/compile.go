@@ -28,10 +28,10 @@ func NewCompiler(document string, formats map[string]func(any) bool) (*jsonschem
 	c.AssertFormat = true
 	c.Formats = formats
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
-		return nil, fmt.Errorf("the description refers to %s: nothing outside of it is loaded", url)
+		return nil, fmt.Errorf("the description refers to %s, but external references are not loaded", url)
 	}
 	if err := c.AddResource(documentURL, strings.NewReader(document)); err != nil {
-		return nil, fmt.Errorf("reading the description: %w", err)
+		return nil, fmt.Errorf("read API description: %w", err)
 	}
 	return c, nil
 }

@@ -109,7 +109,7 @@ func TestEachKeywordIsNamed(t *testing.T) {
 		{`{"items":{"type":"null"}}`, `[null,1]`, []string{"/1 WRONG_TYPE"}, "must be null"},
 		{`{"required":["a","b/c"]}`, `{}`, []string{"/a REQUIRED", "/b~1c REQUIRED"}, "is required"},
 		{`{"minProperties":1}`, `{}`, []string{" TOO_FEW"}, "must have at least 1 member"},
-		{`{"properties":{"a":{"type":"boolean"}},"additionalProperties":false}`, `{"A":true,"a":{}}`, []string{"/A UNKNOWN_FIELD", "/a WRONG_TYPE"}, "is not a known member"},
+		{`{"properties":{"a":{"type":"boolean"}},"additionalProperties":false}`, `{"A":true,"a":{}}`, []string{"/A UNKNOWN_FIELD", "/a WRONG_TYPE"}, "is not a known field"},
 		{`{"properties":{"a":{}},"additionalProperties":{"type":"array"}}`, `{"a":1,"b":2}`, []string{"/b WRONG_TYPE"}, "must be an array"},
 		{`{"additionalProperties":{"type":"array"}}`, `{"b/c~%2F é":2}`, []string{"/b~1c~0%2F é WRONG_TYPE"}, ""},
 		{`{"additionalProperties":{"type":"array"}}`, `{"":1}`, []string{"/ WRONG_TYPE"}, ""},

@@ -160,7 +160,7 @@ func valid(value any) bool {
 		sections := v.Sections()
 		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !valid(*s.Value) })
 	}
-	panic("memory: a value of a type that nobody checks")
+	panic("memory: unexpected type of value")
 }
 
 // utc returns t as the store keeps it: in UTC and without a reading of the

@@ -83,7 +83,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	}
 	if waiting > longLog && !s.db.InTx { // a fault would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
-			s.log.ErrorContext(ctx, "formsvc: the counts of a form were not folded",
+			s.log.ErrorContext(ctx, "formsvc: failed to combine the counts of a form",
 				"form", form.String(), "error", err)
 		}
 	}

@@ -545,7 +545,7 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	execute(t, pool, s, "ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")
 	fill(longLog + 1)
 	read(s, 2*longLog+2)
-	if !strings.Contains(log.String(), "not folded") || !strings.Contains(log.String(), form.String()) {
+	if !strings.Contains(log.String(), "failed to combine") || !strings.Contains(log.String(), form.String()) {
 		t.Errorf("the log says %q", &log)
 	}
 	if _, err := s.Sweep(t.Context(), storage.SweepParams{Max: 100}); err == nil {

@@ -91,7 +91,7 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 func textOf(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {
-		panic("postgres: a list that cannot be built") // it depends on nothing outside
+		panic("postgres: invalid list query") // it depends on nothing outside
 	}
 	return text
 }

@@ -88,7 +88,7 @@ type MigrationError struct {
 
 // Error says what failed and what to do about it.
 func (e *MigrationError) Error() string {
-	return fmt.Sprintf("migration %d of the schema %s failed and has changed nothing; remove the cause and call postgres.Migrate again: %v",
+	return fmt.Sprintf("migration %d of the schema %s failed and changed nothing, fix the cause and call postgres.Migrate again: %v",
 		e.Version, pgx.Identifier{e.Schema}.Sanitize(), e.Cause)
 }
 
@@ -112,10 +112,10 @@ type VersionError struct {
 func (e *VersionError) Error() string {
 	schema := pgx.Identifier{e.Schema}.Sanitize()
 	if e.Have > e.Want {
-		return fmt.Sprintf("postgres: the schema %s is at version %d, which serves programs for version %d and newer; this one is for version %d: use a newer program",
+		return fmt.Sprintf("postgres: the schema %s has version %d, which needs programs for version %d or newer, but this program is for version %d: use a newer program",
 			schema, e.Have, e.Oldest, e.Want)
 	}
-	return fmt.Sprintf("postgres: the schema %s is at version %d and older than this program, which needs version %d; call postgres.Migrate",
+	return fmt.Sprintf("postgres: the schema %s has version %d, but this program needs version %d: call postgres.Migrate",
 		schema, e.Have, e.Want)
 }
 

@@ -207,7 +207,7 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 	err := conn.Raw(func(driverConn any) error {
 		c, ok := driverConn.(*stdlib.Conn)
 		if !ok {
-			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not one of pgx's stdlib", driverConn)
+			return fmt.Errorf("postgres: InSQLTx: the connection is a %T, not a connection of pgx/stdlib", driverConn)
 		}
 		if status := c.Conn().PgConn().TxStatus(); status == 'I' {
 			return errors.New("postgres: InSQLTx: no transaction has begun on this connection")
@@ -229,7 +229,7 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 // sqlTx is a connection with a transaction that somebody else ends.
 type sqlTx struct{ *pgx.Conn }
 
-var errNotOurs = errors.New("postgres: the transaction is the host's, begun through database/sql")
+var errNotOurs = errors.New("postgres: the host began this transaction through database/sql")
 
 // Begin is part of [DB]; the store begins nothing in a transaction.
 func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }

@@ -86,7 +86,7 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	if n > 0 {
-		s.log.ErrorContext(ctx, "formsvc: deliveries without their event were ended", "deliveries", n)
+		s.log.ErrorContext(ctx, "formsvc: canceled deliveries without an event", "deliveries", n)
 	}
 	return err
 }

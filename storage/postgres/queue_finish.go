@@ -144,7 +144,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err == nil {
 			err = cmp.Or(s.tellExpired(ctx, slices.Concat(to[resultSettled], to[resultJudged])), s.cutSome(ctx, step))
 			if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
-				s.log.WarnContext(ctx, "formsvc: the histories of webhooks were not brought up to date", "error", err)
+				s.log.WarnContext(ctx, "formsvc: failed to update the delivery history of webhooks", "error", err)
 				err = nil
 			}
 		}

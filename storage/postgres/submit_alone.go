@@ -129,7 +129,7 @@ func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submi
 			return out, nil
 		}
 	}
-	return submitted{}, fmt.Errorf("%w: other responses with the same key came and went", storage.ErrUnavailable)
+	return submitted{}, fmt.Errorf("%w: other submissions with the same idempotency key changed repeatedly", storage.ErrUnavailable)
 }
 
 // submitted is what became of a response: it is stored, it repeats an earlier response, an

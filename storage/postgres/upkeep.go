@@ -29,7 +29,7 @@ func (s *Store) note(ctx context.Context, work string) {
 		s.noted.Store(work, time.Now())
 	}
 	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {
-		s.log.WarnContext(ctx, "formsvc: it was not noted that a dispatcher runs or that maintenance is done", "error", err)
+		s.log.WarnContext(ctx, "formsvc: failed to record that a dispatcher or maintenance runs", "error", err)
 	}
 }
 

@@ -200,7 +200,7 @@ func TestCheckVersionNamesMissingRights(t *testing.T) {
 		}
 		var missing *SetupError
 		err := New(pool, WithSchema(s.db.Schema)).CheckVersion(t.Context())
-		if !errors.As(err, &missing) || !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "has not the right") {
+		if !errors.As(err, &missing) || !errors.Is(err, storage.ErrUnavailable) || !strings.Contains(err.Error(), "lacks the privilege") {
 			t.Errorf("without %q: CheckVersion = %v", left, err)
 			continue
 		}
@@ -439,17 +439,17 @@ var pretending = map[string]struct{ sql, fault string }{
 	"another database":  {`CREATE FUNCTION version() RETURNS text LANGUAGE sql AS $$ SELECT 'CockroachDB CCL v24.1.0' $$`, "CockroachDB"},
 	"locks that do nothing": {
 		`CREATE FUNCTION pg_try_advisory_xact_lock_shared(bigint) RETURNS boolean LANGUAGE sql AS $$ SELECT true $$`,
-		"advisory locks do nothing",
+		"advisory locks have no effect",
 	},
 	"another lock than the one that was asked for": {
 		`CREATE FUNCTION pg_try_advisory_xact_lock_shared(bigint) RETURNS boolean LANGUAGE sql
 			AS $$ SELECT pg_catalog.pg_try_advisory_xact_lock_shared($1 # 1) $$`,
-		"advisory locks do nothing",
+		"advisory locks have no effect",
 	},
 	"no lock functions": {
 		`CREATE FUNCTION pg_try_advisory_xact_lock_shared(bigint) RETURNS boolean LANGUAGE plpgsql
 			AS $$ BEGIN RAISE feature_not_supported USING MESSAGE = 'function pg_try_advisory_xact_lock_shared not supported'; END $$`,
-		"advisory locks do nothing",
+		"advisory locks have no effect",
 	},
 }
 

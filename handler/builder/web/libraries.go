@@ -110,7 +110,7 @@ func takeIcons() error {
 		}
 		inner := inSVG.FindSubmatch(svg)
 		if inner == nil {
-			return fmt.Errorf("the icon %s is no svg", name)
+			return fmt.Errorf("the icon %s is not an SVG file", name)
 		}
 		fmt.Fprintf(out, "  '%s': '%s',\n", name, strings.Join(strings.Fields(string(inner[1])), " "))
 	}

@@ -31,10 +31,10 @@ import (
 )
 
 func main() {
-	check := flag.Bool("check", false, "compare with dist")
+	check := flag.Bool("check", false, "check that dist is up to date")
 	test := flag.Bool("test", false, "run the tests")
-	props := flag.Bool("props", false, "make the table of what can be set")
-	take := flag.Bool("libraries", false, "take the libraries from node_modules")
+	props := flag.Bool("props", false, "generate the table of properties")
+	take := flag.Bool("libraries", false, "copy the libraries from node_modules")
 	flag.Parse()
 	err := os.Chdir(here())
 	switch {
@@ -96,7 +96,7 @@ func bundle(check bool) error {
 			return err
 		}
 		if !bytes.Equal(stored, made[name]) {
-			return fmt.Errorf("%s is not what the sources make; go run . in handler/builder/web makes it", path)
+			return fmt.Errorf("%s is out of date: run \"go run .\" in handler/builder/web", path)
 		}
 	}
 	stored, err := filepath.Glob(filepath.Join(output, "*"))
@@ -105,11 +105,11 @@ func bundle(check bool) error {
 	}
 	for _, path := range stored {
 		if made[strings.TrimSuffix(filepath.Base(path), ".gz")] == nil {
-			return fmt.Errorf("nothing makes %s", path)
+			return fmt.Errorf("no source generates %s", path)
 		}
 	}
 	if total > most {
-		return fmt.Errorf("%d bytes are more than %d", total, most)
+		return fmt.Errorf("the size of %d bytes exceeds the limit of %d", total, most)
 	}
 	return nil
 }

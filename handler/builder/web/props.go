@@ -213,7 +213,7 @@ func makeTable(check bool) error {
 	for _, name := range schemas.get("BlockType").Enum {
 		kind, ok := blockTypes[fmt.Sprint(name)]
 		if !ok {
-			return fmt.Errorf("the type of blocks %v has no group and no icon in props.go", name)
+			return fmt.Errorf("the block type %v has no group and icon in props.go", name)
 		}
 		row(fmt.Sprint(name), kind)
 	}
@@ -244,7 +244,7 @@ func makeTable(check bool) error {
 	}
 	stored, err := os.ReadFile(table)
 	if err == nil && !bytes.Equal(stored, out.Bytes()) {
-		err = fmt.Errorf("%s is not what the description says: go run -C handler/builder/web . -props", table)
+		err = fmt.Errorf("%s is out of date: run \"go run -C handler/builder/web . -props\"", table)
 	}
 	return err
 }

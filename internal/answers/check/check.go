@@ -104,13 +104,13 @@ func (w *Writer) Answer(b *compile.Block, raw json.RawMessage, r *kinds.Report, 
 func (w *Writer) given(b *compile.Block, raw json.RawMessage, r *kinds.Report, unique bool) bool {
 	if b.Rule == nil {
 		if !kinds.Blank(raw) {
-			r.AddWhole(kinds.NotAllowed("no_answer", "a block of this type takes no answer"))
+			r.AddWhole(kinds.NotAllowed("no_answer", "blocks of this type cannot be answered"))
 		}
 		return false
 	}
 	tree, err := jsontree.Parse(raw, kinds.Bounds)
 	if err != nil {
-		r.AddWhole(kinds.BadFormat("json", "could not be read"))
+		r.AddWhole(kinds.BadFormat("json", "cannot be read"))
 		return false
 	}
 	defer tree.Release()

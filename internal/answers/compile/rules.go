@@ -88,11 +88,11 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 	}
 	l, err := logic.Compile(n)
 	if err != nil {
-		why := kinds.Why{Reason: "logic", Message: "this logic cannot be read, so it is ignored"}
+		why := kinds.Why{Reason: "logic", Message: "this logic is invalid and is ignored"}
 		if unreadable, ok := err.(*logic.UnreadableError); ok { //nolint:errorlint // Compile returns no other
 			n = unreadable.At
 			why.Reason, why.Params = "operator", map[string]any{"operator": unreadable.Operator}
-			why.Message = "there is no operator " + kinds.Quoted(unreadable.Operator) + ", so the logic is ignored"
+			why.Message = "the operator " + kinds.Quoted(unreadable.Operator) + " does not exist, so the logic is ignored"
 		}
 		c.ignore(n, schema.WarnUnreadableLogic, why)
 		return nil
@@ -106,7 +106,7 @@ func (c *ruleCompiler) logic(n jsontree.Node, after bool) *logic.Logic {
 func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 	if set.Kind() != jsontree.Object {
 		if set.Kind() != jsontree.Null {
-			c.ignore(set, schema.WarnMalformedRule, kinds.Why{Reason: "set", Message: "set is not an object, so it is ignored"})
+			c.ignore(set, schema.WarnMalformedRule, kinds.Why{Reason: "set", Message: "\"set\" is not an object, so it is ignored"})
 		}
 		return nil
 	}
@@ -116,7 +116,7 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 		// field's answer. No write stores a rule that sets such a variable.
 		variable, ok := c.form.VariableIndex[value.Name()]
 		if _, block := c.form.Index[value.Name()]; !ok || block || c.form.HiddenNames[value.Name()] {
-			c.ignore(value, schema.WarnUnknownName, kinds.Why{Reason: "set", Message: "the form has no variable of this name, so setting it has no effect", Params: map[string]any{"name": value.Name()}})
+			c.ignore(value, schema.WarnUnknownName, kinds.Why{Reason: "set", Message: "the form has no variable with this name, so this has no effect", Params: map[string]any{"name": value.Name()}})
 			continue
 		}
 		if l := c.logic(value, true); l != nil {
@@ -129,14 +129,14 @@ func (c *ruleCompiler) assignments(set jsontree.Node) []Assignment {
 func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 	if next.Kind() != jsontree.Array {
 		if next.Kind() != jsontree.Null {
-			c.ignore(next, schema.WarnMalformedRule, kinds.Why{Reason: "next", Message: "next is not an array, so it is ignored"})
+			c.ignore(next, schema.WarnMalformedRule, kinds.Why{Reason: "next", Message: "\"next\" is not an array, so it is ignored"})
 		}
 		return nil
 	}
 	var list []Jump
 	for place, item := range next.All() {
 		if item.Kind() != jsontree.Object {
-			c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "a jump must be an object with \"to\", so this is ignored"})
+			c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "this jump is not an object with \"to\", so it is ignored"})
 			continue
 		}
 		to, ok := c.target(item)
@@ -158,7 +158,7 @@ func (c *ruleCompiler) jumps(next jsontree.Node) []Jump {
 func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	name := item.Member("to")
 	if name.Kind() != jsontree.String {
-		c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "this jump has no \"to\" that names a block, so it is ignored"})
+		c.ignore(item, schema.WarnMalformedRule, kinds.Why{Reason: "jump", Message: "the \"to\" of this jump is not a block ID, so the jump is ignored"})
 		return 0, false
 	}
 	if name.Text() == end {
@@ -170,9 +170,9 @@ func (c *ruleCompiler) target(item jsontree.Node) (to int, ok bool) {
 	}
 	switch {
 	case !ok:
-		c.ignore(name, schema.WarnUnknownTarget, kinds.Why{Message: "the form has no top-level block of this id, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
+		c.ignore(name, schema.WarnUnknownTarget, kinds.Why{Message: "the form has no top-level block with this ID, so the jump is ignored", Params: map[string]any{"block": name.Text()}})
 	case to <= c.at:
-		c.ignore(name, schema.WarnBackwardJump, kinds.Why{Message: "a jump leads to a later block only, so this one is ignored"})
+		c.ignore(name, schema.WarnBackwardJump, kinds.Why{Message: "jumps can only go to later blocks, so this jump is ignored"})
 		ok = false
 	}
 	return to, ok

@@ -177,14 +177,14 @@ func (all *Conditions) Err() error {
 		_, isNumber := c.phone.Normal(c.value)
 		switch {
 		case c.compared && c.number && !c.met && !isNumber:
-			found.Add(path, schema.CodeBadFormat, "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567")
+			found.Add(path, schema.CodeBadFormat, "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 		case c.compared:
 		case isContact(c.other):
-			found.Add(path, schema.CodeNotAllowed, "must name one part, such as "+c.name+"/email")
+			found.Add(path, schema.CodeNotAllowed, "must refer to one part, such as "+c.name+"/email")
 		case c.other != "":
-			found.Add(path, schema.CodeNotAllowed, "names an answer of type "+c.other+", and those are never compared")
+			found.Add(path, schema.CodeNotAllowed, "refers to an answer of type "+c.other+", which is never compared")
 		default:
-			found.Add(path, schema.CodeUnknownField, "names nothing that this form or any response to it has")
+			found.Add(path, schema.CodeUnknownField, "refers to an unknown block or field of this form")
 		}
 	}
 	return found.Err()

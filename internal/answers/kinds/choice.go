@@ -72,7 +72,7 @@ func (c *choices) pick(n jsontree.Node, r *Report) (p pick, wrong Fault) {
 	hasID, hasOther := id.Kind() != jsontree.Null, other.Kind() != jsontree.Null
 	switch {
 	case hasID && hasOther:
-		return p, BadFormat("choice", "must be one of the choices or a text of your own, not both")
+		return p, BadFormat("choice", "must be one of the choices or your own text, not both")
 	case id.Kind() == jsontree.String:
 		return c.byID(id.Text())
 	case !hasID && other.Kind() == jsontree.String:
@@ -135,7 +135,7 @@ func (t choiceRule) contradiction() (member string, why Why) {
 	if t.other || len(t.ids) > 0 {
 		return "", Why{}
 	}
-	return "/choices", Why{Reason: "no_choices", Message: "there is nothing to choose"}
+	return "/choices", Why{Reason: "no_choices", Message: "the block has no choices"}
 }
 
 // picked is the identity of one choice, or of several, whose order counts or does not.

@@ -60,7 +60,7 @@ var contactText = textRule{max: maxText(schema.TypeAddress), oneLine: true}
 
 func (t contactRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Object {
-		r.add(n, wrongType("object", "must be an object with the parts of the address or contact"))
+		r.add(n, wrongType("object", "must be an object with parts of an address or contact"))
 		return
 	}
 	for _, member := range n.All() {

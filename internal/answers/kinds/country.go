@@ -13,7 +13,7 @@ import (
 var countryRule = countryCode{formatRule{sample: "NL", max: maxText(schema.TypeCountry), normal: func(text string, _ *Report) (string, Fault) {
 	code, ok := CountryCode(text)
 	if !ok {
-		return "", BadFormat("country", "must be the code of a country, such as NL")
+		return "", BadFormat("country", "must be a country code, such as NL")
 	}
 	return code, Fault{}
 }}}

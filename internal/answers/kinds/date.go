@@ -78,7 +78,7 @@ func (t dateRule) bounds(day time.Time, refuse func(Fault)) {
 		if len(t.only) <= mostAllowed {
 			allowed = slices.Sorted(maps.Keys(t.only))
 		}
-		refuse(NotAllowed("date", "must be one of the dates that can be chosen", allowed...))
+		refuse(NotAllowed("date", "must be one of the available dates", allowed...))
 	}
 }
 
@@ -122,10 +122,10 @@ func (t dateRule) show(at time.Time) string {
 // format returns the fault for a text that parse does not read.
 func (t dateRule) format(text string) Fault {
 	if at, err := time.Parse(time.DateOnly, text[:min(len(text), len(time.DateOnly))]); err == nil && at.Year() < firstYear {
-		return BadFormat("year", "must have a year of four digits without a zero in front, such as 1985")
+		return BadFormat("year", "must have a four-digit year without a leading zero, such as 1985")
 	}
 	if _, err := time.Parse(time.DateOnly+"T"+time.TimeOnly, text); t.clock && err == nil {
-		return BadFormat("offset", "must have an offset after the time, such as 2026-11-20T08:30:00+01:00")
+		return BadFormat("offset", "must have a time with a UTC offset, such as 2026-11-20T08:30:00+01:00")
 	}
 	if t.clock {
 		return BadFormat("date-time", "must be a date and a time, such as 2026-11-20T08:30:00Z")
@@ -169,7 +169,7 @@ func (t dateRule) contradiction() (member string, why Why) {
 	if _, ok := t.allowedDay(); ok {
 		return "", Why{}
 	}
-	return "/properties", Why{Reason: "no_day", Message: "no day is left between the bounds, specific dates and disabled weekdays"}
+	return "/properties", Why{Reason: "no_day", Message: "no date satisfies the earliest and latest date, the specific dates and the disabled weekdays"}
 }
 
 // outOfDays is for a date. A zero day is no bound.

@@ -25,7 +25,7 @@ var emailRule = formatRule{sample: "ada@example.com", normal: func(text string, 
 	}
 	address, ok := normalEmail(text)
 	if !ok {
-		return "", BadFormat("email", "must be one email address, such as ada@example.com")
+		return "", BadFormat("email", "must be an email address, such as ada@example.com")
 	}
 	return address, Fault{}
 }}

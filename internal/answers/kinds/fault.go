@@ -33,9 +33,9 @@ func BadFormat(expected, message string) Fault {
 
 // NotPlainText is for text that has control characters.
 func NotPlainText() Fault { return BadFormat("text", "must not contain control characters") }
-func notOneLine() Fault   { return BadFormat("line", "must be one line of text") }
+func notOneLine() Fault   { return BadFormat("line", "must be a single line of text") }
 func notURL() Fault {
-	return BadFormat("url", "must be the address of a website, such as https://example.com")
+	return BadFormat("url", "must be a website URL, such as https://example.com")
 }
 
 // mostAllowed is the longest list of allowed values that a fault carries.
@@ -133,7 +133,7 @@ const maxSlow = 64 << 10
 // tooSlow is for an answer that is beyond maxSlow, with those before it.
 func tooSlow() Fault {
 	return Fault{
-		schema.CodeTooLong, "the answers have too many characters that take long to check",
+		schema.CodeTooLong, "the answers have too many characters that are slow to check",
 		map[string]any{"limit": maxSlow, "unit": "bytes"},
 	}
 }

@@ -69,7 +69,7 @@ func (o hostObject) fileName() string {
 	}
 	name, ok := textRule{max: maxHostText, oneLine: true}.read(n, o.r)
 	if ok && (strings.ContainsAny(name, `/\`) || name == "." || name == "..") {
-		o.r.add(n, BadFormat("file_name", "must be the name of a file, without a path"))
+		o.r.add(n, BadFormat("file_name", "must be a file name without a path"))
 	}
 	return name
 }
@@ -86,7 +86,7 @@ func (t fileRule) size(o hostObject) (int64, bool) {
 	case n.Kind() != jsontree.Number || size != float64(int64(size)):
 		o.r.add(n, wrongType("integer", "must be a whole number of bytes"))
 	case size == 0:
-		o.r.add(n, Fault{schema.CodeOutOfRange, "must not be an empty file", map[string]any{"min": number(1), "unit": "bytes"}})
+		o.r.add(n, Fault{schema.CodeOutOfRange, "must not be empty", map[string]any{"min": number(1), "unit": "bytes"}})
 	case size < 0 || size > maxSize:
 		o.r.add(n, badSize(maxSize))
 	case t.max > 0 && size > float64(t.max):
@@ -108,13 +108,13 @@ func bareMediaType(text string) (string, bool) {
 func (t fileRule) checkType(name, mediaType string, at jsontree.Node, r *Report) {
 	switch {
 	case !t.allowed.Allow(name, mediaType):
-		message := "must be one of the types of file that can be given"
+		message := "must have an allowed file type"
 		if len(t.allowed) <= mostAllowed {
-			message = "must be one of these types of file: " + strings.Join(t.allowed, ", ")
+			message = "must have one of these file types: " + strings.Join(t.allowed, ", ")
 		}
 		r.add(at, NotAllowed("file_type", message, t.allowed...))
 	case t.picture && !strings.HasPrefix(mediaType, "image/"):
-		r.add(at, NotAllowed("picture", "must be a picture"))
+		r.add(at, NotAllowed("picture", "must be an image"))
 	}
 }
 
@@ -182,9 +182,9 @@ func (t fileRule) contradiction() (member string, why Why) {
 	case len(t.allowed) == 0 || slices.ContainsFunc(t.allowed, t.matches):
 		return "", Why{}
 	case t.picture:
-		return "/properties/allowedFiles", Why{Reason: "no_picture", Message: "a signature is a picture, and no picture is of the allowed types"}
+		return "/properties/allowedFiles", Why{Reason: "no_picture", Message: "a signature must be an image, and no image has an allowed file type"}
 	}
-	return "/properties/allowedFiles", Why{Reason: "no_file", Message: "no file is of the allowed types"}
+	return "/properties/allowedFiles", Why{Reason: "no_file", Message: "no file has an allowed file type"}
 }
 
 // matches reports whether there is a file of an allowed type: a picture may have any
@@ -208,9 +208,9 @@ func badSize(most int64) Fault {
 }
 
 func tooManyFiles(most int) Fault {
-	message := "at most one file can be given"
+	message := "at most one file is allowed"
 	if most != 1 {
-		message = "at most " + spelled(most) + " files can be given"
+		message = "at most " + spelled(most) + " files are allowed"
 	}
 	return Fault{schema.CodeTooMany, message, map[string]any{"max": most, "unit": "files"}}
 }

@@ -25,7 +25,7 @@ func newHostObject(n jsontree.Node, r *Report, names ...string) (hostObject, boo
 	}
 	for _, member := range n.All() {
 		if !slices.Contains(names, member.Name()) {
-			r.add(member, Fault{Code: schema.CodeUnknownField, Message: "is not known here"})
+			r.add(member, Fault{Code: schema.CodeUnknownField, Message: "is not a known field"})
 		}
 		if r.full() {
 			break
@@ -48,7 +48,7 @@ func (o hostObject) text(name, fallback string) string {
 
 // missing reports a member that must be given.
 func (o hostObject) missing(name string) {
-	o.r.addMember(o.n, name, Fault{Code: schema.CodeRequired, Message: "must be given"})
+	o.r.addMember(o.n, name, Fault{Code: schema.CodeRequired, Message: "is required"})
 }
 
 // optional returns a string member, "" when it is absent or wrong. It stays as it is:

@@ -76,9 +76,9 @@ func (t matrixRule) Sample() string {
 func (t matrixRule) contradiction() (member string, why Why) {
 	switch {
 	case len(t.rows.ids) == 0:
-		return "/matrix_rows", Why{Reason: "no_rows", Message: "there are no rows"}
+		return "/matrix_rows", Why{Reason: "no_rows", Message: "the matrix has no rows"}
 	case len(t.columns.ids) == 0:
-		return "/matrix_columns", Why{Reason: "no_columns", Message: "there are no columns"}
+		return "/matrix_columns", Why{Reason: "no_columns", Message: "the matrix has no columns"}
 	}
 	return "", Why{}
 }

@@ -28,7 +28,7 @@ func (c *choices) set(w *jsontree.Writer, n jsontree.Node, r *Report) int {
 			r.add(item, wrong)
 		case p.at == nothing:
 		case chosen[p.at]:
-			r.add(item, Fault{Code: schema.CodeDuplicate, Message: "must not be chosen more than once"})
+			r.add(item, Fault{Code: schema.CodeDuplicate, Message: "must not be selected more than once"})
 		default:
 			chosen[p.at] = true
 			count++
@@ -105,13 +105,13 @@ func (t multipleRule) contradiction() (member string, why Why) {
 	least := max(1, t.least) // an empty list is no answer
 	switch {
 	case all == 0:
-		return "/choices", Why{Reason: "no_choices", Message: "there is nothing to choose"}
+		return "/choices", Why{Reason: "no_choices", Message: "the block has no choices"}
 	case t.most < 1:
-		return "/properties", Why{Reason: "limit", Message: "the limit allows no choice"}
+		return "/properties", Why{Reason: "limit", Message: "the limit does not allow any choice"}
 	case t.most < least:
-		return "/properties", Why{Reason: "counts", Message: fmt.Sprintf("at most %s may be chosen, and at least %s must be", spelled(t.most), spelled(least)), Params: map[string]any{"min": least, "max": t.most}}
+		return "/properties", Why{Reason: "counts", Message: fmt.Sprintf("the maximum number of choices, %s, is less than the minimum, %s", spelled(t.most), spelled(least)), Params: map[string]any{"min": least, "max": t.most}}
 	case all < least:
-		return "/properties", Why{Reason: "few_choices", Message: fmt.Sprintf("there are only %s to choose from, and at least %s must be chosen", spelled(all), spelled(least)), Params: map[string]any{"count": all, "min": least}}
+		return "/properties", Why{Reason: "few_choices", Message: fmt.Sprintf("the number of choices, %s, is less than the minimum, %s", spelled(all), spelled(least)), Params: map[string]any{"count": all, "min": least}}
 	}
 	return "", Why{}
 }
@@ -128,10 +128,10 @@ func (t multipleRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	p := b.Properties
 	idleBounds(p, warn)
 	if p.Limit != nil && *p.Limit <= 0 {
-		warn("limit", Why{Reason: "no_limit", Message: "a limit below 1 is none"})
+		warn("limit", Why{Reason: "no_limit", Message: "a limit below 1 means no limit"})
 	}
 	all := t.offered()
-	why := Why{Reason: "beyond_choices", Message: "there are only " + spelled(all) + " to choose from", Params: map[string]any{"count": all}}
+	why := Why{Reason: "beyond_choices", Message: "the block has fewer choices than this: " + spelled(all), Params: map[string]any{"count": all}}
 	if p.MaxVal && p.Max != nil && *p.Max > float64(all) {
 		warn("max", why)
 	}

@@ -194,7 +194,7 @@ func (t numberRule) contradiction() (member string, why Why) {
 	if t.least <= t.most {
 		return "", Why{} // least is an answer, or most, or any number
 	}
-	return "/properties", Why{Reason: "bounds", Message: fmt.Sprintf("the least number, %s, is above the greatest, %s", grouped(t.least), grouped(t.most)), Params: map[string]any{"min": t.least, "max": t.most}}
+	return "/properties", Why{Reason: "bounds", Message: fmt.Sprintf("the minimum, %s, is greater than the maximum, %s", grouped(t.least), grouped(t.most)), Params: map[string]any{"min": t.least, "max": t.most}}
 }
 
 func (t numberRule) idle(b *schema.Block, warn func(name string, why Why)) {
@@ -207,7 +207,7 @@ func (t numberRule) idle(b *schema.Block, warn func(name string, why Why)) {
 		}
 	case schema.TypeRating:
 		if p.To != nil && *p.To < 1 {
-			warn("to", Why{Reason: "rating", Message: "a rating whose highest value is below 1 goes up to 5"})
+			warn("to", Why{Reason: "rating", Message: "a rating with a highest value below 1 uses 5"})
 		}
 	}
 }
@@ -216,16 +216,16 @@ func (t numberRule) idle(b *schema.Block, warn func(name string, why Why)) {
 // without a bound.
 func idleBounds(p *schema.Properties, warn func(name string, why Why)) {
 	if p.Min != nil && !p.MinVal {
-		warn("min", Why{Reason: "min_off", Message: "min counts only when minVal is true"})
+		warn("min", Why{Reason: "min_off", Message: "min applies only when minVal is true"})
 	}
 	if p.Max != nil && !p.MaxVal {
-		warn("max", Why{Reason: "max_off", Message: "max counts only when maxVal is true"})
+		warn("max", Why{Reason: "max_off", Message: "max applies only when maxVal is true"})
 	}
 	if p.MinVal && p.Min == nil {
-		warn("minVal", Why{Reason: "no_min", Message: "there is no min"})
+		warn("minVal", Why{Reason: "no_min", Message: "minVal has no effect without min"})
 	}
 	if p.MaxVal && p.Max == nil {
-		warn("maxVal", Why{Reason: "no_max", Message: "there is no max"})
+		warn("maxVal", Why{Reason: "no_max", Message: "maxVal has no effect without max"})
 	}
 }
 

@@ -36,7 +36,7 @@ func (t paymentRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	switch {
 	case currency == "": // reported
 	case !isCurrency(currency):
-		r.addMember(n, "currency", BadFormat("currency", "must be a currency code of three letters, such as EUR"))
+		r.addMember(n, "currency", BadFormat("currency", "must be a three-letter currency code, such as EUR"))
 	case t.currency != "" && currency != t.currency:
 		r.addMember(n, "currency", NotAllowed("currency", "must be in "+t.currency, t.currency))
 	}
@@ -106,9 +106,9 @@ func isCurrency(s string) bool {
 
 func (t paymentRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if t.amount == "" && b.Properties.Amount != "" {
-		warn("amount", Why{Reason: "amount", Message: "an amount that is not a number such as 10.00 is not compared with the payment"})
+		warn("amount", Why{Reason: "amount", Message: "this is not an amount such as 10.00, so payments are not checked against it"})
 	}
 	if t.currency == "" && b.Properties.Currency != "" {
-		warn("currency", Why{Reason: "currency", Message: "a currency that is not a code of three letters is not compared with the payment"})
+		warn("currency", Why{Reason: "currency", Message: "this is not a three-letter currency code, so payments are not checked against it"})
 	}
 }

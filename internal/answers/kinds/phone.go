@@ -41,7 +41,7 @@ func (t PhoneRule) normal(text string, _ *Report) (string, Fault) {
 	case t.country != "":
 		return "", BadFormat("phone", "must be a phone number")
 	}
-	return "", BadFormat("international_phone", "must be a phone number that begins with + and the code of its country, such as +31 20 123 4567")
+	return "", BadFormat("international_phone", "must be a phone number that starts with + and its country code, such as +31 20 123 4567")
 }
 
 // Normal returns a valid number in E.164. The library takes the part that looks like a
@@ -148,7 +148,7 @@ func (t PhoneRule) Sample() string { return `"+31201234567"` }
 
 func (t PhoneRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if b.Properties.DefaultCountry != "" && t.country == "" {
-		warn("defaultCountry", Why{Reason: "country", Message: "there is no such country with phone numbers, so only international numbers are accepted"})
+		warn("defaultCountry", Why{Reason: "country", Message: "this is not a country with phone numbers, so only international numbers are accepted"})
 	}
 }
 

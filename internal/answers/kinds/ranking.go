@@ -12,7 +12,7 @@ func newRanking(b *schema.Block, _ Service) Rule { return rankingRule{newChoices
 
 func (t rankingRule) Check(w *jsontree.Writer, n jsontree.Node, r *Report) {
 	if n.Kind() != jsontree.Array {
-		r.add(n, wrongType("array", "must list all choices in order"))
+		r.add(n, wrongType("array", "must be a list of all choices in order"))
 		return
 	}
 	ranked := make([]bool, len(t.ids))
@@ -48,5 +48,5 @@ func (t rankingRule) contradiction() (member string, why Why) {
 	if len(t.ids) > 0 {
 		return "", Why{}
 	}
-	return "/choices", Why{Reason: "no_choices", Message: "there is nothing to rank"}
+	return "/choices", Why{Reason: "no_choices", Message: "the ranking has no choices"}
 }

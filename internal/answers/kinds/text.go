@@ -215,7 +215,7 @@ func (t formatRule) Sample() string { return Quoted(t.sample) }
 
 func (t textRule) idle(b *schema.Block, warn func(name string, why Why)) {
 	if n := b.Properties.MaxChars; n != nil && *n <= 0 {
-		warn("maxChars", Why{Reason: "no_limit", Message: "a bound below 1 is none"})
+		warn("maxChars", Why{Reason: "no_limit", Message: "a limit below 1 means no limit"})
 	}
 }
 

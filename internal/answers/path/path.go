@@ -101,7 +101,7 @@ func (k *walk) run() {
 		if k.tooMuch() {
 			k.r.Put("", "", kinds.Fault{
 				Code:    schema.CodeTooMany,
-				Message: "the form's rules would take too long with these answers",
+				Message: "the form's rules take too many steps with these answers",
 				Params:  map[string]any{"max": compile.RuleSteps, "unit": "steps"},
 			})
 			return
@@ -128,7 +128,7 @@ func (k *walk) run() {
 	if k.r.Beyond {
 		k.r.Put("", "", kinds.Fault{
 			Code:    schema.CodeTooLong,
-			Message: "the answers, with the labels of what was chosen, would take more than " + kinds.Counted(k.form.Limit, "byte"),
+			Message: "the answers and the labels of selected choices exceed " + kinds.Counted(k.form.Limit, "byte"),
 			Params:  map[string]any{"limit": k.form.Limit, "unit": "bytes"},
 		})
 	}
@@ -251,9 +251,9 @@ func refuseForeign(b *compile.Block, raw json.RawMessage, r *kinds.Report) {
 	if kinds.Blank(raw) {
 		return
 	}
-	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), kinds.NotAllowed("respondent", "the host can answer this block only while it is hidden")
+	path, why := jsontree.Pointer(compile.HostAnswersPath, b.ID), kinds.NotAllowed("respondent", "the host can answer this block only if it is hidden")
 	if b.Host {
-		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), kinds.NotAllowed("host", "only the host can give this answer")
+		path, why = jsontree.Pointer(compile.AnswersPath, b.ID), kinds.NotAllowed("host", "only the host can set this answer")
 	}
 	r.Put(path, b.ID, why)
 }
@@ -268,6 +268,6 @@ func refuseUnknown(f *compile.Form, parent string, given map[string]json.RawMess
 	}
 	slices.Sort(unknown) // a map has no order, but the same input has the same faults
 	for _, id := range unknown[:min(len(unknown), schema.MaxViolations)] {
-		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "the form has no such question"})
+		r.Put(jsontree.Pointer(parent, id), id, kinds.Fault{Code: schema.CodeUnknownField, Message: "this form does not have this question"})
 	}
 }

@@ -11,11 +11,11 @@ import (
 
 // whyUnreached says why no respondent comes to the step at.
 func (w *warner) whyUnreached(at int) kinds.Why {
-	why := kinds.Why{Reason: "passed", Message: cmp.Or(w.misled[at], "each path ends before it or jumps over it")}
+	why := kinds.Why{Reason: "passed", Message: cmp.Or(w.misled[at], "every path ends before it or skips it")}
 	if may, _ := w.showing(at); !may {
-		why = kinds.Why{Reason: "show", Message: cmp.Or(w.never[w.form.Steps[at].Rule.Show], "its show never holds")}
+		why = kinds.Why{Reason: "show", Message: cmp.Or(w.never[w.form.Steps[at].Rule.Show], "its \"show\" condition is never true")}
 	}
-	why.Message = "no respondent ever comes to this block: " + why.Message
+	why.Message = "no respondent can reach this block: " + why.Message
 	return why
 }
 
@@ -30,7 +30,7 @@ var (
 
 // shape is about a rule that is written in another way than ours. counts: a member is ours.
 func (w *warner) shape(rule jsontree.Node, path string) (counts bool) {
-	const ours = "a rule has show, require, set and next"
+	const ours = "a rule can only have show, require, set and next"
 	unknown := false
 	for _, member := range rule.All() {
 		switch name := member.Name(); {
@@ -43,7 +43,7 @@ func (w *warner) shape(rule jsontree.Node, path string) (counts bool) {
 		}
 	}
 	if unknown && !counts {
-		w.add(path, schema.WarnMalformedRule, kinds.Why{Reason: "nothing", Message: "nothing in this rule counts: " + ours})
+		w.add(path, schema.WarnMalformedRule, kinds.Why{Reason: "nothing", Message: "this rule has no effect: " + ours})
 	}
 	return counts
 }

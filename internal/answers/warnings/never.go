@@ -69,7 +69,7 @@ func (q query) look(n jsontree.Node) {
 	case !can:
 		warn(schema.WarnNeverHolds, q.why(n))
 	case !fail:
-		warn(schema.WarnAlwaysHolds, kinds.Why{Message: "this holds whatever is answered"})
+		warn(schema.WarnAlwaysHolds, kinds.Why{Message: "this condition is always true"})
 	case isJoined(n):
 		_, operands := operation(n)
 		for _, operand := range operands {
@@ -397,13 +397,13 @@ func (q query) why(n jsontree.Node) kinds.Why {
 				return q.why(operand)
 			}
 		}
-		return kinds.Why{Reason: "together", Message: "this never holds: no answers meet these conditions together"}
+		return kinds.Why{Reason: "together", Message: "this condition is never true: no answers meet all its parts"}
 	}
 	u := q.used(n)
 	for _, key := range slices.Sorted(maps.Keys(u.subjects)) {
 		s := u.subjects[key]
 		if s.kind != "answers" {
-			return kinds.Why{Reason: "value", Message: "this never holds: " + kinds.Quoted(s.name) + " never has such a value", Params: map[string]any{"label": s.name}}
+			return kinds.Why{Reason: "value", Message: "this condition is never true: " + kinds.Quoted(s.name) + " never has this value", Params: map[string]any{"label": s.name}}
 		}
 		name, params := q.name(s.block)
 		labels := kinds.Labels(q.form.Blocks[s.block].Rule)
@@ -414,14 +414,14 @@ func (q query) why(n jsontree.Node) kinds.Why {
 			params["choice"] = text
 			for id, label := range labels {
 				if label == text && text != "" {
-					return kinds.Why{Reason: "label", Message: "the answer to " + name + " is compared with " + kinds.Quoted(text) + ", the label of a choice whose id is " + kinds.Quoted(id), Params: params}
+					return kinds.Why{Reason: "label", Message: "the answer to " + name + " is compared with " + kinds.Quoted(text) + ", which is the label of the choice with the ID " + kinds.Quoted(id), Params: params}
 				}
 			}
-			return kinds.Why{Reason: "choice", Message: "this never holds: " + name + " has no choice " + kinds.Quoted(text), Params: params}
+			return kinds.Why{Reason: "choice", Message: "this condition is never true: " + name + " does not have the choice " + kinds.Quoted(text), Params: params}
 		}
-		return kinds.Why{Reason: "value", Message: "this never holds: " + name + " never has such an answer", Params: params}
+		return kinds.Why{Reason: "value", Message: "this condition is never true: " + name + " never has this answer", Params: params}
 	}
-	return kinds.Why{Reason: "value", Message: "this never holds"}
+	return kinds.Why{Reason: "value", Message: "this condition is never true"}
 }
 
 // name is what a block is called, its label or id, and the parameters that name it.

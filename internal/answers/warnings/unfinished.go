@@ -31,16 +31,16 @@ func (w *warner) unfinished(b *schema.Block, path string) {
 		}
 	case b.Type == schema.TypeImage:
 		if !hasImage {
-			lacks("/properties/image", "image", "there is no image")
+			lacks("/properties/image", "image", "the image is missing")
 		}
 	case b.Type == schema.TypeVideo && p.VideoLink == "":
-		lacks("/properties/videoLink", "link", "there is no link to a video")
+		lacks("/properties/videoLink", "link", "the video link is missing")
 	case b.Type == schema.TypePDF && p.PDFLink == "":
-		lacks("/properties/pdfLink", "link", "there is no link to a PDF file")
+		lacks("/properties/pdfLink", "link", "the link to the PDF file is missing")
 	case b.Type == schema.TypeEmbed && p.EmbedLink == "":
-		lacks("/properties/embedLink", "link", "there is no link to a page")
+		lacks("/properties/embedLink", "link", "the link to the page is missing")
 	case known && showsText[b.Type] && textless && visible.IsBlank(b.Description) && !hasImage:
-		lacks("/label", "text", "there is no text")
+		lacks("/label", "text", "the text is missing")
 	}
 	if kinds.Labels(w.form.Blocks[w.form.Index[b.ID]].Rule) == nil {
 		return // lists may be left from another type
@@ -48,7 +48,7 @@ func (w *warner) unfinished(b *schema.Block, path string) {
 	texts := func(member string, list []schema.Choice) {
 		for i, choice := range list {
 			if visible.IsBlank(choice.Label) && (b.Type != schema.TypePictureChoice || len(choice.Image) == 0) {
-				lacks(member+strconv.Itoa(i)+"/label", "choice", "this has no text, so respondents read its id")
+				lacks(member+strconv.Itoa(i)+"/label", "choice", "this has no text, so respondents see its ID")
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func Of(from compile.Source) (schema.Warnings, error) {
 		w.block(&d.Blocks[i], jsontree.Pointer("/blocks", strconv.Itoa(i)), i, false)
 	}
 	if !answerable {
-		w.add("/blocks", schema.WarnUnanswerableForm, kinds.Why{Message: "no response is ever accepted: no path avoids a required block that cannot be answered"})
+		w.add("/blocks", schema.WarnUnanswerableForm, kinds.Why{Message: "no response is accepted: every path includes a required block that cannot be answered"})
 	}
 	w.duplicateField(d.Settings.DuplicateField)
 	return w.found, nil
@@ -113,15 +113,15 @@ func rulePath(at int) string { return "/blocks/" + strconv.Itoa(at) + "/properti
 func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 	c := &w.form.Blocks[w.form.Index[b.ID]]
 	if member, why := kinds.Contradiction(c.Rule); why.Reason != "" {
-		why.Message = "no answer is ever accepted: " + why.Message
+		why.Message = "no answer is accepted: " + why.Message
 		w.add(path+member, schema.WarnUnanswerableBlock, why)
 	}
 	kinds.Idle(c.Rule, b, func(name string, why kinds.Why) { w.add(path+"/properties/"+name, schema.WarnNoEffect, why) })
 	w.unfinished(b, path)
 	if b.Required && c.Rule == nil {
-		why := kinds.Why{Reason: "no_answer", Message: "a block of this type takes no answer that could be required"}
+		why := kinds.Why{Reason: "no_answer", Message: "blocks of this type cannot be required"}
 		if c.Dropped {
-			why = kinds.Why{Reason: "dropped", Message: "a response is accepted without an answer to a block of this type"}
+			why = kinds.Why{Reason: "dropped", Message: "responses without an answer to this block are accepted"}
 		}
 		w.add(path+"/required", schema.WarnNoEffect, why)
 	}
@@ -141,10 +141,10 @@ func (w *warner) block(b *schema.Block, path string, at int, inGroup bool) {
 // inGroup warns of properties that have a meaning at the top level only.
 func (w *warner) inGroup(b *schema.Block, path string, ruled bool) {
 	if ruled {
-		w.add(path+"/properties/rule", schema.WarnNoEffect, kinds.Why{Reason: "in_group", Message: "only the rules of top-level blocks count"})
+		w.add(path+"/properties/rule", schema.WarnNoEffect, kinds.Why{Reason: "in_group", Message: "only the rules of top-level blocks have an effect"})
 	}
 	if b.Type == schema.TypeEnding {
-		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "ending_in_group", Message: "an ending inside a group ends nothing"})
+		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "ending_in_group", Message: "an ending inside a group has no effect"})
 	}
 }
 
@@ -161,29 +161,29 @@ func (w *warner) step(b *schema.Block, path string, at int) {
 	takesAnswer := w.form.Blocks[w.form.Steps[at].From].Rule != nil
 	switch {
 	case hidden && !rule.IsEmpty():
-		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "hidden", Message: "the block is hidden, so nothing of its rule runs"})
+		w.add(path, schema.WarnNoEffect, kinds.Why{Reason: "hidden", Message: "the block is hidden, so its rule does not run"})
 	case rule.Require != nil && !takesAnswer:
-		w.add(path+"/require", schema.WarnNoEffect, kinds.Why{Reason: "no_answer", Message: "a block of this type takes no answer that could be required"})
+		w.add(path+"/require", schema.WarnNoEffect, kinds.Why{Reason: "no_answer", Message: "blocks of this type cannot be required"})
 	}
 	if b.Type == schema.TypeEnding && rule.Next != nil {
-		w.add(path+"/next", schema.WarnNoEffect, kinds.Why{Reason: "ending", Message: "the form ends here, so nothing follows"})
+		w.add(path+"/next", schema.WarnNoEffect, kinds.Why{Reason: "ending", Message: "the form ends here, so jumps have no effect"})
 	}
 	if holds, constant := w.constantly(rule.Show); constant && holds && rule.Show != nil {
-		w.add(path+"/show", schema.WarnNoEffect, kinds.Why{Reason: "always", Message: "this always holds"})
+		w.add(path+"/show", schema.WarnNoEffect, kinds.Why{Reason: "always", Message: "this condition is always true"})
 	}
 	for _, a := range rule.Set {
 		var storable bool
 		constant := w.constant(a.Value, func(b *logic.Budget) { _, storable = compile.VariableValue(a.Value.Eval(nil, b)) })
 		if constant && !storable {
 			w.add(jsontree.Pointer(path+"/set", w.form.Variables[a.Variable].Name), schema.WarnNoEffect,
-				kinds.Why{Reason: "set", Message: "this is never a number or a text of at most " + kinds.Counted(kinds.MaxShortText, "character") + ", so the variable stays as it is"})
+				kinds.Why{Reason: "set", Message: "the value is never a number or a text of at most " + kinds.Counted(kinds.MaxShortText, "character") + ", so the variable does not change"})
 		}
 	}
 	w.jumps(rule, path, at)
 	before := w.cost
 	w.cost += size(rule)
 	if before <= compile.RuleSteps && w.cost > compile.RuleSteps {
-		w.add(path, schema.WarnCostlyRules, kinds.Why{Message: "the rules up to here may take more than " + kinds.Counted(compile.RuleSteps, "step") + ", and a response that takes more is refused"})
+		w.add(path, schema.WarnCostlyRules, kinds.Why{Message: "the rules up to here can take more than " + kinds.Counted(compile.RuleSteps, "step") + ", and such responses are rejected"})
 	}
 }
 
@@ -201,12 +201,12 @@ func (w *warner) jumps(rule *compile.Branch, path string, step int) {
 		holds, constant := w.constantly(j.When)
 		switch {
 		case always:
-			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "jumped", Message: "a jump before this one is always made"})
+			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "jumped", Message: "an earlier jump always applies"})
 		case w.never[j.When] != "": // was noted
 		case constant && !holds:
-			w.add(at+"/if", schema.WarnNoEffect, kinds.Why{Reason: "never", Message: "this never holds"})
+			w.add(at+"/if", schema.WarnNoEffect, kinds.Why{Reason: "never", Message: "this condition is never true"})
 		case i >= counting:
-			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "next", Message: "the block after this one follows without the jump too"})
+			w.add(at, schema.WarnNoEffect, kinds.Why{Reason: "next", Message: "this jump goes to the next block, which follows anyway"})
 		}
 		always = always || constant && holds
 	}
@@ -270,23 +270,23 @@ func (w *warner) reads(path string, l *logic.Logic, at int, after bool) {
 		why := kinds.Why{Params: map[string]any{"name": rest}}
 		switch {
 		case kind != "answers" && kind != "hidden" && kind != "variables":
-			why.Reason, why.Message, why.Params["name"] = "data", "there are only answers, hidden and variables", name
+			why.Reason, why.Message, why.Params["name"] = "data", "only answers, hidden and variables exist", name
 		case rest == "": // all of them
 		case kind == "hidden" && !isHidden:
-			why.Reason, why.Message = "hidden", "the form has no such hidden field"
+			why.Reason, why.Message = "hidden", "the form has no hidden field with this name"
 		case kind == "variables" && !isVariable:
-			why.Reason, why.Message = "variable", "the form has no such variable"
+			why.Reason, why.Message = "variable", "the form has no variable with this name"
 		case kind == "answers" && !isBlock:
-			why.Reason, why.Message = "block", "the form has no such block"
+			why.Reason, why.Message = "block", "the form has no block with this ID"
 		case kind == "answers" && w.form.Blocks[block].Rule == nil:
 			name, why.Params = w.name(block)
-			w.add(path, schema.WarnUnknownName, kinds.Why{Reason: "no_answer", Message: "this reads the answer to " + name + ", and that block takes no answer", Params: why.Params})
+			w.add(path, schema.WarnUnknownName, kinds.Why{Reason: "no_answer", Message: "this reads the answer to " + name + ", but that block cannot be answered", Params: why.Params})
 		case kind == "answers" && block >= w.known(at, after):
 			name, why.Params = w.name(block)
-			w.add(path, schema.WarnNotYetKnown, kinds.Why{Message: "this reads the answer to " + name + ", and that is answered only later", Params: why.Params})
+			w.add(path, schema.WarnNotYetKnown, kinds.Why{Message: "this reads the answer to " + name + ", but that block comes later", Params: why.Params})
 		}
 		if why.Reason != "" {
-			why.Message = "this reads " + kinds.Quoted(name) + ", and " + why.Message
+			why.Message = "this reads " + kinds.Quoted(name) + ", but " + why.Message
 			w.add(path, schema.WarnUnknownName, why)
 		}
 	}
@@ -323,11 +323,11 @@ func (w *warner) duplicateField(id string) {
 		return
 	}
 	if w.form.Unique < 0 {
-		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "missing", Message: "the form has no block of this id, so no response counts as a duplicate"})
+		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "missing", Message: "the form has no block with this ID, so duplicates are not detected"})
 		return
 	}
 	typ := w.form.Blocks[w.form.Unique].Type
 	if k, _ := schema.LookupBlockType(typ); !k.IsCompared() {
-		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "type", Message: "answers to a block of the type " + typ + " are never compared, so no response counts as a duplicate"})
+		w.add(path, schema.WarnDuplicateField, kinds.Why{Reason: "type", Message: "answers to blocks of the type " + typ + " are never compared, so duplicates are not detected"})
 	}
 }

@@ -170,7 +170,7 @@ func TestARedisThatHangsDoesNotHangTheAPI(t *testing.T) {
 		t.Fatal(err)
 	}
 	deadline = time.Now().Add(time.Minute)
-	for !strings.Contains(logged(), "the rate limiter works again") {
+	for !strings.Contains(logged(), "rate limiter recovered") {
 		if time.Now().After(deadline) {
 			t.Fatalf("it never works again:\n%s", log)
 		}

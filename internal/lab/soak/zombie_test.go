@@ -224,7 +224,7 @@ func (z *zombies) fenced(log *os.File) {
 	z.t.Helper()
 	ctx, cancel := context.WithTimeout(z.t.Context(), time.Minute)
 	defer cancel()
-	for !bytes.Contains(readLog(z.t, log), []byte("changed nothing")) {
+	for !bytes.Contains(readLog(z.t, log), []byte("webhook result ignored")) {
 		if ctx.Err() != nil {
 			z.t.Fatal("the result of the first process did not come")
 		}

@@ -78,7 +78,7 @@ type Lack struct {
 func (h *Host) MissingFeatures(blocks []schema.Block) []Lack {
 	var list []Lack
 	if h.Partials && !h.Limited {
-		list = append(list, Lack{"half responses are saved: there is no Config.Limiter, so one address may make any number of them", true})
+		list = append(list, Lack{"partial submissions are saved but Config.Limiter is not set, so one address can save any number of them", true})
 	}
 	for b, hidden := range formblock.Walk(blocks) {
 		if hidden {
@@ -91,17 +91,17 @@ func (h *Host) MissingFeatures(blocks []schema.Block) []Lack {
 		captcha := b.Type == schema.TypeCaptcha && kind != "none"
 		switch {
 		case captcha && h.Captcha(kind) == nil:
-			lack(true, " is a captcha that nothing checks: Config.Verifiers has none of the type "+strconv.Quote(kind))
+			lack(true, " is a captcha without verification: Config.Verifiers has no verifier for the type "+strconv.Quote(kind))
 		case captcha && !h.Limited:
-			lack(true, " is a captcha: there is no Config.Limiter, so one address may have any number of tokens checked")
+			lack(true, " is a captcha but Config.Limiter is not set, so one address can check any number of tokens")
 		case file && h.CannotGive(b):
-			lack(false, " requires a file: there is no Config.Files, so no response can be stored")
+			lack(false, " requires a file but Config.Files is not set, so no response can be stored")
 		case file && !h.Files:
-			lack(false, " asks for files: there is no Config.Files")
+			lack(false, " asks for files but Config.Files is not set")
 		case file && !h.Limited:
-			lack(true, " takes files: there is no Config.Limiter, so one address may send any number of them")
+			lack(true, " accepts files but Config.Limiter is not set, so one address can send any number of them")
 		case h.CannotGive(b): // as nobody has paid
-			lack(false, " requires a payment: there is no Config.HostAnswers, so no response can be stored")
+			lack(false, " requires a payment but Config.HostAnswers is not set, so no response can be stored")
 		}
 	}
 	return list

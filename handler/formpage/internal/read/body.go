@@ -127,7 +127,7 @@ func Values(r *http.Request, most Bounds, take TakeFile) (values url.Values, com
 	}
 	values, all := Pairs(string(raw), most.Inputs)
 	if len(values) == 0 && len(raw) > 0 {
-		return nil, false, errors.New("nothing in the body is a value")
+		return nil, false, errors.New("the body has no values")
 	}
 	return values, complete && all, nil
 }
@@ -146,7 +146,7 @@ func readAll(body io.Reader, most int64) (raw []byte, complete bool, err error) 
 }
 
 // ErrTooLarge says that there is more to read than may be.
-var ErrTooLarge = errors.New("too large")
+var ErrTooLarge = errors.New("the body is too large")
 
 // Bounded reads at most so many bytes, and fails when there are more, for it or for an
 // [http.MaxBytesReader] of the host's. Left is negative then.
@@ -178,7 +178,7 @@ const partCost = 100
 // only taken from a page of ours.
 func readParts(r io.Reader, boundary string, bounds Bounds, take TakeFile) (values url.Values, complete bool, err error) {
 	if boundary == "" {
-		return nil, false, errors.New("a multipart body without a boundary")
+		return nil, false, errors.New("the multipart body has no boundary")
 	}
 	most, inputs := bounds.Bytes, bounds.Inputs
 	body := &Bounded{Reader: r, Left: max(most, 2*most)}
@@ -258,13 +258,13 @@ func JSON(body io.Reader, most Bounds) (in Sent, wrong []schema.Violation, err e
 	}
 	defer tree.Release()
 	if tree.Root().Kind() != jsontree.Object {
-		return in, nil, errors.New("the body is no object")
+		return in, nil, errors.New("the body is not an object")
 	}
 	for _, member := range tree.Root().All() {
 		var fault schema.Violation
 		switch {
 		case !slices.Contains(members, member.Name()):
-			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known member"}
+			fault = schema.Violation{Code: schema.CodeUnknownField, Message: "is not a known field"}
 		case member.Len() > most.Inputs:
 			fault = schema.Violation{Code: schema.CodeTooMany, Message: "must have at most " + strconv.Itoa(most.Inputs) + " members"}
 		default:

@@ -59,11 +59,11 @@ func NewCatalogue(more map[string]map[string]string) (Catalogue, error) {
 	for tag, own := range more {
 		parsed, err := language.Parse(tag)
 		if err != nil {
-			return Catalogue{}, fmt.Errorf("in Words, %q is not a language tag", tag)
+			return Catalogue{}, fmt.Errorf("Config.Translations: %q is not a language tag", tag)
 		}
 		for key := range own {
 			if _, known := english[key]; !known {
-				return Catalogue{}, fmt.Errorf("in Words, %s: there is no text with the key %q", tag, key)
+				return Catalogue{}, fmt.Errorf("Config.Translations: %s: unknown key %q", tag, key)
 			}
 		}
 		// A variant of a language has the words of the language where it adds none.

@@ -102,7 +102,7 @@ func (c *Conn) usable(ctx context.Context) error {
 	var other string
 	err := c.In(ctx).QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
 	if err == nil {
-		return fmt.Errorf("postgres: New on a transaction without WithSchema, but the database has a schema %q beside %q: use Store.On",
+		return fmt.Errorf("postgres: New on a transaction without WithSchema is ambiguous because the database has the schemas %q and %q: use Store.On",
 			other, c.Schema)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {

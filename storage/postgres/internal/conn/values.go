@@ -26,7 +26,7 @@ func (c *idColumn) ScanBytes(b []byte) error {
 	case len(c):
 		copy(c[:], b)
 	default:
-		return fmt.Errorf("postgres: an id of %d bytes", len(b))
+		return fmt.Errorf("postgres: an ID has %d bytes", len(b))
 	}
 	return nil
 }
@@ -37,7 +37,7 @@ type timeColumn time.Time
 // ScanTimestamptz implements [pgtype.TimestamptzScanner].
 func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if v.InfinityModifier != pgtype.Finite {
-		return fmt.Errorf("postgres: the time %s", v.InfinityModifier)
+		return fmt.Errorf("postgres: unsupported time %s", v.InfinityModifier)
 	}
 	*c = timeColumn{}
 	if v.Valid {
@@ -203,7 +203,7 @@ func IDArgOf(id *storage.ID) []byte {
 func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
-			return fmt.Errorf("%w: text that is not UTF-8 without U+0000, or a time outside the years 1 to 9999", storage.ErrInvalidValue)
+			return fmt.Errorf("%w: text must be UTF-8 without U+0000, and times must be in the years 1 to 9999", storage.ErrInvalidValue)
 		}
 	}
 	return nil

@@ -90,13 +90,13 @@ func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []str
 		err := rows.Scan(&name, &value)
 		switch name {
 		case "session_replication_role":
-			return "the session has session_replication_role = replica, in which the server does not enforce foreign keys: it has to be origin", err
+			return "the session has session_replication_role = replica, so foreign keys are not enforced: set it to origin", err
 		case "transaction_isolation":
-			return fmt.Sprintf("the isolation level is %s, and has to be read committed", value), err
+			return fmt.Sprintf("the isolation level is %s: set it to read committed", value), err
 		case "transaction_read_only":
-			return "nothing can be written: the server is a standby, or the role has default_transaction_read_only = on", err
+			return "nothing can be written because the server is a standby or the role has default_transaction_read_only = on", err
 		}
-		return fmt.Sprintf("the session has %s = %s: it has to be 0 or at least %d ms, or maintenance never ends", name, value, least), err
+		return fmt.Sprintf("the session has %s = %s: set it to 0 or at least %d ms, or maintenance cannot finish", name, value, least), err
 	})
 }
 

@@ -94,7 +94,7 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 			blockers = see
 		}
 		if time.Now().After(until) || !pause(ctx) {
-			return have, failed, fmt.Errorf("%s; end its transaction or wait for its end: %w", blockers(), cmp.Or(ctx.Err(), err))
+			return have, failed, fmt.Errorf("%s, end its transaction or wait until it ends: %w", blockers(), cmp.Or(ctx.Err(), err))
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (m *migration) hasSession(ctx context.Context, c *pgx.Conn) error {
 			return err
 		}
 		if other == first || again != first {
-			return errors.New("the address is that of a pooler in transaction mode, which gives each transaction another session: migrate at the server's own address, or at one in session mode")
+			return errors.New("the connection uses a pooler in transaction mode: migrate with a direct connection or a pooler in session mode")
 		}
 	}
 	return nil
@@ -312,7 +312,7 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 		return err
 	}
 	if used {
-		return fmt.Errorf("the schema %q contains tables that are not formsvc's; choose another with WithSchema", m.of.Schema)
+		return fmt.Errorf("the schema %q contains tables that are not formsvc's: choose another schema with WithSchema", m.of.Schema)
 	}
 	if exists {
 		return nil // and the user may have no right to create one

@@ -38,7 +38,7 @@ func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
 		return "", err
 	}
 	if !usableServer.MatchString(version) {
-		return fmt.Sprintf("the server calls itself %.100q: use PostgreSQL 15 or newer, and no other database that speaks its protocol", version), nil
+		return fmt.Sprintf("the server version is %.100q: use PostgreSQL 15 or newer, not another database with the same protocol", version), nil
 	}
 	if fault != "" {
 		return fault, nil
@@ -46,7 +46,7 @@ func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
 	var held bool
 	err = c.In(ctx).QueryRow(ctx, lockProbe, c.Salt("probe")).Scan(&held)
 	if state := conn.SQLState(err); state == "0A000" || state == "42883" || err == nil && !held { // not supported, no such function
-		return "advisory locks do nothing on the server, and without them responses overtake changes of their form: use PostgreSQL itself", nil
+		return "advisory locks have no effect on this server, but submissions and form changes need them: use PostgreSQL itself", nil
 	}
 	return "", err
 }
@@ -58,10 +58,10 @@ func textFault(setting func(name string) string) string {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)
 	}
 	if encoding := setting("client_encoding"); encoding != "UTF8" && encoding != "" {
-		return fmt.Sprintf("the session has client_encoding = %s, which changes text on its way: the role or the pooler must leave it at UTF8", encoding)
+		return fmt.Sprintf("the session has client_encoding = %s, which changes text in transit: set it to UTF8 in the role or pooler", encoding)
 	}
 	if setting("standard_conforming_strings") == "off" {
-		return "the session has standard_conforming_strings = off, which changes constants in statements: it has to be on"
+		return "the session has standard_conforming_strings = off, which changes constants in statements: set it to on"
 	}
 	return ""
 }

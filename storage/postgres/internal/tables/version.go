@@ -38,7 +38,7 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 		return State{}, false, nil, err
 	}
 	if !usage { // then nothing more can be known
-		return State{}, false, append(faults, "the role has not the right USAGE on the schema"), nil
+		return State{}, false, append(faults, "the role lacks the privilege USAGE on the schema"), nil
 	}
 	missing, readable, err := missingRightsOf(ctx, c)
 	if err != nil || !readable {
@@ -85,7 +85,7 @@ func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, reada
 		var ofVersion bool
 		err := rows.Scan(&right, &ofVersion)
 		readable = readable && !ofVersion
-		return "the role has not the right " + right, err
+		return "the role lacks the privilege " + right, err
 	})
 	return missing, readable, err
 }
@@ -112,12 +112,12 @@ func formatFaults(ctx context.Context, c *conn.Conn) (faults []string, err error
 		fields, values := rows.FieldDescriptions(), rows.RawValues()
 		for i, target := range []any{new([]byte), new(time.Time), &float} { // rows.Scan would end the rows with its error
 			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
-				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: the role needs hex and ISO", output, style))
+				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: set them to hex and ISO for the role", output, style))
 				break
 			}
 		}
 		if a, b := 0.1, 0.2; len(faults) == 0 && float != a+b {
-			faults = append(faults, fmt.Sprintf("the pool's mode reads rounded numbers with extra_float_digits = %s: the role needs 1", digits))
+			faults = append(faults, fmt.Sprintf("the pool's mode reads rounded numbers with extra_float_digits = %s: set it to 1 for the role", digits))
 		}
 		return nil
 	})
