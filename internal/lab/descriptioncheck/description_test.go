@@ -91,7 +91,7 @@ func TestValidatorsRefuseABrokenDescription(t *testing.T) {
 		{"no version", `"version": "2026-08-01"`, `"edition": "2026-08-01"`},
 		{"a reference to nothing", `"#/components/schemas/Workspace"`, `"#/components/schemas/Workshop"`},
 		{"a parameter in no known place", `"in": "query"`, `"in": "body"`},
-		{"a response without description", `"description": "The owner of the key.",`, ``},
+		{"a response without description", `"description": "The user who owns the key.",`, ``},
 		{"a path without a slash", `"/v1/me"`, `"v1/me"`},
 		{"a security scheme of no known type", `"type": "apiKey"`, `"type": "key"`},
 	} {
