@@ -113,6 +113,6 @@ func (c setup) run(t *testing.T) {
 func rare(t *testing.T, s *Store) {
 	t.Helper()
 	must(t, errorOf(s.foldForm(t.Context(), storage.ID{1})))
-	must(t, s.endWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}))
+	must(t, s.deleteWithoutEvent(t.Context(), []storage.ClaimedDelivery{{Lease: storage.Lease{WebhookID: storage.ID{1}, EventID: storage.ID{1}}}}))
 	must(t, errorOf(s.Sweep(t.Context(), storage.SweepParams{TrashBefore: time.Now(), KeysBefore: time.Now(), Max: 1})))
 }

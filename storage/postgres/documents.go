@@ -20,9 +20,9 @@ SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `
 FOR NO KEY UPDATE OF f`
 
-// documentsAsked is a part of a WITH list: the changes that are asked for, each with the
+// requestedChanges is a part of a WITH list: the changes that are asked for, each with the
 // revision that its document is at, and the first one whose condition does not hold.
-const documentsAsked = `asked AS MATERIALIZED (
+const requestedChanges = `asked AS MATERIALIZED (
 	SELECT c.*, d.revision
 	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
 		(SELECT $f::timestamptz[]), (SELECT $g::boolean[]), (SELECT $h::bigint[]), (SELECT $i::bigint[]), (SELECT $j::bigint[]))
@@ -36,12 +36,12 @@ const documentsAsked = `asked AS MATERIALIZED (
 	ORDER BY a.place LIMIT 1
 )`
 
-// documentsRaise is how much the changes raise the form's beside.
-const documentsRaise = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
+// documentsRevisionIncrement is how much the changes raise the form's beside.
+const documentsRevisionIncrement = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
 
-// documentsWritten is a part of a WITH list that makes the changes for the form in target, if
+// applyDocumentChanges is a part of a WITH list that makes the changes for the form in target, if
 // there is one. No row is changed twice: what goes for a bound is not what was asked for.
-const documentsWritten = `written AS (
+const applyDocumentChanges = `written AS (
 	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
 	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
 	FROM target t, asked a
@@ -74,8 +74,8 @@ const documentsWritten = `written AS (
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
 )`
 
-// numbered gives the arguments of documentsAsked their numbers.
-func numbered(text string, first int) string {
+// numberArgs gives the arguments of requestedChanges their numbers.
+func numberArgs(text string, first int) string {
 	for i := range 10 {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
 	}
@@ -101,21 +101,21 @@ func documentArgs(changes []storage.DocumentChange) []any {
 	}
 }
 
-var putDocument = numbered(`
+var putDocument = numberArgs(`
 WITH seen AS MATERIALIZED (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND `+formAccess+`
-), `+documentsAsked+`, target AS MATERIALIZED (
+), `+requestedChanges+`, target AS MATERIALIZED (
 	SELECT s.id FROM seen s WHERE NOT EXISTS (SELECT FROM refused)
 ), raised AS (
-	UPDATE formsvc.forms f SET beside = f.beside + `+documentsRaise+`
+	UPDATE formsvc.forms f SET beside = f.beside + `+documentsRevisionIncrement+`
 	FROM target t
-	WHERE f.id = t.id AND `+documentsRaise+` > 0
-), `+documentsWritten+`
+	WHERE f.id = t.id AND `+documentsRevisionIncrement+` > 0
+), `+applyDocumentChanges+`
 SELECT r.place IS NULL, r.current, w.revision, w.created_at, w.updated_at
 FROM seen s LEFT JOIN refused r ON true LEFT JOIN written w ON true`, 3)
 
 // PutDocument implements [storage.DocumentStore].
-func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
+func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, form storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	changes := []storage.DocumentChange{c}
 	if err := checkDocuments(ctx, changes); err != nil {
 		return storage.Document{}, err
@@ -123,8 +123,8 @@ func (s *Store) PutDocument(ctx context.Context, who storage.Actor, form storage
 	var holds bool
 	var current int64
 	doc := storage.Document{Kind: c.Kind, Key: c.Key, Value: bytes.Clone(c.Value), By: c.By}
-	err := s.db.Change(ctx, conn.Run(lockForDocuments, form[:], userArg(who)),
-		conn.Run(putDocument, append([]any{form[:], userArg(who)}, documentArgs(changes)...)...).
+	err := s.db.Change(ctx, conn.Run(lockForDocuments, form[:], userArg(actor)),
+		conn.Run(putDocument, append([]any{form[:], userArg(actor)}, documentArgs(changes)...)...).
 			Into(&holds, &current, &doc.Revision, &doc.CreatedAt, &doc.UpdatedAt))
 	switch {
 	case err != nil:
@@ -159,11 +159,11 @@ JOIN formsvc.documents d ON d.form_id = f.id
 WHERE f.id = $1::bytea AND ` + formAccess + ` AND d.form_id = $1::bytea AND d.kind = $3::text AND d.key = $4::text`
 
 // Document implements [storage.DocumentStore].
-func (s *Store) Document(ctx context.Context, who storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
+func (s *Store) Document(ctx context.Context, actor storage.Actor, form storage.ID, kind, key string) (storage.Document, error) {
 	if !storage.ValidText(kind) || !storage.ValidText(key) {
-		return storage.Document{}, conn.NotStored(ctx)
+		return storage.Document{}, conn.NotFound(ctx)
 	}
-	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(who), kind, key)
+	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(actor), kind, key)
 }
 
 // documentsOfKind has a row of nulls for a form without any.
@@ -183,17 +183,17 @@ ORDER BY d.key DESC`
 var highestKey = strings.Repeat("\U0010ffff", 51)
 
 // Documents implements [storage.DocumentStore].
-func (s *Store) Documents(ctx context.Context, who storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+func (s *Store) Documents(ctx context.Context, actor storage.Actor, form storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
 	below := highestKey
 	if q.Below != nil {
 		below = *q.Below
 	}
 	found, err = conn.ReadAll(ctx, &s.db, documentTargets, documentsOfKind,
-		form[:], userArg(who), q.Kind, below, int64(max(q.Limit, 0))+1)
+		form[:], userArg(actor), q.Kind, below, int64(max(q.Limit, 0))+1)
 	if err != nil {
 		return nil, false, err
 	}
-	return besideForm(found, q.Limit, func(d *storage.Document) bool { return d.Revision > 0 })
+	return trimPage(found, q.Limit, func(d *storage.Document) bool { return d.Revision > 0 })
 }
 
 const formsWithDocument = `
@@ -203,6 +203,6 @@ WHERE f.id = ANY ((SELECT $1::bytea[])::bytea[]) AND ` + formAccess + `
 	AND EXISTS (SELECT FROM formsvc.documents d WHERE d.form_id = f.id AND d.kind = $3::text)`
 
 // FormsWithDocument implements [storage.DocumentStore].
-func (s *Store) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
-	return conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, formsWithDocument, conn.IDsArg(forms), userArg(who), kind)
+func (s *Store) FormsWithDocument(ctx context.Context, actor storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, formsWithDocument, conn.IDsArg(forms), userArg(actor), kind)
 }

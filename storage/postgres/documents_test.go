@@ -106,7 +106,7 @@ func TestDocumentsOfPurgedFormsGoInPieces(t *testing.T) {
 		execute(t, pool, s, text)
 	}
 	for _, c := range []struct{ most, left int }{{100, 7}, {2, 5}, {1, 4}, {100, 1}, {100, 0}} { // three of them are 18 MB
-		if more, err := s.removePurged(t.Context(), storage.SweepParams{Max: c.most}, nil); err != nil || !more {
+		if more, err := s.removePurgedForms(t.Context(), storage.SweepParams{Max: c.most}, nil); err != nil || !more {
 			t.Fatal(more, err)
 		}
 		if left := documentsOf(t, pool, s, form); left != c.left {

@@ -15,40 +15,40 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formHead is a form without its definition.
-const formHead = formGate + `, ` + formFull + `, ` + formTimes
+// formHeadColumns is a form without its definition.
+const formHeadColumns = formBaseColumns + `, ` + limitReachedColumn + `, ` + formTimeColumns
 
-const formGate = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
+const formBaseColumns = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
 	f.closed, f.close_at, f.response_limit, f.unique_block, f.unique_rules, f.duplicates_covered, f.beside`
 
-const formTimes = `f.created_at, f.updated_at, f.trashed_at`
+const formTimeColumns = `f.created_at, f.updated_at, f.trashed_at`
 
-const formFull = `CASE WHEN f.response_limit > 0 THEN
+const limitReachedColumn = `CASE WHEN f.response_limit > 0 THEN
 		(SELECT l.submission_count >= f.response_limit FROM formsvc.form_limits l WHERE l.form_id = f.id) END`
 
-const formSections = `f.format, f.blocks, f.settings, f.theme, f.variables, f.hidden_fields`
+const formSectionColumns = `f.format, f.blocks, f.settings, f.theme, f.variables, f.hidden_fields`
 
-const formColumns = formHead + `, ` + formSections
+const formColumns = formHeadColumns + `, ` + formSectionColumns
 
-// formColumnsFast are formColumns without an answer to whether the form is full:
+// formColumnsWithoutLimit are formColumns without an answer to whether the form is full:
 // asking for it costs the statement an eighth more, also for the many forms that
-// have no limit. For the others fillIn asks.
-const formColumnsFast = formGate + `, NULL::boolean, ` + formTimes + `, ` + formSections
+// have no limit. For the others readLimitReached asks.
+const formColumnsWithoutLimit = formBaseColumns + `, NULL::boolean, ` + formTimeColumns + `, ` + formSectionColumns
 
-const fullByID = `
+const limitReachedByID = `
 SELECT l.submission_count >= $2::bigint FROM formsvc.form_limits l WHERE l.form_id = $1::bytea`
 
-// fillIn sets Full of a form that was read as formColumnsFast.
-func (s *Store) fillIn(ctx context.Context, f *storage.Form) error {
+// readLimitReached sets Full of a form that was read as formColumnsWithoutLimit.
+func (s *Store) readLimitReached(ctx context.Context, f *storage.Form) error {
 	if f.Acceptance.ResponseLimit <= 0 {
 		return nil
 	}
-	err := s.db.QueryRow(ctx, fullByID, conn.Into(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
+	err := s.db.QueryRow(ctx, limitReachedByID, conn.Into(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
 	return conn.NoRow(err, nil) // the limit is gone in the meantime
 }
 
-// appendHead appends what takes formHead. A row of nulls is the zero Form.
-func appendHead(to []any, f *storage.Form) []any {
+// appendHeadTargets appends what takes formHeadColumns. A row of nulls is the zero Form.
+func appendHeadTargets(to []any, f *storage.Form) []any {
 	return append(to,
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
 		&f.Revision, &f.Acceptance.Closed, &f.Acceptance.CloseAt, &f.Acceptance.ResponseLimit,
@@ -56,24 +56,24 @@ func appendHead(to []any, f *storage.Form) []any {
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
-// appendForm appends what takes formColumns. The definition is borrowed until
-// ownDefinition.
-func appendForm(to []any, f *storage.Form) []any {
+// appendFormTargets appends what takes formColumns. The definition is borrowed until
+// copyDefinition.
+func appendFormTargets(to []any, f *storage.Form) []any {
 	d := &f.Definition
-	return append(appendHead(to, f), &d.Format,
+	return append(appendHeadTargets(to, f), &d.Format,
 		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
 // scanForm reads what is asked for beside a form, and the form: the version of its row
-// and formColumnsFast. Where these are null there is no form.
-func (s *Store) scanForm(rows pgx.Rows, beside []any, f *storage.Form) error {
+// and formColumnsWithoutLimit. Where these are null there is no form.
+func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	var version rowVersion
-	if err := conn.Scan(rows, appendForm(append(beside, &version), f)...); err != nil {
+	if err := conn.Scan(rows, appendFormTargets(append(before, &version), f)...); err != nil {
 		*f = storage.Form{} // its definition is borrowed
 		return err
 	}
 	if version != 0 {
-		s.cache.own(f, version)
+		s.cache.remember(f, version)
 	}
 	return nil
 }
@@ -101,10 +101,10 @@ WITH target AS (
 SELECT EXISTS (SELECT 1 FROM made) FROM target`
 
 // CreateForm implements [storage.FormStore].
-func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.Form) error {
+func (s *Store) CreateForm(ctx context.Context, actor storage.Actor, f storage.Form) error {
 	var made bool
 	d := f.Definition
-	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(who), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
+	err := s.db.Change(ctx, conn.Run(createForm, f.WorkspaceID[:], userArg(actor), f.ID[:], f.PublicID, f.Name, f.Type, f.Status,
 		f.Acceptance.Closed, conn.TimeArg(f.Acceptance.CloseAt), f.Acceptance.ResponseLimit, f.CreatedAt.UTC(), f.UpdatedAt.UTC(),
 		int64(d.Format), d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		f.Acceptance.Unique.Block, int64(f.Acceptance.Unique.Rules)).Into(&made))
@@ -115,18 +115,18 @@ func (s *Store) CreateForm(ctx context.Context, who storage.Actor, f storage.For
 }
 
 const formByID = `
-SELECT f.xmin, ` + formColumnsFast + `
+SELECT f.xmin, ` + formColumnsWithoutLimit + `
 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess
 
 const formByPublicID = `
-SELECT f.xmin, ` + formColumnsFast + `
+SELECT f.xmin, ` + formColumnsWithoutLimit + `
 FROM formsvc.forms f
-WHERE f.public_id = $1::text AND ` + formThere
+WHERE f.public_id = $1::text AND ` + formNotTrashed
 
 // Form implements [storage.FormStore].
-func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (storage.Form, error) {
-	return s.oneForm(ctx, formByID, id[:], userArg(who))
+func (s *Store) Form(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Form, error) {
+	return s.readForm(ctx, formByID, id[:], userArg(actor))
 }
 
 // FormByPublicID implements [storage.FormStore]. On a pool, calls that come while the form is
@@ -134,42 +134,42 @@ func (s *Store) Form(ctx context.Context, who storage.Actor, id storage.ID) (sto
 // before each of them. It does not see the values of ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
-		return storage.Form{}, conn.NotStored(ctx)
+		return storage.Form{}, conn.NotFound(ctx)
 	}
-	if s.formReads == nil {
-		return s.oneForm(ctx, formByPublicID, publicID)
+	if s.formReader == nil {
+		return s.readForm(ctx, formByPublicID, publicID)
 	}
-	late, end := s.late(ctx)
+	timedOut, end := s.lateTimer(ctx)
 	defer end()
-	read, _, err := s.formReads.do(ctx, late, publicID, struct{}{}, 0)
+	read, _, err := s.formReader.do(ctx, timedOut, publicID, struct{}{}, 0)
 	if err != nil {
-		return storage.Form{}, notWaited(ctx, err, false)
+		return storage.Form{}, abandonedError(ctx, err, false)
 	}
 	return read.form, read.err
 }
 
-// formReads reads a form by its public id, once for all who ask before the read begins.
-type formReads = groups[string, struct{}, formRead]
+// formReader reads a form by its public id, once for all who ask before the read begins.
+type formReader = batcher[string, struct{}, formReadResult]
 
-// formRead is the form that a read has found, or its error.
-type formRead struct {
+// formReadResult is the form that a read has found, or its error.
+type formReadResult struct {
 	form storage.Form
 	err  error
 }
 
-func (s *Store) newFormReads() *formReads {
-	var all formReads
-	all.write = func(ctx context.Context, publicID string, take func() []struct{}, _ func()) []formRead {
-		runtime.Gosched() // as in withConnection
-		callers := len(take())
-		var read formRead
-		read.form, read.err = s.oneForm(ctx, formByPublicID, publicID)
-		return slices.Repeat([]formRead{read}, callers)
+func (s *Store) newFormReader() *formReader {
+	var all formReader
+	all.write = func(ctx context.Context, publicID string, takeItems func() []struct{}, _ func()) []formReadResult {
+		runtime.Gosched() // as in writeWithConnection
+		callers := len(takeItems())
+		var read formReadResult
+		read.form, read.err = s.readForm(ctx, formByPublicID, publicID)
+		return slices.Repeat([]formReadResult{read}, callers)
 	}
 	return &all
 }
 
-func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {
+func (s *Store) readForm(ctx context.Context, text string, args ...any) (f storage.Form, err error) {
 	err = s.db.Read(ctx, func(ctx context.Context) error {
 		err := s.db.QueryRow(ctx, text, func(rows pgx.Rows) error {
 			return s.scanForm(rows, make([]any, 0, 25), &f)
@@ -177,13 +177,13 @@ func (s *Store) oneForm(ctx context.Context, text string, args ...any) (f storag
 		if err != nil {
 			return conn.NoRow(err, storage.ErrNotFound)
 		}
-		return s.fillIn(ctx, &f)
+		return s.readLimitReached(ctx, &f)
 	})
 	return f, err
 }
 
-// listsOfForms are the lists of the forms in the trash, or of all others.
-type listsOfForms struct{ ofUser, ofUsersWorkspace, ofHost, ofWorkspace string }
+// formListTexts are the lists of the forms in the trash, or of all others.
+type formListTexts struct{ forUser, forUserInWorkspace, forHost, forHostInWorkspace string }
 
 // Where a form is, as its own row says.
 const (
@@ -191,28 +191,28 @@ const (
 	trashedForms = "f.trashed_at IS NOT NULL AND f.purged_at IS NULL"
 )
 
-// usersWorkspace takes the id of the workspace out of the access check, so that without
+// inAccessibleWorkspace takes the id of the workspace out of the access check, so that without
 // access nothing is read.
-const usersWorkspace = `f.workspace_id = (
+const inAccessibleWorkspace = `f.workspace_id = (
 			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`
 
-var formLists = sync.OnceValue(func() (lists struct{ live, trash listsOfForms }) {
-	live := shelf{"formsvc.forms f", "f", formHead, liveForms}
-	all := shelf{"formsvc.forms f", "f", formHead, liveForms + notUntidied("f")}
-	lists.live = listsOfForms{
-		textOf(live.ofUser()), textOf(live.of(usersWorkspace)),
-		textOf(all.ofHost()), textOf(all.of("f.workspace_id = $4::bytea")),
+var formLists = sync.OnceValue(func() (lists struct{ live, trash formListTexts }) {
+	live := listSource{"formsvc.forms f", "f", formHeadColumns, liveForms}
+	all := listSource{"formsvc.forms f", "f", formHeadColumns, liveForms + notInDeletedWorkspace("f")}
+	lists.live = formListTexts{
+		listText(live.selectForUser()), listText(live.selectWhere(inAccessibleWorkspace)),
+		listText(all.selectForHost()), listText(all.selectWhere("f.workspace_id = $4::bytea")),
 	}
-	trash := shelf{"formsvc.forms f", "f", formHead, trashedForms}
-	lists.trash = listsOfForms{
-		textOf(trash.ofUser()), textOf(trash.of(usersWorkspace)),
-		textOf(hostTrash("f.id > ''", "true")), textOf(hostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
+	trash := listSource{"formsvc.forms f", "f", formHeadColumns, trashedForms}
+	lists.trash = formListTexts{
+		listText(trash.selectForUser()), listText(trash.selectWhere(inAccessibleWorkspace)),
+		listText(selectHostTrash("f.id > ''", "true")), listText(selectHostTrash("f.workspace_id = $4::bytea", "o.id = $4::bytea")),
 	}
 	return lists
 })
 
 // Forms implements [storage.FormStore].
-func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
+func (s *Store) Forms(ctx context.Context, actor storage.Actor, q storage.FormsParams) ([]storage.Form, error) {
 	lists, args := formLists().live, pageArgs(q.Page)
 	if q.Trashed {
 		lists = formLists().trash
@@ -220,67 +220,67 @@ func (s *Store) Forms(ctx context.Context, who storage.Actor, q storage.FormsPar
 	one := !q.WorkspaceID.IsZero()
 	var text string
 	switch {
-	case who.Host() && one:
-		text, args = lists.ofWorkspace, append(args, q.WorkspaceID[:])
-	case who.Host():
-		text = lists.ofHost
+	case actor.Host() && one:
+		text, args = lists.forHostInWorkspace, append(args, q.WorkspaceID[:])
+	case actor.Host():
+		text = lists.forHost
 	case one:
-		text, args = lists.ofUsersWorkspace, append(args, userArg(who), q.WorkspaceID[:])
+		text, args = lists.forUserInWorkspace, append(args, userArg(actor), q.WorkspaceID[:])
 	default:
-		text, args = lists.ofUser, append(args, userArg(who))
+		text, args = lists.forUser, append(args, userArg(actor))
 	}
 	var found []storage.Form
 	err := s.db.Read(ctx, func(ctx context.Context) (err error) {
 		found, err = conn.Collect(ctx, &s.db, text, headTargets, args...)
-		if err != nil || len(found) > 0 || !one || who.Host() {
+		if err != nil || len(found) > 0 || !one || actor.Host() {
 			return err
 		}
-		err = s.db.QueryRow(ctx, workspaceIsThere, conn.Into(nil), q.WorkspaceID[:], userArg(who))
+		err = s.db.QueryRow(ctx, workspaceExists, conn.Into(nil), q.WorkspaceID[:], userArg(actor))
 		return conn.NoRow(err, storage.ErrNotFound)
 	})
 	return found, err
 }
 
-func headTargets(f *storage.Form) []any { return appendHead(make([]any, 0, 18), f) }
+func headTargets(f *storage.Form) []any { return appendHeadTargets(make([]any, 0, 18), f) }
 
-// notUntidied is the condition that a form or a webhook is not of a deleted workspace,
+// notInDeletedWorkspace is the condition that a form or a webhook is not of a deleted workspace,
 // for rows that a list finds by the form's own row. It is for the lists of the host: the
 // users of a workspace are gone with it. The deleted workspaces are read once for a
 // statement, and are few: sweeps tidy up after them. COALESCE keeps the planner from
 // guessing how many forms that leaves: where one workspace has nearly all, it guesses
 // none.
-func notUntidied(alias string) string {
+func notInDeletedWorkspace(alias string) string {
 	return ` AND COALESCE(` + alias + `.workspace_id <> ALL (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
 }
 
-// notOfPurged is the condition that a form is not of a workspace that was purged, in the
-// way of notUntidied.
-const notOfPurged = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
+// notInPurgedWorkspace is the condition that a form is not of a workspace that was purged, in the
+// way of notInDeletedWorkspace.
+const notInPurgedWorkspace = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
 
-// headColumns are what formHead reads of a form, but for trashed_at.
-const headColumns = formGate + `, f.created_at, f.updated_at`
+// formListColumns are what formHeadColumns reads of a form, but for trashed_at.
+const formListColumns = formBaseColumns + `, f.created_at, f.updated_at`
 
-// hostTrash lists the trash for the host: the forms whose own rows say that they are
+// selectHostTrash lists the trash for the host: the forms whose own rows say that they are
 // there, and those of deleted workspaces whose rows do not say so yet. The conditions
 // are on the form f and on the deleted workspace o.
-func hostTrash(forms, workspaces string) squirrel.SelectBuilder {
-	trash := shelf{"formsvc.forms f", "f", headColumns + ", f.trashed_at", trashedForms + notOfPurged}
-	rest, args, err := squirrel.Select(headColumns, "o.deleted_at AS trashed_at").
+func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
+	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
+	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
 		From("formsvc.workspaces o").
-		JoinClause(lateral(shelf{"formsvc.forms f", "f", "", liveForms}.read("f.*", "f.workspace_id = o.id", pageLimit), "f")).
+		JoinClause(lateral(listSource{"formsvc.forms f", "f", "", liveForms}.selectPage("f.*", "f.workspace_id = o.id", pageLimit), "f")).
 		Where("o.deleted_at IS NOT NULL AND NOT o.tidied AND NOT o.purged").
 		Where(workspaces).ToSql()
 	if err != nil {
-		panic(err) // as in textOf
+		panic(err) // as in listText
 	}
-	both := squirrel.Select(headColumns, "f.trashed_at").FromSelect(trash.of(forms), "f").Suffix("UNION ALL "+rest, args...)
-	return trash.order(squirrel.Select(formHead).FromSelect(both, "f"), pageLimit)
+	both := squirrel.Select(formListColumns, "f.trashed_at").FromSelect(trash.selectWhere(forms), "f").Suffix("UNION ALL "+rest, args...)
+	return trash.orderByNewest(squirrel.Select(formHeadColumns).FromSelect(both, "f"), pageLimit)
 }
 
-// lockTarget keeps the workspace that a form moves to from being deleted
+// lockTargetWorkspace keeps the workspace that a form moves to from being deleted
 // meanwhile.
-const lockTarget = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
+const lockTargetWorkspace = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
 // lockWebhooksOfForm comes before the form's row in a move, which changes the rows
 // of the form's webhooks too: rows of webhooks are locked in the order of their ids
@@ -293,35 +293,35 @@ const (
 	updateNoTarget
 	updateNotOwner
 	updateRevision
-	updateUncounted // the submissions have to be counted for the new limit
-	updateSame      // there is nothing to change
-	updateDocument  // and above: the condition of a document does not hold, by its place
+	updateUncounted        // the submissions have to be counted for the new limit
+	updateUnchanged        // there is nothing to change
+	updateDocumentRevision // and above: the condition of a document does not hold, by its place
 )
 
 // updateForm changes the form, or reports why it did not. The sections that stay are
 // not sent and not written again. With documents it is another statement, after
 // lockForDocuments, which writes them with the form.
 var (
-	updateForm          = updateFormText(withDocuments{otherwise: "0", current: "v.revision"})
-	updateFormDocuments = numbered(updateFormText(withDocuments{
-		asked:     documentsAsked + ", ",
-		otherwise: fmt.Sprint("COALESCE((SELECT r.place + ", updateDocument-1, " FROM refused r), 0)"),
-		changed:   "beside = f.beside + " + documentsRaise + ",",
-		written:   ", target AS (SELECT c.id FROM changed c), " + documentsWritten,
-		current:   fmt.Sprint("CASE WHEN v.code < ", updateDocument, " THEN v.revision ELSE (SELECT r.current FROM refused r) END"),
+	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
+	updateFormDocuments = numberArgs(buildUpdateForm(documentClauses{
+		requested:       requestedChanges + ", ",
+		conflictCode:    fmt.Sprint("COALESCE((SELECT r.place + ", updateDocumentRevision-1, " FROM refused r), 0)"),
+		assignment:      "beside = f.beside + " + documentsRevisionIncrement + ",",
+		writes:          ", target AS (SELECT c.id FROM changed c), " + applyDocumentChanges,
+		currentRevision: fmt.Sprint("CASE WHEN v.code < ", updateDocumentRevision, " THEN v.revision ELSE (SELECT r.current FROM refused r) END"),
 	}), 20)
 )
 
-// withDocuments is what updateForm has for documents.
-type withDocuments struct{ asked, otherwise, changed, written, current string }
+// documentClauses is what updateForm has for documents.
+type documentClauses struct{ requested, conflictCode, assignment, writes, currentRevision string }
 
-func updateFormText(with withDocuments) string {
+func buildUpdateForm(with documentClauses) string {
 	return `
 WITH seen AS MATERIALIZED (
 	SELECT f.* FROM formsvc.forms f
 	WHERE f.id = $1::bytea AND ` + formAccess + `
 	FOR NO KEY UPDATE OF f
-), ` + with.asked + `verdict AS MATERIALIZED (
+), ` + with.requested + `verdict AS MATERIALIZED (
 	SELECT s.id, s.revision, s.response_limit, COALESCE($17::text <> s.unique_block, false) AS another_field, CASE
 		WHEN $3::bytea IS NOT NULL AND NOT EXISTS (
 			SELECT FROM formsvc.workspaces w WHERE w.id = $3::bytea AND ` + workspaceAccess + `) THEN 1
@@ -342,7 +342,7 @@ WITH seen AS MATERIALIZED (
 			AND ($14::json IS NULL OR $14::json::text = s.theme::text)
 			AND ($15::json IS NULL OR $15::json::text = s.variables::text)
 			AND ($16::json IS NULL OR $16::json::text = s.hidden_fields::text) THEN 5
-		ELSE ` + with.otherwise + `
+		ELSE ` + with.conflictCode + `
 	END AS code
 	FROM seen s
 ), changed AS (
@@ -359,7 +359,7 @@ WITH seen AS MATERIALIZED (
 		unique_block = COALESCE($17::text, f.unique_block),
 		unique_rules = CASE WHEN v.another_field THEN $18::bigint ELSE f.unique_rules END,
 		duplicates_covered = CASE WHEN v.another_field THEN $17::text <> '' AND ` + noSubmissions + ` ELSE f.duplicates_covered END,
-		updated_at = $5::timestamptz,` + with.changed + `
+		updated_at = $5::timestamptz,` + with.assignment + `
 		format = COALESCE($11::bigint, f.format),
 		blocks = COALESCE($12::json, f.blocks),
 		settings = COALESCE($13::json, f.settings),
@@ -369,15 +369,15 @@ WITH seen AS MATERIALIZED (
 	FROM verdict v
 	WHERE f.id = v.id AND v.code = 0
 	RETURNING f.*
-), ` + anotherField + `, dropped AS (
+), ` + changeUniqueField + `, dropped AS (
 	DELETE FROM formsvc.form_limits l USING verdict v
 	WHERE l.form_id = v.id AND v.code = 0 AND v.response_limit > 0 AND $10::bigint = 0
 ), in_force AS (
 	UPDATE formsvc.form_limits l SET count_at = NULL
 	FROM verdict v
 	WHERE l.form_id = v.id AND v.code = 0 AND $10::bigint > 0 AND l.count_at IS NOT NULL
-)` + with.written + `
-SELECT v.code, ` + with.current + `, ` + formColumns + `
+)` + with.writes + `
+SELECT v.code, ` + with.currentRevision + `, ` + formColumns + `
 FROM verdict v
 LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHERE v.code = 5) f ON true`
 }
@@ -387,25 +387,25 @@ LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHE
 // or the new one. When it sets a response limit on a form that had none, the
 // submissions are counted before: see count. The count belongs to no revision, so
 // the call tries again until nothing has come between.
-func (s *Store) UpdateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
+func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if err := checkDocuments(ctx, c.Documents); err != nil {
 		return storage.Form{}, err
 	}
 	for {
-		f, code, err := s.updateForm(ctx, who, id, c)
+		f, code, err := s.updateForm(ctx, actor, id, c)
 		if err != nil || code != updateUncounted {
 			return f, err
 		}
-		if err := s.count(ctx, id); err != nil {
+		if err := s.countSubmissions(ctx, id); err != nil {
 			return storage.Form{}, err
 		}
 	}
 }
 
-func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
+func (s *Store) updateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (f storage.Form, code int, err error) {
 	var batch []conn.Statement
 	if c.WorkspaceID != nil {
-		batch = append(batch, conn.Run(lockTarget, conn.IDArgOf(c.WorkspaceID)))
+		batch = append(batch, conn.Run(lockTargetWorkspace, conn.IDPointerArg(c.WorkspaceID)))
 	}
 	if c.Acceptance != nil {
 		batch = append(batch, s.lockForm(id))
@@ -413,15 +413,15 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 	if c.WorkspaceID != nil {
 		batch = append(batch, conn.Run(lockWebhooksOfForm, id[:]))
 	}
-	text, args := updateForm, updateFormArgs(who, id, c)
+	text, args := updateForm, updateFormArgs(actor, id, c)
 	if len(c.Documents) > 0 {
-		batch = append(batch, conn.Run(lockForDocuments, id[:], userArg(who)))
+		batch = append(batch, conn.Run(lockForDocuments, id[:], userArg(actor)))
 		text, args = updateFormDocuments, append(args, documentArgs(c.Documents)...)
 	}
 	var current int64
 	err = s.db.Change(ctx, append(batch, conn.Run(text, args...).Row(func(rows pgx.Rows) error {
-		err := conn.Scan(rows, appendForm([]any{&code, &current}, &f)...)
-		ownDefinition(&f.Definition)
+		err := conn.Scan(rows, appendFormTargets([]any{&code, &current}, &f)...)
+		copyDefinition(&f.Definition)
 		return err
 	}))...)
 	switch {
@@ -433,13 +433,13 @@ func (s *Store) updateForm(ctx context.Context, who storage.Actor, id storage.ID
 		return storage.Form{}, 0, storage.ErrNotOwner
 	case code == updateRevision:
 		return storage.Form{}, 0, &storage.RevisionError{Current: current}
-	case code >= updateDocument:
-		return storage.Form{}, 0, &storage.RevisionError{Current: current, Kind: c.Documents[code-updateDocument].Kind}
+	case code >= updateDocumentRevision:
+		return storage.Form{}, 0, &storage.RevisionError{Current: current, Kind: c.Documents[code-updateDocumentRevision].Kind}
 	}
 	return f, code, nil
 }
 
-func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []any {
+func updateFormArgs(actor storage.Actor, id storage.ID, c storage.FormChange) []any {
 	var closed *bool
 	var closeAt *time.Time
 	var limit *int64
@@ -454,7 +454,7 @@ func updateFormArgs(who storage.Actor, id storage.ID, c storage.FormChange) []an
 		format = &d.Format
 	}
 	return []any{
-		id[:], userArg(who), conn.IDArgOf(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
+		id[:], userArg(actor), conn.IDPointerArg(c.WorkspaceID), conn.ListArg(c.IfRevision), c.At.UTC(), c.Name, c.Status,
 		closed, closeAt, limit, format,
 		d.Blocks, d.Settings, d.Theme, d.Variables, d.HiddenFields,
 		unique, rules, c.Type,

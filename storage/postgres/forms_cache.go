@@ -44,34 +44,34 @@ func (v *rowVersion) ScanUint32(n pgtype.Uint32) error {
 // is reports whether the form is remembered in this version. A server that took over
 // from one that was lost may give out numbers of transactions again, so the time counts
 // too.
-func (f *cachedForm) is(version rowVersion, updatedAt time.Time) bool {
+func (f *cachedForm) matches(version rowVersion, updatedAt time.Time) bool {
 	return f.version == version && f.form.UpdatedAt.Equal(updatedAt)
 }
 
 // own remembers a form that was read, whose definition is borrowed from the connection,
 // and gives it a definition of the process's own: the one that is remembered when that is
 // the same, so that a process has it once.
-func (c *formCache) own(f *storage.Form, version rowVersion) {
+func (c *formCache) remember(f *storage.Form, version rowVersion) {
 	if c == nil {
-		ownDefinition(&f.Definition)
+		copyDefinition(&f.Definition)
 		return
 	}
 	known, ok := c.forms.Get(f.ID)
 	if ok && known.form.Definition.Equal(&f.Definition) {
 		f.Definition = known.form.Definition
-		if known.is(version, f.UpdatedAt) {
+		if known.matches(version, f.UpdatedAt) {
 			return
 		}
 	} else {
-		ownDefinition(&f.Definition)
+		copyDefinition(&f.Definition)
 	}
 	c.forms.Put(f.ID, cachedForm{version, *f}, f.Definition.Size())
 }
 
-func ownDefinition(d *storage.Definition) {
+func copyDefinition(d *storage.Definition) {
 	var values []*json.RawMessage
 	for _, section := range d.Sections() {
 		values = append(values, section.Value)
 	}
-	conn.Own(values...)
+	conn.CopyBorrowed(values...)
 }

@@ -21,40 +21,40 @@ import (
 // piece makes the form covered. What was read for a piece is good for one round only;
 // each restart begins another.
 
-// progressAnew restarts entering for a form that has a row in unique_progress already.
-const progressAnew = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
+// restartProgress restarts entering for a form that has a row in unique_progress already.
+const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
 
-// otherRules is a part of the WITH list of submit: the response was compared by other
+// restartForOtherRules is a part of the WITH list of submit: the response was compared by other
 // rules than the form's, because programs of two versions run. Entering begins anew by
 // the newer ones.
-const otherRules = `other AS (
+const restartForOtherRules = `other AS (
 	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
 	FROM stored
 	WHERE $9::bytea IS NOT NULL AND f.id = $1::bytea AND f.unique_block = $15::text AND f.unique_rules <> $16::bigint
 	RETURNING f.id
 ), anew AS (
 	INSERT INTO formsvc.unique_progress (form_id) SELECT other.id FROM other
-	` + progressAnew + `
+	` + restartProgress + `
 )`
 
 // noSubmissions is the condition that there is nothing to enter for the form f.
 const noSubmissions = `(SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id LIMIT 1) IS NULL`
 
-// anotherField is a part of the WITH list of updateForm, which has the form's lock. It
+// changeUniqueField is a part of the WITH list of updateForm, which has the form's lock. It
 // begins to enter the answers to a new field and stops entering those to the old field.
-const anotherField = `begun AS (
+const changeUniqueField = `begun AS (
 	INSERT INTO formsvc.unique_progress (form_id)
 	SELECT c.id FROM changed c, verdict v WHERE v.another_field AND c.unique_block <> '' AND NOT c.duplicates_covered
-	` + progressAnew + `
+	` + restartProgress + `
 ), ended AS (
 	DELETE FROM formsvc.unique_progress p USING changed c, verdict v
 	WHERE p.form_id = c.id AND v.another_field AND (c.unique_block = '' OR c.duplicates_covered)
 )`
 
-// newerRules takes some forms whose rules are older than $1 and begins to enter their
+// restartForNewerRules takes some forms whose rules are older than $1 and begins to enter their
 // answers anew. It changes a form only under the form's lock, so that no response by the
 // older rules is on its way; a form whose lock is held is for the next call.
-const newerRules = `
+const restartForNewerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (
 		SELECT f.id FROM formsvc.forms f
@@ -69,17 +69,17 @@ WITH older AS MATERIALIZED (
 	RETURNING f.id
 )
 INSERT INTO formsvc.unique_progress (form_id) SELECT r.id FROM raised r
-` + progressAnew
+` + restartProgress
 
-// notEntered reads the next piece of the form that waits longest. Sizes are summed up
+// pendingBackfill reads the next piece of the form that waits longest. Sizes are summed up
 // from the column that has them, so that no large value is read that the piece has no
 // room for; answers that are entered already are not read at all. The limit is a
-// subquery for the reason of countPiece.
-const notEntered = `
+// subquery for the reason of countBatch.
+const pendingBackfill = `
 WITH next AS MATERIALIZED (
 	SELECT p.form_id, p.round, p.entered_to, f.unique_block, f.unique_rules
 	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
-	WHERE f.unique_rules = $1::bigint AND ` + formThere + `
+	WHERE f.unique_rules = $1::bigint AND ` + formNotTrashed + `
 	ORDER BY p.piece_at
 	LIMIT 1
 ), piece AS MATERIALIZED (
@@ -117,11 +117,11 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 		var sub storage.SubmissionAnswers
 		var values conn.Arena
 		row := []any{&at.Form, &at.Pass, &at.From, &at.Field.Block, &at.Field.Rules, &more, &sub.ID, &sub.Answers}
-		err := s.db.SendWrite(ctx, conn.Run(newerRules, int64(p.Rules), s.lockSalt(lockForms)),
-			conn.Run(notEntered, int64(p.Rules), int64(p.Max), most).Each(func(rows pgx.Rows) error {
+		err := s.db.SendWrite(ctx, conn.Run(restartForNewerRules, int64(p.Rules), s.lockSalt(lockForms)),
+			conn.Run(pendingBackfill, int64(p.Rules), int64(p.Max), most).Each(func(rows pgx.Rows) error {
 				return conn.EachRow(rows, row, func() {
 					if sub.Answers != nil {
-						values.Own(&sub.Answers)
+						values.CopyBorrowed(&sub.Answers)
 						out.Submissions = append(out.Submissions, sub)
 					}
 				})
@@ -134,17 +134,17 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 	return out, err
 }
 
-// enterAnswers makes the entries of the submissions in $2 with the digests in $3, for the
+// backfillAnswers makes the entries of the submissions in $2 with the digests in $3, for the
 // block $4 and the rules $5, unless they have one, and moves on to the next piece. It has
 // the form's lock. An answer that others have already gets the next copy: 0 only when it is
 // the first, so that a response that is stored later finds it. Each look-up is one of an
 // index: as a join it would be planned for a table that is still empty, and be a comparison
 // of all with all.
-const enterAnswers = `
+const backfillAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id
 	FROM formsvc.unique_progress p JOIN formsvc.forms f ON f.id = p.form_id
-	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formThere + `
+	WHERE p.form_id = $1::bytea AND p.round = $6::bigint AND p.entered_to = $7::bytea AND ` + formNotTrashed + `
 ), given AS MATERIALIZED (
 	SELECT g.id, g.digest, row_number() OVER (PARTITION BY g.digest ORDER BY g.id) AS number
 	FROM place, unnest((SELECT $2::bytea[]), (SELECT $3::bytea[])) AS g (id, digest)
@@ -180,5 +180,5 @@ func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, 
 		from = []byte{}
 	}
 	return s.db.Change(ctx, s.lockForm(at.Form),
-		conn.Run(enterAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
+		conn.Run(backfillAnswers, at.Form[:], ids, digests, at.Field.Block, int64(at.Field.Rules), at.Pass, from, conn.IDArg(at.To)))
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// longLog is the log length above which a read folds a piece of the log after it.
+// longLogRows is the log length above which a read folds a piece of the log after it.
 // Summing so many rows takes about 1 ms. Sweeps keep the log shorter than this number
 // unless a form gets more counts between two sweeps.
-const longLog = 2048
+const longLogRows = 2048
 
 const countFunnel = `
 INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 SELECT c.form_id, min(c.at), sum(c.views)::bigint, sum(c.starts)::bigint, sum(c.submissions)::bigint
 FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[]), (SELECT $3::bigint[]), (SELECT $4::bigint[]), (SELECT $5::bigint[])) AS c (form_id, at, views, starts, submissions)
 GROUP BY c.form_id, date_trunc('minute', c.at, 'UTC')
-HAVING (SELECT ` + formThere + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
+HAVING (SELECT ` + formNotTrashed + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
 // CountFunnel implements [storage.MetricsStore]. It appends rows to a log, one for each form
 // and minute, which sweeps fold into buckets; counts never wait for each other.
@@ -65,15 +65,15 @@ CROSS JOIN LATERAL (
 WHERE f.id = $1::bytea AND ` + formAccess
 
 // Funnel implements [storage.MetricsStore].
-func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
-	p := partition(storage.Window{From: w.From.UTC(), To: w.To.UTC()})
+func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID, w storage.Window) (storage.Funnel, error) {
+	p := splitWindow(storage.Window{From: w.From.UTC(), To: w.To.UTC()})
 	var out storage.Funnel
 	var lifetime storage.Counters
 	var waiting int64
 	var set bool
 	err := s.db.ReadRow(ctx, readFunnel, conn.Into(&out.Views, &out.Starts, &out.Submissions, &waiting,
 		&set, &lifetime.Views, &lifetime.Starts, &lifetime.Submissions),
-		form[:], userArg(who), conn.TimeArg(w.From), conn.TimeArg(w.To),
+		form[:], userArg(actor), conn.TimeArg(w.From), conn.TimeArg(w.To),
 		conn.TimeArg(p.days.From), conn.TimeArg(p.days.To), p.head.From, p.head.To, p.tail.From, p.tail.To)
 	if err != nil {
 		return storage.Funnel{}, err
@@ -81,7 +81,7 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, form storage.ID, 
 	if set {
 		out.Lifetime = &lifetime
 	}
-	if waiting > longLog && !s.db.InTx { // a fault would end the host's transaction
+	if waiting > longLogRows && !s.db.InTx { // a fault would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
 			s.log.ErrorContext(ctx, "formsvc: failed to combine the counts of a form",
 				"form", form.String(), "error", err)
@@ -98,25 +98,25 @@ FROM formsvc.forms f
 WHERE f.id = ANY ((SELECT $1::bytea[])::bytea[]) AND ` + formAccess
 
 // SubmissionTotals implements [storage.MetricsStore].
-func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
 	totals := make(map[storage.ID]int64, len(forms))
 	var form storage.ID
 	var submissions int64
 	err := s.db.Read(ctx, func(ctx context.Context) error {
-		return s.db.Each(ctx, submissionTotals, []any{&form, &submissions}, func() { totals[form] = submissions }, conn.IDsArg(forms), userArg(who))
+		return s.db.Each(ctx, submissionTotals, []any{&form, &submissions}, func() { totals[form] = submissions }, conn.IDsArg(forms), userArg(actor))
 	})
 	return totals, err
 }
 
-// parts of a window: whole days, whose bounds may be zero for none, and the
+// windowParts of a window: whole days, whose bounds may be zero for none, and the
 // minutes before and after them.
-type parts struct{ days, head, tail storage.Window }
+type windowParts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour
 
-func partition(w storage.Window) parts {
+func splitWindow(w storage.Window) windowParts {
 	nothing := storage.Window{From: time.Unix(0, 0).UTC(), To: time.Unix(0, 0).UTC()}
-	p := parts{days: w, head: nothing, tail: nothing}
+	p := windowParts{days: w, head: nothing, tail: nothing}
 	if !w.From.IsZero() {
 		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight, UTC
 		p.head = storage.Window{From: w.From, To: p.days.From}
@@ -126,7 +126,7 @@ func partition(w storage.Window) parts {
 		p.tail = storage.Window{From: p.days.To, To: w.To}
 	}
 	if !w.From.IsZero() && !w.To.IsZero() && p.days.From.After(p.days.To) { // within one day
-		return parts{days: nothing, head: w, tail: nothing}
+		return windowParts{days: nothing, head: w, tail: nothing}
 	}
 	return p
 }
@@ -181,11 +181,11 @@ SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1
 
 // foldLog takes the log from one form on, and foldFormLog the rows of one form.
 var (
-	foldLog     = fmt.Sprintf(foldPicked, "o.form_id > $1::bytea")
-	foldFormLog = fmt.Sprintf(foldPicked, "o.form_id = $1::bytea")
+	foldLog     = fmt.Sprintf(foldTemplate, "o.form_id > $1::bytea")
+	foldFormLog = fmt.Sprintf(foldTemplate, "o.form_id = $1::bytea")
 )
 
-const foldPicked = `
+const foldTemplate = `
 WITH picked AS MATERIALIZED (
 	SELECT o.tableoid AS rel, o.ctid AS place, o.form_id FROM formsvc.funnel_log o
 	WHERE %s AND (SELECT pg_try_advisory_xact_lock($2::bigint))
@@ -204,7 +204,7 @@ func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) 
 // foldForm moves the oldest counts of a form's log into buckets, and reports how
 // many.
 func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
-	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLog)
+	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLogRows)
 	return moved, err
 }
 
@@ -212,15 +212,15 @@ func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err
 // after the last form of this one, whose log may have become longer meanwhile.
 func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
-	if last := s.turns.funnel.Load(); last != nil {
+	if last := s.sweepPosition.funnel.Load(); last != nil {
 		after = last[:]
 	}
 	moved, last, err := s.fold(ctx, foldLog, after, int64(p.Max))
 	switch {
 	case err != nil || moved == 0:
-		s.turns.funnel.Store(nil)
+		s.sweepPosition.funnel.Store(nil)
 	case moved > 0:
-		s.turns.funnel.Store(&last)
+		s.sweepPosition.funnel.Store(&last)
 	}
 	// At the end of the forms the next call begins anew, which is worth while only if
 	// this call did not begin at the first form.

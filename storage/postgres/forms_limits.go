@@ -20,9 +20,9 @@ import (
 // all ids and stays so; only then is the limit set. A count that ends early is taken up
 // by the next one, or is dropped by a sweep an hour later.
 
-// countedMost is how many submissions one piece of a count takes in. It bounds how
+// countBatchSize is how many submissions one piece of a count takes in. It bounds how
 // long a response to the form waits: about 15 ms with pages in memory.
-const countedMost = 5000
+const countBatchSize = 5000
 
 // beginCount runs with the exclusive lock of the form, so that no response is in
 // flight that knows nothing of the count. An empty counted_to comes before every
@@ -30,24 +30,24 @@ const countedMost = 5000
 const beginCount = `
 WITH form AS (
 	UPDATE formsvc.forms f SET counted = true
-	WHERE f.id = $1::bytea AND NOT f.counted AND ` + formThere + `
+	WHERE f.id = $1::bytea AND NOT f.counted AND ` + formNotTrashed + `
 	RETURNING f.id, f.places_kept
 )
 INSERT INTO formsvc.form_limits (form_id, submission_count, counted_to, count_at)
 SELECT form.id, form.places_kept, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
-// isCounted is the condition that the count in the row l of form_limits covers the
+// coveredByCount is the condition that the count in the row l of form_limits covers the
 // response, and that no piece of the count is still to take it in.
 const (
-	isCounted    = `(l.counted_to IS NULL OR response.id <= l.counted_to)`
-	oneIfCounted = `CASE WHEN ` + isCounted + ` THEN 1 ELSE 0 END`
+	coveredByCount = `(l.counted_to IS NULL OR response.id <= l.counted_to)`
+	countIncrement = `CASE WHEN ` + coveredByCount + ` THEN 1 ELSE 0 END`
 )
 
-// countPiece has a row while there is something to count. The offset is a subquery, so
+// countBatch has a row while there is something to count. The offset is a subquery, so
 // that a table that was never analysed is read in the order of its index and no further:
 // with the number the planner would expect few rows, and read and sort all.
-const countPiece = `
+const countBatch = `
 WITH before AS MATERIALIZED (
 	SELECT l.counted_to FROM formsvc.form_limits l WHERE l.form_id = $1::bytea AND l.counted_to IS NOT NULL
 ), edge AS MATERIALIZED (
@@ -66,26 +66,26 @@ WHERE l.form_id = $1::bytea
 RETURNING l.counted_to IS NOT NULL`
 
 // count counts the submissions of a form.
-func (s *Store) count(ctx context.Context, form storage.ID) error {
+func (s *Store) countSubmissions(ctx context.Context, form storage.ID) error {
 	err := s.db.Change(ctx, s.lockForm(form), conn.Run(beginCount, form[:]))
 	for more := true; more && err == nil; {
-		more, err = s.countPiece(ctx, form)
+		more, err = s.countBatch(ctx, form)
 	}
 	return err
 }
 
-func (s *Store) countPiece(ctx context.Context, form storage.ID) (more bool, err error) {
+func (s *Store) countBatch(ctx context.Context, form storage.ID) (more bool, err error) {
 	err = s.db.WriteFor(ctx, s.lockForm(form).Key(), func(ctx context.Context) error {
 		more = false
-		return conn.NoRow(s.db.SendWrite(ctx, s.lockForm(form), conn.Run(countPiece, form[:], cmp.Or(s.countedMost, countedMost)).Into(&more)), nil)
+		return conn.NoRow(s.db.SendWrite(ctx, s.lockForm(form), conn.Run(countBatch, form[:], cmp.Or(s.countBatchSize, countBatchSize)).Into(&more)), nil)
 	})
 	return more, err
 }
 
-// dropCounts ends counts whose limit was never set: their process died, or the
+// dropStaleCounts ends counts whose limit was never set: their process died, or the
 // change was finally refused. The form's lock keeps out a change that is about to rely
 // on the count; where one holds it, the count is for a later sweep.
-const dropCounts = `
+const dropStaleCounts = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id FROM (
 		SELECT l.form_id AS id FROM formsvc.form_limits l
@@ -102,11 +102,11 @@ WITH left_over AS MATERIALIZED (
 UPDATE formsvc.forms f SET counted = false
 WHERE f.id = ANY (ARRAY(SELECT g.form_id FROM gone g))`
 
-// dropMost bounds how many locks a sweep takes.
-const dropMost = 100
+// maxDroppedCounts bounds how many locks a sweep takes.
+const maxDroppedCounts = 100
 
-func (s *Store) dropCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
-	most := min(p.Max, dropMost)
-	n, err := s.db.ChangeRows(ctx, dropCounts, int64(most), s.lockSalt(lockForms))
+func (s *Store) dropStaleCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
+	most := min(p.Max, maxDroppedCounts)
+	n, err := s.db.ChangeRows(ctx, dropStaleCounts, int64(most), s.lockSalt(lockForms))
 	return n == most, err
 }

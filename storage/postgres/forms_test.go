@@ -58,7 +58,7 @@ func TestEveryMemberOfAFormIsKept(t *testing.T) {
 			must(t, s.CreateWorkspace(t.Context(), storage.Workspace{ID: storage.ID{2}, PublicID: "w2"}, 0))
 		case "Definition":
 			c.Definition.Theme = json.RawMessage(`{}`)
-		case "Gate":
+		case "Acceptance":
 			c.Acceptance.Closed = false
 		}
 		before := got.Revision
@@ -242,7 +242,7 @@ func TestPagesOfAFormShareTheNextRead(t *testing.T) {
 	for range 20 {
 		others = append(others, ask(t.Context()))
 	}
-	eventually(t, "21 wait", func() bool { return s.formReads.waitFor(form.PublicID) == 21 })
+	eventually(t, "21 wait", func() bool { return s.formReader.waitFor(form.PublicID) == 21 })
 	leave()
 	if got := <-left; !errors.Is(got.err, context.Canceled) {
 		t.Errorf("who left has %v", got)
@@ -291,7 +291,7 @@ func taken(t *testing.T, s *Store) (n int64) {
 func TestALimitIsCountedWhileResponsesComeAndGo(t *testing.T) {
 	t.Parallel()
 	s, pool := seeded(t)
-	s.countedMost = 7
+	s.countBatchSize = 7
 	form, host := pgseed.ID(pgseed.Form, 0), storage.AsHost()
 	var there []storage.ID
 	for i := range 150 {
@@ -359,7 +359,7 @@ func TestResponsesPassBetweenThePiecesOfACount(t *testing.T) {
 	form := pgseed.ID(pgseed.Form, 0)
 	pieces := 0
 	counting := *s
-	counting.countedMost = 5
+	counting.countBatchSize = 5
 	counting.db = counting.db.On(&between{DB: pool, f: func(piece int) {
 		pieces = piece
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -403,7 +403,7 @@ func TestACountThatEndsEarly(t *testing.T) {
 		defer cancel()
 		pieces := 0
 		stopping := *s
-		stopping.countedMost = 5
+		stopping.countBatchSize = 5
 		stopping.db = stopping.db.On(&between{DB: pool, f: func(piece int) {
 			if pieces = piece; piece == 3 {
 				cancel()
@@ -453,7 +453,7 @@ func TestPartition(t *testing.T) {
 			return time.Unix(n*60, 0).UTC()
 		}
 		all := storage.Window{From: minute("from"), To: minute("to")}
-		p := partition(all)
+		p := splitWindow(all)
 		contains := func(w storage.Window, at time.Time, open bool) bool {
 			return (open && w.From.IsZero() || !at.Before(w.From)) && (open && w.To.IsZero() || at.Before(w.To))
 		}
@@ -532,19 +532,19 @@ func TestALongLogIsFoldedByARead(t *testing.T) {
 	}
 	var log bytes.Buffer
 	s := New(pool, WithSchema(owner.db.Schema), WithLogger(slog.New(slog.NewTextHandler(&log, nil))))
-	fill(longLog)
-	read(s, longLog)
-	wantRows(t, pool, s, longLog, "funnel_log")
+	fill(longLogRows)
+	read(s, longLogRows)
+	wantRows(t, pool, s, longLogRows, "funnel_log")
 	fill(1)
-	read(s, longLog+1)
+	read(s, longLogRows+1)
 	if n := count(t, pool, s, "funnel_log"); n != 0 || log.Len() > 0 {
 		t.Errorf("%d rows are left of a long log\n%s", n, &log)
 	}
-	read(s, longLog+1)
+	read(s, longLogRows+1)
 
 	execute(t, pool, s, "ALTER TABLE formsvc.funnel_days ADD CHECK (views <= 0) NOT VALID")
-	fill(longLog + 1)
-	read(s, 2*longLog+2)
+	fill(longLogRows + 1)
+	read(s, 2*longLogRows+2)
 	if !strings.Contains(log.String(), "failed to combine") || !strings.Contains(log.String(), form.String()) {
 		t.Errorf("the log says %q", &log)
 	}

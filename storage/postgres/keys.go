@@ -81,20 +81,20 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 // formForKey has nulls in place of the form when it was not read. The conditions on
 // the key come before the look-up of the form.
 var formForKey = `
-SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsFast + `
+SELECT ` + keyColumns + `, ` + userColumns + `, k.xmin, f.version, ` + formColumnsWithoutLimit + `
 FROM formsvc.api_keys k
 LEFT JOIN LATERAL (
 	SELECT f.*, f.xmin AS version FROM formsvc.forms f
 	WHERE k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $4::timestamptz)
 		AND ($3::text = '' OR $3::text = ANY (k.scopes))
-		AND f.id = $2::bytea AND ` + notTrashed + `
+		AND f.id = $2::bytea AND ` + rowNotTrashed + `
 		AND EXISTS (SELECT FROM formsvc.workspace_users a WHERE a.workspace_id = f.workspace_id AND a.user_id = k.user_id)
 	OFFSET 0
 ) f ON true
 WHERE k.hash = $1::bytea`
 
-// opens reports whether a key is valid at a time and has the scope, or none is needed.
-func opens(k *storage.Key, scope storage.Scope, at time.Time) bool {
+// keyPermits reports whether a key is valid at a time and has the scope, or none is needed.
+func keyPermits(k *storage.Key, scope storage.Scope, at time.Time) bool {
 	return k.RevokedAt.IsZero() && (k.ExpiresAt.IsZero() || k.ExpiresAt.After(at)) &&
 		(scope == "" || slices.Contains(k.Scopes, scope))
 }
@@ -107,7 +107,7 @@ const versionsForKey = `
 SELECT k.xmin, f.xmin, f.updated_at
 FROM formsvc.api_keys k, formsvc.forms f, formsvc.workspace_users a
 WHERE k.hash = $1::bytea AND k.revoked_at IS NULL
-	AND f.id = $2::bytea AND ` + notTrashed + `
+	AND f.id = $2::bytea AND ` + rowNotTrashed + `
 	AND a.workspace_id = $3::bytea AND a.user_id = $4::bytea`
 
 // FormForKey implements [storage.KeyStore]. It is one statement, and one more for a
@@ -123,7 +123,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 				return err
 			}
 		}
-		return s.wholeFormForKey(ctx, p, &out)
+		return s.readFormForKey(ctx, p, &out)
 	})
 	if err != nil {
 		return storage.FormForKey{}, err
@@ -135,27 +135,27 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 func (s *Store) cachedFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) (same bool, err error) {
 	key, knowsKey := s.cache.keys.Get(p.Hash)
 	form, knowsForm := s.cache.forms.Get(p.Form)
-	if !knowsKey || !knowsForm || !opens(&key.key, p.Scope, p.At) {
+	if !knowsKey || !knowsForm || !keyPermits(&key.key, p.Scope, p.At) {
 		return false, nil
 	}
 	var ofKey, ofForm rowVersion
 	var updatedAt time.Time
 	err = s.db.QueryRow(ctx, versionsForKey, conn.Into(&ofKey, &ofForm, &updatedAt), p.Hash[:], p.Form[:], form.form.WorkspaceID[:], key.key.UserID[:])
-	if err != nil || ofKey != key.version || !form.is(ofForm, updatedAt) {
+	if err != nil || ofKey != key.version || !form.matches(ofForm, updatedAt) {
 		return false, conn.NoRow(err, nil)
 	}
 	*out = storage.FormForKey{Key: key.key, User: key.user, Form: &form.form}
 	out.Key.Scopes = slices.Clone(key.key.Scopes)
-	return true, s.fillIn(ctx, &form.form)
+	return true, s.readLimitReached(ctx, &form.form)
 }
 
-func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) error {
+func (s *Store) readFormForKey(ctx context.Context, p storage.FormForKeyParams, out *storage.FormForKey) error {
 	var f storage.Form
 	var ofKey rowVersion
 	*out = storage.FormForKey{}
 	err := s.db.QueryRow(ctx, formForKey, func(rows pgx.Rows) error {
-		beside := append(appendKey(make([]any, 0, 41), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
-		return s.scanForm(rows, beside, &f)
+		before := append(appendKey(make([]any, 0, 41), &out.Key), &out.User.Name, &out.User.Email, &ofKey)
+		return s.scanForm(rows, before, &f)
 	}, p.Hash[:], p.Form[:], string(p.Scope), p.At.UTC())
 	out.User.ID = out.Key.UserID
 	if err != nil || f.ID.IsZero() {
@@ -167,7 +167,7 @@ func (s *Store) wholeFormForKey(ctx context.Context, p storage.FormForKeyParams,
 		s.cache.keys.Put(p.Hash, key, 0)
 	}
 	out.Form = &f
-	return s.fillIn(ctx, &f)
+	return s.readLimitReached(ctx, &f)
 }
 
 const keysOfUser = `

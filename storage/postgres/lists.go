@@ -31,17 +31,17 @@ const pageLimit = "(SELECT $3::bigint)"
 // pageArgs are the arguments $1 to $3.
 func pageArgs(p storage.Page) []any {
 	if p.After == nil {
-		return []any{conn.TimeArg(time.Time{}), lastID, int64(max(p.Limit, 0))}
+		return []any{conn.TimeArg(time.Time{}), maxID, int64(max(p.Limit, 0))}
 	}
 	id := p.After.ID
 	return []any{conn.TimeArg(p.After.Time), id[:], int64(max(p.Limit, 0))}
 }
 
-// lastID comes after every id.
-var lastID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
+// maxID comes after every id.
+var maxID = []byte("\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff")
 
-// shelf is what lists are read from, with an alias of one letter for the records.
-type shelf struct {
+// listSource is what lists are read from, with an alias of one letter for the records.
+type listSource struct {
 	from    string // a table with the alias, and what else has to be there
 	alias   string
 	columns string // of the result
@@ -49,37 +49,39 @@ type shelf struct {
 }
 
 // of lists the rows for which a condition holds.
-func (l shelf) of(condition string) squirrel.SelectBuilder {
-	return l.read(l.columns, condition, pageLimit)
+func (l listSource) selectWhere(condition string) squirrel.SelectBuilder {
+	return l.selectPage(l.columns, condition, pageLimit)
 }
 
 // ofHost lists the rows of everybody.
-func (l shelf) ofHost() squirrel.SelectBuilder { return l.of(l.alias + ".id > ''") }
+func (l listSource) selectForHost() squirrel.SelectBuilder {
+	return l.selectWhere(l.alias + ".id > ''")
+}
 
 // ofUser merges the lists of the workspaces that the user $4 has access to. The
 // newest rows of all are in the workspaces whose newest rows are the newest: first
 // one row of each workspace is read, from the index alone, and then no more
 // workspaces than the page is long are read to that length.
-func (l shelf) ofUser() squirrel.SelectBuilder {
+func (l listSource) selectForUser() squirrel.SelectBuilder {
 	inWorkspace := l.alias + ".workspace_id = a.workspace_id"
-	first := l.order(squirrel.Select("a.workspace_id").
+	first := l.orderByNewest(squirrel.Select("a.workspace_id").
 		From("formsvc.workspace_users a").
-		JoinClause(lateral(l.read(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
+		JoinClause(lateral(l.selectPage(l.alias+".created_at, "+l.alias+".id", inWorkspace, "1"), l.alias)).
 		Where("a.user_id = $4::bytea"), pageLimit)
-	return l.order(squirrel.Select(l.columns).
+	return l.orderByNewest(squirrel.Select(l.columns).
 		FromSelect(first, "a").
-		JoinClause(lateral(l.read(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
+		JoinClause(lateral(l.selectPage(l.alias+".*", inWorkspace, pageLimit), l.alias)), pageLimit)
 }
 
-func (l shelf) read(columns, condition, limit string) squirrel.SelectBuilder {
-	return l.order(squirrel.Select(columns).
+func (l listSource) selectPage(columns, condition, limit string) squirrel.SelectBuilder {
+	return l.orderByNewest(squirrel.Select(columns).
 		From(l.from).
 		Where(condition).
 		Where(l.where).
 		Where("("+l.alias+".created_at, "+l.alias+".id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), $2::bytea)"), limit)
 }
 
-func (l shelf) order(q squirrel.SelectBuilder, limit string) squirrel.SelectBuilder {
+func (l listSource) orderByNewest(q squirrel.SelectBuilder, limit string) squirrel.SelectBuilder {
 	return q.OrderBy(l.alias+".created_at DESC", l.alias+".id DESC").Suffix("LIMIT " + limit)
 }
 
@@ -87,8 +89,8 @@ func lateral(q squirrel.SelectBuilder, alias string) squirrel.Sqlizer {
 	return q.Prefix("CROSS JOIN LATERAL (").Suffix(") " + alias)
 }
 
-// textOf returns the text of a list, which has no arguments of squirrel's.
-func textOf(list squirrel.SelectBuilder) string {
+// listText returns the text of a list, which has no arguments of squirrel's.
+func listText(list squirrel.SelectBuilder) string {
 	text, args, err := list.ToSql()
 	if err != nil || len(args) > 0 {
 		panic("postgres: invalid list query") // it depends on nothing outside

@@ -28,8 +28,8 @@ const (
 	lockValues lockKind = "value"
 	// lockPartials makes new half responses of a form one by one, for their bound.
 	lockPartials lockKind = "partial"
-	// lockProbes makes deliveries that somebody asks for one by one, by webhook.
-	lockProbes lockKind = "probes"
+	// lockRequestedDeliveries makes deliveries that somebody asks for one by one, by webhook.
+	lockRequestedDeliveries lockKind = "probes"
 )
 
 const (
@@ -41,7 +41,7 @@ const (
 // this package waits for the locks of two forms. The lock of a form is taken after
 // the rows of workspaces and before all other rows.
 func (s *Store) lock(kind lockKind, id storage.ID) conn.Statement {
-	return conn.Run(lockExclusive, s.lockKey(kind, id)).About(id[:])
+	return conn.Run(lockExclusive, s.lockKey(kind, id)).ForRecord(id[:])
 }
 
 // lockForm takes the exclusive lock of a form.
@@ -49,7 +49,7 @@ func (s *Store) lockForm(id storage.ID) conn.Statement { return s.lock(lockForms
 
 // lockFormShared takes the lock of a form that responses take.
 func (s *Store) lockFormShared(id storage.ID) conn.Statement {
-	return conn.Run(lockShared, s.lockKey(lockForms, id)).About(id[:])
+	return conn.Run(lockShared, s.lockKey(lockForms, id)).ForRecord(id[:])
 }
 
 // lockKey is the last eight bytes of the id, which differ between ids, mixed with the
@@ -61,36 +61,36 @@ func (s *Store) lockKey(kind lockKind, id storage.ID) int64 {
 // lockKeyOfForm is lockKey in SQL for the form f, with the salt in $2.
 const lockKeyOfForm = `(('x' || encode(substr(f.id, 5), 'hex'))::bit(64)::bigint # $2::bigint)`
 
-func (s *Store) lockSalt(kind lockKind) int64 { return s.db.Salt(string(kind)) }
+func (s *Store) lockSalt(kind lockKind) int64 { return s.db.LockSalt(string(kind)) }
 
-// lockValuesOfResponse takes the locks of an idempotency key and of a unique
+// lockSubmissionValues takes the locks of an idempotency key and of a unique
 // answer. 0 is none.
-const lockValuesOfResponse = `
+const lockSubmissionValues = `
 SELECT pg_advisory_xact_lock(v.lock) FROM unnest($1::bigint[]) AS v (lock) WHERE v.lock <> 0 ORDER BY v.lock`
 
-// lockValuesOf takes the locks, if there are any, that keep responses with the same
+// lockSubmissionValues takes the locks, if there are any, that keep responses with the same
 // idempotency key or unique answer apart. storing takes them too, but does not wait.
-func (s *Store) lockValuesOf(n storage.NewSubmission) []conn.Statement {
-	key, answer := s.valueLocks(&n)
+func (s *Store) lockSubmissionValues(n storage.NewSubmission) []conn.Statement {
+	key, answer := s.valueLockKeys(&n)
 	if key == 0 && answer == 0 {
 		return nil
 	}
-	return []conn.Statement{conn.Run(lockValuesOfResponse, []int64{key, answer})}
+	return []conn.Statement{conn.Run(lockSubmissionValues, []int64{key, answer})}
 }
 
-// valueLocks are the locks of a response's idempotency key and unique answer; 0: there is
+// valueLockKeys are the locks of a response's idempotency key and unique answer; 0: there is
 // none.
-func (s *Store) valueLocks(n *storage.NewSubmission) (key, answer int64) {
+func (s *Store) valueLockKeys(n *storage.NewSubmission) (key, answer int64) {
 	if n.IdempotencyKey != "" {
-		key = s.lockOfValue(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))
+		key = s.valueLockKey(n.Submission.FormID, 'k', []byte(n.IdempotencyKey))
 	}
 	if n.UniqueAnswer != nil {
-		answer = s.lockOfValue(n.Submission.FormID, 'a', n.UniqueAnswer)
+		answer = s.valueLockKey(n.Submission.FormID, 'a', n.UniqueAnswer)
 	}
 	return key, answer
 }
 
-func (s *Store) lockOfValue(form storage.ID, kind byte, value []byte) int64 {
+func (s *Store) valueLockKey(form storage.ID, kind byte, value []byte) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write(form[:]) // never fails
 	_, _ = h.Write([]byte{kind})

@@ -46,7 +46,7 @@ func TestLocksOfKindsAndSchemasDoNotMeet(t *testing.T) {
 	seen := map[int64]string{}
 	for _, schema := range []string{"formsvc", "other"} {
 		s := New(nil, WithSchema(schema))
-		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, lockValues, lockPartials, lockProbes, "migrations"} {
+		for _, kind := range []lockKind{lockForms, lockFunnels, lockOwners, lockKeys, lockValues, lockPartials, lockRequestedDeliveries, "migrations"} {
 			key := s.lockKey(kind, storage.ID{10: 1})
 			if other, taken := seen[key]; taken {
 				t.Errorf("%s %s and %s share a lock", schema, kind, other)
@@ -78,7 +78,7 @@ func TestChangesOfTheQueueLockInOneOrder(t *testing.T) {
 			if _, err := s.db.Exec(ctx, `UPDATE formsvc.forms SET trashed_at = now(), purged_at = now()`); err != nil {
 				return err
 			}
-			_, err := s.removePurged(ctx, p, nil)
+			_, err := s.removePurgedForms(ctx, p, nil)
 			return err
 		}
 	}

@@ -62,7 +62,7 @@ func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...
 	case failed > 0:
 		err = &MigrationError{Schema: s.db.Schema, Version: failed, Cause: err}
 	case err == nil:
-		err = s.serves(have, b)
+		err = s.checkSupported(have, b)
 	}
 	if err != nil {
 		return fmt.Errorf("postgres: migrate: %w", err)
@@ -71,11 +71,11 @@ func migrateTo(ctx context.Context, b tables.Build, pool *pgxpool.Pool, opts ...
 }
 
 // serves returns nil when the build can work with the tables.
-func (s *Store) serves(have tables.State, b tables.Build) error {
-	if have.Version >= b.Version && have.Oldest <= b.Version {
+func (s *Store) checkSupported(have tables.State, b tables.Build) error {
+	if have.Version >= b.Version && have.OldestProgram <= b.Version {
 		return nil
 	}
-	return &VersionError{Schema: s.db.Schema, Have: have.Version, Want: b.Version, Oldest: have.Oldest}
+	return &VersionError{Schema: s.db.Schema, Have: have.Version, Want: b.Version, Oldest: have.OldestProgram}
 }
 
 // MigrationError says which migration failed. It has changed nothing. errors.As
@@ -157,12 +157,12 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 
 func (s *Store) checkVersion(ctx context.Context, b tables.Build) error {
 	return s.db.Read(ctx, func(ctx context.Context) error {
-		have, known, faults, err := b.Check(ctx, &s.db)
+		have, known, problems, err := b.Check(ctx, &s.db)
 		if err == nil && known {
-			err = s.serves(have, b)
+			err = s.checkSupported(have, b)
 		}
-		if err == nil && len(faults) > 0 {
-			err = &SetupError{Schema: s.db.Schema, Problems: faults}
+		if err == nil && len(problems) > 0 {
+			err = &SetupError{Schema: s.db.Schema, Problems: problems}
 		}
 		return err
 	})

@@ -333,7 +333,7 @@ func TestMigrateStopsWaitingWithItsContext(t *testing.T) {
 	holder, err := pool.Acquire(t.Context())
 	must(t, err)
 	defer holder.Release()
-	run(t, holder, `SELECT pg_advisory_lock($1::bigint)`, s.db.Salt("migrations"))
+	run(t, holder, `SELECT pg_advisory_lock($1::bigint)`, s.db.LockSalt("migrations"))
 	defer func() { _, _ = holder.Exec(context.WithoutCancel(t.Context()), `SELECT pg_advisory_unlock_all()`) }()
 
 	ctx, cancel := context.WithCancel(t.Context())
@@ -443,7 +443,7 @@ func TestMigrateThroughPgBouncerInSessionMode(t *testing.T) {
 	var locks int
 	err := pool.QueryRow(t.Context(), `
 		SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint`,
-		s.db.Salt("migrations")).Scan(&locks)
+		s.db.LockSalt("migrations")).Scan(&locks)
 	expect(t, err == nil && locks == 0, "%d locks are left, %v", locks, err)
 }
 
@@ -483,7 +483,7 @@ func TestMigrateThroughPgBouncerInTransactionMode(t *testing.T) {
 				var locks, schemas int
 				err := direct.QueryRow(t.Context(), `
 					SELECT (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND (classid::bigint << 32) | objid::bigint = $1::bigint),
-						(SELECT count(*) FROM pg_namespace WHERE nspname = $2)`, New(direct, WithSchema(schema)).db.Salt("migrations"), schema).Scan(&locks, &schemas)
+						(SELECT count(*) FROM pg_namespace WHERE nspname = $2)`, New(direct, WithSchema(schema)).db.LockSalt("migrations"), schema).Scan(&locks, &schemas)
 				if err != nil || locks != 0 || schemas != 0 {
 					t.Errorf("%d locks and %d schemas are left, %v", locks, schemas, err)
 				}
@@ -533,18 +533,18 @@ func TestMigrateWaitsForALockForAWhile(t *testing.T) {
 			must(t, Migrate(t.Context(), pool, WithSchema(schema)))
 			next := tables.ThisBuild
 			next.Version++
-			next.WaitFor = 4 * time.Second // two attempts
+			next.LockWait = 4 * time.Second // two attempts
 			text := fmt.Sprintf("ALTER TABLE forms ADD COLUMN next bigint; UPDATE formsvc_version SET version = %d", next.Version)
 			files := filesBefore("9999")
 			files[fmt.Sprintf("%04d_next.up.sql", next.Version)] = &fstest.MapFile{Data: []byte(text)}
 			next.Files = files
 			tx := begin(t, pool)
 			if strings.Contains(holds, "%d") {
-				holds = fmt.Sprintf(holds, s.db.Salt("migrations"))
+				holds = fmt.Sprintf(holds, s.db.LockSalt("migrations"))
 			}
 			run(t, tx, s.db.SQL(holds))
 			if strings.Contains(name, "end") {
-				next.WaitFor = time.Minute
+				next.LockWait = time.Minute
 				ended := make(chan struct{})
 				time.AfterFunc(4*time.Second, func() { // during the second attempt
 					defer close(ended)

@@ -17,14 +17,14 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// unsynced spares a save the wait for the disk and for standbys. It ends with the transaction,
+// asyncCommit spares a save the wait for the disk and for standbys. It ends with the transaction,
 // and is not sent in one of the host's.
-const unsynced = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
+const asyncCommit = `SELECT set_config('synchronous_commit', 'off', true), ` + conn.LockTimeoutSet
 
-// savePartial sends what saves half responses.
-func (s *Store) savePartial(ctx context.Context, batch ...conn.Statement) error {
+// sendPartialSave sends what saves half responses.
+func (s *Store) sendPartialSave(ctx context.Context, batch ...conn.Statement) error {
 	if !s.db.InTx {
-		batch = append([]conn.Statement{conn.Run(unsynced)}, batch...)
+		batch = append([]conn.Statement{conn.Run(asyncCommit)}, batch...)
 	}
 	return s.db.Send(ctx, batch...)
 }
@@ -44,11 +44,11 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 	case !p.New:
 		return s.changePartial(ctx, &p)
 	case s.partialBatches != nil:
-		conn.Own(&v.Answers, &v.Hidden, &v.Metadata) // as in Submit
-		err = s.makePartialInBatch(ctx, p)
+		conn.CopyBorrowed(&v.Answers, &v.Hidden, &v.Metadata) // as in Submit
+		err = s.createPartialInBatch(ctx, p)
 	default:
 		err = s.db.Write(ctx, func(ctx context.Context) error {
-			out, err := s.makePartials(ctx, p.Partial.FormID, []storage.SavePartialParams{p})
+			out, err := s.createPartials(ctx, p.Partial.FormID, []storage.SavePartialParams{p})
 			if err == nil {
 				err = out[0]
 			}
@@ -63,28 +63,28 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (r
 
 // partialBatches creates the partial submissions of a form, many in one statement.
 type partialBatches struct {
-	groups[storage.ID, storage.SavePartialParams, error]
-	room cache.Cache[storage.ID, partialRoom]
+	batcher[storage.ID, storage.SavePartialParams, error]
+	capacity cache.Cache[storage.ID, partialCapacity]
 }
 
 func (s *Store) newPartialBatches() *partialBatches {
 	var all partialBatches
-	all.items, all.bytes = submitRows, submitBytes
+	all.maxItems, all.maxBytes = submitRows, submitBytes
 	failed := func(err error) error { return err }
-	all.write = func(ctx context.Context, form storage.ID, take func() []storage.SavePartialParams, back func()) []error {
-		return withConnection(ctx, s, form, s.lockKey(lockPartials, form), take, back, failed, func(ctx context.Context, taken []storage.SavePartialParams) ([]error, error) {
-			return s.makePartials(ctx, form, taken)
+	all.write = func(ctx context.Context, form storage.ID, takeItems func() []storage.SavePartialParams, returnItems func()) []error {
+		return writeWithConnection(ctx, s, form, s.lockKey(lockPartials, form), takeItems, returnItems, failed, func(ctx context.Context, items []storage.SavePartialParams) ([]error, error) {
+			return s.createPartials(ctx, form, items)
 		})
 	}
 	return &all
 }
 
-// makePartialInBatch creates a partial submission together with others of its form.
-func (s *Store) makePartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
-	late, end := s.late(ctx)
+// createPartialInBatch creates a partial submission together with others of its form.
+func (s *Store) createPartialInBatch(ctx context.Context, p storage.SavePartialParams) error {
+	timedOut, end := s.lateTimer(ctx)
 	defer end()
-	refused, begun, err := s.partialBatches.do(ctx, late, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
-	return cmp.Or(notWaited(ctx, err, begun), refused)
+	itemErr, begun, err := s.partialBatches.do(ctx, timedOut, p.Partial.FormID, p, len(p.Partial.Answers)+len(p.Partial.Hidden)+len(p.Partial.Metadata))
+	return cmp.Or(abandonedError(ctx, err, begun), itemErr)
 }
 
 // partialArgs are the arguments of the statement that changes one, and more from $13 on.
@@ -96,7 +96,7 @@ func partialArgs(p *storage.SavePartialParams, more ...any) []any {
 }
 
 // formForPartials is the form $1, when half responses of it are saved.
-const formForPartials = `SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formThere + ` AND f.status = 'published'`
+const formForPartials = `SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + formNotTrashed + ` AND f.status = 'published'`
 
 const changePartial = `
 WITH seen AS MATERIALIZED (
@@ -119,7 +119,7 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	var sent bool
 	var current int64
 	change := conn.Run(changePartial, partialArgs(p, p.IfRevision)...).Into(&sent, &current, &revision)
-	err = s.db.WriteFor(ctx, conn.Key{About: string(p.Partial.FormID[:]), Lock: p.Token}, func(ctx context.Context) error { return s.savePartial(ctx, change) })
+	err = s.db.WriteFor(ctx, conn.Key{Record: string(p.Partial.FormID[:]), Lock: p.Token}, func(ctx context.Context) error { return s.sendPartialSave(ctx, change) })
 	switch {
 	case err != nil:
 		return 0, conn.NoRow(err, storage.ErrNotFound)
@@ -131,13 +131,13 @@ func (s *Store) changePartial(ctx context.Context, p *storage.SavePartialParams)
 	return revision, nil
 }
 
-// newPartials creates the partial submissions $3 to $13 of the form $1, at most $14 of which may be
+// createPartials creates the partial submissions $3 to $13 of the form $1, at most $14 of which may be
 // there. It has a row for each: whether its token is taken, and whether the batch has to run again
 // because a replaced one changed in the meantime. Of a batch that exceeds the limit only those
 // are inserted that a later one of the batch would not replace immediately. It runs after the lock
 // under which the form's partial submissions do not become more. $15 is for how many there is room
 // for certain; only for more are those that are there counted, in an index.
-const newPartials = `
+const createPartials = `
 WITH form AS MATERIALIZED (
 	` + formForPartials + `
 ), given AS MATERIALIZED (
@@ -182,28 +182,28 @@ WITH form AS MATERIALIZED (
 SELECT g.place, f.place IS NULL OR s.place IS NOT NULL AND m.token IS NULL, (SELECT count(*) FROM gone) < (SELECT count(*) FROM replaced), (SELECT room.rows - (SELECT count(*) FROM made) FROM room)
 FROM form CROSS JOIN given g LEFT JOIN free f USING (place) LEFT JOIN stays s USING (place) LEFT JOIN made m USING (token)`
 
-// makePartials creates partial submissions of one form, and returns for each why it is not created.
-func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
+// createPartials creates partial submissions of one form, and returns for each why it is not created.
+func (s *Store) createPartials(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	limit := int64(math.MaxInt64)
 	if batch[0].Max > 0 {
 		limit = int64(batch[0].Max)
 	}
-	for range submitTries {
-		var room partialRoom
+	for range maxSubmitTries {
+		var room partialCapacity
 		if s.partialBatches != nil {
-			if room, _ = s.partialBatches.room.Get(form); room.limit != limit {
-				room = partialRoom{limit: limit}
+			if room, _ = s.partialBatches.capacity.Get(form); room.limit != limit {
+				room = partialCapacity{limit: limit}
 			}
 		}
 		var left int64
-		args := append(newPartialArgs(form, batch, limit), room.rows)
+		args := append(createPartialArgs(form, batch, limit), room.free)
 		out, again, found := make([]error, len(batch)), false, false
-		err := conn.NoRow(s.savePartial(ctx, s.lock(lockPartials, form), conn.Run(newPartials, args...).Each(func(rows pgx.Rows) error {
+		err := conn.NoRow(s.sendPartialSave(ctx, s.lock(lockPartials, form), conn.Run(createPartials, args...).Each(func(rows pgx.Rows) error {
 			var place int
-			var taken bool
-			return conn.EachRow(rows, []any{&place, &taken, &again, &left}, func() {
+			var items bool
+			return conn.EachRow(rows, []any{&place, &items, &again, &left}, func() {
 				found = true
-				if taken {
+				if items {
 					out[place-1] = storage.ErrConflict
 				}
 			})
@@ -211,15 +211,15 @@ func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []stora
 		switch {
 		case err == nil && !found, errors.Is(err, storage.ErrNotFound):
 			return nil, storage.ErrNotFound
-		case conn.Refused(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
-			return s.makePartialsAlone(ctx, form, batch)
+		case conn.IsPermanent(err) && len(batch) > 1 && ctx.Err() == nil && !s.db.InTx: // one of them may be the reason
+			return s.createPartialsSeparately(ctx, form, batch)
 		case err == nil && !again && s.partialBatches != nil:
 			// Other processes and transactions create some too, so the count is good for one batch.
-			if room.rows < int64(len(batch)) {
+			if room.free < int64(len(batch)) {
 				left = min(left, submitRows)
 			}
-			room.rows = max(left, 0)
-			s.partialBatches.room.Put(form, room, 0)
+			room.free = max(left, 0)
+			s.partialBatches.capacity.Put(form, room, 0)
 			return out, nil
 		case err != nil || !again:
 			return out, err
@@ -228,18 +228,18 @@ func (s *Store) makePartials(ctx context.Context, form storage.ID, batch []stora
 	return nil, fmt.Errorf("%w: partial submissions changed repeatedly", storage.ErrUnavailable)
 }
 
-// partialRoom says that rows more partial submissions of a form do not exceed the limit, as of the
+// partialCapacity says that rows more partial submissions of a form do not exceed the limit, as of the
 // last count.
-type partialRoom struct{ limit, rows int64 }
+type partialCapacity struct{ limit, free int64 }
 
-func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
+func (s *Store) createPartialsSeparately(ctx context.Context, form storage.ID, batch []storage.SavePartialParams) ([]error, error) {
 	out := make([]error, len(batch))
 	for i := range batch {
-		one, err := s.makePartials(ctx, form, batch[i:i+1])
+		one, err := s.createPartials(ctx, form, batch[i:i+1])
 		switch {
 		case err == nil:
 			out[i] = one[0]
-		case conn.Refused(err):
+		case conn.IsPermanent(err):
 			out[i] = s.db.Translate(ctx, err, true)
 		default:
 			return nil, err
@@ -248,7 +248,7 @@ func (s *Store) makePartialsAlone(ctx context.Context, form storage.ID, batch []
 	return out, nil
 }
 
-func newPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit int64) []any {
+func createPartialArgs(form storage.ID, batch []storage.SavePartialParams, limit int64) []any {
 	type params = storage.SavePartialParams
 	return []any{
 		form[:],
@@ -281,7 +281,7 @@ func partialTargets(p *storage.Partial) []any {
 const partialByToken = `
 SELECT ` + partialColumns + `
 FROM formsvc.partials p JOIN formsvc.forms f ON f.id = p.form_id
-WHERE p.token = $2::bytea AND (p.form_id = $1::bytea AND p.ends_at > $3::timestamptz) IS TRUE AND ` + formThere
+WHERE p.token = $2::bytea AND (p.form_id = $1::bytea AND p.ends_at > $3::timestamptz) IS TRUE AND ` + formNotTrashed
 
 // Partial implements [storage.PartialStore].
 func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
@@ -289,9 +289,9 @@ func (s *Store) Partial(ctx context.Context, form storage.ID, token [32]byte, no
 }
 
 // partialPage has a row of nulls for a form without any.
-var partialPage, verifiedPage = partialPageOf(""), partialPageOf("p.verified AND ")
+var partialPage, verifiedPage = buildPartialPage(""), buildPartialPage("p.verified AND ")
 
-func partialPageOf(condition string) string {
+func buildPartialPage(condition string) string {
 	return `
 SELECT ` + partialColumns + `
 FROM formsvc.forms f
@@ -307,14 +307,14 @@ ORDER BY p.saved_at DESC, p.id DESC`
 }
 
 // Partials implements [storage.PartialStore].
-func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
+func (s *Store) Partials(ctx context.Context, actor storage.Actor, form storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	list := partialPage
 	if q.Verified {
 		list = verifiedPage
 	}
-	found, err := conn.ReadAll(ctx, &s.db, partialTargets, list, slices.Concat([]any{form[:], userArg(who)}, pageArgs(q.Page), []any{q.Now.UTC()})...)
+	found, err := conn.ReadAll(ctx, &s.db, partialTargets, list, slices.Concat([]any{form[:], userArg(actor)}, pageArgs(q.Page), []any{q.Now.UTC()})...)
 	if err == nil {
-		found, more, err = besideForm(found, q.Page.Limit, func(p *storage.Partial) bool { return p.Revision > 0 })
+		found, more, err = trimPage(found, q.Page.Limit, func(p *storage.Partial) bool { return p.Revision > 0 })
 	}
 	for i := range found {
 		if err := each(&found[i]); err != nil {
@@ -324,9 +324,9 @@ func (s *Store) Partials(ctx context.Context, who storage.Actor, form storage.ID
 	return more, err
 }
 
-// besideForm is the page in rows of what is beside a form: one row more than the limit when there
+// trimPage is the page in rows of what is beside a form: one row more than the limit when there
 // are more, one of nulls where there is nothing, and none where there is no form.
-func besideForm[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
+func trimPage[T any](rows []T, limit int, there func(*T) bool) (found []T, more bool, err error) {
 	if len(rows) == 0 {
 		return nil, false, storage.ErrNotFound
 	}
@@ -357,7 +357,7 @@ SELECT (SELECT count(*) FROM gone), (SELECT count(*) FROM found) > $6::bigint FR
 
 // DeletePartials implements [storage.PartialStore]. Many are removed under the lock under which
 // new ones take places, so that the two do not wait for rows of each other.
-func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
+func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, form storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
 	if p.Max < 1 {
 		return 0, false, ctx.Err()
 	}
@@ -366,7 +366,7 @@ func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, form stor
 		batch = append(batch, s.lock(lockPartials, form))
 	}
 	err = s.db.Change(ctx, append(batch, conn.Run(deletePartials,
-		form[:], userArg(who), conn.IDsArg(p.IDs), tokenArg(&p.Token), conn.TimeArg(p.SavedBefore), int64(p.Max)).Into(&n, &more))...)
+		form[:], userArg(actor), conn.IDsArg(p.IDs), tokenArg(&p.Token), conn.TimeArg(p.SavedBefore), int64(p.Max)).Into(&n, &more))...)
 	if err != nil { // it may be that of the commit
 		return 0, false, err
 	}

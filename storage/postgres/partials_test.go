@@ -174,7 +174,7 @@ func TestAGroupEmptiesItsHalfResponses(t *testing.T) {
 			if form(13) != form(11) {
 				group[13].Partial = half(0, 11).Token
 			}
-			out, err := s.submitTogether(t.Context(), storage.ID{}, group)
+			out, err := s.submitBatch(t.Context(), storage.ID{}, group)
 			must(t, err)
 			for number := range out {
 				expect(t, out[number].stored, "response %d is not stored", number)
@@ -243,12 +243,12 @@ func TestTheBoundReadsNoTable(t *testing.T) {
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: 3, Partials: 12_000, AnswerBytes: 500})))
 	execute(t, pool, s, `UPDATE formsvc.partials SET shared = NOT shared; ANALYZE formsvc.partials`, pgx.QueryExecModeSimpleProtocol)
 	p := half(0, 0)
-	args := newPartialArgs(p.Partial.FormID, []storage.SavePartialParams{p}, 10_000)
+	args := createPartialArgs(p.Partial.FormID, []storage.SavePartialParams{p}, 10_000)
 	args = append(args, int64(0))
 	for what, explain := range map[string]func(context.Context, *pgxpool.Pool, string, [][]any) (planNode, error){
 		"with its arguments": explainCustom, "as a generic plan": explainGeneric,
 	} {
-		plan, err := explain(t.Context(), pool, s.db.SQL(newPartials), [][]any{args})
+		plan, err := explain(t.Context(), pool, s.db.SQL(createPartials), [][]any{args})
 		must(t, err)
 		plan.each(false, func(n *planNode, _ bool) {
 			if n.Relation == "partials" && (n.Kind == "Seq Scan" || n.Kind == "Bitmap Heap Scan") {
@@ -273,7 +273,7 @@ func TestPurgingWaitsForNoHalfResponse(t *testing.T) {
 		defer cancel()
 		for more := true; more; {
 			var err error
-			if more, err = s.removePurged(ctx, storage.SweepParams{Max: 100}, nil); err != nil {
+			if more, err = s.removePurgedForms(ctx, storage.SweepParams{Max: 100}, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -302,7 +302,7 @@ func TestNewPartialsAreStoredTogether(t *testing.T) {
 			link.Partial.LinkIssued = true
 			keep(t, s, link)
 			tx := begin(t, pool)
-			must(t, s.On(tx).savePartial(t.Context(), s.lock(lockPartials, pgseed.ID(pgseed.Form, 0))))
+			must(t, s.On(tx).sendPartialSave(t.Context(), s.lock(lockPartials, pgseed.ID(pgseed.Form, 0))))
 			var calls sync.WaitGroup
 			fresh := func(number int) {
 				p := half(0, number)

@@ -160,5 +160,5 @@ func TestTheSizeOfPartitionsIsKnown(t *testing.T) {
 	pool := pgtest.Pool(t)
 	s := New(pool, WithSchema(filledFrom(t, pool, inAllPartitions(t), pgseed.Size{Forms: 16, AnswerBytes: 100, Webhooks: 16, Deliveries: 640})))
 	claimAll(t, s)
-	expect(t, lease.now(s) != lease[0], "the plans are those of an empty queue")
+	expect(t, leaseOfWebhooks.text(s) != leaseOfWebhooks[0], "the plans are those of an empty queue")
 }

@@ -635,7 +635,7 @@ func TestListsWhereOneCustomerOwnsEverything(t *testing.T) {
 	}
 	lured := int64(0)
 	for _, generic := range []bool{false, true} {
-		read, err := buffers(t.Context(), pool, s.db.SQL(formLists().live.ofUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
+		read, err := buffers(t.Context(), pool, s.db.SQL(formLists().live.forUser), append(pageArgs(storage.Page{Limit: 21}), k.few[:]), generic)
 		must(t, err)
 		lured = max(lured, read)
 	}

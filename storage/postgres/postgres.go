@@ -40,22 +40,22 @@ type Store struct {
 
 	db conn.Conn
 	// Concurrent calls share batches and reads. These are nil unless db is a pool.
-	submits        *submits
+	submitBatches  *submitBatches
 	partialBatches *partialBatches
-	formReads      *formReads
+	formReader     *formReader
 	cache          *formCache // likewise: what a transaction reads may never be committed
 	log            *slog.Logger
-	turns          *sweepTurns
-	size           *atomic.Int64           // of the queue; see noteSizes
-	looked         *atomic.Pointer[looked] // at the queue; nil: never
-	noted          *sync.Map               // when this process noted each kind of work; see note
+	sweepPosition  *sweepPosition
+	queueSize      *atomic.Int64                 // of the queue; see setQueueSize
+	pollPosition   *atomic.Pointer[pollPosition] // at the queue; nil: never
+	notedAt        *sync.Map                     // when this process noted each kind of work; see note
 
-	countedMost int64 // 0: the constant
+	countBatchSize int64 // 0: the constant
 }
 
-// sweepTurns is where sweeps go on. It belongs to all copies of a store; another process
+// sweepPosition is where sweeps go on. It belongs to all copies of a store; another process
 // has its own, which does no harm.
-type sweepTurns struct {
+type sweepPosition struct {
 	step   atomic.Uint32
 	funnel atomic.Pointer[storage.ID] // the last form whose counts were folded; nil: begin anew
 }
@@ -64,10 +64,10 @@ type sweepTurns struct {
 type Option func(*config)
 
 type config struct {
-	schema string
-	named  bool // by the host
-	log    *slog.Logger
-	wait   time.Duration
+	schema    string
+	schemaSet bool // by the host
+	log       *slog.Logger
+	timeout   time.Duration
 }
 
 // DefaultSchema is the schema that is used without [WithSchema].
@@ -80,7 +80,7 @@ const DefaultSchema = "formsvc"
 func WithSchema(name string) Option {
 	return func(c *config) {
 		if name != "" {
-			c.schema, c.named = name, true
+			c.schema, c.schemaSet = name, true
 		}
 	}
 }
@@ -109,7 +109,7 @@ const DefaultTimeout = 10 * time.Second
 func WithTimeout(d time.Duration) Option {
 	return func(c *config) {
 		if d > 0 {
-			c.wait = d
+			c.timeout = d
 		}
 	}
 }
@@ -133,14 +133,14 @@ func (c config) check() error {
 // of the schema of another one: without [WithSchema] its calls fail when the
 // database has tables of this library in any other schema than [DefaultSchema].
 func New(db DB, opts ...Option) *Store {
-	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler), wait: DefaultTimeout}
+	c := config{schema: DefaultSchema, log: slog.New(slog.DiscardHandler), timeout: DefaultTimeout}
 	for _, o := range opts {
 		o(&c)
 	}
-	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, turns: &sweepTurns{}, size: new(atomic.Int64), looked: new(atomic.Pointer[looked]), noted: new(sync.Map)}
-	s.db.Timeout = c.wait
+	s := &Store{db: conn.New(c.schema, c.check()), log: c.log, sweepPosition: &sweepPosition{}, queueSize: new(atomic.Int64), pollPosition: new(atomic.Pointer[pollPosition]), notedAt: new(sync.Map)}
+	s.db.Timeout = c.timeout
 	s = s.On(db)
-	s.db.Guessed = s.db.InTx && !c.named
+	s.db.SchemaGuessed = s.db.InTx && !c.schemaSet
 	return s
 }
 
@@ -169,11 +169,11 @@ func (s *Store) Validate() error {
 func (s *Store) On(tx DB) *Store {
 	on := *s
 	on.db = s.db.On(tx)
-	on.submits, on.partialBatches, on.formReads, on.cache = nil, nil, nil, nil
+	on.submitBatches, on.partialBatches, on.formReader, on.cache = nil, nil, nil, nil
 	if _, ok := tx.(interface {
 		Acquire(context.Context) (*pgxpool.Conn, error)
 	}); ok {
-		on.submits, on.partialBatches, on.formReads, on.cache = on.newSubmits(), on.newPartialBatches(), on.newFormReads(), &formCache{}
+		on.submitBatches, on.partialBatches, on.formReader, on.cache = on.newSubmitBatches(), on.newPartialBatches(), on.newFormReader(), &formCache{}
 	}
 	return &on
 }
@@ -201,7 +201,7 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 		return err
 	}
 	var result error
-	var panicked *thrown
+	var panicErr *panicError
 	// After a panic or a driver.ErrBadConn, Raw closes conn before it returns. That waits for the end of
 	// the transaction, and so for the caller: Raw sees neither of them.
 	err := conn.Raw(func(driverConn any) error {
@@ -214,14 +214,14 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 		}
 		defer func() {
 			if value := recover(); value != nil {
-				panicked = &thrown{value, debug.Stack()}
+				panicErr = &panicError{value, debug.Stack()}
 			}
 		}()
 		result = do(s.On(sqlTx{c.Conn()}))
 		return nil
 	})
-	if panicked != nil {
-		panic(panicked)
+	if panicErr != nil {
+		panic(panicErr)
 	}
 	return cmp.Or(err, result)
 }
@@ -229,13 +229,13 @@ func (s *Store) InSQLTx(ctx context.Context, conn *sql.Conn, do func(*Store) err
 // sqlTx is a connection with a transaction that somebody else ends.
 type sqlTx struct{ *pgx.Conn }
 
-var errNotOurs = errors.New("postgres: the host began this transaction through database/sql")
+var errHostTransaction = errors.New("postgres: the host began this transaction through database/sql")
 
 // Begin is part of [DB]; the store begins nothing in a transaction.
-func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errNotOurs }
+func (sqlTx) Begin(context.Context) (pgx.Tx, error) { return nil, errHostTransaction }
 
 // Commit says that this is a transaction, see [Store.On].
-func (sqlTx) Commit(context.Context) error { return errNotOurs }
+func (sqlTx) Commit(context.Context) error { return errHostTransaction }
 
 // transaction runs do as [conn.Conn.Transaction] does, with a copy of the store on it.
 func (s *Store) transaction(ctx context.Context, do func(context.Context, *Store) error) error {

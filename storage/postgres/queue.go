@@ -15,15 +15,15 @@ import (
 // takes the size of a table for.
 
 // An event counts its references: its pending deliveries, and the attempts after which no
-// other one follows (attemptRefers). A delivery that ends leaves its reference to the
+// other one follows (attemptHoldsReference). A delivery that ends leaves its reference to the
 // attempt that ended it. So results write no event. A delivery that ends otherwise leaves
-// it to its last attempt, if it has one in the history (leaveReferences).
-const attemptRefers = `a.next_attempt_at IS NULL`
+// it to its last attempt, if it has one in the history (transferReferences).
+const attemptHoldsReference = `a.next_attempt_at IS NULL`
 
-// leaveReferences is a part of a WITH list. It follows ended, the deliveries that end
+// transferReferences is a part of a WITH list. It follows ended, the deliveries that end
 // without an attempt, and makes the list references of what that changes. Attempts are
 // locked after deliveries.
-const leaveReferences = `heirs AS (
+const transferReferences = `heirs AS (
 	UPDATE formsvc.attempts a SET next_attempt_at = NULL
 	FROM (
 		SELECT DISTINCT ON (a.webhook_id, a.event_id) a.rel, a.place, a.next_attempt_at
@@ -41,11 +41,11 @@ const leaveReferences = `heirs AS (
 	SELECT h.event_id, 1 FROM heirs h
 )`
 
-// countReferences is a part of a WITH list. It adds what the rows of changes say to
+// updateReferences is a part of a WITH list. It adds what the rows of changes say to
 // the references that their events count, and removes the events that have none
 // left. All statements lock events in the order of their ids, and after deliveries and
 // attempts.
-const countReferences = `changed AS MATERIALIZED (
+const updateReferences = `changed AS MATERIALIZED (
 	SELECT c.event_id, sum(c.refs)::integer AS refs
 	FROM changes c
 	GROUP BY c.event_id
@@ -65,8 +65,8 @@ const countReferences = `changed AS MATERIALIZED (
 	WHERE e.id = l.id AND l.refs > 0
 )`
 
-// endWithoutEvent ends deliveries whose event is gone. It waits for no row.
-const endWithoutEvent = `
+// deleteWithoutEvent ends deliveries whose event is gone. It waits for no row.
+const deleteWithoutEvent = `
 WITH lost AS MATERIALIZED (
 	SELECT d.rel, d.place FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[])) AS l (webhook_id, event_id)
 	CROSS JOIN LATERAL (
@@ -78,11 +78,11 @@ WITH lost AS MATERIALIZED (
 )
 DELETE FROM formsvc.deliveries d WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM lost l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM lost l)`
 
-// endWithoutEvent ends those of the deliveries that are still there without their event.
+// deleteWithoutEvent ends those of the deliveries that are still there without their event.
 // A deleted event takes its deliveries with it, so only a fault or a statement by hand
 // leaves such a delivery. It would be claimed again and again.
-func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
-	n, err := s.db.ChangeRows(ctx, endWithoutEvent,
+func (s *Store) deleteWithoutEvent(ctx context.Context, deliveries []storage.ClaimedDelivery) error {
+	n, err := s.db.ChangeRows(ctx, deleteWithoutEvent,
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.WebhookID[:] }),
 		conn.Column(deliveries, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	if n > 0 {
@@ -91,17 +91,17 @@ func (s *Store) endWithoutEvent(ctx context.Context, deliveries []storage.Claime
 	return err
 }
 
-// knownColumns are the columns that go with every delivery of the webhook w with its
+// webhookStateColumns are the columns that go with every delivery of the webhook w with its
 // destination x.
-const knownColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
+const webhookStateColumns = `x.webhook_id, w.form_id, w.workspace_id, w.url, x.host,
 	w.secret, CASE WHEN w.old_secret_until > statement_timestamp() THEN w.old_secret END,
 	x.succeeded, x.slow_for, x.failures,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failing_since) * 1000000)::bigint,
 	(EXTRACT(epoch FROM statement_timestamp() - x.failed_at) * 1000000)::bigint,
 	(EXTRACT(epoch FROM GREATEST(x.paused_until - statement_timestamp(), interval '0')) * 1000000)::bigint, x.pause_reason, x.generation`
 
-// knownTargets are the targets that knownColumns are scanned into.
-func knownTargets(d *storage.ClaimedDelivery) []any {
+// webhookStateTargets are the targets that webhookStateColumns are scanned into.
+func webhookStateTargets(d *storage.ClaimedDelivery) []any {
 	return []any{
 		&d.Lease.WebhookID, &d.FormID, &d.WorkspaceID, &d.URL, &d.Host,
 		&d.Secret, &d.OldSecret,
@@ -110,12 +110,12 @@ func knownTargets(d *storage.ClaimedDelivery) []any {
 	}
 }
 
-// sized is a statement once for each size of the queue, with the size as a comment. A
+// sizedStatement is a statement once for each size of the queue, with the size as a comment. A
 // connection keeps the plan of a statement, and a plan from the time of a nearly empty
 // queue reads whole tables later. So each size has a plan of its own.
-type sized [32]string
+type sizedStatement [32]string
 
-func forSizes(text string) (all sized) {
+func perQueueSize(text string) (all sizedStatement) {
 	for size := range all {
 		all[size] = text + " -- " + strconv.Itoa(size)
 	}
@@ -123,15 +123,15 @@ func forSizes(text string) (all sized) {
 }
 
 // now is the statement for the size of the queue that the store knows of.
-func (t *sized) now(s *Store) string { return t[min(s.size.Load(), int64(len(t)-1))] }
+func (t *sizedStatement) text(s *Store) string { return t[min(s.queueSize.Load(), int64(len(t)-1))] }
 
-// noteSizes takes the sizes of the tables deliveries and attempts in bytes, each to a power
+// setQueueSize takes the sizes of the tables deliveries and attempts in bytes, each to a power
 // of four: the size of the queue is the sum of the powers.
-func (s *Store) noteSizes(deliveries, attempts int64) {
+func (s *Store) setQueueSize(deliveries, attempts int64) {
 	power := func(n int64) int64 { return int64(bits.Len64(uint64(n)/8192)+1) / 2 } // #nosec G115 -- a size
-	s.size.Store(power(deliveries) + power(attempts))
+	s.queueSize.Store(power(deliveries) + power(attempts))
 }
 
-// askedFor is 1 when somebody asked for the delivery d, and else 0. The index of waiting
+// requestedByUser is 1 when somebody asked for the delivery d, and else 0. The index of waiting
 // deliveries has the same expression.
-const askedFor = `LEAST(d.urgency, 1)`
+const requestedByUser = `LEAST(d.urgency, 1)`

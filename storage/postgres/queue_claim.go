@@ -23,9 +23,9 @@ import (
 //
 // Whoever queues a delivery adds the webhook to arrivals. A claim takes arrivals, and
 // deliveries whose own time has come, and gives their webhooks a turn (wake). Then it locks
-// webhooks that have one (dueTurns) and divides the room among them (deal), leases their
+// webhooks that have one (lockDueWebhooks) and divides the room among them (deal), leases their
 // first deliveries (lease), and gives a new turn to those whose turn does not stay
-// (nextTurns). So it reads neither what waits for a later time nor what waits for a webhook
+// (rescheduleWebhooks). So it reads neither what waits for a later time nor what waits for a webhook
 // without a turn, and responses write no row that others write.
 //
 // No delivery is forgotten, because at every commit each that waits for a turn has one:
@@ -41,54 +41,54 @@ import (
 // one before.
 
 const (
-	// wakeAtOnce bounds the arrivals, and the deliveries whose time has come, of one
+	// maxScheduled bounds the arrivals, and the deliveries whose time has come, of one
 	// claim. Each takes up to 20 µs, so that this many hold up the others for 10 ms.
-	wakeAtOnce = 500
-	// leaseMost bounds what one claim leases of a pool, whatever room there is: it is
+	maxScheduled = 500
+	// maxLeasedPerPool bounds what one claim leases of a pool, whatever room there is: it is
 	// divided one by one. A dispatcher asks for a thousand or two.
-	leaseMost = 4096
+	maxLeasedPerPool = 4096
 )
 
-// looked is where the next look begins, by the database's clock: so long before the first
+// pollPosition is where the next look begins, by the database's clock: so long before the first
 // thing that waits, or before now. What is dead stays in the indexes for as long as somebody
 // holds a snapshot that is older, and every look would pass all of it.
-type looked struct {
-	all                  time.Time // when everything was looked at, by this process's clock
-	arrivals, due, turns pgtype.Timestamptz
+type pollPosition struct {
+	fullPollAt              time.Time // when everything was looked at, by this process's clock
+	arrivals, due, webhooks pgtype.Timestamptz
 }
 
 const (
-	// lookBehind is how late a transaction may commit and be found at once.
-	lookBehind = `interval '1 minute'`
-	// lookAgain is how long what was committed later than that waits.
-	lookAgain = time.Minute
-	// turnBehind is how far back a claim gives a turn. It is less than lookBehind, because
+	// pollOverlap is how late a transaction may commit and be found at once.
+	pollOverlap = `interval '1 minute'`
+	// fullPollInterval is how long what was committed later than that waits.
+	fullPollInterval = time.Minute
+	// maxScheduleAge is how far back a claim gives a turn. It is less than pollOverlap, because
 	// another process is to see the turn when it is committed.
-	turnBehind = `interval '30 seconds'`
+	maxScheduleAge = `interval '30 seconds'`
 )
 
-var ever = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
+var beginning = pgtype.Timestamptz{InfinityModifier: pgtype.NegativeInfinity, Valid: true}
 
 // from returns where a look begins.
-func (l *looked) from() looked {
-	if l != nil && time.Since(l.all) < lookAgain {
+func (l *pollPosition) start() pollPosition {
+	if l != nil && time.Since(l.fullPollAt) < fullPollInterval {
 		return *l
 	}
-	return looked{time.Now(), ever, ever, ever}
+	return pollPosition{time.Now(), beginning, beginning, beginning}
 }
 
-// dueNow reports whether webhooks have a turn, whether something is there that gives
+// pollQueue reports whether webhooks have a turn, whether something is there that gives
 // them one, where the next look at arrivals, deliveries and turns begins, and how large the
 // tables are. It is all that an idle process asks. One bound is for the turns of all pools, since
 // a webhook changes its pool and keeps its turn.
-var dueNow = `
+var pollQueue = `
 SELECT f.turn IS NOT NULL, f.arrival IS NOT NULL OR f.due IS NOT NULL,
-	LEAST(f.arrival, statement_timestamp()) - ` + lookBehind + `, LEAST(f.due, statement_timestamp()) - ` + lookBehind + `,
-	LEAST(f.turn, statement_timestamp()) - ` + lookBehind + `,
+	LEAST(f.arrival, statement_timestamp()) - ` + pollOverlap + `, LEAST(f.due, statement_timestamp()) - ` + pollOverlap + `,
+	LEAST(f.turn, statement_timestamp()) - ` + pollOverlap + `,
 	` + fmt.Sprintf(tableSize, "deliveries") + `, ` + fmt.Sprintf(tableSize, "attempts") + `
 FROM (SELECT
-	(SELECT a.at FROM formsvc.arrivals a WHERE ` + arrived + ` ORDER BY a.at LIMIT 1) AS arrival,
-	(SELECT d.due_at FROM formsvc.deliveries d WHERE ` + ripe + ` ORDER BY d.due_at LIMIT 1) AS due,
+	(SELECT a.at FROM formsvc.arrivals a WHERE ` + arrivalDue + ` ORDER BY a.at LIMIT 1) AS arrival,
+	(SELECT d.due_at FROM formsvc.deliveries d WHERE ` + deliveryDue + ` ORDER BY d.due_at LIMIT 1) AS due,
 	(SELECT min(x.next_at) FROM (VALUES (0), (1), (2)) p (pool) CROSS JOIN LATERAL (
 		SELECT x.next_at FROM formsvc.destinations x
 		WHERE x.pool = p.pool AND x.next_at >= $3::timestamptz AND x.next_at <= statement_timestamp()
@@ -97,32 +97,32 @@ FROM (SELECT
 
 // What a claim takes of arrivals and of deliveries that waited for a time of their own.
 const (
-	arrived = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
-	ripe    = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
+	arrivalDue  = `a.at >= $1::timestamptz AND a.at <= statement_timestamp()`
+	deliveryDue = `d.due_at >= $2::timestamptz AND d.due_at <= statement_timestamp()`
 )
 
 // tableSize is the size of a table and of its partitions.
 const tableSize = `pg_relation_size('formsvc.%[1]s') + (SELECT COALESCE(sum(pg_relation_size(p.relid)), 0)::bigint FROM pg_partition_tree('formsvc.%[1]s') p)`
 
-// wake gives a turn to the webhooks of $3 arrivals and of as many deliveries whose time
+// scheduleWebhooks gives a turn to the webhooks of $3 arrivals and of as many deliveries whose time
 // has come: at once, or after the pause unless somebody asked for it. The arrival of a
 // webhook whose row somebody holds comes again after all others. It reports whether there
 // may be more, and the pools in which it gave a turn.
-const wake = `
+const scheduleWebhooks = `
 WITH come AS MATERIALIZED (
-	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrived + `
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE ` + arrivalDue + `
 	ORDER BY a.at, a.id LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	DELETE FROM formsvc.arrivals a WHERE a.ctid = ANY (ARRAY(SELECT l.place FROM come l)) AND (a.tableoid, a.ctid) IN (SELECT l.rel, l.place FROM come l)
 	RETURNING a.webhook_id, a.at, a.asked
 ), due AS MATERIALIZED (
-	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE ` + ripe + `
+	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d WHERE ` + deliveryDue + `
 	ORDER BY d.due_at LIMIT (SELECT $3::bigint) FOR UPDATE SKIP LOCKED
 ), ripe AS (
 	UPDATE formsvc.deliveries d SET due_at = NULL WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM due l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM due l)
 	RETURNING d.webhook_id, statement_timestamp() AS at, d.urgency > 0 AS asked
 ), calls AS MATERIALIZED (
-	SELECT c.webhook_id, GREATEST(min(c.at), statement_timestamp() - ` + turnBehind + `) AS at, bool_or(c.asked) AS asked
+	SELECT c.webhook_id, GREATEST(min(c.at), statement_timestamp() - ` + maxScheduleAge + `) AS at, bool_or(c.asked) AS asked
 	FROM (SELECT * FROM arrived UNION ALL SELECT * FROM ripe) c GROUP BY c.webhook_id
 ), turned AS (
 	UPDATE formsvc.destinations x
@@ -139,38 +139,38 @@ WITH come AS MATERIALIZED (
 SELECT EXISTS (SELECT FROM turned) AND GREATEST((SELECT count(*) FROM arrived), (SELECT count(*) FROM ripe)) >= $3::bigint,
 	ARRAY(SELECT DISTINCT t.pool FROM turned t)`
 
-// dueTurns locks webhooks of a pool that have a turn since $7, in the order of their turns, as
+// lockDueWebhooks locks webhooks of a pool that have a turn since $7, in the order of their turns, as
 // many as $4. It passes over those that have no room, by their own bound or that of their host
 // name ($5) or workspace ($6).
-const dueTurns = `
-SELECT ` + knownColumns + `, ` + webhookRoom + `
+const lockDueWebhooks = `
+SELECT ` + webhookStateColumns + `, ` + webhookCapacity + `
 FROM formsvc.destinations x CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = x.webhook_id LIMIT 1) w
 WHERE x.pool = $3::smallint AND x.next_at >= $7::timestamptz AND x.next_at <= statement_timestamp()
-	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookRoom + ` > 0
+	AND COALESCE(($5::jsonb -> x.host)::bigint, 1) > 0 AND w.workspace_id <> ALL ($6::bytea[]) AND ` + webhookCapacity + ` > 0
 ORDER BY x.next_at LIMIT (SELECT $4::bigint) FOR NO KEY UPDATE OF x SKIP LOCKED`
 
-// webhookRoom is how many deliveries a claim may take of the destination x, by its own
+// webhookCapacity is how many deliveries a claim may take of the destination x, by its own
 // bound ($1), which may be meant for an earlier URL ($8 says for which generation).
-const webhookRoom = `COALESCE(
+const webhookCapacity = `COALESCE(
 			CASE WHEN COALESCE(($8::jsonb -> encode(x.webhook_id, 'hex'))::bigint, x.generation) = x.generation
 				THEN ($1::jsonb -> encode(x.webhook_id, 'hex'))::bigint END,
 			CASE WHEN x.succeeded AND x.failures = 0 THEN $2::bigint ELSE LEAST($2::bigint, 1) END)`
 
-// lease leases the first deliveries of webhooks, as many as the part of each, or of one that
+// leaseOfWebhooks leases the first deliveries of webhooks, as many as the part of each, or of one that
 // is paused those that somebody asked for. When the bytes have no room for all, the first of
 // each come before the second of any. It also returns how many it has found of each webhook,
 // one more than its part if there are so many. It finds none when the webhook is disabled,
-// or has got another URL since dueTurns read it.
-var lease = forSizes(`
+// or has got another URL since lockDueWebhooks read it.
+var leaseOfWebhooks = perQueueSize(`
 WITH found AS MATERIALIZED (
 	SELECT t.number, t.generation, t.part, d.*
 	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bigint[]), (SELECT $3::boolean[]), (SELECT $4::text[]), (SELECT $5::bigint[])) WITH ORDINALITY AS t (webhook_id, generation, paused, url, part, number)
-	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookThere + ` LIMIT 1) w
+	CROSS JOIN LATERAL (SELECT FROM formsvc.webhooks w WHERE w.id = t.webhook_id AND w.url = t.url AND w.enabled AND ` + webhookNotDeleted + ` LIMIT 1) w
 	CROSS JOIN LATERAL (SELECT d.*, row_number() OVER () AS n FROM (
 		SELECT d.tableoid AS rel, d.ctid AS place, d.size FROM formsvc.deliveries d
-		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
+		WHERE d.webhook_id = t.webhook_id AND d.due_at IS NULL AND ` + requestedByUser + ` >= CASE WHEN t.paused THEN 1 ELSE 0 END AND t.part > 0
 			AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
-		ORDER BY ` + askedFor + ` DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
+		ORDER BY ` + requestedByUser + ` DESC, d.queued_at, d.event_id LIMIT t.part + 1 FOR UPDATE SKIP LOCKED
 	) d) d
 ), leased AS (
 	UPDATE formsvc.deliveries d
@@ -183,57 +183,57 @@ SELECT l.number, l.event_id, l.token, l.attempt, l.age FROM leased l
 UNION ALL
 SELECT f.number, NULL, NULL, count(*)::integer, NULL FROM found f GROUP BY f.number`)
 
-// nextTurns gives webhooks their next turns. A webhook that has nothing more to send now has
+// rescheduleWebhooks gives webhooks their next turns. A webhook that has nothing more to send now has
 // its next turn when a known delivery waits again: at the end of a lease or of the pause, or
 // at once when another transaction held the waiting delivery.
-const nextTurns = `
+const rescheduleWebhooks = `
 UPDATE formsvc.destinations x SET
 	next_at = CASE t.turn WHEN 'last' THEN statement_timestamp() ELSE (
 		SELECT LEAST(CASE WHEN x.paused_until > statement_timestamp() THEN x.paused_until END, (
 			SELECT min(GREATEST(d.leased_until, statement_timestamp())) FROM formsvc.deliveries d WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL
-				AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
-		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookThere + `) END
+				AND ` + requestedByUser + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END))
+		FROM formsvc.webhooks w WHERE w.id = x.webhook_id AND w.enabled AND ` + webhookNotDeleted + `) END
 FROM unnest((SELECT $1::bytea[]), (SELECT $2::text[])) AS t (webhook_id, turn) WHERE t.turn <> '' AND x.webhook_id = t.webhook_id`
 
-var bodiesOf = forSizes(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
+var eventBodies = perQueueSize(`SELECT e.id, e.submission_id, e.type, e.body FROM formsvc.events e WHERE e.id = ANY ((SELECT $1::bytea[])::bytea[])`)
 
-// releaseFor bounds what a caller whose context may have ended waits for a release. One
+// releaseTimeout bounds what a caller whose context may have ended waits for a release. One
 // takes milliseconds, but needs a connection of the pool.
-const releaseFor = 5 * time.Second
+const releaseTimeout = 5 * time.Second
 
 // ClaimDeliveries implements [storage.DeliveryStore]. Deliveries of one event share
-// one copy of its body. more is true when wakeAtOnce or leaseMost cut the claim, or the
+// one copy of its body. more is true when maxScheduled or maxLeasedPerPool cut the claim, or the
 // room that a webhook shares with others (see serve).
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
-	var waiting, called bool
+	var waiting, arrived bool
 	var deliveries, attempts int64
-	last := s.looked.Load()
-	from := last.from()
-	look := looked{all: from.all}
+	lastPosition := s.pollPosition.Load()
+	from := lastPosition.start()
+	position := pollPosition{fullPollAt: from.fullPollAt}
 	err = s.db.Read(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, dueNow, conn.Into(&waiting, &called, &look.arrivals, &look.due, &look.turns, &deliveries, &attempts),
-			from.arrivals, from.due, from.turns)
+		return s.db.QueryRow(ctx, pollQueue, conn.Into(&waiting, &arrived, &position.arrivals, &position.due, &position.webhooks, &deliveries, &attempts),
+			from.arrivals, from.due, from.webhooks)
 	})
 	if err != nil {
 		return nil, false, err
 	}
-	s.looked.CompareAndSwap(last, &look) // else another claim has looked, maybe at everything
-	s.noteSizes(deliveries, attempts)
-	defer s.note(ctx, "dispatched")
-	if !waiting && !called {
+	s.pollPosition.CompareAndSwap(lastPosition, &position) // else another claim has looked, maybe at everything
+	s.setQueueSize(deliveries, attempts)
+	defer s.noteWork(ctx, "dispatched")
+	if !waiting && !arrived {
 		return nil, false, nil
 	}
 	var leased []storage.ClaimedDelivery
 	err = s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
 		leased, more = nil, false
-		var woken []int16 // pools
-		if called {
-			err = tx.db.QueryRow(ctx, wake, conn.Into(&more, &woken), look.arrivals, look.due, int64(wakeAtOnce))
+		var scheduled []int16 // pools
+		if arrived {
+			err = tx.db.QueryRow(ctx, scheduleWebhooks, conn.Into(&more, &scheduled), position.arrivals, position.due, int64(maxScheduled))
 		}
 		for i, pool := range []storage.Pool{p.Fast, p.Slow, p.NewOrFailing} {
-			if err == nil && pool.MaxDeliveries > 0 && (waiting || slices.Contains(woken, int16(i))) { // #nosec G115 -- 0 to 2
+			if err == nil && pool.MaxDeliveries > 0 && (waiting || slices.Contains(scheduled, int16(i))) { // #nosec G115 -- 0 to 2
 				var cut bool
-				leased, cut, err = tx.serve(ctx, p, i, pool, look.turns, leased)
+				leased, cut, err = tx.leaseFromPool(ctx, p, i, pool, position.webhooks, leased)
 				more = more || cut
 			}
 		}
@@ -244,8 +244,8 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 	}
 	// The bodies are read when the leases are committed, so that no lock waits for a
 	// slow reader. If they cannot be read, the leases are released.
-	if claimed, err = s.withBodies(ctx, leased); err != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseFor)
+	if claimed, err = s.addBodies(ctx, leased); err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
 		_, _ = s.FinishDeliveries(ctx, conn.Column(leased, func(d *storage.ClaimedDelivery) storage.Result { return storage.Result{Lease: d.Lease} }))
 		return nil, false, err
@@ -254,99 +254,99 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 }
 
 // turn is a webhook that has one.
-type turn struct {
+type dueWebhook struct {
 	storage.ClaimedDelivery     // but for its event and lease
-	room                    int // for so many deliveries by its own bound
-	part                    int // of that, by the room of its pool and its host name
+	capacity                int // for so many deliveries by its own bound
+	share                   int // of that, by the room of its pool and its host name
 	found, leased           int
 }
 
 // next says what becomes of the turn: passed says that others got nothing.
-func (t *turn) next(passed bool) string {
+func (w *dueWebhook) nextSchedule(skipped bool) string {
 	switch {
-	case t.part > 0 && t.leased == t.found:
-		return "over" // until something waits again
-	case t.leased > 0 && passed:
+	case w.share > 0 && w.leased == w.found:
+		return "idle" // until something waits again
+	case w.leased > 0 && skipped:
 		return "last" // others have waited longer
 	}
 	return "" // it stays
 }
 
-// deal divides the room of a pool and of its host names among the webhooks that have a
+// divideCapacity divides the room of a pool and of its host names among the webhooks that have a
 // turn. Each webhook gets one delivery, in the order of the turns. Then each gets one more,
 // in any order, for as long as there is room.
-func deal(turns []turn, pool storage.Pool) {
-	names := map[string]int{}
-	for round := conn.Column(turns, func(t *turn) *turn { return t }); len(round) > 0; {
-		round = slices.DeleteFunc(round, func(t *turn) bool {
-			most := cmp.Or(pool.Hosts[t.Host], pool.PerHost) // a host name with 0 has no turns
-			if t.part >= t.room || pool.MaxDeliveries < 1 || most > 0 && names[t.Host] >= most {
+func divideCapacity(due []dueWebhook, pool storage.Pool) {
+	perHost := map[string]int{}
+	for open := conn.Column(due, func(w *dueWebhook) *dueWebhook { return w }); len(open) > 0; {
+		open = slices.DeleteFunc(open, func(w *dueWebhook) bool {
+			limit := cmp.Or(pool.Hosts[w.Host], pool.PerHost) // a host name with 0 has no turns
+			if w.share >= w.capacity || pool.MaxDeliveries < 1 || limit > 0 && perHost[w.Host] >= limit {
 				return true
 			}
-			t.part, pool.MaxDeliveries, names[t.Host] = t.part+1, pool.MaxDeliveries-1, names[t.Host]+1
+			w.share, pool.MaxDeliveries, perHost[w.Host] = w.share+1, pool.MaxDeliveries-1, perHost[w.Host]+1
 			return false
 		})
-		rand.Shuffle(len(round), func(i, k int) { round[i], round[k] = round[k], round[i] }) // #nosec G404 -- no secret
+		rand.Shuffle(len(open), func(i, k int) { open[i], open[k] = open[k], open[i] }) // #nosec G404 -- no secret
 	}
 }
 
-// takeTurns locks webhooks that have a turn, one more than there is room for, and divides the
+// lockDueWebhooks locks webhooks that have a turn, one more than there is room for, and divides the
 // room among them.
-func (s *Store) takeTurns(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (turns []turn, err error) {
-	pool.MaxDeliveries = min(pool.MaxDeliveries, leaseMost)
-	turns, err = conn.Collect(ctx, &s.db, dueTurns, func(t *turn) []any {
-		return append(knownTargets(&t.ClaimedDelivery), &t.room)
+func (s *Store) lockDueWebhooks(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz) (due []dueWebhook, err error) {
+	pool.MaxDeliveries = min(pool.MaxDeliveries, maxLeasedPerPool)
+	due, err = conn.Collect(ctx, &s.db, lockDueWebhooks, func(w *dueWebhook) []any {
+		return append(webhookStateTargets(&w.ClaimedDelivery), &w.capacity)
 	}, conn.ObjectArg(p.Webhooks), int64(p.PerWebhook), int64(class), int64(pool.MaxDeliveries)+1, conn.ObjectArg(pool.Hosts),
 		conn.Column(pool.ExcludedWorkspaces, func(id *storage.ID) []byte { return id[:] }), since, conn.ObjectArg(p.Generations))
-	deal(turns, pool)
-	return turns, err
+	divideCapacity(due, pool)
+	return due, err
 }
 
 // serve leases deliveries of webhooks of a pool that have a turn, and adds them to leased. cut
 // says that another claim may bring more at once: a webhook got nothing and the turns have
 // changed, or it got some, has more, and its own bound allows more.
-func (s *Store) serve(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
-	turns, err := s.takeTurns(ctx, p, class, pool, since)
-	if err != nil || len(turns) == 0 {
+func (s *Store) leaseFromPool(ctx context.Context, p storage.ClaimParams, class int, pool storage.Pool, since pgtype.Timestamptz, leased []storage.ClaimedDelivery) (_ []storage.ClaimedDelivery, cut bool, err error) {
+	due, err := s.lockDueWebhooks(ctx, p, class, pool, since)
+	if err != nil || len(due) == 0 {
 		return leased, false, err
 	}
-	ids := conn.Column(turns, func(t *turn) []byte { return t.Lease.WebhookID[:] })
+	ids := conn.Column(due, func(w *dueWebhook) []byte { return w.Lease.WebhookID[:] })
 	var number, token int64
 	var event storage.ID
 	var n int
 	var age time.Duration
-	err = s.db.Each(ctx, lease.now(s), []any{&number, &event, &token, &n, &age}, func() {
-		t := &turns[number-1]
+	err = s.db.Each(ctx, leaseOfWebhooks.text(s), []any{&number, &event, &token, &n, &age}, func() {
+		w := &due[number-1]
 		if token == 0 {
-			t.found = n
+			w.found = n
 			return
 		}
-		d := t.ClaimedDelivery
+		d := w.ClaimedDelivery
 		d.Lease.EventID, d.Lease.Token, d.Attempt, d.Age = event, token, n, age
-		leased, t.leased = append(leased, d), t.leased+1
+		leased, w.leased = append(leased, d), w.leased+1
 	}, ids,
-		conn.Column(turns, func(t *turn) int64 { return t.Generation }),
-		conn.Column(turns, func(t *turn) bool { return t.PausedFor > 0 }),
-		conn.Column(turns, func(t *turn) string { return t.URL }),
-		conn.Column(turns, func(t *turn) int { return t.part }),
+		conn.Column(due, func(w *dueWebhook) int64 { return w.Generation }),
+		conn.Column(due, func(w *dueWebhook) bool { return w.PausedFor > 0 }),
+		conn.Column(due, func(w *dueWebhook) string { return w.URL }),
+		conn.Column(due, func(w *dueWebhook) int { return w.share }),
 		int64(p.MaxBytes), p.Lease.Microseconds())
 	if err != nil {
 		return nil, false, err
 	}
-	passed := slices.ContainsFunc(turns, func(t turn) bool { return t.leased == 0 && (t.part == 0 || t.found > 0) })
-	next := conn.Column(turns, func(t *turn) string { return t.next(passed) })
+	skipped := slices.ContainsFunc(due, func(w dueWebhook) bool { return w.leased == 0 && (w.share == 0 || w.found > 0) })
+	next := conn.Column(due, func(w *dueWebhook) string { return w.nextSchedule(skipped) })
 	changed := slices.ContainsFunc(next, func(turn string) bool { return turn != "" })
-	cut = slices.ContainsFunc(turns, func(t turn) bool {
-		return t.part < t.room && (t.part == 0 && changed || 0 < t.leased && t.leased < t.found)
+	cut = slices.ContainsFunc(due, func(w dueWebhook) bool {
+		return w.share < w.capacity && (w.share == 0 && changed || 0 < w.leased && w.leased < w.found)
 	})
 	if changed {
-		_, err = s.db.Exec(ctx, nextTurns, ids, next)
+		_, err = s.db.Exec(ctx, rescheduleWebhooks, ids, next)
 	}
 	return leased, cut, err
 }
 
-// withBodies leaves out deliveries whose event is gone, and ends them.
-func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
+// addBodies leaves out deliveries whose event is gone, and ends them.
+func (s *Store) addBodies(ctx context.Context, leased []storage.ClaimedDelivery) (whole []storage.ClaimedDelivery, err error) {
 	type event struct {
 		storage.Event
 		submission storage.ID
@@ -354,7 +354,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery
 	events := make(map[storage.ID]event, len(leased))
 	err = s.db.Read(ctx, func(ctx context.Context) error {
 		var e event
-		return s.db.Each(ctx, bodiesOf.now(s), []any{&e.ID, &e.submission, &e.Type, &e.Body}, func() { events[e.ID] = e },
+		return s.db.Each(ctx, eventBodies.text(s), []any{&e.ID, &e.submission, &e.Type, &e.Body}, func() { events[e.ID] = e },
 			conn.Column(leased, func(d *storage.ClaimedDelivery) []byte { return d.Lease.EventID[:] }))
 	})
 	whole = make([]storage.ClaimedDelivery, 0, len(leased))
@@ -365,7 +365,7 @@ func (s *Store) withBodies(ctx context.Context, leased []storage.ClaimedDelivery
 		}
 	}
 	if err == nil && len(whole) < len(leased) {
-		err = s.endWithoutEvent(ctx, leased)
+		err = s.deleteWithoutEvent(ctx, leased)
 	}
 	return whole, err
 }

@@ -176,7 +176,7 @@ func TestArrivalsOfHeldWebhooksKeepNobodyWaiting(t *testing.T) {
 	execute(t, pool, s, `UPDATE formsvc.destinations SET next_at = NULL`)
 	execute(t, pool, s, `INSERT INTO formsvc.arrivals (at, webhook_id)
 		SELECT now() - interval '2 seconds', $1::bytea FROM generate_series(1, $2::integer)
-		UNION ALL SELECT now() - interval '1 second', $3::bytea`, held[:], 2*wakeAtOnce, other[:])
+		UNION ALL SELECT now() - interval '1 second', $3::bytea`, held[:], 2*maxScheduled, other[:])
 	tx := begin(t, pool)
 	execute(t, tx, s, `SELECT FROM formsvc.destinations WHERE webhook_id = $1 FOR UPDATE`, held[:])
 	for claims := 1; ; claims++ {
@@ -224,7 +224,7 @@ func TestWhoMayHaveNothingIsPassedOver(t *testing.T) {
 				must(t, pool.QueryRow(t.Context(), s.db.SQL(`SELECT w.workspace_id FROM formsvc.webhooks w WHERE w.id <> $1 LIMIT 1`), other[:]).Scan(&workspace))
 				p.NewOrFailing.ExcludedWorkspaces, without = []storage.ID{workspace}, append(without, workspace[:])
 			}
-			n, err := buffers(t.Context(), pool, s.db.SQL(dueTurns), turnsOf(p, without, ever), true)
+			n, err := buffers(t.Context(), pool, s.db.SQL(lockDueWebhooks), turnsOf(p, without, beginning), true)
 			if err != nil || n > 4*webhooks {
 				t.Errorf("a claim beside %d that may have nothing reads %d pages (%v)", webhooks-1, n, err)
 			}

@@ -12,11 +12,11 @@ import (
 const liveWebhook = `hook AS (
 	SELECT w.id, w.form_id, w.enabled
 	FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
-	WHERE w.id = $1::bytea AND ` + formThere + `
+	WHERE w.id = $1::bytea AND ` + formNotTrashed + `
 )`
 
-// hastened is a part of a WITH list: it makes the delivery in pending due now.
-const hastened = `hastened AS (
+// makeDueNow is a part of a WITH list: it makes the delivery in pending due now.
+const makeDueNow = `hastened AS (
 	UPDATE formsvc.deliveries d SET
 		queued_at = statement_timestamp(),
 		due_at = CASE WHEN p.leased THEN d.due_at END,
@@ -37,7 +37,7 @@ WITH ` + liveWebhook + `, pending AS MATERIALIZED (
 	WHERE (SELECT $5::boolean) AND hook.enabled
 	LIMIT 1
 	FOR UPDATE OF d
-), ` + hastened + `, queued AS (
+), ` + makeDueNow + `, queued AS (
 	INSERT INTO formsvc.deliveries (webhook_id, event_id, token, size, urgency)
 	SELECT hook.id, $2::bytea, 0, octet_length($4::bytea), 1 FROM hook WHERE hook.enabled AND NOT EXISTS (SELECT FROM pending)
 	ON CONFLICT DO NOTHING
@@ -56,7 +56,7 @@ SELECT hook.enabled FROM hook`
 // for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event) error {
 	var enabled bool
-	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockRequestedDeliveries, webhook),
 		conn.Run(enqueue, webhook[:], e.ID[:], e.Type, conn.ListArg(e.Body), e.Single).Into(&enabled))
 	if err == nil && !enabled {
 		return storage.ErrConflict
@@ -74,7 +74,7 @@ func (s *Store) Enqueue(ctx context.Context, webhook storage.ID, e storage.Event
 // attempt in one step, so one of the two is seen.
 const redeliver = `
 WITH ` + liveWebhook + `, told AS MATERIALIZED (
-	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + history + ` a
+	SELECT w.id AS webhook_id, a.event_id FROM hook w CROSS JOIN LATERAL ` + webhookHistory + ` a
 	WHERE a.id = $2::bytea AND (NOT (SELECT $4::boolean) OR NOT a.success
 		AND NOT EXISTS (SELECT FROM formsvc.deliveries d WHERE d.webhook_id = w.id AND d.event_id = a.event_id)
 		AND NOT EXISTS (
@@ -89,7 +89,7 @@ WITH ` + liveWebhook + `, told AS MATERIALIZED (
 	FROM told t JOIN formsvc.events e ON e.id = t.event_id
 	WHERE (SELECT count(*) FROM pending) = 0
 	FOR UPDATE OF e
-), ` + hastened + `, queued AS (
+), ` + makeDueNow + `, queued AS (
 	INSERT INTO formsvc.deliveries AS d (webhook_id, event_id, token, size, urgency)
 	SELECT hook.id, body.id, 0, body.size, 1 FROM hook, body WHERE hook.enabled
 	ON CONFLICT DO NOTHING
@@ -115,7 +115,7 @@ func (s *Store) RedeliverFailed(ctx context.Context, webhook, attempt storage.ID
 
 func (s *Store) redeliver(ctx context.Context, webhook, attempt storage.ID, onlyFailed bool) error {
 	var enabled, found bool
-	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockProbes, webhook),
+	err := s.db.Change(ctx, conn.Run(lockFormOfWebhookShared, webhook[:], s.lockSalt(lockForms)), s.lock(lockRequestedDeliveries, webhook),
 		conn.Run(redeliver, webhook[:], attempt[:], int64(storage.MaxHistory), onlyFailed).Into(&enabled, &found))
 	switch {
 	case err != nil:

@@ -12,19 +12,19 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// expiredLooked bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
+// maxFailingWebhooks bounds the failing webhooks that a call of ExpireDeliveries looks at. A call
 // makes an id for each webhook, in case the webhook gets a summary. Where nothing is old a
 // call took 1 to 10 ms on a busy machine, so that more would save little.
-const expiredLooked = 200
+const maxFailingWebhooks = 200
 
 // An expired delivery is a row d of deliveries that waits for the turn of its webhook, that
 // nobody asked for, and that was queued long enough ago. A given-up webhook is a row x of
 // destinations that has failed for that long, and failed a short while ago.
 const (
-	expiredDelivery = `d.due_at IS NULL AND ` + askedFor + ` = 0
+	expiredDelivery = `d.due_at IS NULL AND ` + requestedByUser + ` = 0
 	AND (d.leased_until IS NULL OR d.leased_until <= statement_timestamp())
 	AND d.queued_at <= statement_timestamp() - $2::bigint * interval '1 microsecond'`
-	givenUpWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
+	longFailingWebhook = `x.failing_since <= statement_timestamp() - $2::bigint * interval '1 microsecond'
 	AND x.failed_at > statement_timestamp() - $5::bigint * interval '1 microsecond'`
 )
 
@@ -39,7 +39,7 @@ const (
 // these steps reads the one before.
 var expire = `
 WITH failing AS MATERIALIZED (
-	SELECT x.webhook_id, ` + givenUpWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
+	SELECT x.webhook_id, ` + longFailingWebhook + ` AS given_up, row_number() OVER (ORDER BY x.webhook_id) AS number
 	FROM (
 		SELECT * FROM formsvc.destinations x
 		WHERE x.failing_since IS NOT NULL AND x.webhook_id >= $1::bytea
@@ -66,7 +66,7 @@ WITH failing AS MATERIALIZED (
 ), marked AS MATERIALIZED (
 	SELECT x.webhook_id, COALESCE(x.expired_at <= statement_timestamp() - $6::bigint * interval '1 microsecond', true) AS quiet
 	FROM formsvc.destinations x
-	WHERE x.webhook_id = ANY (ARRAY(SELECT DISTINCT h.webhook_id FROM held h)) AND ` + givenUpWebhook + `
+	WHERE x.webhook_id = ANY (ARRAY(SELECT DISTINCT h.webhook_id FROM held h)) AND ` + longFailingWebhook + `
 	ORDER BY x.webhook_id
 	FOR NO KEY UPDATE OF x
 ), ended AS (
@@ -74,7 +74,7 @@ WITH failing AS MATERIALIZED (
 	WHERE d.webhook_id = h.webhook_id AND d.event_id = h.event_id
 		AND h.webhook_id = ANY (ARRAY(SELECT m.webhook_id FROM marked m))
 	RETURNING d.webhook_id, d.event_id
-), ` + leaveReferences + `, told AS (
+), ` + transferReferences + `, told AS (
 	INSERT INTO formsvc.attempts AS a (webhook_id, id, event_id, event_type, submission_id, attempt, http_status, success, error, duration_us, created_at)
 	SELECT o.webhook_id, ($7::bytea[])[f.number], o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.DeliveryExpired + `', 0, $8::timestamptz
 	FROM (SELECT DISTINCT ON (h.webhook_id) h.* FROM held h ORDER BY h.webhook_id, h.queued_at, h.event_id) o
@@ -83,13 +83,13 @@ WITH failing AS MATERIALIZED (
 	JOIN formsvc.events e ON e.id = o.event_id
 	WHERE m.quiet
 	RETURNING a.*
-), ` + keepSummaries + `, changes AS (
+), ` + truncateSummaries + `, changes AS (
 	SELECT l.event_id, l.refs FROM left_over l
 	UNION ALL
 	SELECT t.event_id, 1 FROM told t
 	UNION ALL
 	SELECT cut.event_id, -1 FROM cut
-), ` + countReferences + `
+), ` + updateReferences + `
 SELECT t.webhook_id, t.id, t.event_id, t.event_type, t.submission_id, t.attempt, t.created_at, NULL::bigint FROM told t
 UNION ALL
 SELECT CASE
@@ -97,9 +97,9 @@ SELECT CASE
 	WHEN (SELECT count(*) FROM failing) >= $4::bigint THEN (SELECT f.webhook_id FROM failing f ORDER BY f.webhook_id DESC LIMIT 1) END,
 	NULL, NULL, NULL, NULL, NULL, NULL, (SELECT count(*) FROM ended)`
 
-// keepSummaries is a part of a WITH list. It follows told, the summaries that are added, notes
+// truncateSummaries is a part of a WITH list. It follows told, the summaries that are added, notes
 // when, and cuts what is more than MaxExpiredSummaries.
-var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
+var truncateSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	SELECT a.rel, a.place FROM told t CROSS JOIN LATERAL (
 		SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.attempts a
 		WHERE a.webhook_id = t.webhook_id AND a.error = '%s'
@@ -115,9 +115,9 @@ var keepSummaries = fmt.Sprintf(`past AS MATERIALIZED (
 	WHERE x.webhook_id = t.webhook_id
 )`, storage.DeliveryExpired, storage.MaxExpiredSummaries)
 
-// tellExpired adds a summary for the webhooks of deliveries that ended with a result, unless
+// addExpiredSummaries adds a summary for the webhooks of deliveries that ended with a result, unless
 // somebody else holds the webhook. It locks attempts after destinations, and events last.
-var tellExpired = `
+var addExpiredSummaries = `
 WITH over AS MATERIALIZED (
 	SELECT DISTINCT ON (o.webhook_id) o.*
 	FROM unnest((SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bytea[]), (SELECT $4::integer[]), (SELECT $5::timestamptz[])) AS o (webhook_id, event_id, id, attempt, created_at)
@@ -132,24 +132,24 @@ WITH over AS MATERIALIZED (
 	SELECT o.webhook_id, o.id, o.event_id, e.type, e.submission_id, o.attempt, 0, false, '` + storage.DeliveryExpired + `', 0, o.created_at
 	FROM over o JOIN quiet q ON q.webhook_id = o.webhook_id JOIN formsvc.events e ON e.id = o.event_id
 	RETURNING a.*
-), ` + keepSummaries + `, changes AS (
+), ` + truncateSummaries + `, changes AS (
 	SELECT t.event_id, 1 AS refs FROM told t
 	UNION ALL
 	SELECT cut.event_id, -1 FROM cut
-), ` + countReferences + `
+), ` + updateReferences + `
 SELECT count(*) FROM told`
 
-// tellExpired adds what results that are settled have in Summary. Those of deliveries that
+// addExpiredSummaries adds what results that are settled have in Summary. Those of deliveries that
 // somebody asked for meanwhile have none, because these did not end.
-func (s *Store) tellExpired(ctx context.Context, settled []settling) error {
-	over := slices.DeleteFunc(settled, func(r settling) bool { return r.Summary.IsZero() || r.urgency == 2 })
+func (s *Store) addExpiredSummaries(ctx context.Context, settled []pendingResult) error {
+	over := slices.DeleteFunc(settled, func(r pendingResult) bool { return r.Summary.IsZero() || r.urgency == 2 })
 	if len(over) == 0 {
 		return nil
 	}
-	_, err := s.db.ChangeRows(ctx, tellExpired, conn.Column(over, (*settling).webhook), conn.Column(over, (*settling).event),
-		conn.Column(over, func(r *settling) []byte { return r.Summary[:] }),
-		conn.Column(over, func(r *settling) int { return r.Delivery.Attempt + 1 }),
-		conn.Column(over, func(r *settling) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredSummaryInterval.Microseconds())
+	_, err := s.db.ChangeRows(ctx, addExpiredSummaries, conn.Column(over, (*pendingResult).webhook), conn.Column(over, (*pendingResult).event),
+		conn.Column(over, func(r *pendingResult) []byte { return r.Summary[:] }),
+		conn.Column(over, func(r *pendingResult) int { return r.Delivery.Attempt + 1 }),
+		conn.Column(over, func(r *pendingResult) time.Time { return r.Delivery.CreatedAt.UTC() }), storage.ExpiredSummaryInterval.Microseconds())
 	return err
 }
 
@@ -158,7 +158,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	if err := ctx.Err(); err != nil || p.Max < 1 {
 		return storage.Expired{}, err
 	}
-	ids := make([]storage.ID, expiredLooked)
+	ids := make([]storage.ID, maxFailingWebhooks)
 	for i := range ids {
 		ids[i] = p.NewID()
 	}
@@ -168,7 +168,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 		a := storage.Delivery{Error: storage.DeliveryExpired}
 		var ended *int
 		row := []any{&a.WebhookID, &a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.CreatedAt, &ended}
-		return s.db.SendWrite(ctx, conn.Run(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(expiredLooked),
+		return s.db.SendWrite(ctx, conn.Run(expire, p.From[:], p.MaxAge.Microseconds(), int64(p.Max), int64(maxFailingWebhooks),
 			storage.MaxFailureGap.Microseconds(), storage.ExpiredSummaryInterval.Microseconds(), conn.IDsArg(ids), p.At.UTC()).Each(func(rows pgx.Rows) error {
 			return conn.EachRow(rows, row, func() {
 				if ended != nil {
@@ -179,7 +179,7 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 			})
 		}))
 	})
-	s.note(ctx, "dispatched")
+	s.noteWork(ctx, "dispatched")
 	return done, err
 }
 
@@ -188,18 +188,18 @@ const pausedWebhooks = `
 SELECT x.webhook_id, w.form_id, w.url, x.failures, x.failing_since, x.paused_until, x.pause_reason
 FROM formsvc.destinations x
 JOIN formsvc.webhooks w ON w.id = x.webhook_id
-CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + notTrashed + ` LIMIT 1) f
+CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f
 WHERE x.paused_until IS NOT NULL AND (x.failing_since, x.webhook_id) < (COALESCE((SELECT $1::timestamptz), 'infinity'), (SELECT $2::bytea))
-	AND ` + webhookThere + ` AND ((SELECT $4::bytea) IS NULL OR (
+	AND ` + webhookNotDeleted + ` AND ((SELECT $4::bytea) IS NULL OR (
 		SELECT true FROM formsvc.workspace_users a WHERE a.workspace_id = w.workspace_id AND a.user_id = (SELECT $4::bytea)))
 ORDER BY x.failing_since DESC, x.webhook_id DESC
 LIMIT (SELECT $3::bigint)`
 
 // PausedWebhooks implements [storage.DeliveryStore].
-func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+func (s *Store) PausedWebhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	return conn.ReadAll(ctx, &s.db, func(p *storage.PausedWebhook) []any {
 		return []any{&p.WebhookID, &p.FormID, &p.URL, &p.Failures, &p.FailingSince, &p.PausedUntil, &p.Reason}
-	}, pausedWebhooks, append(pageArgs(page), userArg(who))...)
+	}, pausedWebhooks, append(pageArgs(page), userArg(actor))...)
 }
 
 const queueStats = `
@@ -213,7 +213,7 @@ FROM (
 			d.urgency = 0 AND COALESCE(x.paused_until > statement_timestamp(), false) AS held
 		FROM formsvc.deliveries d JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
 		JOIN formsvc.webhooks w ON w.id = d.webhook_id
-		WHERE ` + webhookThere + `
+		WHERE ` + webhookNotDeleted + `
 	) d
 ) q`
 

@@ -26,7 +26,7 @@ import (
 
 // lockResults returns what becomes of each result, and how its delivery was asked for. Of
 // the results of a webhook the last one for the newest url says how it fares.
-var lockResults = forSizes(`
+var lockResults = perQueueSize(`
 WITH given AS MATERIALIZED (
 	SELECT * FROM unnest($1::bigint[], $2::bytea[], $3::bytea[], $4::boolean[], $5::boolean[], $6::integer[], $7::integer[])
 		WITH ORDINALITY AS r (token, webhook_id, event_id, sent, succeeded, slow_for, failures, number)
@@ -47,27 +47,27 @@ WITH given AS MATERIALIZED (
 	FOR NO KEY UPDATE OF x SKIP LOCKED
 )
 SELECT h.number, h.urgency, CASE
-	WHEN h.number IN (SELECT j.number FROM judged j) THEN '` + resultJudged + `'
-	WHEN h.sent AND h.webhook_id IN (SELECT n.webhook_id FROM news n WHERE n.number NOT IN (SELECT j.number FROM judged j)) THEN '` + resultBlocked + `'
+	WHEN h.number IN (SELECT j.number FROM judged j) THEN '` + resultChangesHealth + `'
+	WHEN h.sent AND h.webhook_id IN (SELECT n.webhook_id FROM news n WHERE n.number NOT IN (SELECT j.number FROM judged j)) THEN '` + resultWebhookLocked + `'
 	ELSE '` + resultSettled + `' END
 FROM held h
 UNION ALL
 SELECT g.number, 0, CASE WHEN (SELECT true FROM formsvc.deliveries d
-	WHERE d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token AND d.token <> 0 LIMIT 1) THEN '` + resultHeld + `'
+	WHERE d.webhook_id = g.webhook_id AND d.event_id = g.event_id AND d.token = g.token AND d.token <> 0 LIMIT 1) THEN '` + resultDeliveryLocked + `'
 	ELSE '` + resultFenced + `' END
 FROM given g WHERE g.number NOT IN (SELECT h.number FROM held h)`)
 
 // What becomes of a result.
 const (
-	resultFenced  = "fenced"
-	resultHeld    = "held"    // somebody else has its delivery
-	resultBlocked = "blocked" // or the row of its webhook
-	resultSettled = "settled"
-	resultJudged  = "judged" // and it changes how its webhook fares
+	resultFenced         = "fenced"
+	resultDeliveryLocked = "held"    // somebody else has its delivery
+	resultWebhookLocked  = "blocked" // or the row of its webhook
+	resultSettled        = "settled"
+	resultChangesHealth  = "judged" // and it changes how its webhook fares
 )
 
 // writeResults writes to deliveries and destinations that the transaction has locked.
-var writeResults = forSizes(`
+var writeResults = perQueueSize(`
 WITH settled AS MATERIALIZED (
 	SELECT s.*, CASE WHEN s.asked THEN 0 WHEN s.sent THEN NULLIF(s.retry, 0) ELSE s.retry END AS wait -- null: it ends
 	FROM (
@@ -118,15 +118,15 @@ FROM (
 ) j
 WHERE x.webhook_id = j.webhook_id`)
 
-// resultLease is the least that is left of the lease of a delivery whose result is to be
+// minResultLease is the least that is left of the lease of a delivery whose result is to be
 // given again. A dispatcher gives it again within 5 s, in a write that has 10 s. It is short,
 // because when the process is killed meanwhile the delivery waits for as long.
-const resultLease = 20 * time.Second
+const minResultLease = 20 * time.Second
 
 // FinishDeliveries implements [storage.DeliveryStore]. A step is one transaction. Of
 // results with the same lease the first one counts.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fenced []storage.Lease, err error) {
-	var held []storage.Lease
+	var locked []storage.Lease
 	seen := make(map[storage.Lease]bool, len(done))
 	done = slices.DeleteFunc(slices.Clone(done), func(r storage.Result) bool {
 		again := seen[r.Lease]
@@ -136,13 +136,13 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		return again
 	})
 	for step := range slices.Chunk(done, storage.MaxFinishedResults) {
-		var to map[string][]settling
+		var byOutcome map[string][]pendingResult
 		err := s.transaction(ctx, func(ctx context.Context, tx *Store) (err error) {
-			to, err = tx.settle(ctx, step)
+			byOutcome, err = tx.settleResults(ctx, step)
 			return err
 		})
 		if err == nil {
-			err = cmp.Or(s.tellExpired(ctx, slices.Concat(to[resultSettled], to[resultJudged])), s.cutSome(ctx, step))
+			err = cmp.Or(s.addExpiredSummaries(ctx, slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth])), s.truncateSomeHistories(ctx, step))
 			if err != nil && !s.db.InTx { // in a transaction everything is lost; else the results are recorded
 				s.log.WarnContext(ctx, "formsvc: failed to update the delivery history of webhooks", "error", err)
 				err = nil
@@ -151,49 +151,49 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) (fe
 		if err != nil {
 			return nil, err
 		}
-		held = append(held, conn.Column(slices.Concat(to[resultHeld], to[resultBlocked]), (*settling).lease)...)
-		fenced = append(fenced, conn.Column(to[resultFenced], (*settling).lease)...)
+		locked = append(locked, conn.Column(slices.Concat(byOutcome[resultDeliveryLocked], byOutcome[resultWebhookLocked]), (*pendingResult).lease)...)
+		fenced = append(fenced, conn.Column(byOutcome[resultFenced], (*pendingResult).lease)...)
 	}
-	if len(held) > 0 {
-		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(held, l) })
-		return fenced, &storage.BlockedResultsError{Leases: held}
+	if len(locked) > 0 {
+		fenced = slices.DeleteFunc(fenced, func(l storage.Lease) bool { return slices.Contains(locked, l) })
+		return fenced, &storage.BlockedResultsError{Leases: locked}
 	}
 	return fenced, ctx.Err()
 }
 
 // settling is a result with the urgency of its delivery.
-type settling struct {
+type pendingResult struct {
 	storage.Result
 	urgency int
 }
 
-func (r *settling) lease() storage.Lease { return r.Lease }
-func (r *settling) webhook() []byte      { return r.Lease.WebhookID[:] }
-func (r *settling) event() []byte        { return r.Lease.EventID[:] }
-func (r *settling) sent() bool           { return r.Delivery != nil }
+func (r *pendingResult) lease() storage.Lease { return r.Lease }
+func (r *pendingResult) webhook() []byte      { return r.Lease.WebhookID[:] }
+func (r *pendingResult) event() []byte        { return r.Lease.EventID[:] }
+func (r *pendingResult) sent() bool           { return r.Delivery != nil }
 
 // settle settles what can be settled, and returns the results by what becomes of them.
-func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][]settling, error) {
-	all := conn.Column(step, func(r *storage.Result) settling { return settling{Result: *r} })
-	to := map[string][]settling{}
+func (s *Store) settleResults(ctx context.Context, step []storage.Result) (map[string][]pendingResult, error) {
+	all := conn.Column(step, func(r *storage.Result) pendingResult { return pendingResult{Result: *r} })
+	byOutcome := map[string][]pendingResult{}
 	var number, urgency int
-	var what string
-	err := s.db.Each(ctx, lockResults.now(s), []any{&number, &urgency, &what}, func() {
+	var outcome string
+	err := s.db.Each(ctx, lockResults.text(s), []any{&number, &urgency, &outcome}, func() {
 		all[number-1].urgency = urgency
-		to[what] = append(to[what], all[number-1])
-	}, conn.Column(all, func(r *settling) int64 { return r.Lease.Token }), conn.Column(all, (*settling).webhook), conn.Column(all, (*settling).event), conn.Column(all, (*settling).sent),
-		conn.Column(all, func(r *settling) bool { return r.Health.Succeeded }),
-		conn.Column(all, func(r *settling) int { return r.Health.SuccessesUntilFast }),
-		conn.Column(all, func(r *settling) int { return r.Health.Failures }))
-	settled, judged, blocked := slices.Concat(to[resultSettled], to[resultJudged]), to[resultJudged], to[resultBlocked]
+		byOutcome[outcome] = append(byOutcome[outcome], all[number-1])
+	}, conn.Column(all, func(r *pendingResult) int64 { return r.Lease.Token }), conn.Column(all, (*pendingResult).webhook), conn.Column(all, (*pendingResult).event), conn.Column(all, (*pendingResult).sent),
+		conn.Column(all, func(r *pendingResult) bool { return r.Health.Succeeded }),
+		conn.Column(all, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
+		conn.Column(all, func(r *pendingResult) int { return r.Health.Failures }))
+	settled, changed, blocked := slices.Concat(byOutcome[resultSettled], byOutcome[resultChangesHealth]), byOutcome[resultChangesHealth], byOutcome[resultWebhookLocked]
 	if err != nil || len(settled)+len(blocked) == 0 {
-		return to, err
+		return byOutcome, err
 	}
 	none := new(storage.Delivery)
-	attempts := conn.Column(settled, func(r *settling) storage.Delivery { return *cmp.Or(r.Delivery, none) })
-	_, err = s.db.Exec(ctx, writeResults.now(s),
-		conn.Column(settled, (*settling).webhook), conn.Column(settled, (*settling).event), conn.Column(settled, func(r *settling) int { return r.urgency }),
-		conn.Column(settled, (*settling).sent), conn.Column(settled, func(r *settling) int64 { return conn.MicrosArg(r.RetryIn) }),
+	attempts := conn.Column(settled, func(r *pendingResult) storage.Delivery { return *cmp.Or(r.Delivery, none) })
+	_, err = s.db.Exec(ctx, writeResults.text(s),
+		conn.Column(settled, (*pendingResult).webhook), conn.Column(settled, (*pendingResult).event), conn.Column(settled, func(r *pendingResult) int { return r.urgency }),
+		conn.Column(settled, (*pendingResult).sent), conn.Column(settled, func(r *pendingResult) int64 { return conn.MicrosArg(r.RetryIn) }),
 		conn.Column(attempts, func(a *storage.Delivery) []byte { return a.ID[:] }),
 		conn.Column(attempts, func(a *storage.Delivery) string { return a.EventType }),
 		conn.Column(attempts, func(a *storage.Delivery) []byte { return conn.IDArg(a.SubmissionID) }),
@@ -203,13 +203,13 @@ func (s *Store) settle(ctx context.Context, step []storage.Result) (map[string][
 		conn.Column(attempts, func(a *storage.Delivery) string { return a.Error }),
 		conn.Column(attempts, func(a *storage.Delivery) int64 { return a.Duration.Microseconds() }),
 		conn.Column(attempts, func(a *storage.Delivery) time.Time { return a.CreatedAt.UTC() }),
-		conn.Column(judged, (*settling).webhook),
-		conn.Column(judged, func(r *settling) bool { return r.Health.Succeeded }),
-		conn.Column(judged, func(r *settling) int { return r.Health.SuccessesUntilFast }),
-		conn.Column(judged, func(r *settling) int { return r.Health.Failures }),
-		conn.Column(judged, func(r *settling) int64 { return conn.MicrosArg(r.PauseFor) }),
-		conn.Column(judged, func(r *settling) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
-		storage.MaxFailureGap.Microseconds(), resultLease.Microseconds(),
-		conn.Column(blocked, (*settling).webhook), conn.Column(blocked, (*settling).event))
-	return to, err
+		conn.Column(changed, (*pendingResult).webhook),
+		conn.Column(changed, func(r *pendingResult) bool { return r.Health.Succeeded }),
+		conn.Column(changed, func(r *pendingResult) int { return r.Health.SuccessesUntilFast }),
+		conn.Column(changed, func(r *pendingResult) int { return r.Health.Failures }),
+		conn.Column(changed, func(r *pendingResult) int64 { return conn.MicrosArg(r.PauseFor) }),
+		conn.Column(changed, func(r *pendingResult) string { return string(cmp.Or(r.PauseReason, storage.PauseFailures)) }),
+		storage.MaxFailureGap.Microseconds(), minResultLease.Microseconds(),
+		conn.Column(blocked, (*pendingResult).webhook), conn.Column(blocked, (*pendingResult).event))
+	return byOutcome, err
 }

@@ -16,8 +16,8 @@ import (
 // in the table than anybody sees: more than ten times as many with a chance of 4 in
 // 100,000, and more than twenty times with one of 2 in a billion.
 
-// history is what is shown of the attempts of a webhook w, with MaxHistory as $3.
-const history = `(
+// webhookHistory is what is shown of the attempts of a webhook w, with MaxHistory as $3.
+const webhookHistory = `(
 	(SELECT * FROM formsvc.attempts a
 	WHERE a.webhook_id = w.id AND a.error <> '` + storage.DeliveryExpired + `'
 	ORDER BY a.created_at DESC, a.id DESC
@@ -26,14 +26,14 @@ const history = `(
 	(SELECT * FROM formsvc.attempts a WHERE a.webhook_id = w.id AND a.error = '` + storage.DeliveryExpired + `')
 )`
 
-// cutMost bounds the attempts of one webhook that a call cuts. About MaxHistory are usual;
+// maxTruncated bounds the attempts of one webhook that a call cuts. About MaxHistory are usual;
 // more attempts are left only when another transaction held them. Each takes about 10 µs.
-const cutMost = 5 * storage.MaxHistory
+const maxTruncated = 5 * storage.MaxHistory
 
-// cutHistories deletes the attempts of some webhooks that are not shown, with the events
+// truncateHistories deletes the attempts of some webhooks that are not shown, with the events
 // that nothing else refers to. It waits for no row: what somebody holds, or whose event
 // somebody holds, is for a later call.
-var cutHistories = forSizes(`
+var truncateHistories = perQueueSize(`
 WITH old AS MATERIALIZED (
 	SELECT a.rel, a.place
 	FROM (SELECT * FROM unnest($1::bytea[]) AS w (id) LIMIT (SELECT cardinality($1::bytea[]))) w -- so that no plan is for its length
@@ -45,11 +45,11 @@ WITH old AS MATERIALIZED (
 	) a
 ), held AS MATERIALIZED (
 	SELECT h.* FROM (
-		SELECT o.rel, a.ctid AS place, o.place AS seen, a.event_id, ` + attemptRefers + ` AS refers
+		SELECT o.rel, a.ctid AS place, o.place AS seen, a.event_id, ` + attemptHoldsReference + ` AS refers
 		FROM old o JOIN formsvc.attempts a ON a.ctid = o.place AND a.tableoid = o.rel
 		FOR UPDATE OF a SKIP LOCKED
 	) h
-	WHERE ` + heldUnchanged + ` -- gone finds the row where the snapshot has it
+	WHERE ` + rowUnchanged + ` -- gone finds the row where the snapshot has it
 ), bodies AS MATERIALIZED (
 	SELECT e.id, e.refs FROM formsvc.events e
 	WHERE e.id = ANY (ARRAY(SELECT h.event_id FROM held h WHERE h.refers))
@@ -69,13 +69,13 @@ WITH old AS MATERIALIZED (
 )
 UPDATE formsvc.events e SET refs = t.refs FROM totals t WHERE e.id = t.id AND t.refs > 0`)
 
-// heldUnchanged is the condition that nobody has changed the row of h between the snapshot of
+// rowUnchanged is the condition that nobody has changed the row of h between the snapshot of
 // the statement and the lock. Servers before the updates of November 2025 do not ask a plain
 // condition on a ctid again when they have locked the row, and they do ask a CASE.
-const heldUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
+const rowUnchanged = `CASE WHEN h.place = h.seen THEN true ELSE false END`
 
-// cutSome cuts the histories of some of the webhooks whose results were recorded.
-func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
+// truncateSomeHistories cuts the histories of some of the webhooks whose results were recorded.
+func (s *Store) truncateSomeHistories(ctx context.Context, recorded []storage.Result) error {
 	var webhooks []storage.ID
 	for i := range recorded {
 		of := recorded[i].Lease.WebhookID
@@ -86,10 +86,10 @@ func (s *Store) cutSome(ctx context.Context, recorded []storage.Result) error {
 	if len(webhooks) == 0 {
 		return nil
 	}
-	return s.cutHistories(ctx, webhooks...)
+	return s.truncateHistories(ctx, webhooks...)
 }
 
-func (s *Store) cutHistories(ctx context.Context, webhooks ...storage.ID) error {
-	_, err := s.db.ChangeRows(ctx, cutHistories.now(s), conn.IDsArg(webhooks), int64(cutMost), int64(storage.MaxHistory))
+func (s *Store) truncateHistories(ctx context.Context, webhooks ...storage.ID) error {
+	_, err := s.db.ChangeRows(ctx, truncateHistories.text(s), conn.IDsArg(webhooks), int64(maxTruncated), int64(storage.MaxHistory))
 	return err
 }

@@ -396,9 +396,9 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			tx := begin(t, pool)
 			run(t, tx, s.db.SQL(test.hold))
 			ctx, cancel := context.WithCancel(t.Context())
-			mutant := strings.ReplaceAll(cutHistories[0], " SKIP LOCKED", "")
+			mutant := strings.ReplaceAll(truncateHistories[0], " SKIP LOCKED", "")
 			ended := waits(t, pool, tx, func() error {
-				return errorOf(s.db.Exec(ctx, mutant, [][]byte{hook[:]}, int64(cutMost), int64(storage.MaxHistory)))
+				return errorOf(s.db.Exec(ctx, mutant, [][]byte{hook[:]}, int64(maxTruncated), int64(storage.MaxHistory)))
 			})
 			cancel()
 			<-ended
@@ -410,7 +410,7 @@ func TestTheCutOfAHistoryWaitsForNobody(t *testing.T) {
 			})
 
 			for _, want := range []int{test.left, 0} {
-				must(t, s.cutHistories(t.Context(), hook))
+				must(t, s.truncateHistories(t.Context(), hook))
 				wantRows(t, pool, s, storage.MaxHistory+want, "attempts", "events")
 				referencesAreCounted(t, pool, s)
 				if err := tx.Rollback(t.Context()); err != nil && want > 0 {
@@ -431,7 +431,7 @@ func TestRedeliverBesideTheCutOfTheHistory(t *testing.T) {
 	tx := begin(t, pool)
 	must(t, s.On(tx).Redeliver(t.Context(), hook, earlierAttempt(1)))
 	deliver(t, s, 500, 2) // two are beyond the history now, and one of them is redelivered
-	must(t, s.cutHistories(t.Context(), hook))
+	must(t, s.truncateHistories(t.Context(), hook))
 	must(t, tx.Commit(t.Context()))
 	got := claimAll(t, s)
 	if len(got) != 1 || string(got[0].Body) != `{}` {
@@ -497,7 +497,7 @@ func TestTheLastTwoReferencesGoAtOnce(t *testing.T) {
 		UPDATE formsvc.events SET refs = 2 WHERE id = (SELECT event_id FROM told)`, other.ID[:], oldest[:])
 	referencesAreCounted(t, pool, s)
 	tx := begin(t, pool)
-	must(t, s.On(tx).cutHistories(t.Context(), hook))
+	must(t, s.On(tx).truncateHistories(t.Context(), hook))
 	deleted := waits(t, pool, tx, func() error { return s.DeleteWebhook(context.Background(), storage.AsHost(), other.ID) })
 	must(t, tx.Commit(t.Context()))
 	must(t, <-deleted)

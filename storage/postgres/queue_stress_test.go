@@ -230,7 +230,7 @@ func (c *crowd) replace() {
 // cut leaves the newest of each history.
 func (c *crowd) cut() {
 	_, id := c.hook()
-	c.allow("cutHistories", c.cutHistories(c.t.Context(), id))
+	c.allow("cutHistories", c.truncateHistories(c.t.Context(), id))
 }
 
 func (c *crowd) expire() {

@@ -28,13 +28,13 @@ func referencesAreCounted(t *testing.T, db DB, s *Store) {
 	for what, text := range map[string]string{
 		"events that count wrong": `SELECT count(*) FROM formsvc.events e WHERE e.refs <>
 			(SELECT count(*) FROM formsvc.deliveries d WHERE d.event_id = e.id) +
-			(SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id AND ` + attemptRefers + `)`,
+			(SELECT count(*) FROM formsvc.attempts a WHERE a.event_id = e.id AND ` + attemptHoldsReference + `)`,
 		"deliveries without their event": `SELECT count(*) FROM formsvc.deliveries d WHERE NOT EXISTS (
 			SELECT FROM formsvc.events e WHERE e.id = d.event_id)`,
 		"deliveries that nobody would ever look at": `SELECT count(*) FROM formsvc.deliveries d
 			JOIN formsvc.destinations x ON x.webhook_id = d.webhook_id
 			JOIN formsvc.webhooks w ON w.id = d.webhook_id
-			WHERE ` + strandedDelivery + ` AND ` + webhookThere + `
+			WHERE ` + strandedDelivery + ` AND ` + webhookNotDeleted + `
 				AND w.form_id IN (SELECT f.id FROM formsvc.forms f WHERE f.trashed_at IS NULL)`,
 	} {
 		var n int
@@ -130,7 +130,7 @@ func TestBodiesGoWithTheHistory(t *testing.T) {
 		deliver(t, s, 1+i*30, 30)
 	}
 	referencesAreCounted(t, pool, s)
-	must(t, s.cutHistories(t.Context(), pgseed.ID(pgseed.Webhook, 0)))
+	must(t, s.truncateHistories(t.Context(), pgseed.ID(pgseed.Webhook, 0)))
 	wantRows(t, pool, s, storage.MaxHistory, "attempts", "events")
 	referencesAreCounted(t, pool, s)
 	must(t, s.DeleteWebhook(t.Context(), storage.AsHost(), pgseed.ID(pgseed.Webhook, 0)))
@@ -353,8 +353,8 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 	if n := claimEach(t, polled); n > 0 {
 		t.Fatalf("%d deliveries are claimed, want none", n)
 	}
-	since := s.looked.Load()
-	read := func(l *looked, generic bool) map[string]int64 {
+	since := s.pollPosition.Load()
+	read := func(l *pollPosition, generic bool) map[string]int64 {
 		t.Helper()
 		p := everything()
 		found := map[string]int64{}
@@ -362,9 +362,9 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 			text string
 			args []any
 		}{
-			"a poll":             {dueNow, []any{l.arrivals, l.due, l.turns}},
-			"a claim's arrivals": {wake, []any{l.arrivals, l.due, int64(wakeAtOnce)}},
-			"a claim's turns":    {dueTurns, turnsOf(p, [][]byte{}, l.turns)},
+			"a poll":             {pollQueue, []any{l.arrivals, l.due, l.webhooks}},
+			"a claim's arrivals": {scheduleWebhooks, []any{l.arrivals, l.due, int64(maxScheduled)}},
+			"a claim's turns":    {lockDueWebhooks, turnsOf(p, [][]byte{}, l.webhooks)},
 		} {
 			n, err := buffers(t.Context(), pool, timeAt(s.db.SQL(statement.text), later), statement.args, generic)
 			if err != nil {
@@ -375,7 +375,7 @@ func TestALookBesideAHeldSnapshot(t *testing.T) {
 		return found
 	}
 	for _, generic := range []bool{false, true} {
-		all, few := read(&looked{arrivals: ever, due: ever, turns: ever}, generic), read(since, generic)
+		all, few := read(&pollPosition{arrivals: beginning, due: beginning, webhooks: beginning}, generic), read(since, generic)
 		for name, n := range few {
 			t.Logf("%s, generic %v: %d pages, %d for everything", name, generic, n, all[name])
 			if n > 30 {
@@ -410,7 +410,7 @@ func TestWhatIsCommittedLateIsFound(t *testing.T) {
 			if n := claimEach(t, s); n != c.first {
 				t.Errorf("the next looks find %d deliveries, want %d", n, c.first)
 			}
-			s.looked.Load().all = time.Now().Add(-lookAgain)
+			s.pollPosition.Load().fullPollAt = time.Now().Add(-fullPollInterval)
 			if n := claimEach(t, s); n != 1-c.first {
 				t.Errorf("a look at everything finds %d deliveries, want %d", n, 1-c.first)
 			}
@@ -443,7 +443,7 @@ func TestAnOldTurnInAnotherPool(t *testing.T) {
 	execute(t, pool, s, `UPDATE formsvc.destinations SET succeeded = false, next_at = CASE WHEN webhook_id = $1 THEN next_at - interval '10 minutes' ELSE next_at END`, turned[:])
 	other := pgseed.ID(pgseed.Webhook, 1)
 	execute(t, pool, s, quick, other[:])
-	s.looked.Store(nil)
+	s.pollPosition.Store(nil)
 	must(t, lastError(s.ClaimDeliveries(t.Context(), storage.ClaimParams{})))
 	execute(t, pool, s, quick, turned[:])
 	if n := claimEach(t, s); n != 2 {
@@ -454,7 +454,7 @@ func TestAnOldTurnInAnotherPool(t *testing.T) {
 // A full queue is emptied by claims one after the other, however long it has waited.
 func TestABacklogOfArrivalsIsTakenInARow(t *testing.T) {
 	t.Parallel()
-	const webhooks = wakeAtOnce + 100
+	const webhooks = maxScheduled + 100
 	pool := pgtest.Pool(t)
 	s := New(pool, WithSchema(filled(t, pool, pgseed.Size{Forms: webhooks, AnswerBytes: 100, Webhooks: webhooks, Deliveries: webhooks})))
 	execute(t, pool, s, `UPDATE formsvc.arrivals SET at = at - interval '1 hour'`)

@@ -17,7 +17,7 @@ ORDER BY w.id
 FOR NO KEY UPDATE`
 
 // deleteUser is the whole of it for everybody who looks. The forms are gone with their
-// workspaces (see formThere and notPurged), and sweeps remove the rows.
+// workspaces (see formNotTrashed and notPurged), and sweeps remove the rows.
 const deleteUser = `
 WITH owned AS (
 	UPDATE formsvc.workspaces w SET deleted_at = COALESCE(w.deleted_at, $2::timestamptz), name = '', tidied = false, purged = true
@@ -31,7 +31,7 @@ DELETE FROM formsvc.api_keys k WHERE k.user_id = $1::bytea`
 
 // DeleteUser implements [storage.RemovalStore]. It takes as long for a user with many
 // forms as for one without, and waits for no response. Sweeps wait for those that are on
-// their way: see trashOfDeleted.
+// their way: see trashFormsOfDeleted.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
@@ -45,7 +45,7 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 const purgeForm = `
 UPDATE formsvc.forms f SET purged_at = clock_timestamp(), trashed_at = COALESCE(f.trashed_at, (
 	SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id))
-WHERE f.id = $1::bytea AND ` + formTrashed + `
+WHERE f.id = $1::bytea AND ` + formInTrash + `
 RETURNING 1`
 
 // PurgeForm implements [storage.RemovalStore].
@@ -53,7 +53,7 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 	return s.db.Change(ctx, s.lockForm(id), conn.Run(purgeForm, id[:]).Into(nil))
 }
 
-// removal are the statements that remove submissions of a form to which somebody has
+// removalStatements are the statements that remove submissions of a form to which somebody has
 // access.
 //
 // lock locks what is pending of their events, and then the events: after it no redelivery can
@@ -62,15 +62,15 @@ func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
 //
 // remove follows it. With $4 each keeps its place: the count of a limit, which may be under
 // way, then covers it as if it were there.
-type removal struct{ lock, remove string }
+type removalStatements struct{ lock, remove string }
 
 var (
-	removalByActor = removalWith(formAccess)
-	removalByHost  = removalWith(notPurged + ` AND $2::bytea IS NULL`)
+	removalByActor = buildRemoval(formAccess)
+	removalByHost  = buildRemoval(notPurged + ` AND $2::bytea IS NULL`)
 )
 
-func removalWith(access string) removal {
-	return removal{`
+func buildRemoval(access string) removalStatements {
+	return removalStatements{`
 WITH responses AS MATERIALIZED (
 	SELECT s.event_id
 	FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
@@ -105,7 +105,7 @@ WITH gone AS (
 	WHERE e.id = gone.event_id AND e.form_id = $1::bytea AND (SELECT count(*) FROM ended) >= 0
 ), room AS (
 	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (
-		SELECT CASE WHEN $4::boolean THEN count(*) FILTER (WHERE NOT ` + isCounted + `) ELSE -count(*) FILTER (WHERE ` + isCounted + `) END
+		SELECT CASE WHEN $4::boolean THEN count(*) FILTER (WHERE NOT ` + coveredByCount + `) ELSE -count(*) FILTER (WHERE ` + coveredByCount + `) END
 		FROM gone response)
 	WHERE l.form_id = $1::bytea AND EXISTS (SELECT FROM gone)
 ), counted AS (
@@ -120,7 +120,7 @@ SELECT count(*) FROM gone`}
 
 // removeSubmissions removes submissions of a form, which keep their places or do not. Like
 // a response it takes the form's lock shared.
-func (s *Store) removeSubmissions(ctx context.Context, by removal, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
+func (s *Store) removeSubmissions(ctx context.Context, by removalStatements, form storage.ID, user []byte, ids []storage.ID, places bool) (gone int, err error) {
 	err = s.db.Change(ctx, s.lockFormShared(form), conn.Run(by.lock, form[:], user, conn.IDsArg(ids)),
 		conn.Run(by.remove, form[:], user, conn.IDsArg(ids), places).Into(&gone))
 	if err != nil { // it may be that of the commit
@@ -137,15 +137,15 @@ func (s *Store) EraseSubmissions(ctx context.Context, form storage.ID, ids []sto
 	return s.removeSubmissions(ctx, removalByHost, form, nil, ids, false)
 }
 
-// toldMost bounds the submissions whose answers are in memory at a time: each may have a MiB.
-const toldMost = 100
+// maxBeforeDelete bounds the submissions whose answers are in memory at a time: each may have a MiB.
+const maxBeforeDelete = 100
 
 // leaving reads at most most submissions with text, calls the hook with them and returns their
 // ids. No lock is held in the meantime. The last two arguments of text are a bound and whether the
 // answers are wanted.
-func (s *Store) leaving(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
+func (s *Store) callBeforeDelete(ctx context.Context, hook storage.BeforeDelete, most int, text string, args ...any) (forms, ids []storage.ID, err error) {
 	if hook != nil {
-		most = min(most, toldMost)
+		most = min(most, maxBeforeDelete)
 	}
 	found, err := conn.ReadAll(ctx, &s.db, func(sub *storage.Submission) []any {
 		return []any{&sub.FormID, &sub.ID, (*[]byte)(&sub.Answers)}
@@ -185,7 +185,7 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 	if err := conn.CheckArgs([]any{p.Before}); err != nil || p.Max < 1 {
 		return storage.PurgedSubmissions{}, err
 	}
-	forms, old, err := s.leaving(ctx, p.BeforeDelete, p.Max, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC())
+	forms, old, err := s.callBeforeDelete(ctx, p.BeforeDelete, p.Max, oldSubmissions, conn.IDsArg(p.Forms), p.Before.UTC())
 	if err != nil || len(old) == 0 {
 		return storage.PurgedSubmissions{}, err
 	}

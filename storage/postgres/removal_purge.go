@@ -12,13 +12,13 @@ import (
 // and sweeps remove what is left of it, some rows at a time. Nobody sees those rows,
 // so nobody waits for a lock on them, and a sweep that dies has lost one piece.
 
-// forRemovals is a statement of sweeps, which pass over rows that somebody else has locked
+// skipOrWait is a statement of sweeps, which pass over rows that somebody else has locked
 // (false), and of removals, which wait for them (true).
-func forRemovals(text string) map[bool]string {
+func skipOrWait(text string) map[bool]string {
 	return map[bool]string{false: text, true: strings.ReplaceAll(text, " SKIP LOCKED", "")}
 }
 
-// endDeliveriesOfDeleted and trashOfDeleted tidy up after the deletion of a
+// endDeliveriesOfDeleted and trashFormsOfDeleted tidy up after the deletion of a
 // workspace: first the pending deliveries of some of its forms end, then those of
 // which nothing is pending any more go to the trash by their own rows. That takes the
 // form's lock, as it does in TrashForm, and only what is in the trash by its own row is
@@ -35,7 +35,7 @@ WITH most AS (
 ), ` + endPending + `
 SELECT count(*) FROM ended`
 
-	trashOfDeleted = `
+	trashFormsOfDeleted = `
 WITH untidied AS MATERIALIZED (
 	SELECT f.id FROM (` + formsOfDeleted + `) f
 	WHERE NOT EXISTS (
@@ -47,7 +47,7 @@ WITH untidied AS MATERIALIZED (
 	WHERE pg_try_advisory_xact_lock(` + lockKeyOfForm + `)
 ), trashed AS (
 	UPDATE formsvc.forms f SET trashed_at = (SELECT o.deleted_at FROM formsvc.workspaces o WHERE o.id = f.workspace_id)
-	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND ` + notTrashed + ` AND NOT ` + workspaceThere + `
+	WHERE f.id = ANY (ARRAY(SELECT l.id FROM locked l)) AND ` + rowNotTrashed + ` AND NOT ` + workspaceNotDeleted + `
 	RETURNING 1
 )
 SELECT count(*) FROM trashed`
@@ -69,9 +69,9 @@ SELECT count(*) FROM trashed`
 	LIMIT (SELECT $1::bigint)`
 )
 
-// closeDeleted looks at deleted workspaces that have no form outside the trash: one
+// removeDeletedWorkspaces looks at deleted workspaces that have no form outside the trash: one
 // that no form at all refers to is removed, of the others there is nothing to do.
-var closeDeleted = forRemovals(`
+var removeDeletedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id, (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL AS unused
 	FROM (
@@ -93,10 +93,10 @@ WITH empty AS MATERIALIZED (
 )
 SELECT (SELECT count(*) FROM tidied) + (SELECT count(*) FROM gone)`)
 
-// closePurged removes the workspaces of deleted users whose last form is removed. It asks
+// removePurgedWorkspaces removes the workspaces of deleted users whose last form is removed. It asks
 // nobody whether they are tidied: when two sweeps work at once, one may say so of a
 // workspace whose last form the other is just removing.
-var closePurged = forRemovals(`
+var removePurgedWorkspaces = skipOrWait(`
 WITH empty AS MATERIALIZED (
 	SELECT o.id FROM formsvc.workspaces o
 	WHERE o.purged AND (SELECT f.id FROM formsvc.forms f WHERE f.workspace_id = o.id LIMIT 1) IS NULL
@@ -110,25 +110,25 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// busyForm is a form of a deleted workspace that is not in the trash by its own row.
-const busyForm = `SELECT b.id FROM (` + formsOfDeleted + `) b`
+// formNotYetTrashed is a form of a deleted workspace that is not in the trash by its own row.
+const formNotYetTrashed = `SELECT b.id FROM (` + formsOfDeleted + `) b`
 
-// tidyWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
+// cleanUpWorkspaces tidies up after DeleteWorkspace. A form to which a response is on its
 // way is for the next sweep; removals wait for it.
-func (s *Store) tidyWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
-	more, err = s.tidy(ctx, p, storage.ID{})
+func (s *Store) cleanUpWorkspaces(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
+	more, err = s.cleanUpWorkspacesBatch(ctx, p, storage.ID{})
 	if err != nil || more || !p.RemovalsOnly {
 		return more, err
 	}
-	busy, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, busyForm, int64(1))
+	busy, err := conn.ReadAll(ctx, &s.db, func(id *storage.ID) []any { return []any{id} }, formNotYetTrashed, int64(1))
 	if err != nil || len(busy) == 0 {
 		return false, err
 	}
-	return s.tidy(ctx, p, busy[0])
+	return s.cleanUpWorkspacesBatch(ctx, p, busy[0])
 }
 
 // tidy waits for the lock of one form first, unless that is zero.
-func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
+func (s *Store) cleanUpWorkspacesBatch(ctx context.Context, p storage.SweepParams, form storage.ID) (more bool, err error) {
 	var ended, trashed, closed, gone int64
 	var batch []conn.Statement
 	if !form.IsZero() {
@@ -136,14 +136,14 @@ func (s *Store) tidy(ctx context.Context, p storage.SweepParams, form storage.ID
 	}
 	err = s.db.Change(ctx, append(batch,
 		conn.Run(endDeliveriesOfDeleted, int64(p.Max)).Into(&ended),
-		conn.Run(trashOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
-		conn.Run(closeDeleted[p.RemovalsOnly], int64(p.Max)).Into(&closed),
-		conn.Run(closePurged[p.RemovalsOnly], int64(p.Max)).Into(&gone))...)
+		conn.Run(trashFormsOfDeleted, int64(p.Max), s.lockSalt(lockForms)).Into(&trashed),
+		conn.Run(removeDeletedWorkspaces[p.RemovalsOnly], int64(p.Max)).Into(&closed),
+		conn.Run(removePurgedWorkspaces[p.RemovalsOnly], int64(p.Max)).Into(&gone))...)
 	return ended+trashed+closed+gone > 0, err
 }
 
 // markPurged is the whole of a purge for everybody who looks: the forms are gone.
-var markPurged = forRemovals(`
+var markPurged = skipOrWait(`
 UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 WHERE f.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.forms o
@@ -159,9 +159,9 @@ func (s *Store) markPurged(ctx context.Context, p storage.SweepParams, swept *st
 	return false, err
 }
 
-// purgeOfDeleted marks the forms of workspaces that were purged with their owner. They
+// purgeFormsOfDeleted marks the forms of workspaces that were purged with their owner. They
 // were gone before; none has anything pending when it is removed.
-const purgeOfDeleted = `
+const purgeFormsOfDeleted = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id
 	FROM (SELECT o.id FROM formsvc.workspaces o WHERE o.purged ORDER BY o.id) o
@@ -174,13 +174,13 @@ UPDATE formsvc.forms f SET purged_at = clock_timestamp()
 FROM left_over l
 WHERE f.id = l.id AND f.purged_at IS NULL`
 
-func (s *Store) purgeOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
-	n, err := s.db.ChangeRows(ctx, purgeOfDeleted, int64(p.Max))
+func (s *Store) purgeFormsOfDeleted(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (bool, error) {
+	n, err := s.db.ChangeRows(ctx, purgeFormsOfDeleted, int64(p.Max))
 	return n > 0, err
 }
 
-// somePurged are the purged forms that one piece deals with.
-const somePurged = `
+// purgedForms are the purged forms that one piece deals with.
+const purgedForms = `
 	SELECT f.id, f.workspace_id FROM formsvc.forms f
 	WHERE f.purged_at IS NOT NULL
 	ORDER BY f.purged_at, f.id
@@ -199,8 +199,8 @@ LIMIT (SELECT $1::bigint)`
 // attempts that somebody else holds are left to the next sweep. Events come after them, in
 // the order of ids, as everywhere, and before submissions, as when one is deleted. Counts
 // of the funnel come last, under the lock of the funnels: what was being folded is there.
-var removeRows = forRemovals(`
-WITH purged AS MATERIALIZED (` + somePurged + `
+var removeRows = skipOrWait(`
+WITH purged AS MATERIALIZED (` + purgedForms + `
 ), hooks AS MATERIALIZED (
 	SELECT h.id
 	FROM purged p
@@ -240,21 +240,21 @@ WITH purged AS MATERIALIZED (` + somePurged + `
 	WHERE s.ctid = ANY (ARRAY(SELECT l.place FROM stored l WHERE (SELECT count(*) FROM bodies) >= 0))
 		AND (s.tableoid, s.ctid) IN (SELECT l.rel, l.place FROM stored l)
 	RETURNING 1
-), ` + removeMost("partials", "FOR UPDATE SKIP LOCKED") + `, ` + removeMost("unique_answers", "") + `, ` + removeMost("funnel_log", "") + `, ` + removeMost("funnel_days", "") + `, ` + removeMost("funnel_minutes", "") + `, ` + removeSome("documents", mostDocuments) + `
+), ` + deleteFormRows("partials", "FOR UPDATE SKIP LOCKED") + `, ` + deleteFormRows("unique_answers", "") + `, ` + deleteFormRows("funnel_log", "") + `, ` + deleteFormRows("funnel_days", "") + `, ` + deleteFormRows("funnel_minutes", "") + `, ` + deleteRows("documents", documentsToDelete) + `
 SELECT (SELECT count(*) FROM told) + (SELECT count(*) FROM ended) + (SELECT count(*) FROM responses) + (SELECT count(*) FROM partials) + (SELECT count(*) FROM unique_answers) +
 	(SELECT count(*) FROM funnel_log) + (SELECT count(*) FROM funnel_days) + (SELECT count(*) FROM funnel_minutes) + (SELECT count(*) FROM documents)`)
 
-// removeMost is a part of a WITH list that removes rows of the purged forms from a table.
+// deleteFormRows is a part of a WITH list that removes rows of the purged forms from a table.
 // The part has the name of the table. Somebody else may have locked rows of half responses.
-func removeMost(table, lock string) string {
-	return removeSome(table, `
+func deleteFormRows(table, lock string) string {
+	return deleteRows(table, `
 	SELECT t.rel, t.place FROM purged p
 	CROSS JOIN LATERAL (SELECT t.tableoid AS rel, t.ctid AS place FROM formsvc.`+table+` t WHERE t.form_id = p.id LIMIT (SELECT $1::bigint) `+lock+`) t
 	LIMIT (SELECT $1::bigint)`)
 }
 
-// mostDocuments are those that one piece removes: large values count as many rows.
-const mostDocuments = `
+// documentsToDelete are those that one piece removes: large values count as many rows.
+const documentsToDelete = `
 	SELECT t.rel, t.place FROM (
 		SELECT t.rel, t.place, sum(t.value_bytes) OVER (ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before
 		FROM purged p
@@ -264,7 +264,7 @@ const mostDocuments = `
 	) t
 	WHERE COALESCE(t.before, 0) < 16 << 20`
 
-func removeSome(table, some string) string {
+func deleteRows(table, some string) string {
 	return `most_` + table + ` AS MATERIALIZED (` + some + `
 ), ` + table + ` AS (
 	DELETE FROM formsvc.` + table + ` t WHERE t.ctid = ANY (ARRAY(SELECT l.place FROM most_` + table + ` l)) AND (t.tableoid, t.ctid) IN (SELECT l.rel, l.place FROM most_` + table + ` l)
@@ -275,10 +275,10 @@ func removeSome(table, some string) string {
 // removeForms removes the purged forms of which nothing else is left. What is tied to
 // them by a foreign key goes with them: webhooks, the limit, the progress of entering, the
 // lifetime counters. A deleted workspace that may have lost its last form is for
-// tidyWorkspaces.
-var removeForms = forRemovals(`
+// cleanUpWorkspaces.
+var removeForms = skipOrWait(`
 WITH empty AS MATERIALIZED (
-	SELECT f.id FROM (` + somePurged + `
+	SELECT f.id FROM (` + purgedForms + `
 	) f
 	WHERE NOT EXISTS (SELECT FROM formsvc.submissions s WHERE s.form_id = f.id)
 		AND NOT EXISTS (SELECT FROM formsvc.partials h WHERE h.form_id = f.id)
@@ -307,9 +307,9 @@ WITH empty AS MATERIALIZED (
 )
 SELECT count(*) FROM gone`)
 
-// removePurged removes what is left of purged forms.
-func (s *Store) removePurged(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
-	of, ids, err := s.leaving(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
+// removePurgedForms removes what is left of purged forms.
+func (s *Store) removePurgedForms(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
+	of, ids, err := s.callBeforeDelete(ctx, p.BeforeDelete, p.Max, purgedSubmissions)
 	if err != nil {
 		return false, err
 	}

@@ -461,7 +461,7 @@ func TestPurgingWaitsForNoDeliveryAndNoAttempt(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
 				for more := true; more; {
-					if more, err = s.removePurged(ctx, storage.SweepParams{Max: 100}, nil); err != nil {
+					if more, err = s.removePurgedForms(ctx, storage.SweepParams{Max: 100}, nil); err != nil {
 						t.Fatal(err)
 					}
 				}

@@ -31,9 +31,9 @@ const endPending = `found AS MATERIALIZED (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id
 	RETURNING d.webhook_id, d.event_id
-), ` + leaveReferences + `, changes AS (
+), ` + transferReferences + `, changes AS (
 	SELECT * FROM left_over
-), ` + countReferences
+), ` + updateReferences
 
 // lockPending locks what is pending for a form.
 const lockPending = `
@@ -69,14 +69,14 @@ WITH most AS (
 SELECT seen.holds, seen.revision FROM seen`
 
 // TrashForm implements [storage.FormStore].
-func (s *Store) TrashForm(ctx context.Context, who storage.Actor, id storage.ID, p storage.TrashParams) error {
+func (s *Store) TrashForm(ctx context.Context, actor storage.Actor, id storage.ID, p storage.TrashParams) error {
 	if p.At.IsZero() {
 		return storage.ErrInvalidValue
 	}
 	var holds bool
 	var current int64
-	err := s.db.Change(ctx, s.lockForm(id), conn.Run(lockPending, id[:], userArg(who)),
-		conn.Run(trashForm, id[:], userArg(who), p.At.UTC(), conn.ListArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
+	err := s.db.Change(ctx, s.lockForm(id), conn.Run(lockPending, id[:], userArg(actor)),
+		conn.Run(trashForm, id[:], userArg(actor), p.At.UTC(), conn.ListArg(p.IfRevision), int64(math.MaxInt64)).Into(&holds, &current))
 	if err == nil && !holds {
 		return &storage.RevisionError{Current: current}
 	}
@@ -90,8 +90,8 @@ SELECT 1 FROM formsvc.workspaces w
 WHERE w.id = COALESCE((SELECT $2::bytea), (SELECT f.workspace_id FROM formsvc.forms f WHERE f.id = $1::bytea))
 FOR SHARE OF w`
 
-// formTrashed is the condition that the form f can be restored.
-const formTrashed = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceThere + `)`
+// formInTrash is the condition that the form f can be restored.
+const formInTrash = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + workspaceNotDeleted + `)`
 
 // restoreForm gives the form's row what a sweep would have given it, when it was
 // trashed with its workspace, and restores it. The workspace that the form leaves is
@@ -102,7 +102,7 @@ const formTrashed = notPurged + ` AND (f.trashed_at IS NOT NULL OR NOT ` + works
 const restoreForm = `
 WITH seen AS MATERIALIZED (
 	SELECT f.id, f.workspace_id, COALESCE($2::bytea, f.workspace_id) AS target FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + formTrashed + `
+	WHERE f.id = $1::bytea AND ` + formInTrash + `
 	FOR NO KEY UPDATE OF f
 ), pending AS MATERIALIZED (
 	SELECT EXISTS (
@@ -133,12 +133,12 @@ WITH most AS (
 	SELECT $2::bigint AS n
 ), hooks AS MATERIALIZED (
 	SELECT h.id FROM formsvc.webhooks h JOIN formsvc.forms f ON f.id = h.form_id
-	WHERE f.id = $1::bytea AND ` + formTrashed + `
+	WHERE f.id = $1::bytea AND ` + formInTrash + `
 ), ` + endPending + `
 SELECT count(*) FROM ended`
 
-// endedMost is how many deliveries one piece of a restore ends.
-const endedMost = 5000
+// maxEndedDeliveries is how many deliveries one piece of a restore ends.
+const maxEndedDeliveries = 5000
 
 // RestoreForm implements [storage.FormStore]. UpdatedAt becomes at when the form
 // changes its workspace, as with every other change of its revision.
@@ -155,7 +155,7 @@ func (s *Store) RestoreForm(ctx context.Context, id, workspace storage.ID, at ti
 		case !pending:
 			return nil
 		}
-		if err := s.db.Change(ctx, s.lockForm(id), conn.Run(endDeliveriesOfTrashed, id[:], int64(endedMost))); err != nil {
+		if err := s.db.Change(ctx, s.lockForm(id), conn.Run(endDeliveriesOfTrashed, id[:], int64(maxEndedDeliveries))); err != nil {
 			return err
 		}
 	}

@@ -14,24 +14,24 @@ const submissionColumns = `s.id, s.form_revision, s.submitted_at, s.completion_t
 
 // scanSubmission reads the columns beside a submission, and a row of submissionColumns into a
 // record of its own. The three JSON values are passed on as they are stored.
-func scanSubmission(rows pgx.Rows, sub *storage.Submission, beside ...any) error {
-	err := conn.Scan(rows, append(beside, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
+func scanSubmission(rows pgx.Rows, sub *storage.Submission, before ...any) error {
+	err := conn.Scan(rows, append(before, &sub.ID, &sub.FormRevision, &sub.SubmittedAt, &sub.CompletionTime,
 		&sub.Answers, &sub.Metadata, &sub.Hidden)...)
-	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden)
+	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden)
 	return err
 }
 
 const submissionByKey = `
 SELECT ` + submissionColumns + `
 FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
-WHERE s.form_id = $1::bytea AND s.idempotency_key = (SELECT $2::text) AND ` + formThere
+WHERE s.form_id = $1::bytea AND s.idempotency_key = (SELECT $2::text) AND ` + formNotTrashed
 
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, form storage.ID, idempotencyKey string) (storage.Submission, error) {
 	if !storage.ValidText(idempotencyKey) {
-		return storage.Submission{}, conn.NotStored(ctx)
+		return storage.Submission{}, conn.NotFound(ctx)
 	}
-	return s.oneSubmission(ctx, form, submissionByKey, form[:], conn.TextArg(idempotencyKey))
+	return s.readSubmission(ctx, form, submissionByKey, form[:], conn.TextArg(idempotencyKey))
 }
 
 const submissionByID = `
@@ -40,11 +40,11 @@ FROM formsvc.submissions s JOIN formsvc.forms f ON f.id = s.form_id
 WHERE s.form_id = $1::bytea AND s.id = $3::bytea AND ` + formAccess
 
 // Submission implements [storage.SubmissionStore].
-func (s *Store) Submission(ctx context.Context, who storage.Actor, form, id storage.ID) (storage.Submission, error) {
-	return s.oneSubmission(ctx, form, submissionByID, form[:], userArg(who), id[:])
+func (s *Store) Submission(ctx context.Context, actor storage.Actor, form, id storage.ID) (storage.Submission, error) {
+	return s.readSubmission(ctx, form, submissionByID, form[:], userArg(actor), id[:])
 }
 
-func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
+func (s *Store) readSubmission(ctx context.Context, form storage.ID, text string, args ...any) (storage.Submission, error) {
 	sub := storage.Submission{FormID: form}
 	if err := s.db.ReadRow(ctx, text, func(rows pgx.Rows) error { return scanSubmission(rows, &sub) }, args...); err != nil {
 		return storage.Submission{}, err
@@ -55,8 +55,8 @@ func (s *Store) oneSubmission(ctx context.Context, form storage.ID, text string,
 // DeleteSubmission implements [storage.SubmissionStore]. Like a response it takes the
 // form's lock shared, so that it is either counted for a new limit or not there any
 // more.
-func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, form, id storage.ID) error {
-	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(who), []storage.ID{id}, false)
+func (s *Store) DeleteSubmission(ctx context.Context, actor storage.Actor, form, id storage.ID) error {
+	gone, err := s.removeSubmissions(ctx, removalByActor, form, userArg(actor), []storage.ID{id}, false)
 	if err == nil && gone == 0 {
 		return storage.ErrNotFound
 	}
@@ -69,8 +69,8 @@ FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess
 
 // SubmissionsRemoved implements [storage.SubmissionStore].
-func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, form storage.ID) (removed int64, err error) {
-	err = s.db.ReadRow(ctx, submissionsRemoved, conn.Into(&removed), form[:], userArg(who))
+func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, form storage.ID) (removed int64, err error) {
+	err = s.db.ReadRow(ctx, submissionsRemoved, conn.Into(&removed), form[:], userArg(actor))
 	return removed, err
 }
 

@@ -28,12 +28,12 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return storage.Submission{}, false, err
 	}
 	// A caller who leaves may write over the bytes while they are being stored.
-	conn.Own(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
-	var out submitted
-	if s.submits == nil {
+	conn.CopyBorrowed(&sub.Answers, &sub.Metadata, &sub.Hidden, (*json.RawMessage)(&e.Body), (*json.RawMessage)(&n.UniqueAnswer))
+	var out submitResult
+	if s.submitBatches == nil {
 		n.Dispatcher = nil // before the host's transaction is committed there is nothing to hand over
 		err = s.db.Write(ctx, func(ctx context.Context) (err error) {
-			out, err = s.submitAlone(ctx, n)
+			out, err = s.submitSingle(ctx, n)
 			return err
 		})
 	} else {
@@ -48,6 +48,6 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (storage.Su
 		return out.submission, true, nil
 	}
 	sub.FormRevision = n.FormRevision
-	sub.SubmittedAt = conn.AsStored(sub.SubmittedAt)
+	sub.SubmittedAt = conn.StoredTime(sub.SubmittedAt)
 	return *sub, false, nil
 }

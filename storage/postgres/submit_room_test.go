@@ -37,5 +37,5 @@ func TestAResponseWithoutRoomIsRefusedInTime(t *testing.T) {
 	if _, _, err := s.Submit(ctx, response(1)); !errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) {
 		t.Errorf("Submit without room = %v", err)
 	}
-	eventually(t, "nobody waits for room", s.submits.together.isIdle)
+	eventually(t, "nobody waits for room", s.submitBatches.batched.isIdle)
 }

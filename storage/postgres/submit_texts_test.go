@@ -17,15 +17,15 @@ func TestTextsOfSubmitting(t *testing.T) {
 	const file = "testdata/submit.txt"
 	var all strings.Builder
 	add := func(title, text string) { fmt.Fprintf(&all, "-- %s\n%s;\n\n", title, strings.TrimSpace(text)) }
-	add("locks of forms, if no one holds them or waits for them", tryForms)
+	add("locks of forms, if no one holds them or waits for them", tryLockForms)
 	add("lock of a form, which waits", lockForSubmit)
-	add("locks of an idempotency key and a unique answer, which wait", lockValuesOfResponse)
+	add("locks of an idempotency key and a unique answer, which wait", lockSubmissionValues)
 	add("lock of a partial submission, which waits", lockPartial)
 	add("one submission, or the reason why it is refused", submit)
-	add("submissions without a conflict, to any forms", storeToForms)
-	add("the same with leased deliveries", storeToFormsLeased)
-	add("submissions without a conflict, to one form with its limits", storeToForm)
-	add("the same with leased deliveries", storeToFormLeased)
+	add("submissions without a conflict, to any forms", insertForForms)
+	add("the same with leased deliveries", insertForFormsLeased)
+	add("submissions without a conflict, to one form with its limits", insertForForm)
+	add("the same with leased deliveries", insertForFormLeased)
 	if *updateTexts {
 		must(t, os.WriteFile(file, []byte(all.String()), 0o600))
 	}

@@ -14,21 +14,21 @@ type sweepStep func(s *Store, ctx context.Context, p storage.SweepParams, swept 
 // sweepSteps take turns, so that neither a long step nor a failing step holds up the
 // others.
 var sweepSteps = [...]sweepStep{
-	(*Store).tidyWorkspaces,
+	(*Store).cleanUpWorkspaces,
 	(*Store).markPurged,
-	(*Store).purgeOfDeleted,
-	(*Store).removePurged,
+	(*Store).purgeFormsOfDeleted,
+	(*Store).removePurgedForms,
 	(*Store).purgeKeys,
 	(*Store).purgePartials,
-	(*Store).wipeSecrets,
+	(*Store).purgeOldSecrets,
 	(*Store).purgeEvents,
-	(*Store).dropCounts,
+	(*Store).dropStaleCounts,
 	(*Store).foldCounts,
-	(*Store).bringBack,
+	(*Store).correctFutureTimes,
 }
 
-// removals is how many of sweepSteps, the first ones, remove the rows of deleted records.
-const removals = 4
+// removalSteps is how many of sweepSteps, the first ones, remove the rows of deleted records.
+const removalSteps = 4
 
 // Sweep implements [storage.Storage]. A call does one piece of the first kind of
 // work that has some, and is one transaction. Inside a transaction of the host's
@@ -42,19 +42,19 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 	}
 	if p.RemovalsOnly {
 		// The turns belong to all sweeps, and this call has to take every step itself.
-		swept, err := s.firstStep(ctx, p, sweepSteps[:removals], func(i int) int { return i })
+		swept, err := s.runFirstStep(ctx, p, sweepSteps[:removalSteps], func(i int) int { return i })
 		if err != nil || swept.More {
 			return swept, err
 		}
 		// What is left now is what other sweeps are about, and the next call waits for it.
 		return conn.ReadOne(ctx, &s.db, func(left *storage.SweepResult) []any { return []any{&left.More} }, removalsLeft)
 	}
-	defer s.note(ctx, "maintained")
-	return s.firstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.turns.step.Add(1)-1) % len(sweepSteps) })
+	defer s.noteWork(ctx, "maintained")
+	return s.runFirstStep(ctx, p, sweepSteps[:], func(int) int { return int(s.sweepPosition.step.Add(1)-1) % len(sweepSteps) })
 }
 
-// firstStep takes steps until one has done something.
-func (s *Store) firstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.SweepResult, error) {
+// runFirstStep takes steps until one has done something.
+func (s *Store) runFirstStep(ctx context.Context, p storage.SweepParams, steps []sweepStep, turn func(i int) int) (storage.SweepResult, error) {
 	for i := range steps {
 		var swept storage.SweepResult
 		more, err := steps[turn(i)](s, ctx, p, &swept)
@@ -93,7 +93,7 @@ func (s *Store) purgeKeys(ctx context.Context, p storage.SweepParams, swept *sto
 }
 
 //nolint:gosec // a statement, not a credential
-const wipeSecrets = `
+const purgeOldSecrets = `
 UPDATE formsvc.webhooks w SET old_secret = NULL, old_secret_until = NULL
 WHERE w.id = ANY (ARRAY(
 	SELECT o.id FROM formsvc.webhooks o
@@ -102,9 +102,9 @@ WHERE w.id = ANY (ARRAY(
 	LIMIT (SELECT $2::bigint)
 	FOR NO KEY UPDATE SKIP LOCKED))`
 
-// wipeSecrets forgets secrets that others replaced a day ago.
-func (s *Store) wipeSecrets(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
-	swept.Secrets, err = s.db.ChangeRows(ctx, wipeSecrets, p.Now.UTC(), int64(p.Max))
+// purgeOldSecrets forgets secrets that others replaced a day ago.
+func (s *Store) purgeOldSecrets(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
+	swept.Secrets, err = s.db.ChangeRows(ctx, purgeOldSecrets, p.Now.UTC(), int64(p.Max))
 	return false, err
 }
 

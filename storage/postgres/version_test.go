@@ -226,7 +226,7 @@ func TestASchemaNameThatIsTooLong(t *testing.T) {
 			}
 		}
 	}
-	check(t, New(pool, WithSchema(strings.Repeat("n", 63))).db.Fault)
+	check(t, New(pool, WithSchema(strings.Repeat("n", 63))).db.ConfigError)
 }
 
 // poolWith returns a pool whose sessions have settings, as a role or a pooler gives them.
@@ -520,7 +520,7 @@ func TestReadOnlyConnectionsLeaveThePool(t *testing.T) {
 		"a partial submission": func(t *testing.T, s *Store) error { return errorOf(s.SavePartial(t.Context(), half(0, 1))) },
 		"the dispatcher":       func(t *testing.T, s *Store) error { return lastError(s.ClaimDeliveries(t.Context(), everything())) },
 		"a sweep": func(t *testing.T, s *Store) error {
-			_, err := s.bringBack(t.Context(), storage.SweepParams{Max: 10}, new(storage.SweepResult))
+			_, err := s.correctFutureTimes(t.Context(), storage.SweepParams{Max: 10}, new(storage.SweepResult))
 			return err
 		},
 	} {

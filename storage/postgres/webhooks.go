@@ -45,9 +45,9 @@ WITH form AS (
 SELECT room.there, EXISTS (SELECT FROM created) FROM form, room`
 
 // CreateWebhook implements [storage.WebhookStore].
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	w := n.Webhook
-	return s.db.Create(ctx, s.lockForm(w.FormID), conn.Run(createWebhook, w.FormID[:], userArg(who), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
+	return s.db.Create(ctx, s.lockForm(w.FormID), conn.Run(createWebhook, w.FormID[:], userArg(actor), w.ID[:], w.URL, w.Enabled, conn.ListArg(n.Secret),
 		w.CreatedAt.UTC(), w.UpdatedAt.UTC(), int64(n.Max), storage.Hostname(w.URL)))
 }
 
@@ -57,28 +57,28 @@ FROM formsvc.webhooks w JOIN formsvc.forms f ON f.id = w.form_id
 WHERE w.id = $1::bytea AND ` + formAccess
 
 // Webhook implements [storage.WebhookStore].
-func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(who))
+func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Webhook, error) {
+	return conn.ReadOne(ctx, &s.db, webhookTargets, webhookByID, id[:], userArg(actor))
 }
 
 // Webhooks of forms in the trash are passed over. LIMIT leaves the planner the look-up
 // of single forms and no other way; a join, unlike a condition, remembers those of the page.
-var webhooks = shelf{`formsvc.webhooks w
-	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + notTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
+var webhooks = listSource{`formsvc.webhooks w
+	CROSS JOIN LATERAL (SELECT FROM formsvc.forms f WHERE f.id = w.form_id AND ` + rowNotTrashed + ` LIMIT 1) f`, "w", webhookColumns, "true"}
 
 // allWebhooks are webhooks as the host lists them.
-var allWebhooks = shelf{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notUntidied("w")}
+var allWebhooks = listSource{webhooks.from, webhooks.alias, webhooks.columns, webhooks.where + notInDeletedWorkspace("w")}
 
 var (
-	webhooksOfUser = sync.OnceValue(func() string { return textOf(webhooks.ofUser()) })
-	webhooksOfHost = sync.OnceValue(func() string { return textOf(allWebhooks.ofHost()) })
+	webhooksOfUser = sync.OnceValue(func() string { return listText(webhooks.selectForUser()) })
+	webhooksOfHost = sync.OnceValue(func() string { return listText(allWebhooks.selectForHost()) })
 )
 
 // Webhooks implements [storage.WebhookStore].
-func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+func (s *Store) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
 	text, args := webhooksOfHost(), pageArgs(page)
-	if !who.Host() {
-		text, args = webhooksOfUser(), append(args, userArg(who))
+	if !actor.Host() {
+		text, args = webhooksOfUser(), append(args, userArg(actor))
 	}
 	return conn.ReadAll(ctx, &s.db, webhookTargets, text, args...)
 }
@@ -90,10 +90,10 @@ WHERE w.form_id = $1::bytea AND ` + formAccess + `
 ORDER BY w.created_at DESC, w.id DESC`
 
 // FormWebhooks implements [storage.WebhookStore].
-func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, form storage.ID) ([]storage.Webhook, error) {
-	found, err := conn.ReadAll(ctx, &s.db, webhookTargets, webhooksOfForm, form[:], userArg(who))
+func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, form storage.ID) ([]storage.Webhook, error) {
+	found, err := conn.ReadAll(ctx, &s.db, webhookTargets, webhooksOfForm, form[:], userArg(actor))
 	if err == nil && len(found) == 0 {
-		err = s.db.ReadRow(ctx, formIsThere, conn.Into(nil), form[:], userArg(who))
+		err = s.db.ReadRow(ctx, formExists, conn.Into(nil), form[:], userArg(actor))
 	}
 	return found, err
 }
@@ -124,9 +124,9 @@ WITH ` + pendingOfWebhook + `, destination AS MATERIALIZED (
 	DELETE FROM formsvc.deliveries d USING pending p
 	WHERE d.event_id = p.event_id AND d.webhook_id = p.webhook_id AND (SELECT count(*) FROM destination) >= 0
 	RETURNING d.webhook_id, d.event_id
-), ` + leaveReferences + `, changes AS (
+), ` + transferReferences + `, changes AS (
 	SELECT * FROM left_over
-), ` + countReferences + `
+), ` + updateReferences + `
 SELECT true`
 
 // updateWebhook runs after the form's lock when it changes url or enabled, and then
@@ -183,7 +183,7 @@ WHERE w.id = seen.id
 RETURNING ` + webhookColumns
 
 // UpdateWebhook implements [storage.WebhookStore].
-func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
 	var secret []byte
 	if c.Secret != nil {
 		secret = conn.ListArg(*c.Secret)
@@ -197,10 +197,10 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		batch = append(batch, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)))
 	}
 	if c.Enabled != nil && !*c.Enabled {
-		batch = append(batch, conn.Run(lockDeliveries, id[:], userArg(who)), conn.Run(endDeliveries, id[:], userArg(who)))
+		batch = append(batch, conn.Run(lockDeliveries, id[:], userArg(actor)), conn.Run(endDeliveries, id[:], userArg(actor)))
 	}
 	var w storage.Webhook
-	update := conn.Run(updateWebhook, id[:], userArg(who), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
+	update := conn.Run(updateWebhook, id[:], userArg(actor), c.URL, c.Enabled, secret, c.At.UTC(), host, storage.OldSecretLifetime.Microseconds())
 	err := s.db.Change(ctx, append(batch, update.Into(webhookTargets(&w)...))...)
 	return w, err
 }
@@ -223,7 +223,7 @@ WITH gone AS (
 	RETURNING 1
 ), told AS (
 	DELETE FROM formsvc.attempts a USING gone WHERE a.webhook_id = gone.id AND (SELECT count(*) FROM forgotten) >= 0
-	RETURNING a.event_id, ` + attemptRefers + ` AS refers
+	RETURNING a.event_id, ` + attemptHoldsReference + ` AS refers
 ), ended AS (
 	DELETE FROM formsvc.deliveries d USING gone WHERE d.webhook_id = gone.id
 	RETURNING d.event_id
@@ -231,13 +231,13 @@ WITH gone AS (
 	SELECT told.event_id, -1 AS refs FROM told WHERE told.refers
 	UNION ALL
 	SELECT ended.event_id, -1 FROM ended
-), ` + countReferences + `
+), ` + updateReferences + `
 SELECT 1 FROM gone`
 
 // DeleteWebhook implements [storage.WebhookStore].
-func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return s.db.Change(ctx, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.Run(lockDeliveries, id[:], userArg(who)),
-		conn.Run(deleteWebhook, id[:], userArg(who)).Into(nil))
+func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	return s.db.Change(ctx, conn.Run(lockFormOfWebhook, id[:], s.lockSalt(lockForms)), conn.Run(lockDeliveries, id[:], userArg(actor)),
+		conn.Run(deleteWebhook, id[:], userArg(actor)).Into(nil))
 }
 
 // attemptsOf has one row of nulls when the webhook is there and has no attempt.
@@ -246,20 +246,20 @@ SELECT a.id, a.event_id, a.event_type, a.submission_id, a.attempt, a.http_status
 	a.duration_us, a.created_at, a.next_attempt_at
 FROM formsvc.webhooks w
 JOIN formsvc.forms f ON f.id = w.form_id
-LEFT JOIN LATERAL ` + history + ` a ON true
+LEFT JOIN LATERAL ` + webhookHistory + ` a ON true
 WHERE w.id = $1::bytea AND ` + formAccess + `
 ORDER BY a.created_at DESC, a.id DESC
 LIMIT (SELECT $4::bigint)`
 
 // Deliveries implements [storage.WebhookStore].
-func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
+func (s *Store) Deliveries(ctx context.Context, actor storage.Actor, webhook storage.ID, limit int) ([]storage.Delivery, error) {
 	found, err := conn.ReadAll(ctx, &s.db, func(a *storage.Delivery) []any {
 		a.WebhookID = webhook
 		return []any{
 			&a.ID, &a.EventID, &a.EventType, &a.SubmissionID, &a.Attempt, &a.Status, &a.Success, &a.Error,
 			&a.Duration, &a.CreatedAt, &a.NextAttemptAt,
 		}
-	}, attemptsOf, webhook[:], userArg(who), int64(storage.MaxHistory), int64(max(limit, 1)))
+	}, attemptsOf, webhook[:], userArg(actor), int64(storage.MaxHistory), int64(max(limit, 1)))
 	switch {
 	case err != nil:
 		return nil, err
@@ -307,8 +307,8 @@ WITH kept AS (
 )
 SELECT count(*) FROM kept`
 
-// digestOf is the digest of a secret. No secret has none, and is never replaced.
-func digestOf(secret []byte) []byte {
+// secretDigest is the digest of a secret. No secret has none, and is never replaced.
+func secretDigest(secret []byte) []byte {
 	if len(secret) == 0 {
 		return nil
 	}
@@ -324,7 +324,7 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 	var replaced int
 	err := s.db.Change(ctx, conn.Run(replaceSecrets,
 		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.WebhookID[:] }),
-		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return digestOf(r.From) }),
+		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return secretDigest(r.From) }),
 		conn.Column(replacements, func(r *storage.SecretReplacement) []byte { return r.To })).Into(&replaced))
 	return replaced, err
 }

@@ -51,16 +51,16 @@ FROM formsvc.workspaces w
 WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 // Workspace implements [storage.WorkspaceStore].
-func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(who))
+func (s *Store) Workspace(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Workspace, error) {
+	return conn.ReadOne(ctx, &s.db, workspaceTargets, workspaceByID, id[:], userArg(actor))
 }
 
-// workspaceIsThere tells an empty workspace from a missing workspace.
-const workspaceIsThere = `
+// workspaceExists tells an empty workspace from a missing workspace.
+const workspaceExists = `
 SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea AND ` + workspaceAccess
 
 var workspacesOfHost = sync.OnceValue(func() string {
-	return textOf(shelf{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.ofHost())
+	return listText(listSource{"formsvc.workspaces w", "w", workspaceColumns, "w.deleted_at IS NULL"}.selectForHost())
 })
 
 // workspacesOfUser reads the page from the user's own index, and then each of its
@@ -77,10 +77,10 @@ CROSS JOIN LATERAL (SELECT w.* FROM formsvc.workspaces w WHERE w.id = a.workspac
 ORDER BY w.created_at DESC, w.id DESC`
 
 // Workspaces implements [storage.WorkspaceStore].
-func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+func (s *Store) Workspaces(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Workspace, error) {
 	text, args := workspacesOfHost(), pageArgs(page)
-	if !who.Host() {
-		text, args = workspacesOfUser, append(args, userArg(who))
+	if !actor.Host() {
+		text, args = workspacesOfUser, append(args, userArg(actor))
 	}
 	return conn.ReadAll(ctx, &s.db, workspaceTargets, text, args...)
 }
@@ -110,11 +110,11 @@ SELECT seen.allowed, w.id, w.public_id, w.owner_id, w.name, w.created_at, w.upda
 FROM seen LEFT JOIN changed w ON true`
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
-func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
 	var w storage.Workspace
 	var allowed bool
 	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
-		conn.Run(updateWorkspace, id[:], userArg(who), c.Name, conn.IDArgOf(c.Owner), c.At.UTC()).
+		conn.Run(updateWorkspace, id[:], userArg(actor), c.Name, conn.IDPointerArg(c.Owner), c.At.UTC()).
 			Into(append([]any{&allowed}, workspaceTargets(&w)...)...))
 	if err == nil && !allowed {
 		return storage.Workspace{}, storage.ErrNotOwner
@@ -122,10 +122,10 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 	return w, err
 }
 
-// closeWorkspace is the whole of a deletion: its forms are in the trash from then on
-// (see formThere), and nothing comes into the workspace any more. Sweeps write the
+// deleteWorkspace is the whole of a deletion: its forms are in the trash from then on
+// (see formNotTrashed), and nothing comes into the workspace any more. Sweeps write the
 // rows of the forms.
-const closeWorkspace = `
+const deleteWorkspace = `
 WITH closed AS (
 	UPDATE formsvc.workspaces w SET deleted_at = $3::timestamptz, name = ''
 	WHERE w.id = $1::bytea AND w.deleted_at IS NULL AND ($2::bytea IS NULL OR w.owner_id = $2::bytea)
@@ -133,9 +133,9 @@ WITH closed AS (
 )
 DELETE FROM formsvc.workspace_users a USING closed WHERE a.workspace_id = closed.id`
 
-// workspaceVerdict says whether the actor may delete the workspace. It comes between
-// the lock and closeWorkspace: afterwards there is nothing left to see.
-const workspaceVerdict = `
+// canDeleteWorkspace says whether the actor may delete the workspace. It comes between
+// the lock and deleteWorkspace: afterwards there is nothing left to see.
+const canDeleteWorkspace = `
 SELECT $2::bytea IS NULL OR w.owner_id = $2::bytea
 FROM formsvc.workspaces w
 WHERE w.id = $1::bytea AND ` + workspaceAccess
@@ -143,14 +143,14 @@ WHERE w.id = $1::bytea AND ` + workspaceAccess
 // DeleteWorkspace implements [storage.WorkspaceStore]. It takes as long for a
 // workspace with many forms as for an empty one. It waits for transactions that put
 // a form into the workspace, and not for responses.
-func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
+func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
 	if at.IsZero() {
 		return storage.ErrInvalidValue
 	}
 	var allowed bool
 	err := s.db.Change(ctx, conn.Run(lockWorkspaceRow, id[:]),
-		conn.Run(workspaceVerdict, id[:], userArg(who)).Into(&allowed),
-		conn.Run(closeWorkspace, id[:], userArg(who), at.UTC()))
+		conn.Run(canDeleteWorkspace, id[:], userArg(actor)).Into(&allowed),
+		conn.Run(deleteWorkspace, id[:], userArg(actor), at.UTC()))
 	if err == nil && !allowed {
 		return storage.ErrNotOwner
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// bounds are the settings of a transaction. They bound its waits for locks, and how long its
+// transactionSettings are the settings of a transaction. They bound its waits for locks, and how long its
 // own locks outlive a process that is cut off from the server: the server ends a session that
 // says nothing for so long.
-const bounds = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
+const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
 // Transaction runs do in one transaction: in the host's, or in a transaction of its own,
 // which is tried again as Write does. Each statement sees what was committed before the
@@ -21,8 +21,8 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 		if c.InTx {
 			return do(ctx, c.DB)
 		}
-		return pgx.BeginFunc(ctx, c.In(ctx), func(tx pgx.Tx) error {
-			if _, err := tx.Exec(ctx, bounds); err != nil {
+		return pgx.BeginFunc(ctx, c.DBFor(ctx), func(tx pgx.Tx) error {
+			if _, err := tx.Exec(ctx, transactionSettings); err != nil {
 				return err
 			}
 			return do(ctx, tx)
@@ -84,11 +84,11 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 		}
 		b.Queue(c.SQL(q.text), q.args...)
 	}
-	results := c.In(ctx).SendBatch(ctx, b)
+	results := c.DBFor(ctx).SendBatch(ctx, b)
 	defer func() { _ = results.Close() }() // when a read panics
 	err := readResults(results, batch)
 	// The transaction is committed when Close says so.
-	if closed := results.Close(); err == nil || closed != nil && isResult(err) {
+	if closed := results.Close(); err == nil || closed != nil && isStatementResult(err) {
 		err = closed
 	}
 	return err

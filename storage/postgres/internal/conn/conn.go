@@ -33,22 +33,22 @@ const VersionTable = "formsvc_version"
 
 // Conn runs statements on DB, for a schema.
 type Conn struct {
-	DB      DB
-	InTx    bool // DB is a transaction, which somebody else ends
-	Schema  string
-	Fault   error         // of the options; every call returns it
-	Guessed bool          // InTx, and nobody has named the schema: see usable
-	Timeout time.Duration // of a call, unless InTx
-	lender  *lender       // nil unless DB is a *pgxpool.Pool
-	writes  *writes       // nil if InTx
-	texts   *texts        // nil: the statements are run as they are written
+	DB            DB
+	InTx          bool // DB is a transaction, which somebody else ends
+	Schema        string
+	ConfigError   error           // of the options; every call returns it
+	SchemaGuessed bool            // InTx, and nobody has named the schema: see usable
+	Timeout       time.Duration   // of a call, unless InTx
+	acquirer      *acquirer       // nil unless DB is a *pgxpool.Pool
+	writeLimiter  *writeLimiter   // nil if InTx
+	statements    *statementCache // nil: the statements are run as they are written
 }
 
 // New returns a Conn for a schema. It has no DB before [Conn.On].
-func New(schema string, fault error) Conn {
-	c := Conn{Schema: schema, Fault: fault}
-	if schema != written {
-		c.texts = &texts{prefix: pgx.Identifier{schema}.Sanitize() + "."}
+func New(schema string, configError error) Conn {
+	c := Conn{Schema: schema, ConfigError: configError}
+	if schema != writtenSchema {
+		c.statements = &statementCache{prefix: pgx.Identifier{schema}.Sanitize() + "."}
 	}
 	return c
 }
@@ -60,27 +60,27 @@ func (c Conn) On(db DB) Conn {
 	}
 	c.DB = db
 	_, c.InTx = db.(interface{ Commit(context.Context) error })
-	c.lender, c.writes = nil, nil
+	c.acquirer, c.writeLimiter = nil, nil
 	if db != nil && !c.InTx {
-		c.writes = newWrites(c.MaxConns())
+		c.writeLimiter = newWriteLimiter(c.MaxConns())
 	}
 	if pool, ok := db.(*pgxpool.Pool); ok && pool != nil {
-		c.lender = &lender{pool}
+		c.acquirer = &acquirer{pool}
 	}
 	return c
 }
 
 // Validate returns what keeps every call from working, whatever the database.
 func (c *Conn) Validate() error {
-	if c.Fault == nil && c.DB == nil {
+	if c.ConfigError == nil && c.DB == nil {
 		return errors.New("postgres: the pool or transaction is nil")
 	}
-	return c.Fault
+	return c.ConfigError
 }
 
 // Salt keeps apart what shares the database's lock space: schemas, kinds of locks, and the
 // host's own advisory locks.
-func (c *Conn) Salt(kind string) int64 {
+func (c *Conn) LockSalt(kind string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("formsvc\x00" + c.Schema + "\x00" + kind)) // never fails
 	return int64(h.Sum64())                                          // the bits count, not the number
@@ -95,18 +95,18 @@ ORDER BY 1 LIMIT 1`
 // usable refuses what Validate does. It also refuses to guess the schema
 // where there are several: a host whose service has a schema of its own, and whose New on
 // a transaction does not name that schema, would write into another tenant's tables.
-func (c *Conn) usable(ctx context.Context) error {
-	if err := c.Validate(); err != nil || !c.Guessed {
+func (c *Conn) checkUsable(ctx context.Context) error {
+	if err := c.Validate(); err != nil || !c.SchemaGuessed {
 		return err
 	}
 	var other string
-	err := c.In(ctx).QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
+	err := c.DBFor(ctx).QueryRow(ctx, otherSchemas, c.Schema).Scan(&other)
 	if err == nil {
 		return fmt.Errorf("postgres: New on a transaction without WithSchema is ambiguous because the database has the schemas %q and %q: use Store.On",
 			other, c.Schema)
 	}
 	if errors.Is(err, pgx.ErrNoRows) {
-		c.Guessed = false // a transaction has one user, so this needs no lock
+		c.SchemaGuessed = false // a transaction has one user, so this needs no lock
 		return nil
 	}
 	return err
@@ -114,25 +114,25 @@ func (c *Conn) usable(ctx context.Context) error {
 
 // texts keeps the statements that were rewritten for another schema, by their text as
 // written.
-type texts struct {
+type statementCache struct {
 	prefix    string
 	rewritten cache.Cache[string, string]
 }
 
 // written is the schema that statements are written for.
-const written = "formsvc"
+const writtenSchema = "formsvc"
 
 // SQL returns a statement for the schema of c. Statements are written with
 // each name qualified by "formsvc.", and have these eight characters nowhere
 // else.
 func (c *Conn) SQL(text string) string {
-	if c.texts == nil {
+	if c.statements == nil {
 		return text
 	}
-	if rewritten, ok := c.texts.rewritten.Get(text); ok {
+	if rewritten, ok := c.statements.rewritten.Get(text); ok {
 		return rewritten
 	}
-	rewritten := strings.ReplaceAll(text, written+".", c.texts.prefix)
-	c.texts.rewritten.Put(text, rewritten, len(rewritten))
+	rewritten := strings.ReplaceAll(text, writtenSchema+".", c.statements.prefix)
+	c.statements.rewritten.Put(text, rewritten, len(rewritten))
 	return rewritten
 }

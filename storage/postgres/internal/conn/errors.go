@@ -14,45 +14,45 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// verdict says whether a failed statement changed anything, and whether it may work
+// errorClass says whether a failed statement changed anything, and whether it may work
 // later.
-type verdict int
+type errorClass int
 
 const (
-	refused  verdict = iota // nothing has changed, and trying again changes nothing
-	invalid                 // a value cannot be stored
-	passing                 // nothing has changed, and it may work the next time
-	notReady                // nothing has changed, and it may work later
-	lost                    // the connection is gone; a change may have been made or not
+	permanent      errorClass = iota // nothing has changed, and trying again changes nothing
+	invalidValue                     // a value cannot be stored
+	temporary                        // nothing has changed, and it may work the next time
+	unavailable                      // nothing has changed, and it may work later
+	connectionLost                   // the connection is gone; a change may have been made or not
 )
 
-// judge tells errors apart by SQLSTATE, never by their text but for those of a pooler.
-func judge(err error) verdict {
+// classifyError tells errors apart by SQLSTATE, never by their text but for those of a pooler.
+func classifyError(err error) errorClass {
 	if errors.As(err, new(*pgconn.ConnectError)) || pgconn.SafeToRetry(err) {
-		return passing // nothing was sent
+		return temporary // nothing was sent
 	}
 	switch code := SQLState(err); {
-	case code == "08P01" && waitedInVain(err), errors.As(err, new(noConnectionError)):
-		return notReady
+	case code == "08P01" && poolerHasNoServer(err), errors.As(err, new(noConnectionError)):
+		return unavailable
 	case code != "":
-		return judgeCode(code)
+		return classifyCode(code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) ||
 		errors.Is(err, context.Canceled) { // of a statement that was sent
-		return lost
+		return connectionLost
 	}
-	return refused
+	return permanent
 }
 
-// waitedInVain reports whether PgBouncer ended a client that still waited for a server, so
+// poolerHasNoServer reports whether PgBouncer ended a client that still waited for a server, so
 // that nothing was sent to one. PgBouncer has one SQLSTATE for this and for a server that it
 // lost in the middle of a statement; its texts are the same in every language.
-func waitedInVain(err error) bool {
+func poolerHasNoServer(err error) bool {
 	reported, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
 }
 
-func judgeCode(code string) verdict {
+func classifyCode(code string) errorClass {
 	switch code {
 	case "40001", // serialization_failure
 		"40P01", // deadlock_detected
@@ -66,39 +66,39 @@ func judgeCode(code string) verdict {
 		readOnly, // connected to a standby after a failover
 		"26000",  // invalid_sql_statement_name: prepared on another connection
 		"0A000":  // feature_not_supported: a prepared statement from before a migration
-		return passing
+		return temporary
 	case "57014", // query_canceled: the host's statement_timeout
 		"55P03", // lock_not_available: the host's lock_timeout
 		"3F000", // invalid_schema_name: not migrated yet
 		"42P01", // undefined_table: the same
 		"42703": // undefined_column: the schema is of another version
-		return notReady
+		return unavailable
 	case "23514": // check_violation
-		return invalid
+		return invalidValue
 	case "57P02": // crash_shutdown
-		return lost
+		return connectionLost
 	}
 	switch code[:min(2, len(code))] {
 	case "22": // data exception
-		return invalid
+		return invalidValue
 	case "08": // connection exception, also how PgBouncer reports a lost server
-		return lost
+		return connectionLost
 	case "53", "58": // out of memory or disk, system error
-		return notReady
+		return unavailable
 	}
-	return refused
+	return permanent
 }
 
-// Refused reports whether a statement failed and would fail again: nothing has changed.
-func Refused(err error) bool {
-	v := judge(err)
-	return err != nil && (v == invalid || v == refused)
+// IsPermanent reports whether a statement failed and would fail again: nothing has changed.
+func IsPermanent(err error) bool {
+	v := classifyError(err)
+	return err != nil && (v == invalidValue || v == permanent)
 }
 
-// isResult reports whether err is the answer of a statement rather than the statement's
+// isStatementResult reports whether err is the answer of a statement rather than the statement's
 // failure.
-func isResult(err error) bool {
-	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && judge(err) == refused
+func isStatementResult(err error) bool {
+	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
 // Translate turns an error of pgx into one of the contract; the cause stays
@@ -107,17 +107,17 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
 	}
-	v := judge(err)
-	unsure := v == lost && writes && !c.InTx
+	v := classifyError(err)
+	unsure := v == connectionLost && writes && !c.InTx
 	if unsure {
 		err = fmt.Errorf("%w: %w", storage.ErrOutcomeUnknown, err)
 	}
 	switch ctxErr := ctx.Err(); {
-	case ctxErr != nil && v != refused:
+	case ctxErr != nil && v != permanent:
 		return fmt.Errorf("%w: %w", ctxErr, err)
-	case unsure, v == refused:
+	case unsure, v == permanent:
 		return err
-	case v == invalid:
+	case v == invalidValue:
 		return fmt.Errorf("%w: %w", storage.ErrInvalidValue, err)
 	}
 	if code := SQLState(err); code == "3F000" || code == "42P01" {
@@ -143,8 +143,8 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotStored is the answer to a read that looks for a text that no record can have.
-func NotStored(ctx context.Context) error {
+// NotFound is the answer to a read that looks for a text that no record can have.
+func NotFound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

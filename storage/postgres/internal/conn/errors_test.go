@@ -41,8 +41,8 @@ func TestErrorsAreToldApart(t *testing.T) {
 	var (
 		unavailable, unknown = storage.ErrUnavailable, storage.ErrOutcomeUnknown
 
-		repeated = expected{unavailable, unavailable, unavailable, maxTries, maxTries}
-		unsure   = expected{unavailable, unknown, unavailable, maxTries, 1}
+		repeated = expected{unavailable, unavailable, unavailable, maxAttempts, maxAttempts}
+		unsure   = expected{unavailable, unknown, unavailable, maxAttempts, 1}
 		later    = expected{unavailable, unavailable, unavailable, 1, 1}
 		invalid  = expected{storage.ErrInvalidValue, storage.ErrInvalidValue, storage.ErrInvalidValue, 1, 1}
 		asItIs   = expected{nil, nil, nil, 1, 1}
@@ -128,12 +128,12 @@ func TestErrorsAreToldApart(t *testing.T) {
 func TestAnAnswerDoesNotHideAFailedCommit(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]error{"no row": pgx.ErrNoRows, "a refusal": storage.ErrConflict} {
-		if !isResult(answer) {
+		if !isStatementResult(answer) {
 			t.Errorf("%s is not taken for an answer", name)
 		}
 	}
 	for name, failure := range map[string]error{"a deadlock": reportedBy("40P01"), "a lost connection": io.EOF, "no rights": reportedBy("42501")} {
-		if isResult(failure) {
+		if isStatementResult(failure) {
 			t.Errorf("%s is taken for an answer", name)
 		}
 	}

@@ -10,14 +10,14 @@ import (
 
 // A call is tried this often in all, with a pause that doubles in between.
 const (
-	maxTries   = 4
-	firstPause = 10 * time.Millisecond
+	maxAttempts = 4
+	firstPause  = 10 * time.Millisecond
 )
 
 // Read runs do, which changes nothing, again when it failed for a passing reason
 // or lost its connection. do starts from nothing each time.
 func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
-	return c.try(ctx, nil, do)
+	return c.retry(ctx, nil, do)
 }
 
 // Write runs do, which is one statement or one batch, again when it failed for a
@@ -34,18 +34,18 @@ func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error 
 // WriteFor is Write for a write that may wait for the same lock as others of its key. If the
 // lock is held, these try one after another.
 func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
-	w := &write{all: c.writes, key: key}
-	defer w.end()
-	return c.try(ctx, w, do)
+	w := &pendingWrite{limiter: c.writeLimiter, key: key}
+	defer w.leaveQueue()
+	return c.retry(ctx, w, do)
 }
 
 // try runs do until it succeeds. w is nil for a read.
-func (c *Conn) try(ctx context.Context, w *write, do func(context.Context) error) error {
+func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Context) error) error {
 	writes := w != nil
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := c.usable(ctx); err != nil {
+	if err := c.checkUsable(ctx); err != nil {
 		return c.Translate(ctx, err, writes)
 	}
 	within := ctx
@@ -56,7 +56,7 @@ func (c *Conn) try(ctx context.Context, w *write, do func(context.Context) error
 	}
 	pause := firstPause
 	for tries := 1; ; tries++ {
-		err := w.attempt(within, func() error { return c.once(within, do) })
+		err := w.run(within, func() error { return c.onConnection(within, do) })
 		if err == nil {
 			return nil
 		}
@@ -64,7 +64,7 @@ func (c *Conn) try(ctx context.Context, w *write, do func(context.Context) error
 			tries-- // until the time is over
 			continue
 		}
-		if tries == maxTries || !c.again(err, writes) || !wait(within, pause) {
+		if tries == maxAttempts || !c.canRetry(err, writes) || !sleep(within, pause) {
 			return c.Translate(ctx, err, writes)
 		}
 		pause *= 2
@@ -73,17 +73,17 @@ func (c *Conn) try(ctx context.Context, w *write, do func(context.Context) error
 
 // again reports whether another try is harmless and may help. An error inside a host's
 // transaction has ended the transaction, so only the host can start again.
-func (c *Conn) again(err error, writes bool) bool {
+func (c *Conn) canRetry(err error, writes bool) bool {
 	if c.InTx {
 		return false
 	}
-	v := judge(err)
-	return v == passing || v == lost && !writes
+	v := classifyError(err)
+	return v == temporary || v == connectionLost && !writes
 }
 
 // wait pauses between a half of d and d, so that those who failed together do not
 // come back together. It reports whether ctx lasted.
-func wait(ctx context.Context, d time.Duration) bool {
+func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d/2 + rand.N(d/2)): // #nosec G404 -- spreads calls, no secret
 		return true

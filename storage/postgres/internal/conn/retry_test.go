@@ -17,12 +17,12 @@ func TestACallIsTriedAgainUntilItWorks(t *testing.T) {
 		tries := 0
 		began := time.Now()
 		err := (&Conn{DB: nothing{}}).Write(t.Context(), func(context.Context) error {
-			if tries++; tries < maxTries {
+			if tries++; tries < maxAttempts {
 				return reportedBy("40001")
 			}
 			return nil
 		})
-		if err != nil || tries != maxTries {
+		if err != nil || tries != maxAttempts {
 			t.Errorf("%d tries, %v", tries, err)
 		}
 		// 10, 20 and 40 ms, or down to a half of that.
@@ -97,7 +97,7 @@ func TestPausesAreNotTheSameForAll(t *testing.T) {
 		seen := map[time.Duration]bool{}
 		for range 10 {
 			began := time.Now()
-			wait(t.Context(), firstPause)
+			sleep(t.Context(), firstPause)
 			seen[time.Since(began)] = true
 		}
 		if len(seen) < 2 {

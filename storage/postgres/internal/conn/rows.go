@@ -13,7 +13,7 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	if err := CheckArgs(args); err != nil {
 		return nil, err
 	}
-	return c.In(ctx).Query(ctx, c.SQL(text), args...)
+	return c.DBFor(ctx).Query(ctx, c.SQL(text), args...)
 }
 
 // QueryRow runs one statement and hands its first row to scan, which may borrow
@@ -111,6 +111,6 @@ func (c *Conn) Exec(ctx context.Context, text string, args ...any) (int64, error
 	if err := CheckArgs(args); err != nil {
 		return 0, err
 	}
-	tag, err := c.In(ctx).Exec(ctx, c.SQL(text), args...)
+	tag, err := c.DBFor(ctx).Exec(ctx, c.SQL(text), args...)
 	return tag.RowsAffected(), err
 }

@@ -131,11 +131,11 @@ func Into(into ...any) func(pgx.Rows) error {
 	return func(row pgx.Rows) error { return Scan(row, into...) }
 }
 
-// Own replaces borrowed values by copies that are cut from one allocation. Nil
+// CopyBorrowed replaces borrowed values by copies that are cut from one allocation. Nil
 // stays nil, and no append to a copy grows into the next copy.
-func Own(parts ...*json.RawMessage) {
+func CopyBorrowed(parts ...*json.RawMessage) {
 	a := Arena(make([]byte, 0, sizeOfParts(parts)))
-	a.Own(parts...)
+	a.CopyBorrowed(parts...)
 }
 
 func sizeOfParts(parts []*json.RawMessage) (n int) {
@@ -153,7 +153,7 @@ type Arena []byte
 const arenaBlock = 64 << 10
 
 // Own replaces borrowed values by copies in the arena. Earlier copies stay as they are.
-func (a *Arena) Own(parts ...*json.RawMessage) {
+func (a *Arena) CopyBorrowed(parts ...*json.RawMessage) {
 	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
 		*a = make([]byte, 0, max(n, arenaBlock))
 	}
@@ -189,8 +189,8 @@ func IDsArg(ids []storage.ID) [][]byte {
 	return Column(ids, func(id *storage.ID) []byte { return id[:] })
 }
 
-// IDArgOf is the argument for an id that may be nil, which is null.
-func IDArgOf(id *storage.ID) []byte {
+// IDPointerArg is the argument for an id that may be nil, which is null.
+func IDPointerArg(id *storage.ID) []byte {
 	if id == nil {
 		return nil
 	}
@@ -229,8 +229,8 @@ func validArg(arg any) bool {
 	return true
 }
 
-// AsStored returns a time as the server gives it back: in UTC, to the microsecond.
-func AsStored(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
+// StoredTime returns a time as the server gives it back: in UTC, to the microsecond.
+func StoredTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
 // TextArg is the argument for a text that may be empty, which is null.
 func TextArg(v string) *string {

@@ -19,14 +19,14 @@ func TestValuesInAnArenaAreApart(t *testing.T) {
 			driver[j] = byte(i)
 		}
 		v, none := json.RawMessage(driver), json.RawMessage(nil)
-		values.Own(&v, &none)
+		values.CopyBorrowed(&v, &none)
 		if none != nil {
 			t.Fatal("nil became a value")
 		}
 		kept = append(kept, v)
 	}
 	big := json.RawMessage(make([]byte, 2*arenaBlock))
-	values.Own(&big)
+	values.CopyBorrowed(&big)
 	for i, v := range kept {
 		_ = append(v, "!!!"...)
 		if len(v) != 1000 || bytes.Count(v, []byte{byte(i)}) != 1000 {

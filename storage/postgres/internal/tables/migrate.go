@@ -35,17 +35,17 @@ var migrations, _ = fs.Sub(embedded, "migrations") // the name is a valid one
 type Build struct {
 	Version int   // of the last migration
 	Files   fs.FS // NNNN_name.up.sql and NNNN_name.down.sql
-	// WaitFor is how long Migrate tries to get a lock that another session holds. Zero means a
+	// LockWait is how long Migrate tries to get a lock that another session holds. Zero means a
 	// minute.
-	WaitFor time.Duration
+	LockWait time.Duration
 }
 
 const (
 	// lockTimeout bounds one attempt, since everything else waits behind a strong lock that
 	// waits. It is longer than deadlock_timeout: only after that does autovacuum give way.
 	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
-	// betweenAttempts is for what has waited behind an attempt.
-	betweenAttempts = time.Second
+	// attemptInterval is for what has waited behind an attempt.
+	attemptInterval = time.Second
 )
 
 // ThisBuild is the build's own. Tests make others.
@@ -60,23 +60,23 @@ const MigrationsTable = "formsvc_migrations"
 // failed, failed is the migration's version and err is the server's error.
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
-	m := migration{build: b, of: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
+	m := migration{build: b, conn: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
 	// What is sent is the same whatever mode the host has chosen.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
-	own, err := m.begin(ctx)
+	own, err := m.openSession(ctx)
 	if err != nil {
 		return State{}, 0, err
 	}
 	defer m.unlock(context.WithoutCancel(ctx), own)
-	until := time.Now().Add(cmp.Or(b.WaitFor, time.Minute))
+	until := time.Now().Add(cmp.Or(b.LockWait, time.Minute))
 	var blockers func() string
 	for locked := false; ; {
-		if err = m.waiting(ctx, own, true); err != nil {
+		if err = m.addPID(ctx, own, true); err != nil {
 			return have, failed, err
 		}
 		if !locked {
-			_, err = own.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.of.Salt(lockKind))
+			_, err = own.Exec(ctx, `SELECT pg_advisory_lock($1::bigint)`, m.conn.LockSalt(lockKind))
 			locked = err == nil
 		}
 		if locked {
@@ -86,23 +86,23 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 			return have, failed, err
 		}
 		if blockers == nil {
-			see, stop, watchErr := m.watch(ctx)
+			see, stop, watchErr := m.watchBlockers(ctx)
 			if watchErr != nil {
 				return have, failed, errors.Join(err, watchErr)
 			}
 			defer stop()
 			blockers = see
 		}
-		if time.Now().After(until) || !pause(ctx) {
+		if time.Now().After(until) || !waitForNextAttempt(ctx) {
 			return have, failed, fmt.Errorf("%s, end its transaction or wait until it ends: %w", blockers(), cmp.Or(ctx.Err(), err))
 		}
 	}
 }
 
-// pause waits between two attempts. It reports whether ctx lasted.
-func pause(ctx context.Context) bool {
+// waitForNextAttempt waits between two attempts. It reports whether ctx lasted.
+func waitForNextAttempt(ctx context.Context) bool {
 	select {
-	case <-time.After(betweenAttempts):
+	case <-time.After(attemptInterval):
 		return true
 	case <-ctx.Done():
 		return false
@@ -111,7 +111,7 @@ func pause(ctx context.Context) bool {
 
 // waiting notes the server process of a connection that may wait for a lock: one more, or as
 // the first of an attempt.
-func (m *migration) waiting(ctx context.Context, c *pgx.Conn, first bool) error {
+func (m *migration) addPID(ctx context.Context, c *pgx.Conn, first bool) error {
 	var pid int64
 	if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
 		return err
@@ -134,7 +134,7 @@ WHERE b.pid <> ALL ($1::bigint[])`
 
 // watch looks again and again, on a connection of its own, which sessions hold what the
 // migration waits for. blockers returns the last that were seen.
-func (m *migration) watch(ctx context.Context) (blockers func() string, stop func(), err error) {
+func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, stop func(), err error) {
 	c, err := m.connect(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -145,7 +145,7 @@ func (m *migration) watch(ctx context.Context) (blockers func() string, stop fun
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		for tick := time.NewTicker(betweenAttempts / 5); ; {
+		for tick := time.NewTicker(attemptInterval / 5); ; {
 			m.mu.Lock()
 			pids := slices.Clone(m.pids)
 			m.mu.Unlock()
@@ -168,9 +168,9 @@ func (m *migration) watch(ctx context.Context) (blockers func() string, stop fun
 	}, nil
 }
 
-// reported takes the server's error out of golang-migrate's, which hides it from
+// serverError takes the server's error out of golang-migrate's, which hides it from
 // errors.As and repeats the whole migration in its text.
-func reported(err error) error {
+func serverError(err error) error {
 	if byPointer, ok := errors.AsType[*database.Error](err); ok && byPointer.OrigErr != nil {
 		return byPointer.OrigErr
 	}
@@ -185,7 +185,7 @@ const lockKind = "migrations"
 
 type migration struct {
 	build         Build
-	of            *conn.Conn // for its schema, texts and locks
+	conn          *conn.Conn // for its schema, texts and locks
 	config        *pgx.ConnConfig
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 
@@ -206,21 +206,21 @@ func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 
 // begin connects to a server that will do. What it returns takes the lock of our own, too:
 // golang-migrate waits for its lock without a context.
-func (m *migration) begin(ctx context.Context) (*pgx.Conn, error) {
+func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	c, err := m.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	of := m.of.On(c)
-	fault, err := serverFault(ctx, &of)
-	if fault != "" {
-		err = errors.New(fault)
+	of := m.conn.On(c)
+	problem, err := serverProblem(ctx, &of)
+	if problem != "" {
+		err = errors.New(problem)
 	}
 	if err == nil {
-		err = m.hasSession(ctx, c)
+		err = m.checkSession(ctx, c)
 	}
 	if err == nil {
-		err = refusedByMigrate(ctx, &of)
+		err = checkMigrateSession(ctx, &of)
 	}
 	if err == nil {
 		_, err = c.Exec(ctx, lockTimeout)
@@ -232,11 +232,11 @@ func (m *migration) begin(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// hasSession refuses a pooler in transaction mode before anything is set: the locks and the
+// checkSession refuses a pooler in transaction mode before anything is set: the locks and the
 // search_path of a migration would stay in sessions that the pooler gives to others. A server
 // tells its process to whoever connects, a pooler tells a number of its own. Behind a pooler two
 // connections have two processes, and keep them, in session mode only.
-func (m *migration) hasSession(ctx context.Context, c *pgx.Conn) error {
+func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	process := func(c *pgx.Conn) (pid uint32, err error) {
 		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
 		return pid, err
@@ -270,31 +270,31 @@ func (m *migration) hasSession(ctx context.Context, c *pgx.Conn) error {
 // unlock gives the lock back before it closes the connection, which a pooler may
 // keep.
 func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
-	_, _ = c.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.of.Salt(lockKind))
+	_, _ = c.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.conn.LockSalt(lockKind))
 	_ = c.Close(ctx)
 }
 
 // run brings the schema up to date. c holds the lock.
 func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
-	of := m.of.On(c)
+	of := m.conn.On(c)
 	have, err = ReadState(ctx, &of)
 	if err != nil || have.Version >= m.build.Version {
 		return have, 0, err
 	}
-	if have.Version == 0 && !have.noted {
+	if have.Version == 0 && !have.notedByMigrate {
 		if err := m.createSchema(ctx, c); err != nil {
 			return have, 0, err
 		}
 	}
-	if err := m.up(ctx, &of, have.Version); err != nil {
+	if err := m.runMigrations(ctx, &of, have.Version); err != nil {
 		reached, readErr := ReadState(context.WithoutCancel(ctx), &of)
 		if readErr != nil {
-			return have, 0, errors.Join(reported(err), readErr)
+			return have, 0, errors.Join(serverError(err), readErr)
 		}
 		// A process that was killed may have left its migration to the server, which
 		// has finished it meanwhile.
 		if reached.Version < m.build.Version {
-			return reached, reached.Version + 1, reported(err)
+			return reached, reached.Version + 1, serverError(err)
 		}
 	}
 	return State{Version: m.build.Version}, 0, ctx.Err()
@@ -307,17 +307,17 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	err := c.QueryRow(ctx, `
 		SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1::text),
 			EXISTS (SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1::text)`,
-		m.of.Schema).Scan(&exists, &used)
+		m.conn.Schema).Scan(&exists, &used)
 	if err != nil {
 		return err
 	}
 	if used {
-		return fmt.Errorf("the schema %q contains tables that are not formsvc's: choose another schema with WithSchema", m.of.Schema)
+		return fmt.Errorf("the schema %q contains tables that are not formsvc's: choose another schema with WithSchema", m.conn.Schema)
 	}
 	if exists {
 		return nil // and the user may have no right to create one
 	}
-	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.of.Schema}.Sanitize()
+	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	_, err = c.Exec(ctx, create)
 	if conn.SQLState(err) == conn.UniqueViolation { // somebody else made it in the same moment
 		_, err = c.Exec(ctx, create)
@@ -327,16 +327,16 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 
 // up runs golang-migrate from a version on, on connections of its own, and leaves
 // none of them open, also where that library does.
-func (m *migration) up(ctx context.Context, of *conn.Conn, from int) (err error) {
+func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) (err error) {
 	var opened []*pgx.Conn
 	// Statements, not parameters of the connection, because PgBouncer refuses those.
-	settings := lockTimeout + `; SET search_path = ` + pgx.Identifier{m.of.Schema}.Sanitize()
+	settings := lockTimeout + `; SET search_path = ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		opened = append(opened, c)
 		if _, err := c.Exec(ctx, settings); err != nil {
 			return err
 		}
-		return m.waiting(ctx, c, false)
+		return m.addPID(ctx, c, false)
 	})}
 	if m.beforeConnect != nil {
 		options = append(options, stdlib.OptionBeforeConnect(m.beforeConnect))
@@ -350,7 +350,7 @@ func (m *migration) up(ctx context.Context, of *conn.Conn, from int) (err error)
 	}()
 
 	driver, err := pgxmigrate.WithInstance(db, &pgxmigrate.Config{
-		SchemaName:      m.of.Schema,
+		SchemaName:      m.conn.Schema,
 		MigrationsTable: MigrationsTable,
 	})
 	if err != nil {
@@ -376,13 +376,13 @@ func (m *migration) up(ctx context.Context, of *conn.Conn, from int) (err error)
 	})
 	defer stop()
 
-	if err := note(runner, driver, from); err != nil {
+	if err := setMigrateVersion(runner, driver, from); err != nil {
 		return err
 	}
 	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
 		// The failed migration has changed nothing, so golang-migrate's note of it is wrong.
 		if reached, readErr := ReadState(context.WithoutCancel(ctx), of); readErr == nil {
-			_ = note(runner, driver, reached.Version)
+			_ = setMigrateVersion(runner, driver, reached.Version)
 		}
 		return err
 	}
@@ -393,7 +393,7 @@ func (m *migration) up(ctx context.Context, of *conn.Conn, from int) (err error)
 // version before and after a migration, in transactions of their own. So its note is wrong
 // when a migration failed, when its process ended, and when the host's own tool came this
 // far.
-func note(runner *migrate.Migrate, driver database.Driver, version int) error {
+func setMigrateVersion(runner *migrate.Migrate, driver database.Driver, version int) error {
 	if version == 0 {
 		version = database.NilVersion
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// usableServer is what PostgreSQL 15 and newer answer to version(), and distributions of it,
+// supportedServer is what PostgreSQL 15 and newer answer to version(), and distributions of it,
 // which add names of their own. What speaks the protocol and is another begins with its own
 // name (CockroachDB, CrateDB), claims an older version (Redshift, Materialize) or adds its
 // name to the number (YugabyteDB, RisingWave).
-var usableServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
+var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
 
 // lockProbe takes a lock that nobody waits for, and looks whether the server holds it: the
 // answer of a lock that does nothing is the same as that of a real one. It is one statement,
@@ -22,38 +22,38 @@ var usableServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverFault says why this package cannot work on the server, and what to do about it; empty:
+// serverProblem says why this package cannot work on the server, and what to do about it; empty:
 // it can. The first question is one that every server understands.
-func serverFault(ctx context.Context, c *conn.Conn) (fault string, err error) {
+func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
 	// In simple mode pgx refuses some of the settings that are looked at here, so the mode is another.
-	rows, err := c.In(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
+	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
 	if err != nil {
 		return "", err
 	}
 	var version string
 	if err := conn.FirstRow(rows, func(rows pgx.Rows) error {
-		fault = textFault(rows.Conn().PgConn().ParameterStatus)
+		problem = textProblem(rows.Conn().PgConn().ParameterStatus)
 		return rows.Scan(&version)
 	}); err != nil {
 		return "", err
 	}
-	if !usableServer.MatchString(version) {
+	if !supportedServer.MatchString(version) {
 		return fmt.Sprintf("the server version is %.100q: use PostgreSQL 15 or newer, not another database with the same protocol", version), nil
 	}
-	if fault != "" {
-		return fault, nil
+	if problem != "" {
+		return problem, nil
 	}
 	var held bool
-	err = c.In(ctx).QueryRow(ctx, lockProbe, c.Salt("probe")).Scan(&held)
+	err = c.DBFor(ctx).QueryRow(ctx, lockProbe, c.LockSalt("probe")).Scan(&held)
 	if state := conn.SQLState(err); state == "0A000" || state == "42883" || err == nil && !held { // not supported, no such function
 		return "advisory locks have no effect on this server, but submissions and form changes need them: use PostgreSQL itself", nil
 	}
 	return "", err
 }
 
-// textFault says why text does not come through as it was sent, by what the server says of the
+// textProblem says why text does not come through as it was sent, by what the server says of the
 // session; empty: it does.
-func textFault(setting func(name string) string) string {
+func textProblem(setting func(name string) string) string {
 	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)
 	}

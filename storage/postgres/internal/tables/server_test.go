@@ -25,7 +25,7 @@ func TestServersAreJudgedByTheirVersion(t *testing.T) {
 		"PostgreSQL":                      false,
 		"":                                false,
 	} {
-		if got := usableServer.MatchString(version); got != usable {
+		if got := supportedServer.MatchString(version); got != usable {
 			t.Errorf("%q is usable: %v, want %v", version, got, usable)
 		}
 	}

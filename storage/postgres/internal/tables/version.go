@@ -12,49 +12,49 @@ import (
 
 // State is what the schema says about itself.
 type State struct {
-	Version int  // 0 without tables
-	Oldest  int  // the program that it still serves
-	noted   bool // by golang-migrate, too
+	Version        int  // 0 without tables
+	OldestProgram  int  // the program that it still serves
+	notedByMigrate bool // by golang-migrate, too
 }
 
 // Check reads what may keep the build from working with the tables: the state of the
 // tables, and faults of the server and in the rights and settings of the role. When known is false, the
 // faults say why the state cannot be read.
-func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, faults []string, err error) {
-	if fault, err := serverFault(ctx, c); fault != "" || err != nil {
-		return State{}, false, []string{fault}, err
+func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, problems []string, err error) {
+	if problem, err := serverProblem(ctx, c); problem != "" || err != nil {
+		return State{}, false, []string{problem}, err
 	}
-	faults, err = sessionFaults(ctx, c, shortestTimeout)
+	problems, err = sessionProblems(ctx, c, minTimeout)
 	if err != nil {
 		return State{}, false, nil, err
 	}
-	unreadable, err := formatFaults(ctx, c)
+	unreadable, err := formatProblems(ctx, c)
 	if err != nil {
 		return State{}, false, nil, err
 	}
-	faults = append(faults, unreadable...)
+	problems = append(problems, unreadable...)
 	var usage bool
-	if err := c.In(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
+	if err := c.DBFor(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
 		return State{}, false, nil, err
 	}
 	if !usage { // then nothing more can be known
-		return State{}, false, append(faults, "the role lacks the privilege USAGE on the schema"), nil
+		return State{}, false, append(problems, "the role lacks the privilege USAGE on the schema"), nil
 	}
-	missing, readable, err := missingRightsOf(ctx, c)
+	missing, readable, err := missingPrivilegeProblems(ctx, c)
 	if err != nil || !readable {
-		return State{}, false, append(faults, missing...), err
+		return State{}, false, append(problems, missing...), err
 	}
-	hidden, ofVersion, err := hiddenRowsOf(ctx, c)
+	hidden, ofVersion, err := hiddenRowProblems(ctx, c)
 	missing = append(missing, hidden...)
 	if err != nil || ofVersion {
-		return State{}, false, append(faults, missing...), err
+		return State{}, false, append(problems, missing...), err
 	}
 	have, err = ReadState(ctx, c)
 	// Newer tables may have parts that this program needs no rights for.
 	if have.Version == b.Version {
-		faults = append(faults, missing...)
+		problems = append(problems, missing...)
 	}
-	return have, true, faults, err
+	return have, true, problems, err
 }
 
 // A schema that does not exist is a matter of its version.
@@ -62,7 +62,7 @@ const schemaUsage = `
 SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
 
 // The service reads the row of the version, and nothing of golang-migrate's table.
-const missingRights = `
+const missingPrivileges = `
 SELECT r.name || ' on the ' || CASE c.relkind WHEN 'S' THEN 'sequence ' ELSE 'table ' END || c.relname,
 	c.relname = '` + conn.VersionTable + `'
 FROM pg_class c
@@ -76,11 +76,11 @@ WHERE n.nspname = $1::text AND c.relname <> '` + MigrationsTable + `' AND CASE
 END
 ORDER BY c.relname, r.place`
 
-// missingRightsOf names the rights that the role does not have. readable says whether the
+// missingPrivilegeProblems names the rights that the role does not have. readable says whether the
 // version can be read.
-func missingRightsOf(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
+func missingPrivilegeProblems(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
 	readable = true
-	missing, err = faultsOf(ctx, c, missingRights, c.Schema, func(rows pgx.CollectableRow) (string, error) {
+	missing, err = queryProblems(ctx, c, missingPrivileges, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var right string
 		var ofVersion bool
 		err := rows.Scan(&right, &ofVersion)
@@ -96,10 +96,10 @@ const formatProbe = `
 SELECT decode('00ff', 'hex'), 'epoch'::timestamptz, 0.1::float8 + 0.2::float8,
 	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('extra_float_digits')`
 
-// formatFaults finds settings of formats that this package cannot read. In most modes of pgx
+// formatProblems finds settings of formats that this package cannot read. In most modes of pgx
 // values come in a binary format, and these settings do not matter.
-func formatFaults(ctx context.Context, c *conn.Conn) (faults []string, err error) {
-	rows, err := c.In(ctx).Query(ctx, formatProbe)
+func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err error) {
+	rows, err := c.DBFor(ctx).Query(ctx, formatProbe)
 	if err != nil {
 		return nil, err
 	}
@@ -112,16 +112,16 @@ func formatFaults(ctx context.Context, c *conn.Conn) (faults []string, err error
 		fields, values := rows.FieldDescriptions(), rows.RawValues()
 		for i, target := range []any{new([]byte), new(time.Time), &float} { // rows.Scan would end the rows with its error
 			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
-				faults = append(faults, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: set them to hex and ISO for the role", output, style))
+				problems = append(problems, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: set them to hex and ISO for the role", output, style))
 				break
 			}
 		}
-		if a, b := 0.1, 0.2; len(faults) == 0 && float != a+b {
-			faults = append(faults, fmt.Sprintf("the pool's mode reads rounded numbers with extra_float_digits = %s: set it to 1 for the role", digits))
+		if a, b := 0.1, 0.2; len(problems) == 0 && float != a+b {
+			problems = append(problems, fmt.Sprintf("the pool's mode reads rounded numbers with extra_float_digits = %s: set it to 1 for the role", digits))
 		}
 		return nil
 	})
-	return faults, err
+	return problems, err
 }
 
 // A query of a table that does not exist would end a host's transaction, so the first
@@ -136,9 +136,9 @@ SELECT COALESCE(max(v.version), 0), COALESCE(max(v.oldest_program), 0) FROM form
 func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
 	name := func(table string) string { return pgx.Identifier{c.Schema, table}.Sanitize() }
 	var made bool
-	if err := c.In(ctx).QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.noted); err != nil || !made {
+	if err := c.DBFor(ctx).QueryRow(ctx, versionTables, name(conn.VersionTable), name(MigrationsTable)).Scan(&made, &v.notedByMigrate); err != nil || !made {
 		return v, err
 	}
-	err = c.In(ctx).QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.Oldest)
+	err = c.DBFor(ctx).QueryRow(ctx, c.SQL(tablesVersion)).Scan(&v.Version, &v.OldestProgram)
 	return v, err
 }

@@ -16,44 +16,44 @@ import (
 // rows show it when a time lies farther ahead than the longest wait of its kind.
 
 const (
-	// ahead is from where on a time that is past when it is written lies ahead: more than
+	// futureFrom is from where on a time that is past when it is written lies ahead: more than
 	// clocks are off after a failover.
-	ahead = `statement_timestamp() + interval '1 minute'`
+	futureFrom = `statement_timestamp() + interval '1 minute'`
 	// The longest waits, and some more: a Retry-After counts for a day at most; a delay is at
 	// most 30 days, and its jitter less than that again; a lease is twice a time-out, which is
 	// an hour at most, and 30 s.
-	pausedAtMost = `statement_timestamp() + interval '25 hours'`
-	dueAtMost    = `statement_timestamp() + interval '61 days'`
-	leasedAtMost = `statement_timestamp() + interval '3 hours'`
+	maxPausedUntil = `statement_timestamp() + interval '25 hours'`
+	maxDueAt       = `statement_timestamp() + interval '61 days'`
+	maxLeasedUntil = `statement_timestamp() + interval '3 hours'`
 )
 
-// tooFar is the condition that a time lies too far ahead: it was set when the clock had
+// tooFarAhead is the condition that a time lies too far ahead: it was set when the clock had
 // passed a time of its row that lies ahead now, or it is later than most.
-func tooFar(time, written, most string) string {
-	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, ahead, most)
+func tooFarAhead(time, written, most string) string {
+	return fmt.Sprintf(`(%[1]s > %[2]s AND %[2]s > %[3]s OR %[1]s > %[4]s)`, time, written, futureFrom, most)
 }
 
 // back is such a time brought back: by as much as its row is off, or to now.
-func back(time, written, most string) string {
+func correctedTime(time, written, most string) string {
 	return fmt.Sprintf(`CASE WHEN NOT COALESCE(%[1]s, false) THEN %[2]s
 		WHEN %[3]s > %[4]s THEN %[2]s - (%[3]s - statement_timestamp()) ELSE statement_timestamp() END`,
-		tooFar(time, written, most), time, written, ahead)
+		tooFarAhead(time, written, most), time, written, futureFrom)
 }
 
-// past is a time that may not lie ahead.
-func past(time string) string {
+// notAfterNow is a time that may not lie ahead.
+func notAfterNow(time string) string {
 	return fmt.Sprintf(`CASE WHEN %[1]s > statement_timestamp() THEN statement_timestamp() ELSE %[1]s END`, time)
 }
 
-var leasedTooFar = tooFar("d.leased_until", "d.queued_at", leasedAtMost)
+var leaseTooFarAhead = tooFarAhead("d.leased_until", "d.queued_at", maxLeasedUntil)
 
-// bringBack brings back about $1 times of each kind. A webhook whose turn is not to be
+// correctFutureTimes brings back about $1 times of each kind. A webhook whose turn is not to be
 // explained by what waits has one now, and the claim then says when the next one is. What
 // was queued within the last minute may have an arrival that no claim has taken yet. It waits
 // for no row.
-var bringBack = `
+var correctFutureTimes = `
 WITH come AS MATERIALIZED (
-	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + ahead + `
+	SELECT a.tableoid AS rel, a.ctid AS place FROM formsvc.arrivals a WHERE a.at > ` + futureFrom + `
 	ORDER BY a.at, a.id LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 ), arrived AS (
 	UPDATE formsvc.arrivals a SET at = statement_timestamp()
@@ -62,27 +62,27 @@ WITH come AS MATERIALIZED (
 ), waiting AS MATERIALIZED (
 	SELECT x.webhook_id, d.rel, d.place, d.too_far
 	FROM (VALUES (0), (1), (2)) p (pool)
-	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.pool = p.pool AND x.next_at > ` + ahead + `) x
+	CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.pool = p.pool AND x.next_at > ` + futureFrom + `) x
 	CROSS JOIN LATERAL (
-		SELECT d.tableoid AS rel, d.ctid AS place, ` + leasedTooFar + ` AS too_far FROM formsvc.deliveries d
-		WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL AND ` + askedFor + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END
-			AND (` + leasedTooFar + ` OR COALESCE(d.leased_until, '-infinity') <= statement_timestamp()
+		SELECT d.tableoid AS rel, d.ctid AS place, ` + leaseTooFarAhead + ` AS too_far FROM formsvc.deliveries d
+		WHERE d.webhook_id = x.webhook_id AND d.due_at IS NULL AND ` + requestedByUser + ` >= CASE WHEN x.paused_until > statement_timestamp() THEN 1 ELSE 0 END
+			AND (` + leaseTooFarAhead + ` OR COALESCE(d.leased_until, '-infinity') <= statement_timestamp()
 				AND d.queued_at NOT BETWEEN statement_timestamp() - interval '1 minute' AND statement_timestamp())
 		LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 	) d
 	LIMIT (SELECT $1::bigint)
 ), late AS MATERIALIZED (
 	SELECT d.tableoid AS rel, d.ctid AS place FROM formsvc.deliveries d
-	WHERE d.due_at > ` + ahead + ` AND ` + tooFar("d.due_at", "d.queued_at", dueAtMost) + `
+	WHERE d.due_at > ` + futureFrom + ` AND ` + tooFarAhead("d.due_at", "d.queued_at", maxDueAt) + `
 	LIMIT (SELECT $1::bigint) FOR UPDATE SKIP LOCKED
 ), places AS MATERIALIZED (
 	SELECT l.rel, l.place FROM late l
 	UNION ALL
 	SELECT w.rel, w.place FROM waiting w WHERE w.too_far
 ), moved AS (
-	UPDATE formsvc.deliveries d SET queued_at = ` + past("d.queued_at") + `,
-		due_at = ` + back("d.due_at", "d.queued_at", dueAtMost) + `,
-		leased_until = ` + back("d.leased_until", "d.queued_at", leasedAtMost) + `
+	UPDATE formsvc.deliveries d SET queued_at = ` + notAfterNow("d.queued_at") + `,
+		due_at = ` + correctedTime("d.due_at", "d.queued_at", maxDueAt) + `,
+		leased_until = ` + correctedTime("d.leased_until", "d.queued_at", maxLeasedUntil) + `
 	WHERE d.ctid = ANY (ARRAY(SELECT l.place FROM places l)) AND (d.tableoid, d.ctid) IN (SELECT l.rel, l.place FROM places l)
 	RETURNING true
 ), held AS MATERIALIZED (
@@ -90,20 +90,20 @@ WITH come AS MATERIALIZED (
 		SELECT w.webhook_id FROM waiting w
 		UNION
 		(SELECT x.webhook_id FROM formsvc.destinations x WHERE x.failing_since IS NOT NULL
-			AND (GREATEST(x.failed_at, x.expired_at) > ` + ahead + ` OR x.paused_until > ` + pausedAtMost + `) LIMIT (SELECT $1::bigint))))
+			AND (GREATEST(x.failed_at, x.expired_at) > ` + futureFrom + ` OR x.paused_until > ` + maxPausedUntil + `) LIMIT (SELECT $1::bigint))))
 	FOR NO KEY UPDATE SKIP LOCKED
 ), turned AS (
-	UPDATE formsvc.destinations x SET next_at = ` + past("x.next_at") + `,
-		paused_until = ` + back("x.paused_until", "x.failed_at", pausedAtMost) + `,
-		failing_since = ` + past("x.failing_since") + `, failed_at = ` + past("x.failed_at") + `, expired_at = ` + past("x.expired_at") + `
+	UPDATE formsvc.destinations x SET next_at = ` + notAfterNow("x.next_at") + `,
+		paused_until = ` + correctedTime("x.paused_until", "x.failed_at", maxPausedUntil) + `,
+		failing_since = ` + notAfterNow("x.failing_since") + `, failed_at = ` + notAfterNow("x.failed_at") + `, expired_at = ` + notAfterNow("x.expired_at") + `
 	WHERE x.webhook_id = ANY (ARRAY(SELECT h.webhook_id FROM held h))
 	RETURNING true
 )
 SELECT (SELECT count(*) FROM arrived) + (SELECT count(*) FROM moved) + (SELECT count(*) FROM turned)`
 
-// bringBack brings back times that lie farther ahead than any legal wait.
-func (s *Store) bringBack(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
+// correctFutureTimes brings back times that lie farther ahead than any legal wait.
+func (s *Store) correctFutureTimes(ctx context.Context, p storage.SweepParams, swept *storage.SweepResult) (_ bool, err error) {
 	return false, s.db.Write(ctx, func(ctx context.Context) error {
-		return s.db.QueryRow(ctx, bringBack, conn.Into(&swept.Rescheduled), int64(p.Max))
+		return s.db.QueryRow(ctx, correctFutureTimes, conn.Into(&swept.Rescheduled), int64(p.Max))
 	})
 }

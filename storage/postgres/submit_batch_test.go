@@ -105,13 +105,13 @@ func queuedForAny(t *testing.T, s *Store, want int) {
 func queuedAs(t *testing.T, s *Store, key storage.ID, want int) {
 	t.Helper()
 	eventually(t, fmt.Sprintf("%d responses wait", want), func() bool {
-		g := &s.submits.together
+		g := &s.submitBatches.batched
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		l := g.lines[key]
+		l := g.queues[key]
 		// The write under way has taken one response, or returns all of them to the queue while the
 		// lock is held.
-		return l != nil && (len(l.waiting) == want || len(l.waiting)+len(l.write.taken) == want+1)
+		return l != nil && (len(l.waiting) == want || len(l.waiting)+len(l.write.items) == want+1)
 	})
 }
 
@@ -343,7 +343,7 @@ func TestACallerWhoLeavesWithoutAConnection(t *testing.T) {
 		t.Errorf("Submit = %v", err)
 	}
 	conn.Release()
-	eventually(t, "nothing is left", s.submits.together.isIdle)
+	eventually(t, "nothing is left", s.submitBatches.batched.isIdle)
 	wantRows(t, pool, s, 0, "submissions")
 }
 
@@ -397,7 +397,7 @@ func TestBigResponsesAtOnceStayWithinABound(t *testing.T) {
 		calls.submit(t.Context(), s, i, n)
 	}
 	eventually(t, "all are there", func() bool {
-		return waitingFor(t, pool, s, 0) == 1 && s.submits.together.waitFor(pgseed.ID(pgseed.Form, 0)) == bigOnes-1
+		return waitingFor(t, pool, s, 0) == 1 && s.submitBatches.batched.waitFor(pgseed.ID(pgseed.Form, 0)) == bigOnes-1
 	})
 	var peak atomic.Uint64
 	watch := func() {

@@ -31,17 +31,17 @@ type waitError struct{ error }
 
 func (e waitError) Unwrap() error { return e.error }
 
-// writes bounds the connections that the writes on a pool have at one time: half of the pool,
+// writeLimiter bounds the connections that the writes on a pool have at one time: half of the pool,
 // so that reads continue while forms are locked or commits wait for a standby.
-type writes struct {
+type writeLimiter struct {
 	slots chan struct{} // one for each write that has or waits for a connection
-	// retries has a slot for each write that tries again because its lock was held. It has
+	// retrySlots has a slot for each write that tries again because its lock was held. It has
 	// fewer than slots, so that writes that no one holds up find a slot.
-	retries chan struct{}
+	retrySlots chan struct{}
 
-	mu     sync.Mutex
-	queues map[Key]*queue
-	about  map[string]int // queues by Key.About
+	mu             sync.Mutex
+	queues         map[Key]*lockQueue
+	queuesOfRecord map[string]int // queues by Key.About
 }
 
 // Key says what a write may wait for. Writes with the same key wait for the same lock. The zero
@@ -50,31 +50,31 @@ type Key struct {
 	// About is the id of the record that the lock is about, most often a form. If one lock of a
 	// record is held, its others are thought to be held as well until they are tried.
 	// Empty: only the lock is known.
-	About string
-	Lock  any
+	Record string
+	Lock   any
 }
 
-// queue is the writes that wait for one lock. They try one after another.
-type queue struct {
-	turn    chan struct{} // full while a write has the turn
-	held    bool          // at the last attempt, or nothing is known; of the write that has the turn
-	members int
+// lockQueue is the writes that wait for one lock. They try one after another.
+type lockQueue struct {
+	active   chan struct{} // full while a write has the turn
+	lockHeld bool          // at the last attempt, or nothing is known; of the write that has the turn
+	writes   int
 }
 
-func newWrites(maxConns int) *writes {
+func newWriteLimiter(maxConns int) *writeLimiter {
 	half := max(1, maxConns/2)
-	return &writes{make(chan struct{}, half), make(chan struct{}, max(1, half-1)), sync.Mutex{}, map[Key]*queue{}, map[string]int{}}
+	return &writeLimiter{make(chan struct{}, half), make(chan struct{}, max(1, half-1)), sync.Mutex{}, map[Key]*lockQueue{}, map[string]int{}}
 }
 
-// write is one write with all its attempts. A nil write is unbounded.
-type write struct {
-	all   *writes
-	key   Key
-	queue *queue
-	turn  bool
+// pendingWrite is one write with all its attempts. A nil write is unbounded.
+type pendingWrite struct {
+	limiter *writeLimiter
+	key     Key
+	queue   *lockQueue
+	active  bool
 }
 
-func enter(ctx context.Context, slots chan struct{}) error {
+func acquireSlot(ctx context.Context, slots chan struct{}) error {
 	select {
 	case slots <- struct{}{}:
 		return nil
@@ -85,89 +85,89 @@ func enter(ctx context.Context, slots chan struct{}) error {
 
 // join puts the write into the queue of its key. It makes the queue if the lock is held or
 // thought to be.
-func (w *write) join(held bool) {
+func (w *pendingWrite) joinQueue(held bool) {
 	if w.queue != nil {
 		return
 	}
-	w.all.mu.Lock()
-	defer w.all.mu.Unlock()
-	w.queue = w.all.queues[w.key]
-	if w.queue == nil && (held || w.all.about[w.key.About] > 0) {
-		w.queue = &queue{turn: make(chan struct{}, 1), held: true}
+	w.limiter.mu.Lock()
+	defer w.limiter.mu.Unlock()
+	w.queue = w.limiter.queues[w.key]
+	if w.queue == nil && (held || w.limiter.queuesOfRecord[w.key.Record] > 0) {
+		w.queue = &lockQueue{active: make(chan struct{}, 1), lockHeld: true}
 		if w.key != (Key{}) {
-			w.all.queues[w.key] = w.queue
-			w.all.about[w.key.About]++
+			w.limiter.queues[w.key] = w.queue
+			w.limiter.queuesOfRecord[w.key.Record]++
 		}
 	}
 	if w.queue != nil {
-		w.queue.members++
+		w.queue.writes++
 	}
 }
 
 // end takes the write out of its queue.
-func (w *write) end() {
+func (w *pendingWrite) leaveQueue() {
 	if w == nil || w.queue == nil {
 		return
 	}
-	if w.turn {
-		<-w.queue.turn
+	if w.active {
+		<-w.queue.active
 	}
-	w.all.mu.Lock()
-	defer w.all.mu.Unlock()
-	if w.queue.members--; w.queue.members > 0 || w.key == (Key{}) {
+	w.limiter.mu.Lock()
+	defer w.limiter.mu.Unlock()
+	if w.queue.writes--; w.queue.writes > 0 || w.key == (Key{}) {
 		return
 	}
-	delete(w.all.queues, w.key)
-	if w.all.about[w.key.About]--; w.all.about[w.key.About] == 0 {
-		delete(w.all.about, w.key.About)
+	delete(w.limiter.queues, w.key)
+	if w.limiter.queuesOfRecord[w.key.Record]--; w.limiter.queuesOfRecord[w.key.Record] == 0 {
+		delete(w.limiter.queuesOfRecord, w.key.Record)
 	}
 }
 
 // attempt runs do in a slot, when the writes before it in the queue of its key are done.
-func (w *write) attempt(ctx context.Context, do func() error) error {
-	if w == nil || w.all == nil {
+func (w *pendingWrite) run(ctx context.Context, do func() error) error {
+	if w == nil || w.limiter == nil {
 		return do()
 	}
 	for {
-		w.join(false)
-		if w.queue != nil && !w.turn {
-			if err := enter(ctx, w.queue.turn); err != nil {
+		w.joinQueue(false)
+		if w.queue != nil && !w.active {
+			if err := acquireSlot(ctx, w.queue.active); err != nil {
 				return err
 			}
-			w.turn = true
+			w.active = true
 		}
-		if ran, err := w.inSlot(ctx, do); ran || err != nil {
+		if ran, err := w.runInSlot(ctx, do); ran || err != nil {
 			return err
 		}
 	}
 }
 
-// inSlot does not run do if the lock turns out to be held while the write waits for a slot. Nor
+// runInSlot does not run do if the lock turns out to be held while the write waits for a slot. Nor
 // does it try again shortly before the end: an attempt that is cut off would leave the outcome
 // unknown.
-func (w *write) inSlot(ctx context.Context, do func() error) (ran bool, err error) {
-	if w.turn && w.queue.held {
-		if err := enter(ctx, w.all.retries); err != nil {
+func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool, err error) {
+	if w.active && w.queue.lockHeld {
+		if err := acquireSlot(ctx, w.limiter.retrySlots); err != nil {
 			return false, err
 		}
-		defer func() { <-w.all.retries }()
-		wait(ctx, 2*LockTimeout) // so that other writes find a slot, and the server's log is not full of attempts
+		defer func() { <-w.limiter.retrySlots }()
+		sleep(ctx, 2*LockTimeout) // so that other writes find a slot, and the server's log is not full of attempts
 	}
-	if err := enter(ctx, w.all.slots); err != nil {
+	if err := acquireSlot(ctx, w.limiter.slots); err != nil {
 		return false, err
 	}
-	defer func() { <-w.all.slots }()
-	if w.join(false); w.queue != nil && !w.turn {
+	defer func() { <-w.limiter.slots }()
+	if w.joinQueue(false); w.queue != nil && !w.active {
 		return false, nil
 	}
-	if end, ends := ctx.Deadline(); w.turn && ends && time.Until(end) < 3*LockTimeout {
+	if end, ends := ctx.Deadline(); w.active && ends && time.Until(end) < 3*LockTimeout {
 		return false, noConnectionError{waitError{context.DeadlineExceeded}}
 	}
 	err = do()
-	if w.turn {
-		w.queue.held = LockHeld(err)
+	if w.active {
+		w.queue.lockHeld = LockHeld(err)
 	} else if LockHeld(err) {
-		w.join(true)
+		w.joinQueue(true)
 	}
 	return true, err
 }
@@ -179,14 +179,14 @@ func (q Statement) Key() Key {
 		return q.key
 	}
 	if id, _ := q.args[0].([]byte); len(id) > 0 {
-		return Key{About: string(id), Lock: string(id)}
+		return Key{Record: string(id), Lock: string(id)}
 	}
 	return Key{}
 }
 
 // About says that the statement takes a lock, its first argument, of the record with an id.
-func (q Statement) About(id []byte) Statement {
-	q.key = Key{About: string(id), Lock: q.args[0]}
+func (q Statement) ForRecord(id []byte) Statement {
+	q.key = Key{Record: string(id), Lock: q.args[0]}
 	return q
 }
 

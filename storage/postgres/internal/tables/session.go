@@ -10,17 +10,17 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// policyLets says that the policy p of the table c lets all rows pass for the command cmd. What
+// policyAllowsAll says that the policy p of the table c lets all rows pass for the command cmd. What
 // a policy computes cannot be known, so only the constant true counts.
-const policyLets = `
+const policyAllowsAll = `
 	CASE cmd.name
 	WHEN 'INSERT' THEN pg_get_expr(COALESCE(p.polwithcheck, p.polqual), c.oid) = 'true'
 	WHEN 'UPDATE' THEN pg_get_expr(p.polqual, c.oid) = 'true' AND pg_get_expr(COALESCE(p.polwithcheck, p.polqual), c.oid) = 'true'
 	ELSE pg_get_expr(p.polqual, c.oid) = 'true'
 	END`
 
-// policiesOf are the policies for the role and the command.
-const policiesOf = `
+// applicablePolicies are the policies for the role and the command.
+const applicablePolicies = `
 	SELECT FROM pg_policy p
 	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
 		AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE r = 0 OR pg_has_role(r, 'USAGE'))`
@@ -35,36 +35,36 @@ CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE'], ARRAY['r', 'a',
 WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND NOT c.relispartition AND row_security_active(c.oid)
 	AND c.relname <> '` + MigrationsTable + `' AND (cmd.name = 'SELECT' OR c.relname <> '` + conn.VersionTable + `')
 	AND (current_setting('row_security') = 'off'
-		OR NOT EXISTS (` + policiesOf + ` AND p.polpermissive AND ` + policyLets + `)
-		OR EXISTS (` + policiesOf + ` AND NOT p.polpermissive AND NOT COALESCE(` + policyLets + `, true)))
+		OR NOT EXISTS (` + applicablePolicies + ` AND p.polpermissive AND ` + policyAllowsAll + `)
+		OR EXISTS (` + applicablePolicies + ` AND NOT p.polpermissive AND NOT COALESCE(` + policyAllowsAll + `, true)))
 GROUP BY c.relname
 ORDER BY c.relname`
 
-// faultsOf returns the fault that each row of a query with one argument stands for.
-func faultsOf(ctx context.Context, c *conn.Conn, query string, arg any, fault pgx.RowToFunc[string]) ([]string, error) {
-	rows, err := c.In(ctx).Query(ctx, query, arg)
+// queryProblems returns the fault that each row of a query with one argument stands for.
+func queryProblems(ctx context.Context, c *conn.Conn, query string, arg any, problem pgx.RowToFunc[string]) ([]string, error) {
+	rows, err := c.DBFor(ctx).Query(ctx, query, arg)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.AppendRows([]string(nil), rows, fault)
+	return pgx.AppendRows([]string(nil), rows, problem)
 }
 
-// hiddenRowsOf says of which tables the role cannot see or write all rows. ofVersion says that
+// hiddenRowProblems says of which tables the role cannot see or write all rows. ofVersion says that
 // the version is one of them.
-func hiddenRowsOf(ctx context.Context, c *conn.Conn) (faults []string, ofVersion bool, err error) {
-	faults, err = faultsOf(ctx, c, hiddenRows, c.Schema, func(rows pgx.CollectableRow) (string, error) {
+func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, ofVersion bool, err error) {
+	problems, err = queryProblems(ctx, c, hiddenRows, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var table, commands string
 		var version bool
 		err := rows.Scan(&table, &commands, &version)
 		ofVersion = ofVersion || version
 		return fmt.Sprintf("row-level security on the table %s can hide rows from the role (%s): disable it, or give the role BYPASSRLS or a policy USING (true) WITH CHECK (true)", table, commands), err
 	})
-	return faults, ofVersion, err
+	return problems, ofVersion, err
 }
 
-// shortestTimeout is the least that the server's own timeouts may be, in milliseconds. A piece
+// minTimeout is the least that the server's own timeouts may be, in milliseconds. A piece
 // of the maintenance takes up to 0.2 s on a busy machine, and would fail at every attempt.
-const shortestTimeout = 1000
+const minTimeout = 1000
 
 // sessionSettings are the settings of server, database, role and pooler that this package cannot
 // work with, besides those of text, in the order of their names.
@@ -83,9 +83,9 @@ WHERE CASE s.name
 END
 ORDER BY s.name`
 
-// sessionFaults finds such settings. least is the shortest timeout; 0 allows all of them.
-func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []string, err error) {
-	return faultsOf(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
+// sessionProblems finds such settings. least is the shortest timeout; 0 allows all of them.
+func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems []string, err error) {
+	return queryProblems(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string
 		err := rows.Scan(&name, &value)
 		switch name {
@@ -100,19 +100,19 @@ func sessionFaults(ctx context.Context, c *conn.Conn, least int64) (faults []str
 	})
 }
 
-// refusedByMigrate is an error with what keeps the role's session from migrating. Migrate sets
+// checkMigrateSession is an error with what keeps the role's session from migrating. Migrate sets
 // its own timeouts.
-func refusedByMigrate(ctx context.Context, c *conn.Conn) error {
-	faults, err := sessionFaults(ctx, c, 0)
+func checkMigrateSession(ctx context.Context, c *conn.Conn) error {
+	problems, err := sessionProblems(ctx, c, 0)
 	if err != nil {
 		return err
 	}
-	hidden, _, err := hiddenRowsOf(ctx, c)
+	hidden, _, err := hiddenRowProblems(ctx, c)
 	if err != nil {
 		return err
 	}
-	if faults = append(faults, hidden...); len(faults) > 0 {
-		return fmt.Errorf("%s", strings.Join(faults, "; "))
+	if problems = append(problems, hidden...); len(problems) > 0 {
+		return fmt.Errorf("%s", strings.Join(problems, "; "))
 	}
 	return nil
 }

@@ -8,9 +8,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// noteEvery is how often a process notes that it does a kind of work. The statement writes
+// noteInterval is how often a process notes that it does a kind of work. The statement writes
 // nothing when another process did within that time.
-const noteEvery = time.Minute
+const noteInterval = time.Minute
 
 // noteWork waits for no row: a host's transaction may hold it.
 const noteWork = `
@@ -21,19 +21,19 @@ UPDATE formsvc.upkeep u SET done_at = statement_timestamp() WHERE u.work = (
 
 // note notes that this process did work, a row of the table upkeep. It comes after the work,
 // which does not fail when the note does.
-func (s *Store) note(ctx context.Context, work string) {
-	if last, known := s.noted.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteEvery {
+func (s *Store) noteWork(ctx context.Context, work string) {
+	if last, known := s.notedAt.Load(work); known && !s.db.InTx && time.Since(last.(time.Time)) < noteInterval {
 		return
 	}
 	if !s.db.InTx { // which may be rolled back
-		s.noted.Store(work, time.Now())
+		s.notedAt.Store(work, time.Now())
 	}
 	if _, err := s.db.ChangeRows(ctx, noteWork, work); err != nil && ctx.Err() == nil {
 		s.log.WarnContext(ctx, "formsvc: failed to record that a dispatcher or maintenance runs", "error", err)
 	}
 }
 
-const upkeep = `
+const maintenanceStatus = `
 SELECT statement_timestamp(), COALESCE(min(u.since), statement_timestamp()), max(u.done_at) FILTER (WHERE u.work = 'dispatched'), max(u.done_at) FILTER (WHERE u.work = 'maintained')
 FROM formsvc.upkeep u`
 
@@ -44,5 +44,5 @@ func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatu
 	}
 	return conn.ReadOne(ctx, &s.db, func(u *storage.MaintenanceStatus) []any {
 		return []any{&u.Now, &u.Since, &u.LastDispatch, &u.LastMaintenance}
-	}, upkeep)
+	}, maintenanceStatus)
 }

@@ -18,25 +18,25 @@ import (
 // What leases deliveries is in statements of its own, because it costs a response that comes alone a
 // quarter more even when it has nothing to do. testdata/submit.txt has every text whole.
 const (
-	storeToForms       = responsesToForms + storeGiven + queueDeliveries
-	storeToFormsLeased = responsesToForms + storeGiven + leaseDeliveries
-	storeToForm        = responsesToForm + storeGiven + takeLimits + queueDeliveries
-	storeToFormLeased  = responsesToForm + storeGiven + takeLimits + leaseDeliveries
+	insertForForms       = submissionsForForms + insertSubmissions + queueDeliveries
+	insertForFormsLeased = submissionsForForms + insertSubmissions + leaseDeliveries
+	insertForForm        = submissionsForForm + insertSubmissions + applyLimits + queueDeliveries
+	insertForFormLeased  = submissionsForForm + insertSubmissions + applyLimits + leaseDeliveries
 )
 
-// tryForms takes the locks of those forms of the responses that nobody holds or waits for,
+// tryLockForms takes the locks of those forms of the responses that nobody holds or waits for,
 // and leaves these forms to the statement after it, in a setting that ends with the
 // transaction. It is a statement of its own because the snapshot of the statement that
 // stores must not be older than the locks. The name of the setting is not rewritten for
 // another schema: no dot follows "formsvc".
-const tryForms = `
+const tryLockForms = `
 SELECT set_config('formsvc_responses.locked', COALESCE(array_agg(f.id), '{}')::text, true), ` + conn.LockTimeoutSet + `
 FROM unnest($1::bytea[], $2::bigint[]) AS f (id, lock) WHERE pg_try_advisory_xact_lock_shared(f.lock)`
 
-// responses are the arguments as a table. The subqueries hide the length of the arrays from the
+// submissionArgs are the arguments as a table. The subqueries hide the length of the arrays from the
 // planner: otherwise a plan for these values alone looks cheaper than the generic one, and is made
 // again for each call.
-const responses = `
+const submissionArgs = `
 		SELECT * FROM unnest(
 			(SELECT $1::bytea[]), (SELECT $2::bytea[]), (SELECT $3::bigint[]), (SELECT $4::timestamptz[]),
 			(SELECT $5::float8[]), (SELECT $6::json[]), (SELECT $7::json[]), (SELECT $8::json[]), (SELECT $9::integer[]),
@@ -48,36 +48,36 @@ const responses = `
 			unique_answer, answer_lock, unique_block, unique_rules,
 			partial, place)`
 
-// responsesToForms are those to any forms whose lock the statement before had and that do not count
+// submissionsForForms are those to any forms whose lock the statement before had and that do not count
 // their responses.
-const responsesToForms = `
+const submissionsForForms = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks
 	FROM formsvc.forms f
 	WHERE f.id = ANY ((SELECT current_setting('formsvc_responses.locked')::bytea[])::bytea[]) AND NOT f.counted
-		AND ` + formThere + ` AND f.status = 'published'
+		AND ` + formNotTrashed + ` AND f.status = 'published'
 ), given AS MATERIALIZED (
 	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
-	FROM form JOIN (` + responses + `
+	FROM form JOIN (` + submissionArgs + `
 	) g ON g.form_id = form.id
-	WHERE ` + isFree + `
+	WHERE ` + isInsertable + `
 )`
 
-// responsesToForm are those to one form, before which its lock was waited for: it may have a limit and
+// submissionsForForm are those to one form, before which its lock was waited for: it may have a limit and
 // a unique field. Whether a value is there is a scalar subquery: with EXISTS the planner may hash all
 // responses of the form instead.
-const responsesToForm = `
+const submissionsForForm = `
 WITH form AS MATERIALIZED (
 	SELECT f.id, f.revision, ARRAY(SELECT w.id FROM formsvc.webhooks w WHERE w.form_id = f.id AND w.enabled) AS hooks,
 		f.unique_block, f.unique_rules, f.response_limit, f.counted,
 		f.response_limit - COALESCE((SELECT l.submission_count FROM formsvc.form_limits l WHERE l.form_id = f.id), 0) AS room
 	FROM formsvc.forms f
-	WHERE f.id = ($1::bytea[])[1] AND ` + formThere + ` AND f.status = 'published'
+	WHERE f.id = ($1::bytea[])[1] AND ` + formNotTrashed + ` AND f.status = 'published'
 ), given AS MATERIALIZED (
 	SELECT g.*, CASE WHEN g.event_id IS NOT NULL THEN form.hooks ELSE '{}' END AS hooks
-	FROM form JOIN (` + responses + `
+	FROM form JOIN (` + submissionArgs + `
 	) g ON g.form_id = form.id
-	WHERE ` + isFree + `
+	WHERE ` + isInsertable + `
 		AND (form.response_limit = 0 OR g.place <= form.room)
 		AND (g.answer_lock = 0 OR g.unique_block = form.unique_block AND g.unique_rules = form.unique_rules
 			AND pg_try_advisory_xact_lock(g.answer_lock) AND (
@@ -85,16 +85,16 @@ WITH form AS MATERIALIZED (
 				WHERE u.form_id = form.id AND u.digest = g.unique_answer AND u.block_id = g.unique_block AND u.rules = g.unique_rules LIMIT 1) IS NULL)
 )`
 
-// isFree is the condition on a response g that it is for the form's revision, that its key is new, and
+// isInsertable is the condition on a response g that it is for the form's revision, that its key is new, and
 // that nobody holds its half response.
-const isFree = `g.revision = form.revision
+const isInsertable = `g.revision = form.revision
 		AND (g.key_lock = 0 OR pg_try_advisory_xact_lock(g.key_lock) AND (
 			SELECT true FROM formsvc.submissions s WHERE s.form_id = form.id AND s.idempotency_key = g.idempotency_key) IS NULL)
-		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
-			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfResponse + `) IS NULL)`
+		AND (g.partial IS NULL OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfSubmission + ` FOR NO KEY UPDATE SKIP LOCKED) IS NOT NULL
+			OR (SELECT true FROM formsvc.partials p WHERE ` + partialOfSubmission + `) IS NULL)`
 
-// storeGiven stores the responses in given.
-const storeGiven = `, stored AS (
+// insertSubmissions stores the responses in given.
+const insertSubmissions = `, stored AS (
 	INSERT INTO formsvc.submissions (form_id, id, submitted_at, completion_time,
 		answers, metadata, hidden, form_revision, json_bytes, idempotency_key, event_id)
 	SELECT g.form_id, g.id, g.submitted_at, g.completion_time,
@@ -102,7 +102,7 @@ const storeGiven = `, stored AS (
 		CASE WHEN g.hooks <> '{}' THEN g.event_id END
 	FROM given g
 ), emptied AS (
-	UPDATE formsvc.partials p SET ` + partialEmptied + ` FROM given g WHERE ` + partialOfResponse + `
+	UPDATE formsvc.partials p SET ` + clearPartial + ` FROM given g WHERE ` + partialOfSubmission + `
 ), counted AS (
 	INSERT INTO formsvc.funnel_log (form_id, at, views, starts, submissions)
 	SELECT g.form_id, min(g.submitted_at), 0, 0, count(*) FROM given g GROUP BY g.form_id, date_trunc('minute', g.submitted_at, 'UTC')
@@ -111,22 +111,22 @@ const storeGiven = `, stored AS (
 	SELECT g.event_id, g.form_id, g.id, g.event_type, g.event_body, cardinality(g.hooks) FROM given g WHERE g.hooks <> '{}'
 )`
 
-// takeLimits counts the responses in given towards what the form limits.
-const takeLimits = `, entered AS (
+// applyLimits counts the responses in given towards what the form limits.
+const applyLimits = `, entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT g.form_id, g.unique_answer, g.unique_block, g.unique_rules, 0, g.id FROM given g WHERE g.answer_lock <> 0
 ), taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + isCounted + `)
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + (SELECT count(*) FROM unnest(responses.ids) AS response (id) WHERE ` + coveredByCount + `)
 	FROM form, (SELECT array_agg(g.id) AS ids FROM given g) responses
 	WHERE l.form_id = form.id AND form.counted
 )`
 
-// partialOfResponse is the condition that p is the half response that the response g was begun
-// with, and partialEmptied what becomes of it. No index but that of the token serves the
+// partialOfSubmission is the condition that p is the half response that the response g was begun
+// with, and clearPartial what becomes of it. No index but that of the token serves the
 // conditions behind IS TRUE.
 const (
-	partialOfResponse = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
-	partialEmptied    = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
+	partialOfSubmission = `p.token = g.partial AND (p.form_id = g.form_id AND p.open AND p.ends_at > g.submitted_at) IS TRUE`
+	clearPartial        = `submission_id = g.id, answers = NULL, hidden = NULL, metadata = NULL, block = '', seconds = 0`
 )
 
 // queueDeliveries leaves all deliveries to be claimed.
@@ -174,27 +174,27 @@ UNION ALL
 SELECT NULL, false, q.event_id, q.token, q.attempt, q.webhook_id, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
 FROM queued q WHERE q.token <> 0
 UNION ALL
-SELECT NULL, false, NULL, NULL, NULL, ` + knownColumns + `
+SELECT NULL, false, NULL, NULL, NULL, ` + webhookStateColumns + `
 FROM granted h
 CROSS JOIN LATERAL (SELECT * FROM formsvc.webhooks w WHERE w.id = h.webhook_id LIMIT 1) w
 CROSS JOIN LATERAL (SELECT * FROM formsvc.destinations x WHERE x.webhook_id = h.webhook_id LIMIT 1) x`
 
-// responseRow is a response of a group that the statement gets.
-type responseRow struct {
+// submissionRow is a response of a group that the statement gets.
+type submissionRow struct {
 	n                   *storage.NewSubmission
 	keyLock, answerLock int64 // 0: none
 }
 
-// rowsOf returns the responses of a group without those that repeat an id, an
+// distinctRows returns the responses of a group without those that repeat an id, an
 // idempotency key or a unique answer of the group: the statement would not see the
 // first response. places has their places in the group, by id.
-func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, places map[storage.ID]int) {
-	rows, places = make([]responseRow, 0, len(group)), make(map[storage.ID]int, len(group))
+func (s *Store) distinctRows(batch []storage.NewSubmission) (rows []submissionRow, places map[storage.ID]int) {
+	rows, places = make([]submissionRow, 0, len(batch)), make(map[storage.ID]int, len(batch))
 	values := map[int64]bool{}
-	for i := range group {
-		n := &group[i]
-		r := responseRow{n: n}
-		r.keyLock, r.answerLock = s.valueLocks(n)
+	for i := range batch {
+		n := &batch[i]
+		r := submissionRow{n: n}
+		r.keyLock, r.answerLock = s.valueLockKeys(n)
 		if _, again := places[n.Submission.ID]; again || values[r.keyLock] || values[r.answerLock] {
 			continue
 		}
@@ -205,29 +205,29 @@ func (s *Store) rowsOf(group []storage.NewSubmission) (rows []responseRow, place
 	return rows, places
 }
 
-// responseArgs are the arguments of a statement, in the order of responses.
-func responseArgs(rows []responseRow) []any {
+// insertArgs are the arguments of a statement, in the order of responses.
+func insertArgs(rows []submissionRow) []any {
 	return []any{
 		conn.Column(rows, formOf),
-		conn.Column(rows, func(r *responseRow) []byte { return r.n.Submission.ID[:] }),
-		conn.Column(rows, func(r *responseRow) int64 { return r.n.FormRevision }),
-		conn.Column(rows, func(r *responseRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
-		conn.Column(rows, func(r *responseRow) float64 { return r.n.Submission.CompletionTime }),
-		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Answers }),
-		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Metadata }),
-		conn.Column(rows, func(r *responseRow) json.RawMessage { return r.n.Submission.Hidden }),
-		conn.Column(rows, func(r *responseRow) int { return jsonBytes(&r.n.Submission) }),
-		conn.Column(rows, func(r *responseRow) string { return r.n.IdempotencyKey }),
-		conn.Column(rows, func(r *responseRow) int64 { return r.keyLock }),
-		conn.Column(rows, func(r *responseRow) []byte { return conn.IDArg(r.n.Event.ID) }),
-		conn.Column(rows, func(r *responseRow) string { return r.n.Event.Type }),
-		conn.Column(rows, func(r *responseRow) []byte { return conn.ListArg(r.n.Event.Body) }),
-		conn.Column(rows, func(r *responseRow) []byte { return r.n.UniqueAnswer }),
-		conn.Column(rows, func(r *responseRow) int64 { return r.answerLock }),
-		conn.Column(rows, func(r *responseRow) string { return r.n.UniqueField.Block }),
-		conn.Column(rows, func(r *responseRow) int64 { return int64(r.n.UniqueField.Rules) }),
-		conn.Column(rows, func(r *responseRow) []byte { return tokenArg(&r.n.Partial) }),
+		conn.Column(rows, func(r *submissionRow) []byte { return r.n.Submission.ID[:] }),
+		conn.Column(rows, func(r *submissionRow) int64 { return r.n.FormRevision }),
+		conn.Column(rows, func(r *submissionRow) time.Time { return r.n.Submission.SubmittedAt.UTC() }),
+		conn.Column(rows, func(r *submissionRow) float64 { return r.n.Submission.CompletionTime }),
+		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Answers }),
+		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Metadata }),
+		conn.Column(rows, func(r *submissionRow) json.RawMessage { return r.n.Submission.Hidden }),
+		conn.Column(rows, func(r *submissionRow) int { return jsonBytes(&r.n.Submission) }),
+		conn.Column(rows, func(r *submissionRow) string { return r.n.IdempotencyKey }),
+		conn.Column(rows, func(r *submissionRow) int64 { return r.keyLock }),
+		conn.Column(rows, func(r *submissionRow) []byte { return conn.IDArg(r.n.Event.ID) }),
+		conn.Column(rows, func(r *submissionRow) string { return r.n.Event.Type }),
+		conn.Column(rows, func(r *submissionRow) []byte { return conn.ListArg(r.n.Event.Body) }),
+		conn.Column(rows, func(r *submissionRow) []byte { return r.n.UniqueAnswer }),
+		conn.Column(rows, func(r *submissionRow) int64 { return r.answerLock }),
+		conn.Column(rows, func(r *submissionRow) string { return r.n.UniqueField.Block }),
+		conn.Column(rows, func(r *submissionRow) int64 { return int64(r.n.UniqueField.Rules) }),
+		conn.Column(rows, func(r *submissionRow) []byte { return tokenArg(&r.n.Partial) }),
 	}
 }
 
-func formOf(r *responseRow) []byte { return r.n.Submission.FormID[:] }
+func formOf(r *submissionRow) []byte { return r.n.Submission.FormID[:] }

@@ -30,9 +30,9 @@ const (
 	submitReplayed
 	submitRevision
 	submitDraft
-	submitFull
+	submitLimitReached
 	submitDuplicate
-	submitTaken // the id
+	submitIDTaken // the id
 )
 
 // submit makes every check and every change of a response in one statement. It
@@ -47,7 +47,7 @@ const submit = `
 WITH form AS (
 	SELECT f.revision, f.status, f.response_limit, f.counted
 	FROM formsvc.forms f
-	WHERE f.id = $1::bytea AND ` + formThere + `
+	WHERE f.id = $1::bytea AND ` + formNotTrashed + `
 ), earlier AS (
 	SELECT s.id, s.form_revision, s.submitted_at, s.completion_time, s.answers, s.metadata, s.hidden,
 		pg_logical_emit_message(true, 'formsvc', '')
@@ -80,8 +80,8 @@ WITH form AS (
 ), entered AS (
 	INSERT INTO formsvc.unique_answers (form_id, digest, block_id, rules, copy, submission_id)
 	SELECT $1::bytea, $9::bytea, $15::text, $16::bigint, 0, stored.id FROM stored WHERE $9::bytea IS NOT NULL
-), ` + otherRules + `, taken AS (
-	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + ` + oneIfCounted + `
+), ` + restartForOtherRules + `, taken AS (
+	UPDATE formsvc.form_limits l SET submission_count = l.submission_count + ` + countIncrement + `
 	FROM verdict, stored response
 	WHERE l.form_id = $1::bytea AND verdict.counted
 ), counted AS (
@@ -96,9 +96,9 @@ WITH form AS (
 ), arrived AS (
 	INSERT INTO formsvc.arrivals (webhook_id) SELECT hooks.id FROM hooks, stored WHERE stored.event_id IS NOT NULL
 ), emptied AS (
-	UPDATE formsvc.partials p SET ` + partialEmptied + `
+	UPDATE formsvc.partials p SET ` + clearPartial + `
 	FROM (SELECT s.id, $17::bytea AS partial, $1::bytea AS form_id, $3::timestamptz AS submitted_at FROM stored s) g
-	WHERE ` + partialOfResponse + `
+	WHERE ` + partialOfSubmission + `
 )
 SELECT v.code, v.revision, v.counted, EXISTS (SELECT FROM stored),
 	e.id, e.form_revision, e.submitted_at, e.completion_time, e.answers, e.metadata, e.hidden
@@ -109,19 +109,19 @@ FROM verdict v LEFT JOIN earlier e ON v.code = 1`
 const lockPartial = `
 SELECT FROM formsvc.partials p WHERE p.token = $1::bytea AND (p.form_id = $2::bytea AND p.open) IS TRUE FOR NO KEY UPDATE`
 
-// submitTries bounds how often a response is tried again because another one
+// maxSubmitTries bounds how often a response is tried again because another one
 // with the same key, answer or id came at the same time.
-const submitTries = 8
+const maxSubmitTries = 8
 
-// submitAlone stores a response, or determines why it cannot be stored. It hands
+// submitSingle stores a response, or determines why it cannot be stored. It hands
 // nothing over.
-func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submitted, error) {
-	for range submitTries {
-		out, err := s.submitOnce(ctx, n)
+func (s *Store) submitSingle(ctx context.Context, n storage.NewSubmission) (submitResult, error) {
+	for range maxSubmitTries {
+		out, err := s.trySubmit(ctx, n)
 		if err != nil {
-			return submitted{}, err
+			return submitResult{}, err
 		}
-		if out.known() {
+		if out.decided() {
 			if out.stored && n.Dispatcher != nil {
 				n.Dispatcher.Reserve(n.Submission.FormID)
 				n.Dispatcher.Dispatch(nil, true)
@@ -129,24 +129,24 @@ func (s *Store) submitAlone(ctx context.Context, n storage.NewSubmission) (submi
 			return out, nil
 		}
 	}
-	return submitted{}, fmt.Errorf("%w: other submissions with the same idempotency key changed repeatedly", storage.ErrUnavailable)
+	return submitResult{}, fmt.Errorf("%w: other submissions with the same idempotency key changed repeatedly", storage.ErrUnavailable)
 }
 
-// submitted is what became of a response: it is stored, it repeats an earlier response, an
+// submitResult is what became of a response: it is stored, it repeats an earlier response, an
 // error says why neither is so, or nothing is known yet.
-type submitted struct {
+type submitResult struct {
 	stored, replayed bool
 	submission       storage.Submission // when replayed
 	err              error
-	refused          bool // nothing is known because the statement of its group failed
+	statementFailed  bool // nothing is known because the statement of its group failed
 	counted          bool // the form counts its submissions; known of a response that came alone
 }
 
-func (r *submitted) known() bool { return r.stored || r.replayed || r.err != nil }
+func (r *submitResult) decided() bool { return r.stored || r.replayed || r.err != nil }
 
-func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out submitted, err error) {
+func (s *Store) trySubmit(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
 	sub := &n.Submission
-	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockValuesOf(n)...)
+	batch := append([]conn.Statement{conn.Run(lockForSubmit, sub.FormID[:], s.lockKey(lockForms, sub.FormID))}, s.lockSubmissionValues(n)...)
 	token := tokenArg(&n.Partial)
 	args := []any{
 		sub.FormID[:], sub.ID[:], sub.SubmittedAt.UTC(), sub.CompletionTime,
@@ -165,7 +165,7 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out su
 		return scanSubmission(rows, &out.submission, &code, &revision, &out.counted, &out.stored)
 	}))...)
 	if conn.SQLState(err) == conn.UniqueViolation {
-		return submitted{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
+		return submitResult{}, fmt.Errorf("%w: %w", storage.ErrConflict, err)
 	}
 	switch code {
 	case submitReplayed:
@@ -174,11 +174,11 @@ func (s *Store) submitOnce(ctx context.Context, n storage.NewSubmission) (out su
 		out.err = &storage.RevisionError{Current: revision}
 	case submitDraft:
 		out.err = storage.ErrNotFound
-	case submitFull:
+	case submitLimitReached:
 		out.err = storage.ErrLimitReached
 	case submitDuplicate:
 		out.err = storage.ErrDuplicate
-	case submitTaken:
+	case submitIDTaken:
 		out.err = storage.ErrConflict
 	}
 	return out, conn.NoRow(err, storage.ErrNotFound)

@@ -15,7 +15,7 @@ import (
 // are their own results. A test of it runs in a bubble, which also finds whatever
 // goroutine is left at its end.
 type desk struct {
-	groups[string, string, string]
+	batcher[string, string, string]
 
 	ready chan struct{} // a value lets a write take its items
 	done  chan struct{} // a value lets a write end
@@ -27,7 +27,7 @@ type desk struct {
 
 func newDesk(items, bytes int) *desk {
 	d := &desk{ready: make(chan struct{}), done: make(chan struct{})}
-	d.items, d.bytes = items, bytes
+	d.maxItems, d.maxBytes = items, bytes
 	d.write = func(ctx context.Context, _ string, take func() []string, _ func()) []string {
 		select {
 		case <-d.ready:
@@ -133,15 +133,15 @@ func TestAWriteEndsWhenAllHaveLeft(t *testing.T) {
 			b.wantLeft(t, true)
 			ended := 0
 			if inTime {
-				time.Sleep(outcomeFor - 1)
+				time.Sleep(abandonedWriteTime - 1)
 				step(d.done)
 			} else {
-				time.Sleep(outcomeFor)
+				time.Sleep(abandonedWriteTime)
 				synctest.Wait()
 				ended = 1
 			}
-			if d.ended != ended || len(d.lines) != 0 {
-				t.Errorf("%d writes ended with their callers, want %d; %d keys are left", d.ended, ended, len(d.lines))
+			if d.ended != ended || len(d.queues) != 0 {
+				t.Errorf("%d writes ended with their callers, want %d; %d keys are left", d.ended, ended, len(d.queues))
 			}
 		})
 	}
@@ -186,7 +186,7 @@ func TestGroupsUnderLoad(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	written := map[int]int{}
-	g := &groups[int, int, int]{items: 7, bytes: 1 << 20}
+	g := &batcher[int, int, int]{maxItems: 7, maxBytes: 1 << 20}
 	g.write = func(_ context.Context, _ int, take func() []int, _ func()) []int {
 		taken := take()
 		results := make([]int, len(taken))
@@ -230,17 +230,17 @@ func TestGroupsUnderLoad(t *testing.T) {
 }
 
 // isIdle reports whether nothing waits or is written.
-func (g *groups[K, T, R]) isIdle() bool {
+func (g *batcher[K, T, R]) isIdle() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return len(g.lines) == 0
+	return len(g.queues) == 0
 }
 
 // waitFor returns how many wait for the next write of a key.
-func (g *groups[K, T, R]) waitFor(key K) int {
+func (g *batcher[K, T, R]) waitFor(key K) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l := g.lines[key]; l != nil {
+	if l := g.queues[key]; l != nil {
 		return len(l.waiting)
 	}
 	return 0
@@ -248,11 +248,11 @@ func (g *groups[K, T, R]) waitFor(key K) int {
 
 // heldFor counts the items that wait, and those that the write in progress has taken. It returns all
 // of them to the queue while the lock is held.
-func (g *groups[K, T, R]) heldFor(key K) int {
+func (g *batcher[K, T, R]) heldFor(key K) int {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l := g.lines[key]; l != nil {
-		return len(l.waiting) + len(l.write.taken)
+	if l := g.queues[key]; l != nil {
+		return len(l.waiting) + len(l.write.items)
 	}
 	return 0
 }

@@ -1,0 +1,205 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/formsvc/formsvc/internal/cache"
+	"github.com/formsvc/formsvc/storage"
+	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
+)
+
+// submitBatches are the responses that a process stores at one time.
+type submitBatches struct {
+	// batched stores responses without a conflict, many at once: with the zero ID as their
+	// key those to any form, without waiting for the lock of one, and with the form's ID
+	// those that wait for its lock, count towards its limit, or have a unique answer. alone
+	// finds out about the others, one after another, so that a form whose lock is held
+	// keeps few connections.
+	batched batcher[storage.ID, storage.NewSubmission, submitResult]
+	single  batcher[storage.ID, storage.NewSubmission, submitResult]
+	// counted has the revisions at which the submissions of a form are counted: only the
+	// responses of such a form are stored by the statement that counts them. When the other
+	// statement does not store a response, its caller knows that the form is counted.
+	counted cache.Cache[storage.ID, int64]
+}
+
+const (
+	// submitRows and submitBytes bound a group of responses.
+	submitRows  = 128
+	submitBytes = 1 << 20
+)
+
+func (s *Store) newSubmitBatches() *submitBatches {
+	var all submitBatches
+	failed := func(err error) submitResult { return submitResult{err: err} }
+	all.batched.maxItems, all.batched.maxBytes = submitRows, submitBytes
+	all.batched.write = func(ctx context.Context, form storage.ID, takeItems func() []storage.NewSubmission, returnItems func()) []submitResult {
+		return writeWithConnection(ctx, s, form, "together", takeItems, returnItems, failed, func(ctx context.Context, items []storage.NewSubmission) ([]submitResult, error) {
+			return s.submitBatch(ctx, form, items)
+		})
+	}
+	all.single.maxItems = 1
+	all.single.write = func(ctx context.Context, form storage.ID, takeItems func() []storage.NewSubmission, returnItems func()) []submitResult {
+		return writeWithConnection(ctx, s, form, "alone", takeItems, returnItems, failed, func(ctx context.Context, items []storage.NewSubmission) ([]submitResult, error) {
+			out, err := s.submitSingle(ctx, items[0])
+			if out.counted {
+				all.counted.Put(form, items[0].FormRevision, 0)
+			}
+			return []submitResult{out}, err
+		})
+	}
+	return &all
+}
+
+// submitBatch stores those responses of a form, or with the zero ID of any form, that
+// have no conflict. When one of them makes the statement fail, nothing is known of any. That
+// may be because another transaction stored the same value between the statement's snapshot
+// and its look at the value's lock.
+func (s *Store) submitBatch(ctx context.Context, form storage.ID, items []storage.NewSubmission) ([]submitResult, error) {
+	rows, places := s.distinctRows(items)
+	direct, committed := reserveDeliveries(items), false
+	defer func() { direct.dispatch(items, committed) }() // whatever becomes of the statement
+	forms := sortedForms(rows)
+	lock, send := s.tryLockForms(forms), s.db.Send
+	if !form.IsZero() {
+		lock, send = conn.Run(lockForSubmit, form[:], s.lockKey(lockForms, form)), s.db.SendWrite
+	}
+	args, leased := insertArgs(rows), len(direct.webhooks) > 0
+	if leased {
+		args = append(args, direct.webhooks, direct.events, direct.leases)
+	}
+	text := insertForForm
+	switch {
+	case form.IsZero() && leased:
+		text = insertForFormsLeased
+	case form.IsZero():
+		text = insertForForms
+	case leased:
+		text = insertForFormLeased
+	}
+	out := make([]submitResult, len(items))
+	err := send(ctx, lock, conn.Run(text, args...).Each(func(rows pgx.Rows) error {
+		if leased {
+			return scanInserted(rows, places, items, out, direct)
+		}
+		var id storage.ID
+		var others bool
+		return conn.EachRow(rows, []any{&id, &others}, func() {
+			out[places[id]].stored = true
+			direct.unleased = direct.unleased || others
+		})
+	}))
+	committed = err == nil
+	// The write to any form waits for no lock: its responses go on by form.
+	if (conn.IsPermanent(err) || conn.LockHeld(err) && form.IsZero()) && ctx.Err() == nil {
+		return slices.Repeat([]submitResult{{statementFailed: true}}, len(items)), nil
+	}
+	return out, err
+}
+
+// sortedForms returns the forms of responses in the order in which they are locked.
+func sortedForms(rows []submissionRow) [][]byte {
+	forms := conn.Column(rows, formOf)
+	slices.SortFunc(forms, bytes.Compare)
+	return slices.CompactFunc(forms, bytes.Equal)
+}
+
+func (s *Store) tryLockForms(forms [][]byte) conn.Statement {
+	locks := conn.Column(forms, func(form *[]byte) int64 { return s.lockKey(lockForms, storage.ID(*form)) })
+	return conn.Run(tryLockForms, forms, locks)
+}
+
+// scanInserted reads the ids of the stored responses, the leased deliveries, and the
+// state of their webhooks.
+func scanInserted(rows pgx.Rows, places map[storage.ID]int, items []storage.NewSubmission, out []submitResult, direct *directDeliveries) error {
+	events := make(map[storage.ID]int, len(items))
+	for i := range items {
+		events[items[i].Event.ID] = i
+	}
+	var leased []storage.ClaimedDelivery
+	var id storage.ID
+	var others bool
+	var d storage.ClaimedDelivery
+	targets := []any{&id, &others, &d.Lease.EventID, &d.Lease.Token, &d.Attempt}
+	return conn.EachRow(rows, append(targets, webhookStateTargets(&d)...), func() {
+		switch {
+		case !id.IsZero():
+			out[places[id]].stored = true
+			direct.unleased = direct.unleased || others
+		case d.Attempt > 0:
+			leased = append(leased, d)
+		default:
+			for _, l := range leased {
+				if l.Lease.WebhookID != d.Lease.WebhookID {
+					continue
+				}
+				of := events[l.Lease.EventID]
+				n := &items[of]
+				d.Lease, d.Attempt = l.Lease, l.Attempt
+				d.SubmissionID, d.EventType, d.Body = n.Submission.ID, n.Event.Type, n.Event.Body
+				direct.leased[of] = append(direct.leased[of], d)
+			}
+		}
+	})
+}
+
+// directDeliveries are the deliveries of a group that its callers send without a claim: the
+// granted room, and the leased deliveries of each response.
+type directDeliveries struct {
+	webhooks, events [][]byte
+	leases           []int64
+	leased           [][]storage.ClaimedDelivery
+	unleased         bool
+}
+
+func reserveDeliveries(batch []storage.NewSubmission) *directDeliveries {
+	d := &directDeliveries{leased: make([][]storage.ClaimedDelivery, len(batch))}
+	for i := range batch {
+		if batch[i].Dispatcher == nil {
+			continue
+		}
+		webhooks, lease := batch[i].Dispatcher.Reserve(batch[i].Submission.FormID)
+		for _, w := range webhooks {
+			d.webhooks = append(d.webhooks, w[:])
+			d.events = append(d.events, batch[i].Event.ID[:])
+			d.leases = append(d.leases, lease.Microseconds())
+		}
+	}
+	return d
+}
+
+// dispatch follows the commit.
+func (d *directDeliveries) dispatch(batch []storage.NewSubmission, committed bool) {
+	for i := range batch {
+		if to := batch[i].Dispatcher; to != nil && committed {
+			to.Dispatch(d.leased[i], d.unleased)
+		} else if to != nil {
+			to.Dispatch(nil, false)
+		}
+	}
+}
+
+// submitInBatch stores a response together with others: of any form, or else of its own form, or
+// else alone.
+func (s *Store) submitInBatch(ctx context.Context, n storage.NewSubmission) (out submitResult, err error) {
+	all := s.submitBatches
+	timedOut, end := s.lateTimer(ctx)
+	defer end()
+	form, size := n.Submission.FormID, jsonBytes(&n.Submission)+len(n.Event.Body)
+	counted, known := all.counted.Get(form)
+	checked, begun := n.UniqueAnswer != nil || known && counted == n.FormRevision, false
+	if !checked {
+		out, begun, err = all.batched.do(ctx, timedOut, storage.ID{}, n, size)
+	}
+	if err == nil && !out.decided() && !out.statementFailed {
+		out, begun, err = all.batched.do(ctx, timedOut, form, n, size)
+	}
+	if err == nil && !out.decided() {
+		out, begun, err = all.single.do(ctx, timedOut, form, n, 0)
+	}
+	return out, abandonedError(ctx, err, begun)
+}
