@@ -219,7 +219,7 @@ func (s *Service) WithStorage(st storage.Storage) *Service {
 		panic(fmt.Sprintf("formsvc: Using: %v", err))
 	}
 	copied := *s
-	copied.keys = keyResolver{s.keys.On(st)}
+	copied.keys = keyResolver{s.keys.WithStore(st)}
 	copied.borrowed = true
 	copied.core = s.core.On(st)
 	copied.intake = s.intake.On(copied.core)

@@ -124,7 +124,7 @@ var allowed = map[string][]string{
 	},
 
 	// The operations, for both doors.
-	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/faults", "internal/gather", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/summary", "internal/timeout", "internal/visible", "schema", "storage"},
+	"internal/core": {"internal/answers", "internal/cache", "internal/calendar", "internal/definition", "internal/faults", "internal/batching", "internal/jsontree", "internal/objectid", "internal/parts", "internal/secrets", "internal/summary", "internal/timeout", "internal/visible", "schema", "storage"},
 
 	// A response from its arrival to the storage.
 	"internal/intake": {"internal/answers", "internal/cache", "internal/core", "internal/faults", "internal/jsontree", "internal/objectid", "internal/timeout", "schema", "storage"},
@@ -134,11 +134,11 @@ var allowed = map[string][]string{
 	"internal/apierror": {"internal/jsontree", "schema", "storage"},
 	"internal/httpapi":  {"internal/core", "ratelimit", "storage"},
 	"internal/export":   {"internal/jsontree", "schema", "storage"},
-	"internal/keyring":  {"internal/cache", "internal/faults", "internal/gather", "internal/objectid", "internal/visible", "schema", "storage"},
+	"internal/keyring":  {"internal/cache", "internal/faults", "internal/batching", "internal/objectid", "internal/visible", "schema", "storage"},
 	"internal/summary":  {"internal/export", "internal/faults", "schema", "storage"},
 
 	"internal/cache":    {},
-	"internal/gather":   {"storage"},
+	"internal/batching": {"storage"},
 	"internal/cursor":   {"storage"},
 	"internal/objectid": {"storage"},
 	"internal/secrets":  {"internal/visible", "storage", "golang.org/x/text/unicode/norm"},

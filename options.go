@@ -34,7 +34,7 @@ type options struct {
 	keyPrefix    string
 	limiterSet   bool // http.Limiter is what the host wants; if nil, there is no limit
 	webhooks     webhooks.Config
-	secrets      *secrets.Sealer
+	secrets      *secrets.Encrypter
 	sealedOnly   bool
 	limits       Limits
 	versions     int
@@ -72,7 +72,7 @@ func (o *options) validate() error {
 	case o.sealedOnly && o.secrets == nil:
 		faults = append(faults, errors.New("formsvc: WithoutPlainSecrets requires WithSecretCipher"))
 	case o.sealedOnly:
-		o.secrets = o.secrets.SealedOnly()
+		o.secrets = o.secrets.EncryptedOnly()
 	}
 	if !o.limiterSet {
 		faults = append(faults, WithRateLimit(ratelimit.DefaultTokens, ratelimit.DefaultPer)(o))

@@ -57,7 +57,7 @@ var noStore = []string{"no-store"}
 func newCall(h *api, w http.ResponseWriter, r *http.Request) *call {
 	c := calls.Get().(*call)
 	c.h, c.w, c.r, c.id, c.op = h, w, r, requestid.Of(r), &noOperation
-	c.waits = timeout.Share(r.Context())
+	c.waits = timeout.WithBudget(r.Context())
 	w.Header()[requestid.Header] = []string{c.id}
 	w.Header()["Cache-Control"] = noStore // what the description's operation replaces
 	return c

@@ -80,9 +80,9 @@ func (c *call) export() error {
 	if err != nil {
 		return err
 	}
-	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], Status: c.begin}
+	file := download.File{Name: id.String() + "." + ending, ContentType: exportTypes[format], WriteStatus: c.begin}
 	if c.r.Method == http.MethodHead {
-		file.Begin(c.w)
+		file.WriteHeaders(c.w)
 		return nil
 	}
 	if _, busy := c.h.exports.LoadOrStore(c.principal.KeyID, true); busy {

@@ -29,9 +29,9 @@ var ErrClosed = errors.New("ratelimit: closed")
 // Limiter counts calls by key. It is safe for concurrent use. Make one with
 // [New] or [NewWithStore].
 type Limiter struct {
-	policy string
-	own    *memorystore.Config // of the store that is made and closed here; nil: it is a host's
-	asked  chan struct{}       // a place for each call of a host's store
+	policy    string
+	ownConfig *memorystore.Config // of the store that is made and closed here; nil: it is a host's
+	slots     chan struct{}       // a place for each call of a host's store
 
 	mu     sync.Mutex
 	store  limiter.Store // nil until the first Take when own
@@ -48,7 +48,7 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 	return &Limiter{
 		policy: fmt.Sprintf(`"key";q=%d;w=%d`, tokens, int64((per+time.Second-1)/time.Second)),
 		// Below the interval, the store's sweep would hand out fresh limits.
-		own: &memorystore.Config{Tokens: tokens, Interval: per, SweepMinTTL: max(12*time.Hour, 2*per)},
+		ownConfig: &memorystore.Config{Tokens: tokens, Interval: per, SweepMinTTL: max(12*time.Hour, 2*per)},
 	}, nil
 }
 
@@ -56,7 +56,7 @@ func New(tokens uint64, per time.Duration) (*Limiter, error) {
 // processes. The limit is the store's. Keys carry the prefix "formsvc:". A store
 // that hangs holds nobody up for longer than [StoreTimeout]. It is never closed here.
 func NewWithStore(store limiter.Store) *Limiter {
-	return &Limiter{store: store, asked: make(chan struct{}, maxAsked)}
+	return &Limiter{store: store, slots: make(chan struct{}, maxStoreCalls)}
 }
 
 // Result is the answer to one call.
@@ -75,15 +75,15 @@ type Result struct {
 // nothing about the key: it is the store's, [ErrTimeout] when a host's store has not
 // answered within [StoreTimeout], or that of ctx when it ends first.
 func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
-	store, err := l.open()
+	store, err := l.openStore()
 	if err != nil {
 		return Result{}, err
 	}
-	var a answer
-	if l.own != nil {
+	var a storeResult
+	if l.ownConfig != nil {
 		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(ctx, keyPrefix+key)
 	} else {
-		a = l.ask(ctx, store, key)
+		a = l.callStore(ctx, store, key)
 	}
 	if a.err != nil {
 		return Result{}, fmt.Errorf("ratelimit: %w", a.err)
@@ -92,7 +92,7 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 		Allowed:   a.ok,
 		Limit:     a.limit,
 		Remaining: a.remaining,
-		Reset:     wait(a.reset, time.Now()),
+		Reset:     timeUntilReset(a.reset, time.Now()),
 		policy:    l.policy,
 	}, nil
 }
@@ -102,38 +102,38 @@ func (l *Limiter) Take(ctx context.Context, key string) (Result, error) {
 // that passes uncounted.
 const StoreTimeout = 250 * time.Millisecond
 
-// maxAsked is how many calls of a host's store run at once. It bounds the goroutines
+// maxStoreCalls is how many calls of a host's store run at once. It bounds the goroutines
 // that a store leaves hanging when it ignores its context, and at a millisecond a
 // call it lets a million through in a second.
-const maxAsked = 1024
+const maxStoreCalls = 1024
 
 // ErrTimeout is returned by Take when the host's store does not answer within
 // [StoreTimeout].
 var ErrTimeout = errors.New("ratelimit: timeout of the store")
 
-type answer struct {
+type storeResult struct {
 	limit, remaining, reset uint64
 	ok                      bool
 	err                     error
 }
 
 // ask calls a host's store, which may hang whatever its context says.
-func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answer {
+func (l *Limiter) callStore(ctx context.Context, store limiter.Store, key string) storeResult {
 	bounded, cancel := context.WithTimeoutCause(ctx, StoreTimeout, ErrTimeout)
 	defer cancel()
 	select {
-	case l.asked <- struct{}{}:
+	case l.slots <- struct{}{}:
 	case <-bounded.Done():
-		return answer{err: context.Cause(bounded)}
+		return storeResult{err: context.Cause(bounded)}
 	}
-	answered := make(chan answer, 1)
+	answered := make(chan storeResult, 1)
 	go func() {
-		var a answer
+		var a storeResult
 		defer func() {
 			if v := recover(); v != nil {
-				a = answer{err: fmt.Errorf("the store panicked: %v", v)}
+				a = storeResult{err: fmt.Errorf("the store panicked: %v", v)}
 			}
-			<-l.asked
+			<-l.slots
 			answered <- a
 		}()
 		a.limit, a.remaining, a.reset, a.ok, a.err = store.Take(bounded, keyPrefix+key)
@@ -142,13 +142,13 @@ func (l *Limiter) ask(ctx context.Context, store limiter.Store, key string) answ
 	case a := <-answered:
 		return a
 	case <-bounded.Done():
-		return answer{err: context.Cause(bounded)}
+		return storeResult{err: context.Cause(bounded)}
 	}
 }
 
 // wait is the time from now to a store's reset, which it gives in nanoseconds
 // since 1970.
-func wait(reset uint64, now time.Time) time.Duration {
+func timeUntilReset(reset uint64, now time.Time) time.Duration {
 	d := time.Duration(reset - uint64(now.UnixNano())) // #nosec G115 -- the difference is small, of either sign
 	return max(time.Second, (d + time.Second - 1).Truncate(time.Second))
 }
@@ -177,14 +177,14 @@ func (r Result) RetryAfter() string {
 	return strconv.FormatInt(int64(max(r.Reset, time.Second)/time.Second), 10)
 }
 
-func (l *Limiter) open() (limiter.Store, error) {
+func (l *Limiter) openStore() (limiter.Store, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
 		return nil, ErrClosed
 	}
 	if l.store == nil {
-		made, err := memorystore.New(l.own)
+		made, err := memorystore.New(l.ownConfig)
 		if err != nil {
 			return nil, fmt.Errorf("ratelimit: %w", err)
 		}
@@ -202,7 +202,7 @@ func (l *Limiter) Close(ctx context.Context) error {
 		return nil
 	}
 	l.closed = true
-	if l.own != nil && l.store != nil {
+	if l.ownConfig != nil && l.store != nil {
 		return l.store.Close(ctx)
 	}
 	return nil

@@ -130,7 +130,7 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 		l := NewWithStore(store)
 		store.hang.Store(true)
 		var wg sync.WaitGroup
-		for range 3 * maxAsked {
+		for range 3 * maxStoreCalls {
 			wg.Go(func() {
 				start := time.Now()
 				_, err := l.Take(t.Context(), "k")
@@ -140,7 +140,7 @@ func TestAStoreThatHangsHoldsNobodyUpForLong(t *testing.T) {
 			})
 		}
 		wg.Wait()
-		expect.Equal(t, store.running.Load(), maxAsked, "calls of the store hang")
+		expect.Equal(t, store.running.Load(), maxStoreCalls, "calls of the store hang")
 
 		// A request that ends first is not the store's fault.
 		ctx, cancel := context.WithTimeout(t.Context(), StoreTimeout/2)
@@ -181,7 +181,7 @@ func TestResetInThePastIsOneSecond(t *testing.T) {
 		59 * time.Second:               59 * time.Second,
 		time.Minute - time.Microsecond: time.Minute,
 	} {
-		expect.Equal(t, wait(uint64(now.Add(reset).UnixNano()), now), want, "a reset in %v", reset)
+		expect.Equal(t, timeUntilReset(uint64(now.Add(reset).UnixNano()), now), want, "a reset in %v", reset)
 	}
 }
 

@@ -289,7 +289,7 @@ type DeliveryStore interface {
 
 	// PausedWebhooks lists the webhooks that are paused, newest first by
 	// (FailingSince, WebhookID): to a user those that Webhooks lists.
-	PausedWebhooks(ctx context.Context, who Actor, page Page) ([]PausedWebhook, error)
+	PausedWebhooks(ctx context.Context, actor Actor, page Page) ([]PausedWebhook, error)
 
 	// QueueStats describes the queue. It counts what is pending, so it takes longer
 	// the more that is: call it every few seconds at most.

@@ -70,18 +70,18 @@ type DocumentStore interface {
 	// Document when it was removed. It MUST return a *RevisionError with the document's Kind
 	// when IfRevision does not hold; Current is 0 where there is none. The form's revision
 	// stays.
-	PutDocument(ctx context.Context, who Actor, form ID, c DocumentChange) (Document, error)
+	PutDocument(ctx context.Context, actor Actor, form ID, c DocumentChange) (Document, error)
 
 	// Document returns one document, or ErrNotFound.
-	Document(ctx context.Context, who Actor, form ID, kind, key string) (Document, error)
+	Document(ctx context.Context, actor Actor, form ID, kind, key string) (Document, error)
 
 	// Documents lists documents of one kind by descending key, without their values, and
 	// reports whether there are more.
-	Documents(ctx context.Context, who Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
+	Documents(ctx context.Context, actor Actor, form ID, q DocumentQuery) (found []Document, more bool, err error)
 
 	// FormsWithDocument returns those of the forms that have a document of the kind, each once and
 	// in any order. Unlike the other methods it leaves out forms that are not accessible.
-	FormsWithDocument(ctx context.Context, who Actor, kind string, forms []ID) ([]ID, error)
+	FormsWithDocument(ctx context.Context, actor Actor, kind string, forms []ID) ([]ID, error)
 }
 
 // valid reports whether every store keeps what c writes.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What a store answers with. Each may be wrapped; compare with [errors.Is].
+// What a store answers with. Each may be wrapped; compare with [errors.IsPublic].
 var (
 	// ErrNotFound: the record does not exist, is in the trash, or is not
 	// accessible to the actor. The three are not told apart.

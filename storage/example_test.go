@@ -15,8 +15,8 @@ import (
 // method through, also those that later versions add.
 type audited struct{ storage.Storage }
 
-func (a audited) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	err := a.Storage.DeleteWorkspace(ctx, who, id, at)
+func (a audited) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
+	err := a.Storage.DeleteWorkspace(ctx, actor, id, at)
 	fmt.Printf("delete %s: %v\n", id, err)
 	return err // as it is: callers compare with errors.Is
 }

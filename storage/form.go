@@ -114,7 +114,7 @@ func (g AcceptanceRules) IsClosed(full bool, now time.Time) bool {
 	return g.Closed || full || !g.CloseAt.IsZero() && !now.Before(g.CloseAt)
 }
 
-// The values of [Form.Status].
+// The values of [Form.WriteStatus].
 const (
 	StatusDraft     = "draft"
 	StatusPublished = "published"
@@ -214,10 +214,10 @@ type FormStore interface {
 	// CreateForm adds f. Revision is 1 and all five sections are set. It MUST
 	// return ErrNotFound when f.WorkspaceID is not accessible, and else ErrConflict
 	// when f.ID or f.PublicID is taken.
-	CreateForm(ctx context.Context, who Actor, f Form) error
+	CreateForm(ctx context.Context, actor Actor, f Form) error
 
 	// Form returns one form with its definition, or ErrNotFound.
-	Form(ctx context.Context, who Actor, id ID) (Form, error)
+	Form(ctx context.Context, actor Actor, id ID) (Form, error)
 
 	// FormByPublicID returns one form with its definition, for any caller and
 	// whatever its status, or ErrNotFound.
@@ -227,7 +227,7 @@ type FormStore interface {
 	// (CreatedAt, ID). It MUST return ErrNotFound when q.WorkspaceID is set and
 	// not accessible; for the host it need not exist (forms in the trash may
 	// outlive their workspace).
-	Forms(ctx context.Context, who Actor, q FormsParams) ([]Form, error)
+	Forms(ctx context.Context, actor Actor, q FormsParams) ([]Form, error)
 
 	// UpdateForm changes one form, raises its revision by one and returns it as it
 	// is then. Sections that are nil in the change MUST keep what a concurrent
@@ -250,12 +250,12 @@ type FormStore interface {
 	// DuplicateCheckReady as they are. With another block, entering begins anew: the
 	// form is covered at once when it has no submission. Answers that were entered
 	// for an earlier block stay entered.
-	UpdateForm(ctx context.Context, who Actor, id ID, c FormChange) (Form, error)
+	UpdateForm(ctx context.Context, actor Actor, id ID, c FormChange) (Form, error)
 
 	// TrashForm moves a form to the trash and ends its pending deliveries. The
 	// revision stays. It MUST return ErrNotFound when the form is not accessible,
 	// and else a *RevisionError when IfRevision does not hold.
-	TrashForm(ctx context.Context, who Actor, id ID, p TrashParams) error
+	TrashForm(ctx context.Context, actor Actor, id ID, p TrashParams) error
 
 	// RestoreForm takes a form out of the trash, into the given workspace or, when
 	// that is zero, into the one it was in. The revision rises by one when that is

@@ -40,11 +40,11 @@ type MetricsStore interface {
 	// out events of the days that the bounds cut. A count later than the store's own
 	// clock does not make earlier ones old. ErrNotFound when the form is not
 	// accessible.
-	Funnel(ctx context.Context, who Actor, form ID, w Window) (Funnel, error)
+	Funnel(ctx context.Context, actor Actor, form ID, w Window) (Funnel, error)
 
 	// SubmissionTotals returns the submissions of many forms: for each form that is accessible,
 	// Funnel's for all time and those of the lifetime counters together. It leaves out others.
-	SubmissionTotals(ctx context.Context, who Actor, forms []ID) (map[ID]int64, error)
+	SubmissionTotals(ctx context.Context, actor Actor, forms []ID) (map[ID]int64, error)
 
 	// SetLifetimeCounters replaces the form's lifetime counters; all zero removes
 	// them. ErrNotFound when there is no such form.

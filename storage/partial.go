@@ -92,10 +92,10 @@ type PartialStore interface {
 	// Partials calls each for every half response of a page that is neither submitted nor over,
 	// newest first by (SavedAt, ID). It lends them as [SubmissionStore.Submissions] lends its
 	// records. It returns ErrNotFound when the form is not accessible.
-	Partials(ctx context.Context, who Actor, form ID, q PartialQuery, each func(*Partial) error) (more bool, err error)
+	Partials(ctx context.Context, actor Actor, form ID, q PartialQuery, each func(*Partial) error) (more bool, err error)
 
 	// DeletePartials removes half responses of one form for good, in pieces: the caller repeats
 	// it while more holds. It returns ErrNotFound when the form is not accessible; for the host
 	// the form may be in the trash. Those that are not there are passed over.
-	DeletePartials(ctx context.Context, who Actor, form ID, p DeletePartialsParams) (n int, more bool, err error)
+	DeletePartials(ctx context.Context, actor Actor, form ID, p DeletePartialsParams) (n int, more bool, err error)
 }

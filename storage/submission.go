@@ -108,7 +108,7 @@ type SubmissionStore interface {
 
 	// Submission returns one submission, or ErrNotFound, also when it belongs to
 	// another form.
-	Submission(ctx context.Context, who Actor, form, id ID) (Submission, error)
+	Submission(ctx context.Context, actor Actor, form, id ID) (Submission, error)
 
 	// Submissions calls each for every record of a page, newest first by (SubmittedAt,
 	// ID), and reports whether the list goes on after the last one. It returns
@@ -120,29 +120,29 @@ type SubmissionStore interface {
 	// returns an error, the call ends and returns that error. After any error, records
 	// may have been lent already; none is lent twice. [ListSubmissions] is for callers
 	// who want records of their own.
-	Submissions(ctx context.Context, who Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
+	Submissions(ctx context.Context, actor Actor, form ID, q SubmissionsParams, each func(*Submission) error) (more bool, err error)
 
 	// DeleteSubmission removes a submission for good, with its idempotency key,
 	// its entered answers, its pending deliveries and the bodies of its events. The
 	// funnel stays; the response limit has room for one more.
-	DeleteSubmission(ctx context.Context, who Actor, form, id ID) error
+	DeleteSubmission(ctx context.Context, actor Actor, form, id ID) error
 
 	// SubmissionsRemoved returns how many submissions of the form were ever removed: by
 	// DeleteSubmission, EraseSubmissions and PurgeSubmissions, in the step that removes them. As
 	// long as it stays the same, what was counted of older submissions is still true. It returns
 	// ErrNotFound when the form is not accessible.
-	SubmissionsRemoved(ctx context.Context, who Actor, form ID) (int64, error)
+	SubmissionsRemoved(ctx context.Context, actor Actor, form ID) (int64, error)
 }
 
 // ListSubmissions returns a page of [SubmissionStore.Submissions] as records of the
 // caller's own. Records of a page share memory: whoever keeps one keeps some others.
-func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
+func ListSubmissions(ctx context.Context, s SubmissionStore, actor Actor, form ID, q SubmissionsParams) (SubmissionPage, error) {
 	var page SubmissionPage
 	var block []byte
-	more, err := s.Submissions(ctx, who, form, q, func(lent *Submission) error {
+	more, err := s.Submissions(ctx, actor, form, q, func(lent *Submission) error {
 		sub := *lent
 		if n := len(sub.Answers) + len(sub.Metadata) + len(sub.Hidden); n > cap(block)-len(block) {
-			block = make([]byte, 0, max(n, listBlock))
+			block = make([]byte, 0, max(n, listBlockSize))
 		}
 		for _, raw := range []*json.RawMessage{&sub.Answers, &sub.Metadata, &sub.Hidden} {
 			if start := len(block); *raw != nil {
@@ -160,5 +160,5 @@ func ListSubmissions(ctx context.Context, s SubmissionStore, who Actor, form ID,
 	return page, nil
 }
 
-// listBlock holds a page of ordinary records in two or three blocks.
-const listBlock = 64 << 10
+// listBlockSize holds a page of ordinary records in two or three blocks.
+const listBlockSize = 64 << 10

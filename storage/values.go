@@ -13,10 +13,10 @@ func ValidText(s string) bool {
 
 // The first time that is valid, which is the zero time, and the first one after it
 // that is not.
-var firstTime, pastTimes = time.Time{}, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
+var minTime, endTime = time.Time{}, time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // ValidTime reports whether every store keeps t: it lies in the years 1 to 9999, in
 // UTC.
 func ValidTime(t time.Time) bool {
-	return !t.Before(firstTime) && t.Before(pastTimes)
+	return !t.Before(minTime) && t.Before(endTime)
 }

@@ -91,28 +91,28 @@ type WebhookStore interface {
 	// CreateWebhook adds n.Webhook. It MUST return ErrNotFound when the form is not
 	// accessible, ErrLimitReached when the form has n.Max webhooks or more, also
 	// when several calls run at once, and ErrConflict when the ID is taken.
-	CreateWebhook(ctx context.Context, who Actor, n NewWebhook) error
+	CreateWebhook(ctx context.Context, actor Actor, n NewWebhook) error
 
 	// Webhook returns one webhook, or ErrNotFound.
-	Webhook(ctx context.Context, who Actor, id ID) (Webhook, error)
+	Webhook(ctx context.Context, actor Actor, id ID) (Webhook, error)
 
 	// Webhooks lists the webhooks of all accessible forms, newest first by
 	// (CreatedAt, ID).
-	Webhooks(ctx context.Context, who Actor, page Page) ([]Webhook, error)
+	Webhooks(ctx context.Context, actor Actor, page Page) ([]Webhook, error)
 
 	// FormWebhooks lists the webhooks of one form, newest first by (CreatedAt, ID), or returns
 	// ErrNotFound.
-	FormWebhooks(ctx context.Context, who Actor, form ID) ([]Webhook, error)
+	FormWebhooks(ctx context.Context, actor Actor, form ID) ([]Webhook, error)
 
 	// UpdateWebhook changes one webhook and returns it as it is then. Disabling it ends
 	// its pending deliveries. Enabling a disabled webhook ends its pause, and so does a
 	// new URL, which also resets the Standing to that of a new webhook. A change that
 	// names URL or Enabled makes one pending delivery that is not under a lease due now,
 	// to be claimed even though the webhook is paused.
-	UpdateWebhook(ctx context.Context, who Actor, id ID, c WebhookChange) (Webhook, error)
+	UpdateWebhook(ctx context.Context, actor Actor, id ID, c WebhookChange) (Webhook, error)
 
 	// DeleteWebhook removes a webhook, its pending deliveries and its history.
-	DeleteWebhook(ctx context.Context, who Actor, id ID) error
+	DeleteWebhook(ctx context.Context, actor Actor, id ID) error
 
 	// Secrets lists at most max webhooks that have a secret, ascending by ID, beginning
 	// after the given ID. Webhooks of forms in the trash are included. Each comes with
@@ -129,5 +129,5 @@ type WebhookStore interface {
 
 	// Deliveries returns the webhook's newest deliveries by (CreatedAt, ID), at most
 	// max, or ErrNotFound.
-	Deliveries(ctx context.Context, who Actor, webhook ID, max int) ([]Delivery, error)
+	Deliveries(ctx context.Context, actor Actor, webhook ID, max int) ([]Delivery, error)
 }

@@ -34,22 +34,22 @@ type WorkspaceStore interface {
 	CreateWorkspace(ctx context.Context, w Workspace, max int) error
 
 	// Workspace returns one workspace, or ErrNotFound.
-	Workspace(ctx context.Context, who Actor, id ID) (Workspace, error)
+	Workspace(ctx context.Context, actor Actor, id ID) (Workspace, error)
 
 	// Workspaces lists the accessible workspaces, newest first by (CreatedAt, ID).
-	Workspaces(ctx context.Context, who Actor, page Page) ([]Workspace, error)
+	Workspaces(ctx context.Context, actor Actor, page Page) ([]Workspace, error)
 
 	// UpdateWorkspace changes one workspace and returns it as it is then. It MUST
 	// return ErrNotFound when the workspace is not accessible. It MUST return
 	// ErrNotOwner when the workspace is accessible but the actor is neither its owner
 	// nor the host.
-	UpdateWorkspace(ctx context.Context, who Actor, id ID, c WorkspaceChange) (Workspace, error)
+	UpdateWorkspace(ctx context.Context, actor Actor, id ID, c WorkspaceChange) (Workspace, error)
 
 	// DeleteWorkspace removes the workspace with its name and its member list, and
 	// moves every form in it to the trash as [FormStore.TrashForm] does, all in one
 	// step, however many forms there are. A delivery that is under a lease may still
 	// be finished. Errors as for UpdateWorkspace.
-	DeleteWorkspace(ctx context.Context, who Actor, id ID, at time.Time) error
+	DeleteWorkspace(ctx context.Context, actor Actor, id ID, at time.Time) error
 
 	// SetMember makes user a member of the workspace or ends that. Doing it twice
 	// is no error, nor is making the owner a member, which changes nothing. It

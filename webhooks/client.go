@@ -20,25 +20,25 @@ import (
 const (
 	maxResponseHeader = 64 << 10
 	maxResponseBody   = 64 << 10
-	// readBuffer bounds what net/http writes to the standard logger, quoted, when a receiver
+	// readBufferSize bounds what net/http writes to the standard logger, quoted, when a receiver
 	// sends more than an answer. Longer headers are read in parts; longer trailers are refused.
-	readBuffer  = 1 << 10
-	dialAtLeast = 2 * time.Second
+	readBufferSize = 1 << 10
+	minDialTimeout = 2 * time.Second
 	// idleTimeout is how long a connection is kept without a request. Many receivers close
 	// theirs after a minute or later.
 	idleTimeout = 30 * time.Second
-	// idleMost bounds the connections that are kept. It is more than the destinations that
+	// maxIdleConns bounds the connections that are kept. It is more than the destinations that
 	// a process sends to in half a minute: at 1,000 destinations, 512 were half as fast.
-	idleMost = 4096
-	// renewAfter is how often all idle connections are closed, so that a name which has
+	maxIdleConns = 4096
+	// renewInterval is how often all idle connections are closed, so that a name which has
 	// moved is looked up again.
-	renewAfter = 5 * time.Minute
-	// spareDials bounds the dials whose requests are over; see transport.dialling. They
+	renewInterval = 5 * time.Minute
+	// maxSpareDials bounds the dials whose requests are over; see transport.dialling. They
 	// serve when a host gets more requests at one time than before.
-	spareDials = 64
-	// lastRecord is how long the end of TLS may wait for a receiver that does not read. The
+	maxSpareDials = 64
+	// tlsCloseTimeout is how long the end of TLS may wait for a receiver that does not read. The
 	// buffer of a socket usually takes the record at once.
-	lastRecord = 100 * time.Millisecond
+	tlsCloseTimeout = 100 * time.Millisecond
 )
 
 // ClientConfig configures [NewClient]. The zero value reaches public addresses
@@ -79,21 +79,21 @@ func NewClient(c ClientConfig) *http.Client {
 	c.Timeout = cmp.Or(c.Timeout, DefaultTimeout)
 	guard := NewGuard(GuardConfig{AllowedNetworks: c.AllowedNetworks, DeniedNetworks: c.DeniedNetworks, Resolver: c.Resolver})
 	return &http.Client{
-		Transport:     judging{guard, newTransport(guard, c.Timeout, DefaultInFlight, &tls.Config{})},
+		Transport:     guardedTransport{guard, newTransport(guard, c.Timeout, DefaultInFlight, &tls.Config{})},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Timeout:       c.Timeout,
 	}
 }
 
-// judging is a transport that judges the URL of each request first.
-type judging struct {
+// guardedTransport is a transport that judges the URL of each request first.
+type guardedTransport struct {
 	guard *Guard
 	next  *transport
 }
 
 // RoundTrip implements [http.RoundTripper].
-func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
-	to, err := j.guard.judge(req.URL)
+func (j guardedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	to, err := j.guard.checkParts(req.URL)
 	if err != nil {
 		if req.Body != nil {
 			_ = req.Body.Close() // a RoundTripper closes it, also on errors
@@ -111,23 +111,23 @@ func (j judging) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections is what [http.Client.CloseIdleConnections] calls.
-func (j judging) CloseIdleConnections() { j.next.CloseIdleConnections() }
+func (j guardedTransport) CloseIdleConnections() { j.next.CloseIdleConnections() }
 
 // transport sends requests whose URL was judged, and connects only to addresses
 // that its guard permits, whatever the URL is.
 type transport struct {
-	guard   *Guard
-	timeout time.Duration // of connecting, resolving and TLS included
-	tls     *tls.Config
-	http    *http.Transport
-	began   time.Time
-	renewed atomic.Int64 // when idle connections were closed: time since began
-	spare   atomic.Int64 // dials whose requests are over
+	guard      *Guard
+	timeout    time.Duration // of connecting, resolving and TLS included
+	tls        *tls.Config
+	http       *http.Transport
+	createdAt  time.Time
+	renewedAt  atomic.Int64 // when idle connections were closed: time since began
+	spareDials atomic.Int64 // dials whose requests are over
 }
 
 // newTransport returns a transport that keeps up to idle connections open for one host.
 func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Config) *transport {
-	t := &transport{guard: guard, timeout: timeout, tls: config, began: time.Now()}
+	t := &transport{guard: guard, timeout: timeout, tls: config, createdAt: time.Now()}
 	config.MinVersion, config.NextProtos = tls.VersionTLS12, []string{"http/1.1"}
 	// Proxy is nil: the environment's is not asked. HTTP/2 is off, as with any DialTLSContext
 	// that does not ask for it. Over HTTP/2, net/http answers and logs each frame that a
@@ -137,27 +137,27 @@ func newTransport(guard *Guard, timeout time.Duration, idle int, config *tls.Con
 		DialTLSContext:         t.dialTLS,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: maxResponseHeader,
-		ReadBufferSize:         readBuffer,
-		MaxIdleConns:           idleMost,
-		MaxIdleConnsPerHost:    min(idle, idleMost),
+		ReadBufferSize:         readBufferSize,
+		MaxIdleConns:           maxIdleConns,
+		MaxIdleConnsPerHost:    min(idle, maxIdleConns),
 		IdleConnTimeout:        idleTimeout,
 	}
 	return t
 }
 
-// pending is the key of a request's own context in that of its dial.
-type pending struct{}
+// requestContextKey is the key of a request's own context in that of its dial.
+type requestContextKey struct{}
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	now, last := int64(time.Since(t.began)), t.renewed.Load()
-	if now-last >= int64(renewAfter) && t.renewed.CompareAndSwap(last, now) {
+	now, last := int64(time.Since(t.createdAt)), t.renewedAt.Load()
+	if now-last >= int64(renewInterval) && t.renewedAt.CompareAndSwap(last, now) {
 		go t.CloseIdleConnections()
 	}
 	ctx := req.Context()
-	var over secured // not TLS: zero
-	ctx = httptrace.WithClientTrace(context.WithValue(ctx, pending{}, ctx), &httptrace.ClientTrace{
-		GotConn: func(got httptrace.GotConnInfo) { over, _ = got.Conn.(secured) },
+	var over tlsConn // not TLS: zero
+	ctx = httptrace.WithClientTrace(context.WithValue(ctx, requestContextKey{}, ctx), &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) { over, _ = got.Conn.(tlsConn) },
 	})
 	resp, err := t.http.RoundTrip(req.WithContext(ctx))
 	if err != nil {
@@ -180,37 +180,37 @@ func (t *transport) CloseIdleConnections() { t.http.CloseIdleConnections() }
 
 // dialling returns the context of a dial, and what to call when it is over. A dial has the
 // time of a request. When its request gets a connection that another one gives back,
-// net/http dials on for those to come. Only spareDials may: a receiver that serves one
+// net/http dials on for those to come. Only maxSpareDials may: a receiver that serves one
 // connection quickly, and lets all others hang, would have a dial for each request.
-func (t *transport) dialling(ctx context.Context) (context.Context, func()) {
+func (t *transport) dialContext(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithTimeout(ctx, t.timeout)
-	request, ok := ctx.Value(pending{}).(context.Context)
+	request, ok := ctx.Value(requestContextKey{}).(context.Context)
 	if !ok {
 		return ctx, cancel
 	}
 	stop := context.AfterFunc(request, func() {
-		if t.spare.Add(1) > spareDials {
+		if t.spareDials.Add(1) > maxSpareDials {
 			cancel()
 		}
 		<-ctx.Done()
-		t.spare.Add(-1)
+		t.spareDials.Add(-1)
 	})
 	return ctx, func() { stop(); cancel() }
 }
 
 // dial connects to a host and port.
 func (t *transport) dial(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, over := t.dialling(ctx)
+	ctx, over := t.dialContext(ctx)
 	defer over()
-	return t.reach(ctx, address)
+	return t.connectHost(ctx, address)
 }
 
 // dialTLS connects to a host and port and begins TLS, all within the time of one dial:
 // net/http gives the two a time-out each.
 func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, error) {
-	ctx, over := t.dialling(ctx)
+	ctx, over := t.dialContext(ctx)
 	defer over()
-	conn, err := t.reach(ctx, address)
+	conn, err := t.connectHost(ctx, address)
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 	if trace != nil && trace.TLSHandshakeStart != nil {
 		trace.TLSHandshakeStart()
 	}
-	err = protect(func() error { return client.HandshakeContext(ctx) }) // it asks for the host's certificate
+	err = catchPanic(func() error { return client.HandshakeContext(ctx) }) // it asks for the host's certificate
 	state := client.ConnectionState()
 	if trace != nil && trace.TLSHandshakeDone != nil {
 		trace.TLSHandshakeDone(state, err)
@@ -230,13 +230,13 @@ func (t *transport) dialTLS(ctx context.Context, _, address string) (net.Conn, e
 		_ = conn.Close()
 		return nil, err
 	}
-	return secured{client, &state}, nil
+	return tlsConn{client, &state}, nil
 }
 
-// secured is a connection with TLS. net/http closes connections while it holds the lock of
+// tlsConn is a connection with TLS. net/http closes connections while it holds the lock of
 // all of them, and crypto/tls may wait: 5 s for its last record, and without end for an alert
 // or a key update that a receiver does not read.
-type secured struct {
+type tlsConn struct {
 	// Conn is a *tls.Conn. Embedded as such it would have a ConnectionState, and since Go 1.27
 	// net/http then reports a handshake of its own besides ours.
 	net.Conn
@@ -244,9 +244,9 @@ type secured struct {
 }
 
 // Close implements [net.Conn]. It does not wait.
-func (s secured) Close() error {
+func (s tlsConn) Close() error {
 	go func() {
-		defer time.AfterFunc(lastRecord, func() { _ = s.Conn.(*tls.Conn).NetConn().Close() }).Stop()
+		defer time.AfterFunc(tlsCloseTimeout, func() { _ = s.Conn.(*tls.Conn).NetConn().Close() }).Stop()
 		_ = s.Conn.Close()
 	}()
 	return nil
@@ -255,30 +255,30 @@ func (s secured) Close() error {
 // reach connects to one of the permitted addresses of a host, in the resolver's
 // order. Each address gets its share of the time that is left, so that one
 // which does not answer leaves some for the next.
-func (t *transport) reach(ctx context.Context, address string) (net.Conn, error) {
+func (t *transport) connectHost(ctx context.Context, address string) (net.Conn, error) {
 	name, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, err
 	}
-	h, err := t.guard.parseDialled(name)
+	h, err := t.guard.parseDialHost(name)
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := protected(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // a host's resolver
+	addrs, err := catchPanicResult(func() ([]netip.Addr, error) { return t.guard.resolve(ctx, h) }) // a host's resolver
 	if err != nil {
 		return nil, err
 	}
-	return t.connect(ctx, addrs, port)
+	return t.connectAny(ctx, addrs, port)
 }
 
 // connect tries addrs in turn. It takes no part in what they are: the dialer's
 // Control refuses what the guard does not permit, whoever chose it.
-func (t *transport) connect(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
-	dialer := net.Dialer{Control: t.guard.control}
+func (t *transport) connectAny(ctx context.Context, addrs []netip.Addr, port string) (net.Conn, error) {
+	dialer := net.Dialer{Control: t.guard.checkSocket}
 	var errs []error
 	for i, addr := range addrs {
 		if end, ok := ctx.Deadline(); ok {
-			dialer.Timeout = max(time.Until(end)/time.Duration(len(addrs)-i), dialAtLeast)
+			dialer.Timeout = max(time.Until(end)/time.Duration(len(addrs)-i), minDialTimeout)
 		}
 		conn, err := dialer.DialContext(ctx, "tcp", net.JoinHostPort(addr.String(), port))
 		if err == nil {
@@ -292,9 +292,9 @@ func (t *transport) connect(ctx context.Context, addrs []netip.Addr, port string
 	return nil, errors.Join(errs...)
 }
 
-// parseDialled judges the host that the transport was about to connect to. It
+// parseDialHost judges the host that the transport was about to connect to. It
 // went through parse already; this is for whatever the transport makes of it.
-func (g *Guard) parseDialled(name string) (host, error) {
+func (g *Guard) parseDialHost(name string) (host, error) {
 	if addr, err := netip.ParseAddr(name); err == nil && addr.Is6() {
 		return g.parseIPv6(name)
 	}
@@ -303,12 +303,12 @@ func (g *Guard) parseDialled(name string) (host, error) {
 
 // control is called with the address of a socket before it connects. This check counts:
 // it sees the address that the system dials, not the name that was asked for.
-func (g *Guard) control(network, address string, _ syscall.RawConn) error {
+func (g *Guard) checkSocket(network, address string, _ syscall.RawConn) error {
 	if network != "tcp4" && network != "tcp6" {
 		return fmt.Errorf("webhooks: network %s is not allowed", network)
 	}
 	ap, err := netip.ParseAddrPort(address)
-	if err != nil || !g.permits(ap.Addr()) {
+	if err != nil || !g.isPermitted(ap.Addr()) {
 		return &URLError{Reason: reasonAddress, cause: fmt.Errorf("address %s is not allowed", address)}
 	}
 	if publicaddr.BeforeDial != nil {

@@ -74,7 +74,7 @@ func TestTheDefaultSchedule(t *testing.T) {
 	for n := 1; n <= 7; n++ {
 		spread := map[time.Duration]bool{}
 		for range 200 {
-			got, again := p.next(n, 0)
+			got, again := p.delayAfter(n, 0)
 			low, high := want[n-1]*8/10, want[n-1]*12/10
 			if !again || got < low || got > high {
 				t.Fatalf("after attempt %d: %s, %v, want %s to %s", n, got, again, low, high)
@@ -83,7 +83,7 @@ func TestTheDefaultSchedule(t *testing.T) {
 		}
 		expect(t, len(spread) >= 100, "after attempt %d: %d different waits of 200", n, len(spread))
 	}
-	if wait, again := p.next(8, time.Hour); again {
+	if wait, again := p.delayAfter(8, time.Hour); again {
 		t.Errorf("after attempt 8 there is another in %s", wait)
 	}
 }
@@ -99,7 +99,7 @@ func TestRetryPolicyTakesWhatItIsGiven(t *testing.T) {
 		{[]time.Duration{time.Second}, 1, 0, time.Second}, {[]time.Duration{time.Second}, 2, 0, 0}, {[]time.Duration{}, 1, 0, 0},
 		{[]time.Duration{time.Second}, 1, time.Minute, time.Minute}, {[]time.Duration{time.Second}, 1, 48 * time.Hour, 24 * time.Hour},
 	} {
-		wait, again := RetryPolicy{Delays: c.delays}.withDefaults().next(c.attempt, c.asked)
+		wait, again := RetryPolicy{Delays: c.delays}.withDefaults().delayAfter(c.attempt, c.asked)
 		if again != (c.want > 0) || again && wait != c.want {
 			t.Errorf("%v, after attempt %d, asked for %s: %s, %v, want %s", c.delays, c.attempt, c.asked, wait, again, c.want)
 		}
@@ -125,7 +125,7 @@ func TestRetryAfter(t *testing.T) {
 		"Fri, 20 Nov 2027 08:00:00 GMT": 24 * time.Hour,
 		"Fri, 99 Nov 2026 08:00:00 GMT": 0,
 	} {
-		if got := retryAfter(http.Header{"Retry-After": {value}}, now); got != want {
+		if got := parseRetryAfter(http.Header{"Retry-After": {value}}, now); got != want {
 			t.Errorf("Retry-After %q is %s, want %s", value, got, want)
 		}
 	}
@@ -156,7 +156,7 @@ func TestTextsSayTheDefaultSchedule(t *testing.T) {
 type Params struct {
 	Store   storage.DeliveryStore
 	Config  Config
-	Secrets *secrets.Sealer
+	Secrets *secrets.Encrypter
 	Logger  *slog.Logger
 	Now     func() time.Time
 	Sweep   func(ctx context.Context, now time.Time) error

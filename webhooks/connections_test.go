@@ -128,7 +128,7 @@ func TestHTTP2IsNotSpoken(t *testing.T) {
 				checkAttempt(t, a, text.String(), http.StatusOK, "")
 			} else {
 				c := client(t, ClientConfig{AllowedNetworks: loopback, Resolver: resolver{"h.example": {"127.0.0.1"}}})
-				c.Transport.(judging).next.tls.RootCAs = authority.pool
+				c.Transport.(guardedTransport).next.tls.RootCAs = authority.pool
 				resp, err := c.Get(url)
 				must(t, err)
 				_ = resp.Body.Close()
@@ -254,7 +254,7 @@ func TestARequestIsSentAgainWhenItsKeptConnectionEnds(t *testing.T) {
 // each connection that was kept.
 func TestARequestIsNotSentOnEachKeptConnection(t *testing.T) {
 	t.Parallel()
-	const kept = 3 * resentMost
+	const kept = 3 * maxResends
 	var arrived, copies atomic.Int32
 	all := make(chan struct{})
 	s := server(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -276,8 +276,8 @@ func TestARequestIsNotSentOnEachKeptConnection(t *testing.T) {
 	sending.Wait()
 	a, _ := attemptAt(d, s.URL+"/breaks", []byte("{}"))
 	checkAttempt(t, a, text.String(), 0, ClassNetwork)
-	if got := copies.Load(); got != 1+resentMost {
-		t.Errorf("%d copies, want %d", got, 1+resentMost)
+	if got := copies.Load(); got != 1+maxResends {
+		t.Errorf("%d copies, want %d", got, 1+maxResends)
 	}
 }
 
@@ -324,10 +324,10 @@ func TestConnectionsToManyDestinationsAreKept(t *testing.T) {
 		if got := dials.Load(); got != 1000 {
 			t.Errorf("%d connections for two requests to each of 1,000 hosts", got)
 		}
-		sends(idleMost + 100)
+		sends(maxIdleConns + 100)
 		synctest.Wait()
-		if got := open.Load(); got != idleMost {
-			t.Errorf("%d connections are kept, want %d", got, idleMost)
+		if got := open.Load(); got != maxIdleConns {
+			t.Errorf("%d connections are kept, want %d", got, maxIdleConns)
 		}
 	})
 }
@@ -414,7 +414,7 @@ func TestARunClosesItsConnections(t *testing.T) {
 // for each of its requests: net/http goes on with a dial when its request is over.
 func TestDialsThatHangAreBounded(t *testing.T) {
 	t.Parallel()
-	const requests = spareDials + 100
+	const requests = maxSpareDials + 100
 	arrived, answer := make(chan struct{}), make(chan struct{})
 	s := server(t, func(http.ResponseWriter, *http.Request) { arrived <- struct{}{}; <-answer })
 	tr := newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Hour, 4, &tls.Config{})
@@ -425,7 +425,7 @@ func TestDialsThatHangAreBounded(t *testing.T) {
 		}
 		hanging.Add(1)
 		defer hanging.Add(-1)
-		ctx, over := tr.dialling(ctx)
+		ctx, over := tr.dialContext(ctx)
 		defer over()
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -447,9 +447,9 @@ func TestDialsThatHangAreBounded(t *testing.T) {
 	}
 	answer <- struct{}{}
 	sending.Wait()
-	waits(t, "the dials that are too many end", func() bool { return hanging.Load() == spareDials })
+	waits(t, "the dials that are too many end", func() bool { return hanging.Load() == maxSpareDials })
 	tr.CloseIdleConnections()
-	waits(t, "all dials end", func() bool { return hanging.Load() == 0 && tr.spare.Load() == 0 })
+	waits(t, "all dials end", func() bool { return hanging.Load() == 0 && tr.spareDials.Load() == 0 })
 }
 
 // The end of TLS waits for no receiver that does not read, whatever is to be written to it:
@@ -469,7 +469,7 @@ func TestTheEndOfTLSWaitsForNobody(t *testing.T) {
 			tr := loopbackTransport(t)
 			tr.http.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 				c := tls.Client(one, &tls.Config{RootCAs: authority.pool, ServerName: "h.example"})
-				return secured{Conn: c}, c.HandshakeContext(ctx)
+				return tlsConn{Conn: c}, c.HandshakeContext(ctx)
 			}
 			answered := make(chan struct{})
 			go func() {

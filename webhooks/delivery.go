@@ -45,21 +45,21 @@ const payloadVersion = "1.0.0"
 // errStopped is the cause of posts that end because the dispatcher does.
 var errStopped = errors.New("webhooks: dispatcher stopped")
 
-// hostFaultWait is the wait before retrying a delivery that a fault of the host kept
+// hostErrorRetryDelay is the wait before retrying a delivery that a fault of the host kept
 // from being sent. Somebody has to change the configuration, which takes minutes, and a
 // backlog that is claimed and given back once a minute costs little until then.
-const hostFaultWait = time.Minute
+const hostErrorRetryDelay = time.Minute
 
-// resentMost bounds how often an attempt sends its request again because a kept connection
+// maxResends bounds how often an attempt sends its request again because a kept connection
 // ended: net/http goes on while it has kept ones, and each copy may have been received. With
 // a quarter of them dead one attempt in 250,000 fails of it.
-const resentMost = 8
+const maxResends = 8
 
 var errResent = errors.New("webhooks: reused connections closed without a response")
 
 // deliver makes one attempt. It always returns, also when something in it panics.
 // When posts ends it gives up.
-func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.Ended) {
+func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery) (e scheduler.RequestFinished) {
 	now, started := d.now(), time.Now()
 	a := &storage.Delivery{
 		ID:           d.ids.New(now),
@@ -72,18 +72,18 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	}
 	defer func() {
 		if cause := recover(); cause != nil {
-			d.log.Error("webhook delivery panicked", append(logged(a), "panic", cause, "stack", string(debug.Stack()))...)
+			d.log.Error("webhook delivery panicked", append(logAttrs(a), "panic", cause, "stack", string(debug.Stack()))...)
 			a.Success, a.Status, a.Error, a.Duration = false, 0, ClassNetwork, time.Since(started)
-			e = d.ended(del, a, 0)
+			e = d.planRetry(del, a, 0)
 		}
 	}()
 
 	status, header, err := d.post(posts, del, now)
 	if err != nil && errors.Is(context.Cause(posts), errStopped) {
-		return scheduler.Ended{Took: time.Since(started)}
+		return scheduler.RequestFinished{Duration: time.Since(started)}
 	}
-	if d.isHostFault(a, err) {
-		return scheduler.Ended{Took: time.Since(started), RetryIn: hostFaultWait}
+	if d.checkHostError(a, err) {
+		return scheduler.RequestFinished{Duration: time.Since(started), RetryIn: hostErrorRetryDelay}
 	}
 	a.Duration = time.Since(started)
 	var asked time.Duration
@@ -91,7 +91,7 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 	a.Status = status
 	switch {
 	case err != nil:
-		a.Error, cause = classOf(err), causeOf(err)
+		a.Error, cause = classifyError(err), errorText(err)
 	case status/100 == 2:
 		a.Success = true
 	default:
@@ -99,27 +99,27 @@ func (d *Dispatcher) deliver(posts context.Context, del *storage.ClaimedDelivery
 		if status/100 == 3 {
 			a.Error = ClassRedirect
 		}
-		asked = retryAfter(header, d.now())
+		asked = parseRetryAfter(header, d.now())
 	}
 	if !a.Success {
-		d.log.Info("webhook attempt failed", append(logged(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
+		d.log.Info("webhook attempt failed", append(logAttrs(a), "class", a.Error, "error", cause, "duration", a.Duration)...)
 	}
-	return d.ended(del, a, asked)
+	return d.planRetry(del, a, asked)
 }
 
-// isHostFault reports whether err says that a secret cannot be opened, or that Config.Headers
+// checkHostError reports whether err says that a secret cannot be opened, or that Config.Headers
 // did not give headers. Then nothing is sent: a receiver that does not check signatures would
 // not notice that one is missing. A line is logged when that begins for a webhook and when it
 // ends. Of very many such webhooks some are forgotten, and logged once more.
-func (d *Dispatcher) isHostFault(a *storage.Delivery, err error) bool {
+func (d *Dispatcher) checkHostError(a *storage.Delivery, err error) bool {
 	is := errors.Is(err, storage.ErrSecret) || errors.Is(err, errHeaders)
-	was, _ := d.putOff.Get(a.WebhookID)
+	was, _ := d.hostErrors.Get(a.WebhookID)
 	if was != is { // unless another delivery has logged it since
-		was, _ = d.putOff.Put(a.WebhookID, is, 0)
+		was, _ = d.hostErrors.Put(a.WebhookID, is, 0)
 	}
 	switch {
 	case is && !was:
-		d.log.Error("webhook deliveries postponed", append(logged(a), "error", err, "retry_in", hostFaultWait)...)
+		d.log.Error("webhook deliveries postponed", append(logAttrs(a), "error", err, "retry_in", hostErrorRetryDelay)...)
 	case was && !is:
 		d.log.Info("webhook deliveries resumed", "webhook", a.WebhookID.String())
 	}
@@ -127,18 +127,18 @@ func (d *Dispatcher) isHostFault(a *storage.Delivery, err error) bool {
 }
 
 // ended says when the next attempt of a failed one is, no sooner than asked.
-func (d *Dispatcher) ended(del *storage.ClaimedDelivery, a *storage.Delivery, asked time.Duration) scheduler.Ended {
-	e := scheduler.Ended{Delivery: a, Took: a.Duration, Asked: asked}
+func (d *Dispatcher) planRetry(del *storage.ClaimedDelivery, a *storage.Delivery, asked time.Duration) scheduler.RequestFinished {
+	e := scheduler.RequestFinished{Delivery: a, Duration: a.Duration, RequestedPause: asked}
 	if a.Success {
 		return e
 	}
-	wait, again := d.config.Retry.next(a.Attempt, asked)
+	wait, again := d.config.Retry.delayAfter(a.Attempt, asked)
 	switch {
 	case a.Status == http.StatusGone || !again:
-		d.log.Warn("webhook delivery failed permanently", logged(a)...)
-	case d.expires(del, a.Duration+wait):
+		d.log.Warn("webhook delivery failed permanently", logAttrs(a)...)
+	case d.wouldExpire(del, a.Duration+wait):
 		e.Summary = d.ids.New(d.now())
-		d.log.Warn("webhook delivery expired", logged(a)...)
+		d.log.Warn("webhook delivery expired", logAttrs(a)...)
 	default:
 		e.RetryIn = max(wait, time.Millisecond)
 		a.NextAttemptAt = d.now().Add(e.RetryIn).UTC().Truncate(time.Microsecond)
@@ -146,20 +146,20 @@ func (d *Dispatcher) ended(del *storage.ClaimedDelivery, a *storage.Delivery, as
 	return e
 }
 
-// lateAtMost is how much later than it was set for an attempt of a working dispatcher begins: a
+// maxLateness is how much later than it was set for an attempt of a working dispatcher begins: a
 // poll, a claim, and a wait for a place, which takes a Timeout.
-const lateAtMost = time.Minute
+const maxLateness = time.Minute
 
 // expires reports whether a delivery would be older than Config.MaxAge after a wait from the
 // beginning of its attempt. One that was so old before its webhook began to fail had to wait
 // for a dispatcher, or for a fault of the host, and goes on. After a gap the failures
 // begin anew.
-func (d *Dispatcher) expires(del *storage.ClaimedDelivery, wait time.Duration) bool {
+func (d *Dispatcher) wouldExpire(del *storage.ClaimedDelivery, wait time.Duration) bool {
 	failing := del.FailingFor
 	if del.FailedAgo > storage.MaxFailureGap {
 		failing = 0
 	}
-	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+lateAtMost
+	return del.Age+wait > d.config.MaxAge && del.Age-failing <= d.config.MaxAge+maxLateness
 }
 
 // post sends the event, reads the answer, and returns its status and headers. With an error
@@ -167,7 +167,7 @@ func (d *Dispatcher) expires(del *storage.ClaimedDelivery, wait time.Duration) b
 func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, now time.Time) (int, http.Header, error) {
 	ctx, cancel := context.WithTimeout(posts, d.config.Timeout)
 	defer cancel()
-	to, err := d.guard.parse(del.URL)
+	to, err := d.guard.parseURL(del.URL)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -177,14 +177,14 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 	}
 	resent, body := 0, req.GetBody
 	req.GetBody = func() (io.ReadCloser, error) {
-		if resent++; resent > resentMost {
+		if resent++; resent > maxResends {
 			return nil, errResent
 		}
 		return body()
 	}
 	req.URL, req.Host = to.url, to.url.Host
 	req.Header = maps.Clone(d.header) // a shallow copy is enough: values are never changed in place
-	if err = d.sign(req.Header, del, now); err == nil {
+	if err = d.addSignatures(req.Header, del, now); err == nil {
 		err = d.addHeaders(ctx, req.Header, del)
 	}
 	if err != nil {
@@ -204,8 +204,8 @@ func (d *Dispatcher) post(posts context.Context, del *storage.ClaimedDelivery, n
 }
 
 // sign adds the headers that prove where a delivery comes from.
-func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now time.Time) error {
-	secret, err := d.secrets.Open(del.Lease.WebhookID, del.Secret)
+func (d *Dispatcher) addSignatures(header http.Header, del *storage.ClaimedDelivery, now time.Time) error {
+	secret, err := d.secrets.Decrypt(del.Lease.WebhookID, del.Secret)
 	if err != nil {
 		return err
 	}
@@ -222,16 +222,16 @@ func (d *Dispatcher) sign(header http.Header, del *storage.ClaimedDelivery, now 
 	}
 	signatures := []string{signStandard(secret, id, at, del.Body)}
 	// The old secret is a courtesy: if it cannot be opened, the new secret signs alone.
-	if old, err := d.secrets.Open(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
+	if old, err := d.secrets.Decrypt(del.Lease.WebhookID, del.OldSecret); err == nil && old != "" && old != secret {
 		signatures = append(signatures, signStandard(old, id, at, del.Body))
 	}
 	header["Webhook-Signature"] = []string{strings.Join(signatures, " ")}
 	return nil
 }
 
-// protocolHeaders are those that Config.Headers cannot set, beside those of every request: they
+// reservedHeaders are those that Config.Headers cannot set, beside those of every request: they
 // change what the message is, or would look like a signature of ours.
-var protocolHeaders = []string{
+var reservedHeaders = []string{
 	"Host", "Content-Length", "Content-Encoding", "Transfer-Encoding", "Trailer", "Te", "Connection", "Keep-Alive", "Proxy-Connection",
 	"Upgrade", "Expect", "Accept-Encoding", "Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 }
@@ -251,7 +251,7 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	}()
 	for name, values := range d.config.Headers(ctx, storage.Webhook{ID: del.Lease.WebhookID, FormID: del.FormID, URL: del.URL}) {
 		name = http.CanonicalHeaderKey(name)
-		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(protocolHeaders, name) {
+		if _, taken := header[name]; taken || name == d.signatureHeader || slices.Contains(reservedHeaders, name) {
 			return fmt.Errorf("%w returned %s, which is reserved", errHeaders, name)
 		}
 		if !httpguts.ValidHeaderFieldName(name) || slices.ContainsFunc(values, func(v string) bool { return !httpguts.ValidHeaderFieldValue(v) }) {
@@ -262,9 +262,9 @@ func (d *Dispatcher) addHeaders(ctx context.Context, header http.Header, del *st
 	return nil
 }
 
-// classOf says what an error means. A name that did not resolve in time counts like a
+// classifyError says what an error means. A name that did not resolve in time counts like a
 // name that did not resolve.
-func classOf(err error) string {
+func classifyError(err error) string {
 	if _, refused := errors.AsType[*URLError](err); refused {
 		return ClassNetwork
 	}
@@ -275,13 +275,13 @@ func classOf(err error) string {
 	return ClassNetwork
 }
 
-// maxCause bounds the cause that one attempt writes to the log: net/http quotes a
+// maxCauseBytes bounds the cause that one attempt writes to the log: net/http quotes a
 // malformed answer, and a certificate can have hundreds of names.
-const maxCause = 512
+const maxCauseBytes = 512
 
-// causeOf is the text of err for the log, without the URL, whose query may hold
-// a credential of the receiver, and at most maxCause bytes of it.
-func causeOf(err error) string {
+// errorText is the text of err for the log, without the URL, whose query may hold
+// a credential of the receiver, and at most maxCauseBytes bytes of it.
+func errorText(err error) string {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		err = withURL.Err
 	}
@@ -289,15 +289,15 @@ func causeOf(err error) string {
 	if refused, ok := errors.AsType[*URLError](err); ok && refused.cause != nil {
 		cause = refused.Reason + ": " + refused.cause.Error()
 	}
-	if len(cause) > maxCause {
-		cause = strings.ToValidUTF8(cause[:maxCause], "") + " …"
+	if len(cause) > maxCauseBytes {
+		cause = strings.ToValidUTF8(cause[:maxCauseBytes], "") + " …"
 	}
 	return cause
 }
 
-// logged returns what every line about an attempt has. "delivery" is the id of the attempt
+// logAttrs returns what every line about an attempt has. "delivery" is the id of the attempt
 // in the history.
-func logged(a *storage.Delivery) []any {
+func logAttrs(a *storage.Delivery) []any {
 	return []any{
 		"webhook", a.WebhookID.String(),
 		"event", a.EventID.String(),

@@ -242,9 +242,9 @@ func TestHeadersThatTheHostCannotSetPutTheDeliveryOff(t *testing.T) {
 			}))
 			del := &storage.ClaimedDelivery{URL: "https://good.example/", Body: []byte("{}"), Attempt: 1}
 			if signed {
-				del.Secret = b.d.secrets.Seal(storage.ID{}, "0123456789abcdef")
+				del.Secret = b.d.secrets.Encrypt(storage.ID{}, "0123456789abcdef")
 			}
-			if e := b.d.deliver(t.Context(), del); requests.Load() != 0 || e.Delivery != nil || e.RetryIn != hostFaultWait {
+			if e := b.d.deliver(t.Context(), del); requests.Load() != 0 || e.Delivery != nil || e.RetryIn != hostErrorRetryDelay {
 				t.Errorf("%q, signed %t: %d requests, ended %+v", name, signed, requests.Load(), e)
 			}
 			if text := b.log.String(); !strings.Contains(text, "Config.Headers returned") || strings.Contains(text, secret) ||
@@ -410,7 +410,7 @@ func gcm(t *testing.T, key byte) cipher.AEAD {
 	return aead
 }
 
-func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *secrets.Sealer {
+func secretsWith(t *testing.T, current cipher.AEAD, previous ...cipher.AEAD) *secrets.Encrypter {
 	t.Helper()
 	s, err := secrets.New(current, previous...)
 	must(t, err)

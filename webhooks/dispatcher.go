@@ -20,20 +20,20 @@ import (
 )
 
 const (
-	// graceful is how long requests under way may take to end after a stop. With
-	// lastWrites it is half of the 30 s that Kubernetes gives a process by default. What
+	// gracePeriod is how long requests under way may take to end after a stop. With
+	// finalWriteTime it is half of the 30 s that Kubernetes gives a process by default. What
 	// takes longer is given back and sent again.
-	graceful = 10 * time.Second
+	gracePeriod = 10 * time.Second
 	// storeTimeout bounds each call of the store. Calls take tens of milliseconds. One
 	// that takes this long has lost its connection or waits for a lock, and the next
 	// one may fare better.
 	storeTimeout = 10 * time.Second
-	// lastWrites is how long a stopping dispatcher tries to write results after that:
+	// finalWriteTime is how long a stopping dispatcher tries to write results after that:
 	// some writes, or some attempts after a fault. What is not written is repeated.
-	lastWrites = 5 * time.Second
-	// observerEnds is how long a Run waits for an Observer after that. Its methods
+	finalWriteTime = 5 * time.Second
+	// observerTimeout is how long a Run waits for an Observer after that. Its methods
 	// should return quickly.
-	observerEnds = time.Second
+	observerTimeout = time.Second
 )
 
 // ErrRunning is what [Dispatcher.Run] returns while another Run of the same
@@ -43,33 +43,33 @@ var ErrRunning = errors.New("webhooks: dispatcher is already running")
 // Dispatcher delivers pending events. All methods are
 // safe for concurrent use.
 type Dispatcher struct {
-	store     storage.DeliveryStore
-	config    Config
-	secrets   *secrets.Sealer
-	log       *slog.Logger
-	now       func() time.Time
-	sweep     func(ctx context.Context, now time.Time) error
-	ids       *objectid.Source
-	guard     *Guard
-	guarded   *transport
-	transport http.RoundTripper // guarded, or what the host made of it
-	grace     time.Duration
-	spread    func(least, most time.Duration) time.Duration
+	store          storage.DeliveryStore
+	config         Config
+	secrets        *secrets.Encrypter
+	log            *slog.Logger
+	now            func() time.Time
+	sweep          func(ctx context.Context, now time.Time) error
+	ids            *objectid.Source
+	guard          *Guard
+	guarded        *transport
+	transport      http.RoundTripper // guarded, or what the host made of it
+	grace          time.Duration
+	randomDuration func(least, most time.Duration) time.Duration
 
 	signatureHeader string      // in canonical form
 	header          http.Header // of every request
 
-	putOff cache.Cache[storage.ID, bool] // whether a fault of the host keeps a webhook from getting anything
+	hostErrors cache.Cache[storage.ID, bool] // whether a fault of the host keeps a webhook from getting anything
 
-	running atomic.Bool
-	current atomic.Pointer[run] // nil: no run takes deliveries that are handed over
+	running    atomic.Bool
+	currentRun atomic.Pointer[run] // nil: no run takes deliveries that are handed over
 }
 
 // NewDispatcher returns the dispatcher of a service for package formsvc: no other module can name the
 // type of p. It starts nothing and opens no connection. It returns an error when p.Store is nil or
 // config is not valid.
 //
-// handOver returns what to give to a store with one response, nil while d does not run,
+// directDispatch returns what to give to a store with one response, nil while d does not run,
 // and a function to call when the response is stored.
 func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver func() (to storage.DirectDispatcher, stored func()), err error) {
 	if p.Store == nil {
@@ -91,18 +91,18 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver fu
 		}
 	}
 	d = &Dispatcher{
-		store:     p.Store,
-		config:    c,
-		secrets:   p.Secrets,
-		log:       cmp.Or(p.Logger, slog.New(slog.DiscardHandler)),
-		now:       p.Now,
-		ids:       objectid.NewSource(),
-		guard:     guard,
-		guarded:   guarded,
-		transport: transport,
-		grace:     graceful,
-		spread:    between,
-		sweep:     p.Sweep,
+		store:          p.Store,
+		config:         c,
+		secrets:        p.Secrets,
+		log:            cmp.Or(p.Logger, slog.New(slog.DiscardHandler)),
+		now:            p.Now,
+		ids:            objectid.NewSource(),
+		guard:          guard,
+		guarded:        guarded,
+		transport:      transport,
+		grace:          gracePeriod,
+		randomDuration: randomBetween,
+		sweep:          p.Sweep,
 
 		signatureHeader: http.CanonicalHeaderKey(c.HeaderPrefix + "-Signature"),
 		header: http.Header{
@@ -114,7 +114,7 @@ func NewDispatcher(config Config, p dispatch.Params) (d *Dispatcher, handOver fu
 			"Idempotency-Key": {},
 		},
 	}
-	return d, d.offer, nil
+	return d, d.newDirectDispatch, nil
 }
 
 // Guard returns the rules that deliveries obey, for checking a webhook's URL when
@@ -126,7 +126,7 @@ func (d *Dispatcher) Guard() *Guard { return d.guard }
 // earlier and there is room for more deliveries. It does not wait for that. Run begins with a
 // look, so a call before Run is not lost.
 func (d *Dispatcher) Wake() {
-	if r := d.current.Load(); r != nil {
+	if r := d.currentRun.Load(); r != nil {
 		r.step(scheduler.Woken{})
 	}
 }
@@ -156,21 +156,21 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	defer d.running.Store(false)
 	defer d.guarded.CloseIdleConnections()
 	r := newRun(ctx, d)
-	defer r.end()
-	r.requests.Go(r.passOnNotices)
-	r.calls.Go(func() { d.tidyNowAndThen(ctx, r.requests.Go) })
+	defer r.wait()
+	r.requests.Go(r.reportPauses)
+	r.storeCalls.Go(func() { d.runMaintenance(ctx, r.requests.Go) })
 	if d.config.Observer != nil {
-		r.calls.Go(func() { r.watch(ctx) })
+		r.storeCalls.Go(func() { r.observeQueue(ctx) })
 	}
-	d.current.Store(r)
+	d.currentRun.Store(r)
 	r.step()
 	<-ctx.Done()
-	d.current.Store(nil)
+	d.currentRun.Store(nil)
 	r.drain() //nolint:contextcheck // ctx has ended
 	return nil
 }
 
-// between returns a random duration from least to most.
-func between(least, most time.Duration) time.Duration {
+// randomBetween returns a random duration from least to most.
+func randomBetween(least, most time.Duration) time.Duration {
 	return least + time.Duration(rand.Int64N(int64(most-least)+1)) // #nosec G404 -- spreads load, guards nothing
 }

@@ -31,7 +31,7 @@ func TestADeliveryIsSentSignedAndRecorded(t *testing.T) {
 	const secret, body = "0123456789abcdef", `{"id":"1"}`
 	b.d.secrets = secretsWith(t, gcm(t, 2), gcm(t, 1))
 	signed := b.webhook(s.URL, nil)
-	sealed := secretsWith(t, gcm(t, 1)).Seal(signed, secret)
+	sealed := secretsWith(t, gcm(t, 1)).Encrypt(signed, secret)
 	b.change(signed, storage.WebhookChange{Secret: &sealed})
 	stop := b.run()
 	event := b.event(signed, body)
@@ -110,10 +110,10 @@ func TestASecretThatCannotBeOpenedIsNoAttempt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		var sent atomic.Int32
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { sent.Add(1); return reply(200), nil }))
-		b.d.spread = polls(30 * time.Second) // four days of polls take long
+		b.d.randomDuration = polls(30 * time.Second) // four days of polls take long
 		b.d.secrets = secretsWith(t, gcm(t, 1))
 		id := b.webhook(hook, nil)
-		foreign := secretsWith(t, gcm(t, 2)).Seal(id, "0123456789abcdef")
+		foreign := secretsWith(t, gcm(t, 2)).Encrypt(id, "0123456789abcdef")
 		b.change(id, storage.WebhookChange{Secret: &foreign})
 		b.events(id, 10)
 		stop := b.run()
@@ -146,7 +146,7 @@ func TestAFailedDeliveryIsTriedEightTimes(t *testing.T) {
 			bodies = append(bodies, string(body))
 			return reply(500), nil
 		}))
-		b.d.spread = polls(10 * time.Second) // two days of polls take long
+		b.d.randomDuration = polls(10 * time.Second) // two days of polls take long
 		id := b.webhook(hook, nil)
 		event := b.event(id, "the same bytes")
 		stop := b.run()
@@ -191,7 +191,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 			}
 			return reply(204), nil
 		}))
-		b.d.spread = polls(time.Second)
+		b.d.randomDuration = polls(time.Second)
 		b.event(b.webhook(hook, nil), "x")
 		stop := b.run()
 		time.Sleep(4 * time.Hour)
@@ -222,7 +222,7 @@ func TestAFailingWebhookIsPausedAndProbed(t *testing.T) {
 			}
 			return reply(500), nil
 		}))
-		b.d.spread = polls(time.Second)
+		b.d.randomDuration = polls(time.Second)
 		id := b.webhook(hook, nil)
 		b.events(id, 300)
 		stop := b.run()
@@ -347,7 +347,7 @@ func TestWakeIsImmediateAndPollingFindsTheRest(t *testing.T) {
 		b.d.Wake()
 		b.seen.wait(t, 1)
 		// A claim keeps its distance from the poll that may have come just before.
-		if took, most := time.Since(started), scheduler.Default(1, 1, 1, time.Second).Gather; took > most {
+		if took, most := time.Since(started), scheduler.DefaultConfig(1, 1, 1, time.Second).BatchDelay; took > most {
 			t.Errorf("a wake took %s, want at most %s", took, most)
 		}
 		for range 20 {
@@ -386,7 +386,7 @@ func TestStopLetsRequestsEnd(t *testing.T) {
 		time.Sleep(time.Second)
 		started := time.Now()
 		stop()
-		if took := time.Since(started); took != graceful {
+		if took := time.Since(started); took != gracePeriod {
 			t.Errorf("the stop took %s, want the grace period", took)
 		}
 		if got := b.attempts(quick); len(got) != 1 || !got[0].Success { // one at a time until it answers

@@ -267,7 +267,7 @@ func TestAStoreThatFlapsIsUsedWhenItIsUp(t *testing.T) {
 				time.Sleep(c.period - c.up/2)
 				for range 3 {
 					if c.called {
-						_, stored := b.d.offer()
+						_, stored := b.d.newDirectDispatch()
 						stored()
 					}
 					time.Sleep(c.period)
@@ -275,7 +275,7 @@ func TestAStoreThatFlapsIsUsedWhenItIsUp(t *testing.T) {
 				if got := len(b.attempts(id)); got != 1 || sent.Load() != 1 {
 					t.Errorf("%d attempts are written, %d were sent after 4 moments, want 1", got, sent.Load())
 				}
-				if lines := strings.Count(b.log.String(), `"level":"ERROR"`); lines == 0 || lines > 2*(int(4*c.period/logEvery)+1) {
+				if lines := strings.Count(b.log.String(), `"level":"ERROR"`); lines == 0 || lines > 2*(int(4*c.period/logInterval)+1) {
 					t.Errorf("%d errors are logged", lines)
 				}
 				stop()
@@ -294,7 +294,7 @@ func TestADeadDestinationIsGivenUp(t *testing.T) {
 			sent.Add(1)
 			return reply(500), nil
 		}))
-		b.d.spread = polls(5 * time.Minute)
+		b.d.randomDuration = polls(5 * time.Minute)
 		id := b.webhook(hook, nil)
 		b.run()
 		for day := range 8 {
@@ -343,7 +343,7 @@ func TestADispatcherThatWasOffLosesNothing(t *testing.T) {
 				}
 				return reply(500), nil
 			}))
-			b.d.spread = polls(time.Minute)
+			b.d.randomDuration = polls(time.Minute)
 			id := b.webhook(hook, nil)
 			b.events(id, 50)
 			if failedBefore {
@@ -382,7 +382,7 @@ func TestNoRetryIsLaterThanMaxAge(t *testing.T) {
 			sent++
 			return reply(503, "Retry-After", "86400"), nil
 		}))
-		b.d.spread = polls(time.Minute)
+		b.d.randomDuration = polls(time.Minute)
 		id := b.webhook(hook, nil)
 		queued := time.Now()
 		event := b.event(id, "x")

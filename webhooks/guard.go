@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	maxURL         = 2048
-	maxAddresses   = 8
-	resolveTimeout = 5 * time.Second
+	maxURL        = 2048
+	maxAddresses  = 8
+	lookupTimeout = 5 * time.Second
 )
 
 // Resolver looks up the addresses of a name. *[net.Resolver] is one. It is asked for
@@ -64,7 +64,7 @@ const (
 	reasonResolve    = "its host does not resolve to public IP addresses only"
 )
 
-func refuse(reason string) error { return &URLError{Reason: reason} }
+func rejectURL(reason string) error { return &URLError{Reason: reason} }
 
 // GuardConfig configures a [Guard]. The zero value allows public addresses only.
 type GuardConfig struct {
@@ -99,7 +99,7 @@ func NewGuard(c GuardConfig) *Guard {
 // their form, such as localhost, are refused unless there are allowed networks;
 // then [Guard.CheckHost] decides.
 func (g *Guard) CheckURL(raw string) error {
-	_, err := g.parse(raw)
+	_, err := g.parseURL(raw)
 	return err
 }
 
@@ -108,7 +108,7 @@ func (g *Guard) CheckURL(raw string) error {
 // It takes at most 5 s. When ctx ends first, the error is not a URLError and
 // matches ctx's.
 func (g *Guard) CheckHost(ctx context.Context, raw string) error {
-	d, err := g.parse(raw)
+	d, err := g.parseURL(raw)
 	if err != nil {
 		return err
 	}
@@ -139,9 +139,9 @@ func (h host) String() string {
 }
 
 // parse reads a URL as its owner wrote it and judges it.
-func (g *Guard) parse(raw string) (target, error) {
+func (g *Guard) parseURL(raw string) (target, error) {
 	if raw == "" || len(raw) > maxURL {
-		return target{}, refuse(reasonLength)
+		return target{}, rejectURL(reasonLength)
 	}
 	// An escaped host is decoded in u; other programs may read it in another way. An
 	// empty fragment leaves no trace there.
@@ -151,29 +151,29 @@ func (g *Guard) parse(raw string) (target, error) {
 	}
 	switch u, err := url.Parse(raw); {
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, isForbidden) || visible.Name(raw) != raw || visible.Misleads(raw):
-		return target{}, refuse(reasonCharacters)
+		return target{}, rejectURL(reasonCharacters)
 	case err != nil:
-		return target{}, refuse(reasonSyntax)
+		return target{}, rejectURL(reasonSyntax)
 	case u.Host != "" && strings.Contains(authority, "%"):
-		return target{}, refuse(reasonHost)
+		return target{}, rejectURL(reasonHost)
 	case strings.Contains(raw, "#"):
-		return target{}, refuse(reasonFragment)
+		return target{}, rejectURL(reasonFragment)
 	default:
-		return g.judge(u)
+		return g.checkParts(u)
 	}
 }
 
 // judge applies to u every rule that its parts can decide.
-func (g *Guard) judge(u *url.URL) (target, error) {
+func (g *Guard) checkParts(u *url.URL) (target, error) {
 	switch {
 	case u.Scheme != "http" && u.Scheme != "https":
-		return target{}, refuse(reasonScheme)
+		return target{}, rejectURL(reasonScheme)
 	case u.Opaque != "" || u.Host == "":
-		return target{}, refuse(reasonSyntax)
+		return target{}, rejectURL(reasonSyntax)
 	case u.User != nil:
-		return target{}, refuse(reasonUserinfo)
+		return target{}, rejectURL(reasonUserinfo)
 	case u.Fragment != "":
-		return target{}, refuse(reasonFragment)
+		return target{}, rejectURL(reasonFragment)
 	}
 	name, port, err := splitAuthority(u)
 	if err != nil {
@@ -212,8 +212,8 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 	if i := strings.LastIndexByte(u.Host, ':'); i > strings.LastIndexByte(u.Host, ']') {
 		name, port = u.Host[:i], u.Host[i+1:]
 		if n, err := strconv.ParseUint(port, 10, 16); port != "" && // "http://host:/" has the scheme's own
-			(err != nil || port[0] == '0' || slices.Contains(badPorts[:], uint16(n))) {
-			return "", "", refuse(reasonPort)
+			(err != nil || port[0] == '0' || slices.Contains(blockedPorts[:], uint16(n))) {
+			return "", "", rejectURL(reasonPort)
 		}
 	}
 	if u.Scheme == "http" && port == "80" || u.Scheme == "https" && port == "443" {
@@ -225,45 +225,45 @@ func splitAuthority(u *url.URL) (name, port string, err error) {
 func (g *Guard) parseIPv6(literal string) (host, error) {
 	addr, err := netip.ParseAddr(literal)
 	if err != nil || !addr.Is6() || addr.Zone() != "" {
-		return host{}, refuse(reasonNumber)
+		return host{}, rejectURL(reasonNumber)
 	}
 	// A mapped address is never plain: it is IPv4 in disguise.
-	if addr.Is4In6() || !g.permits(addr) {
-		return host{}, refuse(reasonAddress)
+	if addr.Is4In6() || !g.isPermitted(addr) {
+		return host{}, rejectURL(reasonAddress)
 	}
 	return host{addr: addr}, nil
 }
 
-// mapping turns a name into the name to look up: full-width digits become digits, upper
+// hostMapping turns a name into the name to look up: full-width digits become digits, upper
 // case becomes lower case, other scripts become xn-- labels. Without it
 // http://１２７.０.０.１/ passes every comparison and reaches loopback.
 //
 // It is not strict about ASCII: isLabel is, and lets underscores through, which
 // public names may have.
-var mapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
+var hostMapping = idna.New(idna.MapForLookup(), idna.BidiRule(), idna.StrictDomainName(false), idna.CheckHyphens(false))
 
 func (g *Guard) parseName(raw string) (host, error) {
-	name, err := mapping.ToASCII(raw)
+	name, err := hostMapping.ToASCII(raw)
 	name = strings.TrimSuffix(name, ".")
 	labels := strings.Split(name, ".")
 	if err != nil || len(name) > 253 || slices.ContainsFunc(labels, func(label string) bool { return !isLabel(label) }) {
-		return host{}, refuse(reasonHost)
+		return host{}, rejectURL(reasonHost)
 	}
 	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x") {
 		switch addr, err := netip.ParseAddr(raw); { // raw: only what was written plainly
 		case err != nil || !addr.Is4():
-			return host{}, refuse(reasonNumber)
-		case !g.permits(addr):
-			return host{}, refuse(reasonAddress)
+			return host{}, rejectURL(reasonNumber)
+		case !g.isPermitted(addr):
+			return host{}, rejectURL(reasonAddress)
 		default:
 			return host{addr: addr}, nil
 		}
 	}
-	special := len(labels) == 1 || slices.ContainsFunc(specialNames[:], func(suffix string) bool {
+	special := len(labels) == 1 || slices.ContainsFunc(nonPublicSuffixes[:], func(suffix string) bool {
 		return name == suffix || strings.HasSuffix(name, "."+suffix)
 	})
 	if special && len(g.allowed) == 0 {
-		return host{}, refuse(reasonSpecial)
+		return host{}, rejectURL(reasonSpecial)
 	}
 	return host{name: name, special: special}, nil
 }
@@ -275,12 +275,12 @@ func isLabel(s string) bool {
 }
 
 // permits reports whether addr may be dialled.
-func (g *Guard) permits(addr netip.Addr) bool {
-	return (publicaddr.Is(addr) || g.inAllowed(addr)) && !publicaddr.In(g.denied, addr.Unmap())
+func (g *Guard) isPermitted(addr netip.Addr) bool {
+	return (publicaddr.IsPublic(addr) || g.isAllowed(addr)) && !publicaddr.InNetworks(g.denied, addr.Unmap())
 }
 
-func (g *Guard) inAllowed(addr netip.Addr) bool {
-	return addr.Zone() == "" && publicaddr.In(g.allowed, addr.Unmap())
+func (g *Guard) isAllowed(addr netip.Addr) bool {
+	return addr.Zone() == "" && publicaddr.InNetworks(g.allowed, addr.Unmap())
 }
 
 // resolve returns the addresses of h, unmapped, at most maxAddresses. It refuses h when
@@ -293,7 +293,7 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	if strings.HasSuffix(h.name, ".invalid") { // RFC 6761 promises that, so nobody is asked
 		return nil, &URLError{Reason: reasonResolve, cause: errors.New("no such host")}
 	}
-	lookup, cancel := context.WithTimeout(ctx, resolveTimeout)
+	lookup, cancel := context.WithTimeout(ctx, lookupTimeout)
 	defer cancel()
 	name := h.name
 	if strings.Contains(name, ".") {
@@ -311,7 +311,7 @@ func (g *Guard) resolve(ctx context.Context, h host) ([]netip.Addr, error) {
 	}
 	addrs := make([]netip.Addr, 0, min(len(found), maxAddresses))
 	for _, addr := range found {
-		if h.special && !g.inAllowed(addr) || !g.permits(addr) {
+		if h.special && !g.isAllowed(addr) || !g.isPermitted(addr) {
 			return nil, &URLError{Reason: reasonResolve, cause: fmt.Errorf("address %s is not allowed", addr)}
 		}
 		addr = addr.Unmap()

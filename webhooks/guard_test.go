@@ -58,7 +58,7 @@ func TestCheckURLAcceptsAndNormalises(t *testing.T) {
 		"https://my_app._x.example/":        "https://my_app._x.example/",
 		"https://1.2.3.4.example/":          "https://1.2.3.4.example/",
 	} {
-		d, err := guard.parse(raw)
+		d, err := guard.parseURL(raw)
 		if err != nil {
 			t.Errorf("%q: %v", raw, err)
 		} else if got := d.url.String(); got != want {
@@ -192,7 +192,7 @@ func FuzzCheckURL(f *testing.F) {
 	}
 	guard := NewGuard(GuardConfig{})
 	f.Fuzz(func(t *testing.T, raw string) {
-		d, err := guard.parse(raw)
+		d, err := guard.parseURL(raw)
 		if err != nil {
 			var refused *URLError
 			if !errors.As(err, &refused) {
@@ -209,11 +209,11 @@ func FuzzCheckURL(f *testing.F) {
 		if again.Hostname() != d.host.String() {
 			t.Fatalf("%q: judged %q, sent to %q", raw, d.host, again.Hostname())
 		}
-		if addr, err := netip.ParseAddr(again.Hostname()); err == nil && !publicaddr.Is(addr) {
+		if addr, err := netip.ParseAddr(again.Hostname()); err == nil && !publicaddr.IsPublic(addr) {
 			t.Fatalf("%q: accepted with address %s", raw, addr)
 		}
 		if len(d.url.String()) <= maxURL {
-			twice, err := guard.parse(d.url.String())
+			twice, err := guard.parseURL(d.url.String())
 			if err != nil || twice.url.String() != d.url.String() {
 				t.Fatalf("%q becomes %q, which becomes %v, %v", raw, d.url, twice.url, err)
 			}
@@ -293,21 +293,21 @@ func TestSocketIsCheckedAgain(t *testing.T) {
 	must(t, err)
 	inside := []netip.Addr{netip.MustParseAddr("127.0.0.1")}
 	// As if resolving had let the address through.
-	conn, err := newTransport(NewGuard(GuardConfig{}), time.Second, 1, &tls.Config{}).connect(t.Context(), inside, port)
+	conn, err := newTransport(NewGuard(GuardConfig{}), time.Second, 1, &tls.Config{}).connectAny(t.Context(), inside, port)
 	var refused *URLError
 	expect(t, errors.As(err, &refused), "error is %v, want a URLError", err)
 	if conn != nil {
 		_ = conn.Close()
 	}
-	conn, err = newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Second, 1, &tls.Config{}).connect(t.Context(), inside, port)
+	conn, err = newTransport(NewGuard(GuardConfig{AllowedNetworks: loopback}), time.Second, 1, &tls.Config{}).connectAny(t.Context(), inside, port)
 	must(t, err)
 	_ = conn.Close()
 	for _, network := range []string{"udp4", "unix", "tcp", "ip4"} {
-		if err := NewGuard(GuardConfig{}).control(network, "8.8.8.8:80", nil); err == nil {
+		if err := NewGuard(GuardConfig{}).checkSocket(network, "8.8.8.8:80", nil); err == nil {
 			t.Errorf("network %s is permitted", network)
 		}
 	}
-	if err := NewGuard(GuardConfig{}).control("tcp4", "nonsense", nil); err == nil {
+	if err := NewGuard(GuardConfig{}).checkSocket("tcp4", "nonsense", nil); err == nil {
 		t.Error("an address that cannot be read is permitted")
 	}
 }

@@ -120,15 +120,15 @@ func (b *bench) change(webhook storage.ID, c storage.WebhookChange) {
 	must(b.t, err)
 }
 
-// handOver is what New's handOver gives to a store, nil while none runs.
-func (b *bench) handOver() *handOver {
-	to, _ := b.d.offer()
-	h, _ := to.(*handOver)
+// directDispatch is what New's directDispatch gives to a store, nil while none runs.
+func (b *bench) handOver() *directDispatch {
+	to, _ := b.d.newDirectDispatch()
+	h, _ := to.(*directDispatch)
 	return h
 }
 
 // submit stores a response, and hands its delivery over when there is to whom.
-func (b *bench) submit(webhook storage.ID, body string, to *handOver) storage.ID {
+func (b *bench) submit(webhook storage.ID, body string, to *directDispatch) storage.ID {
 	b.t.Helper()
 	if to == nil {
 		return b.submitTo(webhook, body, nil)

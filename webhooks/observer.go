@@ -8,12 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// observeEvery is how often an Observer sees the queue.
-const observeEvery = 15 * time.Second
+// observeInterval is how often an Observer sees the queue.
+const observeInterval = 15 * time.Second
 
-// observersAtOnce bounds the calls of AttemptFinished that have not returned, and the
+// maxObserverCalls bounds the calls of AttemptFinished that have not returned, and the
 // pauses that are to be reported.
-const observersAtOnce = 2000
+const maxObserverCalls = 2000
 
 // Observer sees the work of a dispatcher, to feed a host's metrics. Its methods are
 // called from many goroutines at once and should return quickly. A call that blocks
@@ -83,10 +83,10 @@ func (d *Dispatcher) observe(f func(Observer)) {
 	f(d.config.Observer)
 }
 
-// passOnNotices logs pauses and tells the Observer about them, in their order.
-func (r *run) passOnNotices() {
-	ctx := context.WithoutCancel(r.base)
-	for p := range r.notices {
+// reportPauses logs pauses and tells the Observer about them, in their order.
+func (r *run) reportPauses() {
+	ctx := context.WithoutCancel(r.baseCtx)
+	for p := range r.pauses {
 		if p.Reason == "" {
 			r.d.log.Info("webhook resumed", "webhook", p.WebhookID.String())
 			r.d.observe(func(o Observer) { o.WebhookResumed(ctx, p.WebhookID) })
@@ -99,16 +99,16 @@ func (r *run) passOnNotices() {
 }
 
 // watch shows the Observer the queue and what is under way until ctx ends.
-func (r *run) watch(ctx context.Context) {
-	tick := time.NewTicker(observeEvery)
+func (r *run) observeQueue(ctx context.Context) {
+	tick := time.NewTicker(observeInterval)
 	defer tick.Stop()
 	var showing atomic.Bool
 	for {
-		stats, err := protected(func() (storage.QueueStats, error) { return r.d.store.QueueStats(ctx) })
+		stats, err := catchPanicResult(func() (storage.QueueStats, error) { return r.d.store.QueueStats(ctx) })
 		if err != nil && ctx.Err() == nil {
 			r.d.log.Warn("failed to observe webhook queue", "error", err)
 		} else if err == nil {
-			r.reached()
+			r.storeResponded()
 		}
 		if showing.CompareAndSwap(false, true) { // else the last calls have not returned
 			r.requests.Go(func() {
@@ -117,10 +117,10 @@ func (r *run) watch(ctx context.Context) {
 				if err == nil {
 					r.d.observe(func(o Observer) { o.QueueObserved(ctx, stats) })
 				}
-				r.deciding.Lock()
-				quick, slow, full := r.scheduler.InFlight()
-				r.deciding.Unlock()
-				r.d.observe(func(o Observer) { o.InFlightObserved(ctx, InFlight{quick, slow, full}) })
+				r.stepMu.Lock()
+				fast, slow, full := r.scheduler.InFlight()
+				r.stepMu.Unlock()
+				r.d.observe(func(o Observer) { o.InFlightObserved(ctx, InFlight{fast, slow, full}) })
 			})
 		}
 		select {

@@ -60,7 +60,7 @@ func (p RetryPolicy) validate() error {
 // next returns the wait after the failure of attempt n (1 is the first), and false when
 // there is no further attempt. The wait is never shorter than asked, the wait that the
 // receiver asked for.
-func (p RetryPolicy) next(n int, asked time.Duration) (time.Duration, bool) {
+func (p RetryPolicy) delayAfter(n int, asked time.Duration) (time.Duration, bool) {
 	if n < 1 || n > len(p.Delays) {
 		return 0, false
 	}
@@ -69,9 +69,9 @@ func (p RetryPolicy) next(n int, asked time.Duration) (time.Duration, bool) {
 	return max(time.Duration(wait), min(asked, maxRetryAfter)), true
 }
 
-// retryAfter reads the Retry-After header (RFC 9110, section 10.2.3): seconds or
+// parseRetryAfter reads the Retry-After header (RFC 9110, section 10.2.3): seconds or
 // a date. What is absent, malformed or past is zero.
-func retryAfter(h http.Header, now time.Time) time.Duration {
+func parseRetryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if value == "" {
 		return 0

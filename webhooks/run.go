@@ -22,39 +22,39 @@ import (
 type run struct {
 	d *Dispatcher
 	//nolint:containedctx // a run is one call of Run; this is its context without the end
-	base context.Context
-	stop context.CancelCauseFunc // of base: calls of the store end, and posts
+	baseCtx    context.Context
+	cancelBase context.CancelCauseFunc // of base: calls of the store end, and posts
 	//nolint:containedctx // ends when a stop has lasted for the grace period
-	posts     context.Context
-	stopPosts context.CancelCauseFunc
+	postCtx     context.Context
+	cancelPosts context.CancelCauseFunc
 
-	deciding  sync.Mutex // guards what follows
+	stepMu    sync.Mutex // guards what follows
 	scheduler *scheduler.Scheduler
 	timer     *time.Timer
-	over      bool // no more steps
-	notices   chan storage.PausedWebhook
+	ended     bool // no more steps
+	pauses    chan storage.PausedWebhook
 
-	collecting sync.Mutex        // guards handed
-	handed     []scheduler.Event // that no step has taken in yet
+	pendingMu     sync.Mutex        // guards handed
+	pendingEvents []scheduler.Event // that no step has taken in yet
 
-	done     chan struct{}  // closed when nothing is left after a stop
-	calls    sync.WaitGroup // of the store
-	requests sync.WaitGroup // and what else an Observer may hold up
-	failing  atomic.Bool    // the last claim or write failed
+	done         chan struct{}  // closed when nothing is left after a stop
+	storeCalls   sync.WaitGroup // of the store
+	requests     sync.WaitGroup // and what else an Observer may hold up
+	storeFailing atomic.Bool    // the last claim or write failed
 	// When that was last logged as an error, in Unix nanoseconds.
 	claimLogged, writeLogged atomic.Int64
-	observing                atomic.Int64 // calls of AttemptFinished
-	stuck                    sync.Once    // too many of them
+	observerCalls            atomic.Int64 // calls of AttemptFinished
+	logStuck                 sync.Once    // too many of them
 }
 
 func newRun(ctx context.Context, d *Dispatcher) *run {
 	base, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	posts, stopPosts := context.WithCancelCause(base)
-	n := scheduler.Default(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
+	n := scheduler.DefaultConfig(d.config.InFlight, d.config.InFlightSlow, d.config.InFlightWebhook, d.config.Timeout)
 	r := &run{
-		d: d, base: base, stop: stop, posts: posts, stopPosts: stopPosts,
-		scheduler: scheduler.New(n, d.spread),
-		notices:   make(chan storage.PausedWebhook, observersAtOnce),
+		d: d, baseCtx: base, cancelBase: stop, postCtx: posts, cancelPosts: stopPosts,
+		scheduler: scheduler.New(n, d.randomDuration),
+		pauses:    make(chan storage.PausedWebhook, maxObserverCalls),
 		done:      make(chan struct{}),
 	}
 	r.timer = time.AfterFunc(time.Hour, func() { r.step() })
@@ -64,7 +64,7 @@ func newRun(ctx context.Context, d *Dispatcher) *run {
 // step gives the scheduler the events and begins the work that it names. It waits for
 // nobody but another step.
 func (r *run) step(events ...scheduler.Event) {
-	for _, req := range r.decide(events...) {
+	for _, req := range r.stepRequests(events...) {
 		go r.send(req)
 	}
 }
@@ -72,31 +72,31 @@ func (r *run) step(events ...scheduler.Event) {
 // decide is a step that leaves the requests to its caller, which sends each: requests
 // counts them already. Its caller may be a goroutine that the run does not wait for, and
 // come to sending them after the run has ended.
-func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
-	r.deciding.Lock()
-	defer r.deciding.Unlock()
-	if r.over {
+func (r *run) stepRequests(events ...scheduler.Event) []*scheduler.Request {
+	r.stepMu.Lock()
+	defer r.stepMu.Unlock()
+	if r.ended {
 		return nil
 	}
 	now := time.Now()
 	do := r.scheduler.Step(now, events...)
 	if do.Claim != nil {
-		r.calls.Go(func() { r.step(r.claim(*do.Claim)) })
+		r.storeCalls.Go(func() { r.step(r.claim(*do.Claim)) })
 	}
 	if len(do.Write) > 0 {
-		r.calls.Go(func() { r.step(r.write(do.Write)) })
+		r.storeCalls.Go(func() { r.step(r.write(do.Write)) })
 	}
 	for _, p := range do.Pauses {
 		select {
-		case r.notices <- p:
+		case r.pauses <- p:
 		default: // an Observer does not return
 		}
 	}
-	if !do.Next.IsZero() {
-		r.timer.Reset(max(0, do.Next.Sub(now)))
+	if !do.NextStep.IsZero() {
+		r.timer.Reset(max(0, do.NextStep.Sub(now)))
 	}
 	if r.scheduler.Done() {
-		r.over = true
+		r.ended = true
 		close(r.done)
 	}
 	r.requests.Add(len(do.Send))
@@ -106,26 +106,26 @@ func (r *run) decide(events ...scheduler.Event) []*scheduler.Request {
 // drain gives back waiting deliveries, lets requests under way end and has the results
 // written.
 func (r *run) drain() {
-	grace := time.AfterFunc(r.d.grace, func() { r.stopPosts(errStopped) })
+	grace := time.AfterFunc(r.d.grace, func() { r.cancelPosts(errStopped) })
 	defer grace.Stop()
 	r.step(scheduler.Stop{})
 	select {
 	case <-r.done:
-	case <-time.After(r.d.grace + lastWrites):
+	case <-time.After(r.d.grace + finalWriteTime):
 		r.d.log.Error("webhook results lost, deliveries will be repeated")
 	}
 }
 
 // end waits for the goroutines of the run, but not for an Observer that does not
 // return.
-func (r *run) end() {
-	r.deciding.Lock()
-	r.over = true
-	r.deciding.Unlock()
+func (r *run) wait() {
+	r.stepMu.Lock()
+	r.ended = true
+	r.stepMu.Unlock()
 	r.timer.Stop()
-	close(r.notices)
-	r.stop(errStopped)
-	r.calls.Wait()
+	close(r.pauses)
+	r.cancelBase(errStopped)
+	r.storeCalls.Wait()
 	ended := make(chan struct{})
 	go func() {
 		r.requests.Wait()
@@ -133,7 +133,7 @@ func (r *run) end() {
 	}()
 	select {
 	case <-ended:
-	case <-time.After(observerEnds):
+	case <-time.After(observerTimeout):
 		r.d.log.Error("webhook observer did not return")
 	}
 }
@@ -144,13 +144,13 @@ func (r *run) end() {
 func (r *run) send(req *scheduler.Request) {
 	for next := []*scheduler.Request{req}; len(next) > 0; {
 		req = next[0]
-		ended := r.d.deliver(r.posts, &req.Delivery)
+		ended := r.d.deliver(r.postCtx, &req.Delivery)
 		ended.Request = req
 		if ended.Delivery == nil || r.d.config.Observer == nil {
-			next = r.decide(ended)
+			next = r.stepRequests(ended)
 		} else {
 			seen := *ended.Delivery // the store may change its own
-			next = r.decide(ended)
+			next = r.stepRequests(ended)
 			r.requests.Go(func() { r.observeAttempt(seen) })
 		}
 		for _, req := range next[min(1, len(next)):] {
@@ -162,91 +162,91 @@ func (r *run) send(req *scheduler.Request) {
 
 // observeAttempt shows an attempt to the Observer.
 func (r *run) observeAttempt(a storage.Delivery) {
-	defer r.observing.Add(-1)
-	if r.observing.Add(1) > observersAtOnce {
-		r.stuck.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
+	defer r.observerCalls.Add(-1)
+	if r.observerCalls.Add(1) > maxObserverCalls {
+		r.logStuck.Do(func() { r.d.log.Error("webhook observer did not return, attempts are not reported") })
 		return
 	}
-	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.base), a) })
+	r.d.observe(func(o Observer) { o.AttemptFinished(context.WithoutCancel(r.baseCtx), a) })
 }
 
 // claim asks the store for work.
-func (r *run) claim(p storage.ClaimParams) scheduler.Claimed {
-	var e scheduler.Claimed
-	ctx, cancel := context.WithTimeout(r.base, storeTimeout)
+func (r *run) claim(p storage.ClaimParams) scheduler.ClaimFinished {
+	var e scheduler.ClaimFinished
+	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
-	e.Err = protect(func() (err error) {
+	e.Err = catchPanic(func() (err error) {
 		e.Deliveries, e.More, err = r.d.store.ClaimDeliveries(ctx, p)
 		return err
 	})
 	if e.Err != nil {
-		r.d.log.Log(r.base, r.failed(&r.claimLogged), "failed to claim webhook deliveries", "error", e.Err)
+		r.d.log.Log(r.baseCtx, r.storeFailed(&r.claimLogged), "failed to claim webhook deliveries", "error", e.Err)
 	} else {
-		r.failing.Store(false)
+		r.storeFailing.Store(false)
 	}
 	return e
 }
 
-// logEvery is the least time between two lines about failed calls of the store, which come
+// logInterval is the least time between two lines about failed calls of the store, which come
 // several times a second while its server is down.
-const logEvery = 5 * time.Second
+const logInterval = 5 * time.Second
 
 // failed notes a call of the store that failed, and returns the level at which to log it.
-func (r *run) failed(logged *atomic.Int64) slog.Level {
-	r.failing.Store(true)
+func (r *run) storeFailed(logged *atomic.Int64) slog.Level {
+	r.storeFailing.Store(true)
 	now := time.Now().UnixNano()
-	if last := logged.Load(); now-last >= int64(logEvery) && logged.CompareAndSwap(last, now) {
+	if last := logged.Load(); now-last >= int64(logInterval) && logged.CompareAndSwap(last, now) {
 		return slog.LevelError
 	}
 	return slog.LevelDebug
 }
 
 // reached says that the store has done something for this process.
-func (r *run) reached() {
-	if r.failing.Load() {
-		r.step(scheduler.Reached{})
+func (r *run) storeResponded() {
+	if r.storeFailing.Load() {
+		r.step(scheduler.StoreResponded{})
 	}
 }
 
 // write has the store settle deliveries.
-func (r *run) write(results []storage.Result) scheduler.Wrote {
-	ctx, cancel := context.WithTimeout(r.base, storeTimeout)
+func (r *run) write(results []storage.Result) scheduler.WriteFinished {
+	ctx, cancel := context.WithTimeout(r.baseCtx, storeTimeout)
 	defer cancel()
-	fenced, err := protected(func() ([]storage.Lease, error) { return r.d.store.FinishDeliveries(ctx, results) })
+	fenced, err := catchPanicResult(func() ([]storage.Lease, error) { return r.d.store.FinishDeliveries(ctx, results) })
 	for _, lease := range fenced {
 		r.d.log.Info("webhook result ignored: the delivery was canceled, claimed again or already settled",
 			"webhook", lease.WebhookID.String(), "event", lease.EventID.String())
 	}
 	if held, ok := errors.AsType[*storage.BlockedResultsError](err); ok {
-		return scheduler.Wrote{Held: held.Leases}
+		return scheduler.WriteFinished{Blocked: held.Leases}
 	}
-	refused := err != nil && !passing(err)
+	refused := err != nil && !isTransient(err)
 	switch {
 	case refused && len(results) == 1:
 		r.d.log.Error("storage rejected webhook result", "error", err,
 			"webhook", results[0].Lease.WebhookID.String(), "event", results[0].Lease.EventID.String())
 	case err != nil:
-		r.d.log.Log(r.base, r.failed(&r.writeLogged), "failed to write webhook results", "error", err, "results", len(results))
+		r.d.log.Log(r.baseCtx, r.storeFailed(&r.writeLogged), "failed to write webhook results", "error", err, "results", len(results))
 	default:
-		r.failing.Store(false)
+		r.storeFailing.Store(false)
 	}
-	return scheduler.Wrote{Err: err, Refused: refused}
+	return scheduler.WriteFinished{Err: err, Rejected: refused}
 }
 
-// passing reports whether what failed may succeed later.
-func passing(err error) bool {
+// isTransient reports whether what failed may succeed later.
+func isTransient(err error) bool {
 	return errors.Is(err, storage.ErrUnavailable) || errors.Is(err, storage.ErrOutcomeUnknown) ||
 		errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
 }
 
-// protect calls f and turns a panic into an error.
-func protect(f func() error) error {
-	_, err := protected(func() (struct{}, error) { return struct{}{}, f() })
+// catchPanic calls f and turns a panic into an error.
+func catchPanic(f func() error) error {
+	_, err := catchPanicResult(func() (struct{}, error) { return struct{}{}, f() })
 	return err
 }
 
-// protected is protect for a call that returns something.
-func protected[T any](f func() (T, error)) (result T, err error) {
+// catchPanicResult is protect for a call that returns something.
+func catchPanicResult[T any](f func() (T, error)) (result T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("webhooks: panic: %v\n%s", p, debug.Stack())

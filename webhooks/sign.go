@@ -23,7 +23,7 @@ const signaturePrefix = "sha256="
 // Its results never change.
 func Sign(secret string, body []byte) string {
 	var text [len(signaturePrefix) + 2*sha256.Size]byte
-	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), digest(secret, body)))
+	return string(hex.AppendEncode(append(text[:0], signaturePrefix...), computeMAC(secret, body)))
 }
 
 // Verify returns nil when signature, the value of the Service-Signature header, is the
@@ -38,7 +38,7 @@ func Verify(secret string, body []byte, signature string) error {
 		return ErrSignature
 	}
 	given, err := hex.DecodeString(digits)
-	if err != nil || !hmac.Equal(given, digest(secret, body)) {
+	if err != nil || !hmac.Equal(given, computeMAC(secret, body)) {
 		return ErrSignature
 	}
 	return nil
@@ -47,7 +47,7 @@ func Verify(secret string, body []byte, signature string) error {
 // signStandard returns the signature of the Standard Webhooks specification over id,
 // timestamp and body.
 func signStandard(secret, id, timestamp string, body []byte) string {
-	key, ok := secrets.Key(secret)
+	key, ok := secrets.SigningKey(secret)
 	if !ok { // the service refuses such a secret, and a storage may have one all the same
 		key = []byte(secret)
 	}
@@ -57,7 +57,7 @@ func signStandard(secret, id, timestamp string, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func digest(secret string, body []byte) []byte {
+func computeMAC(secret string, body []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body) // never fails, says its documentation
 	return mac.Sum(nil)

@@ -272,7 +272,7 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request, path string) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Add("Vary", "Accept-Encoding")
 	header.Set("Cache-Control", "public, max-age=31536000, immutable")
-	packed := gzipped.Accepted(w, r)
+	packed := gzipped.CanCompress(w, r)
 	if packed {
 		header.Set("Content-Encoding", "gzip")
 	}

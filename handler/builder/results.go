@@ -268,7 +268,7 @@ func (h *Handler) export(w http.ResponseWriter, r *http.Request) error {
 		Separator: separators[q.Get("separator")], Labels: q.Get("header") == "labels", BOM: q.Get("bom") == "true",
 	}
 	begun := false
-	file := download.File{ContentType: exportTypes[e.Format], Status: func(code int) {
+	file := download.File{ContentType: exportTypes[e.Format], WriteStatus: func(code int) {
 		begun = true
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": fileName(form.Name) + "." + string(e.Format)}))
 		w.WriteHeader(code)

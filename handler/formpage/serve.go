@@ -55,7 +55,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	pages := gzipped.ForPages(w, r)
+	pages := gzipped.NewWriter(w, r)
 	if isPreview {
 		h.servePreview(pages, r, token)
 	} else {
@@ -82,7 +82,7 @@ func (h *Handler) serveForm(w http.ResponseWriter, r *http.Request, publicID, re
 		h.say(w, r, route.json, http.StatusForbidden, "cross_site.text", "cross_site.text")
 		return
 	}
-	r = r.WithContext(timeout.Share(r.Context()))
+	r = r.WithContext(timeout.WithBudget(r.Context()))
 	form, err := h.service.PublicForm(r.Context(), publicID)
 	switch {
 	case err == nil:

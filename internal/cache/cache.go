@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// Bytes bounds each cache, as its callers count.
-	Bytes = 8 << 20
-	// entryBytes is counted for each entry beside its value, so that the number of
+	// DefaultMax bounds each cache, as its callers count.
+	DefaultMax = 8 << 20
+	// entryOverhead is counted for each entry beside its value, so that the number of
 	// entries is bounded too.
-	entryBytes = 512
+	entryOverhead = 512
 )
 
 // Cache keeps values by their keys. A new one makes room by taking the place of any
@@ -46,12 +46,12 @@ func (c *Cache[K, V]) Get(key K) (V, bool) {
 // Put keeps a value of size bytes, and returns the key's value before, if any. What is
 // larger than the whole cache is not kept.
 func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
-	size += entryBytes
+	size += entryOverhead
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	old, there := c.entries[key]
-	c.drop(key)
-	most := cmp.Or(c.Max, Bytes)
+	c.remove(key)
+	most := cmp.Or(c.Max, DefaultMax)
 	if size > most {
 		return old.value, there
 	}
@@ -59,7 +59,7 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 		if c.size+size <= most {
 			break
 		}
-		c.drop(other)
+		c.remove(other)
 	}
 	if c.entries == nil {
 		c.entries = make(map[K]entry[V])
@@ -69,7 +69,7 @@ func (c *Cache[K, V]) Put(key K, value V, size int) (was V, there bool) {
 	return old.value, there
 }
 
-func (c *Cache[K, V]) drop(key K) {
+func (c *Cache[K, V]) remove(key K) {
 	c.size -= c.entries[key].size
 	delete(c.entries, key)
 }

@@ -12,10 +12,10 @@ import (
 func TestACacheIsBounded(t *testing.T) {
 	t.Parallel()
 	var c Cache[int, string]
-	const each = Bytes / 4
+	const each = DefaultMax / 4
 	for i := range 50 {
 		for n := range 2 { // what replaces an entry counts once
-			was, there := c.Put(i, "x", each-entryBytes)
+			was, there := c.Put(i, "x", each-entryOverhead)
 			expect.Require(t, (was == "x") == (n == 1) && there == (n == 1), "entry %d, put %d: there was %q, %v", i, n, was, there)
 		}
 		v, ok := c.Get(i)
@@ -23,11 +23,11 @@ func TestACacheIsBounded(t *testing.T) {
 		n := len(c.entries)
 		expect.Require(t, n == min(i+1, 4) && c.size == n*each, "after %d: %d entries of %d bytes, counted as %d", i+1, n, each, c.size)
 	}
-	for i := range 3 * Bytes / entryBytes { // empty ones are bounded too
+	for i := range 3 * DefaultMax / entryOverhead { // empty ones are bounded too
 		c.Put(i, strings.Repeat("y", i%2), i%2)
 	}
 	n := len(c.entries)
-	expect.That(t, c.size <= Bytes && n <= Bytes/entryBytes && n >= Bytes/entryBytes/2, "%d entries, %d bytes", n, c.size)
+	expect.That(t, c.size <= DefaultMax && n <= DefaultMax/entryOverhead && n >= DefaultMax/entryOverhead/2, "%d entries, %d bytes", n, c.size)
 }
 
 func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
@@ -35,13 +35,13 @@ func TestWhatIsLargerThanTheCacheIsNotKept(t *testing.T) {
 	var c Cache[int, string]
 	c.Put(1, "one", 1)
 	c.Put(2, "two", 2)
-	was, there := c.Put(2, "too large", Bytes)
+	was, there := c.Put(2, "too large", DefaultMax)
 	expect.That(t, there && was == "two", "key 2 had %q, %v", was, there)
 	v, ok := c.Get(2)
 	expect.That(t, !ok, "key 2 has %q, want nothing: what it had before is out of date", v)
 	v, ok = c.Get(1)
-	expect.That(t, ok && v == "one" && c.size == 1+entryBytes, "key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
-	was, there = c.Put(3, "too large", Bytes)
+	expect.That(t, ok && v == "one" && c.size == 1+entryOverhead, "key 1 has %q, %v; %d bytes are counted", v, ok, c.size)
+	was, there = c.Put(3, "too large", DefaultMax)
 	expect.That(t, !there, "key 3 had %q", was)
 }
 
@@ -52,7 +52,7 @@ func TestACacheIsSafeForConcurrentUse(t *testing.T) {
 	for g := range 4 {
 		all.Go(func() {
 			for i := range 200 {
-				c.Put(i%7, i%7, Bytes/5)
+				c.Put(i%7, i%7, DefaultMax/5)
 				if v, ok := c.Get((i + g) % 7); ok && v != (i+g)%7 {
 					t.Errorf("entry %d is %d", (i+g)%7, v)
 				}

@@ -109,7 +109,7 @@ func firstOfCopy() int64 { return 1<<40 + rand.Int64N(1<<51) } // #nosec G404 --
 // returns a [*schema.ConflictError] when both changed the same part, unless take says by its path whose it
 // is. A dry run changes nothing and returns the form with the content that it would get.
 func (c *Core) Publish(ctx context.Context, who storage.Actor, id storage.ID, condition Precondition, take map[string]schema.Side, dry bool) (storage.Form, error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	s := copies{c.Storage}
 	for range MaxRaces {
 		f, err := s.read(ctx, who, id)

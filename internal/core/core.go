@@ -18,9 +18,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/formsvc/formsvc/internal/batching"
 	"github.com/formsvc/formsvc/internal/cache"
 	"github.com/formsvc/formsvc/internal/definition"
-	"github.com/formsvc/formsvc/internal/gather"
 	"github.com/formsvc/formsvc/internal/secrets"
 	"github.com/formsvc/formsvc/schema"
 	"github.com/formsvc/formsvc/storage"
@@ -31,7 +31,7 @@ type Core struct {
 	Storage storage.Storage
 	URLs    URLChecker // of the destinations of webhooks
 	// Secrets prepares signing secrets for the storage. Nil: they are stored as they are.
-	Secrets  *secrets.Sealer
+	Secrets  *secrets.Encrypter
 	Limits   schema.Limits // valid; New fills in the defaults
 	Clock    func() time.Time
 	NewID    func(at time.Time) storage.ID
@@ -46,8 +46,8 @@ type Core struct {
 
 	writes       *definition.Writes
 	turns        *turns
-	visits       *gather.Group[storage.FunnelCount] // if nil, they are written immediately
-	beforeDelete storage.BeforeDelete               // if nil, nothing is called
+	visits       *batching.Batcher[storage.FunnelCount] // if nil, they are written immediately
+	beforeDelete storage.BeforeDelete                   // if nil, nothing is called
 
 	counts *cache.Cache[storage.ID, *countedForm] // if nil, nothing is kept of summaries
 
@@ -66,7 +66,7 @@ func New(c Core) (*Core, error) {
 		return nil, fmt.Errorf("request validators: %w", err)
 	}
 	c.turns, c.counts = newTurns(), &cache.Cache[storage.ID, *countedForm]{Max: maxCounted}
-	c.visits = gather.New("views and starts of forms", c.Log, c.countNow)
+	c.visits = batching.New("views and starts of forms", c.Log, c.countNow)
 	c.own, c.looked = &c, new(atomic.Int64)
 	c.beforeDelete = c.hooks()
 	return &c, nil

@@ -71,7 +71,7 @@ func (c *Core) CreateForm(ctx context.Context, who storage.Actor, body []byte) (
 
 // UpdateForm takes a FormUpdate.
 func (c *Core) UpdateForm(ctx context.Context, who storage.Actor, t Target, body []byte, condition Precondition) (storage.Form, error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	w, err := c.writes.FormUpdate(body)
 	if err != nil {
 		return storage.Form{}, err
@@ -168,7 +168,7 @@ func (c *Core) updateFrom(ctx context.Context, who storage.Actor, t Target, cond
 	if t.Read && t.Form == nil {
 		return storage.Form{}, storage.ErrNotFound // who may not edit waits for no editor
 	}
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	var endTurn func()
 	for race := range MaxRaces {
 		if endTurn == nil {

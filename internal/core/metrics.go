@@ -47,8 +47,8 @@ func (c *Core) Metrics(ctx context.Context, who storage.Actor, form storage.ID, 
 		return Metrics{}, err
 	}
 	if c.visits != nil {
-		ctx = timeout.Share(ctx)
-		writing, end := timeout.Start(ctx, lookTimeout)
+		ctx = timeout.WithBudget(ctx)
+		writing, end := timeout.WithTimeout(ctx, lookTimeout)
 		_ = c.visits.Flush(writing) // it has logged its error, and what is stored is true all the same
 		end()
 	}

@@ -27,7 +27,7 @@ func (c *Core) ResealSecrets(ctx context.Context) (int, error) {
 		var replacements []storage.SecretReplacement
 		for _, have := range stored {
 			for _, secret := range [][]byte{have.Secret, have.OldSecret} {
-				sealed, err := c.Secrets.Reseal(have.WebhookID, secret)
+				sealed, err := c.Secrets.Reencrypt(have.WebhookID, secret)
 				switch {
 				case err != nil && failed == nil:
 					failed = fmt.Errorf("formsvc: secret of webhook %s: %w", have.WebhookID, err)

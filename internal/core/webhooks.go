@@ -17,7 +17,7 @@ import (
 
 // CreateWebhook takes a WebhookCreate.
 func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte) (storage.Webhook, error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	w, err := c.webhookWrite(body, true)
 	if err != nil {
 		return storage.Webhook{}, err
@@ -47,7 +47,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 	}
 	n := storage.NewWebhook{Webhook: hook, Max: c.Limits.Webhooks}
 	if w.Secret != nil {
-		n.Secret = c.Secrets.Seal(hook.ID, *w.Secret)
+		n.Secret = c.Secrets.Encrypt(hook.ID, *w.Secret)
 	}
 	err = c.Storage.CreateWebhook(ctx, who, n)
 	if errors.Is(err, storage.ErrLimitReached) {
@@ -58,7 +58,7 @@ func (c *Core) CreateWebhook(ctx context.Context, who storage.Actor, body []byte
 
 // UpdateWebhook takes a WebhookUpdate.
 func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, body []byte) (storage.Webhook, error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	w, err := c.webhookWrite(body, false)
 	if err != nil {
 		return storage.Webhook{}, err
@@ -83,7 +83,7 @@ func (c *Core) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.
 			return storage.Webhook{}, err
 		}
 		if !known {
-			secret := c.Secrets.Seal(id, *w.Secret)
+			secret := c.Secrets.Encrypt(id, *w.Secret)
 			change.Secret = &secret
 		}
 	}
@@ -106,7 +106,7 @@ func (c *Core) isSecret(ctx context.Context, w storage.Webhook, secret string) (
 	if err != nil || len(stored) == 0 || stored[0].WebhookID != w.ID {
 		return false, err
 	}
-	has, err := c.Secrets.Open(w.ID, stored[0].Secret)
+	has, err := c.Secrets.Decrypt(w.ID, stored[0].Secret)
 	return err == nil && has == secret, nil // a secret that cannot be opened is replaced
 }
 

@@ -44,7 +44,7 @@ func (w *Writes) Webhook(body []byte, create bool) (WebhookWrite, error) {
 		h.Secret = new(string)
 	}
 	if h.Secret != nil {
-		if mistake := secrets.Mistake(*h.Secret); mistake != "" {
+		if mistake := secrets.InvalidReason(*h.Secret); mistake != "" {
 			r.Add(r.root.Member("signing_secret"), schema.CodeBadFormat, mistake)
 		}
 	}

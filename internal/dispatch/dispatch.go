@@ -16,7 +16,7 @@ type Params struct {
 	// Store holds the deliveries. Required. The dispatcher never closes it.
 	Store storage.DeliveryStore
 	// Secrets opens signing secrets. Nil: they are stored as they are.
-	Secrets *secrets.Sealer
+	Secrets *secrets.Encrypter
 	// Logger gets failed attempts and faults. Nil: discards. The standard logger of package
 	// log gets a line of up to 5 kB from net/http when a receiver sends more than an answer.
 	Logger *slog.Logger

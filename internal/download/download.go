@@ -12,24 +12,24 @@ import (
 // A client has patience for each piece of a file: 2 kB a second. A line that is meant to
 // carry files is never slower.
 const (
-	patience = 30 * time.Second
-	piece    = 64 << 10
+	chunkTimeout = 30 * time.Second
+	chunkSize    = 64 << 10
 )
 
 // File is the content of a response.
 type File struct {
 	Name, ContentType string
-	// Status sends the status and the headers, once.
-	Status func(code int)
+	// WriteStatus sends the status and the headers, once.
+	WriteStatus func(code int)
 }
 
 // Begin sends what stands in front of the file's bytes.
-func (f File) Begin(w http.ResponseWriter) {
+func (f File) WriteHeaders(w http.ResponseWriter) {
 	h := w.Header()
 	h["Content-Type"] = []string{f.ContentType}
 	h["Content-Disposition"] = []string{`attachment; filename="` + f.Name + `"`}
 	h["X-Content-Type-Options"] = []string{"nosniff"}
-	f.Status(http.StatusOK)
+	f.WriteStatus(http.StatusOK)
 }
 
 // Send sends what write writes. The response begins with the first byte, or when write
@@ -37,14 +37,14 @@ func (f File) Begin(w http.ResponseWriter) {
 //
 // The server's WriteTimeout would end an export while it reads; Send replaces it.
 func (f File) Send(w http.ResponseWriter, write func(io.Writer) error) (gone bool, err error) {
-	b := &body{f: f, w: w, control: http.NewResponseController(w)}
-	b.within(0)
+	b := &bodyWriter{file: f, w: w, control: http.NewResponseController(w)}
+	b.setTimeout(0)
 	err = write(b)
-	b.within(patience) // for what ends the response
-	if err == nil && !b.begun {
-		f.Begin(w)
+	b.setTimeout(chunkTimeout) // for what ends the response
+	if err == nil && !b.started {
+		f.WriteHeaders(w)
 	}
-	return b.gone, err
+	return b.clientGone, err
 }
 
 // Abort breaks the connection of a response that has begun and panics with [http.ErrAbortHandler].
@@ -55,25 +55,25 @@ func Abort(w http.ResponseWriter) {
 	panic(http.ErrAbortHandler)
 }
 
-// body is the response's body.
-type body struct {
-	f       File
-	w       http.ResponseWriter
-	control *http.ResponseController
-	begun   bool
-	gone    bool // the client is
+// bodyWriter is the response's body.
+type bodyWriter struct {
+	file       File
+	w          http.ResponseWriter
+	control    *http.ResponseController
+	started    bool
+	clientGone bool // the client is
 }
 
 // Write sends p in pieces, each within the client's time.
-func (b *body) Write(p []byte) (n int, err error) {
-	if !b.begun {
-		b.begun = true
-		b.f.Begin(b.w)
+func (b *bodyWriter) Write(p []byte) (n int, err error) {
+	if !b.started {
+		b.started = true
+		b.file.WriteHeaders(b.w)
 	}
 	for len(p) > 0 && err == nil {
-		b.within(patience)
+		b.setTimeout(chunkTimeout)
 		var m int
-		m, err = b.w.Write(p[:min(len(p), piece)])
+		m, err = b.w.Write(p[:min(len(p), chunkSize)])
 		n, p = n+m, p[m:]
 	}
 	if err == nil {
@@ -81,14 +81,14 @@ func (b *body) Write(p []byte) (n int, err error) {
 			err = nil
 		}
 	}
-	b.within(0)
-	b.gone = err != nil
+	b.setTimeout(0)
+	b.clientGone = err != nil
 	return n, err
 }
 
 // within bounds the time of the next write; 0 is no bound. A middleware of the host's
 // that hides the connection keeps the server's own time-out.
-func (b *body) within(d time.Duration) {
+func (b *bodyWriter) setTimeout(d time.Duration) {
 	var deadline time.Time
 	if d > 0 {
 		deadline = time.Now().Add(d)

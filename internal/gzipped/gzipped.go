@@ -9,41 +9,41 @@ import (
 	"sync"
 )
 
-// accepts matches an Accept-Encoding header with gzip, of a quality that is not 0.
-var accepts = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
+// gzipPattern matches an Accept-Encoding header with gzip, of a quality that is not 0.
+var gzipPattern = regexp.MustCompile(`(?i)(^|,)\s*gzip\s*(;\s*q=[0.]*[1-9][\d.]*\s*)?(,|$)`)
 
-// Accepted reports whether a response may be compressed: the client accepts gzip, and no
+// CanCompress reports whether a response may be compressed: the client accepts gzip, and no
 // middleware of the host has announced an encoding, which would then be applied twice.
-func Accepted(w http.ResponseWriter, r *http.Request) bool {
-	return w.Header().Get("Content-Encoding") == "" && accepts.MatchString(r.Header.Get("Accept-Encoding"))
+func CanCompress(w http.ResponseWriter, r *http.Request) bool {
+	return w.Header().Get("Content-Encoding") == "" && gzipPattern.MatchString(r.Header.Get("Accept-Encoding"))
 }
 
 var writers = sync.Pool{New: func() any { return gzip.NewWriter(nil) }}
 
-// Pages is a response writer that compresses HTML documents. Other content and documents with an
+// Writer is a response writer that compresses HTML documents. Other content and documents with an
 // encoding pass unchanged. It ends with Close.
-type Pages struct {
+type Writer struct {
 	http.ResponseWriter
 	r       *http.Request
 	started bool
 	gzip    *gzip.Writer // if nil, the response passes unchanged
 }
 
-// ForPages returns the response writer for a request.
-func ForPages(w http.ResponseWriter, r *http.Request) *Pages {
-	return &Pages{ResponseWriter: w, r: r}
+// NewWriter returns the response writer for a request.
+func NewWriter(w http.ResponseWriter, r *http.Request) *Writer {
+	return &Writer{ResponseWriter: w, r: r}
 }
 
 // Unwrap serves [http.ResponseController].
-func (p *Pages) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+func (p *Writer) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteHeader implements [http.ResponseWriter].
-func (p *Pages) WriteHeader(status int) {
+func (p *Writer) WriteHeader(status int) {
 	if h := p.Header(); !p.started && status >= http.StatusOK {
 		p.started = true
 		if strings.HasPrefix(h.Get("Content-Type"), "text/html") && status != http.StatusNoContent && status != http.StatusNotModified {
 			h.Add("Vary", "Accept-Encoding")
-			if Accepted(p.ResponseWriter, p.r) && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
+			if CanCompress(p.ResponseWriter, p.r) && !strings.Contains(h.Get("Cache-Control"), "no-transform") {
 				h.Set("Content-Encoding", "gzip")
 				h.Del("Content-Length")
 				p.gzip = writers.Get().(*gzip.Writer)
@@ -54,7 +54,7 @@ func (p *Pages) WriteHeader(status int) {
 	p.ResponseWriter.WriteHeader(status)
 }
 
-func (p *Pages) Write(b []byte) (int, error) {
+func (p *Writer) Write(b []byte) (int, error) {
 	if !p.started {
 		p.WriteHeader(http.StatusOK)
 	}
@@ -65,7 +65,7 @@ func (p *Pages) Write(b []byte) (int, error) {
 }
 
 // FlushError sends what was written so far, see [http.ResponseController.Flush].
-func (p *Pages) FlushError() error {
+func (p *Writer) FlushError() error {
 	if p.gzip != nil {
 		if err := p.gzip.Flush(); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (p *Pages) FlushError() error {
 
 // Close ends a compressed document. It is not called after a panic: a document that was cut must
 // not look whole.
-func (p *Pages) Close() {
+func (p *Writer) Close() {
 	if p.gzip != nil {
 		_ = p.gzip.Close() // the client may be gone
 		writers.Put(p.gzip)

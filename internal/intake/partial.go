@@ -45,7 +45,7 @@ func tokenOf(form storage.ID, visit string) string {
 // SavePartial saves a partial submission. Package formsvc documents it. Of p it takes FormID,
 // Revision, Block, Seconds, Shared, Verified and LinkIssued.
 func (i Intake) SavePartial(ctx context.Context, token, visit string, p storage.Partial, in Input, m Metadata) (_ string, dropped []string, err error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	// Read, never cached: nothing would show that a cached form lacks the newest questions.
 	f, known, err := i.Form(ctx, p.FormID)
 	if err != nil {
@@ -101,7 +101,7 @@ func (i Intake) endOfPartial(saved time.Time) time.Time {
 
 // ResumePartial returns a half response, and what is in it. Package formsvc documents it.
 func (i Intake) ResumePartial(ctx context.Context, form storage.ID, token string) (p storage.Partial, in Input, m Metadata, err error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	f, err := i.core.Storage.Form(ctx, storage.AsHost(), form)
 	if err == nil && f.Status != storage.StatusPublished {
 		err = storage.ErrNotFound

@@ -21,7 +21,7 @@ import (
 
 // Submit checks a response and stores it, in one step with all that follows from it.
 func (i Intake) Submit(ctx context.Context, r *SubmitParams) (storage.Submission, error) {
-	ctx = timeout.Share(ctx)
+	ctx = timeout.WithBudget(ctx)
 	form, cached := i.forms.Get(r.FormID)
 	cached = cached && form.committed && !i.borrowed // a transaction may see another form
 	for range core.MaxRaces {

@@ -31,7 +31,7 @@ type Request struct {
 
 // check reports everything that is wrong with a request for a key as one
 // [*schema.Error]. now is when the key is made.
-func (r Request) check(now time.Time) error {
+func (r Request) validate(now time.Time) error {
 	broken := []error{
 		checkText("/user/name", r.User.Name, 0, maxUserName),
 		checkText("/user/email", r.User.Email, 0, maxUserEmail),
@@ -55,14 +55,14 @@ func (r Request) check(now time.Time) error {
 			broken = append(broken, faults.One("/scopes/"+strconv.Itoa(i), schema.CodeNotAllowed, "is not a valid scope"))
 		}
 	}
-	if r.ExpiresAt != nil && !r.expiry().After(now) {
+	if r.ExpiresAt != nil && !r.expiresAt().After(now) {
 		broken = append(broken, faults.One("/expires_at", schema.CodeOutOfRange, "must be in the future"))
 	}
 	return faults.Join(broken...)
 }
 
 // expiry is when the key ends, in whole seconds; zero for never.
-func (r Request) expiry() time.Time {
+func (r Request) expiresAt() time.Time {
 	if r.ExpiresAt == nil {
 		return time.Time{}
 	}

@@ -18,7 +18,7 @@ import (
 // receiver of webhooks lives there.
 
 // special4 lists the networks of IPv4 that are not public.
-var special4 = prefixes(
+var special4 = mustParsePrefixes(
 	"0.0.0.0/8",        // this network, RFC 791
 	"10.0.0.0/8",       // private use, RFC 1918
 	"100.64.0.0/10",    // shared address space, RFC 6598
@@ -40,13 +40,13 @@ var special4 = prefixes(
 	"240.0.0.0/4",      // reserved, RFC 1112, with limited broadcast, RFC 919
 )
 
-// global6 is all of IPv6 that is unicast with global scope today (RFC 4291). Everything
+// globalUnicast6 is all of IPv6 that is unicast with global scope today (RFC 4291). Everything
 // outside is not public: loopback, mapped and compatible IPv4, NAT64, discard, segment
 // routing, unique local, link and site local, multicast, and unassigned addresses.
-var global6 = netip.MustParsePrefix("2000::/3")
+var globalUnicast6 = netip.MustParsePrefix("2000::/3")
 
 // special6 lists the networks inside global6 that are not public.
-var special6 = prefixes(
+var special6 = mustParsePrefixes(
 	"2001::/23",         // IETF protocol assignments: Teredo, benchmarking, AMT, ORCHID …, RFC 2928
 	"2001:db8::/32",     // documentation, RFC 3849
 	"2002::/16",         // 6to4, RFC 3056
@@ -59,18 +59,18 @@ var special6 = prefixes(
 // webhooks' client before it connects (package dialguard). Its error ends the attempt.
 var BeforeDial func(address string) error
 
-// Is reports whether addr is an address of the public internet. An IPv4
+// IsPublic reports whether addr is an address of the public internet. An IPv4
 // address mapped into IPv6 is judged as the IPv4 address that it stands for.
-func Is(addr netip.Addr) bool {
+func IsPublic(addr netip.Addr) bool {
 	if addr.Zone() != "" {
 		return false
 	}
 	addr = addr.Unmap()
 	switch {
 	case addr.Is4():
-		return !In(special4, addr)
+		return !InNetworks(special4, addr)
 	case addr.Is6():
-		return global6.Contains(addr) && !In(special6, addr) && !isISATAP(addr)
+		return globalUnicast6.Contains(addr) && !InNetworks(special6, addr) && !isISATAP(addr)
 	}
 	return false
 }
@@ -83,12 +83,12 @@ func isISATAP(addr netip.Addr) bool {
 	return b[8]&^0x03 == 0 && b[9] == 0 && b[10] == 0x5e && b[11] == 0xfe
 }
 
-// In reports whether one of the networks has the address.
-func In(networks []netip.Prefix, addr netip.Addr) bool {
+// InNetworks reports whether one of the networks has the address.
+func InNetworks(networks []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(networks, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
 
-func prefixes(list ...string) []netip.Prefix {
+func mustParsePrefixes(list ...string) []netip.Prefix {
 	out := make([]netip.Prefix, len(list))
 	for i, s := range list {
 		out[i] = netip.MustParsePrefix(s)

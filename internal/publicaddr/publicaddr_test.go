@@ -17,7 +17,7 @@ func TestIs(t *testing.T) {
 		"2000::1", "2001:200::1", "2001:4860:4860::8888", "2001:db7:ffff::1", "2001:db9::1", "2003::1", "2606:4700::1111",
 		"2620:4f:7fff::1", "2620:4f:8001::1", "2a00:1450::1", "3fff:1000::1", "2606:4700::5efe:808:809:1",
 	} {
-		expect.That(t, Is(netip.MustParseAddr(s)), "%s is not public", s)
+		expect.That(t, IsPublic(netip.MustParseAddr(s)), "%s is not public", s)
 	}
 	for _, s := range []string{
 		"0.0.0.0", "0.255.255.255", "10.0.0.0", "10.255.255.255", "100.64.0.0", "100.100.100.200", "100.127.255.255",
@@ -33,9 +33,9 @@ func TestIs(t *testing.T) {
 		"fc00::1", "fd00:ec2::254", "fe80::1", "fe80::1%eth0", "febf::1", "fec0::1", "feff::1", "ff02::1", "ff0e::1",
 		"2606:4700::5efe:7f00:1", "2606:4700::200:5efe:a00:1", "2606:4700::100:5efe:a00:1", "2606:4700::300:5efe:808:808", "2606:4700::1%eth0", "::ffff:8.8.8.8%eth0",
 	} {
-		expect.That(t, !Is(netip.MustParseAddr(s)), "%s is public", s)
+		expect.That(t, !IsPublic(netip.MustParseAddr(s)), "%s is public", s)
 	}
-	expect.That(t, !Is(netip.Addr{}), "no address is public")
+	expect.That(t, !IsPublic(netip.Addr{}), "no address is public")
 }
 
 // No row can be lost unseen: TestIs judges an address of each that no other
@@ -44,8 +44,8 @@ func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
 	rows := slices.Concat(special4, special6)
 	for i, row := range rows {
 		others := slices.Delete(slices.Clone(rows), i, i+1)
-		expect.That(t, !Is(row.Addr()) && !Is(last(row)), "an end of %s is public", row)
-		expect.That(t, !In(others, row.Addr()) && !In(others, last(row)), "%s lies within another row", row)
+		expect.That(t, !IsPublic(row.Addr()) && !IsPublic(last(row)), "an end of %s is public", row)
+		expect.That(t, !InNetworks(others, row.Addr()) && !InNetworks(others, last(row)), "%s lies within another row", row)
 		for _, beside := range []netip.Addr{row.Addr().Prev(), last(row).Next()} {
 			expect.That(t, !row.Contains(beside), "%s contains %s", row, beside)
 		}
@@ -56,7 +56,7 @@ func TestEveryBlockRefusesWhatNoOtherDoes(t *testing.T) {
 		"240.0.0.1", "2001::1", "2001:db8::1", "2002::1", "2620:4f:8000::1", "3ffe::1", "3fff::1",
 	}
 	for _, s := range want {
-		expect.That(t, In(rows, netip.MustParseAddr(s)), "no row for %s", s)
+		expect.That(t, InNetworks(rows, netip.MustParseAddr(s)), "no row for %s", s)
 	}
 	expect.That(t, len(rows) == len(want), "%d rows, %d known: add an address of each new one", len(rows), len(want))
 }

@@ -42,7 +42,7 @@
 //
 // The scheduler is a state machine without a clock, goroutines, locks or I/O: the same events at the same times lead to
 // the same actions. Package webhooks passes events to it and executes its actions. The tests are therefore tables and
-// histories in virtual time. [Numbers] contains the twelve numbers that were tuned, and [Default] gives the reasons.
+// histories in virtual time. [Config] contains the twelve numbers that were tuned, and [DefaultConfig] gives the reasons.
 // derive computes all others.
 //
 // Start reading at [Scheduler.Step]. scheduler.go follows a delivery from its arrival to its end. webhook.go contains

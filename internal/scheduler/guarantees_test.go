@@ -17,9 +17,9 @@ import (
 )
 
 // smallNumbers have few places, so that little reaches every bound.
-func smallNumbers() Numbers {
-	n := Default(8, 48, 4, 15*time.Second)
-	n.Rows, n.Patience = 50, 300*time.Millisecond
+func smallNumbers() Config {
+	n := DefaultConfig(8, 48, 4, 15*time.Second)
+	n.MaxBatch, n.MaxWait = 50, 300*time.Millisecond
 	return n
 }
 
@@ -34,8 +34,8 @@ func TestAStopGivesBackWhatWaits(t *testing.T) {
 		}
 	}
 	w.run(500 * time.Millisecond)
-	if waiting := w.s.quick.waiting; waiting == 0 || w.s.quick.used == 0 {
-		t.Fatalf("%d deliveries wait and %d requests are under way, want some of both", waiting, w.s.quick.used)
+	if waiting := w.s.fast.waiting; waiting == 0 || w.s.fast.inFlight == 0 {
+		t.Fatalf("%d deliveries wait and %d requests are under way, want some of both", waiting, w.s.fast.inFlight)
 	}
 	w.step(Stop{})
 	w.run(20 * time.Millisecond) // two writes take 8 ms each, a claim that was under way as long
@@ -67,7 +67,7 @@ func TestABurstThatIsHandedOverInPartDoesNotWaitForThePoll(t *testing.T) {
 					}
 				}
 			}
-			if most, want := w.longestStandstill(), 2*w.n.Gather; most > want {
+			if most, want := w.longestStandstill(), 2*w.n.BatchDelay; most > want {
 				t.Errorf("%d webhooks of %s: nothing happens for %s, want at most %s", hooks, took, most, want)
 			}
 			w.stop()
@@ -81,7 +81,7 @@ func (w *world) longestStandstill() (most time.Duration) {
 	var stands time.Duration
 	for left := true; left && most < time.Second; w.run(time.Millisecond) {
 		stands += time.Millisecond
-		if w.s.quick.used+w.s.second.used > 0 || len(w.s.results.active) > 0 {
+		if w.s.fast.inFlight+w.s.slow.inFlight > 0 || len(w.s.results.writing) > 0 {
 			stands = 0
 		}
 		most = max(most, stands)
@@ -132,7 +132,7 @@ func TestPatientWebhooksOfOneOwnerDelayNobody(t *testing.T) {
 		t.Skip("make test-all runs it")
 	}
 	t.Parallel()
-	n := Default(64, 512, 4, 15*time.Second) // the owners have work for more
+	n := DefaultConfig(64, 512, 4, 15*time.Second) // the owners have work for more
 	for owners, each := range map[int]int{1: 200, 8: 50} {
 		w := newWorld(t, 1, n)
 		w.unchecked = true

@@ -13,7 +13,7 @@ import (
 // steps is a scheduler that a test takes through single steps.
 type steps struct {
 	t       *testing.T
-	n       derived
+	n       derivedConfig
 	s       *Scheduler
 	now     time.Time
 	serial  int
@@ -25,7 +25,7 @@ type steps struct {
 	next    time.Time
 }
 
-func newSteps(t *testing.T, n Numbers) *steps {
+func newSteps(t *testing.T, n Config) *steps {
 	t.Helper()
 	c := &steps{t: t, n: n.derive(), now: time.Unix(1_800_000_000, 0)}
 	c.s = New(n, func(_, most time.Duration) time.Duration { return most })
@@ -44,7 +44,7 @@ func (c *steps) step(events ...Event) {
 		c.writes++
 	}
 	c.pauses = append(c.pauses, a.Pauses...)
-	c.next = a.Next
+	c.next = a.NextStep
 }
 
 func (c *steps) pass(d time.Duration) {
@@ -54,7 +54,9 @@ func (c *steps) pass(d time.Duration) {
 
 var (
 	goodStanding = storage.Health{Succeeded: true}
-	claimedFrom  = func(deliveries ...storage.ClaimedDelivery) Claimed { return Claimed{Deliveries: deliveries} }
+	claimedFrom  = func(deliveries ...storage.ClaimedDelivery) ClaimFinished {
+		return ClaimFinished{Deliveries: deliveries}
+	}
 )
 
 // delivery makes one for the webhook with that number.
@@ -82,7 +84,7 @@ func (c *steps) end(success bool, asked time.Duration) {
 }
 
 func (c *steps) endOf(r *Request, success bool, asked time.Duration) {
-	e := Ended{Request: r, Delivery: &storage.Delivery{Success: success}, Took: time.Millisecond, Asked: asked}
+	e := RequestFinished{Request: r, Delivery: &storage.Delivery{Success: success}, Duration: time.Millisecond, RequestedPause: asked}
 	if !success {
 		e.RetryIn = time.Minute
 	}
@@ -92,7 +94,7 @@ func (c *steps) endOf(r *Request, success bool, asked time.Duration) {
 // last returns the result that was written last.
 func (c *steps) last() storage.Result {
 	c.t.Helper()
-	c.pass(c.n.Gather)
+	c.pass(c.n.BatchDelay)
 	if len(c.written) == 0 {
 		c.t.Fatal("nothing was written")
 	}
@@ -135,8 +137,8 @@ func TestAPauseComesWithAClaim(t *testing.T) {
 		probe(c)
 		c.end(false, 2*time.Hour)
 		c.last()
-		c.step(Wrote{})
-		c.step(Claimed{})
+		c.step(WriteFinished{})
+		c.step(ClaimFinished{})
 		c.pass(time.Second) // another claim begins
 		c.step(claimedFrom(c.delivery(1, "h.example", storage.Health{Failures: 4})))
 		c.end(false, 0)
@@ -153,8 +155,8 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 	c := newSteps(t, testNumbers)
 	c.step(claimedFrom(c.deliveries(20, goodStanding)...))
 	c.endOf(c.sent[0], true, 0)
-	c.pass(c.n.Gather)
-	c.step(Claimed{}, Wrote{Err: errors.New("down")})
+	c.pass(c.n.BatchDelay)
+	c.step(ClaimFinished{}, WriteFinished{Err: errors.New("down")})
 	was := len(c.claims)
 	for i, r := range c.sent[1:] { // more is there to be written whenever a write ends
 		c.pass(time.Second)
@@ -162,7 +164,7 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 			t.Fatalf("%d writes, want %d", c.writes, i+2)
 		}
 		c.endOf(r, true, 0)
-		c.step(Woken{}, Wrote{})
+		c.step(Woken{}, WriteFinished{})
 		if len(c.claims) != was {
 			t.Fatal("something is claimed before all results are written")
 		}
@@ -171,8 +173,8 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 		}
 	}
 	c.pass(time.Second)
-	c.step(Wrote{})
-	c.pass(c.n.Gather)
+	c.step(WriteFinished{})
+	c.pass(c.n.BatchDelay)
 	c.step()
 	if len(c.claims) == was {
 		t.Error("nothing is claimed any more")
@@ -184,17 +186,17 @@ func TestClaimsGoOnWhenWritesSucceedAgain(t *testing.T) {
 func TestAPoolIsAskedForWhenItHasRoom(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, smallNumbers())
-	c.step(claimedFrom(c.deliveries(c.n.ahead/2+c.n.Quick+1, goodStanding)...))
+	c.step(claimedFrom(c.deliveries(c.n.maxPrefetch/2+c.n.Fast+1, goodStanding)...))
 	c.step(Woken{})
-	c.pass(c.n.Gather)
+	c.pass(c.n.BatchDelay)
 	if p := c.claims[len(c.claims)-1]; p.Fast.MaxDeliveries != 0 || p.NewOrFailing.MaxDeliveries == 0 {
 		t.Fatalf("asked for %d and %d, want none for the quick pool and some for the other", p.Fast.MaxDeliveries, p.NewOrFailing.MaxDeliveries)
 	}
-	c.step(Claimed{})
-	c.pass(c.n.Gather)
+	c.step(ClaimFinished{})
+	c.pass(c.n.BatchDelay)
 	c.endOf(c.sent[0], true, 0)
-	if p := c.claims[len(c.claims)-1]; p.Fast.MaxDeliveries != c.n.ahead/2 {
-		t.Errorf("asked for %d at once, want %d", p.Fast.MaxDeliveries, c.n.ahead/2)
+	if p := c.claims[len(c.claims)-1]; p.Fast.MaxDeliveries != c.n.maxPrefetch/2 {
+		t.Errorf("asked for %d at once, want %d", p.Fast.MaxDeliveries, c.n.maxPrefetch/2)
 	}
 }
 
@@ -206,10 +208,10 @@ func TestAResultDoesNotWaitLongerThanGather(t *testing.T) {
 	c.end(true, 0)
 	came := c.now
 	for i := range 2 {
-		if waits := c.next.Sub(came); waits != c.n.Gather {
-			t.Errorf("after %d more steps the next one is %s after the result, want %s", i, waits, c.n.Gather)
+		if waits := c.next.Sub(came); waits != c.n.BatchDelay {
+			t.Errorf("after %d more steps the next one is %s after the result, want %s", i, waits, c.n.BatchDelay)
 		}
-		c.pass(c.n.Gather - time.Millisecond)
+		c.pass(c.n.BatchDelay - time.Millisecond)
 	}
 }
 
@@ -219,11 +221,11 @@ func TestAResultDoesNotWaitLongerThanGather(t *testing.T) {
 func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 	t.Parallel()
 	n := smallNumbers()
-	many := n.derive().write
-	slow := storage.Health{Succeeded: true, SuccessesUntilFast: n.Successes}
+	many := n.derive().writeThreshold
+	slow := storage.Health{Succeeded: true, SuccessesUntilFast: n.SuccessesUntilFast}
 	for name, standing := range map[string]storage.Health{"held": goodStanding, "the second pool": slow, "given back": goodStanding} {
 		c := newSteps(t, n)
-		c.step(Claimed{})
+		c.step(ClaimFinished{})
 		for i := range many {
 			if name != "given back" {
 				c.step(claimedFrom(c.delivery(i, fmt.Sprintf("h%d.example", i), standing)))
@@ -231,7 +233,7 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 				continue
 			}
 			c.step(claimedFrom(c.delivery(i, "h.example", standing)))
-			c.step(Ended{Request: c.sent[len(c.sent)-1]})
+			c.step(RequestFinished{Request: c.sent[len(c.sent)-1]})
 		}
 		if name == "held" {
 			var held []storage.Lease
@@ -245,8 +247,8 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 			c.step(claimedFrom(another))
 			c.end(true, 0)
 			c.written, c.writes = nil, 0
-			c.step(Wrote{Held: held})
-			c.pass(c.n.backoffFirst)
+			c.step(WriteFinished{Blocked: held})
+			c.pass(c.n.minBackoff)
 			if held = nil; len(c.written) != many+1 {
 				t.Fatalf("%d results are written, want %d", len(c.written), many+1)
 			}
@@ -256,12 +258,12 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 				}
 			}
 			c.written, c.writes = nil, 0
-			c.step(Wrote{Held: held})
+			c.step(WriteFinished{Blocked: held})
 		}
 		if c.writes > 0 {
 			t.Errorf("%s: %d writes begin before Gather is over", name, c.writes)
 		}
-		if c.pass(c.n.Gather); c.writes != 1 {
+		if c.pass(c.n.BatchDelay); c.writes != 1 {
 			t.Errorf("%s: %d writes after Gather, want 1", name, c.writes)
 		}
 	}
@@ -272,7 +274,7 @@ func TestOnlyNewResultsOfTheQuickPoolMakeWritesFollowAtOnce(t *testing.T) {
 func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 	t.Parallel()
 	for took, still := range map[time.Duration]time.Duration{
-		time.Millisecond:       testNumbers.Stay,
+		time.Millisecond:       testNumbers.FastSlotTime,
 		200 * time.Millisecond: 400 * time.Millisecond,
 	} {
 		for _, more := range []time.Duration{0, time.Millisecond} {
@@ -284,7 +286,7 @@ func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 			}
 			send()
 			c.now = c.now.Add(took)
-			c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Took: took})
+			c.step(RequestFinished{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Duration: took})
 			send()
 			c.pass(still - time.Millisecond + more)
 			want := 1
@@ -299,8 +301,8 @@ func TestAWebhookThatHangsIsKnownByItsUsualTime(t *testing.T) {
 			if room := c.claims[len(c.claims)-1].Webhooks[c.sent[0].Delivery.Lease.WebhookID]; room > 0 != (more == 0) {
 				t.Errorf("%s after it: room for %d more", still-time.Millisecond+more, room)
 			}
-			if c.pass(c.n.Gather); more > 0 && c.s.quick.waiting > 0 {
-				t.Errorf("%d still wait", c.s.quick.waiting)
+			if c.pass(c.n.BatchDelay); more > 0 && c.s.fast.waiting > 0 {
+				t.Errorf("%d still wait", c.s.fast.waiting)
 			}
 		}
 	}
@@ -313,14 +315,14 @@ func TestASlowWebhookIsQuickAfterEightSuccesses(t *testing.T) {
 	c := newSteps(t, testNumbers)
 	for i := range 11 {
 		c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
-		if quick, want := c.sent[i].pool == &c.s.quick, i < 2 || i > 9; quick != want {
+		if quick, want := c.sent[i].pool == &c.s.fast, i < 2 || i > 9; quick != want {
 			t.Errorf("request %d: in the quick pool %v, want %v", i, quick, want)
 		}
-		took := c.n.Moment
+		took := c.n.FastThreshold
 		if i == 1 {
 			took += time.Millisecond
 		}
-		c.step(Ended{Request: c.sent[i], Delivery: &storage.Delivery{Success: true}, Took: took})
+		c.step(RequestFinished{Request: c.sent[i], Delivery: &storage.Delivery{Success: true}, Duration: took})
 	}
 }
 
@@ -382,8 +384,8 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 		if r := c.last(); r.Health.Failures != 1 || r.PauseFor == 0 {
 			t.Errorf("its result has %+v and a pause of %s, want a failure and one", r.Health, r.PauseFor)
 		}
-		if w := c.s.webhooks[c.sent[1].Delivery.Lease.WebhookID]; w.standing != goodStanding || w.pause != (pause{}) || len(c.pauses) > 0 {
-			t.Errorf("the other URL has %+v, the pause %+v, and %d pauses were told", w.standing, w.pause, len(c.pauses))
+		if w := c.s.webhooks[c.sent[1].Delivery.Lease.WebhookID]; w.health != goodStanding || w.pause != (pause{}) || len(c.pauses) > 0 {
+			t.Errorf("the other URL has %+v, the pause %+v, and %d pauses were told", w.health, w.pause, len(c.pauses))
 		}
 	})
 }
@@ -392,8 +394,8 @@ func TestAResultHasTheStandingOfItsURL(t *testing.T) {
 func TestClaimsKeepTheirDistance(t *testing.T) {
 	t.Parallel()
 	for name, events := range map[string][]Event{
-		"more, but nothing came": {Claimed{More: true}},
-		"somebody calls":         {Claimed{}, Woken{}},
+		"more, but nothing came": {ClaimFinished{More: true}},
+		"somebody calls":         {ClaimFinished{}, Woken{}},
 	} {
 		c := newSteps(t, testNumbers)
 		began := c.now
@@ -401,7 +403,7 @@ func TestClaimsKeepTheirDistance(t *testing.T) {
 			c.step(events...)
 			c.pass(time.Millisecond)
 		}
-		if got, most := len(c.claims), 1+int(c.now.Sub(began)/c.n.Gather); got < 2 || got > most {
+		if got, most := len(c.claims), 1+int(c.now.Sub(began)/c.n.BatchDelay); got < 2 || got > most {
 			t.Errorf("%s: %d claims in %s, want 2 to %d", name, got, c.now.Sub(began), most)
 		}
 	}
@@ -427,14 +429,14 @@ func TestDoubtfulOnesThatFindNoPlaceAreLeftInTheStore(t *testing.T) {
 	c := newSteps(t, smallNumbers())
 	claim := func(n int, standing storage.Health) storage.ClaimParams {
 		before := len(c.claims)
-		c.now = c.now.Add(c.n.Gather)
-		c.step(Claimed{Deliveries: c.deliveries(n, standing), More: true})
+		c.now = c.now.Add(c.n.BatchDelay)
+		c.step(ClaimFinished{Deliveries: c.deliveries(n, standing), More: true})
 		if len(c.claims) != before+1 {
 			t.Fatalf("%d claims, want one more than %d", len(c.claims), before)
 		}
 		return *c.claims[before]
 	}
-	half, places := c.n.Second/2, c.n.Second*3/4
+	half, places := c.n.Slow/2, c.n.Slow*3/4
 	if p := claim(half-1, storage.Health{}); len(c.sent) != half-1 || p.NewOrFailing.MaxDeliveries != 1 || p.Slow.MaxDeliveries != (places-half+1+3)/4 {
 		t.Fatalf("%d requests, and room for %d and %d slow ones, want %d, 1 and a quarter of what is free", len(c.sent), p.NewOrFailing.MaxDeliveries, p.Slow.MaxDeliveries, half-1)
 	}
@@ -463,15 +465,15 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 	slow := storage.Health{Succeeded: true, SuccessesUntilFast: 1}
 	for _, standing := range []storage.Health{slow, {}} {
 		c := newSteps(t, smallNumbers())
-		places := c.n.Second * 3 / 4
+		places := c.n.Slow * 3 / 4
 		owner := storage.ID{7}
 		claim := func(n int) storage.ClaimParams {
 			all := c.deliveries(n, standing)
 			for i := range all {
 				all[i].WorkspaceID = owner
 			}
-			c.now = c.now.Add(c.n.Gather)
-			c.step(Claimed{Deliveries: all, More: true})
+			c.now = c.now.Add(c.n.BatchDelay)
+			c.step(ClaimFinished{Deliveries: all, More: true})
 			return *c.claims[len(c.claims)-1]
 		}
 		if p := claim(places / 3); len(p.Slow.ExcludedWorkspaces)+len(p.NewOrFailing.ExcludedWorkspaces) > 0 {
@@ -484,7 +486,7 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 		for _, r := range c.sent {
 			c.endOf(r, true, 0)
 		}
-		if p := claim(0); len(p.Slow.ExcludedWorkspaces)+len(c.s.second.workspaces) > 0 {
+		if p := claim(0); len(p.Slow.ExcludedWorkspaces)+len(c.s.slow.workspaces) > 0 {
 			t.Errorf("without %v when nothing is under way", p.Slow.ExcludedWorkspaces)
 		}
 	}
@@ -495,15 +497,15 @@ func TestAWorkspaceThatHasMuchOfTheSecondPoolWaits(t *testing.T) {
 func TestAHostNameWithLittleRoomWaits(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	most := c.n.ahead / 2
+	most := c.n.maxPrefetch / 2
 	for has, want := range map[int]int{most - most/8: most / 8, most - most/8 + 1: 0, most: 0} {
 		c = newSteps(t, testNumbers)
 		var all []storage.ClaimedDelivery
 		for range has {
 			all = append(all, c.delivery(c.serial, "same.example", goodStanding))
 		}
-		c.now = c.now.Add(c.n.Gather)
-		c.step(Claimed{Deliveries: all, More: true})
+		c.now = c.now.Add(c.n.BatchDelay)
+		c.step(ClaimFinished{Deliveries: all, More: true})
 		if p := c.claims[len(c.claims)-1]; p.Fast.Hosts["same.example"] != want || p.Fast.PerHost != most {
 			t.Errorf("with %d deliveries a host name has room for %d, and others for %d, want %d and %d", has, p.Fast.Hosts["same.example"], p.Fast.PerHost, want, most)
 		}
@@ -519,12 +521,12 @@ func TestAFailureIsRecordedBeforeTheNextClaim(t *testing.T) {
 	c.step(claimedFrom(del))
 	c.end(false, time.Hour)
 	c.step(Woken{})
-	c.pass(c.n.Gather)
+	c.pass(c.n.BatchDelay)
 	if room, named := c.claims[len(c.claims)-1].Webhooks[del.Lease.WebhookID]; len(c.claims) != 2 || !named || room != 0 {
 		t.Errorf("claim %d has room for %d (named %v), want claim 2 and none", len(c.claims), room, named)
 	}
-	c.step(Wrote{}, Claimed{})
-	c.pass(c.n.Gather)
+	c.step(WriteFinished{}, ClaimFinished{})
+	c.pass(c.n.BatchDelay)
 	if room, named := c.claims[len(c.claims)-1].Webhooks[del.Lease.WebhookID]; len(c.claims) != 3 || named && room != 1 {
 		t.Errorf("afterwards claim %d has room for %d (named %v)", len(c.claims), room, named)
 	}
@@ -542,7 +544,7 @@ func TestTheBoundOfAWebhookIsForItsURL(t *testing.T) {
 	bound := func(when string, generation int64, want int) {
 		t.Helper()
 		c.step(Woken{})
-		c.pass(c.n.Gather)
+		c.pass(c.n.BatchDelay)
 		ask := c.claims[len(c.claims)-1]
 		if room, named := ask.Webhooks[id]; !named || room != want || ask.Generations[id] != generation {
 			t.Errorf("%s there is room for %d of the URL %d (named %v), want %d of %d", when, room, ask.Generations[id], named, want, generation)
@@ -567,10 +569,10 @@ func TestADeliveryAgesWhileItWaits(t *testing.T) {
 	first, second := c.delivery(1, "h.example", goodStanding), c.delivery(1, "h.example", goodStanding)
 	first.Age, second.Age = time.Hour, time.Minute
 	c.step(claimedFrom(first, second))
-	c.now = c.now.Add(n.Stay / 2)
+	c.now = c.now.Add(n.FastSlotTime / 2)
 	c.end(true, 0)
-	if len(c.sent) != 2 || c.sent[0].Delivery.Age != time.Hour || c.sent[1].Delivery.Age != time.Minute+n.Stay/2 {
-		t.Errorf("%d requests began, want two at the ages of an hour and of a minute and %s", len(c.sent), n.Stay/2)
+	if len(c.sent) != 2 || c.sent[0].Delivery.Age != time.Hour || c.sent[1].Delivery.Age != time.Minute+n.FastSlotTime/2 {
+		t.Errorf("%d requests began, want two at the ages of an hour and of a minute and %s", len(c.sent), n.FastSlotTime/2)
 	}
 }
 
@@ -579,7 +581,7 @@ func TestASummaryIsWritten(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
 	c.step(claimedFrom(c.delivery(1, "h.example", goodStanding)))
-	c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{}, Summary: ID{7}})
+	c.step(RequestFinished{Request: c.sent[0], Delivery: &storage.Delivery{}, Summary: ID{7}})
 	if r := c.last(); r.Summary != (ID{7}) || r.RetryIn != 0 {
 		t.Errorf("written %+v, want the summary", r)
 	}
@@ -592,7 +594,7 @@ func TestNoMoreIsHandedOverThanThereIsRoomFor(t *testing.T) {
 	c := newSteps(t, testNumbers)
 	del := c.delivery(1, "h.example", goodStanding)
 	c.step(claimedFrom(del))
-	c.step(Ended{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Took: 400 * time.Millisecond})
+	c.step(RequestFinished{Request: c.sent[0], Delivery: &storage.Delivery{Success: true}, Duration: 400 * time.Millisecond})
 	granted := 0
 	for range 100 {
 		granted += len(c.s.Reserve(del.FormID))
@@ -620,10 +622,10 @@ func TestRequestsThatMoveOverAreBoundedInBytes(t *testing.T) {
 		del := c.delivery(i, fmt.Sprintf("h%d.example", i), goodStanding)
 		del.Body = make([]byte, 1000)
 		c.step(claimedFrom(del))
-		c.pass(c.n.Stay)
+		c.pass(c.n.FastSlotTime)
 	}
-	if c.s.quick.bytes != n.PoolBytes || c.s.second.bytes != n.PoolBytes || len(c.sent) != 20 {
-		t.Errorf("%d requests, %d and %d bytes are held, want 20 and %d", len(c.sent), c.s.quick.bytes, c.s.second.bytes, n.PoolBytes)
+	if c.s.fast.bytes != n.PoolBytes || c.s.slow.bytes != n.PoolBytes || len(c.sent) != 20 {
+		t.Errorf("%d requests, %d and %d bytes are held, want 20 and %d", len(c.sent), c.s.fast.bytes, c.s.slow.bytes, n.PoolBytes)
 	}
 }
 
@@ -645,7 +647,7 @@ func TestASuccessFromBeforeAPauseDoesNotEndIt(t *testing.T) {
 func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	t.Parallel()
 	c := newSteps(t, testNumbers)
-	all := c.deliveries(c.n.ahead/2, goodStanding)
+	all := c.deliveries(c.n.maxPrefetch/2, goodStanding)
 	for i := range all {
 		all[i].FormID = storage.ID{1}
 	}
@@ -654,13 +656,13 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 		c.endOf(c.sent[ended], true, 0)
 		ended++
 		if before := c.writes; ended%32 == 0 {
-			if c.pass(c.n.Gather); c.writes > before {
-				c.step(Wrote{})
+			if c.pass(c.n.BatchDelay); c.writes > before {
+				c.step(WriteFinished{})
 			}
 		}
 	}
 	granted := 0
-	for range c.n.ahead {
+	for range c.n.maxPrefetch {
 		granted += len(c.s.Reserve(storage.ID{1}))
 	}
 	if granted == 0 {
@@ -668,9 +670,9 @@ func TestHandOversLeaveRoomForClaims(t *testing.T) {
 	}
 	before := len(c.claims)
 	c.pass(time.Second)
-	c.step(Claimed{}, Wrote{}, Woken{})
+	c.step(ClaimFinished{}, WriteFinished{}, Woken{})
 	c.pass(time.Second)
-	if len(c.claims) == before || c.claims[len(c.claims)-1].Fast.MaxDeliveries < c.n.ahead/2 {
+	if len(c.claims) == before || c.claims[len(c.claims)-1].Fast.MaxDeliveries < c.n.maxPrefetch/2 {
 		t.Errorf("%d claims while %d deliveries may be handed over", len(c.claims)-before, granted)
 	}
 }
@@ -683,8 +685,8 @@ func TestAHeldResultDoesNotStopClaims(t *testing.T) {
 	c.step(claimedFrom(a, b))
 	c.endOf(c.sent[0], true, 0)
 	c.endOf(c.sent[1], true, 0)
-	c.pass(c.n.Gather)
-	c.step(Claimed{}, Wrote{Err: errors.New("down")})
+	c.pass(c.n.BatchDelay)
+	c.step(ClaimFinished{}, WriteFinished{Err: errors.New("down")})
 	was := len(c.claims)
 	for range 60 {
 		c.written = nil
@@ -696,7 +698,7 @@ func TestAHeldResultDoesNotStopClaims(t *testing.T) {
 			}
 		}
 		if len(c.written) > 0 {
-			c.step(Wrote{Held: held})
+			c.step(WriteFinished{Blocked: held})
 		}
 		c.step(Woken{})
 	}
@@ -708,7 +710,7 @@ func TestAHeldResultDoesNotStopClaims(t *testing.T) {
 // The smallest numbers that a host may set send everything, too.
 func TestTheSmallestPools(t *testing.T) {
 	t.Parallel()
-	for _, n := range []Numbers{Default(64, 1, 4, 15*time.Second), Default(1, 1, 1, 15*time.Second), Default(2, 3, 4, 15*time.Second)} {
+	for _, n := range []Config{DefaultConfig(64, 1, 4, 15*time.Second), DefaultConfig(1, 1, 1, 15*time.Second), DefaultConfig(2, 3, 4, 15*time.Second)} {
 		w := newWorld(t, 1, n)
 		w.unchecked = true // of 1 place a host name has more than half
 		r := w.receiver("a.example", false, takes(time.Millisecond, 2*time.Millisecond))
@@ -717,7 +719,7 @@ func TestTheSmallestPools(t *testing.T) {
 		}
 		w.run(time.Minute)
 		if len(r.pending) > 0 {
-			t.Errorf("%d and %d places: %d of 5 deliveries to a new webhook are pending", n.Quick, n.Second, len(r.pending))
+			t.Errorf("%d and %d places: %d of 5 deliveries to a new webhook are pending", n.Fast, n.Slow, len(r.pending))
 		}
 	}
 }

@@ -13,13 +13,13 @@ import (
 )
 
 // testNumbers are those of the default configuration.
-var testNumbers = Default(64, 4096, 4, 15*time.Second)
+var testNumbers = DefaultConfig(64, 4096, 4, 15*time.Second)
 
 // world is a store, a network and a clock around one scheduler, all of them
 // simulated. Unless it is unchecked, it checks after every step that the rules hold.
 type world struct {
 	t      testing.TB
-	n      derived
+	n      derivedConfig
 	rand   *rand.Rand
 	now    time.Time
 	s      *Scheduler
@@ -99,7 +99,7 @@ func (t *timers) Pop() any {
 	return last
 }
 
-func newWorld(t testing.TB, seed uint64, n Numbers) *world {
+func newWorld(t testing.TB, seed uint64, n Config) *world {
 	w := &world{
 		t: t, n: n.derive(), rand: rand.New(rand.NewPCG(seed, 1)), now: time.Unix(1_800_000_000, 0).UTC(),
 		byID: map[ID]*receiver{}, forms: map[ID][]*receiver{}, leased: map[storage.Lease]*item{},
@@ -152,7 +152,7 @@ func (w *world) event(r *receiver) {
 		reserved, at := w.s.Reserve(r.form), w.now
 		if len(reserved) > 0 {
 			w.after(time.Duration(w.rand.Int64N(int64(3*time.Millisecond))), func() {
-				e := Handed{Reserved: reserved, At: at}
+				e := Dispatched{Reserved: reserved, ReservedAt: at}
 				if w.rand.IntN(10) > 0 && r.paused.Before(w.now) && it.state == "" {
 					e.Deliveries = append(e.Deliveries, w.lease(it))
 				}
@@ -268,7 +268,7 @@ func (r *receiver) turn() time.Time {
 
 // finish does what FinishDeliveries does.
 func (w *world) finish(results []storage.Result) {
-	if len(results) > w.n.Rows {
+	if len(results) > w.n.MaxBatch {
 		w.t.Fatalf("a write of %d results", len(results))
 	}
 	for _, res := range results {
@@ -327,10 +327,10 @@ func (w *world) step(events ...Event) {
 		p := *a.Claim
 		w.after(time.Duration(w.rand.Int64N(int64(4*time.Millisecond))), func() {
 			if w.now.Before(w.storeDown) {
-				w.step(Claimed{Err: errors.New("down")})
+				w.step(ClaimFinished{Err: errors.New("down")})
 				return
 			}
-			e := Claimed{}
+			e := ClaimFinished{}
 			e.Deliveries, e.More = w.claim(p)
 			w.after(time.Duration(w.rand.Int64N(int64(4*time.Millisecond))), func() { w.step(e) })
 		})
@@ -348,14 +348,14 @@ func (w *world) step(events ...Event) {
 				r.locked = false
 			}
 			if w.now.Before(w.storeDown) {
-				w.step(Wrote{Err: errors.New("down")})
+				w.step(WriteFinished{Err: errors.New("down")})
 				return
 			}
 			w.finish(a.Write)
-			w.step(Wrote{})
+			w.step(WriteFinished{})
 		})
 	}
-	w.awake = a.Next
+	w.awake = a.NextStep
 	if !w.unchecked {
 		w.check()
 	}
@@ -368,7 +368,7 @@ func (w *world) send(r *Request) {
 		w.t.Fatalf("%v is sent without a lease", r.Delivery.Lease)
 	}
 	of := it.of
-	it.state, it.began, it.quick = "sent", w.now, r.pool == &w.s.quick
+	it.state, it.began, it.quick = "sent", w.now, r.pool == &w.s.fast
 	of.underWay++
 	of.sent++
 	w.repeated++
@@ -387,12 +387,12 @@ func (w *world) send(r *Request) {
 	for _, q := range of.quick {
 		quick = quick && q
 	}
-	if quick != (r.pool == &w.s.quick) {
+	if quick != (r.pool == &w.s.fast) {
 		w.t.Fatalf("a request to %s began in the wrong pool: its last successes were %v, failed %v", of.host, of.quick, of.failed)
 	}
 	if quick {
 		for _, other := range w.leased {
-			if other.of == of && other.state == "sent" && other != it && w.now.Sub(other.began) >= max(w.n.Stay, 2*of.took) {
+			if other.of == of && other.state == "sent" && other != it && w.now.Sub(other.began) >= max(w.n.FastSlotTime, 2*of.took) {
 				w.t.Fatal("a quick webhook with an old request got another one")
 			}
 		}
@@ -404,7 +404,7 @@ func (w *world) send(r *Request) {
 	w.after(took, func() {
 		took := w.now.Sub(it.began)
 		of.underWay--
-		e := Ended{Request: r, Took: took}
+		e := RequestFinished{Request: r, Duration: took}
 		if w.rand.IntN(500) == 0 { // it could not be sent
 			it.state = "unsent"
 			w.repeated--
@@ -421,7 +421,7 @@ func (w *world) send(r *Request) {
 			}
 			of.took += (took - of.took) / 4
 			of.succeeded = true
-			if of.quick = append(of.quick, took <= w.n.Moment); len(of.quick) > w.n.Successes {
+			if of.quick = append(of.quick, took <= w.n.FastThreshold); len(of.quick) > w.n.SuccessesUntilFast {
 				of.quick = of.quick[1:]
 			}
 		} else if it.attempt < 8 {
@@ -435,45 +435,45 @@ func (w *world) send(r *Request) {
 func (w *world) check() {
 	s, waiting := w.s, 0
 	for _, of := range s.webhooks {
-		waiting += len(of.waiting) + of.granted
+		waiting += len(of.waiting) + of.reserved
 	}
 	quick, second := 0, 0
-	for name, load := range s.quick.hosts {
-		if quick += load.used; load.used > w.n.Quick*3/4 {
-			w.t.Fatalf("%s has %d quick places", name, load.used)
+	for name, load := range s.fast.hosts {
+		if quick += load.inFlight; load.inFlight > w.n.Fast*3/4 {
+			w.t.Fatalf("%s has %d quick places", name, load.inFlight)
 		}
 	}
-	for name, load := range s.second.hosts {
-		if second += load.used; load.used > w.n.Second/2 {
-			w.t.Fatalf("%s has %d places of the second pool", name, load.used)
+	for name, load := range s.slow.hosts {
+		if second += load.inFlight; load.inFlight > w.n.Slow/2 {
+			w.t.Fatalf("%s has %d places of the second pool", name, load.inFlight)
 		}
 	}
 	underWay := 0
 	for _, r := range w.receivers {
 		underWay += r.underWay
 	}
-	if quick != s.quick.used || second != s.second.used || quick+second != underWay {
-		w.t.Fatalf("%d and %d places are counted, %d and %d are taken, %d requests are under way", quick, second, s.quick.used, s.second.used, underWay)
+	if quick != s.fast.inFlight || second != s.slow.inFlight || quick+second != underWay {
+		w.t.Fatalf("%d and %d places are counted, %d and %d are taken, %d requests are under way", quick, second, s.fast.inFlight, s.slow.inFlight, underWay)
 	}
-	if s.quick.used > w.n.Quick || s.second.used > w.n.Second || s.second.used-s.second.guests > w.n.Second*3/4 {
-		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.quick.used, s.second.used, s.second.used-s.second.guests)
+	if s.fast.inFlight > w.n.Fast || s.slow.inFlight > w.n.Slow || s.slow.inFlight-s.slow.moved > w.n.Slow*3/4 {
+		w.t.Fatalf("%d quick places and %d of the second pool, %d to those that began there", s.fast.inFlight, s.slow.inFlight, s.slow.inFlight-s.slow.moved)
 	}
-	if s.doubtful > w.n.Second/2 {
-		w.t.Fatalf("%d requests to webhooks that are new or failed last", s.doubtful)
+	if s.newOrFailing > w.n.Slow/2 {
+		w.t.Fatalf("%d requests to webhooks that are new or failed last", s.newOrFailing)
 	}
-	if got := s.quick.waiting + s.second.waiting; got != waiting || got > w.n.ahead+w.n.Second {
+	if got := s.fast.waiting + s.slow.waiting; got != waiting || got > w.n.maxPrefetch+w.n.Slow {
 		w.t.Fatalf("%d deliveries wait, %d are counted", waiting, got)
 	}
-	if quick, second := s.quick.used+s.quick.unrecorded, s.second.used+s.second.unrecorded; quick > w.n.quick.holds || second > w.n.Second {
+	if quick, second := s.fast.inFlight+s.fast.unrecorded, s.slow.inFlight+s.slow.unrecorded; quick > w.n.fast.maxHeld || second > w.n.Slow {
 		w.t.Fatalf("%d requests of the quick pool and %d of the second are under way or not recorded", quick, second)
 	}
-	if w.repeated > w.n.quick.holds+w.n.Second {
+	if w.repeated > w.n.fast.maxHeld+w.n.Slow {
 		w.t.Fatalf("a kill would repeat %d deliveries", w.repeated)
 	}
 	// What may begin has begun.
 	if !s.stopped {
 		for _, of := range s.webhooks {
-			if p := of.pool; s.ready(of) && p.places() > 0 && p.hosts[of.host].used < p.share {
+			if p := of.pool; s.canStart(of) && p.freeSlots() > 0 && p.hosts[of.host].inFlight < p.hostShare {
 				w.t.Fatalf("%s waits for nothing", of.host)
 			}
 		}
@@ -482,23 +482,23 @@ func (w *world) check() {
 	places := map[string]int{}
 	names := map[string]bool{} // that wait
 	for _, of := range s.webhooks {
-		if of.pool == &s.quick && s.ready(of) && s.quick.hosts[of.host].used < max(1, w.n.Quick/4) {
+		if of.pool == &s.fast && s.canStart(of) && s.fast.hosts[of.host].inFlight < max(1, w.n.Fast/4) {
 			names[of.host] = true
 		}
 	}
-	for name, load := range s.quick.hosts {
-		places[name] = load.used
-		if load.used > max(1, w.n.Quick/4) && load.used > w.places[name] && len(names) > 0 {
-			w.t.Fatalf("%s got %d quick places while %v waited", name, load.used, names)
+	for name, load := range s.fast.hosts {
+		places[name] = load.inFlight
+		if load.inFlight > max(1, w.n.Fast/4) && load.inFlight > w.places[name] && len(names) > 0 {
+			w.t.Fatalf("%s got %d quick places while %v waited", name, load.inFlight, names)
 		}
 	}
 	w.places = places
 	// Nothing stays in a quick place while the second pool has one for it.
-	if len(s.young) != s.quick.used {
-		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.young), s.quick.used)
+	if len(s.fastRequests) != s.fast.inFlight {
+		w.t.Fatalf("%d requests have quick places, %d are counted", len(s.fastRequests), s.fast.inFlight)
 	}
-	for _, r := range s.young {
-		if w.now.Sub(r.began) >= w.n.Stay && s.second.used+s.second.unrecorded < w.n.Second && s.second.hosts[r.webhook.host].used < w.n.Second/2 {
+	for _, r := range s.fastRequests {
+		if w.now.Sub(r.startedAt) >= w.n.FastSlotTime && s.slow.inFlight+s.slow.unrecorded < w.n.Slow && s.slow.hosts[r.webhook.host].inFlight < w.n.Slow/2 {
 			w.t.Fatal("an old request keeps a quick place")
 		}
 	}

@@ -14,10 +14,10 @@ func TestMistake(t *testing.T) {
 		"whsec_" + key + " ", "whsec_" + key + "\n", "whsec_" + key + "'", "whsec_" + key[:22], "whsec_-_-_" + key, "whsec_" + key + "\u200b",
 		"whsec_MDEyMzQ1 Njc4OWFiY2RlZg==", "whsec_",
 	} {
-		expect.That(t, Mistake(secret) != "", "%q is accepted", secret)
+		expect.That(t, InvalidReason(secret) != "", "%q is accepted", secret)
 	}
 	for _, secret := range []string{"whsec_" + key, "0123456789abcdef", " a secret with spaces\n", "whsecurity-2026!", "\"in quotes here\"", key, ""} {
-		expect.Equal(t, Mistake(secret), "", "%q is refused", secret)
+		expect.Equal(t, InvalidReason(secret), "", "%q is refused", secret)
 	}
 }
 
@@ -29,13 +29,13 @@ func TestKey(t *testing.T) {
 		"whsec-not base64":               "whsec-not base64",
 		"":                               "",
 	} {
-		key, ok := Key(secret)
+		key, ok := SigningKey(secret)
 		expect.That(t, ok && string(key) == want, "%q has the key %q (%v), want %q", secret, key, ok, want)
 	}
 	for _, secret := range []string{
 		"whsec_", "whsec_not base64", "whsec_MDEyMzQ1Njc4OWFiY2RlZg", "whsec_MDEyMzQ1Njc4\nOWFiY2RlZg==", "whsec_-_-_", "whsec_whsec_MDEy",
 	} {
-		key, ok := Key(secret)
+		key, ok := SigningKey(secret)
 		expect.That(t, !ok, "%q has the key %q, want none", secret, key)
 	}
 }

@@ -13,58 +13,58 @@ import (
 // First byte of a stored secret. What follows is the secret itself, or a nonce
 // and the sealed secret.
 const (
-	secretPlain  = 0
-	secretSealed = 1
+	formatPlain     = 0
+	formatEncrypted = 1
 )
 
-// Sealer turns signing secrets into what is stored and back. A nil *Sealer
+// Encrypter turns signing secrets into what is stored and back. A nil *Sealer
 // stores them as they are. It is safe for concurrent use when its AEADs are, as
 // those of the standard library.
-type Sealer struct {
-	current  cipher.AEAD
-	openable []cipher.AEAD // current first
-	noPlain  bool          // what is stored as it is does not open
+type Encrypter struct {
+	current     cipher.AEAD
+	decrypters  []cipher.AEAD // current first
+	rejectPlain bool          // what is stored as it is does not open
 }
 
 // New returns a Sealer that seals with current and opens what current or one
 // of previous sealed, and also what was stored before there was a key. To
-// change the key, make the old one previous; [Sealer.Reseal] then seals with the new
+// change the key, make the old one previous; [Encrypter.Reencrypt] then seals with the new
 // one what the old one sealed. A nil current stores secrets as they are. Nonces are
 // random and of the AEAD's own size.
 //
 // It returns an error when a previous AEAD is nil.
-func New(current cipher.AEAD, previous ...cipher.AEAD) (*Sealer, error) {
-	s := &Sealer{current: current}
+func New(current cipher.AEAD, previous ...cipher.AEAD) (*Encrypter, error) {
+	s := &Encrypter{current: current}
 	if current != nil {
-		s.openable = append(s.openable, current)
+		s.decrypters = append(s.decrypters, current)
 	}
 	for i, aead := range previous {
 		if aead == nil {
 			return nil, fmt.Errorf("previous AEAD %d is nil", i)
 		}
-		s.openable = append(s.openable, aead)
+		s.decrypters = append(s.decrypters, aead)
 	}
 	return s, nil
 }
 
-// SealedOnly returns a copy of s that does not open what is stored as it is.
-func (s *Sealer) SealedOnly() *Sealer {
+// EncryptedOnly returns a copy of s that does not open what is stored as it is.
+func (s *Encrypter) EncryptedOnly() *Encrypter {
 	only := *s
-	only.noPlain = true
+	only.rejectPlain = true
 	return &only
 }
 
 // Seal returns what to store as the webhook's secret. The result is bound to the
 // webhook: copied to another one it does not open. No secret is nil.
-func (s *Sealer) Seal(webhook storage.ID, secret string) []byte {
+func (s *Encrypter) Encrypt(webhook storage.ID, secret string) []byte {
 	if secret == "" {
 		return nil
 	}
 	if s == nil || s.current == nil {
-		return append([]byte{secretPlain}, secret...)
+		return append([]byte{formatPlain}, secret...)
 	}
 	sealed := make([]byte, 1+s.current.NonceSize(), 1+s.current.NonceSize()+len(secret)+s.current.Overhead())
-	sealed[0] = secretSealed
+	sealed[0] = formatEncrypted
 	nonce := sealed[1:]
 	rand.Read(nonce)                                                 // never fails, says its documentation
 	return s.current.Seal(sealed, nonce, []byte(secret), webhook[:]) // #nosec G407 -- the nonce is random
@@ -73,16 +73,16 @@ func (s *Sealer) Seal(webhook storage.ID, secret string) []byte {
 // Open returns the secret that was stored for the webhook, "" when there is
 // none. It returns [storage.ErrSecret] when that cannot be told; a caller must not take
 // that for "no secret".
-func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
+func (s *Encrypter) Decrypt(webhook storage.ID, sealed []byte) (string, error) {
 	if len(sealed) == 0 {
 		return "", nil
 	}
 	version, rest := sealed[0], sealed[1:]
 	switch {
-	case version == secretPlain && len(rest) > 0 && (s == nil || !s.noPlain):
+	case version == formatPlain && len(rest) > 0 && (s == nil || !s.rejectPlain):
 		return string(rest), nil
-	case version == secretSealed && s != nil:
-		for _, aead := range s.openable {
+	case version == formatEncrypted && s != nil:
+		for _, aead := range s.decrypters {
 			if len(rest) < aead.NonceSize() {
 				continue
 			}
@@ -97,20 +97,20 @@ func (s *Sealer) Open(webhook storage.ID, sealed []byte) (string, error) {
 	return "", storage.ErrSecret
 }
 
-// Reseal returns a stored secret as [Sealer.Seal] would store it now, or nil when it
+// Reseal returns a stored secret as [Encrypter.Encrypt] would store it now, or nil when it
 // is stored so already: sealed with the current AEAD or, without one, as it is. It
 // returns [storage.ErrSecret] when the secret cannot be opened.
-func (s *Sealer) Reseal(webhook storage.ID, stored []byte) ([]byte, error) {
-	secret, err := s.Open(webhook, stored)
+func (s *Encrypter) Reencrypt(webhook storage.ID, stored []byte) ([]byte, error) {
+	secret, err := s.Decrypt(webhook, stored)
 	if err != nil || secret == "" {
 		return nil, err
 	}
-	var current Sealer // opens what is stored as it should be, and nothing else
+	var current Encrypter // opens what is stored as it should be, and nothing else
 	if s != nil && s.current != nil {
-		current = Sealer{openable: s.openable[:1], noPlain: true}
+		current = Encrypter{decrypters: s.decrypters[:1], rejectPlain: true}
 	}
-	if _, err := current.Open(webhook, stored); err == nil {
+	if _, err := current.Decrypt(webhook, stored); err == nil {
 		return nil, nil
 	}
-	return s.Seal(webhook, secret), nil
+	return s.Encrypt(webhook, secret), nil
 }

@@ -192,10 +192,10 @@ func secretsOf(t *testing.T, store storage.Storage, with cipher.AEAD) map[storag
 		for _, s := range page {
 			after = s.WebhookID
 			expect.That(t, s.Secret[0] != 0, "webhook %s: the secret is stored as it is", s.WebhookID)
-			secret, err := opener.Open(s.WebhookID, s.Secret)
+			secret, err := opener.Decrypt(s.WebhookID, s.Secret)
 			expect.That(t, err == nil, "webhook %s: %v", s.WebhookID, err)
 			found[s.WebhookID] = secret
-			expect.Error(t, fmt.Sprintf("webhook %s, the secret before", s.WebhookID), expect.ErrorOf(opener.Open(s.WebhookID, s.OldSecret)), nil)
+			expect.Error(t, fmt.Sprintf("webhook %s, the secret before", s.WebhookID), expect.ErrorOf(opener.Decrypt(s.WebhookID, s.OldSecret)), nil)
 		}
 	}
 }
@@ -335,7 +335,7 @@ func TestARepeatedSecretIsNoChange(t *testing.T) {
 			stored []byte
 			want   string
 		}{{stored[0].Secret, "the second secret"}, {stored[0].OldSecret, "the first secret"}} {
-			expect.Returns(t, s.want, "%s: a secret", name)(opener.Open(id, s.stored))
+			expect.Returns(t, s.want, "%s: a secret", name)(opener.Decrypt(id, s.stored))
 		}
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/formsvc/formsvc"
-	"github.com/formsvc/formsvc/internal/gather"
+	"github.com/formsvc/formsvc/internal/batching"
 	"github.com/formsvc/formsvc/internal/lab/expect"
 	"github.com/formsvc/formsvc/internal/lab/pgtest"
 	"github.com/formsvc/formsvc/internal/servicetest"
@@ -332,7 +332,7 @@ func TestVisitsAreWrittenTogether(t *testing.T) {
 		visit(form)
 		visit(other)
 		expect.Equal(t, store.calls(), 0, "writes at once")
-		time.Sleep(gather.Pause)
+		time.Sleep(batching.Delay)
 		synctest.Wait()
 		if n := store.calls(); n != 1 || len(store.lists[0]) != 8 {
 			t.Errorf("%d writes, the first of %d counts, want one of 8", n, len(store.lists[0]))
@@ -368,10 +368,10 @@ func TestAStoreThatDoesNotCount(t *testing.T) {
 		start := time.Now()
 		for range 100 {
 			expect.NoError(t, b.RecordView(t.Context(), form))
-			time.Sleep(gather.Pause)
+			time.Sleep(batching.Delay)
 		}
 		took := time.Since(start)
-		expect.That(t, took == 100*gather.Pause, "100 views in %v: they waited", took-100*gather.Pause)
+		expect.That(t, took == 100*batching.Delay, "100 views in %v: they waited", took-100*batching.Delay)
 		n := store.calls()
 		expect.That(t, n <= 3, "%d writes at once of a store that hangs", n)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

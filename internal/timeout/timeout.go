@@ -8,22 +8,22 @@ import (
 	"time"
 )
 
-type key struct{}
+type budgetKey struct{}
 
-// Share returns a context whose calls of the storage have one time in common. What is done
+// WithBudget returns a context whose calls of the storage have one time in common. What is done
 // between them, such as reading a body, does not count. A context that has such a time
 // keeps it.
-func Share(ctx context.Context) context.Context {
-	if ctx.Value(key{}) != nil {
+func WithBudget(ctx context.Context) context.Context {
+	if ctx.Value(budgetKey{}) != nil {
 		return ctx
 	}
-	return context.WithValue(ctx, key{}, new(atomic.Int64))
+	return context.WithValue(ctx, budgetKey{}, new(atomic.Int64))
 }
 
-// Start bounds a call of the storage by d, less what earlier calls have used of the time
+// WithTimeout bounds a call of the storage by d, less what earlier calls have used of the time
 // that they share. The call ends with the returned function.
-func Start(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
-	left, end := Spend(ctx, d)
+func WithTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	left, end := TimeLeft(ctx, d)
 	ctx, cancel := context.WithTimeout(ctx, left)
 	return ctx, func() {
 		end()
@@ -31,10 +31,10 @@ func Start(ctx context.Context, d time.Duration) (context.Context, context.Cance
 	}
 }
 
-// Spend is Start for a call that waits with a timer, which costs a third of a context. It
+// TimeLeft is Start for a call that waits with a timer, which costs a third of a context. It
 // returns how long the call may take.
-func Spend(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
-	used, ok := ctx.Value(key{}).(*atomic.Int64)
+func TimeLeft(ctx context.Context, d time.Duration) (left time.Duration, end func()) {
+	used, ok := ctx.Value(budgetKey{}).(*atomic.Int64)
 	if !ok {
 		return d, func() {}
 	}

@@ -18,15 +18,15 @@ func left(ctx context.Context) time.Duration {
 func TestCallsShareOneTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx := Share(t.Context())
+		ctx := WithBudget(t.Context())
 		for _, want := range []time.Duration{10 * time.Second, 6 * time.Second, 2 * time.Second} {
 			time.Sleep(time.Hour) // between the calls
-			call, end := Start(Share(ctx), 10*time.Second)
+			call, end := WithTimeout(WithBudget(ctx), 10*time.Second)
 			expect.Equal(t, left(call), want, "a call")
 			time.Sleep(4 * time.Second)
 			end()
 		}
-		call, end := Start(ctx, 10*time.Second)
+		call, end := WithTimeout(ctx, 10*time.Second)
 		defer end()
 		if !errors.Is(call.Err(), context.DeadlineExceeded) {
 			t.Errorf("after 12 seconds of waiting: %v", call.Err())
@@ -38,7 +38,7 @@ func TestACallAloneHasItsOwnTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for range 2 {
-			call, end := Start(t.Context(), time.Second)
+			call, end := WithTimeout(t.Context(), time.Second)
 			expect.Equal(t, left(call), time.Second, "a call")
 			time.Sleep(time.Minute)
 			end()

@@ -13,7 +13,7 @@ import (
 // Enqueue implements [storage.DeliveryStore]. When the event is already pending
 // for the webhook, nothing changes.
 func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Event) error {
-	return doWith(ctx, s, s.webhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+	return withRecord(ctx, s, s.findWebhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
 		if !w.rec.Enabled {
 			return storage.ErrConflict
 		}
@@ -21,13 +21,13 @@ func (s *Store) Enqueue(ctx context.Context, webhookID storage.ID, e storage.Eve
 			for _, d := range w.queue.byEvent {
 				if d.event.submission.IsZero() {
 					clock := s.now()
-					w.queue.hasten(d, clock, clock)
+					w.queue.makeDue(d, clock, clock)
 					return nil
 				}
 			}
 		}
 		if w.queue.byEvent[e.ID] == nil {
-			w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queued: s.now(), attempt: 1, asked: true})
+			w.queue.add(&delivery{event: newEvent(e, storage.ID{}), queuedAt: s.now(), attempt: 1, requested: true})
 		}
 		return nil
 	})
@@ -44,41 +44,41 @@ func (s *Store) RedeliverFailed(ctx context.Context, webhookID, id storage.ID) e
 }
 
 func (s *Store) redeliver(ctx context.Context, webhookID, id storage.ID, onlyFailed bool) error {
-	return doWith(ctx, s, s.webhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
+	return withRecord(ctx, s, s.findWebhook(storage.AsHost(), webhookID), nil, func(w *webhook) error {
 		attempts := w.attempts()
 		at := slices.IndexFunc(attempts, func(a *attempt) bool { return a.rec.ID == id })
 		switch {
-		case at < 0 || attempts[at].event == nil, onlyFailed && !w.endedFailed(attempts[at]):
+		case at < 0 || attempts[at].event == nil, onlyFailed && !w.isFinalFailure(attempts[at]):
 			return storage.ErrNotFound
 		case !w.rec.Enabled:
 			return storage.ErrConflict
 		}
 		clock, e := s.now(), attempts[at].event
 		if d := w.queue.byEvent[e.id]; d != nil {
-			w.queue.hasten(d, clock, clock)
+			w.queue.makeDue(d, clock, clock)
 		} else {
-			w.queue.add(&delivery{event: e, queued: clock, attempt: 1, asked: true})
+			w.queue.add(&delivery{event: e, queuedAt: clock, attempt: 1, requested: true})
 		}
 		return nil
 	})
 }
 
-// endedFailed reports whether a, whose event is there, is how the delivery of the event ended.
-func (w *webhook) endedFailed(a *attempt) bool {
+// isFinalFailure reports whether a, whose event is there, is how the delivery of the event ended.
+func (w *webhook) isFinalFailure(a *attempt) bool {
 	return !a.rec.Success && w.queue.byEvent[a.event.id] == nil && !slices.ContainsFunc(w.attempts(), func(b *attempt) bool {
-		return b.rec.EventID == a.rec.EventID && comparePositions(b.place(), a.place()) > 0
+		return b.rec.EventID == a.rec.EventID && comparePositions(b.position(), a.position()) > 0
 	})
 }
 
 // ClaimDeliveries implements [storage.DeliveryStore]. It goes through all webhooks, which
 // costs a tenth of a millisecond or two for 10,000 that wait. more is never true.
 func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (claimed []storage.ClaimedDelivery, more bool, err error) {
-	err = do(ctx, s, nil, func() error {
+	err = withLock(ctx, s, nil, func() error {
 		clock := s.now()
-		s.upkeep.LastDispatch = utc(clock)
-		claimed = s.claim(p, p.Fast, storage.Health.Fast, clock)
-		claimed = append(claimed, s.claim(p, p.Slow, func(s storage.Health) bool { return s.Healthy() && !s.Fast() }, clock)...)
-		claimed = append(claimed, s.claim(p, p.NewOrFailing, func(s storage.Health) bool { return !s.Healthy() }, clock)...)
+		s.maintenance.LastDispatch = utc(clock)
+		claimed = s.claimFromPool(p, p.Fast, storage.Health.Fast, clock)
+		claimed = append(claimed, s.claimFromPool(p, p.Slow, func(s storage.Health) bool { return s.Healthy() && !s.Fast() }, clock)...)
+		claimed = append(claimed, s.claimFromPool(p, p.NewOrFailing, func(s storage.Health) bool { return !s.Healthy() }, clock)...)
 		return nil
 	})
 	return claimed, false, err
@@ -87,16 +87,16 @@ func (s *Store) ClaimDeliveries(ctx context.Context, p storage.ClaimParams) (cla
 // FinishDeliveries implements [storage.DeliveryStore]. It is one step, however many
 // results there are.
 func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]storage.Lease, error) {
-	return get(ctx, s, nil, func() (fenced []storage.Lease, err error) {
+	return withLockResult(ctx, s, nil, func() (fenced []storage.Lease, err error) {
 		clock := s.now()
 		judging := map[*webhook]storage.Result{} // the last result of each
 		for _, r := range done {
-			if !s.finish(r, clock, judging) {
+			if !s.finishDelivery(r, clock, judging) {
 				fenced = append(fenced, r.Lease)
 			}
 		}
 		for w, r := range judging {
-			w.fared(r, clock)
+			w.recordHealth(r, clock)
 		}
 		return fenced, nil
 	})
@@ -105,7 +105,7 @@ func (s *Store) FinishDeliveries(ctx context.Context, done []storage.Result) ([]
 // finish settles one delivery, or reports false when the result came too late: the
 // delivery is gone, was settled, or was claimed again. It notes the result when the
 // result shows whether the destination works.
-func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
+func (s *Store) finishDelivery(r storage.Result, clock time.Time, judging map[*webhook]storage.Result) bool {
 	w := s.webhooks[r.Lease.WebhookID]
 	if w == nil {
 		return false
@@ -117,7 +117,7 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 	w.queue.remove(d)
 	due := clock.Add(r.RetryIn)
 	if r.Delivery != nil {
-		a, again := *r.Delivery, d.again && !r.Delivery.Success
+		a, again := *r.Delivery, d.requestedAgain && !r.Delivery.Success
 		if again {
 			due = clock
 		}
@@ -125,23 +125,23 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 		if again || r.RetryIn > 0 {
 			a.NextAttemptAt = utc(due)
 		}
-		w.history.addToNewest(storage.MaxHistory, &attempt{rec: a, event: d.event})
-		if r.Lease.Token > w.oldestToken {
+		w.history.addBounded(storage.MaxHistory, &attempt{rec: a, event: d.event})
+		if r.Lease.Token > w.minToken {
 			judging[w] = r
 		}
 		d.attempt++
 		if a.NextAttemptAt.IsZero() {
-			if !r.Summary.IsZero() && w.mayTell(clock) {
-				w.tellExpired(d, r.Summary, a.CreatedAt, clock)
+			if !r.Summary.IsZero() && w.canAddSummary(clock) {
+				w.addExpiredSummary(d, r.Summary, a.CreatedAt, clock)
 			}
 			return true
 		}
 		if again && r.RetryIn <= 0 {
 			d.attempt = 1
 		}
-		d.asked = d.again
+		d.requested = d.requestedAgain
 	}
-	d.token, d.again, d.due = 0, false, due
+	d.token, d.requestedAgain, d.dueAt = 0, false, due
 	w.queue.add(d)
 	return true
 }
@@ -149,19 +149,19 @@ func (s *Store) finish(r storage.Result, clock time.Time, judging map[*webhook]s
 // ExpireDeliveries implements [storage.DeliveryStore]. It looks at every webhook
 // in one call.
 func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (storage.Expired, error) {
-	return get(ctx, s, nil, func() (storage.Expired, error) {
+	return withLockResult(ctx, s, nil, func() (storage.Expired, error) {
 		clock := s.now()
-		s.upkeep.LastDispatch = utc(clock)
+		s.maintenance.LastDispatch = utc(clock)
 		then := clock.Add(-p.MaxAge)
 		var done storage.Expired
 		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 			w := s.webhooks[id]
-			if p.Max < 1 || compareIDs(id, p.From) < 0 || w.standing.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.MaxFailureGap {
+			if p.Max < 1 || compareIDs(id, p.From) < 0 || w.health.Failures == 0 || w.failingSince.After(then) || clock.Sub(w.failedAt) >= storage.MaxFailureGap {
 				continue
 			}
-			oldest, all := w.expire(then, clock, p.Max, &done.Deliveries)
-			if oldest != nil && w.mayTell(clock) {
-				done.Summaries = append(done.Summaries, w.tellExpired(oldest, p.NewID(), p.At, clock))
+			oldest, all := w.expireDeliveries(then, clock, p.Max, &done.Deliveries)
+			if oldest != nil && w.canAddSummary(clock) {
+				done.Summaries = append(done.Summaries, w.addExpiredSummary(oldest, p.NewID(), p.At, clock))
 			}
 			if !all {
 				done.Next = id
@@ -172,31 +172,31 @@ func (s *Store) ExpireDeliveries(ctx context.Context, p storage.ExpireParams) (s
 	})
 }
 
-// mayTell reports whether w may get a summary of expired deliveries.
-func (w *webhook) mayTell(clock time.Time) bool {
-	return clock.Sub(w.expiredAt) >= storage.ExpiredSummaryInterval
+// canAddSummary reports whether w may get a summary of expired deliveries.
+func (w *webhook) canAddSummary(clock time.Time) bool {
+	return clock.Sub(w.lastSummaryAt) >= storage.ExpiredSummaryInterval
 }
 
-// tellExpired adds a summary of deliveries that end, d the oldest of them.
-func (w *webhook) tellExpired(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
-	w.expiredAt = clock
+// addExpiredSummary adds a summary of deliveries that end, d the oldest of them.
+func (w *webhook) addExpiredSummary(d *delivery, id storage.ID, at, clock time.Time) storage.Delivery {
+	w.lastSummaryAt = clock
 	a := storage.Delivery{
-		ID: id, WebhookID: w.rec.ID, EventID: d.event.id, EventType: d.event.kind, SubmissionID: d.event.submission,
+		ID: id, WebhookID: w.rec.ID, EventID: d.event.id, EventType: d.event.eventType, SubmissionID: d.event.submission,
 		Attempt: d.attempt, Error: storage.DeliveryExpired, CreatedAt: utc(at),
 	}
-	w.expired.addToNewest(storage.MaxExpiredSummaries, &attempt{rec: a, event: d.event})
+	w.expired.addBounded(storage.MaxExpiredSummaries, &attempt{rec: a, event: d.event})
 	return a
 }
 
 // expire ends those deliveries of w that wait since then or longer, counts them, and
 // returns the oldest. It reports false when there are more than the count may reach.
-func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
+func (w *webhook) expireDeliveries(then, clock time.Time, most int, count *int) (oldest *delivery, all bool) {
 	ended := make(map[storage.ID]*delivery)
-	defer w.noneFollows(ended)
-	old := w.queue.others.before(storage.Position{Time: then.Add(1)})
-	for _, d := range slices.Clone(w.queue.others.items[:old]) {
+	defer w.clearNextAttempts(ended)
+	old := w.queue.regular.countBefore(storage.Position{Time: then.Add(1)})
+	for _, d := range slices.Clone(w.queue.regular.items[:old]) {
 		switch {
-		case d.due.After(clock):
+		case d.dueAt.After(clock):
 			continue
 		case *count >= most:
 			return oldest, false
@@ -210,31 +210,31 @@ func (w *webhook) expire(then, clock time.Time, most int, count *int) (oldest *d
 }
 
 // PausedWebhooks implements [storage.DeliveryStore].
-func (s *Store) PausedWebhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
+func (s *Store) PausedWebhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.PausedWebhook, error) {
 	return readPage(ctx, s, maps.Values(s.webhooks), page, func(w *webhook) storage.Position {
 		return storage.Position{Time: utc(w.failingSince), ID: w.rec.ID}
 	}, func(w *webhook) storage.PausedWebhook {
 		return storage.PausedWebhook{
-			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.standing.Failures,
+			WebhookID: w.rec.ID, FormID: w.rec.FormID, URL: w.rec.URL, Failures: w.health.Failures,
 			FailingSince: utc(w.failingSince), PausedUntil: utc(w.pausedUntil), Reason: w.pauseReason,
 		}
-	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visible(who, w.rec.FormID) != nil })
+	}, func(w *webhook) bool { return !w.pausedUntil.IsZero() && s.visibleForm(actor, w.rec.FormID) != nil })
 }
 
 // QueueStats implements [storage.DeliveryStore].
 func (s *Store) QueueStats(ctx context.Context) (storage.QueueStats, error) {
-	return get(ctx, s, nil, func() (storage.QueueStats, error) {
+	return withLockResult(ctx, s, nil, func() (storage.QueueStats, error) {
 		clock := s.now()
 		var st storage.QueueStats
 		for _, w := range s.webhooks {
 			for _, d := range w.queue.byEvent {
-				if d.due.After(clock) && !d.leased(clock) || w.paused(clock) && !d.asked {
+				if d.dueAt.After(clock) && !d.isLeased(clock) || w.isPaused(clock) && !d.requested {
 					st.Waiting++
 					continue
 				}
 				st.Due++
-				if st.OldestDue.IsZero() || d.queued.Before(st.OldestDue) {
-					st.OldestDue = utc(d.queued)
+				if st.OldestDue.IsZero() || d.queuedAt.Before(st.OldestDue) {
+					st.OldestDue = utc(d.queuedAt)
 				}
 			}
 		}

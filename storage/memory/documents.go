@@ -15,61 +15,61 @@ import (
 type documents map[[2]string]storage.Document
 
 // PutDocument implements [storage.DocumentStore].
-func (s *Store) PutDocument(ctx context.Context, who storage.Actor, formID storage.ID, c storage.DocumentChange) (storage.Document, error) {
+func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, formID storage.ID, c storage.DocumentChange) (storage.Document, error) {
 	changes := []storage.DocumentChange{c}
-	return getWith(ctx, s, s.form(who, formID), []any{changes}, func(f *form) (storage.Document, error) {
-		if err := f.documents.change(&f.rec, changes); err != nil {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), []any{changes}, func(f *form) (storage.Document, error) {
+		if err := f.documents.apply(&f.rec, changes); err != nil {
 			return storage.Document{}, err
 		}
-		return own(f.documents[place(c)]), nil
+		return cloneDocument(f.documents[documentKey(c)]), nil
 	})
 }
 
-func place(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
+func documentKey(c storage.DocumentChange) [2]string { return [2]string{c.Kind, c.Key} }
 
 // own returns the document as the caller's own.
-func own(doc storage.Document) storage.Document {
+func cloneDocument(doc storage.Document) storage.Document {
 	doc.Value = bytes.Clone(doc.Value)
 	return doc
 }
 
 // change makes changes of documents beside the form rec, or none of them.
-func (d documents) change(rec *storage.Form, changes []storage.DocumentChange) error {
+func (d documents) apply(rec *storage.Form, changes []storage.DocumentChange) error {
 	for _, c := range changes {
-		if old := d[place(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
+		if old := d[documentKey(c)].Revision; len(c.IfRevision) > 0 && !slices.Contains(c.IfRevision, old) {
 			return &storage.RevisionError{Current: old, Kind: c.Kind}
 		}
 	}
 	for _, c := range changes {
-		doc, there := d[place(c)]
+		doc, there := d[documentKey(c)]
 		if c.Public && (there || c.Value != nil) {
 			rec.DocumentsRevision++
 		}
 		if c.Value == nil {
-			delete(d, place(c))
+			delete(d, documentKey(c))
 			continue
 		}
 		if !there {
 			doc.Kind, doc.Key, doc.CreatedAt, doc.Revision = c.Kind, c.Key, utc(c.At), max(c.InitialRevision, 1)-1
 		}
 		doc.Value, doc.By, doc.UpdatedAt, doc.Revision = bytes.Clone(c.Value), c.By, utc(c.At), doc.Revision+1
-		d[place(c)] = doc
+		d[documentKey(c)] = doc
 	}
 	for _, c := range changes {
 		if c.Value != nil {
-			d.keep(c.Kind, c.Retention, changes)
+			d.enforceRetention(c.Kind, c.Retention, changes)
 		}
 	}
 	return nil
 }
 
 // keep bounds a kind. What the changes wrote stays.
-func (d documents) keep(kind string, bound storage.Retention, changes []storage.DocumentChange) {
+func (d documents) enforceRetention(kind string, bound storage.Retention, changes []storage.DocumentChange) {
 	count, size := 0, 0
 	for _, written := range []bool{true, false} {
-		for _, doc := range d.of(kind) {
+		for _, doc := range d.ofKind(kind) {
 			at := [2]string{kind, doc.Key}
-			if written != slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return place(c) == at }) {
+			if written != slices.ContainsFunc(changes, func(c storage.DocumentChange) bool { return documentKey(c) == at }) {
 				continue
 			}
 			count, size = count+1, size+len(doc.Value)
@@ -81,7 +81,7 @@ func (d documents) keep(kind string, bound storage.Retention, changes []storage.
 }
 
 // of returns the documents of a kind, the one with the highest key first.
-func (d documents) of(kind string) []storage.Document {
+func (d documents) ofKind(kind string) []storage.Document {
 	found := slices.Collect(maps.Values(d))
 	found = slices.DeleteFunc(found, func(doc storage.Document) bool { return doc.Kind != kind })
 	slices.SortFunc(found, func(a, b storage.Document) int { return strings.Compare(b.Key, a.Key) })
@@ -89,19 +89,19 @@ func (d documents) of(kind string) []storage.Document {
 }
 
 // Document implements [storage.DocumentStore].
-func (s *Store) Document(ctx context.Context, who storage.Actor, formID storage.ID, kind, key string) (storage.Document, error) {
-	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (storage.Document, error) {
+func (s *Store) Document(ctx context.Context, actor storage.Actor, formID storage.ID, kind, key string) (storage.Document, error) {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (storage.Document, error) {
 		if doc, there := f.documents[[2]string{kind, key}]; there {
-			return own(doc), nil
+			return cloneDocument(doc), nil
 		}
 		return storage.Document{}, storage.ErrNotFound
 	})
 }
 
 // Documents implements [storage.DocumentStore].
-func (s *Store) Documents(ctx context.Context, who storage.Actor, formID storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
-	err = doWith(ctx, s, s.form(who, formID), []any{q.Kind, q.Below}, func(f *form) error {
-		for _, doc := range f.documents.of(q.Kind) {
+func (s *Store) Documents(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.DocumentQuery) (found []storage.Document, more bool, err error) {
+	err = withRecord(ctx, s, s.findForm(actor, formID), []any{q.Kind, q.Below}, func(f *form) error {
+		for _, doc := range f.documents.ofKind(q.Kind) {
 			if q.Below != nil && doc.Key >= *q.Below {
 				continue
 			}
@@ -118,11 +118,11 @@ func (s *Store) Documents(ctx context.Context, who storage.Actor, formID storage
 }
 
 // FormsWithDocument implements [storage.DocumentStore].
-func (s *Store) FormsWithDocument(ctx context.Context, who storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
-	return get(ctx, s, []any{kind}, func() ([]storage.ID, error) {
+func (s *Store) FormsWithDocument(ctx context.Context, actor storage.Actor, kind string, forms []storage.ID) ([]storage.ID, error) {
+	return withLockResult(ctx, s, []any{kind}, func() ([]storage.ID, error) {
 		found := map[storage.ID]bool{}
 		for _, id := range forms {
-			if f := s.visible(who, id); f != nil && len(f.documents.of(kind)) > 0 {
+			if f := s.visibleForm(actor, id); f != nil && len(f.documents.ofKind(kind)) > 0 {
 				found[id] = true
 			}
 		}

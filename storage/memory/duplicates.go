@@ -10,15 +10,15 @@ import (
 
 // uniqueAnswers are the answers of a form that are taken.
 type uniqueAnswers struct {
-	counts map[uniqueAnswer]int // how many submissions have the answer
-	of     map[storage.ID][]uniqueAnswer
+	counts       map[uniqueAnswer]int // how many submissions have the answer
+	bySubmission map[storage.ID][]uniqueAnswer
 
-	// todo are the submissions that were there when entering for the gate's field began
+	// pending are the submissions that were there when entering for the gate's field began
 	// and are still to be entered, in the order of ids, with those that were deleted
 	// meanwhile. Each piece that is entered begins another round. Of forms with something
 	// to do, the one with the lowest is next.
-	todo  []storage.ID
-	round int64
+	pending []storage.ID
+	pass    int64
 }
 
 type uniqueAnswer struct {
@@ -26,79 +26,81 @@ type uniqueAnswer struct {
 	digest string
 }
 
-func (a *uniqueAnswers) taken(field storage.UniqueField, digest []byte) bool {
+func (a *uniqueAnswers) isTaken(field storage.UniqueField, digest []byte) bool {
 	return a.counts[uniqueAnswer{field, string(digest)}] > 0
 }
 
 // enter makes the entry of a submission. It keeps one that is there for the field.
-func (a *uniqueAnswers) enter(field storage.UniqueField, digest []byte, id storage.ID) {
-	if !a.entered(field, id) {
+func (a *uniqueAnswers) add(field storage.UniqueField, digest []byte, id storage.ID) {
+	if !a.contains(field, id) {
 		answer := uniqueAnswer{field, string(digest)}
 		a.counts[answer]++
-		a.of[id] = append(a.of[id], answer)
+		a.bySubmission[id] = append(a.bySubmission[id], answer)
 	}
 }
 
-func (a *uniqueAnswers) entered(field storage.UniqueField, id storage.ID) bool {
-	return slices.ContainsFunc(a.of[id], func(answer uniqueAnswer) bool { return answer.field == field })
+func (a *uniqueAnswers) contains(field storage.UniqueField, id storage.ID) bool {
+	return slices.ContainsFunc(a.bySubmission[id], func(answer uniqueAnswer) bool { return answer.field == field })
 }
 
 // free removes the entries of a submission.
-func (a *uniqueAnswers) free(id storage.ID) {
-	for _, answer := range a.of[id] {
+func (a *uniqueAnswers) removeSubmission(id storage.ID) {
+	for _, answer := range a.bySubmission[id] {
 		if a.counts[answer]--; a.counts[answer] == 0 {
 			delete(a.counts, answer)
 		}
 	}
-	delete(a.of, id)
+	delete(a.bySubmission, id)
 }
 
-func (f *form) covered() bool { return f.rec.Acceptance.Unique.Block != "" && len(f.answers.todo) == 0 }
+func (f *form) duplicateCheckReady() bool {
+	return f.rec.Acceptance.Unique.Block != "" && len(f.answers.pending) == 0
+}
 
-// enterAnew begins entering for the gate's field.
-func (s *Store) enterAnew(f *form) {
-	f.answers.todo = nil
+// restartBackfill begins entering for the gate's field.
+func (s *Store) restartBackfill(f *form) {
+	f.answers.pending = nil
 	if f.rec.Acceptance.Unique.Block != "" {
-		f.answers.todo = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
+		f.answers.pending = slices.SortedFunc(maps.Keys(f.byID), compareIDs)
 	}
-	s.rounds++
-	f.answers.round = s.rounds
+	s.backfillPasses++
+	f.answers.pass = s.backfillPasses
 }
 
-// compareBy begins entering anew, by the newer rules, when answers to the gate's field
+// upgradeRules begins entering anew, by the newer rules, when answers to the gate's field
 // are compared by others than the gate's.
-func (s *Store) compareBy(f *form, field storage.UniqueField) {
+func (s *Store) upgradeRules(f *form, field storage.UniqueField) {
 	gate := &f.rec.Acceptance.Unique
 	if gate.Block != "" && gate.Block == field.Block && gate.Rules != field.Rules {
 		gate.Rules = max(gate.Rules, field.Rules)
-		s.enterAnew(f)
+		s.restartBackfill(f)
 	}
 }
 
 // PendingBackfill implements [storage.DuplicateStore]. It looks at all forms.
 func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillParams) (storage.PendingBackfill, error) {
-	return get(ctx, s, nil, func() (storage.PendingBackfill, error) {
+	return withLockResult(ctx, s, nil, func() (storage.PendingBackfill, error) {
 		var next *form
 		for _, f := range s.forms {
 			if p.Max < 1 {
 				break
 			}
 			if field := f.rec.Acceptance.Unique; field.Rules < p.Rules {
-				s.compareBy(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
+				s.upgradeRules(f, storage.UniqueField{Block: field.Block, Rules: p.Rules})
 			}
-			if !f.trashed() && f.rec.Acceptance.Unique.Rules == p.Rules && len(f.answers.todo) > 0 &&
-				(next == nil || f.answers.round < next.answers.round) {
+			if !f.inTrash() && f.rec.Acceptance.Unique.Rules == p.Rules && len(f.answers.pending) > 0 &&
+				(next == nil || f.answers.pass < next.answers.pass) {
 				next = f
 			}
 		}
 		if next == nil {
 			return storage.PendingBackfill{}, nil
 		}
-		out := storage.PendingBackfill{Cursor: storage.BackfillCursor{Form: next.rec.ID, Field: next.rec.Acceptance.Unique, Pass: next.answers.round}}
+		out := storage.PendingBackfill{Cursor: storage.BackfillCursor{Form: next.rec.ID, Field: next.rec.Acceptance.Unique, Pass: next.answers.pass}}
 		size := 0
-		for _, id := range next.answers.todo {
+		for _, id := range next.answers.pending {
 			sub := next.byID[id]
-			if sub == nil || next.answers.entered(out.Cursor.Field, id) {
+			if sub == nil || next.answers.contains(out.Cursor.Field, id) {
 				continue
 			}
 			size += len(sub.rec.Answers)
@@ -114,23 +116,23 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 
 // BackfillAnswers implements [storage.DuplicateStore].
 func (s *Store) BackfillAnswers(ctx context.Context, at storage.BackfillCursor, entered []storage.AnswerDigest) error {
-	return do(ctx, s, nil, func() error {
-		f := s.visible(storage.AsHost(), at.Form)
-		if f == nil || f.answers.round != at.Pass {
+	return withLock(ctx, s, nil, func() error {
+		f := s.visibleForm(storage.AsHost(), at.Form)
+		if f == nil || f.answers.pass != at.Pass {
 			return nil
 		}
 		for _, e := range entered {
 			if f.byID[e.Submission] != nil {
-				f.answers.enter(at.Field, e.Digest, e.Submission)
+				f.answers.add(at.Field, e.Digest, e.Submission)
 			}
 		}
-		s.rounds++
-		f.answers.round = s.rounds
-		end := slices.Index(f.answers.todo, at.To)
+		s.backfillPasses++
+		f.answers.pass = s.backfillPasses
+		end := slices.Index(f.answers.pending, at.To)
 		if end < 0 { // it was the last piece
-			end = len(f.answers.todo)
+			end = len(f.answers.pending)
 		}
-		f.answers.todo = f.answers.todo[end:]
+		f.answers.pending = f.answers.pending[end:]
 		return nil
 	})
 }

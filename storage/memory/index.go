@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// placed is a record with a place in a list that never changes.
-type placed interface{ place() storage.Position }
+// positioned is a record with a place in a list that never changes.
+type positioned interface{ position() storage.Position }
 
 // comparePositions orders oldest first.
 func comparePositions(a, b storage.Position) int {
@@ -38,27 +38,27 @@ func pageOf[T, Own any](records iter.Seq[T], page storage.Page, place func(T) st
 
 // readPage is pageOf for a method that does nothing else.
 func readPage[T, Own any](ctx context.Context, s *Store, records iter.Seq[T], page storage.Page, place func(T) storage.Position, own func(T) Own, shown func(T) bool) ([]Own, error) {
-	return get(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
+	return withLockResult(ctx, s, []any{page}, func() ([]Own, error) { return pageOf(records, page, place, own, shown), nil })
 }
 
 // index keeps records in the order of their places, in a sorted slice: the
 // oldest first, because new records then are appended. The zero index is empty.
-type index[T placed] struct{ items []T }
+type index[T positioned] struct{ items []T }
 
 // find returns the number of records that come before p, and whether one is there.
 func (x *index[T]) find(p storage.Position) (int, bool) {
-	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.place(), p) })
+	return slices.BinarySearchFunc(x.items, p, func(e T, p storage.Position) int { return comparePositions(e.position(), p) })
 }
 
 // before returns how many records come before p: for a time alone, those that are older.
-func (x *index[T]) before(p storage.Position) int {
+func (x *index[T]) countBefore(p storage.Position) int {
 	n, _ := x.find(p)
 	return n
 }
 
 // add puts e at its place, or does nothing when the place is taken.
 func (x *index[T]) add(e T) {
-	if i, taken := x.find(e.place()); !taken {
+	if i, taken := x.find(e.position()); !taken {
 		x.items = slices.Insert(x.items, i, e)
 	}
 }
@@ -66,7 +66,7 @@ func (x *index[T]) add(e T) {
 // remove takes out the record with the place of e, if there is one. It moves those on
 // the shorter side, because most that go are among the oldest.
 func (x *index[T]) remove(e T) {
-	i, found := x.find(e.place())
+	i, found := x.find(e.position())
 	switch {
 	case !found:
 	case i < len(x.items)/2:
@@ -78,8 +78,8 @@ func (x *index[T]) remove(e T) {
 	}
 }
 
-// addToNewest adds e, and removes all but the newest n records.
-func (x *index[T]) addToNewest(n int, e T) {
+// addBounded adds e, and removes all but the newest n records.
+func (x *index[T]) addBounded(n int, e T) {
 	x.add(e)
 	x.items = slices.Delete(x.items, 0, max(0, len(x.items)-n))
 }

@@ -13,7 +13,9 @@ import (
 
 type key struct{ rec storage.Key }
 
-func (k *key) place() storage.Position { return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID} }
+func (k *key) position() storage.Position {
+	return storage.Position{Time: k.rec.CreatedAt, ID: k.rec.ID}
+}
 
 func (k *key) copy() storage.Key {
 	rec := k.rec
@@ -21,8 +23,8 @@ func (k *key) copy() storage.Key {
 	return rec
 }
 
-// activeAt reports whether the key is neither revoked nor expired at t.
-func (k *key) activeAt(t time.Time) bool {
+// isActive reports whether the key is neither revoked nor expired at t.
+func (k *key) isActive(t time.Time) bool {
 	return k.rec.RevokedAt.IsZero() && (k.rec.ExpiresAt.IsZero() || k.rec.ExpiresAt.After(t))
 }
 
@@ -39,10 +41,10 @@ func (s *Store) CreateKey(ctx context.Context, n storage.NewKey) error {
 		u.Name, u.Email, k.rec.Name, k.rec.Prefix, k.rec.Scopes,
 		k.rec.CreatedAt, k.rec.ExpiresAt, k.rec.RevokedAt, k.rec.LastUsedAt,
 	}
-	return do(ctx, s, values, func() error {
+	return withLock(ctx, s, values, func() error {
 		active, taken := 0, s.keys[n.Hash] != nil
 		for _, other := range s.keys {
-			if other.rec.UserID == u.ID && other.activeAt(k.rec.CreatedAt) {
+			if other.rec.UserID == u.ID && other.isActive(k.rec.CreatedAt) {
 				active++
 			}
 			taken = taken || other.rec.ID == k.rec.ID
@@ -72,13 +74,13 @@ func (s *Store) KeyByHash(ctx context.Context, hash [32]byte) (storage.Key, stor
 
 // Keys implements [storage.KeyStore].
 func (s *Store) Keys(ctx context.Context, user storage.ID) ([]storage.Key, error) {
-	return readPage(ctx, s, maps.Values(s.keys), storage.Page{Limit: math.MaxInt}, (*key).place, (*key).copy,
+	return readPage(ctx, s, maps.Values(s.keys), storage.Page{Limit: math.MaxInt}, (*key).position, (*key).copy,
 		func(k *key) bool { return k.rec.UserID == user })
 }
 
 // RevokeKey implements [storage.KeyStore].
 func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time) error {
-	return do(ctx, s, []any{at}, func() error {
+	return withLock(ctx, s, []any{at}, func() error {
 		for _, k := range s.keys {
 			if k.rec.ID == id && k.rec.UserID == user {
 				k.rec.RevokedAt = cmp.Or(k.rec.RevokedAt, utc(at))
@@ -91,14 +93,14 @@ func (s *Store) RevokeKey(ctx context.Context, user, id storage.ID, at time.Time
 
 // FormForKey implements [storage.KeyStore].
 func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (storage.FormForKey, error) {
-	return get(ctx, s, nil, func() (out storage.FormForKey, err error) {
+	return withLockResult(ctx, s, nil, func() (out storage.FormForKey, err error) {
 		k := s.keys[p.Hash]
 		if k == nil {
 			return out, storage.ErrNotFound
 		}
 		out.Key, out.User = k.copy(), s.users[k.rec.UserID]
-		if k.activeAt(p.At) && (p.Scope == "" || slices.Contains(k.rec.Scopes, p.Scope)) {
-			if f := s.visible(storage.As(k.rec.UserID), p.Form); f != nil {
+		if k.isActive(p.At) && (p.Scope == "" || slices.Contains(k.rec.Scopes, p.Scope)) {
+			if f := s.visibleForm(storage.As(k.rec.UserID), p.Form); f != nil {
 				form := f.copy()
 				out.Form = &form
 			}
@@ -109,7 +111,7 @@ func (s *Store) FormForKey(ctx context.Context, p storage.FormForKeyParams) (sto
 
 // TouchKeys implements [storage.KeyStore].
 func (s *Store) TouchKeys(ctx context.Context, used map[storage.ID]time.Time) error {
-	return do(ctx, s, []any{slices.Collect(maps.Values(used))}, func() error {
+	return withLock(ctx, s, []any{slices.Collect(maps.Values(used))}, func() error {
 		for _, k := range s.keys {
 			if at := used[k.rec.ID]; at.After(k.rec.LastUsedAt) {
 				k.rec.LastUsedAt = utc(at)

@@ -36,18 +36,18 @@ type Store struct {
 
 	now func() time.Time // the clock of deliveries
 
-	mu          sync.Mutex
-	workspaces  map[storage.ID]*workspace
-	forms       map[storage.ID]*form
-	publicForms map[string]*form
-	purged      []*submission // of purged forms, until Sweep has told of them
-	webhooks    map[storage.ID]*webhook
-	turns       list.List // of all webhooks, the least recently served first
-	token       int64     // of the last lease
-	rounds      int64     // of entering answers
-	users       map[storage.ID]storage.User
-	keys        map[[32]byte]*key         // by hash
-	upkeep      storage.MaintenanceStatus // Now is that of the last look
+	mu                sync.Mutex
+	workspaces        map[storage.ID]*workspace
+	forms             map[storage.ID]*form
+	publicForms       map[string]*form
+	purgedSubmissions []*submission // of purged forms, until Sweep has told of them
+	webhooks          map[storage.ID]*webhook
+	serviceOrder      list.List // of all webhooks, the least recently served first
+	lastToken         int64     // of the last lease
+	backfillPasses    int64     // of entering answers
+	users             map[storage.ID]storage.User
+	keys              map[[32]byte]*key         // by hash
+	maintenance       storage.MaintenanceStatus // Now is that of the last look
 }
 
 var _ storage.Storage = (*Store)(nil)
@@ -81,17 +81,17 @@ func New(opts ...Option) *Store {
 	for _, opt := range opts {
 		opt(s)
 	}
-	s.upkeep.Since = utc(s.now())
+	s.maintenance.Since = utc(s.now())
 	return s
 }
 
-// do runs a method while the store is locked. It returns an error, and runs nothing, when
+// withLock runs a method while the store is locked. It returns an error, and runs nothing, when
 // ctx is cancelled or one of the values is not valid.
-func do(ctx context.Context, s *Store, values []any, method func() error) error {
+func withLock(ctx context.Context, s *Store, values []any, method func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(values, func(v any) bool { return !valid(v) }) {
+	if slices.ContainsFunc(values, func(v any) bool { return !isValid(v) }) {
 		return storage.ErrInvalidValue
 	}
 	s.mu.Lock()
@@ -99,18 +99,18 @@ func do(ctx context.Context, s *Store, values []any, method func() error) error 
 	return method()
 }
 
-// get is do for a method that returns something.
-func get[R any](ctx context.Context, s *Store, values []any, method func() (R, error)) (out R, err error) {
-	err = do(ctx, s, values, func() (err error) {
+// withLockResult is do for a method that returns something.
+func withLockResult[R any](ctx context.Context, s *Store, values []any, method func() (R, error)) (out R, err error) {
+	err = withLock(ctx, s, values, func() (err error) {
 		out, err = method()
 		return err
 	})
 	return out, err
 }
 
-// doWith is do for a method about one record, which find returns, or nil: ErrNotFound.
-func doWith[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
-	return do(ctx, s, values, func() error {
+// withRecord is do for a method about one record, which find returns, or nil: ErrNotFound.
+func withRecord[T any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) error) error {
+	return withLock(ctx, s, values, func() error {
 		if found := find(); found != nil {
 			return method(found)
 		}
@@ -118,21 +118,21 @@ func doWith[T any](ctx context.Context, s *Store, find func() *T, values []any, 
 	})
 }
 
-// getWith is doWith for a method that returns something.
-func getWith[T, R any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) (R, error)) (out R, err error) {
-	err = doWith(ctx, s, find, values, func(found *T) (err error) {
+// withRecordResult is withRecord for a method that returns something.
+func withRecordResult[T, R any](ctx context.Context, s *Store, find func() *T, values []any, method func(*T) (R, error)) (out R, err error) {
+	err = withRecord(ctx, s, find, values, func(found *T) (err error) {
 		out, err = method(found)
 		return err
 	})
 	return out, err
 }
 
-// mark is a time that says by being set that something happened.
-type mark time.Time
+// requiredTime is a time that says by being set that something happened.
+type requiredTime time.Time
 
-// valid reports whether a value is text or a time that the contract allows, or has
+// isValid reports whether a value is text or a time that the contract allows, or has
 // nothing else. It knows the types that the methods pass to it.
-func valid(value any) bool {
+func isValid(value any) bool {
 	switch v := value.(type) {
 	case string:
 		return storage.ValidText(v)
@@ -150,7 +150,7 @@ func valid(value any) bool {
 		return storage.ValidTime(v)
 	case []time.Time:
 		return !slices.ContainsFunc(v, func(t time.Time) bool { return !storage.ValidTime(t) })
-	case mark:
+	case requiredTime:
 		return !time.Time(v).IsZero() && storage.ValidTime(time.Time(v))
 	case storage.Page:
 		return v.After == nil || storage.ValidTime(v.After.Time)
@@ -158,7 +158,7 @@ func valid(value any) bool {
 		return v == nil || storage.ValidTime(v.CloseAt) && storage.ValidText(v.Unique.Block)
 	case storage.Definition:
 		sections := v.Sections()
-		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !valid(*s.Value) })
+		return !slices.ContainsFunc(sections[:], func(s storage.Section) bool { return !isValid(*s.Value) })
 	}
 	panic("memory: unexpected type of value")
 }
@@ -167,8 +167,8 @@ func valid(value any) bool {
 // monotonic clock, so that equal times compare equal with ==.
 func utc(t time.Time) time.Time { return t.Round(0).UTC() }
 
-// set replaces a value by another one, if there is one.
-func set[T any](value, by *T) {
+// setIfGiven replaces a value by another one, if there is one.
+func setIfGiven[T any](value, by *T) {
 	if by != nil {
 		*value = *by
 	}

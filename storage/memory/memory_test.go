@@ -39,7 +39,7 @@ func TestFunnel(t *testing.T) {
 		f.add(border, farFuture, storage.Counters{Views: 1})
 		f.add(start, farFuture, storage.Counters{Views: 1})
 		f.add(border, farFuture, storage.Counters{Views: 1})
-		if got := f.window(border, border.Add(time.Minute)).Views; got != 2 {
+		if got := f.total(border, border.Add(time.Minute)).Views; got != 2 {
 			t.Errorf("views = %d, want 2", got)
 		}
 	})
@@ -54,7 +54,7 @@ func TestFunnel(t *testing.T) {
 		if n, most := len(f.counts), 3*day/minute+days; n > most {
 			t.Errorf("%d minutes and days, want at most %d", n, most)
 		}
-		if got := f.window(time.Time{}, time.Time{}).Views; got != minutes {
+		if got := f.total(time.Time{}, time.Time{}).Views; got != minutes {
 			t.Errorf("all = %d, want %d", got, minutes)
 		}
 	})
@@ -69,20 +69,20 @@ func TestZeroActor(t *testing.T) {
 	must(t, s.CreateWebhook(ctx, storage.AsHost(), storage.NewWebhook{Webhook: storage.Webhook{ID: id('h', 1), FormID: form, URL: "https://example.com/"}}))
 	must(t, s.CreateWorkspace(ctx, storage.Workspace{ID: id('w', 2), PublicID: "w2", CreatedAt: start}, 0))
 	must(t, s.SetMember(ctx, workspace, storage.ID{}, true))
-	for name, who := range map[string]storage.Actor{"The zero actor": {}, "The actor for the zero id": storage.As(storage.ID{})} {
+	for name, actor := range map[string]storage.Actor{"The zero actor": {}, "The actor for the zero id": storage.As(storage.ID{})} {
 		t.Run(name+" sees nothing, not even what the zero id owns", func(t *testing.T) {
 			t.Parallel()
-			workspaces, err := s.Workspaces(ctx, who, storage.Page{Limit: 9})
+			workspaces, err := s.Workspaces(ctx, actor, storage.Page{Limit: 9})
 			must(t, err)
-			forms, err := s.Forms(ctx, who, storage.FormsParams{Page: storage.Page{Limit: 9}})
+			forms, err := s.Forms(ctx, actor, storage.FormsParams{Page: storage.Page{Limit: 9}})
 			must(t, err)
-			webhooks, err := s.Webhooks(ctx, who, storage.Page{Limit: 9})
+			webhooks, err := s.Webhooks(ctx, actor, storage.Page{Limit: 9})
 			must(t, err)
 			if n := len(workspaces) + len(forms) + len(webhooks); n != 0 {
 				t.Errorf("listed %d records, want none", n)
 			}
 			for _, w := range []storage.ID{workspace, id('w', 2)} {
-				if _, err := s.Workspace(ctx, who, w); !errors.Is(err, storage.ErrNotFound) {
+				if _, err := s.Workspace(ctx, actor, w); !errors.Is(err, storage.ErrNotFound) {
 					t.Errorf("Workspace = %v, want ErrNotFound", err)
 				}
 			}

@@ -11,57 +11,57 @@ import (
 const (
 	minute = 60
 	day    = 24 * 60 * minute
-	// minutesKept is how far behind the newest count minutes are told apart.
-	minutesKept = 2 * day
+	// minuteRetention is how far behind the newest count minutes are told apart.
+	minuteRetention = 2 * day
 )
 
 // funnel counts by the minute, and by the day what is too old for that.
 type funnel struct {
-	counts map[int64]storage.Counters // by the first second of the minute or day, since 1970
-	folded int64                      // the day of the newest count when old minutes were last added up
+	counts    map[int64]storage.Counters // by the first second of the minute or day, since 1970
+	foldedDay int64                      // the day of the newest count when old minutes were last added up
 }
 
 // add counts at a time. Once a day it adds up the minutes of each day that are too old. A
 // count from later than the clock says makes none old.
 func (f *funnel) add(at, clock time.Time, c storage.Counters) {
-	first := floor(at.Unix(), minute)
-	f.counts[first] = sum(f.counts[first], c)
+	first := roundDown(at.Unix(), minute)
+	f.counts[first] = addCounters(f.counts[first], c)
 	newest := min(at.Unix(), clock.Unix())
-	if floor(newest, day) <= f.folded {
+	if roundDown(newest, day) <= f.foldedDay {
 		return
 	}
-	f.folded = floor(newest, day)
+	f.foldedDay = roundDown(newest, day)
 	for at, old := range f.counts {
-		if first := floor(at, day); at < newest-minutesKept && at != first {
+		if first := roundDown(at, day); at < newest-minuteRetention && at != first {
 			delete(f.counts, at)
-			f.counts[first] = sum(f.counts[first], old)
+			f.counts[first] = addCounters(f.counts[first], old)
 		}
 	}
 }
 
 // window sums from <= t < to; a zero bound is none.
-func (f *funnel) window(from, to time.Time) (total storage.Counters) {
+func (f *funnel) total(from, to time.Time) (total storage.Counters) {
 	for at, c := range f.counts {
 		if (from.IsZero() || at >= from.Unix()) && (to.IsZero() || at < to.Unix()) {
-			total = sum(total, c)
+			total = addCounters(total, c)
 		}
 	}
 	return total
 }
 
-func sum(a, b storage.Counters) storage.Counters {
+func addCounters(a, b storage.Counters) storage.Counters {
 	return storage.Counters{Views: a.Views + b.Views, Starts: a.Starts + b.Starts, Submissions: a.Submissions + b.Submissions}
 }
 
-// floor rounds down to a multiple of unit, also before 1970.
-func floor(t, unit int64) int64 { return t - (t%unit+unit)%unit }
+// roundDown rounds down to a multiple of unit, also before 1970.
+func roundDown(t, unit int64) int64 { return t - (t%unit+unit)%unit }
 
 // CountFunnel implements [storage.MetricsStore].
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
-	return do(ctx, s, []any{counts}, func() error {
+	return withLock(ctx, s, []any{counts}, func() error {
 		err := storage.ErrNotFound
 		for _, c := range counts {
-			if f := s.visible(storage.AsHost(), c.Form); f != nil {
+			if f := s.visibleForm(storage.AsHost(), c.Form); f != nil {
 				f.funnel.add(c.At, s.now(), c.Counters)
 				err = nil
 			}
@@ -71,9 +71,9 @@ func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) e
 }
 
 // Funnel implements [storage.MetricsStore].
-func (s *Store) Funnel(ctx context.Context, who storage.Actor, formID storage.ID, w storage.Window) (storage.Funnel, error) {
-	return getWith(ctx, s, s.form(who, formID), []any{w.From, w.To}, func(f *form) (storage.Funnel, error) {
-		out := storage.Funnel{Counters: f.funnel.window(w.From, w.To)}
+func (s *Store) Funnel(ctx context.Context, actor storage.Actor, formID storage.ID, w storage.Window) (storage.Funnel, error) {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), []any{w.From, w.To}, func(f *form) (storage.Funnel, error) {
+		out := storage.Funnel{Counters: f.funnel.total(w.From, w.To)}
 		if lifetime := f.lifetime; lifetime != (storage.Counters{}) {
 			out.Lifetime = &lifetime
 		}
@@ -82,12 +82,12 @@ func (s *Store) Funnel(ctx context.Context, who storage.Actor, formID storage.ID
 }
 
 // SubmissionTotals implements [storage.MetricsStore].
-func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
-	return get(ctx, s, nil, func() (map[storage.ID]int64, error) {
+func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms []storage.ID) (map[storage.ID]int64, error) {
+	return withLockResult(ctx, s, nil, func() (map[storage.ID]int64, error) {
 		totals := map[storage.ID]int64{}
 		for _, id := range forms {
-			if f := s.visible(who, id); f != nil {
-				totals[id] = f.funnel.window(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
+			if f := s.visibleForm(actor, id); f != nil {
+				totals[id] = f.funnel.total(time.Time{}, time.Time{}).Submissions + f.lifetime.Submissions
 			}
 		}
 		return totals, nil
@@ -96,7 +96,7 @@ func (s *Store) SubmissionTotals(ctx context.Context, who storage.Actor, forms [
 
 // SetLifetimeCounters implements [storage.MetricsStore].
 func (s *Store) SetLifetimeCounters(ctx context.Context, id storage.ID, c storage.Counters) error {
-	return doWith(ctx, s, func() *form { return s.forms[id] }, nil, func(f *form) error {
+	return withRecord(ctx, s, func() *form { return s.forms[id] }, nil, func(f *form) error {
 		f.lifetime = c
 		return nil
 	})

@@ -15,34 +15,34 @@ type partial struct {
 	token [32]byte
 }
 
-func (p *partial) place() storage.Position {
+func (p *partial) position() storage.Position {
 	return storage.Position{Time: p.rec.SavedAt, ID: p.rec.ID}
 }
 
 // over reports whether p has ended, or is nil.
-func (p *partial) over(now time.Time) bool { return p == nil || !p.rec.EndsAt.After(now) }
+func (p *partial) isExpired(now time.Time) bool { return p == nil || !p.rec.EndsAt.After(now) }
 
-func (p *partial) open(now time.Time) bool { return !p.over(now) && p.rec.SubmissionID.IsZero() }
+func (p *partial) isOpen(now time.Time) bool { return !p.isExpired(now) && p.rec.SubmissionID.IsZero() }
 
 // partials are the half responses of a form. The zero value is none.
 type partials struct {
-	byToken  map[[32]byte]*partial
-	open     index[*partial] // those that were not submitted
-	firstEnd time.Time       // none ends earlier
+	byToken    map[[32]byte]*partial
+	open       index[*partial] // those that were not submitted
+	nextExpiry time.Time       // none ends earlier
 }
 
 // put adds p, in place of one with its token.
 func (x *partials) put(p *partial) {
 	x.remove(x.byToken[p.token])
 	if len(x.byToken) == 0 {
-		x.byToken, x.firstEnd = make(map[[32]byte]*partial), p.rec.EndsAt
+		x.byToken, x.nextExpiry = make(map[[32]byte]*partial), p.rec.EndsAt
 	}
 	x.byToken[p.token] = p
 	if p.rec.SubmissionID.IsZero() {
 		x.open.add(p)
 	}
-	if p.rec.EndsAt.Before(x.firstEnd) {
-		x.firstEnd = p.rec.EndsAt
+	if p.rec.EndsAt.Before(x.nextExpiry) {
+		x.nextExpiry = p.rec.EndsAt
 	}
 }
 
@@ -54,7 +54,7 @@ func (x *partials) remove(p *partial) {
 }
 
 // replaced returns the partial submission that a new one replaces.
-func (x *partials) replaced() *partial {
+func (x *partials) evictionCandidate() *partial {
 	for _, p := range slices.Backward(x.open.items) {
 		if p.rec.Revision == 1 && !p.rec.LinkIssued {
 			return p
@@ -64,17 +64,17 @@ func (x *partials) replaced() *partial {
 }
 
 // sweep removes those that are over, most of them, and returns how many.
-func (x *partials) sweep(now time.Time, most int) (n int) {
-	if x.firstEnd.After(now) {
+func (x *partials) removeExpired(now time.Time, most int) (n int) {
+	if x.nextExpiry.After(now) {
 		return 0
 	}
-	x.firstEnd = now.AddDate(100, 0, 0)
+	x.nextExpiry = now.AddDate(100, 0, 0)
 	for _, p := range x.byToken {
-		if p.over(now) && n < most {
+		if p.isExpired(now) && n < most {
 			x.remove(p)
 			n++
-		} else if p.rec.EndsAt.Before(x.firstEnd) {
-			x.firstEnd = p.rec.EndsAt
+		} else if p.rec.EndsAt.Before(x.nextExpiry) {
+			x.nextExpiry = p.rec.EndsAt
 		}
 	}
 	return n
@@ -90,12 +90,12 @@ func copyPartial(rec storage.Partial) storage.Partial {
 func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (int64, error) {
 	rec := p.Partial
 	values := []any{rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.SavedAt, rec.EndsAt}
-	return getWith(ctx, s, s.form(storage.AsHost(), rec.FormID), values, func(f *form) (int64, error) {
+	return withRecordResult(ctx, s, s.findForm(storage.AsHost(), rec.FormID), values, func(f *form) (int64, error) {
 		old := f.partials.byToken[p.Token]
 		switch {
-		case f.rec.Status != storage.StatusPublished, !p.New && old.over(rec.SavedAt):
+		case f.rec.Status != storage.StatusPublished, !p.New && old.isExpired(rec.SavedAt):
 			return 0, storage.ErrNotFound
-		case p.New && old != nil, !p.New && !old.open(rec.SavedAt):
+		case p.New && old != nil, !p.New && !old.isOpen(rec.SavedAt):
 			return 0, storage.ErrConflict
 		case !p.New && p.IfRevision != 0 && p.IfRevision != old.rec.Revision:
 			return 0, &storage.RevisionError{Current: old.rec.Revision, Kind: "partial"}
@@ -105,8 +105,8 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 		if p.New {
 			rec.Revision, rec.CreatedAt = 1, rec.SavedAt
 			if x := &f.partials; p.Max > 0 && len(x.open.items) >= p.Max {
-				if x.sweep(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
-					x.remove(x.replaced())
+				if x.removeExpired(rec.SavedAt, len(x.byToken)); len(x.open.items) >= p.Max {
+					x.remove(x.evictionCandidate())
 				}
 			}
 		} else {
@@ -118,9 +118,9 @@ func (s *Store) SavePartial(ctx context.Context, p storage.SavePartialParams) (i
 	})
 }
 
-// emptyPartial empties the half response that a response was begun with, if it is there.
-func (f *form) emptyPartial(token [32]byte, sub *submission) {
-	if p := f.partials.byToken[token]; token != [32]byte{} && p.open(sub.rec.SubmittedAt) {
+// clearPartial empties the half response that a response was begun with, if it is there.
+func (f *form) clearPartial(token [32]byte, sub *submission) {
+	if p := f.partials.byToken[token]; token != [32]byte{} && p.isOpen(sub.rec.SubmittedAt) {
 		rec := p.rec
 		rec.Answers, rec.Hidden, rec.Metadata, rec.Block, rec.Seconds, rec.SubmissionID = nil, nil, nil, "", 0, sub.rec.ID
 		f.partials.put(&partial{rec, token})
@@ -129,9 +129,9 @@ func (f *form) emptyPartial(token [32]byte, sub *submission) {
 
 // Partial implements [storage.PartialStore].
 func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, now time.Time) (storage.Partial, error) {
-	return getWith(ctx, s, s.form(storage.AsHost(), formID), []any{now}, func(f *form) (storage.Partial, error) {
+	return withRecordResult(ctx, s, s.findForm(storage.AsHost(), formID), []any{now}, func(f *form) (storage.Partial, error) {
 		p := f.partials.byToken[token]
-		if p.over(now) {
+		if p.isExpired(now) {
 			return storage.Partial{}, storage.ErrNotFound
 		}
 		return copyPartial(p.rec), nil
@@ -139,12 +139,12 @@ func (s *Store) Partial(ctx context.Context, formID storage.ID, token [32]byte, 
 }
 
 // Partials implements [storage.PartialStore]. It lends as Submissions does.
-func (s *Store) Partials(ctx context.Context, who storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
+func (s *Store) Partials(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.PartialQuery, each func(*storage.Partial) error) (more bool, err error) {
 	limit := max(0, q.Page.Limit)
-	found, err := getWith(ctx, s, s.form(who, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {
+	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Now, q.Page}, func(f *form) ([]storage.Partial, error) {
 		q.Page.Limit = limit + 1
-		return pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).place, func(p *partial) storage.Partial { return p.rec },
-			func(p *partial) bool { return !p.over(q.Now) && (p.rec.Verified || !q.Verified) }), nil
+		return pageOf(slices.Values(f.partials.open.items), q.Page, (*partial).position, func(p *partial) storage.Partial { return p.rec },
+			func(p *partial) bool { return !p.isExpired(q.Now) && (p.rec.Verified || !q.Verified) }), nil
 	})
 	for i := range found[:min(limit, len(found))] {
 		if err := each(&found[i]); err != nil {
@@ -155,12 +155,12 @@ func (s *Store) Partials(ctx context.Context, who storage.Actor, formID storage.
 }
 
 // DeletePartials implements [storage.PartialStore]. It looks at all half responses of the form.
-func (s *Store) DeletePartials(ctx context.Context, who storage.Actor, id storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
-	find := s.form(who, id)
-	if who.Host() {
+func (s *Store) DeletePartials(ctx context.Context, actor storage.Actor, id storage.ID, p storage.DeletePartialsParams) (n int, more bool, err error) {
+	find := s.findForm(actor, id)
+	if actor.Host() {
 		find = func() *form { return s.forms[id] }
 	}
-	err = doWith(ctx, s, find, []any{p.SavedBefore}, func(f *form) error {
+	err = withRecord(ctx, s, find, []any{p.SavedBefore}, func(f *form) error {
 		for token, old := range f.partials.byToken {
 			if !old.rec.SavedAt.Before(p.SavedBefore) && !slices.Contains(p.IDs, old.rec.ID) && (token != p.Token || token == [32]byte{}) {
 				continue

@@ -13,47 +13,49 @@ import (
 // to it keep it, and its body, in memory.
 type event struct {
 	id         storage.ID
-	kind       string
+	eventType  string
 	submission storage.ID // zero: a test event
 	body       []byte
 }
 
 func newEvent(e storage.Event, submission storage.ID) *event {
-	return &event{id: e.ID, kind: e.Type, submission: submission, body: bytes.Clone(e.Body)}
+	return &event{id: e.ID, eventType: e.Type, submission: submission, body: bytes.Clone(e.Body)}
 }
 
 // delivery is one event on its way to one webhook.
 type delivery struct {
-	event   *event
-	queued  time.Time // or redelivered
-	attempt int       // the number of the next or running attempt
-	due     time.Time // or when the lease ends
-	token   int64     // of the last lease; 0: it was settled, or there was none
-	asked   bool      // somebody asked for it: a pause does not hold it back
-	again   bool      // somebody did while the result of a lease may still come
+	event          *event
+	queuedAt       time.Time // or redelivered
+	attempt        int       // the number of the next or running attempt
+	dueAt          time.Time // or when the lease ends
+	token          int64     // of the last lease; 0: it was settled, or there was none
+	requested      bool      // somebody asked for it: a pause does not hold it back
+	requestedAgain bool      // somebody did while the result of a lease may still come
 }
 
-func (d *delivery) place() storage.Position { return storage.Position{Time: d.queued, ID: d.event.id} }
+func (d *delivery) position() storage.Position {
+	return storage.Position{Time: d.queuedAt, ID: d.event.id}
+}
 
 // leased reports whether a lease on d holds.
-func (d *delivery) leased(clock time.Time) bool { return d.token != 0 && d.due.After(clock) }
+func (d *delivery) isLeased(clock time.Time) bool { return d.token != 0 && d.dueAt.After(clock) }
 
 // queue has the pending deliveries of one webhook. The zero queue has none.
 type queue struct {
-	byEvent map[storage.ID]*delivery
-	asked   index[*delivery] // those that somebody asked for, by age
-	others  index[*delivery] // by age
+	byEvent   map[storage.ID]*delivery
+	requested index[*delivery] // those that somebody asked for, by age
+	regular   index[*delivery] // by age
 	// Nothing can be claimed before idleUntil. A claim that finds nothing sets it, so that
 	// the next one need not look.
 	idleUntil time.Time
 }
 
 // of returns the part that d is in.
-func (q *queue) of(d *delivery) *index[*delivery] {
-	if d.asked {
-		return &q.asked
+func (q *queue) indexFor(d *delivery) *index[*delivery] {
+	if d.requested {
+		return &q.requested
 	}
-	return &q.others
+	return &q.regular
 }
 
 // add makes d pending. There must be nothing pending of its event.
@@ -62,56 +64,56 @@ func (q *queue) add(d *delivery) {
 		q.byEvent = make(map[storage.ID]*delivery)
 	}
 	q.byEvent[d.event.id] = d
-	q.of(d).add(d)
-	q.wait(d, d.due)
+	q.indexFor(d).add(d)
+	q.setDue(d, d.dueAt)
 }
 
 func (q *queue) remove(d *delivery) {
 	delete(q.byEvent, d.event.id)
-	q.of(d).remove(d)
+	q.indexFor(d).remove(d)
 }
 
 // wait lets d wait until due.
-func (q *queue) wait(d *delivery, due time.Time) {
-	d.due = due
+func (q *queue) setDue(d *delivery, due time.Time) {
+	d.dueAt = due
 	if due.Before(q.idleUntil) {
 		q.idleUntil = due
 	}
 }
 
 // hasten makes d due now despite a pause, or once its lease ends.
-func (q *queue) hasten(d *delivery, queued, clock time.Time) {
+func (q *queue) makeDue(d *delivery, queued, clock time.Time) {
 	q.remove(d)
-	d.queued, d.asked, d.again = queued, true, d.token != 0
-	if !d.leased(clock) {
-		d.due = time.Time{}
+	d.queuedAt, d.requested, d.requestedAgain = queued, true, d.token != 0
+	if !d.isLeased(clock) {
+		d.dueAt = time.Time{}
 	}
 	q.add(d)
 }
 
-// hastenOne makes the oldest delivery that is not under a lease due now, of those that
+// makeOldestDue makes the oldest delivery that is not under a lease due now, of those that
 // nobody asked for if there is one.
-func (q *queue) hastenOne(clock time.Time) {
-	for _, d := range slices.Concat(q.others.items, q.asked.items) {
-		if !d.leased(clock) {
-			q.hasten(d, d.queued, clock)
+func (q *queue) makeOldestDue(clock time.Time) {
+	for _, d := range slices.Concat(q.regular.items, q.requested.items) {
+		if !d.isLeased(clock) {
+			q.makeDue(d, d.queuedAt, clock)
 			return
 		}
 	}
 }
 
-// fate is what is known of a webhook's destination. The zero fate is that of a new one.
-type fate struct {
-	standing     storage.Health
-	failingSince time.Time
-	failedAt     time.Time // the last failure
-	pausedUntil  time.Time
-	pauseReason  storage.PauseReason
-	oldestToken  int64     // that a result may have: the URL was another one before
-	expiredAt    time.Time // when the last summary of expired deliveries was added
+// destinationHealth is what is known of a webhook's destination. The zero fate is that of a new one.
+type destinationHealth struct {
+	health        storage.Health
+	failingSince  time.Time
+	failedAt      time.Time // the last failure
+	pausedUntil   time.Time
+	pauseReason   storage.PauseReason
+	minToken      int64     // that a result may have: the URL was another one before
+	lastSummaryAt time.Time // when the last summary of expired deliveries was added
 }
 
-func (w *webhook) paused(clock time.Time) bool { return clock.Before(w.pausedUntil) }
+func (w *webhook) isPaused(clock time.Time) bool { return clock.Before(w.pausedUntil) }
 
 func (w *webhook) endPause() {
 	w.pausedUntil, w.pauseReason = time.Time{}, ""
@@ -119,8 +121,8 @@ func (w *webhook) endPause() {
 }
 
 // fared notes how the destination fared.
-func (w *webhook) fared(r storage.Result, clock time.Time) {
-	w.standing = r.Health
+func (w *webhook) recordHealth(r storage.Result, clock time.Time) {
+	w.health = r.Health
 	w.endPause()
 	if r.Health.Failures == 0 {
 		w.failingSince, w.failedAt = time.Time{}, time.Time{}
@@ -137,24 +139,24 @@ func (w *webhook) fared(r storage.Result, clock time.Time) {
 
 // due returns the deliveries to claim next, at most n: those that somebody asked for,
 // and then, without a pause, the others, each the oldest first.
-func (w *webhook) due(clock time.Time, n int) []*delivery {
+func (w *webhook) dueDeliveries(clock time.Time, n int) []*delivery {
 	q := &w.queue
 	if n < 1 || clock.Before(q.idleUntil) {
 		return nil
 	}
-	parts := [][]*delivery{q.asked.items, q.others.items}
+	parts := [][]*delivery{q.requested.items, q.regular.items}
 	idle := clock.Add(time.Hour) // or until something changes
-	if w.paused(clock) {
+	if w.isPaused(clock) {
 		parts, idle = parts[:1], w.pausedUntil
 	}
 	var found []*delivery
 	for _, part := range parts {
 		for _, d := range part {
 			switch {
-			case !d.due.After(clock):
+			case !d.dueAt.After(clock):
 				found = append(found, d)
-			case d.due.Before(idle):
-				idle = d.due
+			case d.dueAt.Before(idle):
+				idle = d.dueAt
 			}
 			if len(found) == n {
 				return found
@@ -168,50 +170,50 @@ func (w *webhook) due(clock time.Time, n int) []*delivery {
 }
 
 // lease leases d, and gives its webhook the last turn.
-func (s *Store) lease(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.ClaimedDelivery {
-	s.token++
-	s.turns.MoveToBack(w.turn)
-	d.token, d.again = s.token, false
-	w.queue.wait(d, clock.Add(lease))
+func (s *Store) leaseDelivery(w *webhook, d *delivery, lease time.Duration, clock time.Time) storage.ClaimedDelivery {
+	s.lastToken++
+	s.serviceOrder.MoveToBack(w.orderElement)
+	d.token, d.requestedAgain = s.lastToken, false
+	w.queue.setDue(d, clock.Add(lease))
 	out := storage.ClaimedDelivery{
 		Lease:        storage.Lease{WebhookID: w.rec.ID, EventID: d.event.id, Token: d.token},
 		FormID:       w.rec.FormID,
 		WorkspaceID:  s.forms[w.rec.FormID].rec.WorkspaceID,
 		SubmissionID: d.event.submission,
-		EventType:    d.event.kind,
+		EventType:    d.event.eventType,
 		Body:         bytes.Clone(d.event.body),
 		URL:          w.rec.URL,
-		Generation:   w.oldestToken,
+		Generation:   w.minToken,
 		Host:         w.host,
-		Secret:       secret(w.secret),
-		OldSecret:    w.old.at(clock),
+		Secret:       cloneSecret(w.secret),
+		OldSecret:    w.previousSecret.validAt(clock),
 		Attempt:      d.attempt,
-		Age:          max(0, clock.Sub(d.queued)),
-		Health:       w.standing,
+		Age:          max(0, clock.Sub(d.queuedAt)),
+		Health:       w.health,
 		PausedFor:    max(0, w.pausedUntil.Sub(clock)),
 		PauseReason:  w.pauseReason,
 	}
-	if w.standing.Failures > 0 {
+	if w.health.Failures > 0 {
 		out.FailingFor, out.FailedAgo = max(1, clock.Sub(w.failingSince)), max(1, clock.Sub(w.failedAt))
 	}
 	return out
 }
 
 // claim leases deliveries of the webhooks that belong to a pool, as [storage.DeliveryStore] says.
-func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
+func (s *Store) claimFromPool(p storage.ClaimParams, pool storage.Pool, belongs func(storage.Health) bool, clock time.Time) (out []storage.ClaimedDelivery) {
 	size, hosts := 0, make(map[string]int)
-	turn := s.turns.Front()
-	for n := s.turns.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
+	turn := s.serviceOrder.Front()
+	for n := s.serviceOrder.Len(); n > 0 && len(out) < pool.MaxDeliveries; n-- {
 		w := turn.Value.(*webhook)
 		turn = turn.Next() // before w has the last one
-		if !belongs(w.standing) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
+		if !belongs(w.health) || slices.Contains(pool.ExcludedWorkspaces, s.forms[w.rec.FormID].rec.WorkspaceID) {
 			continue
 		}
 		most, named := p.Webhooks[w.rec.ID]
 		meant, some := p.Generations[w.rec.ID]
-		if !named || some && meant != w.oldestToken {
+		if !named || some && meant != w.minToken {
 			most = p.PerWebhook
-			if !w.standing.Healthy() {
+			if !w.health.Healthy() {
 				most = min(most, 1)
 			}
 		}
@@ -221,13 +223,13 @@ func (s *Store) claim(p storage.ClaimParams, pool storage.Pool, belongs func(sto
 		} else if pool.PerHost > 0 {
 			most = min(most, pool.PerHost-hosts[w.host])
 		}
-		for _, d := range w.due(clock, most) {
+		for _, d := range w.dueDeliveries(clock, most) {
 			size += len(d.event.body)
 			if p.MaxBytes > 0 && size > p.MaxBytes && len(out) > 0 {
 				return out // and what did not fit comes next
 			}
 			hosts[w.host]++
-			out = append(out, s.lease(w, d, p.Lease, clock))
+			out = append(out, s.leaseDelivery(w, d, p.Lease, clock))
 		}
 	}
 	return out

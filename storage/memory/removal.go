@@ -11,7 +11,7 @@ import (
 
 // DeleteUser implements [storage.RemovalStore]. Only answers are left for Sweep.
 func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) error {
-	return do(ctx, s, []any{mark(at)}, func() error {
+	return withLock(ctx, s, []any{requiredTime(at)}, func() error {
 		delete(s.users, user)
 		maps.DeleteFunc(s.keys, func(_ [32]byte, k *key) bool { return k.rec.UserID == user })
 		for _, w := range s.workspaces {
@@ -22,7 +22,7 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 		}
 		for _, f := range s.forms {
 			if s.workspaces[f.rec.WorkspaceID] == nil && f.lastOwner == user {
-				s.purge(f)
+				s.purgeForm(f)
 			}
 		}
 		return nil
@@ -31,20 +31,20 @@ func (s *Store) DeleteUser(ctx context.Context, user storage.ID, at time.Time) e
 
 // PurgeForm implements [storage.RemovalStore].
 func (s *Store) PurgeForm(ctx context.Context, id storage.ID) error {
-	return do(ctx, s, nil, func() error {
+	return withLock(ctx, s, nil, func() error {
 		f := s.forms[id]
-		if f == nil || !f.trashed() {
+		if f == nil || !f.inTrash() {
 			return storage.ErrNotFound
 		}
-		s.purge(f)
+		s.purgeForm(f)
 		return nil
 	})
 }
 
 // purge removes a form in the trash and everything of it, but the answers that somebody may
 // have to be told of: see Sweep.
-func (s *Store) purge(f *form) {
-	s.purged = append(s.purged, f.submissions.items...)
+func (s *Store) purgeForm(f *form) {
+	s.purgedSubmissions = append(s.purgedSubmissions, f.submissions.items...)
 	delete(s.forms, f.rec.ID)
 	delete(s.publicForms, f.rec.PublicID)
 	for _, w := range f.webhooks {
@@ -54,10 +54,10 @@ func (s *Store) purge(f *form) {
 
 // EraseSubmissions implements [storage.RemovalStore].
 func (s *Store) EraseSubmissions(ctx context.Context, formID storage.ID, ids []storage.ID) (int, error) {
-	return get(ctx, s, nil, func() (int, error) {
+	return withLockResult(ctx, s, nil, func() (int, error) {
 		f, n := s.forms[formID], 0
 		for _, id := range ids {
-			if f != nil && f.erase(id) == nil {
+			if f != nil && f.eraseSubmission(id) == nil {
 				n++
 			}
 		}
@@ -67,11 +67,11 @@ func (s *Store) EraseSubmissions(ctx context.Context, formID storage.ID, ids []s
 
 // PurgeSubmissions implements [storage.RemovalStore].
 func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissionsParams) (storage.PurgedSubmissions, error) {
-	return get(ctx, s, []any{p.Before}, func() (storage.PurgedSubmissions, error) {
+	return withLockResult(ctx, s, []any{p.Before}, func() (storage.PurgedSubmissions, error) {
 		var old []*submission
 		for _, id := range p.Forms {
 			if f := s.forms[id]; f != nil && len(old) < p.Max {
-				n := min(f.submissions.before(storage.Position{Time: p.Before}), p.Max-len(old))
+				n := min(f.submissions.countBefore(storage.Position{Time: p.Before}), p.Max-len(old))
 				old = append(old, f.submissions.items[:n]...)
 			}
 		}
@@ -80,8 +80,8 @@ func (s *Store) PurgeSubmissions(ctx context.Context, p storage.PurgeSubmissions
 		}
 		out := storage.PurgedSubmissions{More: len(old) > 0 && len(old) == p.Max}
 		for _, sub := range old {
-			if f := s.forms[sub.rec.FormID]; f != nil && f.erase(sub.rec.ID) == nil {
-				f.kept++
+			if f := s.forms[sub.rec.FormID]; f != nil && f.eraseSubmission(sub.rec.ID) == nil {
+				f.purged++
 				out.Submissions++
 			}
 		}
@@ -107,14 +107,14 @@ func (s *Store) beforeDelete(ctx context.Context, hook storage.BeforeDelete, sub
 // as soon as nothing refers to them. A form goes with everything of its own at once, but its
 // answers, the oldest of which go in each call.
 func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.SweepResult, error) {
-	return get(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
+	return withLockResult(ctx, s, []any{p.Now, p.TrashBefore, p.KeysBefore}, func() (storage.SweepResult, error) {
 		if !p.RemovalsOnly && p.Max > 0 {
-			s.upkeep.LastMaintenance = utc(s.now())
+			s.maintenance.LastMaintenance = utc(s.now())
 		}
 		var out storage.SweepResult
 		for _, f := range s.forms {
-			if f.trashed() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
-				s.purge(f)
+			if f.inTrash() && f.rec.TrashedAt.Before(p.TrashBefore) && out.Forms < p.Max {
+				s.purgeForm(f)
 				out.Forms++
 			}
 		}
@@ -125,31 +125,31 @@ func (s *Store) Sweep(ctx context.Context, p storage.SweepParams) (storage.Sweep
 			}
 		}
 		for _, w := range s.webhooks {
-			if len(w.old.secret) > 0 && !w.old.until.After(p.Now) && out.Secrets < p.Max && !p.RemovalsOnly {
-				w.old = oldSecret{}
+			if len(w.previousSecret.secret) > 0 && !w.previousSecret.until.After(p.Now) && out.Secrets < p.Max && !p.RemovalsOnly {
+				w.previousSecret = previousSecret{}
 				out.Secrets++
 			}
 		}
 		partials := 0
 		for _, f := range s.forms {
 			if !p.RemovalsOnly {
-				partials += f.partials.sweep(p.Now, p.Max-partials)
+				partials += f.partials.removeExpired(p.Now, p.Max-partials)
 			}
 		}
-		going := slices.Clone(s.purged[:max(0, min(p.Max, len(s.purged)))])
+		going := slices.Clone(s.purgedSubmissions[:max(0, min(p.Max, len(s.purgedSubmissions)))])
 		err := s.beforeDelete(ctx, p.BeforeDelete, going)
-		if err == nil && len(going) > 0 && len(s.purged) > 0 && s.purged[0] == going[0] { // else another call removed them
-			s.purged = slices.Delete(s.purged, 0, len(going))
+		if err == nil && len(going) > 0 && len(s.purgedSubmissions) > 0 && s.purgedSubmissions[0] == going[0] { // else another call removed them
+			s.purgedSubmissions = slices.Delete(s.purgedSubmissions, 0, len(going))
 		}
-		out.More = p.Max > 0 && (len(s.purged) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
+		out.More = p.Max > 0 && (len(s.purgedSubmissions) > 0 || p.Max == max(out.Forms, out.Keys, out.Secrets, partials))
 		return out, err
 	})
 }
 
 // Upkeep implements [storage.Storage].
 func (s *Store) MaintenanceStatus(ctx context.Context) (storage.MaintenanceStatus, error) {
-	return get(ctx, s, nil, func() (storage.MaintenanceStatus, error) {
-		s.upkeep.Now = utc(s.now())
-		return s.upkeep, nil
+	return withLockResult(ctx, s, nil, func() (storage.MaintenanceStatus, error) {
+		s.maintenance.Now = utc(s.now())
+		return s.maintenance, nil
 	})
 }

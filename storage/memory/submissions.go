@@ -16,7 +16,7 @@ type submission struct {
 	eventID storage.ID
 }
 
-func (sub *submission) place() storage.Position {
+func (sub *submission) position() storage.Position {
 	return storage.Position{Time: sub.rec.SubmittedAt, ID: sub.rec.ID}
 }
 
@@ -26,7 +26,7 @@ func copySubmission(rec storage.Submission) storage.Submission {
 }
 
 // read returns the record as the caller's own, or ErrNotFound for nil.
-func (sub *submission) read() (storage.Submission, error) {
+func (sub *submission) clone() (storage.Submission, error) {
 	if sub == nil {
 		return storage.Submission{}, storage.ErrNotFound
 	}
@@ -49,27 +49,27 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 		n.Submission.Answers, n.Submission.Metadata, n.Submission.Hidden, n.UniqueField.Block,
 		n.IdempotencyKey, n.Event.Type, n.Submission.SubmittedAt,
 	}
-	rec, err = getWith(ctx, s, s.form(storage.AsHost(), n.Submission.FormID), values, func(f *form) (storage.Submission, error) {
+	rec, err = withRecordResult(ctx, s, s.findForm(storage.AsHost(), n.Submission.FormID), values, func(f *form) (storage.Submission, error) {
 		switch earlier := f.byKey[n.IdempotencyKey]; {
 		case earlier != nil:
 			replayed = true
-			return earlier.read()
+			return earlier.clone()
 		case n.FormRevision != f.rec.Revision:
 			return storage.Submission{}, &storage.RevisionError{Current: f.rec.Revision}
 		case f.rec.Status != storage.StatusPublished:
 			return storage.Submission{}, storage.ErrNotFound
-		case f.full():
+		case f.limitReached():
 			return storage.Submission{}, storage.ErrLimitReached
-		case n.UniqueAnswer != nil && f.answers.taken(n.UniqueField, n.UniqueAnswer):
+		case n.UniqueAnswer != nil && f.answers.isTaken(n.UniqueField, n.UniqueAnswer):
 			return storage.Submission{}, storage.ErrDuplicate
 		case f.byID[n.Submission.ID] != nil,
 			slices.ContainsFunc(f.webhooks, func(w *webhook) bool { return w.queue.byEvent[n.Event.ID] != nil }):
 			return storage.Submission{}, storage.ErrConflict
 		}
 		clock := s.now()
-		sub := s.store(f, n)
+		sub := s.addSubmission(f, n)
 		f.funnel.add(sub.rec.SubmittedAt, clock, storage.Counters{Submissions: 1})
-		f.emptyPartial(n.Partial, sub)
+		f.clearPartial(n.Partial, sub)
 		leased, others = s.enqueue(f, sub, n.Event, granted, lease, clock)
 		return copySubmission(sub.rec), nil
 	})
@@ -77,7 +77,7 @@ func (s *Store) Submit(ctx context.Context, n storage.NewSubmission) (rec storag
 }
 
 // store makes the records of a submission.
-func (s *Store) store(f *form, n storage.NewSubmission) *submission {
+func (s *Store) addSubmission(f *form, n storage.NewSubmission) *submission {
 	sub := &submission{rec: copySubmission(n.Submission), key: n.IdempotencyKey, eventID: n.Event.ID}
 	sub.rec.FormRevision = n.FormRevision
 	sub.rec.SubmittedAt = utc(sub.rec.SubmittedAt)
@@ -87,8 +87,8 @@ func (s *Store) store(f *form, n storage.NewSubmission) *submission {
 		f.byKey[sub.key] = sub
 	}
 	if n.UniqueAnswer != nil {
-		f.answers.enter(n.UniqueField, n.UniqueAnswer, sub.rec.ID)
-		s.compareBy(f, n.UniqueField)
+		f.answers.add(n.UniqueField, n.UniqueAnswer, sub.rec.ID)
+		s.upgradeRules(f, n.UniqueField)
 	}
 	return sub
 }
@@ -104,11 +104,11 @@ func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []sto
 		if !w.rec.Enabled {
 			continue
 		}
-		free := slices.Contains(granted, w.rec.ID) && !w.paused(clock) && len(w.due(clock, 1)) == 0
-		d := &delivery{event: added, queued: clock, attempt: 1}
+		free := slices.Contains(granted, w.rec.ID) && !w.isPaused(clock) && len(w.dueDeliveries(clock, 1)) == 0
+		d := &delivery{event: added, queuedAt: clock, attempt: 1}
 		w.queue.add(d)
 		if free {
-			leased = append(leased, s.lease(w, d, lease, clock))
+			leased = append(leased, s.leaseDelivery(w, d, lease, clock))
 		}
 		others = others || !free
 	}
@@ -117,23 +117,23 @@ func (s *Store) enqueue(f *form, sub *submission, e storage.Event, granted []sto
 
 // SubmissionByKey implements [storage.SubmissionStore].
 func (s *Store) SubmissionByKey(ctx context.Context, formID storage.ID, idempotencyKey string) (storage.Submission, error) {
-	return getWith(ctx, s, s.form(storage.AsHost(), formID), nil, func(f *form) (storage.Submission, error) {
-		return f.byKey[idempotencyKey].read()
+	return withRecordResult(ctx, s, s.findForm(storage.AsHost(), formID), nil, func(f *form) (storage.Submission, error) {
+		return f.byKey[idempotencyKey].clone()
 	})
 }
 
 // Submission implements [storage.SubmissionStore].
-func (s *Store) Submission(ctx context.Context, who storage.Actor, formID, id storage.ID) (storage.Submission, error) {
-	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (storage.Submission, error) {
-		return f.byID[id].read()
+func (s *Store) Submission(ctx context.Context, actor storage.Actor, formID, id storage.ID) (storage.Submission, error) {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (storage.Submission, error) {
+		return f.byID[id].clone()
 	})
 }
 
 // Submissions implements [storage.SubmissionStore]. Stored records never change, so they
 // are lent as they are, when the store is unlocked again.
-func (s *Store) Submissions(ctx context.Context, who storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
-	found, err := getWith(ctx, s, s.form(who, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
-		found, more = f.page(q)
+func (s *Store) Submissions(ctx context.Context, actor storage.Actor, formID storage.ID, q storage.SubmissionsParams, each func(*storage.Submission) error) (more bool, err error) {
+	found, err := withRecordResult(ctx, s, s.findForm(actor, formID), []any{q.Since, q.Until, q.Page}, func(f *form) (found []*submission, _ error) {
+		found, more = f.listSubmissions(q)
 		return found, nil
 	})
 	var rec storage.Submission
@@ -147,13 +147,13 @@ func (s *Store) Submissions(ctx context.Context, who storage.Actor, formID stora
 }
 
 // page returns the records of a page, newest first, and whether the list goes on.
-func (f *form) page(q storage.SubmissionsParams) (found []*submission, more bool) {
-	from, to := f.submissions.before(storage.Position{Time: q.Since}), len(f.submissions.items)
+func (f *form) listSubmissions(q storage.SubmissionsParams) (found []*submission, more bool) {
+	from, to := f.submissions.countBefore(storage.Position{Time: q.Since}), len(f.submissions.items)
 	if !q.Until.IsZero() {
-		to = f.submissions.before(storage.Position{Time: q.Until.Add(1)})
+		to = f.submissions.countBefore(storage.Position{Time: q.Until.Add(1)})
 	}
 	if q.Page.After != nil {
-		to = min(to, f.submissions.before(*q.Page.After))
+		to = min(to, f.submissions.countBefore(*q.Page.After))
 	}
 	found = make([]*submission, 0, max(0, min(q.Page.Limit, to-from)))
 	size, at := 0, to
@@ -169,30 +169,30 @@ func (f *form) page(q storage.SubmissionsParams) (found []*submission, more bool
 }
 
 // DeleteSubmission implements [storage.SubmissionStore].
-func (s *Store) DeleteSubmission(ctx context.Context, who storage.Actor, formID, id storage.ID) error {
-	return doWith(ctx, s, s.form(who, formID), nil, func(f *form) error {
-		return f.erase(id)
+func (s *Store) DeleteSubmission(ctx context.Context, actor storage.Actor, formID, id storage.ID) error {
+	return withRecord(ctx, s, s.findForm(actor, formID), nil, func(f *form) error {
+		return f.eraseSubmission(id)
 	})
 }
 
 // SubmissionsRemoved implements [storage.SubmissionStore].
-func (s *Store) SubmissionsRemoved(ctx context.Context, who storage.Actor, formID storage.ID) (int64, error) {
-	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) (int64, error) { return f.removed, nil })
+func (s *Store) SubmissionsRemoved(ctx context.Context, actor storage.Actor, formID storage.ID) (int64, error) {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) (int64, error) { return f.removed, nil })
 }
 
 // erase removes a submission with its entered answers.
-func (f *form) erase(id storage.ID) error {
+func (f *form) eraseSubmission(id storage.ID) error {
 	sub := f.byID[id]
 	if sub == nil {
 		return storage.ErrNotFound
 	}
-	f.answers.free(id)
+	f.answers.removeSubmission(id)
 	delete(f.byID, id)
 	delete(f.byKey, sub.key)
 	f.submissions.remove(sub)
 	f.removed++
 	for _, w := range f.webhooks {
-		w.forget(sub)
+		w.removeSubmission(sub)
 	}
 	return nil
 }

@@ -14,43 +14,43 @@ import (
 type webhook struct {
 	rec storage.Webhook
 	// Secrets are replaced, never changed.
-	secret []byte
-	old    oldSecret
+	secret         []byte
+	previousSecret previousSecret
 
-	host    string // of its URL
-	form    *form
-	history index[*attempt]
-	expired index[*attempt] // summaries of expired deliveries
-	queue   queue
-	turn    *list.Element // in Store.turns
-	fate
+	host         string // of its URL
+	form         *form
+	history      index[*attempt]
+	expired      index[*attempt] // summaries of expired deliveries
+	queue        queue
+	orderElement *list.Element // in Store.turns
+	destinationHealth
 }
 
-// oldSecret is a secret that another one replaced. It is known for a time.
-type oldSecret struct {
+// previousSecret is a secret that another one replaced. It is known for a time.
+type previousSecret struct {
 	secret []byte
 	until  time.Time
 }
 
 // at returns a copy of what is known at that time.
-func (o oldSecret) at(clock time.Time) []byte {
+func (o previousSecret) validAt(clock time.Time) []byte {
 	if !clock.Before(o.until) {
 		return nil
 	}
-	return secret(o.secret)
+	return cloneSecret(o.secret)
 }
 
-func (w *webhook) place() storage.Position {
+func (w *webhook) position() storage.Position {
 	return storage.Position{Time: w.rec.CreatedAt, ID: w.rec.ID}
 }
 
 func (w *webhook) copy() storage.Webhook { return w.rec }
 
 // setSecret gives the webhook a copy of a secret. An empty one is none.
-func (w *webhook) setSecret(b []byte) { w.secret, w.rec.HasSecret = secret(b), len(b) > 0 }
+func (w *webhook) setSecret(b []byte) { w.secret, w.rec.HasSecret = cloneSecret(b), len(b) > 0 }
 
-// secret returns a copy of a secret. An empty one is none.
-func secret(b []byte) []byte { return append([]byte(nil), b...) }
+// cloneSecret returns a copy of a secret. An empty one is none.
+func cloneSecret(b []byte) []byte { return append([]byte(nil), b...) }
 
 // attempt is an entry of a webhook's history.
 type attempt struct {
@@ -58,7 +58,7 @@ type attempt struct {
 	event *event // nil: its submission was deleted
 }
 
-func (a *attempt) place() storage.Position {
+func (a *attempt) position() storage.Position {
 	return storage.Position{Time: a.rec.CreatedAt, ID: a.rec.ID}
 }
 
@@ -69,7 +69,7 @@ func (w *webhook) attempts() []*attempt { return slices.Concat(w.history.items, 
 
 // forget ends the pending delivery of a submission and drops the body of its
 // event, which its attempts then no longer have.
-func (w *webhook) forget(sub *submission) {
+func (w *webhook) removeSubmission(sub *submission) {
 	if d := w.queue.byEvent[sub.eventID]; d != nil && d.event.submission == sub.rec.ID {
 		w.queue.remove(d)
 	}
@@ -80,9 +80,9 @@ func (w *webhook) forget(sub *submission) {
 	}
 }
 
-// noneFollows notes in the newest attempt of each event whose delivery ended without one
+// clearNextAttempts notes in the newest attempt of each event whose delivery ended without one
 // that it is tried no more. It uses up the map.
-func (w *webhook) noneFollows(ended map[storage.ID]*delivery) {
+func (w *webhook) clearNextAttempts(ended map[storage.ID]*delivery) {
 	for _, a := range slices.Backward(w.history.items) {
 		if ended[a.rec.EventID] != nil {
 			a.rec.NextAttemptAt = time.Time{}
@@ -92,14 +92,14 @@ func (w *webhook) noneFollows(ended map[storage.ID]*delivery) {
 }
 
 func (w *webhook) endPending() {
-	w.noneFollows(w.queue.byEvent)
+	w.clearNextAttempts(w.queue.byEvent)
 	w.queue = queue{}
 }
 
 // webhook finds a webhook of a form that the actor may see.
-func (s *Store) webhook(who storage.Actor, id storage.ID) func() *webhook {
+func (s *Store) findWebhook(actor storage.Actor, id storage.ID) func() *webhook {
 	return func() *webhook {
-		if w := s.webhooks[id]; w != nil && s.visible(who, w.rec.FormID) != nil {
+		if w := s.webhooks[id]; w != nil && s.visibleForm(actor, w.rec.FormID) != nil {
 			return w
 		}
 		return nil
@@ -108,9 +108,9 @@ func (s *Store) webhook(who storage.Actor, id storage.ID) func() *webhook {
 
 // CreateWebhook implements [storage.WebhookStore]. Its first turn comes before those of
 // webhooks that were served.
-func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.NewWebhook) error {
+func (s *Store) CreateWebhook(ctx context.Context, actor storage.Actor, n storage.NewWebhook) error {
 	rec := n.Webhook
-	return doWith(ctx, s, s.form(who, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
+	return withRecord(ctx, s, s.findForm(actor, rec.FormID), []any{rec.URL, rec.CreatedAt, rec.UpdatedAt}, func(f *form) error {
 		switch {
 		case n.Max > 0 && len(f.webhooks) >= n.Max:
 			return storage.ErrLimitReached
@@ -120,7 +120,7 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.
 		rec.CreatedAt, rec.UpdatedAt = utc(rec.CreatedAt), utc(rec.UpdatedAt)
 		w := &webhook{rec: rec, host: storage.Hostname(rec.URL), form: f}
 		w.setSecret(n.Secret)
-		w.turn = s.turns.PushFront(w)
+		w.orderElement = s.serviceOrder.PushFront(w)
 		s.webhooks[rec.ID] = w
 		f.webhooks = append(f.webhooks, w)
 		return nil
@@ -128,37 +128,37 @@ func (s *Store) CreateWebhook(ctx context.Context, who storage.Actor, n storage.
 }
 
 // Webhook implements [storage.WebhookStore].
-func (s *Store) Webhook(ctx context.Context, who storage.Actor, id storage.ID) (storage.Webhook, error) {
-	return getWith(ctx, s, s.webhook(who, id), nil, func(w *webhook) (storage.Webhook, error) { return w.copy(), nil })
+func (s *Store) Webhook(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Webhook, error) {
+	return withRecordResult(ctx, s, s.findWebhook(actor, id), nil, func(w *webhook) (storage.Webhook, error) { return w.copy(), nil })
 }
 
 // Webhooks implements [storage.WebhookStore].
-func (s *Store) Webhooks(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Webhook, error) {
-	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).place, (*webhook).copy,
-		func(w *webhook) bool { return s.visible(who, w.rec.FormID) != nil })
+func (s *Store) Webhooks(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Webhook, error) {
+	return readPage(ctx, s, maps.Values(s.webhooks), page, (*webhook).position, (*webhook).copy,
+		func(w *webhook) bool { return s.visibleForm(actor, w.rec.FormID) != nil })
 }
 
 // FormWebhooks implements [storage.WebhookStore].
-func (s *Store) FormWebhooks(ctx context.Context, who storage.Actor, formID storage.ID) ([]storage.Webhook, error) {
-	return getWith(ctx, s, s.form(who, formID), nil, func(f *form) ([]storage.Webhook, error) {
-		return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).place, (*webhook).copy,
+func (s *Store) FormWebhooks(ctx context.Context, actor storage.Actor, formID storage.ID) ([]storage.Webhook, error) {
+	return withRecordResult(ctx, s, s.findForm(actor, formID), nil, func(f *form) ([]storage.Webhook, error) {
+		return pageOf(slices.Values(f.webhooks), storage.Page{Limit: len(f.webhooks)}, (*webhook).position, (*webhook).copy,
 			func(*webhook) bool { return true }), nil
 	})
 }
 
 // UpdateWebhook implements [storage.WebhookStore].
-func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
-	return getWith(ctx, s, s.webhook(who, id), []any{c.URL, c.At}, func(w *webhook) (storage.Webhook, error) {
+func (s *Store) UpdateWebhook(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WebhookChange) (storage.Webhook, error) {
+	return withRecordResult(ctx, s, s.findWebhook(actor, id), []any{c.URL, c.At}, func(w *webhook) (storage.Webhook, error) {
 		if c.URL != nil && *c.URL != w.rec.URL {
 			w.rec.URL, w.host = *c.URL, storage.Hostname(*c.URL)
-			w.fate = fate{oldestToken: s.token, expiredAt: w.expiredAt}
+			w.destinationHealth = destinationHealth{minToken: s.lastToken, lastSummaryAt: w.lastSummaryAt}
 			w.queue.idleUntil = time.Time{}
 		}
 		if c.URL != nil || c.Enabled != nil {
-			w.queue.hastenOne(s.now())
+			w.queue.makeOldestDue(s.now())
 		}
 		was := w.rec.Enabled
-		set(&w.rec.Enabled, c.Enabled)
+		setIfGiven(&w.rec.Enabled, c.Enabled)
 		if !w.rec.Enabled {
 			w.endPending()
 		} else if !was {
@@ -166,9 +166,9 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 		}
 		if c.Secret != nil && (len(*c.Secret) == 0 || !bytes.Equal(*c.Secret, w.secret)) {
 			if len(*c.Secret) > 0 && len(w.secret) > 0 {
-				w.old = oldSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
+				w.previousSecret = previousSecret{w.secret, c.At.Add(storage.OldSecretLifetime)}
 			} else { // with a secret that is removed nothing is signed any more
-				w.old = oldSecret{}
+				w.previousSecret = previousSecret{}
 			}
 			w.setSecret(*c.Secret)
 		}
@@ -178,8 +178,8 @@ func (s *Store) UpdateWebhook(ctx context.Context, who storage.Actor, id storage
 }
 
 // DeleteWebhook implements [storage.WebhookStore].
-func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage.ID) error {
-	return doWith(ctx, s, s.webhook(who, id), nil, func(w *webhook) error {
+func (s *Store) DeleteWebhook(ctx context.Context, actor storage.Actor, id storage.ID) error {
+	return withRecord(ctx, s, s.findWebhook(actor, id), nil, func(w *webhook) error {
 		w.form.webhooks = slices.DeleteFunc(w.form.webhooks, func(other *webhook) bool { return other == w })
 		s.removeWebhook(w)
 		return nil
@@ -189,17 +189,17 @@ func (s *Store) DeleteWebhook(ctx context.Context, who storage.Actor, id storage
 // removeWebhook forgets a webhook with its deliveries. Its form does not.
 func (s *Store) removeWebhook(w *webhook) {
 	delete(s.webhooks, w.rec.ID)
-	s.turns.Remove(w.turn)
+	s.serviceOrder.Remove(w.orderElement)
 }
 
 // Secrets implements [storage.WebhookStore].
 func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]storage.StoredSecret, error) {
-	return get(ctx, s, nil, func() ([]storage.StoredSecret, error) {
+	return withLockResult(ctx, s, nil, func() ([]storage.StoredSecret, error) {
 		var out []storage.StoredSecret
 		for _, id := range slices.SortedFunc(maps.Keys(s.webhooks), compareIDs) {
 			w := s.webhooks[id]
 			if w.rec.HasSecret && compareIDs(id, after) > 0 && len(out) < limit {
-				out = append(out, storage.StoredSecret{WebhookID: id, Secret: secret(w.secret), OldSecret: secret(w.old.secret)})
+				out = append(out, storage.StoredSecret{WebhookID: id, Secret: cloneSecret(w.secret), OldSecret: cloneSecret(w.previousSecret.secret)})
 			}
 		}
 		return out, nil
@@ -208,7 +208,7 @@ func (s *Store) Secrets(ctx context.Context, after storage.ID, limit int) ([]sto
 
 // ReplaceSecrets implements [storage.WebhookStore].
 func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.SecretReplacement) (int, error) {
-	return get(ctx, s, nil, func() (int, error) {
+	return withLockResult(ctx, s, nil, func() (int, error) {
 		replaced := 0
 		for _, r := range replacements {
 			w := s.webhooks[r.WebhookID]
@@ -217,8 +217,8 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 			case bytes.Equal(w.secret, r.From):
 				w.setSecret(r.To)
 				replaced++
-			case bytes.Equal(w.old.secret, r.From):
-				w.old.secret = secret(r.To)
+			case bytes.Equal(w.previousSecret.secret, r.From):
+				w.previousSecret.secret = cloneSecret(r.To)
 				replaced++
 			}
 		}
@@ -227,8 +227,8 @@ func (s *Store) ReplaceSecrets(ctx context.Context, replacements []storage.Secre
 }
 
 // Deliveries implements [storage.WebhookStore].
-func (s *Store) Deliveries(ctx context.Context, who storage.Actor, webhookID storage.ID, limit int) ([]storage.Delivery, error) {
-	return getWith(ctx, s, s.webhook(who, webhookID), nil, func(w *webhook) ([]storage.Delivery, error) {
-		return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).place, (*attempt).copy, func(*attempt) bool { return true }), nil
+func (s *Store) Deliveries(ctx context.Context, actor storage.Actor, webhookID storage.ID, limit int) ([]storage.Delivery, error) {
+	return withRecordResult(ctx, s, s.findWebhook(actor, webhookID), nil, func(w *webhook) ([]storage.Delivery, error) {
+		return pageOf(slices.Values(w.attempts()), storage.Page{Limit: limit}, (*attempt).position, (*attempt).copy, func(*attempt) bool { return true }), nil
 	})
 }

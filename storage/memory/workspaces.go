@@ -14,30 +14,30 @@ type workspace struct {
 	members map[storage.ID]bool // without the owner
 }
 
-func (w *workspace) place() storage.Position {
+func (w *workspace) position() storage.Position {
 	return storage.Position{Time: w.rec.CreatedAt, ID: w.rec.ID}
 }
 
 func (w *workspace) copy() storage.Workspace { return w.rec }
 
-// sees reports whether the workspace is accessible. A nil one is not.
-func sees(who storage.Actor, w *workspace) bool {
+// canAccess reports whether the workspace is accessible. A nil one is not.
+func canAccess(actor storage.Actor, w *workspace) bool {
 	if w == nil {
 		return false
 	}
-	user, ok := who.User()
-	return who.Host() || ok && (user == w.rec.OwnerID || w.members[user])
+	user, ok := actor.User()
+	return actor.Host() || ok && (user == w.rec.OwnerID || w.members[user])
 }
 
-// owns reports whether an actor who sees the workspace may change it.
-func owns(who storage.Actor, w *workspace) bool {
-	return who.Host() || who == storage.As(w.rec.OwnerID)
+// canManage reports whether an actor who sees the workspace may change it.
+func canManage(actor storage.Actor, w *workspace) bool {
+	return actor.Host() || actor == storage.As(w.rec.OwnerID)
 }
 
 // workspace finds a workspace that the actor sees.
-func (s *Store) workspace(who storage.Actor, id storage.ID) func() *workspace {
+func (s *Store) findWorkspace(actor storage.Actor, id storage.ID) func() *workspace {
 	return func() *workspace {
-		if w := s.workspaces[id]; sees(who, w) {
+		if w := s.workspaces[id]; canAccess(actor, w) {
 			return w
 		}
 		return nil
@@ -46,7 +46,7 @@ func (s *Store) workspace(who storage.Actor, id storage.ID) func() *workspace {
 
 // CreateWorkspace implements [storage.WorkspaceStore].
 func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit int) error {
-	return do(ctx, s, []any{w.PublicID, w.Name, w.CreatedAt, w.UpdatedAt}, func() error {
+	return withLock(ctx, s, []any{w.PublicID, w.Name, w.CreatedAt, w.UpdatedAt}, func() error {
 		owned, taken := 0, s.workspaces[w.ID] != nil
 		for _, other := range s.workspaces {
 			if other.rec.OwnerID == w.OwnerID {
@@ -67,25 +67,25 @@ func (s *Store) CreateWorkspace(ctx context.Context, w storage.Workspace, limit 
 }
 
 // Workspace implements [storage.WorkspaceStore].
-func (s *Store) Workspace(ctx context.Context, who storage.Actor, id storage.ID) (storage.Workspace, error) {
-	return getWith(ctx, s, s.workspace(who, id), nil, func(w *workspace) (storage.Workspace, error) {
+func (s *Store) Workspace(ctx context.Context, actor storage.Actor, id storage.ID) (storage.Workspace, error) {
+	return withRecordResult(ctx, s, s.findWorkspace(actor, id), nil, func(w *workspace) (storage.Workspace, error) {
 		return w.rec, nil
 	})
 }
 
 // Workspaces implements [storage.WorkspaceStore].
-func (s *Store) Workspaces(ctx context.Context, who storage.Actor, page storage.Page) ([]storage.Workspace, error) {
-	return readPage(ctx, s, maps.Values(s.workspaces), page, (*workspace).place, (*workspace).copy,
-		func(w *workspace) bool { return sees(who, w) })
+func (s *Store) Workspaces(ctx context.Context, actor storage.Actor, page storage.Page) ([]storage.Workspace, error) {
+	return readPage(ctx, s, maps.Values(s.workspaces), page, (*workspace).position, (*workspace).copy,
+		func(w *workspace) bool { return canAccess(actor, w) })
 }
 
 // UpdateWorkspace implements [storage.WorkspaceStore].
-func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
-	return getWith(ctx, s, s.workspace(who, id), []any{c.Name, c.At}, func(w *workspace) (storage.Workspace, error) {
-		if !owns(who, w) {
+func (s *Store) UpdateWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, c storage.WorkspaceChange) (storage.Workspace, error) {
+	return withRecordResult(ctx, s, s.findWorkspace(actor, id), []any{c.Name, c.At}, func(w *workspace) (storage.Workspace, error) {
+		if !canManage(actor, w) {
 			return storage.Workspace{}, storage.ErrNotOwner
 		}
-		set(&w.rec.Name, c.Name)
+		setIfGiven(&w.rec.Name, c.Name)
 		if c.Owner != nil {
 			w.members[w.rec.OwnerID] = true
 			delete(w.members, *c.Owner)
@@ -98,9 +98,9 @@ func (s *Store) UpdateWorkspace(ctx context.Context, who storage.Actor, id stora
 
 // DeleteWorkspace implements [storage.WorkspaceStore]. A zero time is
 // ErrInvalidValue, as for TrashForm.
-func (s *Store) DeleteWorkspace(ctx context.Context, who storage.Actor, id storage.ID, at time.Time) error {
-	return doWith(ctx, s, s.workspace(who, id), []any{mark(at)}, func(w *workspace) error {
-		if !owns(who, w) {
+func (s *Store) DeleteWorkspace(ctx context.Context, actor storage.Actor, id storage.ID, at time.Time) error {
+	return withRecord(ctx, s, s.findWorkspace(actor, id), []any{requiredTime(at)}, func(w *workspace) error {
+		if !canManage(actor, w) {
 			return storage.ErrNotOwner
 		}
 		s.deleteWorkspace(w, at)
@@ -121,7 +121,7 @@ func (s *Store) deleteWorkspace(w *workspace, at time.Time) {
 
 // SetMember implements [storage.WorkspaceStore].
 func (s *Store) SetMember(ctx context.Context, workspaceID, user storage.ID, member bool) error {
-	return doWith(ctx, s, s.workspace(storage.AsHost(), workspaceID), nil, func(w *workspace) error {
+	return withRecord(ctx, s, s.findWorkspace(storage.AsHost(), workspaceID), nil, func(w *workspace) error {
 		switch {
 		case !member && user == w.rec.OwnerID:
 			return storage.ErrConflict
@@ -136,7 +136,7 @@ func (s *Store) SetMember(ctx context.Context, workspaceID, user storage.ID, mem
 
 // Members implements [storage.WorkspaceStore].
 func (s *Store) Members(ctx context.Context, workspaceID storage.ID) ([]storage.ID, error) {
-	return getWith(ctx, s, s.workspace(storage.AsHost(), workspaceID), nil, func(w *workspace) ([]storage.ID, error) {
+	return withRecordResult(ctx, s, s.findWorkspace(storage.AsHost(), workspaceID), nil, func(w *workspace) ([]storage.ID, error) {
 		members := slices.AppendSeq([]storage.ID{}, maps.Keys(w.members))
 		slices.SortFunc(members, compareIDs)
 		return members, nil

@@ -299,7 +299,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 
 // late is when a caller has waited for as long as a call may take.
 func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
-	left, spent := timeout.Spend(ctx, s.db.Timeout)
+	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))
 	return timedOut.C, func() {
 		timedOut.Stop()

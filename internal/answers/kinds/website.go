@@ -102,7 +102,7 @@ func normalHost(host string) (string, bool) {
 		literal, isIPv6 = strings.CutSuffix(literal, "]")
 	}
 	if addr, err := netip.ParseAddr(literal); err == nil {
-		if addr.Is4() == isIPv6 || addr.Is4In6() || !publicaddr.Is(addr) {
+		if addr.Is4() == isIPv6 || addr.Is4In6() || !publicaddr.IsPublic(addr) {
 			return "", false
 		}
 		if isIPv6 {

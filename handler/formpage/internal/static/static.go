@@ -94,7 +94,7 @@ func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	content, tag := f.content, f.tag
 	w.Header().Add("Vary", "Accept-Encoding")
-	if gzipped.Accepted(w, r) {
+	if gzipped.CanCompress(w, r) {
 		content, tag = f.packed(), "W/"+tag
 		w.Header().Set("Content-Encoding", "gzip")
 	}

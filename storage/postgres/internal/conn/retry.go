@@ -51,7 +51,7 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 	within := ctx
 	if c.Timeout > 0 && !c.InTx {
 		var cancel context.CancelFunc
-		within, cancel = timeout.Start(ctx, c.Timeout)
+		within, cancel = timeout.WithTimeout(ctx, c.Timeout)
 		defer cancel()
 	}
 	pause := firstPause

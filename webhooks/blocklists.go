@@ -1,14 +1,14 @@
 package webhooks
 
-// specialNames are ends of names that public DNS does not serve.
-var specialNames = [...]string{
+// nonPublicSuffixes are ends of names that public DNS does not serve.
+var nonPublicSuffixes = [...]string{
 	"localhost", "local", "internal", "localdomain", "home.arpa", "lan", "svc",
 }
 
-// badPorts are the ports that browsers refuse: services that read a line at a
+// blockedPorts are the ports that browsers refuse: services that read a line at a
 // time can be made to take an HTTP request for commands.
 // Source: https://fetch.spec.whatwg.org/#port-blocking
-var badPorts = [...]uint16{
+var blockedPorts = [...]uint16{
 	1, 7, 9, 11, 13, 15, 17, 19, 20, 21, 22, 23, 25, 37, 42, 43, 53, 69, 77, 79,
 	87, 95, 101, 102, 103, 104, 109, 110, 111, 113, 115, 117, 119, 123, 135, 137,
 	139, 143, 161, 179, 389, 427, 465, 512, 513, 514, 515, 526, 530, 531, 532, 540,

@@ -62,7 +62,7 @@ func TestAWakeUpThroughAnEarlierRunReachesThePresentOne(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(t *testing.T) {
 		b := newBench(t, Config{}, roundTrip(func(*http.Request) (*http.Response, error) { return reply(200), nil }))
-		b.d.spread = polls(time.Hour)
+		b.d.randomDuration = polls(time.Hour)
 		id := b.webhook(hook, nil)
 		stop := b.run()
 		time.Sleep(time.Second)
@@ -256,7 +256,7 @@ func TestASweepDelaysNoDeliveryAndEndsWithTheRun(t *testing.T) {
 		b.d.Wake()
 		b.seen.wait(t, 1)
 		// A claim may have begun just before, and they keep their distance.
-		if took, most := time.Since(started), scheduler.Default(1, 1, 1, time.Second).Gather; took > most {
+		if took, most := time.Since(started), scheduler.DefaultConfig(1, 1, 1, time.Second).BatchDelay; took > most {
 			t.Errorf("a delivery took %s, want at most %s", took, most)
 		}
 		stop()

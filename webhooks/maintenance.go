@@ -9,19 +9,19 @@ import (
 
 const (
 	// Processes that start together do not tidy together.
-	tidyAtLeast = 45 * time.Second
-	tidyAtMost  = 75 * time.Second
-	// expireAtOnce bounds the deliveries that one call of the store ends. PostgreSQL took
+	minMaintenanceInterval = 45 * time.Second
+	maxMaintenanceInterval = 75 * time.Second
+	// maxExpired bounds the deliveries that one call of the store ends. PostgreSQL took
 	// 0.2 s for so many on a busy machine, and holds the rows of their webhooks for that
 	// long: results of these webhooks wait.
-	expireAtOnce = 1000
+	maxExpired = 1000
 )
 
-// tidyNowAndThen calls Sweep of the Params and ends deliveries that are too old, until ctx
+// runMaintenance calls Sweep of the Params and ends deliveries that are too old, until ctx
 // ends. It has a goroutine of its own, so that it delays no delivery. aside runs what
 // an Observer may hold up.
-func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
-	timer := time.NewTimer(d.spread(tidyAtLeast, tidyAtMost))
+func (d *Dispatcher) runMaintenance(ctx context.Context, aside func(func())) {
+	timer := time.NewTimer(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	defer timer.Stop()
 	for {
 		select {
@@ -30,29 +30,29 @@ func (d *Dispatcher) tidyNowAndThen(ctx context.Context, aside func(func())) {
 		case <-timer.C:
 		}
 		if d.sweep != nil {
-			err := protect(func() error { return d.sweep(ctx, d.now()) })
+			err := catchPanic(func() error { return d.sweep(ctx, d.now()) })
 			if err != nil && ctx.Err() == nil {
 				d.log.Error("sweep failed", "error", err)
-			} else if r := d.current.Load(); r != nil {
-				r.reached()
+			} else if r := d.currentRun.Load(); r != nil {
+				r.storeResponded()
 			}
 		}
-		if err := d.expire(ctx, aside); err != nil && ctx.Err() == nil {
+		if err := d.expireDeliveries(ctx, aside); err != nil && ctx.Err() == nil {
 			d.log.Error("failed to expire webhook deliveries", "error", err)
 		}
-		timer.Reset(d.spread(tidyAtLeast, tidyAtMost))
+		timer.Reset(d.randomDuration(minMaintenanceInterval, maxMaintenanceInterval))
 	}
 }
 
 // expire ends the deliveries whose webhook has failed for Config.MaxAge.
-func (d *Dispatcher) expire(ctx context.Context, aside func(func())) error {
+func (d *Dispatcher) expireDeliveries(ctx context.Context, aside func(func())) error {
 	var from storage.ID
 	for {
-		ended, err := protected(func() (storage.Expired, error) {
+		ended, err := catchPanicResult(func() (storage.Expired, error) {
 			call, cancel := context.WithTimeout(ctx, storeTimeout)
 			defer cancel()
 			return d.store.ExpireDeliveries(call, storage.ExpireParams{
-				MaxAge: d.config.MaxAge, From: from, Max: expireAtOnce,
+				MaxAge: d.config.MaxAge, From: from, Max: maxExpired,
 				At: d.now().UTC().Truncate(time.Second), NewID: func() storage.ID { return d.ids.New(d.now()) },
 			})
 		})

@@ -1,4 +1,4 @@
-package gather
+package batching
 
 import (
 	"bytes"
@@ -26,7 +26,7 @@ type written struct {
 	end   func(ctx context.Context, list []int) error
 }
 
-func (w *written) group() *Group[int] {
+func (w *written) group() *Batcher[int] {
 	return New("numbers", slog.New(slog.NewTextHandler(&w.log, nil)), func(ctx context.Context, list []int) error {
 		w.mu.Lock()
 		w.lists = append(w.lists, list)
@@ -57,7 +57,7 @@ func pass(d time.Duration) {
 	synctest.Wait()
 }
 
-func add(t *testing.T, g *Group[int], values ...int) {
+func add(t *testing.T, g *Batcher[int], values ...int) {
 	t.Helper()
 	for _, v := range values {
 		expect.Require(t, g.Add(v), "%d is not taken", v)
@@ -70,14 +70,14 @@ func TestValuesAreWrittenTogether(t *testing.T) {
 		var w written
 		g := w.group()
 		add(t, g, 1)
-		pass(Pause - 1)
+		pass(Delay - 1)
 		add(t, g, 2)
 		w.is(t)
 		pass(1)
 		w.is(t, []int{1, 2})
 		pass(time.Hour)
 		add(t, g, 3)
-		pass(Pause)
+		pass(Delay)
 		w.is(t, []int{1, 2}, []int{3})
 	})
 }
@@ -99,7 +99,7 @@ func TestFlush(t *testing.T) {
 		w.is(t, []int{1})
 
 		add(t, g, 2)
-		pass(Pause + time.Second/2) // half of the write
+		pass(Delay + time.Second/2) // half of the write
 		add(t, g, 3)
 		start = time.Now()
 		err := g.Flush(t.Context())
@@ -124,9 +124,9 @@ func TestACallerWhoLeaves(t *testing.T) {
 		}
 		w.is(t, []int{1})
 		expect.Equal(t, time.Since(start), 3*time.Second, "three flushes of a second take")
-		pass(timeout)
+		pass(writeTimeout)
 		w.is(t, []int{1}, []int{2, 2, 2})
-		pass(timeout)
+		pass(writeTimeout)
 		expect.Equal(t, strings.Count(w.log.String(), "failed to write numbers"), 2, "lines of failed writes: %s", &w.log)
 	})
 }
@@ -144,7 +144,7 @@ func TestWhatTheStorageCannotTakeWaitsAgain(t *testing.T) {
 		}
 		g := w.group()
 		add(t, g, 1, 2)
-		pass(Pause)
+		pass(Delay)
 		add(t, g, 3)
 		expect.Error(t, "a flush that fails", g.Flush(t.Context()), storage.ErrUnavailable)
 		w.is(t, []int{1, 2}, []int{1, 2, 3})
@@ -160,7 +160,7 @@ func TestAPanicIsAnError(t *testing.T) {
 		w := written{end: func(context.Context, []int) error { panic("of the store") }}
 		g := w.group()
 		add(t, g, 1)
-		pass(Pause)
+		pass(Delay)
 		add(t, g, 2)
 		if err := g.Flush(t.Context()); err == nil || !strings.Contains(err.Error(), "of the store") || !strings.Contains(err.Error(), "gather_test.go") {
 			t.Errorf("a flush that panics: %v", err)
@@ -176,12 +176,12 @@ func TestAGroupIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := written{end: func(context.Context, []int) error { return storage.ErrUnavailable }}
 		g := w.group()
-		for i := range most {
+		for i := range maxPending {
 			add(t, g, i)
 		}
 		expect.That(t, !g.Add(0), "one more is taken")
-		pass(3 * Pause) // they wait again, and leave no room
-		expect.That(t, !g.Add(0) && len(g.next) == most, "after writes that failed %d wait, and one more is taken", len(g.next))
+		pass(3 * Delay) // they wait again, and leave no room
+		expect.That(t, !g.Add(0) && len(g.pending) == maxPending, "after writes that failed %d wait, and one more is taken", len(g.pending))
 	})
 }
 
@@ -215,7 +215,7 @@ func TestCloseDuringAWriteThatFails(t *testing.T) {
 			}
 			g := w.group()
 			add(t, g, 1)
-			pass(Pause)
+			pass(Delay)
 			err := g.Close(t.Context())
 			expect.That(t, errors.Is(err, want) && (err == nil) == (want == nil), "Close after %d faults: %v, want %v", faults, err, want)
 			lists := w.all()
@@ -274,12 +274,12 @@ func TestAnOutageDoesNotFillTheLog(t *testing.T) {
 		n := len(w.all())
 		expect.That(t, n >= 300 && n <= 361, "%d writes in an hour", n)
 		up.Store(true)
-		pass(afterFault)
+		pass(retryDelay)
 		add(t, g, 2)
-		pass(Pause)
+		pass(Delay)
 		lists := w.all()
 		last := lists[len(lists)-1]
-		expect.That(t, slices.Equal(last, []int{2}), "after the outage %v is written last, want 2 after %v", last, Pause)
+		expect.That(t, slices.Equal(last, []int{2}), "after the outage %v is written last, want 2 after %v", last, Delay)
 		expect.Nil(t, g.Close(t.Context()))
 	})
 }

@@ -8,14 +8,14 @@ import (
 )
 
 const (
-	randomDigits = 43 // as many values as 32 bytes have
-	checkDigits  = 6  // a CRC-32
-	displayed    = 6  // digits of the secret that are kept for display
+	randomDigits    = 43 // as many values as 32 bytes have
+	checkDigits     = 6  // a CRC-32
+	displayedDigits = 6  // digits of the secret that are kept for display
 )
 
-// generate makes a key: the start, random digits of base 62, and a checksum of both, by which
+// generateKey makes a key: the start, random digits of base 62, and a checksum of both, by which
 // a mistyped key is refused without a look-up.
-func generate(start string) string {
+func generateKey(start string) string {
 	return string(appendChecksum([]byte(start + objectid.Random(randomDigits))))
 }
 
@@ -29,8 +29,8 @@ func appendChecksum(b []byte) []byte {
 	return b
 }
 
-// wellFormed reports whether a key has the format of the service's keys and its checksum.
-func wellFormed(start, key string) bool {
+// isWellFormed reports whether a key has the format of the service's keys and its checksum.
+func isWellFormed(start, key string) bool {
 	if len(key) != len(start)+randomDigits+checkDigits || !strings.HasPrefix(key, start) {
 		return false
 	}
