@@ -15,68 +15,62 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// batcher writes the items of concurrent callers together. An item that comes while a
-// write of its key is under way waits for the end of that write; then all waiting items
-// are written at once. There is no timer, so an item that comes alone is written at
-// once. Items of different keys are never written together, and never wait for each
-// other.
+// batcher writes the items of concurrent callers in batches. An item that arrives during a write of its key waits for
+// the end of this write. Then all waiting items are written together. There is no timer, so a single item is written
+// immediately. Items of different keys are never in one batch and never wait for each other.
 //
-// A write runs in a goroutine and under a context of its own, so that no caller
-// who leaves takes the others along. Both end with the write: when nobody writes,
-// nothing is left of a key. A write that panics does so in the goroutine of each caller
-// whose item it has taken, where whoever called them recovers; the next write goes on.
+// A write runs in its own goroutine with its own context, so a caller that leaves does not cancel the others. Both
+// end with the write. If a write panics, each caller of its items panics, and the next write continues.
 type batcher[K comparable, T, R any] struct {
-	// write writes items of one key and returns a result for each of them, in their
-	// order. It calls take once, when it is ready to write: until then the callers of
-	// these items can leave, and others can join. take returns nothing when all have
-	// left. A write that has stored nothing and waits may call back: then these callers can
-	// leave again, and it takes again. ctx ends when nobody waits for the write any longer: at
-	// once before it has taken anything, and after abandonedWriteTime then.
+	// write writes items of one key and returns a result for each, in order. It calls takeItems when it is ready to
+	// write. Until then, callers can leave and others can join. takeItems returns nothing if all callers have left. A
+	// write that has stored nothing and waits can call returnItems and take items again later. ctx ends when no
+	// caller waits: immediately before items are taken, and otherwise after abandonedWriteTime.
 	write func(ctx context.Context, key K, takeItems func() []T, returnItems func()) []R
-	// maxItems and bytes bound the items of one write, 0 items are any number; a single item is
-	// taken whatever its size.
+	// maxItems and maxBytes limit a batch. If maxItems is 0, the number is not limited. One item is written whatever
+	// its size.
 	maxItems, maxBytes int
 
 	mu     sync.Mutex
-	queues map[K]*batchQueue[T, R] // each has a write under way
+	queues map[K]*batchQueue[T, R] // each has a write in progress
 }
 
-// batchQueue is the items of one key that wait, and the write under way.
+// batchQueue contains the waiting items of one key and the write in progress.
 type batchQueue[T, R any] struct {
 	waiting []*batchItem[T, R]
 	write   *batchWrite[T, R]
 }
 
 const (
-	// settle is how long a caller whose time is over waits for an attempt that has begun: it
-	// ends so soon when a lock is held.
+	// settleTime is how long a caller waits after its timeout for a write in progress. If a lock is held, the write
+	// ends within this time.
 	settleTime = 3 * conn.LockTimeout
-	// abandonedWriteTime is how long a write continues when all of its callers have left. It hands
-	// over what it has stored, which otherwise waits for the end of a lease.
+	// abandonedWriteTime is how long a write continues after all callers have left. It can then still dispatch the
+	// deliveries, which otherwise wait until their lease ends.
 	abandonedWriteTime = time.Second
 )
 
-// batchItem is an item that somebody waits for.
+// batchItem is an item with a waiting caller.
 type batchItem[T, R any] struct {
 	value     T
 	size      int
-	abandoned bool              // the caller has left or is about to: no further write takes it
-	write     *batchWrite[T, R] // that has taken it; nil while it waits
-	done      chan struct{}     // closed when what follows is set
+	abandoned bool              // no further write may take the item
+	write     *batchWrite[T, R] // the write that took the item, or nil
+	done      chan struct{}     // closed when the following fields are set
 	result    R
-	panicErr  *panicError // nil unless the write panicked
+	panicErr  *panicError // set if the write panicked
 }
 
-// thrown is what somebody panicked with, and where.
+// panicError contains the value and the stack of a panic.
 type panicError struct {
 	value any
 	stack []byte
 }
 
-// Error has both, so that whoever recovers or logs it sees where it comes from.
+// Error returns the value and the stack, because the caller's own stack does not show where the panic happened.
 func (e *panicError) Error() string { return fmt.Sprintf("%v\n\n%s", e.value, e.stack) }
 
-// Unwrap returns the value when that is an error.
+// Unwrap returns the value if it is an error.
 func (e *panicError) Unwrap() error {
 	err, _ := e.value.(error)
 	return err
@@ -85,13 +79,12 @@ func (e *panicError) Unwrap() error {
 type batchWrite[T, R any] struct {
 	cancel  context.CancelFunc
 	items   []*batchItem[T, R]
-	callers int // callers of taken who have not left
+	callers int // callers of items that have not left
 }
 
-// do writes an item of size bytes and returns its result. It returns the error of ctx when
-// that ends before, or [context.DeadlineExceeded] when late has a value; begun says whether
-// the item may be written all the same. It panics with a *thrown when the write has
-// panicked.
+// do writes an item of size bytes and returns its result. It returns the error of ctx if it ends first, or
+// [context.DeadlineExceeded] after timedOut. In these cases, begun reports whether the item may still be written. do
+// panics with a *panicError if the write panicked.
 func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, key K, value T, size int) (result R, begun bool, err error) {
 	item := &batchItem[T, R]{value: value, size: size, done: make(chan struct{})}
 	b.mu.Lock()
@@ -122,14 +115,14 @@ func (b *batcher[K, T, R]) do(ctx context.Context, timedOut <-chan time.Time, ke
 		}
 	}
 	select {
-	case <-item.done: // at the same moment
+	case <-item.done: // ended at the same moment
 		return item.outcome(), true, nil
 	default:
 	}
 	return result, b.abandon(q, item), cmp.Or(ctx.Err(), context.DeadlineExceeded)
 }
 
-// end is what became of an item whose write has ended.
+// outcome returns the result of an item whose write has ended.
 func (item *batchItem[T, R]) outcome() R {
 	if item.panicErr != nil {
 		panic(item.panicErr)
@@ -137,19 +130,19 @@ func (item *batchItem[T, R]) outcome() R {
 	return item.result
 }
 
-// begin makes the next write. The lock is held.
+// startWrite prepares the next write. The caller holds the mutex.
 func (q *batchQueue[T, R]) startWrite() (*batchWrite[T, R], context.Context) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:gosec // run calls it
 	q.write = &batchWrite[T, R]{cancel: cancel}
 	return q.write, ctx
 }
 
-// run writes until nothing waits.
+// run writes until no items wait.
 func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], write *batchWrite[T, R]) {
 	for {
 		results, panicErr := b.writeRecovering(ctx, key, func() []T { return b.takeItems(ctx, q, write) }, func() { b.returnItems(q, write) })
 		if panicErr != nil && write.items == nil {
-			b.takeItems(ctx, q, write) // or they would wait for the same again
+			b.takeItems(ctx, q, write) // otherwise the items would wait for the same panic again
 		}
 		for i, item := range write.items {
 			if item.panicErr = panicErr; panicErr == nil {
@@ -169,7 +162,7 @@ func (b *batcher[K, T, R]) run(ctx context.Context, key K, q *batchQueue[T, R], 
 	}
 }
 
-// guarded writes, and recovers what that panics with.
+// writeRecovering calls write and recovers a panic.
 func (b *batcher[K, T, R]) writeRecovering(ctx context.Context, key K, takeItems func() []T, returnItems func()) (results []R, panicErr *panicError) {
 	defer func() {
 		if value := recover(); value != nil {
@@ -179,13 +172,12 @@ func (b *batcher[K, T, R]) writeRecovering(ctx context.Context, key K, takeItems
 	return b.write(ctx, key, takeItems, returnItems), nil
 }
 
-// take hands out the items that have waited longest, as many as are written at
-// once.
+// takeItems removes the oldest items from the queue, up to the limits of a batch.
 func (b *batcher[K, T, R]) takeItems(ctx context.Context, q *batchQueue[T, R], write *batchWrite[T, R]) []T {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if ctx.Err() != nil {
-		return nil // what waits now has come since, and is written next
+		return nil // the items that wait now are for the next write
 	}
 	n, size := 0, 0
 	for _, item := range q.waiting {
@@ -205,7 +197,7 @@ func (b *batcher[K, T, R]) takeItems(ctx context.Context, q *batchQueue[T, R], w
 	return items
 }
 
-// back undoes take.
+// returnItems reverts takeItems.
 func (b *batcher[K, T, R]) returnItems(q *batchQueue[T, R], write *batchWrite[T, R]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +215,7 @@ func (b *batcher[K, T, R]) returnItems(q *batchQueue[T, R], write *batchWrite[T,
 	}
 }
 
-// settling reports whether a write has taken the item. If so, no further write takes it.
+// stopRetries reports whether a write has taken the item, and prevents further writes from taking it.
 func (b *batcher[K, T, R]) stopRetries(item *batchItem[T, R]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -231,8 +223,7 @@ func (b *batcher[K, T, R]) stopRetries(item *batchItem[T, R]) bool {
 	return item.abandoned
 }
 
-// leave is called when the caller of t does not wait any longer. It reports
-// whether the item has been taken.
+// abandon removes an item whose caller no longer waits. It reports whether a write has taken the item.
 func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -242,7 +233,7 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 			time.AfterFunc(abandonedWriteTime, func() {
 				b.mu.Lock()
 				defer b.mu.Unlock()
-				if write.callers == 0 { // else it has gone back and taken others
+				if write.callers == 0 { // otherwise it has taken other items
 					write.cancel()
 				}
 			})
@@ -251,15 +242,14 @@ func (b *batcher[K, T, R]) abandon(q *batchQueue[T, R], item *batchItem[T, R]) b
 	}
 	q.waiting = slices.DeleteFunc(q.waiting, func(other *batchItem[T, R]) bool { return other == item })
 	if len(q.waiting) == 0 && q.write.items == nil {
-		q.write.cancel() // it was getting ready for nobody
+		q.write.cancel() // no item is left for it
 	}
 	return false
 }
 
-// writeWithConnection takes items as soon as there is a connection, and does something with them
-// on it, again when that fails for a passing reason. While a lock that they need is held, no
-// items are taken, so that their callers know that nothing is stored. A zero form is any form.
-// failed is the result of each item when all of them have failed.
+// writeWithConnection acquires a connection, takes items and calls do with them. It retries after temporary errors.
+// While another transaction holds a lock, it returns the items, so callers that leave know that nothing is stored. A
+// zero form means any form. failed returns the result of an item if the whole batch failed.
 func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.ID, lock any, takeItems func() []T, returnItems func(),
 	failed func(error) R, do func(context.Context, []T) ([]R, error),
 ) []R {
@@ -271,8 +261,8 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	}
 	err := s.db.WriteFor(ctx, key, func(ctx context.Context) (err error) {
 		if items == nil {
-			// Callers that can run come first and join: with 16 of them in a loop a tenth
-			// more responses are stored in a second.
+			// Runnable callers can join first. With 16 callers in a loop, this stores a tenth more submissions per
+			// second.
 			runtime.Gosched()
 			items = takeItems()
 		}
@@ -289,7 +279,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 		return out
 	}
 	if conn.LockHeld(err) {
-		return nil // the next write takes those that still wait
+		return nil // the next write takes the items that still wait
 	}
 	if items == nil {
 		items = takeItems()
@@ -297,7 +287,7 @@ func writeWithConnection[T, R any](ctx context.Context, s *Store, form storage.I
 	return slices.Repeat([]R{failed(err)}, len(items))
 }
 
-// late is when a caller has waited for as long as a call may take.
+// lateTimer returns a channel that receives when a caller has used its time for the call.
 func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func()) {
 	left, spent := timeout.TimeLeft(ctx, s.db.Timeout)
 	timedOut := time.NewTimer(left - min(settleTime, left/4))
@@ -307,7 +297,7 @@ func (s *Store) lateTimer(ctx context.Context) (at <-chan time.Time, end func())
 	}
 }
 
-// abandonedError is the error of a caller who has left a group.
+// abandonedError returns the error of a caller that left a batch.
 func abandonedError(ctx context.Context, err error, begun bool) error {
 	if err != nil && begun {
 		return fmt.Errorf("%w: %w", err, storage.ErrOutcomeUnknown)

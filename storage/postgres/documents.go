@@ -12,16 +12,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// Whoever changes documents of a form has the form's row locked, so that conditions and bounds
-// hold, and nothing is added to a form that is purged. lockForDocuments is a statement of its
-// own: the one after it sees the documents as they are when the lock is had.
+// Every change of documents locks the form's row, which enforces conditions and limits and excludes a purge.
+// lockForDocuments is a separate statement, so that the next one sees the documents as of the lock.
 const lockForDocuments = `
 SELECT 1 FROM formsvc.forms f
 WHERE f.id = $1::bytea AND ` + formAccess + `
 FOR NO KEY UPDATE OF f`
 
-// requestedChanges is a part of a WITH list: the changes that are asked for, each with the
-// revision that its document is at, and the first one whose condition does not hold.
+// requestedChanges is a part of a WITH list. It contains the requested changes with the current revisions of their
+// documents, and the first change whose condition does not hold.
 const requestedChanges = `asked AS MATERIALIZED (
 	SELECT c.*, d.revision
 	FROM unnest((SELECT $a::text[]), (SELECT $b::text[]), (SELECT $c::json[]), (SELECT $d::text[]), (SELECT $e::bytea[]),
@@ -36,11 +35,11 @@ const requestedChanges = `asked AS MATERIALIZED (
 	ORDER BY a.place LIMIT 1
 )`
 
-// documentsRevisionIncrement is how much the changes raise the form's beside.
+// documentsRevisionIncrement is the number that the changes add to the column beside of the form.
 const documentsRevisionIncrement = `(SELECT count(*) FROM asked a WHERE a.public AND (a.value IS NOT NULL OR a.revision IS NOT NULL))`
 
-// applyDocumentChanges is a part of a WITH list that makes the changes for the form in target, if
-// there is one. No row is changed twice: what goes for a bound is not what was asked for.
+// applyDocumentChanges is a part of a WITH list. It applies the changes to the form in target, if there is one. It
+// changes no row twice: documents that the retention removes are not among the requested ones.
 const applyDocumentChanges = `written AS (
 	INSERT INTO formsvc.documents AS d (form_id, kind, key, revision, user_id, created_at, updated_at, value_bytes, value)
 	SELECT t.id, a.kind, a.key, a.first, a.user_id, a.at, a.at, octet_length(a.value::text), a.value
@@ -74,7 +73,7 @@ const applyDocumentChanges = `written AS (
 	WHERE d.form_id = s.form_id AND d.kind = s.kind AND d.key = s.key
 )`
 
-// numberArgs gives the arguments of requestedChanges their numbers.
+// numberArgs numbers the arguments of requestedChanges.
 func numberArgs(text string, first int) string {
 	for i := range 10 {
 		text = strings.ReplaceAll(text, fmt.Sprintf("$%c", 'a'+i), fmt.Sprintf("$%d", first+i))
@@ -82,7 +81,7 @@ func numberArgs(text string, first int) string {
 	return text
 }
 
-// documentArgs are those arguments.
+// documentArgs returns the arguments of requestedChanges.
 func documentArgs(changes []storage.DocumentChange) []any {
 	type change = *storage.DocumentChange
 	return []any{
@@ -137,7 +136,7 @@ func (s *Store) PutDocument(ctx context.Context, actor storage.Actor, form stora
 	return doc, nil
 }
 
-// checkDocuments finds what no store keeps.
+// checkDocuments returns an error for documents that no store accepts.
 func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error {
 	if err := ctx.Err(); err != nil || storage.ValidDocuments(changes) {
 		return err
@@ -147,7 +146,7 @@ func checkDocuments(ctx context.Context, changes []storage.DocumentChange) error
 
 const documentColumns = `d.kind, d.key, d.revision, d.user_id, d.created_at, d.updated_at`
 
-// documentTargets are what documentColumns and the value are scanned into.
+// documentTargets returns the targets for documentColumns and the value.
 func documentTargets(d *storage.Document) []any {
 	return []any{&d.Kind, &d.Key, &d.Revision, &d.By, &d.CreatedAt, &d.UpdatedAt, (*[]byte)(&d.Value)}
 }
@@ -166,7 +165,7 @@ func (s *Store) Document(ctx context.Context, actor storage.Actor, form storage.
 	return conn.ReadOne(ctx, &s.db, documentTargets, documentByKey, form[:], userArg(actor), kind, key)
 }
 
-// documentsOfKind has a row of nulls for a form without any.
+// documentsOfKind returns a row of nulls if the form has no such document.
 const documentsOfKind = `
 SELECT ` + documentColumns + `, NULL::json
 FROM formsvc.forms f
@@ -179,7 +178,7 @@ LEFT JOIN LATERAL (
 WHERE f.id = $1::bytea AND ` + formAccess + `
 ORDER BY d.key DESC`
 
-// highestKey comes after every key.
+// highestKey is greater than every key.
 var highestKey = strings.Repeat("\U0010ffff", 51)
 
 // Documents implements [storage.DocumentStore].

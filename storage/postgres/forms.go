@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formHeadColumns is a form without its definition.
+// formHeadColumns are the columns of a form without its definition.
 const formHeadColumns = formBaseColumns + `, ` + limitReachedColumn + `, ` + formTimeColumns
 
 const formBaseColumns = `f.id, f.public_id, f.workspace_id, f.name, f.type, f.status, f.revision,
@@ -30,24 +30,23 @@ const formSectionColumns = `f.format, f.blocks, f.settings, f.theme, f.variables
 
 const formColumns = formHeadColumns + `, ` + formSectionColumns
 
-// formColumnsWithoutLimit are formColumns without an answer to whether the form is full:
-// asking for it costs the statement an eighth more, also for the many forms that
-// have no limit. For the others readLimitReached asks.
+// formColumnsWithoutLimit omits the subquery for LimitReached, which makes the statement an eighth slower even for
+// forms without a limit. readLimitReached reads it for the other forms.
 const formColumnsWithoutLimit = formBaseColumns + `, NULL::boolean, ` + formTimeColumns + `, ` + formSectionColumns
 
 const limitReachedByID = `
 SELECT l.submission_count >= $2::bigint FROM formsvc.form_limits l WHERE l.form_id = $1::bytea`
 
-// readLimitReached sets Full of a form that was read as formColumnsWithoutLimit.
+// readLimitReached sets LimitReached of a form that was read with formColumnsWithoutLimit.
 func (s *Store) readLimitReached(ctx context.Context, f *storage.Form) error {
 	if f.Acceptance.ResponseLimit <= 0 {
 		return nil
 	}
 	err := s.db.QueryRow(ctx, limitReachedByID, conn.Into(&f.LimitReached), f.ID[:], f.Acceptance.ResponseLimit)
-	return conn.NoRow(err, nil) // the limit is gone in the meantime
+	return conn.NoRow(err, nil) // the limit was removed in the meantime
 }
 
-// appendHeadTargets appends what takes formHeadColumns. A row of nulls is the zero Form.
+// appendHeadTargets appends the targets for formHeadColumns. A row of nulls becomes the zero Form.
 func appendHeadTargets(to []any, f *storage.Form) []any {
 	return append(to,
 		&f.ID, &f.PublicID, &f.WorkspaceID, &f.Name, &f.Type, &f.Status,
@@ -56,20 +55,19 @@ func appendHeadTargets(to []any, f *storage.Form) []any {
 		&f.CreatedAt, &f.UpdatedAt, &f.TrashedAt)
 }
 
-// appendFormTargets appends what takes formColumns. The definition is borrowed until
-// copyDefinition.
+// appendFormTargets appends the targets for formColumns. The definition is borrowed until copyDefinition.
 func appendFormTargets(to []any, f *storage.Form) []any {
 	d := &f.Definition
 	return append(appendHeadTargets(to, f), &d.Format,
 		&d.Blocks, &d.Settings, &d.Theme, &d.Variables, &d.HiddenFields)
 }
 
-// scanForm reads what is asked for beside a form, and the form: the version of its row
-// and formColumnsWithoutLimit. Where these are null there is no form.
+// scanForm scans the columns in before, the version of the form's row and formColumnsWithoutLimit. If these are null,
+// the form does not exist.
 func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	var version rowVersion
 	if err := conn.Scan(rows, appendFormTargets(append(before, &version), f)...); err != nil {
-		*f = storage.Form{} // its definition is borrowed
+		*f = storage.Form{} // because the definition is borrowed
 		return err
 	}
 	if version != 0 {
@@ -78,8 +76,7 @@ func (s *Store) scanForm(rows pgx.Rows, before []any, f *storage.Form) error {
 	return nil
 }
 
-// The row of the workspace is locked against being deleted before the form is in
-// it.
+// createForm locks the workspace, so that it cannot be deleted before the form is in it.
 const createForm = `
 WITH target AS (
 	SELECT w.id FROM formsvc.workspaces w
@@ -129,9 +126,9 @@ func (s *Store) Form(ctx context.Context, actor storage.Actor, id storage.ID) (s
 	return s.readForm(ctx, formByID, id[:], userArg(actor))
 }
 
-// FormByPublicID implements [storage.FormStore]. On a pool, calls that come while the form is
-// being read share the next read, which begins when that one ends: it shows what was stored
-// before each of them. It does not see the values of ctx.
+// FormByPublicID implements [storage.FormStore]. On a pool, calls that arrive during a read share the next read. It
+// starts when the current one ends, so each call sees all data stored before it. The read does not see the values of
+// ctx.
 func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Form, error) {
 	if !storage.ValidText(publicID) {
 		return storage.Form{}, conn.NotFound(ctx)
@@ -148,10 +145,10 @@ func (s *Store) FormByPublicID(ctx context.Context, publicID string) (storage.Fo
 	return read.form, read.err
 }
 
-// formReader reads a form by its public id, once for all who ask before the read begins.
+// formReader reads a form by its public ID, once for all callers that wait for the same form.
 type formReader = batcher[string, struct{}, formReadResult]
 
-// formReadResult is the form that a read has found, or its error.
+// formReadResult is a form that was read, or the error.
 type formReadResult struct {
 	form storage.Form
 	err  error
@@ -182,17 +179,16 @@ func (s *Store) readForm(ctx context.Context, text string, args ...any) (f stora
 	return f, err
 }
 
-// formListTexts are the lists of the forms in the trash, or of all others.
+// formListTexts are the statements that list the forms in the trash, or all other forms.
 type formListTexts struct{ forUser, forUserInWorkspace, forHost, forHostInWorkspace string }
 
-// Where a form is, as its own row says.
+// These conditions check the form's own row.
 const (
 	liveForms    = "f.trashed_at IS NULL"
 	trashedForms = "f.trashed_at IS NOT NULL AND f.purged_at IS NULL"
 )
 
-// inAccessibleWorkspace takes the id of the workspace out of the access check, so that without
-// access nothing is read.
+// inAccessibleWorkspace takes the workspace from the access check, so that nothing is read without access.
 const inAccessibleWorkspace = `f.workspace_id = (
 			SELECT a.workspace_id FROM formsvc.workspace_users a WHERE a.user_id = $4::bytea AND a.workspace_id = $5::bytea)`
 
@@ -243,27 +239,24 @@ func (s *Store) Forms(ctx context.Context, actor storage.Actor, q storage.FormsP
 
 func headTargets(f *storage.Form) []any { return appendHeadTargets(make([]any, 0, 18), f) }
 
-// notInDeletedWorkspace is the condition that a form or a webhook is not of a deleted workspace,
-// for rows that a list finds by the form's own row. It is for the lists of the host: the
-// users of a workspace are gone with it. The deleted workspaces are read once for a
-// statement, and are few: sweeps tidy up after them. COALESCE keeps the planner from
-// guessing how many forms that leaves: where one workspace has nearly all, it guesses
-// none.
+// notInDeletedWorkspace is the condition that a form or webhook is not in a deleted workspace. The lists of the host
+// need it, because a deleted workspace has no users. A statement reads the deleted workspaces once. There are few,
+// because sweeps process them. COALESCE hides the condition from the planner: if one workspace has nearly all forms,
+// it would estimate that none remain.
 func notInDeletedWorkspace(alias string) string {
 	return ` AND COALESCE(` + alias + `.workspace_id <> ALL (ARRAY(
 	SELECT o.id FROM formsvc.workspaces o WHERE o.deleted_at IS NOT NULL AND NOT o.tidied)), true)`
 }
 
-// notInPurgedWorkspace is the condition that a form is not of a workspace that was purged, in the
-// way of notInDeletedWorkspace.
+// notInPurgedWorkspace is the condition that a form is not in a purged workspace. It works like
+// notInDeletedWorkspace.
 const notInPurgedWorkspace = ` AND COALESCE(f.workspace_id <> ALL (ARRAY(SELECT o.id FROM formsvc.workspaces o WHERE o.purged)), true)`
 
-// formListColumns are what formHeadColumns reads of a form, but for trashed_at.
+// formListColumns are formHeadColumns without trashed_at.
 const formListColumns = formBaseColumns + `, f.created_at, f.updated_at`
 
-// selectHostTrash lists the trash for the host: the forms whose own rows say that they are
-// there, and those of deleted workspaces whose rows do not say so yet. The conditions
-// are on the form f and on the deleted workspace o.
+// selectHostTrash lists the trash for the host: forms whose own rows are in the trash, and forms of deleted
+// workspaces that no sweep has updated yet. The conditions apply to the form f and the deleted workspace o.
 func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	trash := listSource{"formsvc.forms f", "f", formListColumns + ", f.trashed_at", trashedForms + notInPurgedWorkspace}
 	rest, args, err := squirrel.Select(formListColumns, "o.deleted_at AS trashed_at").
@@ -278,29 +271,26 @@ func selectHostTrash(forms, workspaces string) squirrel.SelectBuilder {
 	return trash.orderByNewest(squirrel.Select(formHeadColumns).FromSelect(both, "f"), pageLimit)
 }
 
-// lockTargetWorkspace keeps the workspace that a form moves to from being deleted
-// meanwhile.
+// lockTargetWorkspace prevents the deletion of the workspace that a form moves to.
 const lockTargetWorkspace = `SELECT 1 FROM formsvc.workspaces w WHERE w.id = $1::bytea FOR SHARE`
 
-// lockWebhooksOfForm comes before the form's row in a move, which changes the rows
-// of the form's webhooks too: rows of webhooks are locked in the order of their ids
-// everywhere.
+// lockWebhooksOfForm runs before the form's row is locked for a move, which also updates the form's webhooks. All
+// statements lock webhooks in the order of their IDs.
 const lockWebhooksOfForm = `SELECT 1 FROM formsvc.webhooks w WHERE w.form_id = $1::bytea ORDER BY w.id FOR NO KEY UPDATE`
 
-// What became of a change, in the order of the checks.
+// Outcomes of updateForm, in the order of the checks.
 const (
 	updateDone = iota
 	updateNoTarget
 	updateNotOwner
 	updateRevision
-	updateUncounted        // the submissions have to be counted for the new limit
-	updateUnchanged        // there is nothing to change
-	updateDocumentRevision // and above: the condition of a document does not hold, by its place
+	updateUncounted        // the submissions must be counted for the new limit
+	updateUnchanged        // the change changes nothing
+	updateDocumentRevision // plus the index of the document whose condition does not hold
 )
 
-// updateForm changes the form, or reports why it did not. The sections that stay are
-// not sent and not written again. With documents it is another statement, after
-// lockForDocuments, which writes them with the form.
+// updateForm changes the form, or returns why it cannot. It neither sends nor writes unchanged sections. With
+// documents, updateFormDocuments runs after lockForDocuments and writes them with the form.
 var (
 	updateForm          = buildUpdateForm(documentClauses{conflictCode: "0", currentRevision: "v.revision"})
 	updateFormDocuments = numberArgs(buildUpdateForm(documentClauses{
@@ -312,7 +302,7 @@ var (
 	}), 20)
 )
 
-// documentClauses is what updateForm has for documents.
+// documentClauses are the parts of updateForm for documents.
 type documentClauses struct{ requested, conflictCode, assignment, writes, currentRevision string }
 
 func buildUpdateForm(with documentClauses) string {
@@ -382,11 +372,10 @@ FROM verdict v
 LEFT JOIN (SELECT * FROM changed UNION ALL SELECT s.* FROM seen s, verdict v WHERE v.code = 5) f ON true`
 }
 
-// UpdateForm implements [storage.FormStore]. A change of the gate waits for the
-// responses in flight and keeps new ones waiting, so that they meet the old limit
-// or the new one. When it sets a response limit on a form that had none, the
-// submissions are counted before: see count. The count belongs to no revision, so
-// the call tries again until nothing has come between.
+// UpdateForm implements [storage.FormStore]. A change of the acceptance rules waits for submissions in progress and
+// blocks new ones, so each of them sees the old or the new rules. Before it sets a response limit on a form without
+// one, it counts the submissions, see countSubmissions. The count is independent of revisions, so the call repeats
+// until no other change interferes.
 func (s *Store) UpdateForm(ctx context.Context, actor storage.Actor, id storage.ID, c storage.FormChange) (storage.Form, error) {
 	if err := checkDocuments(ctx, c.Documents); err != nil {
 		return storage.Form{}, err

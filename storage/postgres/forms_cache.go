@@ -11,10 +11,9 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// formCache remembers forms, the keys that read them, and the version of each row.
-// Every read still asks the server, which says whether the key is valid, whether its
-// user may see the form and which versions they have now; only their bytes are not sent
-// again, or not copied again. Nothing has to be told of a change, whoever makes it.
+// formCache stores forms, the keys that read them, and the version of each row. Every read still asks the server
+// whether the key is valid, whether the user has access, and which versions are current. The cache only avoids
+// sending or copying unchanged bytes, so changes need no notification.
 type formCache struct {
 	forms cache.Cache[storage.ID, cachedForm]
 	keys  cache.Cache[[32]byte, cachedKey] // by their hash
@@ -22,17 +21,17 @@ type formCache struct {
 
 type cachedKey struct {
 	version rowVersion
-	key     storage.Key // its scopes are never handed out
+	key     storage.Key // its scopes must be cloned
 	user    storage.User
 }
 
 type cachedForm struct {
 	version rowVersion
-	form    storage.Form // its definition is shared with those who read it
+	form    storage.Form // its definition is shared with callers
 }
 
-// rowVersion is the transaction that wrote the row (xmin): every change of a row makes
-// a version with another one. 0: there is no row.
+// rowVersion is the transaction that wrote the row (xmin), so every change has another version. A zero value means
+// that the row does not exist.
 type rowVersion uint32
 
 // ScanUint32 implements [pgtype.Uint32Scanner].
@@ -41,16 +40,14 @@ func (v *rowVersion) ScanUint32(n pgtype.Uint32) error {
 	return nil
 }
 
-// is reports whether the form is remembered in this version. A server that took over
-// from one that was lost may give out numbers of transactions again, so the time counts
-// too.
+// matches reports whether the cached form has this version. It also compares the time, because a server after a
+// failover can use a transaction number again.
 func (f *cachedForm) matches(version rowVersion, updatedAt time.Time) bool {
 	return f.version == version && f.form.UpdatedAt.Equal(updatedAt)
 }
 
-// own remembers a form that was read, whose definition is borrowed from the connection,
-// and gives it a definition of the process's own: the one that is remembered when that is
-// the same, so that a process has it once.
+// remember caches a form whose definition is borrowed from the connection. It replaces the definition with the cached
+// one if they are equal, and else with a copy, so that a process stores it once.
 func (c *formCache) remember(f *storage.Form, version rowVersion) {
 	if c == nil {
 		copyDefinition(&f.Definition)

@@ -9,24 +9,20 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// The answers to a form's unique field are rows of unique_answers. Submit adds the row of
-// what it stores, under the lock of the answer. The rows of earlier responses are added
-// in pieces, in the order of ids, while a row of unique_progress says how far that has
-// come.
+// Answers to a form's unique field are rows of unique_answers. Submit adds the row of a new submission under the lock
+// of the answer. The backfill adds the rows of earlier submissions in batches, in the order of IDs. unique_progress
+// contains its position.
 //
-// No response is missed: a change of the field takes the form's lock alone, so all that
-// were stored before it are there when entering begins, and all that come after it bring
-// their own row or are refused for their revision. A piece is entered under that lock
-// too: none of its responses is deleted meanwhile, and none is on its way when the last
-// piece makes the form covered. What was read for a piece is good for one round only;
-// each restart begins another.
+// The backfill misses no submission. A change of the field holds the form's exclusive lock, so earlier submissions
+// are stored when the backfill starts. Later ones add their own row, or are rejected for their revision. Each batch
+// holds the same lock, so none of its submissions is deleted, and none is in progress when the last batch completes
+// the backfill. A batch is valid for one pass only, and each restart begins a new pass.
 
-// restartProgress restarts entering for a form that has a row in unique_progress already.
+// restartProgress restarts the backfill of a form with a row in unique_progress.
 const restartProgress = `ON CONFLICT (form_id) DO UPDATE SET round = DEFAULT, entered_to = '', piece_at = clock_timestamp()`
 
-// restartForOtherRules is a part of the WITH list of submit: the response was compared by other
-// rules than the form's, because programs of two versions run. Entering begins anew by
-// the newer ones.
+// restartForOtherRules is a part of the WITH list of submit. If processes of two releases run, a submission may use
+// another rules version than the form. The backfill then restarts with the newer version.
 const restartForOtherRules = `other AS (
 	UPDATE formsvc.forms f SET unique_rules = GREATEST(f.unique_rules, $16::bigint), duplicates_covered = false
 	FROM stored
@@ -37,11 +33,11 @@ const restartForOtherRules = `other AS (
 	` + restartProgress + `
 )`
 
-// noSubmissions is the condition that there is nothing to enter for the form f.
+// noSubmissions is the condition that the form f has no submissions, and needs no backfill.
 const noSubmissions = `(SELECT s.id FROM formsvc.submissions s WHERE s.form_id = f.id LIMIT 1) IS NULL`
 
-// changeUniqueField is a part of the WITH list of updateForm, which has the form's lock. It
-// begins to enter the answers to a new field and stops entering those to the old field.
+// changeUniqueField is a part of the WITH list of updateForm, which holds the form's lock. It starts the backfill for
+// the new field and ends it for the old one.
 const changeUniqueField = `begun AS (
 	INSERT INTO formsvc.unique_progress (form_id)
 	SELECT c.id FROM changed c, verdict v WHERE v.another_field AND c.unique_block <> '' AND NOT c.duplicates_covered
@@ -51,9 +47,8 @@ const changeUniqueField = `begun AS (
 	WHERE p.form_id = c.id AND v.another_field AND (c.unique_block = '' OR c.duplicates_covered)
 )`
 
-// restartForNewerRules takes some forms whose rules are older than $1 and begins to enter their
-// answers anew. It changes a form only under the form's lock, so that no response by the
-// older rules is on its way; a form whose lock is held is for the next call.
+// restartForNewerRules restarts the backfill of some forms whose rules version is below $1. It holds the form's lock,
+// so no submission with the older rules is in progress. If the lock is not free, the form is left to the next call.
 const restartForNewerRules = `
 WITH older AS MATERIALIZED (
 	SELECT f.id FROM (
@@ -71,10 +66,9 @@ WITH older AS MATERIALIZED (
 INSERT INTO formsvc.unique_progress (form_id) SELECT r.id FROM raised r
 ` + restartProgress
 
-// pendingBackfill reads the next piece of the form that waits longest. Sizes are summed up
-// from the column that has them, so that no large value is read that the piece has no
-// room for; answers that are entered already are not read at all. The limit is a
-// subquery for the reason of countBatch.
+// pendingBackfill reads the next batch of the form that has waited longest. It adds up sizes from their column, so
+// that it reads no value that exceeds the batch. It does not read answers that are indexed already. The limit is a
+// subquery for the reason given at countBatch.
 const pendingBackfill = `
 WITH next AS MATERIALIZED (
 	SELECT p.form_id, p.round, p.entered_to, f.unique_block, f.unique_rules
@@ -127,19 +121,17 @@ func (s *Store) PendingBackfill(ctx context.Context, p storage.PendingBackfillPa
 				})
 			}))
 		if more {
-			at.To = sub.ID // of the last row
+			at.To = sub.ID // the last row's
 		}
 		return err
 	})
 	return out, err
 }
 
-// backfillAnswers makes the entries of the submissions in $2 with the digests in $3, for the
-// block $4 and the rules $5, unless they have one, and moves on to the next piece. It has
-// the form's lock. An answer that others have already gets the next copy: 0 only when it is
-// the first, so that a response that is stored later finds it. Each look-up is one of an
-// index: as a join it would be planned for a table that is still empty, and be a comparison
-// of all with all.
+// backfillAnswers indexes the submissions $2 with the digests $3, for the block $4 and the rules $5, unless they are
+// indexed already. Then it advances to the next batch. It holds the form's lock. An answer that is taken gets the
+// next copy number. The first gets 0, so that later submissions find it. Each lookup uses an index: a join would be
+// planned for an empty table and compare all rows with all rows.
 const backfillAnswers = `
 WITH place AS MATERIALIZED (
 	SELECT p.form_id

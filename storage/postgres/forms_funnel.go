@@ -9,9 +9,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// longLogRows is the log length above which a read folds a piece of the log after it.
-// Summing so many rows takes about 1 ms. Sweeps keep the log shorter than this number
-// unless a form gets more counts between two sweeps.
+// longLogRows is the log length from which a read also folds a batch of the log. Summing this many rows takes about 1
+// ms. Sweeps keep the log shorter, unless a form gets more counts between two sweeps.
 const longLogRows = 2048
 
 const countFunnel = `
@@ -21,8 +20,8 @@ FROM unnest((SELECT $1::bytea[]), (SELECT $2::timestamptz[]), (SELECT $3::bigint
 GROUP BY c.form_id, date_trunc('minute', c.at, 'UTC')
 HAVING (SELECT ` + formNotTrashed + ` FROM formsvc.forms f WHERE f.id = c.form_id)`
 
-// CountFunnel implements [storage.MetricsStore]. It appends rows to a log, one for each form
-// and minute, which sweeps fold into buckets; counts never wait for each other.
+// CountFunnel implements [storage.MetricsStore]. It appends a row for each form and minute to a log, which sweeps
+// fold into buckets. Counts never wait for each other.
 func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) error {
 	return s.db.ChangeRow(ctx, countFunnel,
 		conn.Column(counts, func(c *storage.FunnelCount) []byte { return c.Form[:] }),
@@ -32,8 +31,7 @@ func (s *Store) CountFunnel(ctx context.Context, counts []storage.FunnelCount) e
 		conn.Column(counts, func(c *storage.FunnelCount) int64 { return c.Submissions }))
 }
 
-// readFunnel sums what is in the log, in the days of the window and in the
-// minutes at its ends.
+// readFunnel sums the log, the days of the window, and the minutes at its ends.
 const readFunnel = `
 SELECT total.views, total.starts, total.submissions, total.waiting,
 	l.form_id IS NOT NULL, l.views, l.starts, l.submissions
@@ -81,7 +79,7 @@ func (s *Store) Funnel(ctx context.Context, actor storage.Actor, form storage.ID
 	if set {
 		out.Lifetime = &lifetime
 	}
-	if waiting > longLogRows && !s.db.InTx { // a fault would end the host's transaction
+	if waiting > longLogRows && !s.db.InTx { // an error would end the host's transaction
 		if _, err := s.foldForm(ctx, form); err != nil {
 			s.log.ErrorContext(ctx, "formsvc: failed to combine the counts of a form",
 				"form", form.String(), "error", err)
@@ -108,8 +106,8 @@ func (s *Store) SubmissionTotals(ctx context.Context, actor storage.Actor, forms
 	return totals, err
 }
 
-// windowParts of a window: whole days, whose bounds may be zero for none, and the
-// minutes before and after them.
+// windowParts are the whole days of a window, and the minutes before and after them. Zero times in days mean that
+// this end is open.
 type windowParts struct{ days, head, tail storage.Window }
 
 const day = 24 * time.Hour
@@ -118,7 +116,7 @@ func splitWindow(w storage.Window) windowParts {
 	nothing := storage.Window{From: time.Unix(0, 0).UTC(), To: time.Unix(0, 0).UTC()}
 	p := windowParts{days: w, head: nothing, tail: nothing}
 	if !w.From.IsZero() {
-		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight, UTC
+		p.days.From = w.From.Add(day - 1).Truncate(day) // the first midnight in UTC
 		p.head = storage.Window{From: w.From, To: p.days.From}
 	}
 	if !w.To.IsZero() {
@@ -131,13 +129,11 @@ func splitWindow(w storage.Window) windowParts {
 	return p
 }
 
-// foldRows moves rows of the log, as picked says, into the buckets of their forms.
-// Of several calls at once one does the work and the others do nothing, so nobody
-// waits. The rows of a form that is gone are dropped.
+// foldRows moves the picked rows of the log into the buckets of their forms. Of several concurrent calls, one works
+// and the others do nothing, so none waits. Rows of removed forms are dropped.
 //
-// Minutes are kept for two days before the newest count, or before the server's
-// clock when that is earlier: one count from a clock that is ahead makes no minute
-// old. Days come before minutes, as in a purge.
+// Minutes are retained for two days before the newest count, or before the server's clock if it is earlier. A count
+// from a clock that is ahead therefore expires no minute. Days are locked before minutes, as in a purge.
 const foldRows = `, moved AS (
 	DELETE FROM formsvc.funnel_log g
 	WHERE g.ctid = ANY (ARRAY(SELECT l.place FROM picked l)) AND (g.tableoid, g.ctid) IN (SELECT l.rel, l.place FROM picked l)
@@ -179,7 +175,7 @@ const foldRows = `, moved AS (
 )
 SELECT count(*), (SELECT p.form_id FROM picked p ORDER BY p.form_id DESC LIMIT 1) FROM moved`
 
-// foldLog takes the log from one form on, and foldFormLog the rows of one form.
+// foldLog folds the log after one form, and foldFormLog folds the rows of one form.
 var (
 	foldLog     = fmt.Sprintf(foldTemplate, "o.form_id > $1::bytea")
 	foldFormLog = fmt.Sprintf(foldTemplate, "o.form_id = $1::bytea")
@@ -201,15 +197,14 @@ func (s *Store) fold(ctx context.Context, text string, form []byte, most int64) 
 	return moved, last, err
 }
 
-// foldForm moves the oldest counts of a form's log into buckets, and reports how
-// many.
+// foldForm folds the oldest rows of a form's log and returns their number.
 func (s *Store) foldForm(ctx context.Context, form storage.ID) (moved int64, err error) {
 	moved, _, err = s.fold(ctx, foldFormLog, form[:], 2*longLogRows)
 	return moved, err
 }
 
-// foldCounts is a step of a sweep. It goes round the forms: the next piece begins
-// after the last form of this one, whose log may have become longer meanwhile.
+// foldCounts is a step of a sweep. The next batch starts after the last form of this one, because a log can grow in
+// the meantime.
 func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
 	after := []byte{}
 	if last := s.sweepPosition.funnel.Load(); last != nil {
@@ -222,13 +217,11 @@ func (s *Store) foldCounts(ctx context.Context, p storage.SweepParams, _ *storag
 	case moved > 0:
 		s.sweepPosition.funnel.Store(&last)
 	}
-	// At the end of the forms the next call begins anew, which is worth while only if
-	// this call did not begin at the first form.
+	// After the last form, the next call starts again, unless this call started at the first form.
 	return moved > 0 && (moved == int64(p.Max) || len(after) > 0), err
 }
 
-// setLifetime tells with its row whether there is such a form; one in the trash
-// counts.
+// setLifetime returns a row if the form exists, also in the trash.
 const setLifetime = `
 WITH form AS (
 	SELECT f.id FROM formsvc.forms f WHERE f.id = $1::bytea AND ` + notPurged + ` FOR KEY SHARE OF f

@@ -8,25 +8,21 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// A form with a response limit has a row in form_limits that says how many of its
-// submissions are taken. A limit that is new begins with a count of those that are
-// there. It is made in pieces, so that no response waits for more than one of them:
+// A form with a response limit has a row in form_limits with the number of its submissions. A new limit starts with a
+// count of the stored submissions. It runs in batches, so that a submission waits for at most one.
 //
-// From beginCount on, every response and every deletion of one keeps the count true for
-// the ids that are counted already. Each piece takes the next ids in, with the exclusive lock
-// of the form, so that none of those is in flight. (The locks of the server are given in
-// the order in which they are asked for. Row locks are not: the counter could get the
-// lock again ahead of a waiting response.) After the last piece the count is true for
-// all ids and stays so; only then is the limit set. A count that ends early is taken up
-// by the next one, or is dropped by a sweep an hour later.
+// After beginCount, each new or deleted submission updates the count if the counted IDs include its ID. Each batch
+// adds the next IDs under the form's exclusive lock, so that none of them is in progress. The server grants advisory
+// locks in order. It does not grant row locks in order, so the counter could overtake a waiting submission. The limit
+// is set after the last batch, when the count covers all IDs. A later call continues an interrupted count, or a sweep
+// drops it after an hour.
 
-// countBatchSize is how many submissions one piece of a count takes in. It bounds how
-// long a response to the form waits: about 15 ms with pages in memory.
+// countBatchSize is the number of submissions in a batch. It limits how long a submission to the form waits: about 15
+// ms with pages in memory.
 const countBatchSize = 5000
 
-// beginCount runs with the exclusive lock of the form, so that no response is in
-// flight that knows nothing of the count. An empty counted_to comes before every
-// id.
+// beginCount runs under the form's exclusive lock, so that every submission in progress knows of the count. An empty
+// counted_to is less than every ID.
 const beginCount = `
 WITH form AS (
 	UPDATE formsvc.forms f SET counted = true
@@ -37,16 +33,14 @@ INSERT INTO formsvc.form_limits (form_id, submission_count, counted_to, count_at
 SELECT form.id, form.places_kept, '', clock_timestamp() FROM form
 ON CONFLICT DO NOTHING`
 
-// coveredByCount is the condition that the count in the row l of form_limits covers the
-// response, and that no piece of the count is still to take it in.
+// coveredByCount is the condition that the count in the row l of form_limits already covers the ID of the submission.
 const (
 	coveredByCount = `(l.counted_to IS NULL OR response.id <= l.counted_to)`
 	countIncrement = `CASE WHEN ` + coveredByCount + ` THEN 1 ELSE 0 END`
 )
 
-// countBatch has a row while there is something to count. The offset is a subquery, so
-// that a table that was never analysed is read in the order of its index and no further:
-// with the number the planner would expect few rows, and read and sort all.
+// countBatch returns a row while submissions are left to count. The offset is a subquery: with its value and without
+// statistics, the planner would read and sort the whole table instead of using the index.
 const countBatch = `
 WITH before AS MATERIALIZED (
 	SELECT l.counted_to FROM formsvc.form_limits l WHERE l.form_id = $1::bytea AND l.counted_to IS NOT NULL
@@ -65,7 +59,7 @@ FROM before
 WHERE l.form_id = $1::bytea
 RETURNING l.counted_to IS NOT NULL`
 
-// count counts the submissions of a form.
+// countSubmissions counts the submissions of a form for a new limit.
 func (s *Store) countSubmissions(ctx context.Context, form storage.ID) error {
 	err := s.db.Change(ctx, s.lockForm(form), conn.Run(beginCount, form[:]))
 	for more := true; more && err == nil; {
@@ -82,9 +76,8 @@ func (s *Store) countBatch(ctx context.Context, form storage.ID) (more bool, err
 	return more, err
 }
 
-// dropStaleCounts ends counts whose limit was never set: their process died, or the
-// change was finally refused. The form's lock keeps out a change that is about to rely
-// on the count; where one holds it, the count is for a later sweep.
+// dropStaleCounts ends counts whose limit was never set, because their process died or the change was rejected. It
+// skips forms whose lock is held, because a change may need the count.
 const dropStaleCounts = `
 WITH left_over AS MATERIALIZED (
 	SELECT f.id FROM (
@@ -102,7 +95,7 @@ WITH left_over AS MATERIALIZED (
 UPDATE formsvc.forms f SET counted = false
 WHERE f.id = ANY (ARRAY(SELECT g.form_id FROM gone g))`
 
-// maxDroppedCounts bounds how many locks a sweep takes.
+// maxDroppedCounts limits the locks of a sweep.
 const maxDroppedCounts = 100
 
 func (s *Store) dropStaleCounts(ctx context.Context, p storage.SweepParams, _ *storage.SweepResult) (more bool, err error) {
