@@ -9,13 +9,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// acquirer lends a connection of a pool to each call, so that a wait for one is told from a
-// wait for an answer, and a connection that did not answer is known. Statements go through
-// a pool of a type of the host's as through any DB.
+// acquirer acquires a connection of a pool for each call. This separates waiting for a connection from waiting for a
+// response, and detects connections that do not respond. Statements use a host's own pool type directly.
 type acquirer struct{ pool *pgxpool.Pool }
 
-// MaxConns is how many connections the pool has at most, or pgx's least default when DB does
-// not tell.
+// MaxConns returns the pool's maximum number of connections, or pgx's smallest default if DB does not report it.
 func (c *Conn) MaxConns() int {
 	if pool, ok := c.DB.(interface{ Stat() *pgxpool.Stat }); ok {
 		return int(pool.Stat().MaxConns())
@@ -23,7 +21,7 @@ func (c *Conn) MaxConns() int {
 	return 4
 }
 
-// lent is a connection in the context of the call that has it.
+// acquired is the connection in the context of a call.
 type acquired struct {
 	by   *acquirer
 	conn *pgxpool.Conn
@@ -31,7 +29,7 @@ type acquired struct {
 
 type acquiredKey struct{}
 
-// In returns what the statements of a call run on: the connection that the call has.
+// DBFor returns the call's connection, or DB if it has none.
 func (c *Conn) DBFor(ctx context.Context) DB {
 	if l, ok := ctx.Value(acquiredKey{}).(acquired); ok && l.by == c.acquirer {
 		return l.conn
@@ -39,12 +37,12 @@ func (c *Conn) DBFor(ctx context.Context) DB {
 	return c.DB
 }
 
-// noConnectionError is why a call got no connection. Nothing was sent.
+// noConnectionError is the error of a call that got no connection. Nothing was sent.
 type noConnectionError struct{ error }
 
 func (e noConnectionError) Unwrap() error { return e.error }
 
-// once runs do on a connection of its own.
+// onConnection runs do on a connection of its own.
 func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error) error {
 	if c.acquirer == nil {
 		return do(ctx)
@@ -61,12 +59,11 @@ func (c *Conn) onConnection(ctx context.Context, do func(context.Context) error)
 	return err
 }
 
-// readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that
-// has become one.
+// readOnly is the SQLSTATE of a write on a server that only reads: a standby, or a primary that has become one.
 const readOnly = "25006"
 
-// closeReadOnly closes a connection on which nothing can be written, and the idle ones, which
-// are as old or older. The pool makes new ones, which find the new primary.
+// closeReadOnly closes a read-only connection and all idle connections, which may be as old. The pool then opens new
+// ones to the new primary.
 func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pingTimeout)
 	defer cancel()
@@ -77,10 +74,9 @@ func (l *acquirer) closeReadOnly(ctx context.Context, held *pgxpool.Conn) {
 	}
 }
 
-// release releases a connection. pgx closes one whose call ended before the answer came: it
-// asks the server to end the statement, which a pooler does only for a client that is still
-// there, and then waits up to 15 seconds for the server's side of it; so long it would keep
-// its place in the pool. Without a socket it does not wait.
+// release releases a connection. pgx closes a connection whose call ended before the response. It asks the server to
+// cancel the statement and waits up to 15 seconds, which occupies a slot of the pool. A pooler cancels only for a
+// client that is still connected. Closing the socket ends this wait.
 func release(held *pgxpool.Conn) {
 	if c := held.Conn(); c.IsClosed() {
 		time.AfterFunc(pingTimeout, func() { _ = c.PgConn().Conn().Close() })
@@ -88,13 +84,12 @@ func release(held *pgxpool.Conn) {
 	held.Release()
 }
 
-// pingTimeout bounds how long an idle connection may take to answer when another one did
-// not: a server that is there answers a ping at once, however busy it is.
+// pingTimeout is how long an idle connection may take to respond after another one did not. A reachable server
+// responds to a ping immediately, even if it is busy.
 const pingTimeout = time.Second
 
-// checkIdle follows a call. When its time was used up, or its caller left after a while, the
-// network may have dropped other connections as well: those that are idle answer a ping, or
-// are closed before they serve.
+// checkIdle runs after each call. If the call timed out, or its caller left after some time, the network may have
+// dropped other connections too. checkIdle then pings the idle connections and closes those that do not respond.
 func (l *acquirer) checkIdle(ctx context.Context, began time.Time) {
 	if err := ctx.Err(); err == nil || errors.Is(err, context.Canceled) && time.Since(began) < pingTimeout/2 {
 		return

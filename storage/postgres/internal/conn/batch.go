@@ -8,14 +8,12 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// transactionSettings are the settings of a transaction. They bound its waits for locks, and how long its
-// own locks outlive a process that is cut off from the server: the server ends a session that
-// says nothing for so long.
+// transactionSettings limit how long a transaction waits for locks, and how long its own locks are held after its
+// process loses the server.
 const transactionSettings = `SELECT set_config('idle_in_transaction_session_timeout', '10s', true), ` + LockTimeoutSet
 
-// Transaction runs do in one transaction: in the host's, or in a transaction of its own,
-// which is tried again as Write does. Each statement sees what was committed before the
-// statement began.
+// Transaction runs do in the host's transaction, or in a new one, which it retries as Write does. Each statement sees
+// the data committed before the statement began.
 func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) error) error {
 	return c.Write(ctx, func(ctx context.Context) error {
 		if c.InTx {
@@ -30,35 +28,34 @@ func (c *Conn) Transaction(ctx context.Context, do func(context.Context, DB) err
 	})
 }
 
-// Statement is a part of a batch.
+// Statement is one statement of a batch.
 type Statement struct {
 	text string
 	args []any
-	read func(pgx.Rows) error // nil: its rows do not matter
-	n    *int                 // if not nil, it gets the number of rows without a read
-	key  Key                  // of a lock that it takes
+	read func(pgx.Rows) error // if nil, the rows are ignored
+	n    *int                 // receives the number of changed rows, unless nil
+	key  Key                  // of the lock that it takes
 }
 
-// Run is a statement whose rows do not matter.
+// Run returns a statement whose rows are ignored.
 func Run(text string, args ...any) Statement { return Statement{text: text, args: args} }
 
-// Each hands the rows of the statement to read.
+// Each passes the rows of the statement to read.
 func (q Statement) Each(read func(pgx.Rows) error) Statement {
 	q.read = read
 	return q
 }
 
-// Row hands the first row of the statement to scan. Without a row the batch returns
-// [pgx.ErrNoRows].
+// Row passes the first row of the statement to scan. Without a row, the batch returns [pgx.ErrNoRows].
 func (q Statement) Row(scan func(pgx.Rows) error) Statement {
 	return q.Each(func(rows pgx.Rows) error { return FirstRow(rows, scan) })
 }
 
-// Into scans the first row of the statement, as the function [Into] does.
+// Into scans the first row of the statement like the function [Into].
 func (q Statement) Into(into ...any) Statement { return q.Row(Into(into...)) }
 
-// Create is Change for a record that is made under a lock. The row of the second statement
-// says whether there was room for the record, and whether no other record has its id.
+// Create is Change for a new record that is inserted under a lock. The insert returns whether the limit allows the
+// record, and whether its ID is new.
 func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	var room, made bool
 	err := c.Change(ctx, lock, insert.Into(&room, &made))
@@ -73,9 +70,8 @@ func (c *Conn) Create(ctx context.Context, lock, insert Statement) error {
 	return nil
 }
 
-// Send runs a batch in one round trip. Outside a host's transaction the batch is one
-// transaction; each statement in it sees what was committed before that statement began,
-// so a statement after a lock sees the changes that the lock has waited for.
+// Send runs a batch in one round trip. Outside of a host's transaction, the batch is one transaction. Each statement
+// sees the data committed before it began, so a statement after a lock sees the changes of the lock's last holder.
 func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 	b := &pgx.Batch{}
 	for _, q := range batch {
@@ -85,9 +81,9 @@ func (c *Conn) Send(ctx context.Context, batch ...Statement) error {
 		b.Queue(c.SQL(q.text), q.args...)
 	}
 	results := c.DBFor(ctx).SendBatch(ctx, b)
-	defer func() { _ = results.Close() }() // when a read panics
+	defer func() { _ = results.Close() }() // in case a read panics
 	err := readResults(results, batch)
-	// The transaction is committed when Close says so.
+	// Close returns the result of the commit.
 	if closed := results.Close(); err == nil || closed != nil && isStatementResult(err) {
 		err = closed
 	}

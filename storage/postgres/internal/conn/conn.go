@@ -18,7 +18,7 @@ import (
 	"github.com/formsvc/formsvc/internal/cache"
 )
 
-// DB is what statements run on: a pool, a connection of it, or a transaction.
+// DB runs statements: it is a pool, one of its connections, or a transaction.
 type DB interface {
 	Begin(ctx context.Context) (pgx.Tx, error)
 	Exec(ctx context.Context, sql string, arguments ...any) (pgconn.CommandTag, error)
@@ -27,21 +27,21 @@ type DB interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// VersionTable holds the version of the tables. Its name is like no other name, because it
-// also tells which schemas are of this library.
+// VersionTable contains the version of the tables. Its name is unusual, because it also identifies schemas of this
+// library.
 const VersionTable = "formsvc_version"
 
-// Conn runs statements on DB, for a schema.
+// Conn runs statements on DB in a schema.
 type Conn struct {
 	DB            DB
-	InTx          bool // DB is a transaction, which somebody else ends
+	InTx          bool // whether DB is a host's transaction
 	Schema        string
-	ConfigError   error           // of the options; every call returns it
-	SchemaGuessed bool            // InTx, and nobody has named the schema: see usable
+	ConfigError   error           // invalid options; every call returns it
+	SchemaGuessed bool            // InTx without a schema from the host, see checkUsable
 	Timeout       time.Duration   // of a call, unless InTx
 	acquirer      *acquirer       // nil unless DB is a *pgxpool.Pool
 	writeLimiter  *writeLimiter   // nil if InTx
-	statements    *statementCache // nil: the statements are run as they are written
+	statements    *statementCache // nil for the schema in the statements' text
 }
 
 // New returns a Conn for a schema. It has no DB before [Conn.On].
@@ -53,7 +53,7 @@ func New(schema string, configError error) Conn {
 	return c
 }
 
-// On returns a copy on another DB. A nil pointer is no DB.
+// On returns a copy on another DB. It treats a nil pointer as no DB.
 func (c Conn) On(db DB) Conn {
 	if v := reflect.ValueOf(db); v.Kind() == reflect.Pointer && v.IsNil() {
 		db = nil
@@ -70,7 +70,7 @@ func (c Conn) On(db DB) Conn {
 	return c
 }
 
-// Validate returns what keeps every call from working, whatever the database.
+// Validate returns an error if every call would fail, whatever the database.
 func (c *Conn) Validate() error {
 	if c.ConfigError == nil && c.DB == nil {
 		return errors.New("postgres: the pool or transaction is nil")
@@ -78,12 +78,11 @@ func (c *Conn) Validate() error {
 	return c.ConfigError
 }
 
-// Salt keeps apart what shares the database's lock space: schemas, kinds of locks, and the
-// host's own advisory locks.
+// LockSalt separates schemas, kinds of locks, and the host's own locks in the database's space of advisory locks.
 func (c *Conn) LockSalt(kind string) int64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte("formsvc\x00" + c.Schema + "\x00" + kind)) // never fails
-	return int64(h.Sum64())                                          // the bits count, not the number
+	return int64(h.Sum64())                                          // an overflow does not matter
 }
 
 const otherSchemas = `
@@ -92,9 +91,8 @@ FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relname = '` + VersionTable + `' AND c.relkind = 'r' AND n.nspname <> $1::text
 ORDER BY 1 LIMIT 1`
 
-// usable refuses what Validate does. It also refuses to guess the schema
-// where there are several: a host whose service has a schema of its own, and whose New on
-// a transaction does not name that schema, would write into another tenant's tables.
+// checkUsable returns the error of Validate. It also returns an error if the schema is only guessed and there are
+// several. Otherwise, New on a transaction without the host's own schema could write into another tenant's tables.
 func (c *Conn) checkUsable(ctx context.Context) error {
 	if err := c.Validate(); err != nil || !c.SchemaGuessed {
 		return err
@@ -112,19 +110,16 @@ func (c *Conn) checkUsable(ctx context.Context) error {
 	return err
 }
 
-// texts keeps the statements that were rewritten for another schema, by their text as
-// written.
+// statementCache contains the statements rewritten for another schema, by their original text.
 type statementCache struct {
 	prefix    string
 	rewritten cache.Cache[string, string]
 }
 
-// written is the schema that statements are written for.
+// writtenSchema is the schema in the text of statements.
 const writtenSchema = "formsvc"
 
-// SQL returns a statement for the schema of c. Statements are written with
-// each name qualified by "formsvc.", and have these eight characters nowhere
-// else.
+// SQL returns a statement for the schema of c. In the text, "formsvc." qualifies each name and occurs nowhere else.
 func (c *Conn) SQL(text string) string {
 	if c.statements == nil {
 		return text

@@ -14,19 +14,18 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// errorClass says whether a failed statement changed anything, and whether it may work
-// later.
+// errorClass says whether a failed statement changed anything, and whether a retry can succeed.
 type errorClass int
 
 const (
-	permanent      errorClass = iota // nothing has changed, and trying again changes nothing
+	permanent      errorClass = iota // nothing changed, and a retry fails too
 	invalidValue                     // a value cannot be stored
-	temporary                        // nothing has changed, and it may work the next time
-	unavailable                      // nothing has changed, and it may work later
-	connectionLost                   // the connection is gone; a change may have been made or not
+	temporary                        // nothing changed, and a retry can succeed
+	unavailable                      // nothing changed, and it can succeed later
+	connectionLost                   // the change may have been made
 )
 
-// classifyError tells errors apart by SQLSTATE, never by their text but for those of a pooler.
+// classifyError classifies errors by SQLSTATE. It uses the text only for errors of PgBouncer.
 func classifyError(err error) errorClass {
 	if errors.As(err, new(*pgconn.ConnectError)) || pgconn.SafeToRetry(err) {
 		return temporary // nothing was sent
@@ -38,15 +37,14 @@ func classifyError(err error) errorClass {
 		return classifyCode(code)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.As(err, new(net.Error)) ||
-		errors.Is(err, context.Canceled) { // of a statement that was sent
+		errors.Is(err, context.Canceled) { // after the statement was sent
 		return connectionLost
 	}
 	return permanent
 }
 
-// poolerHasNoServer reports whether PgBouncer ended a client that still waited for a server, so
-// that nothing was sent to one. PgBouncer has one SQLSTATE for this and for a server that it
-// lost in the middle of a statement; its texts are the same in every language.
+// poolerHasNoServer reports whether PgBouncer rejected a client before it got a server, so nothing was sent.
+// PgBouncer uses the same SQLSTATE when it loses a server during a statement. Its texts are not translated.
 func poolerHasNoServer(err error) bool {
 	reported, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && (reported.Message == "query_wait_timeout" || strings.HasPrefix(reported.Message, "server login has been failing"))
@@ -56,8 +54,8 @@ func classifyCode(code string) errorClass {
 	switch code {
 	case "40001", // serialization_failure
 		"40P01", // deadlock_detected
-		// The server ends a session with an error only outside a commit; when the server
-		// has to go during a commit, the connection just closes.
+		// Outside of a commit, a server that shuts down returns this error. During a commit, it closes the
+		// connection.
 		"57P01",  // admin_shutdown
 		"57P03",  // cannot_connect_now
 		"57P05",  // idle_session_timeout
@@ -89,20 +87,19 @@ func classifyCode(code string) errorClass {
 	return permanent
 }
 
-// IsPermanent reports whether a statement failed and would fail again: nothing has changed.
+// IsPermanent reports whether a statement failed, changed nothing and would fail again.
 func IsPermanent(err error) bool {
 	v := classifyError(err)
 	return err != nil && (v == invalidValue || v == permanent)
 }
 
-// isStatementResult reports whether err is the answer of a statement rather than the statement's
-// failure.
+// isStatementResult reports whether err is a result of the statement rather than its failure.
 func isStatementResult(err error) bool {
 	return errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "" && classifyError(err) == permanent
 }
 
-// Translate turns an error of pgx into one of the contract; the cause stays
-// wrapped. Errors of package storage pass as they are.
+// Translate converts an error of pgx into an error of package storage that wraps it. It returns errors of package
+// storage unchanged.
 func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	if err == nil {
 		return nil
@@ -126,8 +123,8 @@ func (c *Conn) Translate(ctx context.Context, err error, writes bool) error {
 	return fmt.Errorf("%w: %w", storage.ErrUnavailable, err)
 }
 
-// NoRow replaces [pgx.ErrNoRows], and the violation of a foreign key: a concurrent purge removed
-// the row that the statement had found.
+// NoRow replaces [pgx.ErrNoRows]. It also replaces the violation of a foreign key, because a concurrent purge then
+// removed the row that the statement had found.
 func NoRow(err, instead error) error {
 	if errors.Is(err, pgx.ErrNoRows) || SQLState(err) == "23503" {
 		return instead
@@ -135,7 +132,7 @@ func NoRow(err, instead error) error {
 	return err
 }
 
-// SQLState is the SQLSTATE of an error that the server reported, else empty.
+// SQLState returns the SQLSTATE of a server's error, or an empty string for other errors.
 func SQLState(err error) string {
 	if reported, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return reported.Code
@@ -143,7 +140,7 @@ func SQLState(err error) string {
 	return ""
 }
 
-// NotFound is the answer to a read that looks for a text that no record can have.
+// NotFound is the result of a search for a text that no record can contain.
 func NotFound(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -151,5 +148,5 @@ func NotFound(ctx context.Context) error {
 	return storage.ErrNotFound
 }
 
-// UniqueViolation is the SQLSTATE of a row that a unique index refuses.
+// UniqueViolation is the SQLSTATE of a row that violates a unique index.
 const UniqueViolation = "23505"

@@ -8,38 +8,36 @@ import (
 	"github.com/formsvc/formsvc/internal/timeout"
 )
 
-// A call is tried this often in all, with a pause that doubles in between.
+// A call has up to maxAttempts attempts. The pause between them doubles.
 const (
 	maxAttempts = 4
 	firstPause  = 10 * time.Millisecond
 )
 
-// Read runs do, which changes nothing, again when it failed for a passing reason
-// or lost its connection. do starts from nothing each time.
+// Read runs do, which must change nothing. It retries after temporary errors and lost connections. do must be
+// repeatable.
 func (c *Conn) Read(ctx context.Context, do func(context.Context) error) error {
 	return c.retry(ctx, nil, do)
 }
 
-// Write runs do, which is one statement or one batch, again when it failed for a
-// passing reason. When the connection was lost on the way, the change may have
-// been made: the error is then an ErrOutcomeUnknown, and do is not run again. do starts
-// from nothing each time.
+// Write runs do, which is one statement or one batch. It retries after temporary errors. If the connection is lost,
+// the change may have been made: it returns ErrOutcomeUnknown and does not retry. do must be repeatable.
 //
-// Outside a host's transaction the writes on a pool have half of its connections at most. A
-// write whose lock is held tries again until its time is over.
+// Outside of a host's transaction, writes use at most half of the pool's connections. While a lock is held, a write
+// retries until its timeout.
 func (c *Conn) Write(ctx context.Context, do func(context.Context) error) error {
 	return c.WriteFor(ctx, Key{}, do)
 }
 
-// WriteFor is Write for a write that may wait for the same lock as others of its key. If the
-// lock is held, these try one after another.
+// WriteFor is Write for a write with a key. If the lock of the key is held, the writes of this key retry one after
+// another.
 func (c *Conn) WriteFor(ctx context.Context, key Key, do func(context.Context) error) error {
 	w := &pendingWrite{limiter: c.writeLimiter, key: key}
 	defer w.leaveQueue()
 	return c.retry(ctx, w, do)
 }
 
-// try runs do until it succeeds. w is nil for a read.
+// retry runs do until it succeeds. w is nil for a read.
 func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Context) error) error {
 	writes := w != nil
 	if err := ctx.Err(); err != nil {
@@ -61,7 +59,7 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 			return nil
 		}
 		if writes && !c.InTx && SQLState(err) == lockNotAvailable {
-			tries-- // until the time is over
+			tries-- // retry until the timeout
 			continue
 		}
 		if tries == maxAttempts || !c.canRetry(err, writes) || !sleep(within, pause) {
@@ -71,8 +69,8 @@ func (c *Conn) retry(ctx context.Context, w *pendingWrite, do func(context.Conte
 	}
 }
 
-// again reports whether another try is harmless and may help. An error inside a host's
-// transaction has ended the transaction, so only the host can start again.
+// canRetry reports whether another attempt is safe and can succeed. An error in a host's transaction ends it, so only
+// the host can retry.
 func (c *Conn) canRetry(err error, writes bool) bool {
 	if c.InTx {
 		return false
@@ -81,8 +79,8 @@ func (c *Conn) canRetry(err error, writes bool) bool {
 	return v == temporary || v == connectionLost && !writes
 }
 
-// wait pauses between a half of d and d, so that those who failed together do not
-// come back together. It reports whether ctx lasted.
+// sleep waits for a random time between d/2 and d, so that concurrent failures do not retry at the same time. It
+// returns false if ctx ended.
 func sleep(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-time.After(d/2 + rand.N(d/2)): // #nosec G404 -- spreads calls, no secret

@@ -16,8 +16,8 @@ func (c *Conn) Query(ctx context.Context, text string, args []any) (pgx.Rows, er
 	return c.DBFor(ctx).Query(ctx, c.SQL(text), args...)
 }
 
-// QueryRow runs one statement and hands its first row to scan, which may borrow
-// the row's memory until it returns. Without a row it returns [pgx.ErrNoRows].
+// QueryRow runs one statement and passes its first row to scan, which may use the row's memory until it returns.
+// Without a row, it returns [pgx.ErrNoRows].
 func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
@@ -26,22 +26,20 @@ func (c *Conn) QueryRow(ctx context.Context, text string, scan func(pgx.Rows) er
 	return FirstRow(rows, scan)
 }
 
-// FirstRow hands the first row to scan. It reads to the end of the rows, because only there
-// the server says that the statement is committed.
+// FirstRow passes the first row to scan. It reads to the end, because only then does the server report the commit.
 func FirstRow(rows pgx.Rows, scan func(pgx.Rows) error) error {
 	_, err := pgx.CollectOneRow(rows, func(pgx.CollectableRow) (none struct{}, err error) { return none, scan(rows) })
 	return err
 }
 
-// ReadRow is QueryRow for a statement that changes nothing. Without a row it returns
-// ErrNotFound.
+// ReadRow is QueryRow for a statement that changes nothing. Without a row, it returns ErrNotFound.
 func (c *Conn) ReadRow(ctx context.Context, text string, scan func(pgx.Rows) error, args ...any) error {
 	return c.Read(ctx, func(ctx context.Context) error {
 		return NoRow(c.QueryRow(ctx, text, scan, args...), storage.ErrNotFound)
 	})
 }
 
-// ReadOne is ReadRow for a record whose fields targets returns, in the order of the columns.
+// ReadOne is ReadRow for a record. targets returns its fields in the order of the columns.
 func ReadOne[T any](ctx context.Context, c *Conn, targets func(*T) []any, text string, args ...any) (found T, err error) {
 	if err = c.ReadRow(ctx, text, Into(targets(&found)...), args...); err != nil {
 		found = *new(T)
@@ -58,16 +56,15 @@ func ReadAll[T any](ctx context.Context, c *Conn, targets func(*T) []any, text s
 	return found, err
 }
 
-// ChangeRows runs one statement as Write does and returns how many rows it changed.
+// ChangeRows runs one statement like Write and returns the number of changed rows.
 func (c *Conn) ChangeRows(ctx context.Context, text string, args ...any) (n int, err error) {
-	if err = c.Change(ctx, Statement{text: text, args: args, n: &n}); err != nil { // it may be that of the commit
+	if err = c.Change(ctx, Statement{text: text, args: args, n: &n}); err != nil { // the commit may have failed
 		n = 0
 	}
 	return n, err
 }
 
-// ChangeRow is ChangeRows for a statement that changes at least one row. When it changed
-// none, ChangeRow returns ErrNotFound.
+// ChangeRow is ChangeRows for a statement that changes at least one row. Otherwise, it returns ErrNotFound.
 func (c *Conn) ChangeRow(ctx context.Context, text string, args ...any) error {
 	n, err := c.ChangeRows(ctx, text, args...)
 	if err == nil && n == 0 {
@@ -88,7 +85,7 @@ func Collect[T any](ctx context.Context, c *Conn, text string, targets func(*T) 
 	})
 }
 
-// Each runs one statement, and calls do when it has scanned a row into the targets.
+// Each runs one statement and calls do after it has scanned a row into the targets.
 func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), args ...any) error {
 	rows, err := c.Query(ctx, text, args)
 	if err != nil {
@@ -97,7 +94,7 @@ func (c *Conn) Each(ctx context.Context, text string, targets []any, do func(), 
 	return EachRow(rows, targets, do)
 }
 
-// EachRow is Each for a statement that runs.
+// EachRow is Each for rows of a running statement.
 func EachRow(rows pgx.Rows, targets []any, do func()) error {
 	_, err := pgx.ForEachRow(rows, Targets(targets...), func() error {
 		do()
@@ -106,7 +103,7 @@ func EachRow(rows pgx.Rows, targets []any, do func()) error {
 	return err
 }
 
-// Exec runs one statement and returns how many rows it changed.
+// Exec runs one statement and returns the number of changed rows.
 func (c *Conn) Exec(ctx context.Context, text string, args ...any) (int64, error) {
 	if err := CheckArgs(args); err != nil {
 		return 0, err

@@ -15,7 +15,7 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// idColumn scans a bytea into an ID; null is the zero ID.
+// idColumn scans a bytea into an ID. Null becomes the zero ID.
 type idColumn storage.ID
 
 // ScanBytes implements [pgtype.BytesScanner].
@@ -31,7 +31,7 @@ func (c *idColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-// timeColumn scans a timestamptz in UTC; null is the zero time.
+// timeColumn scans a timestamptz in UTC. Null becomes the zero time.
 type timeColumn time.Time
 
 // ScanTimestamptz implements [pgtype.TimestamptzScanner].
@@ -46,8 +46,8 @@ func (c *timeColumn) ScanTimestamptz(v pgtype.Timestamptz) error {
 	return nil
 }
 
-// borrowedColumn scans json or bytea without a copy. The bytes are the connection's and
-// good until the next row is read: Own copies them.
+// borrowedColumn scans json or bytea without a copy. The bytes belong to the connection and are valid until the next
+// row. CopyBorrowed copies them.
 type borrowedColumn json.RawMessage
 
 // ScanBytes implements [pgtype.BytesScanner].
@@ -56,7 +56,7 @@ func (c *borrowedColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-// bytesColumn scans a bytea; an empty one is nil.
+// bytesColumn scans a bytea. An empty value becomes nil.
 type bytesColumn []byte
 
 // ScanBytes implements [pgtype.BytesScanner].
@@ -65,7 +65,7 @@ func (c *bytesColumn) ScanBytes(b []byte) error {
 	return nil
 }
 
-// The columns below scan null as the zero value.
+// These columns scan null as the zero value.
 type (
 	sizeColumn int
 	boolColumn bool
@@ -91,9 +91,8 @@ func (c *microsColumn) ScanInt64(v pgtype.Int8) error {
 	return nil
 }
 
-// Targets returns what pgx scans columns into, in place of pointers to values. Null becomes
-// the zero value, a time is in UTC, a duration is a number of microseconds, and a
-// json.RawMessage is borrowed. Any other target stays as it is.
+// Targets replaces pointers to values with targets for pgx. Null becomes the zero value, a time is in UTC, a duration
+// is a number of microseconds, and a json.RawMessage is borrowed. It does not change other targets.
 func Targets(into ...any) []any {
 	for i, v := range into {
 		switch v := v.(type) {
@@ -122,17 +121,16 @@ func Targets(into ...any) []any {
 	return into
 }
 
-// Scan scans a row, as [Targets] says.
+// Scan scans a row into [Targets].
 func Scan(row pgx.CollectableRow, into ...any) error { return row.Scan(Targets(into...)...) }
 
-// Into returns a function that scans a row, as [Targets] says. A nil target passes its
-// column over.
+// Into returns a function that scans a row into [Targets]. A nil target skips its column.
 func Into(into ...any) func(pgx.Rows) error {
 	return func(row pgx.Rows) error { return Scan(row, into...) }
 }
 
-// CopyBorrowed replaces borrowed values by copies that are cut from one allocation. Nil
-// stays nil, and no append to a copy grows into the next copy.
+// CopyBorrowed replaces borrowed values with copies in one allocation. Nil values stay nil. Appending to a copy does
+// not overwrite the next one.
 func CopyBorrowed(parts ...*json.RawMessage) {
 	a := Arena(make([]byte, 0, sizeOfParts(parts)))
 	a.CopyBorrowed(parts...)
@@ -145,14 +143,14 @@ func sizeOfParts(parts []*json.RawMessage) (n int) {
 	return n
 }
 
-// Arena is the memory that the values of several records are cut from: one
-// allocation for many rows. Whoever keeps a record keeps its whole block.
+// Arena contains the values of several records, so that many rows need one allocation. A retained record retains its
+// whole block.
 type Arena []byte
 
-// arenaBlock holds a page of ordinary records in two or three blocks.
+// arenaBlock is large enough for a page of ordinary records in two or three blocks.
 const arenaBlock = 64 << 10
 
-// Own replaces borrowed values by copies in the arena. Earlier copies stay as they are.
+// CopyBorrowed replaces borrowed values with copies in the arena. Earlier copies are unchanged.
 func (a *Arena) CopyBorrowed(parts ...*json.RawMessage) {
 	if n := sizeOfParts(parts); n > cap(*a)-len(*a) {
 		*a = make([]byte, 0, max(n, arenaBlock))
@@ -167,7 +165,7 @@ func (a *Arena) CopyBorrowed(parts ...*json.RawMessage) {
 	}
 }
 
-// TimeArg is the argument for a time that may be zero, which is null.
+// TimeArg returns the argument for a time. A zero time is null.
 func TimeArg(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
@@ -176,7 +174,7 @@ func TimeArg(t time.Time) *time.Time {
 	return &t
 }
 
-// IDArg is the argument for an id that may be zero, which is null.
+// IDArg returns the argument for an ID. A zero ID is null.
 func IDArg(id storage.ID) []byte {
 	if id.IsZero() {
 		return nil
@@ -184,12 +182,12 @@ func IDArg(id storage.ID) []byte {
 	return id[:]
 }
 
-// IDsArg is the argument for ids.
+// IDsArg returns the argument for IDs.
 func IDsArg(ids []storage.ID) [][]byte {
 	return Column(ids, func(id *storage.ID) []byte { return id[:] })
 }
 
-// IDPointerArg is the argument for an id that may be nil, which is null.
+// IDPointerArg returns the argument for an ID. A nil pointer is null.
 func IDPointerArg(id *storage.ID) []byte {
 	if id == nil {
 		return nil
@@ -197,9 +195,8 @@ func IDPointerArg(id *storage.ID) []byte {
 	return append([]byte(nil), id[:]...)
 }
 
-// CheckArgs finds the text and the times that the contract does not allow. The server
-// would find most of them too, but its error ends a host's transaction, and pgx's simple
-// protocol cuts a statement off at a zero byte.
+// CheckArgs returns an error for text and times that package storage does not allow. The server rejects most of them
+// too, but its error ends a host's transaction. pgx's simple protocol also truncates a statement at a zero byte.
 func CheckArgs(args []any) error {
 	for _, arg := range args {
 		if !validArg(arg) {
@@ -229,10 +226,10 @@ func validArg(arg any) bool {
 	return true
 }
 
-// StoredTime returns a time as the server gives it back: in UTC, to the microsecond.
+// StoredTime returns a time as the server returns it: in UTC and in microseconds.
 func StoredTime(t time.Time) time.Time { return t.UTC().Truncate(time.Microsecond) }
 
-// TextArg is the argument for a text that may be empty, which is null.
+// TextArg returns the argument for a text. An empty text is null.
 func TextArg(v string) *string {
 	if v == "" {
 		return nil
@@ -240,8 +237,8 @@ func TextArg(v string) *string {
 	return &v
 }
 
-// MicrosArg is the argument for a pause in microseconds: none below zero, and otherwise
-// at least one.
+// MicrosArg returns the argument for a pause in microseconds: zero for negative values, and at least one for positive
+// values.
 func MicrosArg(d time.Duration) int64 {
 	if d <= 0 {
 		return 0
@@ -249,7 +246,7 @@ func MicrosArg(d time.Duration) int64 {
 	return max(1, d.Microseconds())
 }
 
-// Column is the argument for a column of rows: an array with the value of each row.
+// Column returns the argument for a column of rows: an array of the rows' values.
 func Column[R, T any](rows []R, value func(*R) T) []T {
 	all := make([]T, len(rows))
 	for i := range rows {
@@ -258,13 +255,13 @@ func Column[R, T any](rows []R, value func(*R) T) []T {
 	return all
 }
 
-// ObjectArg is the argument for an object in which a statement looks values up.
+// ObjectArg returns the argument for an object in which a statement looks up values.
 func ObjectArg[K comparable, V int | int64](m map[K]V) json.RawMessage {
 	raw, _ := json.Marshal(m) //nolint:errchkjson // of texts and numbers: never fails
 	return raw
 }
 
-// ListArg is the argument for bytes or numbers where nil and empty mean the same.
+// ListArg returns the argument for bytes or numbers. Nil becomes an empty list.
 func ListArg[T any](list []T) []T {
 	if list == nil {
 		return []T{}

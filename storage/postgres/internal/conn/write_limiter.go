@@ -9,55 +9,52 @@ import (
 	"github.com/formsvc/formsvc/storage"
 )
 
-// LockTimeout is how long one attempt of a write waits for a lock. Then the write gives its
-// connection back and tries again from a queue in the process, until its time is over. With a
-// pool of 4, concurrent writes for three held forms and their webhooks delay others for
-// half a second when it is twice as long.
+// LockTimeout is how long one attempt of a write waits for a lock. Then the write releases its connection and retries
+// in a queue of the process until its timeout. With a pool of 4 connections and twice this value, writes for three
+// locked forms delay other writes by half a second.
 const LockTimeout = 50 * time.Millisecond
 
 // LockTimeoutSet is the SQL that sets LockTimeout for the rest of a transaction.
 const LockTimeoutSet = `set_config('lock_timeout', '50ms', true)`
 
-// LockHeld reports whether a write failed because it did not get a lock, or a slot, in time.
-// Nothing has changed.
+// LockHeld reports whether a write failed because it did not get a lock or a slot in time. Nothing has changed.
 func LockHeld(err error) bool {
 	return SQLState(err) == lockNotAvailable || errors.As(err, new(waitError))
 }
 
 const lockNotAvailable = "55P03"
 
-// waitError is why a write was not tried, or not again.
+// waitError is the error of a write that timed out before an attempt.
 type waitError struct{ error }
 
 func (e waitError) Unwrap() error { return e.error }
 
-// writeLimiter bounds the connections that the writes on a pool have at one time: half of the pool,
-// so that reads continue while forms are locked or commits wait for a standby.
+// writeLimiter limits the connections of concurrent writes to half of the pool. Reads can then continue while forms
+// are locked or commits wait for a standby.
 type writeLimiter struct {
-	slots chan struct{} // one for each write that has or waits for a connection
-	// retrySlots has a slot for each write that tries again because its lock was held. It has
-	// fewer than slots, so that writes that no one holds up find a slot.
+	slots chan struct{} // one for each write that uses or waits for a connection
+	// retrySlots has a slot for each retry of a write whose lock was held. There are fewer than slots, so that other
+	// writes find a slot.
 	retrySlots chan struct{}
 
 	mu             sync.Mutex
 	queues         map[Key]*lockQueue
-	queuesOfRecord map[string]int // queues by Key.About
+	queuesOfRecord map[string]int // number of queues by Key.Record
 }
 
-// Key says what a write may wait for. Writes with the same key wait for the same lock. The zero
-// Key is no key: nothing is known of the write.
+// Key identifies the lock that a write may wait for. Writes with the same key wait for the same lock. The zero Key
+// means that the lock is unknown.
 type Key struct {
-	// About is the id of the record that the lock is about, most often a form. If one lock of a
-	// record is held, its others are thought to be held as well until they are tried.
-	// Empty: only the lock is known.
+	// Record is the ID of the locked record, usually a form. If one lock of a record is held, its other locks are
+	// assumed to be held until they are tried. If empty, only the lock is known.
 	Record string
 	Lock   any
 }
 
-// lockQueue is the writes that wait for one lock. They try one after another.
+// lockQueue contains the writes that wait for one lock. They try one after another.
 type lockQueue struct {
-	active   chan struct{} // full while a write has the turn
-	lockHeld bool          // at the last attempt, or nothing is known; of the write that has the turn
+	active   chan struct{} // full while one of the writes may try
+	lockHeld bool          // at the last attempt, or unknown; used by the active write
 	writes   int
 }
 
@@ -66,7 +63,7 @@ func newWriteLimiter(maxConns int) *writeLimiter {
 	return &writeLimiter{make(chan struct{}, half), make(chan struct{}, max(1, half-1)), sync.Mutex{}, map[Key]*lockQueue{}, map[string]int{}}
 }
 
-// pendingWrite is one write with all its attempts. A nil write is unbounded.
+// pendingWrite is a write with all its attempts. A nil pendingWrite is not limited.
 type pendingWrite struct {
 	limiter *writeLimiter
 	key     Key
@@ -83,8 +80,7 @@ func acquireSlot(ctx context.Context, slots chan struct{}) error {
 	}
 }
 
-// join puts the write into the queue of its key. It makes the queue if the lock is held or
-// thought to be.
+// joinQueue adds the write to the queue of its key. It creates the queue if the lock is held or assumed to be held.
 func (w *pendingWrite) joinQueue(held bool) {
 	if w.queue != nil {
 		return
@@ -104,7 +100,7 @@ func (w *pendingWrite) joinQueue(held bool) {
 	}
 }
 
-// end takes the write out of its queue.
+// leaveQueue removes the write from its queue.
 func (w *pendingWrite) leaveQueue() {
 	if w == nil || w.queue == nil {
 		return
@@ -123,7 +119,7 @@ func (w *pendingWrite) leaveQueue() {
 	}
 }
 
-// attempt runs do in a slot, when the writes before it in the queue of its key are done.
+// run runs do in a slot, after the earlier writes in the queue of its key.
 func (w *pendingWrite) run(ctx context.Context, do func() error) error {
 	if w == nil || w.limiter == nil {
 		return do()
@@ -142,16 +138,15 @@ func (w *pendingWrite) run(ctx context.Context, do func() error) error {
 	}
 }
 
-// runInSlot does not run do if the lock turns out to be held while the write waits for a slot. Nor
-// does it try again shortly before the end: an attempt that is cut off would leave the outcome
-// unknown.
+// runInSlot does not run do if the lock is found to be held while the write waits for a slot. It does not start an
+// attempt shortly before the timeout either, because an interrupted attempt has an unknown outcome.
 func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool, err error) {
 	if w.active && w.queue.lockHeld {
 		if err := acquireSlot(ctx, w.limiter.retrySlots); err != nil {
 			return false, err
 		}
 		defer func() { <-w.limiter.retrySlots }()
-		sleep(ctx, 2*LockTimeout) // so that other writes find a slot, and the server's log is not full of attempts
+		sleep(ctx, 2*LockTimeout) // leaves slots to other writes, and limits attempts in the server's log
 	}
 	if err := acquireSlot(ctx, w.limiter.slots); err != nil {
 		return false, err
@@ -172,8 +167,8 @@ func (w *pendingWrite) runInSlot(ctx context.Context, do func() error) (ran bool
 	return true, err
 }
 
-// Key returns the key of a write that begins with the statement: the statement takes a lock
-// ([Statement.About]) or its first argument is the id of a record.
+// Key returns the key of a write that begins with this statement. The statement takes a lock ([Statement.ForRecord]),
+// or its first argument is the ID of a record.
 func (q Statement) Key() Key {
 	if q.key != (Key{}) || len(q.args) == 0 {
 		return q.key
@@ -184,14 +179,14 @@ func (q Statement) Key() Key {
 	return Key{}
 }
 
-// About says that the statement takes a lock, its first argument, of the record with an id.
+// ForRecord declares that the first argument of the statement is a lock of the record id.
 func (q Statement) ForRecord(id []byte) Statement {
 	q.key = Key{Record: string(id), Lock: q.args[0]}
 	return q
 }
 
-// SendWrite is Send for a write. No statement after the first waits for a lock for longer than
-// LockTimeout, except in a host's transaction.
+// SendWrite is Send for a write. Statements after the first wait for a lock at most LockTimeout, except in a host's
+// transaction.
 func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	if !c.InTx {
 		batch = append([]Statement{Run(`SELECT ` + LockTimeoutSet)}, batch...)
@@ -199,8 +194,7 @@ func (c *Conn) SendWrite(ctx context.Context, batch ...Statement) error {
 	return c.Send(ctx, batch...)
 }
 
-// Change sends a batch, as WriteFor does. Without a row that a statement asks for it returns
-// ErrNotFound.
+// Change sends a batch like WriteFor. If a statement lacks an expected row, it returns ErrNotFound.
 func (c *Conn) Change(ctx context.Context, batch ...Statement) error {
 	return c.WriteFor(ctx, batch[0].Key(), func(ctx context.Context) error {
 		return NoRow(c.SendWrite(ctx, batch...), storage.ErrNotFound)

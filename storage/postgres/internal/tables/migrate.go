@@ -1,5 +1,5 @@
-// Package tables creates the tables and migrates them to the version that the service needs. It does not
-// depend on forms; package postgres documents the tables.
+// Package tables creates the tables and migrates them to the version that the service needs. It does not depend on
+// forms; package postgres documents the tables.
 package tables
 
 import (
@@ -28,40 +28,38 @@ import (
 //go:embed migrations/*.sql
 var embedded embed.FS
 
-var migrations, _ = fs.Sub(embedded, "migrations") // the name is a valid one
+var migrations, _ = fs.Sub(embedded, "migrations") // the name is valid
 
-// Build is what one build of the library knows of its tables: the version that it works
-// with, and how to get there.
+// Build describes the tables of one build of the library: their version and the migrations.
 type Build struct {
 	Version int   // of the last migration
 	Files   fs.FS // NNNN_name.up.sql and NNNN_name.down.sql
-	// LockWait is how long Migrate tries to get a lock that another session holds. Zero means a
-	// minute.
+	// LockWait is how long Migrate retries while another session holds a lock. Defaults to one minute.
 	LockWait time.Duration
 }
 
 const (
-	// lockTimeout bounds one attempt, since everything else waits behind a strong lock that
-	// waits. It is longer than deadlock_timeout: only after that does autovacuum give way.
+	// lockTimeout limits one attempt, because other sessions wait behind a strong lock that waits. It is longer than
+	// deadlock_timeout, after which autovacuum yields.
 	lockTimeout = `SET statement_timeout = 0; SET lock_timeout = '3s'`
-	// attemptInterval is for what has waited behind an attempt.
+	// attemptInterval lets the sessions that waited behind an attempt continue.
 	attemptInterval = time.Second
 )
 
-// ThisBuild is the build's own. Tests make others.
+// ThisBuild is the current build. Tests use others.
 var ThisBuild = Build{Version: 1, Files: migrations}
 
-// MigrationsTable is where golang-migrate keeps its state. It is in our schema
-// and has a name of our own, so that it meets no other user of that library.
+// MigrationsTable contains golang-migrate's state. It is in our schema and has its own name, so it does not affect
+// other users of that library.
 const MigrationsTable = "formsvc_migrations"
 
-// Migrate brings the schema of c to the version of the build. It opens two connections of
-// its own, as pool does, and returns the state that it found or made. When a migration
-// failed, failed is the migration's version and err is the server's error.
+// Migrate migrates the schema of c to the version of the build. It opens two connections with the pool's
+// configuration. It returns the state that it found or reached. If a migration fails, failed is its version and err
+// is the server's error.
 func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (have State, failed int, err error) {
 	poolConfig := pool.Config() // a copy
 	m := migration{build: b, conn: c, config: poolConfig.ConnConfig, beforeConnect: poolConfig.BeforeConnect}
-	// What is sent is the same whatever mode the host has chosen.
+	// Statements are then the same in every mode of the host.
 	m.config.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 
 	own, err := m.openSession(ctx)
@@ -99,7 +97,7 @@ func (b Build) Migrate(ctx context.Context, pool *pgxpool.Pool, c *conn.Conn) (h
 	}
 }
 
-// waitForNextAttempt waits between two attempts. It reports whether ctx lasted.
+// waitForNextAttempt waits between two attempts. It returns false if ctx ended.
 func waitForNextAttempt(ctx context.Context) bool {
 	select {
 	case <-time.After(attemptInterval):
@@ -109,8 +107,8 @@ func waitForNextAttempt(ctx context.Context) bool {
 	}
 }
 
-// waiting notes the server process of a connection that may wait for a lock: one more, or as
-// the first of an attempt.
+// addPID stores the server process of a connection that may wait for a lock. first removes the processes of earlier
+// attempts.
 func (m *migration) addPID(ctx context.Context, c *pgx.Conn, first bool) error {
 	var pid int64
 	if err := c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid); err != nil {
@@ -132,8 +130,8 @@ FROM unnest($1::bigint[]) AS w (pid) CROSS JOIN LATERAL unnest(pg_blocking_pids(
 LEFT JOIN pg_stat_activity a ON a.pid = b.pid
 WHERE b.pid <> ALL ($1::bigint[])`
 
-// watch looks again and again, on a connection of its own, which sessions hold what the
-// migration waits for. blockers returns the last that were seen.
+// watchBlockers regularly reads which sessions block the migration, on a separate connection. blockers returns the
+// last ones.
 func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, stop func(), err error) {
 	c, err := m.connect(ctx)
 	if err != nil {
@@ -168,8 +166,8 @@ func (m *migration) watchBlockers(ctx context.Context) (blockers func() string, 
 	}, nil
 }
 
-// serverError takes the server's error out of golang-migrate's, which hides it from
-// errors.As and repeats the whole migration in its text.
+// serverError extracts the server's error from golang-migrate's error. That error hides it from errors.As and repeats
+// the whole migration in its text.
 func serverError(err error) error {
 	if byPointer, ok := errors.AsType[*database.Error](err); ok && byPointer.OrigErr != nil {
 		return byPointer.OrigErr
@@ -180,12 +178,12 @@ func serverError(err error) error {
 	return err
 }
 
-// lockKind names the lock that lets one Migrate work while others wait.
+// lockKind is the lock that lets one Migrate run while others wait.
 const lockKind = "migrations"
 
 type migration struct {
 	build         Build
-	conn          *conn.Conn // for its schema, texts and locks
+	conn          *conn.Conn // for its schema, statements and locks
 	config        *pgx.ConnConfig
 	beforeConnect func(context.Context, *pgx.ConnConfig) error
 
@@ -193,7 +191,7 @@ type migration struct {
 	pids []int64 // server processes that may wait for a lock
 }
 
-// connect opens a connection of our own, as pool does.
+// connect opens a connection with the pool's configuration.
 func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	config := m.config.Copy()
 	if m.beforeConnect != nil {
@@ -204,8 +202,8 @@ func (m *migration) connect(ctx context.Context) (*pgx.Conn, error) {
 	return pgx.ConnectConfig(ctx, config)
 }
 
-// begin connects to a server that will do. What it returns takes the lock of our own, too:
-// golang-migrate waits for its lock without a context.
+// openSession connects and checks the server. Its connection also takes our own lock, because golang-migrate waits
+// for its lock without a context.
 func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	c, err := m.connect(ctx)
 	if err != nil {
@@ -232,10 +230,10 @@ func (m *migration) openSession(ctx context.Context) (*pgx.Conn, error) {
 	return c, nil
 }
 
-// checkSession refuses a pooler in transaction mode before anything is set: the locks and the
-// search_path of a migration would stay in sessions that the pooler gives to others. A server
-// tells its process to whoever connects, a pooler tells a number of its own. Behind a pooler two
-// connections have two processes, and keep them, in session mode only.
+// checkSession rejects a pooler in transaction mode before anything changes. The locks and the search_path of a
+// migration would otherwise stay in sessions that the pooler gives to other clients. A server reports its process to
+// the client, and a pooler reports another number. Two connections behind a pooler keep two processes only in session
+// mode.
 func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	process := func(c *pgx.Conn) (pid uint32, err error) {
 		err = c.QueryRow(ctx, `SELECT pg_backend_pid()`).Scan(&pid)
@@ -249,9 +247,9 @@ func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // it has only read
+	defer func() { _ = second.Close(context.WithoutCancel(ctx)) }() // it only reads
 
-	for range 10 { // a busy pooler may give each its process of before, but hardly ten times
+	for range 10 { // a busy pooler may return the same processes by chance, but hardly ten times
 		other, err := process(second)
 		if err != nil {
 			return err
@@ -267,14 +265,13 @@ func (m *migration) checkSession(ctx context.Context, c *pgx.Conn) error {
 	return nil
 }
 
-// unlock gives the lock back before it closes the connection, which a pooler may
-// keep.
+// unlock releases the lock before it closes the connection, because a pooler may retain the session.
 func (m *migration) unlock(ctx context.Context, c *pgx.Conn) {
 	_, _ = c.Exec(ctx, `SELECT pg_advisory_unlock($1::bigint)`, m.conn.LockSalt(lockKind))
 	_ = c.Close(ctx)
 }
 
-// run brings the schema up to date. c holds the lock.
+// run migrates the schema. c holds the lock.
 func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed int, err error) {
 	of := m.conn.On(c)
 	have, err = ReadState(ctx, &of)
@@ -291,8 +288,7 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 		if readErr != nil {
 			return have, 0, errors.Join(serverError(err), readErr)
 		}
-		// A process that was killed may have left its migration to the server, which
-		// has finished it meanwhile.
+		// The server may have completed the migration of a killed process in the meantime.
 		if reached.Version < m.build.Version {
 			return reached, reached.Version + 1, serverError(err)
 		}
@@ -300,8 +296,7 @@ func (m *migration) run(ctx context.Context, c *pgx.Conn) (have State, failed in
 	return State{Version: m.build.Version}, 0, ctx.Err()
 }
 
-// createSchema refuses a schema with tables of somebody else: a table with one of our
-// names would be taken for ours.
+// createSchema rejects a schema with other tables, because a table with one of our names would be treated as ours.
 func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 	var exists, used bool
 	err := c.QueryRow(ctx, `
@@ -315,21 +310,21 @@ func (m *migration) createSchema(ctx context.Context, c *pgx.Conn) error {
 		return fmt.Errorf("the schema %q contains tables that are not formsvc's: choose another schema with WithSchema", m.conn.Schema)
 	}
 	if exists {
-		return nil // and the user may have no right to create one
+		return nil // and the user may lack the privilege to create one
 	}
 	create := `CREATE SCHEMA IF NOT EXISTS ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	_, err = c.Exec(ctx, create)
-	if conn.SQLState(err) == conn.UniqueViolation { // somebody else made it in the same moment
+	if conn.SQLState(err) == conn.UniqueViolation { // another session created it at the same moment
 		_, err = c.Exec(ctx, create)
 	}
 	return err
 }
 
-// up runs golang-migrate from a version on, on connections of its own, and leaves
-// none of them open, also where that library does.
+// runMigrations runs golang-migrate from a version on its own connections. It closes all of them, including those
+// that the library leaves open.
 func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) (err error) {
 	var opened []*pgx.Conn
-	// Statements, not parameters of the connection, because PgBouncer refuses those.
+	// These are statements instead of connection parameters, because PgBouncer rejects such parameters.
 	settings := lockTimeout + `; SET search_path = ` + pgx.Identifier{m.conn.Schema}.Sanitize()
 	options := []stdlib.OptionOpenDB{stdlib.OptionAfterConnect(func(ctx context.Context, c *pgx.Conn) error {
 		opened = append(opened, c)
@@ -345,7 +340,7 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	defer func() {
 		_ = db.Close()
 		for _, c := range opened {
-			_ = c.PgConn().Conn().Close() // does nothing to one that is closed
+			_ = c.PgConn().Conn().Close() // has no effect on a closed connection
 		}
 	}()
 
@@ -371,7 +366,7 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	stop := context.AfterFunc(ctx, func() {
 		select {
 		case runner.GracefulStop <- true:
-		default: // told already
+		default: // already requested
 		}
 	})
 	defer stop()
@@ -380,7 +375,7 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 		return err
 	}
 	if err := runner.Up(); err != nil && !errors.Is(err, migrate.ErrNoChange) {
-		// The failed migration has changed nothing, so golang-migrate's note of it is wrong.
+		// The failed migration changed nothing, so golang-migrate's version is wrong.
 		if reached, readErr := ReadState(context.WithoutCancel(ctx), of); readErr == nil {
 			_ = setMigrateVersion(runner, driver, reached.Version)
 		}
@@ -389,10 +384,9 @@ func (m *migration) runMigrations(ctx context.Context, of *conn.Conn, from int) 
 	return nil
 }
 
-// note makes golang-migrate believe the version of the tables. That library notes a
-// version before and after a migration, in transactions of their own. So its note is wrong
-// when a migration failed, when its process ended, and when the host's own tool came this
-// far.
+// setMigrateVersion sets golang-migrate's version to the version of the tables. The library writes it before and
+// after a migration, in separate transactions. It is therefore wrong if a migration failed, its process ended, or the
+// host used its own tool.
 func setMigrateVersion(runner *migrate.Migrate, driver database.Driver, version int) error {
 	if version == 0 {
 		version = database.NilVersion

@@ -10,22 +10,21 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// supportedServer is what PostgreSQL 15 and newer answer to version(), and distributions of it,
-// which add names of their own. What speaks the protocol and is another begins with its own
-// name (CockroachDB, CrateDB), claims an older version (Redshift, Materialize) or adds its
-// name to the number (YugabyteDB, RisingWave).
+// supportedServer matches version() of PostgreSQL 15 or later, and of distributions, which append their names. Other
+// databases begin with their own name (CockroachDB, CrateDB), report an older version (Redshift, Materialize) or
+// append their name to the number (YugabyteDB, RisingWave).
 var supportedServer = regexp.MustCompile(`^PostgreSQL (1[5-9]|[2-9]\d)[.\w]*(-\d\S*)?( |$)`)
 
-// lockProbe takes a lock that nobody waits for, and looks whether the server holds it: the
-// answer of a lock that does nothing is the same as that of a real one. It is one statement,
-// so a pooler cannot part the two, and the look depends on the lock, so it comes second.
+// lockProbe takes a free lock and checks whether the server holds it, because a lock without effect returns the same
+// result. It is one statement, so that a pooler cannot split it. The check depends on the lock and therefore runs
+// second.
 const lockProbe = `WITH taken AS MATERIALIZED (SELECT pg_try_advisory_xact_lock_shared($1::bigint) AS it)
 SELECT $1::bigint IN (SELECT l.classid::bigint << 32 | l.objid::bigint FROM pg_locks l WHERE taken.it AND l.locktype = 'advisory' AND l.objsubid = 1 AND l.pid = pg_backend_pid()) FROM taken`
 
-// serverProblem says why this package cannot work on the server, and what to do about it; empty:
-// it can. The first question is one that every server understands.
+// serverProblem returns why this package cannot use the server and what to do, or an empty string. Every server
+// understands the first query.
 func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error) {
-	// In simple mode pgx refuses some of the settings that are looked at here, so the mode is another.
+	// In simple mode, pgx itself rejects some of the settings checked here.
 	rows, err := c.DBFor(ctx).Query(ctx, `SELECT version()`, pgx.QueryExecModeExec)
 	if err != nil {
 		return "", err
@@ -51,8 +50,7 @@ func serverProblem(ctx context.Context, c *conn.Conn) (problem string, err error
 	return "", err
 }
 
-// textProblem says why text does not come through as it was sent, by what the server says of the
-// session; empty: it does.
+// textProblem returns which setting of the session changes text, or an empty string.
 func textProblem(setting func(name string) string) string {
 	if encoding := setting("server_encoding"); encoding != "UTF8" && encoding != "" {
 		return fmt.Sprintf("the database has the encoding %s, which cannot hold all text: create it with ENCODING 'UTF8'", encoding)

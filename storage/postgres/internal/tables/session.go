@@ -10,8 +10,8 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// policyAllowsAll says that the policy p of the table c lets all rows pass for the command cmd. What
-// a policy computes cannot be known, so only the constant true counts.
+// policyAllowsAll is the condition that the policy p of the table c allows all rows for the command cmd. Only the
+// constant true counts, because other expressions cannot be evaluated.
 const policyAllowsAll = `
 	CASE cmd.name
 	WHEN 'INSERT' THEN pg_get_expr(COALESCE(p.polwithcheck, p.polqual), c.oid) = 'true'
@@ -25,8 +25,8 @@ const applicablePolicies = `
 	WHERE p.polrelid = c.oid AND p.polcmd::text IN ('*', cmd.code)
 		AND EXISTS (SELECT FROM unnest(p.polroles) r WHERE r = 0 OR pg_has_role(r, 'USAGE'))`
 
-// hiddenRows names the commands for which row-level security may hide rows from the role. A
-// statement that uses a partitioned table asks that table's policies alone.
+// hiddenRows returns the commands for which row-level security may hide rows from the role. For a partitioned table,
+// only its own policies apply.
 const hiddenRows = `
 SELECT c.relname, string_agg(cmd.name, ', ' ORDER BY cmd.place), bool_or(c.relname = '` + conn.VersionTable + `')
 FROM pg_class c
@@ -40,7 +40,7 @@ WHERE n.nspname = $1::text AND c.relkind IN ('r', 'p') AND NOT c.relispartition 
 GROUP BY c.relname
 ORDER BY c.relname`
 
-// queryProblems returns the fault that each row of a query with one argument stands for.
+// queryProblems runs a query with one argument and converts each row to a problem.
 func queryProblems(ctx context.Context, c *conn.Conn, query string, arg any, problem pgx.RowToFunc[string]) ([]string, error) {
 	rows, err := c.DBFor(ctx).Query(ctx, query, arg)
 	if err != nil {
@@ -49,8 +49,8 @@ func queryProblems(ctx context.Context, c *conn.Conn, query string, arg any, pro
 	return pgx.AppendRows([]string(nil), rows, problem)
 }
 
-// hiddenRowProblems says of which tables the role cannot see or write all rows. ofVersion says that
-// the version is one of them.
+// hiddenRowProblems returns the tables with rows that the role may not see or write. ofVersion reports whether the
+// version table is one of them.
 func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, ofVersion bool, err error) {
 	problems, err = queryProblems(ctx, c, hiddenRows, c.Schema, func(rows pgx.CollectableRow) (string, error) {
 		var table, commands string
@@ -62,12 +62,12 @@ func hiddenRowProblems(ctx context.Context, c *conn.Conn) (problems []string, of
 	return problems, ofVersion, err
 }
 
-// minTimeout is the least that the server's own timeouts may be, in milliseconds. A piece
-// of the maintenance takes up to 0.2 s on a busy machine, and would fail at every attempt.
+// minTimeout is the minimum of the server's timeouts in milliseconds. A batch of the maintenance takes up to 0.2 s on
+// a busy machine, and would otherwise always fail.
 const minTimeout = 1000
 
-// sessionSettings are the settings of server, database, role and pooler that this package cannot
-// work with, besides those of text, in the order of their names.
+// sessionSettings returns the unsupported settings of the server, database, role and pooler by name, except for text
+// settings.
 const sessionSettings = `
 SELECT s.name, s.setting || COALESCE(s.unit, '')
 FROM pg_settings s
@@ -83,7 +83,7 @@ WHERE CASE s.name
 END
 ORDER BY s.name`
 
-// sessionProblems finds such settings. least is the shortest timeout; 0 allows all of them.
+// sessionProblems returns unsupported settings. least is the minimum timeout. If it is 0, all timeouts are allowed.
 func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems []string, err error) {
 	return queryProblems(ctx, c, sessionSettings, least, func(rows pgx.CollectableRow) (string, error) {
 		var name, value string
@@ -100,8 +100,7 @@ func sessionProblems(ctx context.Context, c *conn.Conn, least int64) (problems [
 	})
 }
 
-// checkMigrateSession is an error with what keeps the role's session from migrating. Migrate sets
-// its own timeouts.
+// checkMigrateSession returns an error if the role's session cannot migrate. Migrate sets its own timeouts.
 func checkMigrateSession(ctx context.Context, c *conn.Conn) error {
 	problems, err := sessionProblems(ctx, c, 0)
 	if err != nil {

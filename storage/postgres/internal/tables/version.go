@@ -10,16 +10,15 @@ import (
 	"github.com/formsvc/formsvc/storage/postgres/internal/conn"
 )
 
-// State is what the schema says about itself.
+// State is the version information in the schema.
 type State struct {
 	Version        int  // 0 without tables
-	OldestProgram  int  // the program that it still serves
-	notedByMigrate bool // by golang-migrate, too
+	OldestProgram  int  // the oldest release that the tables support
+	notedByMigrate bool // whether golang-migrate's table exists
 }
 
-// Check reads what may keep the build from working with the tables: the state of the
-// tables, and faults of the server and in the rights and settings of the role. When known is false, the
-// faults say why the state cannot be read.
+// Check reads the state of the tables, and problems of the server and of the role's privileges and settings. If known
+// is false, the problems say why the state cannot be read.
 func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool, problems []string, err error) {
 	if problem, err := serverProblem(ctx, c); problem != "" || err != nil {
 		return State{}, false, []string{problem}, err
@@ -37,7 +36,7 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 	if err := c.DBFor(ctx).QueryRow(ctx, schemaUsage, c.Schema).Scan(&usage); err != nil {
 		return State{}, false, nil, err
 	}
-	if !usage { // then nothing more can be known
+	if !usage { // then no more can be read
 		return State{}, false, append(problems, "the role lacks the privilege USAGE on the schema"), nil
 	}
 	missing, readable, err := missingPrivilegeProblems(ctx, c)
@@ -50,18 +49,18 @@ func (b Build) Check(ctx context.Context, c *conn.Conn) (have State, known bool,
 		return State{}, false, append(problems, missing...), err
 	}
 	have, err = ReadState(ctx, c)
-	// Newer tables may have parts that this program needs no rights for.
+	// Newer tables may have parts for which this release needs no privileges.
 	if have.Version == b.Version {
 		problems = append(problems, missing...)
 	}
 	return have, true, problems, err
 }
 
-// A schema that does not exist is a matter of its version.
+// CheckVersion handles a missing schema as a version.
 const schemaUsage = `
 SELECT COALESCE((SELECT has_schema_privilege(n.oid, 'USAGE') FROM pg_namespace n WHERE n.nspname = $1::text), true)`
 
-// The service reads the row of the version, and nothing of golang-migrate's table.
+// The service reads the version row, and does not use golang-migrate's table.
 const missingPrivileges = `
 SELECT r.name || ' on the ' || CASE c.relkind WHEN 'S' THEN 'sequence ' ELSE 'table ' END || c.relname,
 	c.relname = '` + conn.VersionTable + `'
@@ -76,8 +75,8 @@ WHERE n.nspname = $1::text AND c.relname <> '` + MigrationsTable + `' AND CASE
 END
 ORDER BY c.relname, r.place`
 
-// missingPrivilegeProblems names the rights that the role does not have. readable says whether the
-// version can be read.
+// missingPrivilegeProblems returns the privileges that the role lacks. readable reports whether it can read the
+// version.
 func missingPrivilegeProblems(ctx context.Context, c *conn.Conn) (missing []string, readable bool, err error) {
 	readable = true
 	missing, err = queryProblems(ctx, c, missingPrivileges, c.Schema, func(rows pgx.CollectableRow) (string, error) {
@@ -90,14 +89,14 @@ func missingPrivilegeProblems(ctx context.Context, c *conn.Conn) (missing []stri
 	return missing, readable, err
 }
 
-// formatProbe has a value of each type whose text depends on a setting. It has no backslash, which
-// depends on one too.
+// formatProbe selects a value of each type whose text format depends on a setting. It avoids backslashes, which
+// depend on a setting too.
 const formatProbe = `
 SELECT decode('00ff', 'hex'), 'epoch'::timestamptz, 0.1::float8 + 0.2::float8,
 	current_setting('bytea_output'), current_setting('DateStyle'), current_setting('extra_float_digits')`
 
-// formatProblems finds settings of formats that this package cannot read. In most modes of pgx
-// values come in a binary format, and these settings do not matter.
+// formatProblems returns format settings that this package cannot read. Most modes of pgx use binary formats, for
+// which these settings do not matter.
 func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err error) {
 	rows, err := c.DBFor(ctx).Query(ctx, formatProbe)
 	if err != nil {
@@ -110,7 +109,7 @@ func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err e
 		}
 		var float float64
 		fields, values := rows.FieldDescriptions(), rows.RawValues()
-		for i, target := range []any{new([]byte), new(time.Time), &float} { // rows.Scan would end the rows with its error
+		for i, target := range []any{new([]byte), new(time.Time), &float} { // rows.Scan would close the rows after an error
 			if rows.Conn().TypeMap().Scan(fields[i].DataTypeOID, fields[i].Format, values[i], target) != nil {
 				problems = append(problems, fmt.Sprintf("the pool's mode cannot read values with bytea_output = %s and DateStyle = %s: set them to hex and ISO for the role", output, style))
 				break
@@ -124,15 +123,14 @@ func formatProblems(ctx context.Context, c *conn.Conn) (problems []string, err e
 	return problems, err
 }
 
-// A query of a table that does not exist would end a host's transaction, so the first
-// query asks which tables exist.
+// A query on a missing table would end a host's transaction, so the first query checks which tables exist.
 const (
 	versionTables = `SELECT to_regclass($1::text) IS NOT NULL, to_regclass($2::text) IS NOT NULL`
 	tablesVersion = `
 SELECT COALESCE(max(v.version), 0), COALESCE(max(v.oldest_program), 0) FROM formsvc.` + conn.VersionTable + ` v`
 )
 
-// ReadState asks for the state of the schema.
+// ReadState reads the state of the schema.
 func ReadState(ctx context.Context, c *conn.Conn) (v State, err error) {
 	name := func(table string) string { return pgx.Identifier{c.Schema, table}.Sanitize() }
 	var made bool
